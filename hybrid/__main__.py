@@ -1,0 +1,19 @@
+"""Entry point of the `hybrid` command and of `python -m hybrid`."""
+
+import os
+import sys
+import time
+
+
+def main() -> int:
+    """Run the command line; returns the exit code."""
+    started_s = time.perf_counter()
+    # A query is one small matrix-vector product: a second thread costs more than it gives. Read by numpy at its import.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    from hybrid.cli.main import run
+
+    return run(sys.argv[1:], started_s=started_s)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,159 @@
+"""Writes and locks that survive a kill at any byte; everyone who writes a file that others read uses them.
+
+Standard library only and cheap to import: the prompt path writes its state through this module.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import time
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+    from pathlib import Path
+
+_POLL_S = 0.01
+
+
+def write_atomic(path: Path, data: bytes, *, durable: bool = True) -> None:
+    """Replace a file as one step: readers see the old bytes or the new ones, never a part.
+
+    Args:
+        path: Target; its folder is created, owner-only, when missing.
+        data: The whole new content.
+        durable: Wait until the bytes are on disk before the rename; off for counters that may be lost.
+
+    Raises:
+        OSError: The folder is read-only or the disk is full; the old file is untouched.
+    """
+    make_private_folder(path.parent)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.{time.monotonic_ns()}.tmp")
+    try:
+        with temporary.open("wb") as out:
+            out.write(data)
+            if durable:
+                out.flush()
+                os.fsync(out.fileno())
+        temporary.replace(path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+        raise
+    if durable:
+        sync_folder(path.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Make renames inside a folder durable, where the platform can."""
+    if sys.platform == "win32":
+        return
+    with contextlib.suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def make_private_folder(folder: Path) -> None:
+    """Create a folder and its parents; new ones are readable by their owner only."""
+    if folder.is_dir():
+        return
+    make_private_folder(folder.parent)
+    with contextlib.suppress(FileExistsError):
+        folder.mkdir(mode=0o700)
+
+
+def append_line(path: Path, line: bytes) -> None:
+    """Append one line; lines of several processes never mix, since each is one write in append mode."""
+    make_private_folder(path.parent)
+    descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o600)
+    try:
+        os.write(descriptor, line.rstrip(b"\n") + b"\n")
+    finally:
+        os.close(descriptor)
+
+
+def set_aside(path: Path) -> Path | None:
+    """Rename a damaged file to `NAME.corrupt-YYYYMMDDTHHMMSS`, never deleting it.
+
+    Returns:
+        The new path, or None when it could not be renamed (gone, or a read-only folder).
+    """
+    stamp = datetime.now(timezone.utc).strftime("%Y%m%dT%H%M%S")
+    target = path.with_name(f"{path.name}.corrupt-{stamp}")
+    try:
+        path.replace(target)
+    except OSError:
+        return None
+    return target
+
+
+@contextlib.contextmanager
+def locked(path: Path, timeout_s: float) -> Generator[bool]:
+    """Hold an exclusive lock on a file for the block; the system frees it when its process dies, however it dies.
+
+    Args:
+        path: The lock file; it is created and stays.
+        timeout_s: How long to wait for another holder, in seconds; 0 tries once.
+
+    Yields:
+        True when the lock is held, False when the time ran out or locks cannot be had here (read-only folder).
+    """
+    try:
+        make_private_folder(path.parent)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError:
+        yield False
+        return
+    try:
+        held = _acquire(descriptor, timeout_s)
+        try:
+            yield held
+        finally:
+            if held:
+                _unlock(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _acquire(descriptor: int, timeout_s: float) -> bool:
+    deadline = time.monotonic() + timeout_s
+    while not _try_lock(descriptor):
+        if time.monotonic() >= deadline:
+            return False
+        time.sleep(_POLL_S)
+    return True
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _try_lock(descriptor: int) -> bool:
+        try:
+            os.lseek(descriptor, 0, os.SEEK_SET)
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        except OSError:
+            return False
+        return True
+
+    def _unlock(descriptor: int) -> None:
+        os.lseek(descriptor, 0, os.SEEK_SET)
+        msvcrt.locking(descriptor, msvcrt.LK_UNLCK, 1)
+
+else:
+    import fcntl
+
+    def _try_lock(descriptor: int) -> bool:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return False
+        return True
+
+    def _unlock(descriptor: int) -> None:
+        fcntl.flock(descriptor, fcntl.LOCK_UN)

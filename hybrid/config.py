@@ -1,0 +1,370 @@
+"""Settings: reads the layers, checks types and ranges, and gives one frozen `Config`; the rims read it once.
+
+Defaults stand in the shipped `config.toml` only. A layer with a mistake never stops a hook: the wrong value is left
+out and named in `Loaded.problems`, which commands turn into an error.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, Literal, cast, get_type_hints
+
+import tomli
+
+from hybrid.errors import ConfigError
+from hybrid.resources import shipped
+
+ContentMode = Literal["adaptive", "full", "preview", "none"]
+Format = Literal["text", "xml", "json"]
+
+
+@dataclass(frozen=True, slots=True)
+class HooksConfig:
+    """The `[hooks]` section; units and reasons stand in `config.toml`."""
+
+    threshold: float
+    budget: int
+    budget_chars: int
+    content_mode: ContentMode
+    format: Format
+    min_prompt_length: int
+    gate_threshold: float | Literal["auto"]
+    dedup_enabled: bool
+    skip_prefixes: tuple[str, ...]
+    deadline_ms: int
+    ledger_days: int
+
+
+@dataclass(frozen=True, slots=True)
+class SearchConfig:
+    """The `[search]` section."""
+
+    depth: int
+    rrf_k: int
+    dense_weight: float
+    lexical_weight: float
+    symbol_dense_weight: float
+    symbol_lexical_weight: float
+    bm25_k1: float
+    bm25_b: float
+    lexical_engine: Literal["postings", "rank_bm25"]
+    min_cosine: float
+
+
+@dataclass(frozen=True, slots=True)
+class IndexConfig:
+    """The `[index]` section."""
+
+    include: tuple[str, ...]
+    exclude: tuple[str, ...]
+    max_file_bytes: int
+    follow_gitignore: bool
+    chunk_max_chars: int
+    chunk_merge_chars: int
+    chunk_cut_chars: int
+    auto_max_files: int
+    max_segments: int
+    quota_mb: int
+
+
+@dataclass(frozen=True, slots=True)
+class ModelConfig:
+    """The `[model]` section."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class PrivacyConfig:
+    """The `[privacy]` section."""
+
+    redact: bool
+    log_prompts: Literal["hash", "text", "none"]
+
+
+@dataclass(frozen=True, slots=True)
+class LogConfig:
+    """The `[log]` section."""
+
+    max_bytes: int
+    keep: int
+    hot_topics_every: int
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """Every setting in force."""
+
+    hooks: HooksConfig
+    search: SearchConfig
+    index: IndexConfig
+    model: ModelConfig
+    privacy: PrivacyConfig
+    log: LogConfig
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """The settings in force, where each comes from, and what was wrong in the layers.
+
+    Attributes:
+        config: In force.
+        origins: `section.key` → `default`, a file path, an environment variable, or `flag`.
+        problems: One sentence each; the values they speak of were not taken.
+    """
+
+    config: Config
+    origins: Mapping[str, str]
+    problems: tuple[str, ...]
+
+
+_SECTIONS: dict[str, type[Any]] = {
+    "hooks": HooksConfig,
+    "search": SearchConfig,
+    "index": IndexConfig,
+    "model": ModelConfig,
+    "privacy": PrivacyConfig,
+    "log": LogConfig,
+}
+_CHOICES: dict[str, tuple[str, ...]] = {
+    "hooks.content_mode": ("adaptive", "full", "preview", "none"),
+    "hooks.format": ("text", "xml", "json"),
+    "search.lexical_engine": ("postings", "rank_bm25"),
+    "privacy.log_prompts": ("none", "hash", "text"),
+}
+_RANGES: dict[str, tuple[float, float]] = {
+    "hooks.threshold": (0, 1),
+    "hooks.budget": (0, 10_000),
+    "hooks.budget_chars": (0, 9_000),
+    "hooks.min_prompt_length": (0, 10_000),
+    "hooks.gate_threshold": (-1, 1),
+    "hooks.deadline_ms": (50, 60_000),
+    "hooks.ledger_days": (1, 3650),
+    "search.depth": (1, 10_000),
+    "search.rrf_k": (1, 10_000),
+    "search.dense_weight": (0, 100),
+    "search.lexical_weight": (0, 100),
+    "search.symbol_dense_weight": (0, 100),
+    "search.symbol_lexical_weight": (0, 100),
+    "search.bm25_k1": (0, 10),
+    "search.bm25_b": (0, 1),
+    "search.min_cosine": (-1, 1),
+    "index.max_file_bytes": (1, 1_000_000_000),
+    "index.chunk_max_chars": (100, 100_000),
+    "index.chunk_merge_chars": (1, 100_000),
+    "index.chunk_cut_chars": (100, 100_000),
+    "index.auto_max_files": (0, 10_000_000),
+    "index.max_segments": (1, 1_000),
+    "index.quota_mb": (1, 100_000_000),
+    "log.max_bytes": (10_000, 10_000_000_000),
+    "log.keep": (0, 100),
+    "log.hot_topics_every": (1, 1_000_000),
+}
+_MODEL_NAMES_A_PROJECT_MAY_USE = ("static-v0", "hashing")
+_PROJECT_MAY_NOT = ("index.auto_max_files", "index.quota_mb", "hooks.deadline_ms")
+_PRIVACY_ORDER = ("text", "hash", "none")
+
+KEYS = tuple(f"{name}.{field.name}" for name, section in _SECTIONS.items() for field in fields(section))
+"""Every setting as `section.key`, in the order of `config.toml`."""
+
+
+def check(key: str, value: object) -> object:
+    """The value of a setting in its proper type.
+
+    Args:
+        key: `section.key`.
+        value: As TOML gives it.
+
+    Raises:
+        ConfigError: Unknown key, wrong type, or out of range.
+    """
+    section, _, name = key.partition(".")
+    hints = get_type_hints(_SECTIONS[section]) if section in _SECTIONS else {}
+    if name not in hints:
+        raise ConfigError(f"unknown setting {key}; `hybrid config` lists all")
+    if key in _CHOICES:
+        if value not in _CHOICES[key]:
+            raise ConfigError(f"{key} = {value!r}: must be one of {', '.join(_CHOICES[key])}")
+        return value
+    return _CHECKS.get(hints[name], _check_number)(key, value)
+
+
+def _check_bool(key: str, value: object) -> object:
+    if not isinstance(value, bool):
+        raise ConfigError(f"{key} = {value!r}: must be true or false")
+    return value
+
+
+def _check_text(key: str, value: object) -> object:
+    if not isinstance(value, str) or not value:
+        raise ConfigError(f"{key} = {value!r}: must be text that is not empty")
+    return value
+
+
+def _check_texts(key: str, value: object) -> object:
+    if not isinstance(value, (list, tuple)):
+        raise ConfigError(f"{key} = {value!r}: must be a list of texts")
+    parts = tuple(cast("list[object]", value))
+    if not all(isinstance(part, str) for part in parts):
+        raise ConfigError(f"{key} = {value!r}: must be a list of texts")
+    return parts
+
+
+def _check_int(key: str, value: object) -> object:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise ConfigError(f"{key} = {value!r}: must be a whole number")
+    return _check_range(key, value)
+
+
+def _check_number(key: str, value: object) -> object:
+    if key == "hooks.gate_threshold" and value == "auto":
+        return value
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        wanted = 'a number or "auto"' if key == "hooks.gate_threshold" else "a number"
+        raise ConfigError(f"{key} = {value!r}: must be {wanted}")
+    return _check_range(key, float(value))
+
+
+def _check_range(key: str, value: float) -> float:
+    low, high = _RANGES[key]
+    if not low <= value <= high:
+        raise ConfigError(f"{key} = {value}: must lie in {low:g} to {high:g}")
+    return value
+
+
+_CHECKS: dict[Any, Callable[[str, object], object]] = {
+    bool: _check_bool,
+    str: _check_text,
+    tuple[str, ...]: _check_texts,
+    int: _check_int,
+    float: _check_number,
+}
+
+
+def parse_text(key: str, text: str) -> object:
+    """A setting written as plain text (environment, `hybrid config set`): `80`, `true`, `auto`, `a,b`.
+
+    Raises:
+        ConfigError: As `check`.
+    """
+    section, _, name = key.partition(".")
+    hint = get_type_hints(_SECTIONS[section]).get(name) if section in _SECTIONS else None
+    if hint == tuple[str, ...]:
+        return check(key, [part.strip() for part in text.split(",") if part.strip()])
+    if hint is str or key in _CHOICES:
+        return check(key, text)
+    try:
+        value: object = tomli.loads(f"value = {text}")["value"]
+    except tomli.TOMLDecodeError:
+        value = text
+    return check(key, value)
+
+
+def read_layer(path: Path, problems: list[str]) -> dict[str, object]:
+    """The checked `section.key` → value pairs of one TOML file; a missing file has none."""
+    try:
+        data = tomli.loads(path.read_text(encoding="utf-8-sig"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, UnicodeDecodeError, tomli.TOMLDecodeError) as error:
+        problems.append(f"{path}: cannot be read: {error}")
+        return {}
+    found: dict[str, object] = {}
+    for section, entries in data.items():
+        if not isinstance(entries, dict):
+            problems.append(f"{path}: unknown setting {section}; settings stand in sections such as [hooks]")
+            continue
+        for name, value in cast("dict[str, object]", entries).items():
+            try:
+                found[f"{section}.{name}"] = check(f"{section}.{name}", value)
+            except ConfigError as error:
+                problems.append(f"{path}: {error}")
+    return found
+
+
+def _safe_for_project(layer: dict[str, object], so_far: Mapping[str, object], path: Path, problems: list[str]) -> None:
+    """Drop what a project's own file may not choose: it may tune, ignore and raise privacy."""
+    for key in list(layer):
+        value = layer[key]
+        reason = ""
+        if key.startswith("log.") or key in _PROJECT_MAY_NOT:
+            reason = "is not a project's to choose"
+        elif key == "model.name" and value not in _MODEL_NAMES_A_PROJECT_MAY_USE:
+            reason = "a project may only name a model that ships with hybrid"
+        elif key == "privacy.redact" and not value:
+            reason = "a project may raise privacy, not lower it"
+        elif key == "privacy.log_prompts" and _PRIVACY_ORDER.index(str(value)) < _PRIVACY_ORDER.index(str(so_far[key])):
+            reason = "a project may raise privacy, not lower it"
+        if reason:
+            problems.append(f"{path}: {key} = {value!r}: {reason}")
+            del layer[key]
+
+
+def _environment_layer(environ: Mapping[str, str], problems: list[str]) -> tuple[dict[str, object], dict[str, str]]:
+    found: dict[str, object] = {}
+    origins: dict[str, str] = {}
+    for key in KEYS:
+        variable = "HYBRID_" + key.replace(".", "_").upper()
+        if variable not in environ:
+            continue
+        try:
+            found[key] = parse_text(key, environ[variable])
+            origins[key] = variable
+        except ConfigError as error:
+            problems.append(f"{variable}: {error}")
+    return found, origins
+
+
+def load(
+    *,
+    home: Path,
+    project_folder: Path | None = None,
+    environ: Mapping[str, str] = os.environ,
+    flags: Mapping[str, object] | None = None,
+) -> Loaded:
+    """The settings in force.
+
+    Args:
+        home: `$HYBRID_HOME`, whose `config.toml` is the user's layer.
+        project_folder: `.hybrid` of the project, whose `config.toml` is the project's layer; None without one.
+        environ: Environment variables.
+        flags: `section.key` → value from the command line; None values are not given.
+
+    Raises:
+        ConfigError: The shipped `config.toml` itself is damaged.
+    """
+    problems: list[str] = []
+    values = read_layer(shipped("config.toml"), problems)
+    if problems or set(values) != set(KEYS):
+        raise ConfigError(f"the shipped config.toml is damaged; reinstall hybrid ({'; '.join(problems)})")
+    origins = dict.fromkeys(KEYS, "default")
+    layers = [(home / "config.toml", False)]
+    if project_folder is not None:
+        layers.append((project_folder / "config.toml", True))
+    for path, is_project in layers:
+        layer = read_layer(path, problems)
+        if is_project:
+            _safe_for_project(layer, values, path, problems)
+        values.update(layer)
+        origins.update(dict.fromkeys(layer, str(path)))
+    layer, variables = _environment_layer(environ, problems)
+    values.update(layer)
+    origins.update(variables)
+    for key, value in (flags or {}).items():
+        if value is not None:
+            values[key] = check(key, value)
+            origins[key] = "flag"
+    sections = {
+        name: section(**{field.name: values[f"{name}.{field.name}"] for field in fields(section)})
+        for name, section in _SECTIONS.items()
+    }
+    return Loaded(Config(**sections), origins, tuple(problems))
+
+
+def value_of(config: Config, key: str) -> object:
+    """The value in force of a `section.key`."""
+    section, _, name = key.partition(".")
+    return getattr(getattr(config, section), name)

@@ -1,0 +1,46 @@
+"""Digests of text: what makes two chunks the same; used by the index, the ledger and the topic id."""
+
+import hashlib
+from collections.abc import Iterable
+
+DIGEST_BYTES = 16
+"""Bytes of a chunk digest that are kept: 128 bits of SHA-256, enough for 2^60 chunks without a likely clash."""
+
+
+def normalise(text: str) -> str:
+    """Text with LF line ends, no trailing white space on a line and no blank lines around it.
+
+    Two chunks that differ only in these are the same to a reader.
+    """
+    lines = [line.rstrip() for line in text.replace("\r\n", "\n").replace("\r", "\n").split("\n")]
+    return "\n".join(lines).strip("\n")
+
+
+def chunk_digest(text: str) -> bytes:
+    """The first 16 bytes of the SHA-256 of the normalised text."""
+    return hashlib.sha256(normalise(text).encode("utf-8", "surrogatepass")).digest()[:DIGEST_BYTES]
+
+
+def digest8(digest: bytes) -> str:
+    """The eight hex digits of a digest that stand in keys and topic ids."""
+    return digest[:4].hex()
+
+
+def sha256_hex(data: bytes) -> str:
+    """The full SHA-256 of bytes in hex."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def topic_id(keys: Iterable[str]) -> str:
+    """The topic id of result keys: 16 hex digits of the SHA-256 of the sorted keys joined by ``|``.
+
+    Args:
+        keys: ``path:start:end:digest8`` for files, ``kind:id:digest8`` for records; order does not matter.
+
+    Returns:
+        16 hex digits, or an empty string when there are no keys.
+    """
+    ordered = sorted(keys)
+    if not ordered:
+        return ""
+    return hashlib.sha256("|".join(ordered).encode("utf-8", "surrogatepass")).hexdigest()[:16]

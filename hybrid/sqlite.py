@@ -1,0 +1,76 @@
+"""Opens SQLite databases and brings them to the newest numbered migration; every database of the product uses it."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from typing import TYPE_CHECKING
+
+from hybrid.atomic import make_private_folder, set_aside
+from hybrid.errors import BusyError, IndexMismatchError
+from hybrid.resources import shipped
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_BUSY_TIMEOUT_MS = 10_000
+
+
+def migrations(family: str) -> list[tuple[int, str]]:
+    """The numbered migrations of a family, in order: (number, SQL) of `index/schema/FAMILY-NNNN.sql`."""
+    found = sorted(shipped("index", "schema").glob(f"{family}-[0-9][0-9][0-9][0-9].sql"))
+    return [(int(path.stem[-4:]), path.read_text(encoding="utf-8")) for path in found]
+
+
+def open_database(path: Path, family: str) -> sqlite3.Connection:
+    """Open a database owner-only, in WAL mode where the file system allows it, migrated to the newest format.
+
+    A file that is not a database is set aside with a timestamp and started anew: what it held can be made again, or
+    is kept beside it for a person to look at.
+
+    Raises:
+        IndexMismatchError: The file was written by a newer version of this program.
+        BusyError: Another process holds it for longer than ten seconds.
+        OSError: The folder cannot be written.
+    """
+    make_private_folder(path.parent)
+    try:
+        return _open(path, family)
+    except sqlite3.DatabaseError as error:
+        if isinstance(error, sqlite3.OperationalError):
+            if "locked" in str(error):
+                raise BusyError(f"{path} is in use by another process; try again when it is done") from error
+            raise OSError(f"{path}: {error}") from error
+        set_aside(path)
+        for suffix in ("-wal", "-shm"):
+            path.with_name(path.name + suffix).unlink(missing_ok=True)
+        return _open(path, family)
+
+
+def _open(path: Path, family: str) -> sqlite3.Connection:
+    if not path.exists():
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+    connection = sqlite3.connect(path, timeout=_BUSY_TIMEOUT_MS / 1000, isolation_level=None)
+    try:
+        connection.execute(f"PRAGMA busy_timeout = {_BUSY_TIMEOUT_MS}")
+        connection.execute("PRAGMA journal_mode = WAL").fetchone()
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute("PRAGMA foreign_keys = ON")
+        _migrate(connection, path, family)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _migrate(connection: sqlite3.Connection, path: Path, family: str) -> None:
+    steps = migrations(family)
+    newest = steps[-1][0]
+    (current,) = connection.execute("PRAGMA user_version").fetchone()
+    if current > newest:
+        raise IndexMismatchError(f"{path} has format {current}, this version knows up to {newest}: upgrade hybrid")
+    for number, sql in steps:
+        if number <= current:
+            continue
+        # executescript commits what is open, so the transaction is part of the script.
+        connection.executescript(f"BEGIN IMMEDIATE;\n{sql}\nPRAGMA user_version = {number};\nCOMMIT;")

@@ -1,0 +1,113 @@
+"""Tokens of code and prose for the lexical leg; the index and every query use the same ones.
+
+A token is a part of an identifier (`retryCount` → `retry`, `count`), lightly stemmed, and for a compound identifier
+also the whole of it. Scripts written without spaces give overlapping pairs of characters.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from functools import lru_cache
+
+TOKENS_VERSION = "1"
+"""Changes whenever the same text gives other tokens: an index with other tokens is rebuilt."""
+
+_WORD = re.compile(r"\w+")
+_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+")
+_VOWEL = re.compile(r"[aeiouy]")
+_LONGEST = 64
+
+FUNCTION_WORDS = frozenset(
+    "a an and are as at be been but by can could did do does for from had has have how i if in into is it its may me "
+    "might must my of on or our shall should so than that the their them then there these they this those to us use "
+    "used uses using via was we were what when where which while who whose why will with would you your".split()
+)
+"""English words that say nothing about a topic; dropped from queries, kept in chunks."""
+
+
+@lru_cache(1 << 18)
+def stem(word: str) -> str:
+    """A light stem of a lower-case word: plural, -ing, -ed, final e, final y → i; up to three letters stay."""
+    if len(word) <= 3 or not (word.isascii() and word.isalpha()):
+        return word
+    word = _singular(word)
+    for suffix in ("ing", "ed"):
+        rest = word[: -len(suffix)]
+        if word.endswith(suffix) and len(rest) >= 3 and _VOWEL.search(rest):
+            doubled = len(rest) > 3 and rest[-1] == rest[-2] and rest[-1] not in "lsz"
+            word = rest[:-1] if doubled else rest
+            break
+    if len(word) > 3 and word[-1] == "e":
+        word = word[:-1]
+    if len(word) > 3 and word[-1] == "y":
+        word = word[:-1] + "i"
+    return word
+
+
+def _singular(word: str) -> str:
+    if word.endswith("ies") and len(word) > 4:
+        return word[:-3] + "y"
+    if word.endswith(("sses", "shes", "ches", "xes", "zes")):
+        return word[:-2]
+    if word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        return word[:-1]
+    return word
+
+
+@lru_cache(1 << 18)
+def tokens_of_word(word: str) -> tuple[str, ...]:
+    """The tokens of one run of word characters, for example `HTTPServer_v2` → httpserver_v2, http, server, v, 2."""
+    if len(word) > _LONGEST:
+        word = word[:_LONGEST]
+    if word.isascii():
+        parts = _PART.findall(word)
+        if len(parts) == 1:
+            return (stem(parts[0].lower()),)
+        if not parts:
+            return ()
+        return (word.lower().strip("_"), *(stem(part.lower()) for part in parts))
+    return _tokens_beyond_ascii(word)
+
+
+def _tokens_beyond_ascii(word: str) -> tuple[str, ...]:
+    found: list[str] = []
+    at = 0
+    for match in _UNSPACED.finditer(word):
+        found += [part.lower() for part in word[at : match.start()].split("_") if part]
+        run = match.group()
+        found += [run[i : i + 2] for i in range(len(run) - 1)] or [run]
+        at = match.end()
+    rest = [part for part in word[at:].split("_") if part]
+    found += [stem(part.lower()) for part in rest]
+    if len(rest) > 1 and at == 0:
+        found.append(word.lower().strip("_"))
+    return tuple(found)
+
+
+def tokens(text: str) -> list[str]:
+    """Every token of a text, in order; a repeated word gives repeated tokens."""
+    found: list[str] = []
+    for word in _WORD.findall(text):
+        found += tokens_of_word(word)
+    return found
+
+
+def term_counts(text: str) -> dict[str, int]:
+    """Terms of a text and how often each occurs."""
+    counts: dict[str, int] = {}
+    for word, n in Counter(_WORD.findall(text)).items():
+        for token in tokens_of_word(word):
+            counts[token] = counts.get(token, 0) + n
+    return counts
+
+
+def query_tokens(text: str) -> list[str]:
+    """Tokens of a query: function words dropped, unless nothing else is left.
+
+    A capitalised function word inside a query (`Use`, `Which`) is kept only when it is all there is.
+    """
+    words = _WORD.findall(text)
+    telling = [word for word in words if word.lower() not in FUNCTION_WORDS]
+    return [token for word in telling or words for token in tokens_of_word(word)]

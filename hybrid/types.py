@@ -1,0 +1,367 @@
+"""Value types that more than one layer passes on; they hold data and know no other module."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+DocumentKind = Literal["code", "doc"]
+
+# --- sources -----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class FileStamp:
+    """What one `stat` says of a file: enough to know that it did not change."""
+
+    size_bytes: int
+    mtime_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A document that a source offers, before it is read.
+
+    Attributes:
+        path: Relative to the project, with forward slashes; lone surrogates stand for undecodable bytes.
+        stamp: From the `stat` of the scan.
+    """
+
+    path: str
+    stamp: FileStamp
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A document that was read.
+
+    Attributes:
+        path: As in `Found`.
+        kind: `code` or `doc`.
+        language: Name of the language as tree-sitter grammars spell it (`python`, `csharp`, `markdown`), or `text`.
+        text: Decoded, line ends normalised to LF, no byte order mark.
+        digest: SHA-256 of `text` (32 bytes).
+    """
+
+    path: str
+    kind: DocumentKind
+    language: str
+    text: str
+    digest: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A document that is not indexed, and why (`binary`, `too_large`, `minified`, `generated`, `lock_file`, …)."""
+
+    path: str
+    reason: str
+
+
+class Source(Protocol):
+    """Gives the documents of one collection: the files of a working tree, later lessons, lore and memory."""
+
+    def scan(self) -> Iterator[Found]:
+        """Every document the source offers now, each path once, in a stable order; costs one `stat` each."""
+        ...
+
+    def read(self, found: Found) -> Document | Skipped:
+        """Read one document; never raises for a file that is unreadable, binary or gone."""
+        ...
+
+    @property
+    def skipped(self) -> Mapping[str, int]:
+        """Counts of what the last scan left out without reading it, by reason."""
+        ...
+
+
+# --- chunking ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class LineSpan:
+    """Whole lines, 1-based and inclusive."""
+
+    start_line: int
+    end_line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """A named thing that a file defines.
+
+    Attributes:
+        name: As written (`retry`, `Client`, `operator==`).
+        kind: function, method, constructor, class, struct, union, enum, interface, trait, protocol, object, module,
+            namespace, impl, extension, type, macro, constant, variable, field, property, enum_member, event, heading.
+        start_line: First line of the definition itself (decorators and comments above it not counted).
+        end_line: Last line, inclusive.
+        signature: The head of the definition on one line, at most 200 characters.
+        scope: Names of the enclosing definitions, outermost first, joined by dots; empty at top level.
+        depth: How many definitions enclose it.
+        is_value: True for constants, variables, fields, properties: things that hold a value.
+    """
+
+    name: str
+    kind: str
+    start_line: int
+    end_line: int
+    signature: str
+    scope: str
+    depth: int
+    is_value: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A range of whole lines of a document, with what is defined in it.
+
+    The chunks of a document are in order, do not overlap, and together hold every line that is not blank.
+
+    Attributes:
+        start_line: 1-based.
+        end_line: Inclusive.
+        name: Name of the definition it shows, or the last heading for prose; empty for merged or plain lines.
+        kind: The definition's kind, `section` for prose, `lines` for the rest.
+        signature: Of that definition; empty otherwise.
+        scope: Enclosing definitions, or the heading path, joined by dots (code) or ` > ` (prose).
+        definitions: Those that start inside the chunk, in order.
+        comments: Spans of comments and docstrings, cut to the chunk.
+    """
+
+    start_line: int
+    end_line: int
+    name: str = ""
+    kind: str = "lines"
+    signature: str = ""
+    scope: str = ""
+    definitions: tuple[Definition, ...] = ()
+    comments: tuple[LineSpan, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkLimits:
+    """Sizes that chunking aims at, in characters.
+
+    Attributes:
+        max_chars: A definition up to this stays whole.
+        merge_chars: Neighbours in one scope merge up to this.
+        cut_chars: What is longer is cut near this, at a statement border or a blank line.
+    """
+
+    max_chars: int
+    merge_chars: int
+    cut_chars: int
+
+
+@dataclass(frozen=True, slots=True)
+class Chunked:
+    """The chunks of one document, and how they were made.
+
+    Attributes:
+        chunks: In order of lines.
+        method: `definitions`, `headings` or `lines`.
+        fallback: Why a parse was wanted but not had (`no_grammar`, `parse_failed`), else empty.
+    """
+
+    chunks: tuple[Chunk, ...]
+    method: str
+    fallback: str = ""
+
+
+# --- models ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class EmbedderInfo:
+    """Who an embedder is: two with equal `key` give equal vectors.
+
+    Attributes:
+        name: As the user names it.
+        dim: Length of a vector.
+        sha256: Of everything that decides the vectors (weights, tokenizer, settings), in hex.
+        max_tokens: Tokens of a text that count; 0 = no limit.
+        gate_threshold: Default threshold on the raw top cosine, from the manifest, or None if nobody measured one.
+        expected_false_open_rate: The share of unfitting prompts that this threshold let pass when measured, or None.
+    """
+
+    name: str
+    dim: int
+    sha256: str
+    max_tokens: int
+    gate_threshold: float | None
+    expected_false_open_rate: float | None
+
+    @property
+    def key(self) -> str:
+        """Identity under which vectors are stored: name and the first 16 hex digits of the digest."""
+        return f"{self.name}@{self.sha256[:16]}"
+
+
+@dataclass(frozen=True, slots=True)
+class EmbedInput:
+    """What is embedded of a chunk: its head line (path, scope, names) and its text."""
+
+    head: str
+    body: str
+
+
+class Embedder(Protocol):
+    """Text to unit vectors. Two of the same `info.key` give the same vectors on every machine."""
+
+    @property
+    def info(self) -> EmbedderInfo:
+        """Who this embedder is."""
+        ...
+
+    def embed_documents(self, inputs: Sequence[EmbedInput]) -> NDArray[np.float32]:
+        """Unit vectors, shape (n_inputs, dim); a text without any known token gives a row of zeros."""
+        ...
+
+    def embed_query(self, text: str) -> NDArray[np.float32]:
+        """A unit vector, shape (dim,); all zeros when the text has no known token."""
+        ...
+
+    def truncated(self, inputs: Sequence[EmbedInput]) -> NDArray[np.bool_]:
+        """For each input, shape (n_inputs,): is it longer than what the model reads of it?"""
+        ...
+
+
+# --- retrieval ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """One entry of a leg's ranking.
+
+    Attributes:
+        row: Row of the chunk in the snapshot.
+        rank: From 1.
+        raw: The leg's own score: a cosine or a bm25.
+    """
+
+    row: int
+    rank: int
+    raw: float
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A search result with everything that explains its place.
+
+    Attributes:
+        row: Row in the snapshot it came from.
+        rank: From 1 in the final order.
+        kind: `code` or `doc` (record kinds follow).
+        path: Relative to the project.
+        start_line: 1-based.
+        end_line: Inclusive.
+        name: Of the definition or heading shown, may be empty.
+        chunk_kind: function, class, section, lines, ….
+        scope: Enclosing definitions or headings.
+        signature: Of the definition shown.
+        language: Of the file.
+        digest: Chunk digest, 16 bytes.
+        cosine: In [−1, 1]; None when the query or the chunk has no vector.
+        cosine_rank: From 1 in the dense leg, or None.
+        bm25: In [0, ∞); None when no query term occurs in the chunk.
+        bm25_rank: From 1 in the lexical leg, or None.
+        rrf: In (0, legs/(rrf_k+1)] with unit weights.
+        relevance: Best share of a leg's top, in [0, 1].
+    """
+
+    row: int
+    rank: int
+    kind: str
+    path: str
+    start_line: int
+    end_line: int
+    name: str
+    chunk_kind: str
+    scope: str
+    signature: str
+    language: str
+    digest: bytes
+    cosine: float | None
+    cosine_rank: int | None
+    bm25: float | None
+    bm25_rank: int | None
+    rrf: float
+    relevance: float
+
+    @property
+    def key(self) -> str:
+        """`path:start:end:digest8`: the chunk in topic ids, counters and the event log."""
+        return f"{self.path}:{self.start_line}:{self.end_line}:{self.digest[:4].hex()}"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What the gate said.
+
+    Attributes:
+        is_open: True when something may be injected.
+        top_cosine: The raw top cosine, before fusion; None when the query has no vector.
+        threshold: What it was compared with; None when there was nothing to compare.
+        source: `auto`, `config` or `flag`: where the threshold came from.
+        parts: Named corrections that were added, empty when the raw cosine alone decided.
+    """
+
+    is_open: bool
+    top_cosine: float | None
+    threshold: float | None
+    source: str
+    parts: Mapping[str, float] = field(default_factory=dict[str, float])
+
+
+# --- injection ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class PromptEvent:
+    """One hook event as any client sends it, reduced to what the engine needs.
+
+    Attributes:
+        client: claude, codex, gemini, …; `manual` by hand.
+        event: `UserPromptSubmit` and others, spelled as Claude Code does.
+        session_id: The agent's; empty when the event had none.
+        agent_id: Of a subagent; empty in the main conversation.
+        cwd: Working directory of the session.
+        prompt: As typed.
+    """
+
+    client: str
+    event: str
+    session_id: str
+    agent_id: str
+    cwd: str
+    prompt: str
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A record as it will be shown.
+
+    Attributes:
+        hit: Where it came from.
+        text: Redacted, neutralised text of the chunk, without the header line.
+        form: `full`, `preview` or `pointer`.
+    """
+
+    hit: Hit
+    text: str
+    form: str
+
+
+@dataclass(frozen=True, slots=True)
+class Withheld:
+    """A candidate that was not given, and why (`floor`, `seen`, `stale`, `budget`, `kind_closed`)."""
+
+    hit: Hit
+    reason: str

@@ -1,0 +1,210 @@
+"""Builders of small real objects that several test modules use."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hybrid.chunking.chunker import chunk_document
+from hybrid.config import load
+from hybrid.index.build import Recipe, Summary, build
+from hybrid.index.place import Place
+from hybrid.models.hashing import HashingEmbedder
+from hybrid.types import ChunkLimits, Document, FileStamp, Found, Hit, Skipped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from hybrid.types import Embedder
+
+LIMITS = ChunkLimits(max_chars=1500, merge_chars=750, cut_chars=1000)
+CHECKOUT = Path(__file__).resolve().parent.parent
+
+
+@dataclass
+class ListSource:
+    """A source whose documents are texts in memory; its clock is the revision of a text."""
+
+    texts: dict[str, str]
+    reads: list[str] = field(default_factory=list)
+    revisions: dict[str, int] = field(default_factory=dict)
+
+    def put(self, path: str, text: str) -> None:
+        """Add or change a document."""
+        self.texts[path] = text
+        self.revisions[path] = self.revisions.get(path, 0) + 1
+
+    def scan(self) -> Iterator[Found]:
+        """Every text, in order of path."""
+        for path in sorted(self.texts):
+            yield Found(path, FileStamp(len(self.texts[path]), self.revisions.get(path, 0)))
+
+    def read(self, found: Found) -> Document | Skipped:
+        """One text; texts that begin with `binary` are skipped."""
+        self.reads.append(found.path)
+        text = self.texts[found.path]
+        if text.startswith("binary"):
+            return Skipped(found.path, "binary")
+        language = {"py": "python", "md": "markdown"}.get(found.path.rsplit(".", 1)[-1], "text")
+        kind = "doc" if language == "markdown" else "code"
+        return Document(found.path, kind, language, text, hashlib.sha256(text.encode()).digest())
+
+    @property
+    def skipped(self) -> Mapping[str, int]:
+        """Nothing is left out unread."""
+        return {}
+
+
+def place_in(folder: Path, tree: str = "t1") -> Place:
+    """A place below a folder."""
+    return Place(folder / "catalog.db", folder / "trees" / tree, tree, f"/src/{tree}", folder / "build.lock")
+
+
+def recipe(**changes: Any) -> Recipe:
+    """The real chunker with the default limits."""
+    values: dict[str, Any] = {
+        "chunk": chunk_document,
+        "limits": LIMITS,
+        "chunker_version": "test",
+        "source_version": "test",
+    }
+    return Recipe(**(values | changes))
+
+
+def build_index(place: Place, source: ListSource, embedder: Embedder | None = None, **options: Any) -> Summary:
+    """Build with the hashing embedder and a clock far after every text."""
+    options.setdefault("now_ns", lambda: 10**18)
+    how = options.pop("how", None) or recipe()
+    return build(place, source, embedder or HashingEmbedder(), how, **options)
+
+
+def default_config(tmp_path: Path, **flags: object) -> Any:
+    """The shipped settings with some changed: `hooks_budget=10`."""
+    changes = {key.replace("_", ".", 1): value for key, value in flags.items()}
+    return load(home=tmp_path, environ={}, flags=changes).config
+
+
+def hit(row: int = 0, **changes: Any) -> Hit:
+    """A hit with plausible values."""
+    values: dict[str, Any] = {
+        "row": row,
+        "rank": 1,
+        "kind": "code",
+        "path": "src/a.py",
+        "start_line": 1,
+        "end_line": 3,
+        "name": "f",
+        "chunk_kind": "function",
+        "scope": "",
+        "signature": "def f()",
+        "language": "python",
+        "digest": bytes([row]) * 16,
+        "cosine": 0.5,
+        "cosine_rank": 1,
+        "bm25": 4.0,
+        "bm25_rank": 1,
+        "rrf": 0.03,
+        "relevance": 1.0,
+    }
+    return Hit(**(values | changes))
+
+
+def write_files(root: Path, files: Mapping[str, str]) -> Path:
+    """Write text files below a folder."""
+    for name, text in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return root
+
+
+def hybrid_command(*args: str, cwd: Path, home: Path, stdin: bytes = b"", **environ: str) -> subprocess.CompletedProcess[bytes]:
+    """Run the real command as a process of its own."""
+    settings = {key: value for key, value in os.environ.items() if not key.startswith("HYBRID_")}
+    settings |= {"HYBRID_HOME": str(home), "PYTHONPATH": str(CHECKOUT), "PYTHONWARNINGS": "default"} | environ
+    return subprocess.run(
+        [sys.executable, "-m", "hybrid", *args], cwd=cwd, env=settings, input=stdin, capture_output=True, timeout=120, check=False
+    )
+
+
+PAYMENTS = {
+    "src/payments/client.py": '''"""Talks to the payment provider."""
+
+
+class PaymentClient:
+    """Sends charges and retries them."""
+
+    def __init__(self, session, attempts=5):
+        self.session = session
+        self.attempts = attempts
+
+    def charge(self, amount_cents, currency):
+        """Charge a card and give back the provider's receipt."""
+        return self.retry({"amount": amount_cents, "currency": currency})
+
+    def retry(self, request):
+        """Send a payment request again after a timeout, at most `attempts` times."""
+        for attempt in range(self.attempts):
+            try:
+                return self.session.post("/charges", request)
+            except TimeoutError:
+                wait_before_retry(attempt)
+        raise PaymentFailed(request)
+
+
+class PaymentFailed(Exception):
+    """The provider did not take the payment."""
+
+
+def wait_before_retry(attempt):
+    """Wait twice as long after each failed attempt."""
+    import time
+
+    time.sleep(0.1 * 2**attempt)
+''',
+    "src/users/store.py": '''"""Keeps users in a database."""
+
+
+class UserStore:
+    """Finds and saves users by their e-mail address."""
+
+    def __init__(self, connection):
+        self.connection = connection
+
+    def find_by_email(self, email):
+        """The user with an e-mail address, or None."""
+        return self.connection.execute("select * from users where email = ?", [email]).fetchone()
+
+    def save(self, user):
+        """Insert a user, or update the one with the same address."""
+        self.connection.execute("insert or replace into users values (?, ?)", [user.email, user.name])
+''',
+    "docs/deploy.md": """# Deployment
+
+## Rolling back a release
+
+To roll back, point the load balancer at the previous image and run the down migrations.
+
+## Rotating the database password
+
+Create the new password in the vault, restart the workers one by one, then revoke the old one.
+""",
+    "README.md": "# Shop\n\nA small shop that takes payments and keeps users.\n",
+}
+"""A small project with code and documents."""
+
+
+def git_project(root: Path, files: Mapping[str, str] = PAYMENTS) -> Path:
+    """A git working tree with some files, nothing committed."""
+    write_files(root, files)
+    (root / ".git").mkdir()
+    for name in ("objects", "refs"):
+        (root / ".git" / name).mkdir()
+    (root / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    (root / ".git" / "config").write_text("[core]\n\trepositoryformatversion = 0\n\tbare = false\n")
+    return root

@@ -1,0 +1,41 @@
+"""Fixtures that give ready objects; builders live in `tests/builders.py`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.builders import PAYMENTS, ListSource, build_index, git_project, place_in
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from hybrid.index.place import Place
+
+
+@pytest.fixture(autouse=True)
+def _no_settings_of_the_developer(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """No test reads or writes the settings, indexes and logs of who runs it."""
+    monkeypatch.setenv("HYBRID_HOME", str(tmp_path / "hybrid-home"))
+    monkeypatch.setenv("HOME", str(tmp_path / "user-home"))
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+
+
+@pytest.fixture
+def payments_source() -> ListSource:
+    """The payments project as texts in memory."""
+    return ListSource(dict(PAYMENTS))
+
+
+@pytest.fixture
+def built_place(tmp_path: Path, payments_source: ListSource) -> Place:
+    """Its index, built with the hashing embedder."""
+    place = place_in(tmp_path / "index")
+    build_index(place, payments_source)
+    return place
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """The payments project as a git working tree on disk."""
+    return git_project(tmp_path / "shop")
