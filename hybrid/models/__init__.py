@@ -1,0 +1,1 @@
+"""Embedding models: text to unit vectors; code that reads the folder `models/`."""

@@ -1,0 +1,160 @@
+"""What a model's folder says of itself: engine, dimension, longest text, prefixes, similarity; called by `registry`.
+
+Reads small JSON files only, never weights, since `status` and the prompt path ask.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+from hybrid.errors import ModelError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from hybrid.models.manifest import Engine
+
+_NO_LIMIT = 1_000_000
+"""Tokenizers without a limit state a huge number."""
+
+
+@dataclass(frozen=True, slots=True)
+class FolderFacts:
+    """A model by its own configuration files.
+
+    Attributes:
+        engine: What can run it.
+        place: Where the first module's files lie: the folder itself or one inside.
+        dim: Length of a vector; 0 when the files do not tell.
+        max_tokens: Tokens of a text that count; 0 = no limit, or unknown.
+        query_prefix: The prompt called `query`.
+        document_prefix: The prompt called `document` or `passage`.
+        similarity: cosine, dot, euclidean or manhattan.
+    """
+
+    engine: Engine
+    place: Path
+    dim: int
+    max_tokens: int
+    query_prefix: str
+    document_prefix: str
+    similarity: str
+
+
+def read_facts(folder: Path) -> FolderFacts:
+    """What the configuration files in a folder say.
+
+    Raises:
+        ModelError: There is no model in the folder, or a file is damaged.
+    """
+    modules = _modules(folder)
+    config = _json(folder / "config.json")
+    if not modules and not config:
+        raise ModelError(f"{folder} holds no model: modules.json and config.json are missing")
+    engine = _engine(modules, config)
+    own = _json(folder / "config_sentence_transformers.json")
+    prompts = _part(own, "prompts")
+    place = folder / str(modules[0].get("path") or "") if modules else folder
+    return FolderFacts(
+        engine=engine,
+        place=place,
+        dim=_table_dim(place) if engine != "sentence-transformers" else _dim(folder, modules, config),
+        max_tokens=_max_tokens(folder, engine, config),
+        query_prefix=str(prompts.get("query") or ""),
+        document_prefix=str(prompts.get("document") or prompts.get("passage") or ""),
+        similarity=str(own.get("similarity_fn_name") or "cosine"),
+    )
+
+
+def _engine(modules: list[dict[str, Any]], config: dict[str, Any]) -> Engine:
+    types = [str(module.get("type", "")).rpartition(".")[2] for module in modules]
+    rest_is_plain = all(name == "Normalize" for name in types[1:])
+    if types[:1] == ["WeightedBag"] and rest_is_plain:
+        return "weighted-bag"
+    is_model2vec = config.get("model_type") == "model2vec" or "StaticModel" in config.get("architectures", [])
+    if (types[:1] == ["StaticEmbedding"] and rest_is_plain) or (not types and is_model2vec):
+        return "static-embedding"
+    if not types and "vocabulary_quantization" in config:
+        return "static-embedding"
+    return "sentence-transformers"
+
+
+def _dim(folder: Path, modules: list[dict[str, Any]], config: dict[str, Any]) -> int:
+    """The output of the last module that changes the dimension, as sentence-transformers works it out."""
+    for module in reversed(modules):
+        kind = str(module.get("type", "")).rpartition(".")[2]
+        settings = _json(folder / str(module.get("path", "")) / "config.json")
+        dim = (
+            _number(settings, "out_features") if kind == "Dense" else _pooled_dim(settings) if kind == "Pooling" else 0
+        )
+        if dim:
+            return dim
+    return _number(config, "hidden_size")
+
+
+def _pooled_dim(settings: dict[str, Any]) -> int:
+    """Several ways of pooling are put side by side; version 6 renamed the setting."""
+    modes = sum(value is True for key, value in settings.items() if key.startswith("pooling_mode_"))
+    dim = _number(settings, "word_embedding_dimension") or _number(settings, "embedding_dimension")
+    return dim * max(1, modes)
+
+
+def _table_dim(folder: Path) -> int:
+    """The second dimension of the table, read from the header of `model.safetensors`."""
+    path = folder / "model.safetensors"
+    try:
+        with path.open("rb") as file:
+            header = json.loads(file.read(min(int.from_bytes(file.read(8), "little"), 1 << 24)))
+        for name in ("table", "embedding.weight", "embeddings"):
+            if name in header:
+                return int(header[name]["shape"][1])
+    except (OSError, ValueError, KeyError, IndexError, TypeError) as error:
+        raise ModelError(f"{path} cannot be read: {error}") from error
+    raise ModelError(f"{path} holds no table of token vectors")
+
+
+def _max_tokens(folder: Path, engine: Engine, config: dict[str, Any]) -> int:
+    if engine == "weighted-bag":
+        return _number(config, "body_words")
+    if engine == "static-embedding":
+        return 0
+    settings = _json(folder / "sentence_bert_config.json")
+    limits = (
+        _number(settings, "max_seq_length"),
+        _number(_json(folder / "tokenizer_config.json"), "model_max_length"),
+        _number(config, "max_position_embeddings"),
+    )
+    return next((limit for limit in limits if 0 < limit < _NO_LIMIT), 0)
+
+
+def _modules(folder: Path) -> list[dict[str, Any]]:
+    data = _load(folder / "modules.json")
+    if not isinstance(data, list):
+        return []
+    return [cast("dict[str, Any]", entry) for entry in cast("list[object]", data) if isinstance(entry, dict)]
+
+
+def _json(path: Path) -> dict[str, Any]:
+    data = _load(path)
+    return cast("dict[str, Any]", data) if isinstance(data, dict) else {}
+
+
+def _load(path: Path) -> object:
+    try:
+        return json.loads(path.read_bytes())
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (OSError, ValueError) as error:
+        raise ModelError(f"{path} cannot be read: {error}; copy or fetch the model again") from error
+
+
+def _part(data: dict[str, Any], key: str) -> dict[str, Any]:
+    value = data.get(key)
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+
+
+def _number(data: dict[str, Any], key: str) -> int:
+    value = data.get(key)
+    return int(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else 0

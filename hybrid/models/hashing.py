@@ -1,0 +1,90 @@
+"""An embedder without a model file: every term falls into a signed bucket by its hash.
+
+For tests, and for users who want the lexical leg with a weak second opinion. It knows words, not meanings: texts are
+close when they share terms. Made by `registry`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from hybrid.tokens import TOKENS_VERSION, term_counts
+from hybrid.types import EmbedderInfo
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from hybrid.types import EmbedInput
+
+DEFAULT_DIM = 64
+
+
+def hashing_info(dim: int, name: str = "") -> EmbedderInfo:
+    """The identity of a hashing embedder of this dimension; the rules of the tokens are part of it."""
+    recipe = f"hashing 1, dim {dim}, tokens {TOKENS_VERSION}"
+    return EmbedderInfo(
+        name=name or f"hashing-{dim}",
+        dim=dim,
+        sha256=hashlib.sha256(recipe.encode()).hexdigest(),
+        max_tokens=0,
+        gate_threshold=None,
+        expected_false_open_rate=None,
+    )
+
+
+class HashingEmbedder:
+    """Unit vectors of signed term counts: (1 + ln tf) of each term is added to its bucket, or taken from it.
+
+    Args:
+        dim: Number of buckets.
+        name: As the user names it; `hashing-DIM` without one.
+    """
+
+    __slots__ = ("_info",)
+
+    def __init__(self, dim: int = DEFAULT_DIM, name: str = "") -> None:
+        self._info = hashing_info(dim, name)
+
+    @property
+    def info(self) -> EmbedderInfo:
+        """Who this embedder is."""
+        return self._info
+
+    def embed_documents(self, inputs: Sequence[EmbedInput]) -> NDArray[np.float32]:
+        """Unit vectors, shape (n_inputs, dim); head and body count alike, a text without a term gives zeros."""
+        import numpy as np
+
+        vectors = np.zeros((len(inputs), self._info.dim), np.float32)
+        for row, text in zip(vectors, inputs, strict=True):
+            row[:] = self.embed_query(f"{text.head}\n{text.body}")
+        return vectors
+
+    def embed_query(self, text: str) -> NDArray[np.float32]:
+        """A unit vector, shape (dim,); all zeros when the text has no term."""
+        import numpy as np
+
+        vector = np.zeros(self._info.dim, np.float64)
+        for term, count in sorted(term_counts(text).items()):
+            bucket, sign = _bucket(term)
+            vector[bucket % self._info.dim] += sign * (1 + np.log(count))
+        length = np.linalg.norm(vector)
+        return (vector / length if length else vector).astype(np.float32)
+
+    def truncated(self, inputs: Sequence[EmbedInput]) -> NDArray[np.bool_]:
+        """False for every input, shape (n_inputs,): every word counts, however long the text."""
+        import numpy as np
+
+        return np.zeros(len(inputs), np.bool_)
+
+
+@lru_cache(1 << 16)
+def _bucket(term: str) -> tuple[int, int]:
+    """A number of 63 bits and a sign, −1 or 1, from the hash of a term."""
+    digest = hashlib.blake2b(term.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    number = int.from_bytes(digest, "big")
+    return number >> 1, 1 if number & 1 else -1

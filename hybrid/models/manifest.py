@@ -1,0 +1,210 @@
+"""Reads and checks `manifest.toml`, the passport of an embedding model; called by `registry` and by the tests.
+
+Loads no weights and no numpy: `status` and the prompt path ask only who a model is.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
+
+import tomli
+
+from hybrid.errors import ModelError
+from hybrid.types import EmbedderInfo
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+MANIFEST_NAME = "manifest.toml"
+
+Engine = Literal["weighted-bag", "static-embedding", "sentence-transformers"]
+"""What runs a model: our own numpy code for the first two, torch for the last."""
+
+_READ_BYTES = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What is known of a model.
+
+    Attributes:
+        name: Short name, that of the folder.
+        id: Name on the model hub, `owner/name`; empty when it has none.
+        version: Of a model of ours; empty for others.
+        revision: Commit on the hub that the other fields describe; empty when not pinned.
+        engine: What runs it.
+        dim: Length of a vector.
+        max_tokens: Tokens (of a weighted bag: words) of a text that count; 0 = no limit.
+        pooling: How token vectors become one, in words.
+        licence: SPDX expression.
+        provenance: Where it comes from and how it was made.
+        query_prefix: Text put before a query.
+        document_prefix: Text put before a document.
+        gate_threshold: Default threshold on the raw top cosine, or None if nobody measured one.
+        expected_false_open_rate: Share of unfitting prompts that this threshold let pass when measured, or None.
+        gate_measured: How the threshold was measured.
+        files: File name → SHA-256 in hex, for those that are known; every deciding file of a shipped model.
+    """
+
+    name: str
+    id: str
+    version: str
+    revision: str
+    engine: Engine
+    dim: int
+    max_tokens: int
+    pooling: str
+    licence: str
+    provenance: str
+    query_prefix: str
+    document_prefix: str
+    gate_threshold: float | None
+    expected_false_open_rate: float | None
+    gate_measured: str
+    files: Mapping[str, str]
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 in hex of everything that decides the vectors, by the digests in the manifest."""
+        lines = sorted(f"{digest}  {name}" for name, digest in self.files.items())
+        prefixes = [f"query_prefix={self.query_prefix!r}", f"document_prefix={self.document_prefix!r}"]
+        return hashlib.sha256("\n".join(lines + prefixes).encode()).hexdigest()
+
+    def info(self, name: str, sha256: str) -> EmbedderInfo:
+        """The identity of an embedder of this model, under the name the user gave and a digest."""
+        return EmbedderInfo(
+            name=name,
+            dim=self.dim,
+            sha256=sha256,
+            max_tokens=self.max_tokens,
+            gate_threshold=self.gate_threshold,
+            expected_false_open_rate=self.expected_false_open_rate,
+        )
+
+    def verify(self, folder: Path) -> None:
+        """Compare the files of a folder with the digests of the manifest; reads every byte of them.
+
+        Raises:
+            ModelError: Files are missing or differ; the message names them.
+        """
+        wrong: list[str] = []
+        for name, expected in sorted(self.files.items()):
+            path = folder / name
+            if not path.is_file():
+                wrong.append(f"{name} is missing")
+            elif file_sha256(path) != expected:
+                wrong.append(f"{name} differs")
+        if wrong:
+            raise ModelError(
+                f"model {self.name} in {folder}: {', '.join(wrong)}; "
+                "reinstall hybrid, or fetch the model again with `hybrid models use`"
+            )
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """The manifest of a model's folder.
+
+    Raises:
+        ModelError: It is missing, or a field is missing, of a wrong type or out of range.
+    """
+    path = folder / MANIFEST_NAME
+    try:
+        data = tomli.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise ModelError(f"{path} is missing: {folder} is not a model folder of hybrid") from error
+    except (OSError, UnicodeDecodeError, tomli.TOMLDecodeError) as error:
+        raise ModelError(f"{path} cannot be read: {error}") from error
+    try:
+        return _parse(data)
+    except (TypeError, ValueError) as error:
+        raise ModelError(f"{path}: {error}") from error
+
+
+def verify(folder: Path) -> Manifest:
+    """Read a folder's manifest and compare the files beside it with it.
+
+    Raises:
+        ModelError: As `read_manifest` and `Manifest.verify`.
+    """
+    manifest = read_manifest(folder)
+    manifest.verify(folder)
+    return manifest
+
+
+def file_sha256(path: Path) -> str:
+    """The SHA-256 of a file in hex.
+
+    Raises:
+        OSError: The file cannot be read.
+    """
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while block := file.read(_READ_BYTES):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def _parse(data: dict[str, Any]) -> Manifest:
+    gate = _table(data, "gate")
+    files = {name: _digest(name, value) for name, value in _table(data, "files").items()}
+    engine = _text(data, "engine")
+    if engine not in get_args(Engine):
+        raise ValueError(f"engine = {engine!r}: must be one of {', '.join(get_args(Engine))}")
+    return Manifest(
+        name=_text(data, "name"),
+        id=_text(data, "id", ""),
+        version=_text(data, "version", ""),
+        revision=_text(data, "revision", ""),
+        engine=cast("Engine", engine),
+        dim=_count(data, "dim", at_least=1),
+        max_tokens=_count(data, "max_tokens", at_least=0),
+        pooling=_text(data, "pooling"),
+        licence=_text(data, "licence"),
+        provenance=_text(data, "provenance"),
+        query_prefix=_text(data, "query_prefix", ""),
+        document_prefix=_text(data, "document_prefix", ""),
+        gate_threshold=_number(gate, "threshold", -1.0, 1.0),
+        expected_false_open_rate=_number(gate, "expected_false_open_rate", 0.0, 1.0),
+        gate_measured=_text(gate, "measured", ""),
+        files=MappingProxyType(files),
+    )
+
+
+def _table(data: dict[str, Any], key: str) -> dict[str, Any]:
+    value = data.get(key, {})
+    if not isinstance(value, dict):
+        raise TypeError(f"{key} must be a table")
+    return cast("dict[str, Any]", value)
+
+
+def _text(data: dict[str, Any], key: str, default: str | None = None) -> str:
+    value = data.get(key, default)
+    if not isinstance(value, str):
+        raise TypeError(f"{key} = {value!r}: must be text")
+    return value
+
+
+def _count(data: dict[str, Any], key: str, *, at_least: int) -> int:
+    value = data.get(key)
+    if isinstance(value, bool) or not isinstance(value, int) or value < at_least:
+        raise ValueError(f"{key} = {value!r}: must be a whole number of at least {at_least}")
+    return value
+
+
+def _number(data: dict[str, Any], key: str, low: float, high: float) -> float | None:
+    value = data.get(key)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not low <= value <= high:
+        raise ValueError(f"{key} = {value!r}: must be a number in {low:g} to {high:g}")
+    return float(value)
+
+
+def _digest(name: str, value: object) -> str:
+    if not isinstance(value, str) or len(value) != 64 or value.strip("0123456789abcdef"):
+        raise ValueError(f"files.{name} = {value!r}: must be a SHA-256 of 64 hex digits")
+    return value

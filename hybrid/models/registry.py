@@ -1,0 +1,247 @@
+"""Finds an embedding model by its name and makes its embedder; the engine and the commands ask here.
+
+A name is `hashing` or `hashing-DIM`, a model of the shipped folder `models/` (by short name or hub id), a folder
+(absolute, or beginning with `.` or `~`), or a model on the hub. Loads no numpy until an embedder is made.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hybrid.errors import ModelError
+from hybrid.models import hub
+from hybrid.models.digests import folder_sha256
+from hybrid.models.folders import FolderFacts, read_facts
+from hybrid.models.manifest import MANIFEST_NAME, Manifest, read_manifest
+from hybrid.resources import shipped
+from hybrid.types import EmbedderInfo
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from hybrid.models.manifest import Engine
+    from hybrid.types import Embedder
+
+_HASHING = re.compile(r"hashing(?:-([1-9][0-9]{0,4}))?")
+_WEIGHTS = "model.safetensors"
+_EXTRAS: dict[Engine, str] = {
+    "weighted-bag": "",
+    "static-embedding": "static",
+    "sentence-transformers": "transformers",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ModelDescription:
+    """What `hybrid models list` shows of a model.
+
+    Attributes:
+        name: Short name.
+        id: Name on the hub; empty when it has none.
+        dim: Length of a vector; 0 when that is not known before it is fetched.
+        max_tokens: Tokens of a text that count; 0 = no limit, or unknown.
+        licence: SPDX expression; empty when unknown.
+        provenance: Where it comes from.
+        extra: The optional dependency it needs, or empty.
+        is_shipped: It comes with hybrid.
+        folder: Where it lies, or None when it has to be fetched first.
+        manifest: Everything that is known of it, or None for an unknown model.
+    """
+
+    name: str
+    id: str
+    dim: int
+    max_tokens: int
+    licence: str
+    provenance: str
+    extra: str
+    is_shipped: bool
+    folder: Path | None
+    manifest: Manifest | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Located:
+    """A name, resolved: where its files lie and what is known of it."""
+
+    name: str
+    repository: str
+    manifest: Manifest | None
+    folder: Path | None
+    is_shipped: bool
+
+
+def load_embedder(
+    name: str, *, home: Path, allow_download: bool = False, environ: Mapping[str, str] = os.environ
+) -> Embedder:
+    """Make the embedder of a name.
+
+    Args:
+        name: As in the module's docstring.
+        home: `$HYBRID_HOME`.
+        allow_download: Fetch a model that is not on disk; only for a command in which the user named it.
+        environ: Environment variables, which tell where the hub's cache lies.
+
+    Raises:
+        ModelError: Unknown, not on disk, damaged, or an extra is missing.
+    """
+    if dim := _hashing_dim(name):
+        from hybrid.models.hashing import HashingEmbedder
+
+        return HashingEmbedder(dim, name)
+    located = _locate(name, environ)
+    if located.folder is None and allow_download and located.repository:
+        located = _fetched(located)
+    folder = _folder(located)
+    facts = read_facts(folder)
+    return _make(folder, facts, _info(located, folder, facts, home), _prefixes(located, facts))
+
+
+def embedder_info(name: str, home: Path, environ: Mapping[str, str] = os.environ) -> EmbedderInfo:
+    """Who the embedder of a name is, without loading it.
+
+    Raises:
+        ModelError: Unknown, not on disk, or damaged.
+    """
+    if dim := _hashing_dim(name):
+        from hybrid.models.hashing import hashing_info
+
+        return hashing_info(dim, name)
+    located = _locate(name, environ)
+    folder = _folder(located)
+    if located.manifest is not None and located.is_shipped:
+        return located.manifest.info(name, located.manifest.digest)
+    return _info(located, folder, read_facts(folder), home)
+
+
+def describe(name: str, environ: Mapping[str, str] = os.environ) -> ModelDescription:
+    """What is known of a model, whether it is on disk or not.
+
+    Raises:
+        ModelError: The name is neither a model nor of the form of one.
+    """
+    if dim := _hashing_dim(name):
+        about = "No model: terms hashed into signed buckets."
+        return ModelDescription(name, "", dim, 0, "MIT", about, "", is_shipped=True, folder=None, manifest=None)
+    located = _locate(name, environ)
+    known = located.manifest
+    facts = read_facts(located.folder) if located.folder is not None and known is None else None
+    engine: Engine = known.engine if known else facts.engine if facts else "sentence-transformers"
+    return ModelDescription(
+        name=known.name if known else name,
+        id=located.repository,
+        dim=known.dim if known else facts.dim if facts else 0,
+        max_tokens=known.max_tokens if known else facts.max_tokens if facts else 0,
+        licence=known.licence if known else "",
+        provenance=known.provenance if known else "",
+        extra=_EXTRAS[engine],
+        is_shipped=located.is_shipped,
+        folder=located.folder,
+        manifest=known,
+    )
+
+
+def known_models(environ: Mapping[str, str] = os.environ) -> list[ModelDescription]:
+    """The models with a manifest in `models/`: shipped ones first, then by name."""
+    described = [describe(manifest.name, environ) for manifest, _ in _manifests()]
+    return sorted(described, key=lambda model: (not model.is_shipped, model.name.lower()))
+
+
+def _hashing_dim(name: str) -> int:
+    """The dimension that a name of the hashing embedder asks for; 0 for every other name."""
+    found = _HASHING.fullmatch(name)
+    return int(found.group(1) or 64) if found else 0
+
+
+def _manifests() -> list[tuple[Manifest, Path]]:
+    folders = sorted(path.parent for path in shipped("models").glob(f"*/{MANIFEST_NAME}"))
+    return [(read_manifest(folder), folder) for folder in folders]
+
+
+def _locate(name: str, environ: Mapping[str, str]) -> _Located:
+    if name.startswith((".", "~")) or Path(name).is_absolute():
+        return _located_folder(name)
+    repository = name if "/" in name else f"sentence-transformers/{name}"
+    if not hub.is_repository(repository):
+        raise ModelError(f"{name[:80]!r} is no name of a model; `hybrid models list` shows the known ones")
+    known = _known(name)
+    if known is not None:
+        manifest, folder = known
+        if (folder / _WEIGHTS).is_file():
+            return _Located(name, manifest.id, manifest, folder, is_shipped=True)
+        on_disk = hub.downloaded(manifest.id, manifest.revision, environ)
+        return _Located(name, manifest.id, manifest, on_disk, is_shipped=False)
+    return _Located(name, repository, None, hub.downloaded(repository, "", environ), is_shipped=False)
+
+
+def _located_folder(name: str) -> _Located:
+    try:
+        folder = Path(name).expanduser()
+        if not folder.is_dir():
+            raise ModelError(f"model {name}: there is no such folder")
+    except (OSError, RuntimeError) as error:  # A name too long for the system, or a home that is not known.
+        raise ModelError(f"model {name[:80]}: the folder cannot be read: {error}") from error
+    manifest = read_manifest(folder) if (folder / MANIFEST_NAME).is_file() else None
+    return _Located(name, "", manifest, folder, is_shipped=False)
+
+
+def _known(name: str) -> tuple[Manifest, Path] | None:
+    """The manifest in `models/` of a short name (which is the folder's) or a hub id, and its folder."""
+    folder = shipped("models", name)
+    if "/" not in name and (folder / MANIFEST_NAME).is_file():
+        return read_manifest(folder), folder
+    return next(((manifest, place) for manifest, place in _manifests() if manifest.id == name), None)
+
+
+def _fetched(located: _Located) -> _Located:
+    manifest = located.manifest
+    folder = hub.fetch(located.repository, manifest.revision if manifest else "")
+    if manifest is not None:
+        manifest.verify(folder)
+    return _Located(located.name, located.repository, manifest, folder, is_shipped=False)
+
+
+def _folder(located: _Located) -> Path:
+    if located.folder is None:
+        raise ModelError(
+            f"model {located.name} is not on this machine; `hybrid models use {located.name}` fetches it, "
+            "`hybrid models list` shows the known ones"
+        )
+    return located.folder
+
+
+def _info(located: _Located, folder: Path, facts: FolderFacts, home: Path) -> EmbedderInfo:
+    manifest = located.manifest
+    if manifest is not None and located.is_shipped:
+        return manifest.info(located.name, manifest.digest)
+    digest = folder_sha256(folder, home)
+    if manifest is not None:
+        return manifest.info(located.name, digest)
+    return EmbedderInfo(located.name, facts.dim, digest, facts.max_tokens, None, None)
+
+
+def _prefixes(located: _Located, facts: FolderFacts) -> tuple[str, str]:
+    if located.manifest is not None:
+        return located.manifest.query_prefix, located.manifest.document_prefix
+    return facts.query_prefix, facts.document_prefix
+
+
+def _make(folder: Path, facts: FolderFacts, info: EmbedderInfo, prefixes: tuple[str, str]) -> Embedder:
+    query_prefix, document_prefix = prefixes
+    if facts.engine == "weighted-bag":
+        from hybrid.models.static import StaticEmbedder
+
+        return StaticEmbedder.load(facts.place, info, query_prefix=query_prefix, document_prefix=document_prefix)
+    if facts.engine == "static-embedding":
+        from hybrid.models.token_table import TokenTableEmbedder
+
+        return TokenTableEmbedder(facts.place, info, query_prefix=query_prefix, document_prefix=document_prefix)
+    from hybrid.models.transformer import SentenceTransformerEmbedder
+
+    return SentenceTransformerEmbedder(
+        folder, info, query_prefix=query_prefix, document_prefix=document_prefix, similarity=facts.similarity
+    )

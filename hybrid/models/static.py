@@ -1,0 +1,126 @@
+"""Embeds with a weighted-bag model in numpy alone: the embedder of the shipped model, made by `registry`.
+
+The table stays mapped and int8; only the rows that a batch needs become float32.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hybrid.errors import ModelError
+from hybrid.models.bag_model import read_bag_model
+from hybrid.models.bags import document_bags, query_bags
+from hybrid.types import EmbedInput
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from hybrid.models.bag_model import BagModel
+    from hybrid.models.bags import Bags
+    from hybrid.types import EmbedderInfo
+
+_BATCH = 64
+"""Texts whose rows are gathered at once: about 6 MB of float32, which stays in the cache."""
+
+
+class StaticEmbedder:
+    """A weighted-bag model: vector = Σ token weight · factor · table row, made unit length.
+
+    Args:
+        model: The arrays and the tokeniser.
+        info: Who it is.
+        query_prefix: Text put before a query.
+        document_prefix: Text put before the body of a document.
+
+    Raises:
+        ModelError: The table has another dimension than `info` says.
+    """
+
+    __slots__ = ("_document_prefix", "_info", "_model", "_query_prefix")
+
+    def __init__(
+        self, model: BagModel, info: EmbedderInfo, *, query_prefix: str = "", document_prefix: str = ""
+    ) -> None:
+        if model.table.shape[1] != info.dim:
+            raise ModelError(f"model {info.name} has {model.table.shape[1]} dimensions where {info.dim} were expected")
+        self._model = model
+        self._info = info
+        self._query_prefix = query_prefix
+        self._document_prefix = document_prefix
+
+    @classmethod
+    def load(
+        cls, folder: Path, info: EmbedderInfo, *, query_prefix: str = "", document_prefix: str = ""
+    ) -> StaticEmbedder:
+        """Map the model in a folder.
+
+        Raises:
+            ModelError: A file is missing or damaged.
+        """
+        return cls(read_bag_model(folder), info, query_prefix=query_prefix, document_prefix=document_prefix)
+
+    @property
+    def info(self) -> EmbedderInfo:
+        """Who this embedder is."""
+        return self._info
+
+    def embed_documents(self, inputs: Sequence[EmbedInput]) -> NDArray[np.float32]:
+        """Unit vectors, shape (n_inputs, dim); a text without any known token gives a row of zeros."""
+        vectors = np.zeros((len(inputs), self._info.dim), np.float32)
+        for start in range(0, len(inputs), _BATCH):
+            batch = [self._prefixed(text) for text in inputs[start : start + _BATCH]]
+            bags = document_bags(self._model.tokenizer, batch, self._model.limits, head_weight=self._model.head_weight)
+            add_up(bags, self._model.table, self._model.document_weights, out=vectors[start : start + _BATCH])
+        return make_unit(vectors)
+
+    def embed_query(self, text: str) -> NDArray[np.float32]:
+        """A unit vector, shape (dim,); all zeros when the text has no known token."""
+        return make_unit(self.query_sum(text)[np.newaxis])[0]
+
+    def query_sum(self, text: str) -> NDArray[np.float32]:
+        """The weighted sum of a query before it is made unit length, shape (dim,); its length tells vague words."""
+        sums = np.zeros((1, self._info.dim), np.float32)
+        bags = query_bags(self._model.tokenizer, [self._query_prefix + text], self._model.limits)
+        add_up(bags, self._model.table, self._model.query_weights, out=sums)
+        return sums[0]
+
+    def truncated(self, inputs: Sequence[EmbedInput]) -> NDArray[np.bool_]:
+        """Whether body or head of each input has more words than the model reads, shape (n_inputs,)."""
+        is_longer, limits = self._model.tokenizer.is_longer, self._model.limits
+        cut = (
+            is_longer(text.body, limits.body_words) or is_longer(text.head, limits.head_words)
+            for text in map(self._prefixed, inputs)
+        )
+        return np.fromiter(cut, np.bool_, len(inputs))
+
+    def _prefixed(self, text: EmbedInput) -> EmbedInput:
+        return EmbedInput(text.head, self._document_prefix + text.body) if self._document_prefix else text
+
+
+def add_up(bags: Bags, table: NDArray[Any], weights: NDArray[np.float32], *, out: NDArray[np.float32]) -> None:
+    """Write the weighted sum of every bag's rows.
+
+    Args:
+        bags: Of n texts.
+        table: One row a token, shape (n_tokens, dim).
+        weights: Of each token, shape (n_tokens,).
+        out: float32, shape (n, dim), zeros; an empty bag leaves its row as it is.
+    """
+    rows = table[bags.tokens].astype(np.float32)
+    factors = weights[bags.tokens] * bags.factors
+    for i, (start, end) in enumerate(pairwise(bags.starts.tolist())):
+        if end > start:
+            np.dot(factors[start:end], rows[start:end], out=out[i])
+
+
+def make_unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Divide every row by its length, in place; rows of zeros stay. Shape (n, dim), returned for convenience."""
+    lengths = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))[:, np.newaxis]
+    np.divide(vectors, lengths, out=vectors, where=lengths > 0)
+    return vectors

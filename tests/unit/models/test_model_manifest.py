@@ -1,0 +1,102 @@
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from hybrid.errors import ModelError
+from hybrid.models.manifest import file_sha256, read_manifest, verify
+
+MINIMAL = """
+name = "tiny"
+engine = "weighted-bag"
+dim = 8
+max_tokens = 5
+pooling = "sum"
+licence = "MIT"
+provenance = "made for a test"
+"""
+
+
+def written(folder: Path, text: str) -> Path:
+    """A folder with this manifest."""
+    (folder / "manifest.toml").write_text(text)
+    return folder
+
+
+def test_what_is_left_out_is_empty_or_unknown(tmp_path: Path) -> None:
+    """Only the fields that every model has are required; a threshold that nobody measured is None."""
+    manifest = read_manifest(written(tmp_path, MINIMAL))
+
+    assert ("tiny", 8, 5) == (manifest.name, manifest.dim, manifest.max_tokens)
+    assert ("", "", "", "") == (manifest.id, manifest.revision, manifest.query_prefix, manifest.document_prefix)
+    assert (None, None, {}) == (manifest.gate_threshold, manifest.expected_false_open_rate, dict(manifest.files))
+
+
+def test_info_takes_over_the_gate(tmp_path: Path) -> None:
+    """An embedder's identity carries the default threshold and its measured rate."""
+    text = MINIMAL + "[gate]\nthreshold = 0.31\nexpected_false_open_rate = 0.02\n"
+    info = read_manifest(written(tmp_path, text)).info("mine", "ab" * 32)
+
+    assert ("mine", 8, 5, 0.31, 0.02) == (
+        info.name,
+        info.dim,
+        info.max_tokens,
+        info.gate_threshold,
+        info.expected_false_open_rate,
+    )
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        pytest.param('name = "tiny"', "", "name = None: must be text", id="missing"),
+        pytest.param("dim = 8", "dim = 0", "dim = 0: must be a whole number of at least 1", id="out of range"),
+        pytest.param("dim = 8", "dim = true", "dim = True", id="boolean for a number"),
+        pytest.param("weighted-bag", "magic", "engine = 'magic': must be one of", id="unknown engine"),
+        pytest.param('"MIT"', "3", "licence = 3: must be text", id="wrong type"),
+        pytest.param("dim = 8", "dim = 8\ngate = 1", "gate must be a table", id="no table"),
+        pytest.param('"made for a test"', '"x"\n[gate]\nthreshold = 2', "threshold = 2: must be a number", id="gate"),
+        pytest.param('"made for a test"', '"x"\n[files]\na = "12"', "files.a = '12': must be a SHA-256", id="digest"),
+        pytest.param('"made for a test"', '"x', "cannot be read", id="no TOML"),
+    ],
+)
+def test_a_wrong_field_is_named(tmp_path: Path, old: str, new: str, message: str) -> None:
+    """The error names the file, the field and its value."""
+    folder = written(tmp_path, MINIMAL.replace(old, new))
+
+    with pytest.raises(ModelError, match=message) as caught:
+        read_manifest(folder)
+    assert "manifest.toml" in str(caught.value)
+
+
+def test_a_folder_without_a_manifest_is_no_model_folder(tmp_path: Path) -> None:
+    """The error names the missing file."""
+    with pytest.raises(ModelError, match=r"manifest\.toml is missing"):
+        read_manifest(tmp_path)
+
+
+def test_verify_accepts_files_as_stated(tmp_path: Path) -> None:
+    """A folder whose files have the stated digests passes."""
+    (tmp_path / "a.txt").write_bytes(b"a")
+    folder = written(tmp_path, f'{MINIMAL}[files]\n"a.txt" = "{file_sha256(tmp_path / "a.txt")}"\n')
+
+    assert "tiny" == verify(folder).name
+
+
+def test_verify_names_missing_and_changed_files(tmp_path: Path) -> None:
+    """Every wrong file is named in one message, with what to do."""
+    (tmp_path / "a.txt").write_bytes(b"changed")
+    folder = written(tmp_path, f'{MINIMAL}[files]\n"a.txt" = "{"0" * 64}"\n"b.txt" = "{"1" * 64}"\n')
+
+    with pytest.raises(ModelError, match=r"a\.txt differs, b\.txt is missing; reinstall hybrid"):
+        verify(folder)
+
+
+def test_digest_depends_on_files_and_prefixes_only(tmp_path: Path) -> None:
+    """What decides the vectors changes the identity; a licence does not."""
+    one = read_manifest(written(tmp_path, f'{MINIMAL}[files]\na = "{"0" * 64}"\nb = "{"1" * 64}"\n'))
+    reordered = replace(one, files=dict(reversed(one.files.items())), licence="other")
+    swapped = replace(one, files={"a": "1" * 64, "b": "0" * 64})
+
+    assert one.digest == reordered.digest
+    assert len({one.digest, swapped.digest, replace(one, query_prefix="q: ").digest}) == 3

@@ -1,0 +1,195 @@
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hybrid.errors import ModelError
+from hybrid.models import hub
+from hybrid.models.registry import describe, embedder_info, known_models, load_embedder
+from hybrid.resources import shipped
+from hybrid.types import EmbedInput
+
+
+def downloaded(cache: Path, repository: str, source: Path, revision: str = "a" * 40) -> dict[str, str]:
+    """An environment whose hub cache holds a copy of a folder under a repository's name."""
+    root = cache / f"models--{repository.replace('/', '--')}"
+    shutil.copytree(source, root / "snapshots" / revision)
+    (root / "refs").mkdir()
+    (root / "refs" / "main").write_text(revision)
+    return {"HF_HUB_CACHE": str(cache)}
+
+
+@pytest.mark.parametrize(("name", "dim"), [("hashing", 64), ("hashing-16", 16)])
+def test_hashing_needs_no_files(tmp_path: Path, name: str, dim: int) -> None:
+    """`hashing` and `hashing-DIM` work everywhere, under the name the user gave."""
+    embedder = load_embedder(name, home=tmp_path)
+
+    assert (name, dim) == (embedder.info.name, embedder.info.dim)
+    assert embedder.info == embedder_info(name, tmp_path)
+
+
+def test_the_shipped_model_is_described_without_loading(tmp_path: Path) -> None:
+    """What `status` shows is what the loaded embedder says."""
+    info = embedder_info("static-v0", tmp_path)
+
+    assert ("static-v0", 256, 320) == (info.name, info.dim, info.max_tokens)
+    assert info == load_embedder("static-v0", home=tmp_path).info
+    assert not (tmp_path / "models").exists()
+
+
+def test_a_folder_is_loaded_by_its_path(tiny_folder: Path, tmp_path: Path) -> None:
+    """A weighted-bag folder without a manifest is identified by its content."""
+    embedder = load_embedder(str(tiny_folder), home=tmp_path)
+
+    assert (str(tiny_folder), 8, 5) == (embedder.info.name, embedder.info.dim, embedder.info.max_tokens)
+    assert embedder.info == embedder_info(str(tiny_folder), tmp_path)
+    assert (1, 8) == embedder.embed_documents([EmbedInput("http", "retry")]).shape
+
+
+def test_a_static_embedding_folder_is_loaded_by_its_path(token_table_folder: Path, tmp_path: Path) -> None:
+    """Other people's static models run without torch."""
+    pytest.importorskip("tokenizers", reason="needs the extra `static`")
+    embedder = load_embedder(str(token_table_folder), home=tmp_path)
+
+    np.testing.assert_allclose(embedder.embed_query("retry client"), [0.6, 0.8], atol=1e-6)
+
+
+def test_a_manifest_beside_a_folder_gives_prefixes_and_gate(tiny_folder: Path, tmp_path: Path) -> None:
+    """A model of the user's own may bring a manifest; its files, not its digests, identify it."""
+    text = (shipped("models", "static-v0", "manifest.toml")).read_text(encoding="utf-8")
+    text = text.replace("dim = 256", "dim = 8").replace('query_prefix = ""', 'query_prefix = "http "')
+    before = embedder_info(str(tiny_folder), tmp_path)
+    (tiny_folder / "manifest.toml").write_text(text, encoding="utf-8")
+    embedder = load_embedder(str(tiny_folder), home=tmp_path)
+
+    assert before.gate_threshold is None
+    assert embedder.info.gate_threshold is not None
+    assert before.sha256 == embedder.info.sha256
+    assert embedder.embed_query("").any()
+
+
+def test_a_downloaded_model_is_found_by_its_hub_name(tiny_folder: Path, tmp_path: Path) -> None:
+    """A model in the hub's cache needs no network."""
+    environ = downloaded(tmp_path / "cache", "someone/tiny", tiny_folder)
+    embedder = load_embedder("someone/tiny", home=tmp_path, environ=environ)
+
+    assert ("someone/tiny", 8) == (embedder.info.name, embedder.info.dim)
+    assert embedder.info == embedder_info("someone/tiny", tmp_path, environ)
+
+
+def test_a_bare_name_is_one_of_sentence_transformers(tiny_folder: Path, tmp_path: Path) -> None:
+    """As sentence-transformers does, a name without an owner is looked up under theirs."""
+    environ = downloaded(tmp_path / "cache", "sentence-transformers/tiny", tiny_folder)
+
+    assert 8 == embedder_info("tiny", tmp_path, environ).dim
+
+
+def test_a_known_model_is_found_at_its_pinned_revision_only(tiny_folder: Path, tmp_path: Path) -> None:
+    """Another revision of a known model is another model."""
+    environ = downloaded(tmp_path / "cache", "sentence-transformers/all-MiniLM-L6-v2", tiny_folder)
+
+    assert describe("all-MiniLM-L6-v2", environ).folder is None
+
+
+def test_a_folder_of_the_working_directory_does_not_shadow_a_hub_name(
+    tiny_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A cloned project cannot put its own weights in the place of a model by naming a folder like it."""
+    shutil.copytree(tiny_folder, tmp_path / "owner" / "name")
+    monkeypatch.chdir(tmp_path)
+
+    with pytest.raises(ModelError, match="not on this machine"):
+        embedder_info("owner/name", tmp_path, {"HF_HUB_CACHE": str(tmp_path / "cache")})
+    assert 8 == embedder_info("./owner/name", tmp_path).dim
+
+
+@pytest.mark.parametrize("name", ["all-MiniLM-L6-v2", "nomic-ai/CodeRankEmbed", "someone/unheard-of"])
+def test_a_model_that_is_not_on_disk_is_not_fetched_silently(tmp_path: Path, name: str) -> None:
+    """The error says which command fetches it."""
+    with pytest.raises(ModelError, match=f"`hybrid models use {name}` fetches it"):
+        load_embedder(name, home=tmp_path, environ={"HF_HUB_CACHE": str(tmp_path)})
+
+
+@pytest.mark.parametrize(
+    "name", ["", "a b", "a/b/c", "hashing-0", "../../etc", "owner/..", "C:\\x", "x" * 999, "/" + "x" * 999, "~nobody/x"]
+)
+def test_what_is_no_name_is_refused(tmp_path: Path, name: str) -> None:
+    """A typing mistake is an error of the model's name."""
+    with pytest.raises(ModelError):
+        load_embedder(name, home=tmp_path, environ={"HF_HUB_CACHE": str(tmp_path)})
+
+
+def test_a_transformer_without_the_extra_names_it(tmp_path: Path) -> None:
+    """Where sentence-transformers is not installed the error gives the command that installs it."""
+    if _installed("sentence_transformers"):
+        pytest.skip("the extra `transformers` is installed")
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "config.json").write_text(json.dumps({"hidden_size": 4}))
+
+    with pytest.raises(ModelError, match=r"pip install 'hybrid-retrieval\[transformers\]'"):
+        load_embedder(str(tmp_path / "model"), home=tmp_path)
+
+
+def test_known_models_begin_with_the_shipped_one(tmp_path: Path) -> None:
+    """The list tells what ships, what lies on disk, and which extra each needs."""
+    models = known_models({"HF_HUB_CACHE": str(tmp_path)})
+    shown = [(model.name, model.is_shipped, model.folder is not None, model.extra) for model in models]
+
+    assert [
+        ("static-v0", True, True, ""),
+        ("all-MiniLM-L6-v2", False, False, "transformers"),
+        ("bge-small-en-v1.5", False, False, "transformers"),
+        ("CodeRankEmbed", False, False, "transformers"),
+        ("potion-code-16M", False, False, "static"),
+    ] == shown
+
+
+def test_describe_knows_short_name_and_hub_id() -> None:
+    """Both names of a known model give the same description."""
+    assert describe("CodeRankEmbed", {}) == describe("nomic-ai/CodeRankEmbed", {})
+    assert "Represent this query for searching relevant code: " == describe("CodeRankEmbed", {}).manifest.query_prefix
+
+
+@pytest.mark.parametrize("name", ["hashing-8", "someone/unheard-of"])
+def test_describe_answers_for_models_without_a_manifest(tmp_path: Path, name: str) -> None:
+    """What is not known is empty."""
+    description = describe(name, {"HF_HUB_CACHE": str(tmp_path)})
+
+    assert (name, None, None) == (description.name, description.folder, description.manifest)
+
+
+@pytest.mark.parametrize(
+    ("environ", "expected"),
+    [
+        ({"HF_HUB_CACHE": "/a", "HF_HOME": "/b"}, "/a"),
+        ({"HF_HOME": "/b"}, "/b/hub"),
+        ({"XDG_CACHE_HOME": "/c"}, "/c/huggingface/hub"),
+    ],
+    ids=["cache", "home", "platform"],
+)
+def test_the_cache_is_where_the_hubs_own_tools_look(environ: dict[str, str], expected: str) -> None:
+    """The same variables in the same order decide."""
+    assert Path(expected) == hub.cache_folder(environ)
+
+
+def test_asking_who_a_model_is_loads_no_numpy(tmp_path: Path) -> None:
+    """`status` and the prompt path ask without paying for numpy."""
+    code = (
+        "import sys; from pathlib import Path; from hybrid.models.registry import embedder_info, known_models; "
+        "embedder_info('static-v0', Path(sys.argv[1])); embedder_info('hashing', Path(sys.argv[1])); known_models(); "
+        "print('numpy' in sys.modules)"
+    )
+    root = Path(__file__).resolve().parents[3]
+    done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, cwd=root)
+
+    assert "False\n" == done.stdout, done.stderr
+
+
+def _installed(name: str) -> bool:
+    import importlib.util
+
+    return importlib.util.find_spec(name) is not None

@@ -1,0 +1,67 @@
+"""The folder `models/` as it ships."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hybrid.models.manifest import read_manifest, verify
+from hybrid.models.registry import load_embedder
+from hybrid.resources import shipped
+from hybrid.types import Embedder, EmbedInput
+
+FOLDERS = sorted(path.parent for path in shipped("models").glob("*/manifest.toml"))
+
+
+@pytest.fixture(scope="module")
+def embedder(tmp_path_factory: pytest.TempPathFactory) -> Embedder:
+    """The shipped default model."""
+    return load_embedder("static-v0", home=tmp_path_factory.mktemp("home"))
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_every_manifest_is_complete(folder: Path) -> None:
+    """A manifest reads without an error and is named like its folder."""
+    assert folder.name == read_manifest(folder).name
+
+
+def test_every_model_folder_has_a_manifest() -> None:
+    """A folder without one could not be offered."""
+    assert FOLDERS == sorted(path for path in shipped("models").iterdir() if path.is_dir())
+
+
+def test_the_shipped_files_are_those_of_the_manifest() -> None:
+    """Every deciding file of the shipped model has its digest in the manifest, and it fits."""
+    manifest = verify(shipped("models", "static-v0"))
+    names = {path.name for path in shipped("models", "static-v0").iterdir()}
+
+    assert names - {"manifest.toml", "README.md"} == set(manifest.files)
+
+
+def test_the_models_folder_holds_no_python() -> None:
+    """Code lives in `hybrid/`."""
+    assert [] == list(shipped("models").rglob("*.py"))
+
+
+def test_the_shipped_model_puts_the_fitting_chunk_first(embedder: Embedder) -> None:
+    """Three small chunks, three questions: each question is closest to its own chunk."""
+    chunks = [
+        EmbedInput(
+            "src/net/backoff.py Backoff.wait", "def wait(self, attempt):\n    sleep(min(self.cap, 2 ** attempt))"
+        ),
+        EmbedInput(
+            "src/auth/session.py login", "def login(user, password):\n    return issue_token(check(user, password))"
+        ),
+        EmbedInput("docs/install.md Install", "Download the archive, unpack it and run the setup script."),
+    ]
+    questions = ["retry with exponential backoff", "where do users sign in with a password", "how to install it"]
+    queries = np.stack([embedder.embed_query(question) for question in questions])
+
+    assert [0, 1, 2] == (queries @ embedder.embed_documents(chunks).T).argmax(axis=1).tolist()
+
+
+def test_the_shipped_model_gives_the_vectors_it_gave_before(embedder: Embedder) -> None:
+    """Vectors stored in an index stay comparable: a few numbers of one vector, as first released."""
+    vector = embedder.embed_query("retry failed requests")
+
+    np.testing.assert_allclose(vector[:4], [-0.051342, -0.032095, -0.059812, -0.109699], atol=1e-5)

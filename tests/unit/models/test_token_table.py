@@ -1,0 +1,95 @@
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hybrid.arrays import write_arrays
+from hybrid.errors import ModelError
+from hybrid.types import EmbedderInfo, EmbedInput
+
+pytest.importorskip("tokenizers", reason="needs the extra `static`")
+
+from hybrid.models.token_table import TokenTableEmbedder
+
+INFO = EmbedderInfo("table", 2, "00" * 32, 0, None, None)
+
+
+def test_the_vector_is_the_unit_mean_of_the_rows(token_table_folder: Path) -> None:
+    """Rows (3, 0) and (0, 4) have the mean (1.5, 2), of direction (0.6, 0.8); head and body are one text."""
+    embedder = TokenTableEmbedder(token_table_folder, INFO)
+
+    np.testing.assert_allclose(embedder.embed_query("Retry client"), [0.6, 0.8], atol=1e-6)
+    vectors = embedder.embed_documents([EmbedInput("retry", "client"), EmbedInput("", "loop")])
+    np.testing.assert_allclose(vectors, [[0.6, 0.8], [0, 1]], atol=1e-6)
+
+
+def test_a_text_without_a_token_has_no_vector(token_table_folder: Path) -> None:
+    """An empty text gives zeros."""
+    embedder = TokenTableEmbedder(token_table_folder, INFO)
+
+    assert [[0, 0]] == embedder.embed_documents([EmbedInput("", "")]).tolist()
+
+
+def test_prefixes_stand_before_the_text(token_table_folder: Path) -> None:
+    """A prefix is embedded as if it were typed."""
+    embedder = TokenTableEmbedder(token_table_folder, INFO, query_prefix="retry ", document_prefix="client ")
+
+    np.testing.assert_allclose(embedder.embed_query("client"), [0.6, 0.8], atol=1e-6)
+    np.testing.assert_allclose(embedder.embed_documents([EmbedInput("", "retry")]), [[0.6, 0.8]], atol=1e-6)
+
+
+def test_more_texts_than_a_batch_keep_their_order(token_table_folder: Path) -> None:
+    """Row i belongs to input i, across the borders of batches, and nothing is truncated."""
+    embedder = TokenTableEmbedder(token_table_folder, INFO)
+    inputs = [EmbedInput("", "retry" if i % 3 else "loop") for i in range(150)]
+
+    assert [[1.0, 0.0] if i % 3 else [0.0, 1.0] for i in range(150)] == embedder.embed_documents(inputs).tolist()
+    assert not embedder.truncated(inputs).any()
+
+
+def test_lone_surrogates_are_replaced(token_table_folder: Path) -> None:
+    """Undecodable bytes of a file name reach the tokenizer as a question mark, not as an error."""
+    assert (2,) == TokenTableEmbedder(token_table_folder, INFO).embed_query("retry \udc80").shape
+
+
+def test_a_model2vec_table_maps_and_weighs_tokens(token_table_folder: Path) -> None:
+    """With `mapping` and `weights`, a token has row mapping[id] times weights[id]; the unknown token counts nothing."""
+    arrays = {
+        "embeddings": np.array([[1, 0], [0, 1]], np.float16),
+        "mapping": np.array([0, 1, 0, 0], np.int64),
+        "weights": np.array([9, 3, 4, 1], np.float64),
+    }
+    write_arrays(token_table_folder / "model.safetensors", arrays)
+    embedder = TokenTableEmbedder(token_table_folder, INFO)
+
+    np.testing.assert_allclose(embedder.embed_query("retry client unheard"), [0.8, 0.6], atol=1e-6)
+    assert [0, 0] == embedder.embed_query("unheard").tolist()
+
+
+def test_a_table_that_does_not_fit_the_tokenizer_is_refused(token_table_folder: Path) -> None:
+    """Otherwise a token without a row would be an index error in the middle of a build."""
+    write_arrays(token_table_folder / "model.safetensors", {"embedding.weight": np.ones((3, 2), np.float32)})
+
+    with pytest.raises(ModelError, match=r"table of \(3, 2\) where \(4, 2\) was expected"):
+        TokenTableEmbedder(token_table_folder, INFO)
+
+
+@pytest.mark.parametrize("content", [None, "{", json.dumps({"model": {}})], ids=["missing", "no JSON", "no tokenizer"])
+def test_a_missing_or_damaged_tokenizer_is_named(token_table_folder: Path, content: str | None) -> None:
+    """The error names the file."""
+    path = token_table_folder / "tokenizer.json"
+    path.unlink()
+    if content is not None:
+        path.write_text(content)
+
+    with pytest.raises(ModelError, match=r"tokenizer\.json"):
+        TokenTableEmbedder(token_table_folder, INFO)
+
+
+def test_a_missing_table_is_an_error_of_the_model(token_table_folder: Path) -> None:
+    """Weights that are gone are reported, not a crash."""
+    (token_table_folder / "model.safetensors").unlink()
+
+    with pytest.raises(ModelError, match="cannot be read"):
+        TokenTableEmbedder(token_table_folder, INFO)
