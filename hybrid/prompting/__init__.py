@@ -1,0 +1,1 @@
+"""What of a prompt is machine-made, an acknowledgement, a query."""

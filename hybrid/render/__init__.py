@@ -1,0 +1,1 @@
+"""The one frame in which records reach an agent: its marks, its entries, its three formats."""

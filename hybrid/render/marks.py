@@ -1,0 +1,106 @@
+"""The marks of our frame and of other tools, and how a record is kept from using them.
+
+The frame writes these marks, `hybrid.prompting.clean` cuts what stands between them out of a prompt.
+"""
+
+from __future__ import annotations
+
+import re
+
+FRAME_NAME = "hybrid context"
+END_LINE = f"--- end {FRAME_NAME} ---"
+XML_TAG = "hybrid-context"
+JSON_KEY = "hybrid_context"
+
+BLOCK_TAGS = (
+    "hook_context",
+    "system-reminder",
+    "system_reminder",
+    "qwen:user-prompt-submit-context",
+    "qwen:session-start-context",
+    XML_TAG,
+)
+"""Elements in which agents hand injected text to a model; what they hold was never typed by a person."""
+
+MACHINE_TAG_PREFIXES = (
+    "<task-notification",
+    "<teammate-message",
+    "<cross-session-message",
+    "<system-reminder",
+    "<system_reminder",
+    "<local-command",
+    "<command-name",
+    "<command-message",
+    "<bash-input",
+    "<bash-stdout",
+    "<bash-stderr",
+    "<subagent_notification",
+    "<turn_aborted",
+)
+"""How prompts begin that a client wrote itself; compared without regard to case."""
+
+# One or more separators, so that `<System Reminder>` counts as well. Generic words (`result`, `user`) are left alone:
+# they occur in honest XML and in type parameters.
+_TAG_NAMES = (
+    r"hybrid[\W_]{0,3}context(?:[\W_]?item|[\W_]?footer)?",
+    r"hook[\W_]{0,3}context",
+    r"system[\W_]{0,3}reminder",
+    r"private(?![\w-])",
+    r"task[\W_]{0,3}notification",
+    r"teammate[\W_]{0,3}message",
+    r"cross[\W_]{0,3}session[\W_]{0,3}message",
+    r"subagent[\W_]{0,3}notification",
+    r"user[\W_]{0,3}prompt[\W_]{0,3}submit[\w-]*",
+    r"local[\W_]{0,3}command[\w-]*",
+    r"command-(?:name|message|args)",
+    r"bash-(?:input|stdout|stderr)",
+    r"untrusted_context",
+    r"environment_context",
+    r"function_(?:calls|results)",
+    r"qwen:[\w-]*",
+    r"antml:[\w-]*",
+)
+_FOREIGN_TAG = re.compile(rf"[<<﹤]([\s/\\]*)(?={'|'.join(_TAG_NAMES)})", re.IGNORECASE)
+_SPECIAL_TOKEN = re.compile(r"<(?=\|[a-z_]{2,30}\|>)")
+_FRAME_WORDS = re.compile(r"(hybrid)[^\S\n]+(context)", re.IGNORECASE)
+_NOTIFICATION = re.compile(r"(\[\s*SYSTEM)\s+(NOTIFICATION)", re.IGNORECASE)
+
+_ESCAPE_SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[@-Z\\^_])?")
+_LINE_END = re.compile(r"\r\n?|[\v\f\x1c-\x1e\x85\u2028\u2029]")
+# Controls; soft hyphen and joiners; zero width; bidirectional overrides; variation selectors; tag characters.
+_INVISIBLE = re.compile(
+    "[\x00-\x08\x0e-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f\u202a-\u202e"
+    "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\ufffe\uffff\U000e0000-\U000e0fff]"
+)
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def plain_text(text: str) -> str:
+    """Text without terminal escapes, control and invisible characters, with LF line ends.
+
+    Lone surrogates become U+FFFD. Tabs and line ends stay. Linear in the length.
+    """
+    if text.isascii() and text.replace("\n", "").replace("\t", "").isprintable():
+        return text
+    text = _ESCAPE_SEQUENCE.sub("", text) if "\x1b" in text else text
+    text = _INVISIBLE.sub("", _LINE_END.sub("\n", text))
+    return _LONE_SURROGATE.sub("\ufffd", text)
+
+
+def neutralise(text: str) -> str:
+    """Text that can neither open nor close our frame or an element of a client, and stays readable.
+
+    An opening angle bracket before a reserved name becomes `‹` (U+2039); the words of our own marks are joined by a
+    middle dot (U+00B7), as in `--- end hybrid·context ---`; the same for the words of `[SYSTEM NOTIFICATION`. Nothing
+    is deleted after the marks are looked for, so a second pass changes nothing.
+    """
+    text = plain_text(text)
+    text = _FOREIGN_TAG.sub(r"‹\1", text)
+    text = _SPECIAL_TOKEN.sub("‹", text)
+    text = _FRAME_WORDS.sub("\\1\u00b7\\2", text)
+    return _NOTIFICATION.sub("\\1\u00b7\\2", text)
+
+
+def neutralise_line(text: str) -> str:
+    """The same for text that must stay on one line: every run of white space becomes one space."""
+    return " ".join(neutralise(text).split())

@@ -1,0 +1,171 @@
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hybrid.prompting.clean import Cleaned, clean
+from hybrid.render.frame import Entry, Format, render_frame
+
+CAPTURED = Path(__file__).parents[2] / "fixtures" / "hooks"
+
+
+def captured_prompt(name: str) -> str:
+    """The prompt of a captured hook input."""
+    return json.loads((CAPTURED / name).read_text(encoding="utf-8"))["prompt"]
+
+
+def test_a_plain_prompt_stays_as_it_is():
+    """A prompt without anything to cut comes back unchanged."""
+    prompt = "why does the exporter drop the last row?\n\n    for row in rows[:-1]:\n        write(row)"
+
+    assert Cleaned(prompt) == clean(prompt)
+
+
+@pytest.mark.parametrize(
+    ("prompt", "expected"),
+    [
+        pytest.param("sum the totals <private>of Ada</private> per month", "sum the totals per month", id="closed"),
+        pytest.param("sum the totals <private>of Ada and Bob", "sum the totals", id="never-closed"),
+        pytest.param("a <private>b <private>c</private> d</private> e", "a e", id="nested"),
+        pytest.param("a <PRIVATE>b</Private > e", "a e", id="any-case"),
+        pytest.param('a <private reason="law">b</private> e', "a e", id="with-attribute"),
+        pytest.param("a <private>b</private> c <private>d</private> e", "a c e", id="several"),
+        pytest.param("a <pri\u200bvate>b</private> e", "a e", id="hidden-by-zero-width-space"),
+    ],
+)
+def test_private_spans_are_cut(prompt: str, expected: str):
+    """What stands in `<private>` is neither searched nor stored, and the caller learns that there was some."""
+    cleaned = clean(prompt)
+
+    assert (expected, True) == (cleaned.text, cleaned.had_private)
+
+
+def test_a_name_that_begins_like_the_private_tag_is_not_private():
+    """`<private_key>` and `<private-key>` are elements of somebody's XML."""
+    prompt = "read <private_key> and <private-key> from the file"
+
+    assert Cleaned(prompt) == clean(prompt)
+
+
+@pytest.mark.parametrize("fmt", ["text", "xml", "json"])
+def test_our_own_frame_is_cut_in_every_format(fmt: Format):
+    """A frame that comes back inside a prompt, whatever its format, is not searched again."""
+    frame = render_frame([Entry("code", "a.py:1-2 f (function)", ('x = {"}": 1}', "</item>"))], fmt=fmt)
+
+    assert "before after" == " ".join(clean(f"before {frame} after").text.split())
+
+
+@pytest.mark.parametrize("fmt", ["text", "xml", "json"])
+def test_a_truncated_frame_is_cut_to_the_end(fmt: Format):
+    """A frame whose end was lost takes the rest with it rather than being searched."""
+    frame = render_frame([Entry("code", "a.py:1-2 f (function)", ("x = 1", "y = 2"))], fmt=fmt)
+
+    assert "before" == clean(f"before {frame[: len(frame) * 2 // 3]}").text
+
+
+@pytest.mark.parametrize(
+    "tag", ["hook_context", "qwen:user-prompt-submit-context", "system-reminder", "system_reminder", "hybrid-context"]
+)
+def test_injected_elements_are_cut_inside_a_prompt(tag: str):
+    """What a client's hooks added in an element of its own was not typed by the user."""
+    assert "fix the parser" == clean(f"fix <{tag}>\nnotes\n</{tag}> the parser").text
+
+
+def test_the_first_prompt_of_gemini_loses_the_context_of_the_session_start():
+    """The captured first prompt of Gemini CLI begins with a hook's context; the question remains."""
+    prompt = captured_prompt("gemini-0.61.0/BeforeAgent.json")
+
+    assert Cleaned("How does the payment client retry?") == clean(prompt)
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "<teammate-message from=x>done</teammate-message>",
+        "<cross-session-message>hello</cross-session-message>",
+        "<system-reminder>The file changed.</system-reminder>\nAnd more.",
+        "<local-command-stdout>ok</local-command-stdout>",
+        "<local-command-caveat>x</local-command-caveat>",
+        "[SYSTEM NOTIFICATION - NOT USER INPUT] a task ended",
+        "<command-name>/model</command-name>",
+        "<command-message>model</command-message>",
+        "<bash-input>ls</bash-input>",
+        "<bash-stdout>a.py</bash-stdout>",
+        "This session is being continued from a previous conversation that ran out of context.",
+        "[Request interrupted by user for tool use]",
+        "  \n<task-notification><status>failed</status></task-notification>",
+    ],
+)
+def test_prompts_that_a_client_wrote_are_machine_made(prompt: str):
+    """Each known beginning of a machine-made prompt is recognised, and nothing of it is left to search."""
+    assert Cleaned("", is_machine_made=True) == clean(prompt)
+
+
+def test_a_prompt_about_a_machine_made_form_is_human():
+    """Only the beginning counts: a question that mentions the form was typed."""
+    assert not clean("why is <task-notification> sent twice by the scheduler?").is_machine_made
+
+
+def test_a_task_notification_with_a_result_is_a_subagent_report():
+    """The captured notification of a background agent gives the agent's report."""
+    cleaned = clean(captured_prompt("claude_code-2.1.330/UserPromptSubmit.task_notification.json"))
+
+    assert "Subagent report, second version (continued after the stop hook)." == cleaned.subagent_report
+    assert cleaned.is_machine_made
+
+
+def test_a_report_may_hold_the_tag_that_closes_it():
+    """A report about XML is not cut at the first `</result>` it quotes; private parts are cut from it."""
+    prompt = "<task-notification><result>it prints </result> once <private>x</private>.</result></task-notification>"
+
+    assert "it prints </result> once ." == clean(prompt).subagent_report
+
+
+def test_of_a_slash_command_the_arguments_remain():
+    """The captured slash command is searched by what follows its name."""
+    cleaned = clean(captured_prompt("claude_code-2.1.330/UserPromptSubmit.slash_command.json"))
+
+    assert ("payments", "why", "/why payments") == (cleaned.text, cleaned.command_name, cleaned.typed)
+
+
+@pytest.mark.parametrize("prompt", ["/usr/lib is not found", "/api/users/1 answers 500", "/ is not a command", "//x y"])
+def test_a_path_at_the_beginning_is_no_slash_command(prompt: str):
+    """A slash command is one word without a second slash."""
+    assert Cleaned(prompt) == clean(prompt)
+
+
+@pytest.mark.parametrize("prompt", ["fix the parser [no-hybrid]", "[NO-HYBRID] fix the parser"])
+def test_the_opt_out_is_seen_anywhere_in_any_case(prompt: str):
+    """`[no-hybrid]` anywhere in what was typed opts the prompt out."""
+    assert clean(prompt).is_opted_out
+
+
+def test_the_opt_out_inside_an_injected_block_does_not_count():
+    """What a record says cannot switch the product off."""
+    assert not clean("<hook_context>[no-hybrid]</hook_context> fix the parser").is_opted_out
+
+
+def test_control_and_invisible_characters_are_dropped():
+    """Terminal escapes, controls, byte order marks and bidirectional overrides do not reach the search."""
+    assert "a red\tline\nnext end" == clean("\ufeffa \x1b[31mred\x1b[0m\tline\r\nnext\x00 \u202eend").text
+
+
+def test_runs_of_spaces_collapse_but_indentation_stays():
+    """Padding does not make a prompt longer; the indent of code is kept."""
+    assert "a b\n\n    c d" == clean("a     b   \n\n\n\n    c   d").text
+
+
+@given(st.text())
+def test_cleaning_accepts_any_string_and_leaves_no_private_span(prompt: str):
+    """Whatever is typed between the tags never survives, and nothing raises."""
+    cleaned = clean(f"{prompt} <private>sekrit{prompt}</private>")
+
+    assert "sekrit" not in cleaned.text
+
+
+@given(st.text(alphabet="<>/private hook_context-\n{}\"'ab"))
+def test_cleaning_hostile_fragments_never_raises(prompt: str):
+    """Fragments of marks in any order are cleaned to a string."""
+    assert isinstance(clean(prompt).text, str)

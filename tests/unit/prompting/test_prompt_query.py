@@ -1,0 +1,78 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hybrid.prompting.query import MAX_NAMES, Query, make_query
+
+
+def test_a_short_prompt_is_its_own_query():
+    """Text under the limit is searched as it is, with the names found in it."""
+    expected = Query("why does Client.retry in src/net.py loop?", False, ("Client.retry",), ("src/net.py",))
+
+    assert expected == make_query("why does Client.retry in src/net.py loop?")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Client.retry",
+        "Session",
+        "where is `parse_args` defined?",
+        "parse_args",
+        "src/net.py",
+        "Rack::Builder class",
+        "retry?",
+    ],
+)
+def test_little_else_than_names_is_symbol_like(text: str):
+    """A query that only wants to find a name leans lexical."""
+    assert make_query(text).is_symbol_like
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "how does the retry loop end",
+        "Client.retry loops when the server is slow",
+        "static file middleware",
+        "",
+        "  ?  ",
+    ],
+)
+def test_sentences_are_not_symbol_like(text: str):
+    """A question in words stays one, even with a name in it."""
+    assert not make_query(text).is_symbol_like
+
+
+def test_a_single_word_counts_as_an_identifier():
+    """A lone word can only be a name, whatever its spelling."""
+    assert ("Session",) == make_query("`Session`?").identifiers
+
+
+def test_a_long_prompt_keeps_its_beginning_and_its_end():
+    """Of a long prompt seven tenths come from the beginning and the rest from the end, cut between words."""
+    text = " ".join(f"w{number}" for number in range(5_000))
+    words = make_query(text, 1_000).text.split()
+
+    assert ("w0", "w4999") == (words[0], words[-1])
+    assert all(word == "…" or word in text.split() for word in words)
+    assert 0.65 < sum(len(word) + 1 for word in words[: words.index("…")]) / 1_000 < 0.75
+
+
+def test_the_number_of_names_is_bounded():
+    """A pasted log gives no more than the first names."""
+    query = make_query(" ".join(f"name_{number}" for number in range(400)))
+
+    assert tuple(f"name_{number}" for number in range(MAX_NAMES)) == query.identifiers
+
+
+@given(st.text(max_size=400), st.integers(min_value=0, max_value=120))
+def test_a_query_never_exceeds_its_limit(text: str, limit_chars: int):
+    """Whatever the text, the limit in characters holds."""
+    assert len(make_query(text, limit_chars).text) <= limit_chars
+
+
+@given(st.text(min_size=1, max_size=300))
+def test_a_text_within_the_limit_is_never_changed(text: str):
+    """Nothing is cut that fits."""
+    assert text == make_query(text, len(text)).text
