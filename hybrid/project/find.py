@@ -1,0 +1,153 @@
+"""Finds the project that a folder belongs to; every command, hook and build starts here. It writes nothing.
+
+A project is the git working tree around the folder, else the nearest folder above with a `.hybrid/` in it. Git itself
+is not needed. Nothing here raises for what is on disk: a folder that is gone or cannot be read has no project.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from hybrid.project.git_folder import (
+    GitFolder,
+    identity_of,
+    identity_of_file,
+    is_bare_repository,
+    is_folder,
+    open_git_folder,
+    real_path,
+)
+from hybrid.project.origin import name_of_origin
+from hybrid.project.registry import Marks, choose_key
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FOLDER_NAME = ".hybrid"
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """A project, seen from one of its working trees.
+
+    Attributes:
+        root: Real path of this working tree, or of the folder that holds `.hybrid/`.
+        name: As shown to people; dots and spaces allowed.
+        key: 16 hex digits, shared by all clones and worktrees.
+        worktree: True for a linked working tree.
+        tree: 16 hex digits of this working tree's real path.
+        is_git: False for a plain folder with `.hybrid/`.
+        main_root: The main working tree; the root itself unless `worktree`.
+        has_folder: Whether `root` holds a `.hybrid/` of its own.
+        reason: Why this key: `origin URL`, `main working tree path` or `registered`.
+    """
+
+    root: Path
+    name: str
+    key: str
+    worktree: bool
+    tree: str
+    is_git: bool
+    main_root: Path
+    has_folder: bool
+    reason: str
+
+
+def find_project(cwd: Path, home: Path, user_home: Path) -> Project | None:
+    """The project of a folder, or None.
+
+    Args:
+        cwd: Any folder; it may be a link, be gone, or lie inside `.git`.
+        home: The folder of `hybrid` itself (`HYBRID_HOME`); it is never taken for a project's `.hybrid/`.
+        user_home: The user's home. When it is a repository itself, as is the root of a file system at times, a folder
+            with `.hybrid/` inside it comes first: such a repository holds settings, and may not be indexed anyway.
+    """
+    folder = real_path(cwd)
+    found = _find_tree(folder)
+    marked = _find_marked(folder, home)
+    if found is not None and (marked is None or not _is_too_wide(found[0], user_home)):
+        return _of_tree(*found, home)
+    return _of_folder(marked, home) if marked is not None else None
+
+
+def marks_of(project: Project) -> Marks:
+    """What a project can be known by later, read from its disk now."""
+    git = open_git_folder(project.root) if project.is_git else None
+    return _marks(project.root, git)
+
+
+def refusal(root: Path, user_home: Path) -> str | None:
+    """Why the real path of a folder must not be indexed unless forced; None when it may be."""
+    if root.parent == root:
+        return f"{root} is the root of a file system: index a folder in it instead"
+    home = real_path(user_home)
+    if root == home:
+        return f"{root} is your home folder: index a folder in it instead"
+    if root in home.parents:
+        return f"{root} holds your home folder: index a folder in it instead"
+    return None
+
+
+def has_folder(root: Path, home: Path) -> bool:
+    """Whether a folder holds a `.hybrid/` of a project: no link, and neither `HYBRID_HOME` nor around it."""
+    folder = root / FOLDER_NAME
+    if not is_folder(folder) or real_path(folder) != real_path(root) / FOLDER_NAME:
+        return False
+    own = real_path(home)
+    return own != folder and folder not in own.parents
+
+
+def _find_tree(folder: Path) -> tuple[Path, GitFolder] | None:
+    for candidate in (folder, *folder.parents):
+        git = open_git_folder(candidate)
+        if git is not None:
+            return candidate, git
+        if is_bare_repository(candidate):
+            return None
+    return None
+
+
+def _find_marked(folder: Path, home: Path) -> Path | None:
+    return next((candidate for candidate in (folder, *folder.parents) if has_folder(candidate, home)), None)
+
+
+def _is_too_wide(root: Path, user_home: Path) -> bool:
+    return root.parent == root or root == real_path(user_home)
+
+
+def _of_tree(root: Path, git: GitFolder, home: Path) -> Project:
+    return _project(root, _marks(root, git), home, git)
+
+
+def _of_folder(root: Path, home: Path) -> Project:
+    return _project(root, _marks(root, None), home, None)
+
+
+def _project(root: Path, marks: Marks, home: Path, git: GitFolder | None) -> Project:
+    choice = choose_key(marks, home)
+    return Project(
+        root=root,
+        name=marks.name,
+        key=choice.key,
+        worktree=git is not None and git.is_worktree,
+        tree=hashlib.sha256(os.fsencode(root)).hexdigest()[:16],
+        is_git=git is not None,
+        main_root=root if git is None else git.main_root,
+        has_folder=has_folder(root, home),
+        reason=choice.reason,
+    )
+
+
+def _marks(root: Path, git: GitFolder | None) -> Marks:
+    if git is None:
+        # `create_folder` writes this file once; it has the part that `description` has in a repository.
+        return Marks(_folder_name(root), "", str(root), identity_of_file(root / FOLDER_NAME / ".gitignore"))
+    name = name_of_origin(git.origin) or _folder_name(git.main_root)
+    return Marks(name, git.origin, str(git.main_root), identity_of(git.common))
+
+
+def _folder_name(root: Path) -> str:
+    return root.name.removesuffix(".git") or root.name or "root"

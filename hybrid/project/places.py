@@ -1,0 +1,118 @@
+"""Where a project's files lie: `HYBRID_HOME`, the folder for the state of a working tree, and `.hybrid/` itself."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hybrid.errors import ProjectError
+from hybrid.project.find import FOLDER_NAME, Project, marks_of
+from hybrid.project.registry import remember
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_IGNORED = """\
+# What hybrid keeps here for itself; LESSONS.md and config.toml are for people and are committed.
+hook_state.json
+hot-topics.md
+*.lock
+*.tmp
+*.corrupt-*
+"""
+
+_CONFIG = """\
+# Settings of this project for hybrid; `hybrid config` shows what is in force and where it comes from.
+# Only what tunes, leaves out or raises privacy may stand here. Take the sign away to set a value.
+
+[index]
+# gitignore patterns of files to leave out, besides .gitignore and .hybridignore.
+# exclude = ["testdata/", "*.snap"]
+
+[hooks]
+# Lines and characters of one injection.
+# budget = 150
+# budget_chars = 4000
+"""
+
+
+def hybrid_home(environ: Mapping[str, str], platform: str = sys.platform) -> Path:
+    """Folder for indexes, records and logs of all projects; it need not exist.
+
+    Args:
+        environ: `HYBRID_HOME` decides when it is set and not empty; `~` is the home folder.
+        platform: As `sys.platform`; decides where user data lies otherwise.
+    """
+    chosen = environ.get("HYBRID_HOME", "").strip()
+    if chosen:
+        return _expanded(chosen, environ, platform).absolute()
+    user = _user_home(environ, platform)
+    if platform == "win32":
+        local = environ.get("LOCALAPPDATA", "")
+        return (Path(local) if local else user / "AppData" / "Local") / "hybrid"
+    if platform == "darwin":
+        return user / "Library" / "Application Support" / "hybrid"
+    data = environ.get("XDG_DATA_HOME", "")
+    # The XDG specification has relative paths ignored.
+    return (Path(data) if data and Path(data).is_absolute() else user / ".local" / "share") / "hybrid"
+
+
+def open_tree_state(project: Project, home: Path) -> Path:
+    """Folder for the state files of a working tree, made on the first write: nothing goes into a tree unasked."""
+    if project.has_folder:
+        return project.root / FOLDER_NAME
+    return project_folder(project, home) / "trees" / project.tree
+
+
+def project_folder(project: Project, home: Path) -> Path:
+    """Folder for what all working trees of a project share."""
+    return home / "projects" / project.key
+
+
+def register(project: Project, home: Path) -> bool:
+    """Remember a project under its key, so that the key outlives a new remote, a rename or a move; builds call this.
+
+    Returns:
+        Whether it is remembered; when not, the key is found again the way it was found now.
+    """
+    return remember(marks_of(project), project.key, home)
+
+
+def create_folder(root: Path) -> Path:
+    """Make `.hybrid/` in a folder with its own `.gitignore` and an empty `config.toml`; what is there stays.
+
+    Returns:
+        The folder.
+
+    Raises:
+        ProjectError: A file or a link is in its place, or the tree cannot be written.
+    """
+    folder = root / FOLDER_NAME
+    try:
+        with contextlib.suppress(FileExistsError):
+            folder.mkdir()
+        if folder.is_symlink() or not folder.is_dir():
+            raise ProjectError(f"{folder} is a link or a file: remove it, a folder of the project must stand there")
+        _write_new(folder / ".gitignore", _IGNORED)
+        _write_new(folder / "config.toml", _CONFIG)
+    except OSError as error:
+        raise ProjectError(f"{folder} cannot be written ({error.strerror}): check the rights of the folder") from error
+    return folder
+
+
+def _write_new(path: Path, text: str) -> None:
+    with contextlib.suppress(FileExistsError), path.open("x", encoding="utf-8", newline="\n") as file:
+        file.write(text)
+
+
+def _expanded(path: str, environ: Mapping[str, str], platform: str) -> Path:
+    if path == "~" or path.startswith(("~/", "~\\")):
+        return _user_home(environ, platform) / path[2:]
+    return Path(path)
+
+
+def _user_home(environ: Mapping[str, str], platform: str) -> Path:
+    home = environ.get("USERPROFILE" if platform == "win32" else "HOME", "")
+    return Path(home) if home else Path.home()

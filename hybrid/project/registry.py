@@ -1,0 +1,214 @@
+"""Remembers the origins and paths of each key, so that a project keeps its first key; builds write, everyone reads.
+
+`$HYBRID_HOME/projects/registry.json`:
+
+    {"version": 1, "projects": {KEY: {"name": …, "origins": […], "paths": […], "identities": […]}}}
+
+A project is known again by its identity (moved, renamed, another remote), else by its origin (another clone), else,
+without an origin, by its path. What is not known gets the key of its origin or path. A move to another disk changes
+the identity: without an origin that is a new project.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+from hybrid.atomic import locked, set_aside, write_atomic
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+_VERSION = 1
+_LOCK_TIMEOUT_S = 2.0
+_MAX_REMEMBERED = 32
+"""Origins, paths and identities kept of a key, the newest last; each clone adds one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """What a project can be known by.
+
+    Attributes:
+        name: As shown.
+        origin: Normalised, empty when there is none.
+        path: Real path of the main working tree.
+        identity: See `git_folder.identity_of`; empty when it cannot be had.
+    """
+
+    name: str
+    origin: str
+    path: str
+    identity: str
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What is remembered of a key; the newest stands last."""
+
+    name: str
+    origins: tuple[str, ...]
+    paths: tuple[str, ...]
+    identities: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class KeyChoice:
+    """A key, and why it is this one."""
+
+    key: str
+    reason: str
+
+
+def registry_path(home: Path) -> Path:
+    """Where the registry lies."""
+    return home / "projects" / "registry.json"
+
+
+def choose_key(marks: Marks, home: Path) -> KeyChoice:
+    """The key of a project: the remembered one, else that of its origin, else that of its path."""
+    return _choose(marks, load_registry(home))
+
+
+def load_registry(home: Path) -> dict[str, Entry]:
+    """All remembered keys; empty when the registry is missing or damaged."""
+    return _load(registry_path(home)) or {}
+
+
+def remember(marks: Marks, key: str, home: Path) -> bool:
+    """Remember what a project is known by under its key.
+
+    A damaged registry is set aside and started anew. A failed write never matters: the key is then found again the
+    way it was found now.
+
+    Returns:
+        Whether the registry holds the marks now.
+    """
+    return _change(home, lambda entries: {**entries, key: _grown(marks, key, entries)})
+
+
+def forget(key: str, home: Path) -> bool:
+    """Remove a key; the next build of its project starts as if it had never been seen.
+
+    Returns:
+        Whether the registry is without the key now.
+    """
+    return _change(home, lambda entries: {other: entry for other, entry in entries.items() if other != key})
+
+
+def path_key(path: str) -> str:
+    """Key of a project without an origin: 16 hex digits."""
+    return hashlib.sha256(os.fsencode(path)).hexdigest()[:16]
+
+
+def _choose(marks: Marks, entries: dict[str, Entry]) -> KeyChoice:
+    known = _known_key(marks, entries)
+    key = known or (_origin_key(marks.origin) if marks.origin else _free_path_key(marks, entries))
+    if marks.origin and key == _origin_key(marks.origin):
+        return KeyChoice(key, "origin URL")
+    is_own_path = known is None or key == path_key(marks.path)
+    return KeyChoice(key, "main working tree path" if is_own_path else "registered")
+
+
+def _known_key(marks: Marks, entries: dict[str, Entry]) -> str | None:
+    for key, entry in entries.items():
+        if marks.identity and marks.identity in entry.identities:
+            return key
+    for key, entry in entries.items():
+        if marks.origin and marks.origin in entry.origins:
+            return key
+    for key, entry in entries.items():
+        # Restored or made anew in the same place. With an origin on either side it is another project.
+        if not marks.origin and not entry.origins and entry.paths[-1:] == (marks.path,):
+            return key
+    return None
+
+
+def _origin_key(origin: str) -> str:
+    return hashlib.sha256(origin.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def _free_path_key(marks: Marks, entries: dict[str, Entry]) -> str:
+    """Key of a path, or another one when the project that had this path first lives on elsewhere."""
+    key = path_key(marks.path)
+    return key if key not in entries else path_key(f"{marks.path}\n{marks.identity}")
+
+
+def _change(home: Path, change: Callable[[dict[str, Entry]], dict[str, Entry]]) -> bool:
+    path = registry_path(home)
+    try:
+        with locked(path.with_suffix(".lock"), _LOCK_TIMEOUT_S) as is_held:
+            if is_held:
+                _rewrite(path, change)
+            return is_held
+    except OSError:
+        return False
+
+
+def _rewrite(path: Path, change: Callable[[dict[str, Entry]], dict[str, Entry]]) -> None:
+    before = _load(path)
+    if before is None:
+        set_aside(path)
+    after = change(before or {})
+    if after != before:
+        write_atomic(path, _dump(after))
+
+
+def _grown(marks: Marks, key: str, entries: dict[str, Entry]) -> Entry:
+    known = entries.get(key, Entry(marks.name, (), (), ()))
+    # An origin leads to one key only: that of the project that had it first.
+    is_taken = any(marks.origin in entry.origins for other, entry in entries.items() if other != key)
+    return Entry(
+        name=marks.name,
+        origins=known.origins if is_taken else _with(known.origins, marks.origin),
+        paths=_with(known.paths, marks.path),
+        identities=_with(known.identities, marks.identity),
+    )
+
+
+def _with(values: tuple[str, ...], newest: str) -> tuple[str, ...]:
+    if not newest:
+        return values
+    return (*(value for value in values if value != newest), newest)[-_MAX_REMEMBERED:]
+
+
+def _dump(entries: dict[str, Entry]) -> bytes:
+    projects = {
+        key: {
+            "name": entry.name,
+            "origins": list(entry.origins),
+            "paths": list(entry.paths),
+            "identities": list(entry.identities),
+        }
+        for key, entry in sorted(entries.items())
+    }
+    # ASCII only: paths may hold bytes that are not UTF-8, which JSON escapes carry as lone surrogates.
+    return (json.dumps({"version": _VERSION, "projects": projects}, indent=1) + "\n").encode("ascii")
+
+
+def _load(path: Path) -> dict[str, Entry] | None:
+    """Entries of a registry file; empty when it is missing, None when it is damaged."""
+    try:
+        raw = path.read_bytes()
+    except OSError:
+        return {}
+    try:
+        data: Any = json.loads(raw)
+        projects = data["projects"]
+        return {key: _entry(projects[key]) for key in projects}
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None
+
+
+def _entry(raw: dict[str, Any]) -> Entry:
+    return Entry(str(raw["name"]), _strings(raw["origins"]), _strings(raw["paths"]), _strings(raw["identities"]))
+
+
+def _strings(raw: object) -> tuple[str, ...]:
+    if not isinstance(raw, list):
+        raise TypeError("not a list")
+    return tuple(str(value) for value in cast("list[object]", raw))

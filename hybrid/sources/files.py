@@ -1,0 +1,215 @@
+"""The files of a working tree as documents; builds scan and read them, answers re-read a span before it is shown.
+
+It decides what is a document and gives its text. It knows nothing of chunks or of the index, keeps nothing between
+scans, and never reads anything outside the project.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from hybrid.sources.classify import is_secret_name, reason_by_name, reason_by_size, reason_by_text
+from hybrid.sources.decoding import decode, is_binary
+from hybrid.sources.reading import OutsideError, join, read_regular, resolve_inside
+from hybrid.types import Document, FileStamp, Found, Skipped
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from hybrid.types import DocumentKind
+
+
+SOURCE_VERSION = "1"
+"""Raised whenever the same file would be read, decoded or skipped another way: an index then reads all files again."""
+
+_FIRST_LINE_CHARS = 500
+
+
+class FileSource:
+    """The files of one project; fulfils `hybrid.types.Source`.
+
+    Reasons for a skip: `binary`, `data`, `empty`, `generated`, `lock_file`, `minified`, `secret_file`,
+    `symlink_duplicate` (its target is listed itself), `symlink_folder`, `symlink_outside`, `too_large`,
+    `unknown_type`, `unreadable`, `vanished`.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        *,
+        language_of: Callable[[str, str], str | None],
+        kind_of: Callable[[str, str], DocumentKind],
+        max_file_bytes: int,
+        include: Sequence[str] = (),
+        exclude: Sequence[str] = (),
+        record_paths: Sequence[str] = (),
+        follow_gitignore: bool = True,
+        use_git: bool = True,
+    ) -> None:
+        """A source of the files below a folder.
+
+        Args:
+            root: Top of the working tree, or the folder that holds `.hybrid/`.
+            language_of: Language of a path and a text, None when unknown. The text is empty as long as it was not
+                read; then a name without a suffix may be answered with None and is asked again with its text.
+            kind_of: Kind of the document at a path in a language.
+            max_file_bytes: A longer file is `too_large`.
+            include: Patterns as in `.gitignore`: files to take although a rule ignores them.
+            exclude: Patterns of files to leave out, over every other rule.
+            record_paths: Files and folders that hold records and are never documents, besides `.hybrid/`,
+                `.claude-recall/` and `.git`; relative to the root.
+            follow_gitignore: Leave out what git ignores.
+            use_git: Ask git when it is there; False always walks.
+        """
+        self._root = os.path.realpath(root)
+        self._prefix = join(self._root, "")
+        self._language_of = language_of
+        self._kind_of = kind_of
+        self._max_file_bytes = max_file_bytes
+        self._include = tuple(include)
+        self._exclude = tuple(exclude)
+        self._record_paths = tuple(record_paths)
+        self._follow_gitignore = follow_gitignore
+        self._use_git = use_git
+        self._skipped: Counter[str] = Counter()
+        self._method = ""
+
+    @property
+    def skipped(self) -> Mapping[str, int]:
+        """Files that the last scan left out, by reason, in order of the reasons; what rules ignore is not counted."""
+        return dict(sorted(self._skipped.items()))
+
+    @property
+    def method(self) -> str:
+        """How the last scan listed: `git`, or `walk: REASON`; empty before the first."""
+        return self._method
+
+    def scan(self) -> Iterator[Found]:
+        """Every file that may be a document, sorted by path; one `stat` each, nothing is opened.
+
+        The whole listing is made at once, so `skipped` is complete when this returns.
+        """
+        from hybrid.sources.listing import Lister, ListingOptions  # Not needed to re-read a span.
+
+        options = ListingOptions(
+            include=self._include,
+            exclude=self._exclude,
+            record_paths=self._record_paths,
+            follow_gitignore=self._follow_gitignore,
+            use_git=self._use_git,
+        )
+        lister = Lister(self._root, options)
+        listing = lister.run()
+        self._method = listing.method
+        self._skipped = Counter({"unreadable": listing.n_unreadable} if listing.n_unreadable else {})
+        return iter(self._look_at(listing.paths, lister.is_record))
+
+    def read(self, found: Found) -> Document | Skipped:
+        """One file as a document, or why not; never raises for what is on disk."""
+        try:
+            data = self._bytes(found.path)
+        except OSError as error:
+            return Skipped(found.path, _reason_of(error))
+        reason = reason_by_size(found.path, len(data), max_bytes=self._max_file_bytes)
+        if reason is None and is_binary(data):
+            reason = "binary"
+        return Skipped(found.path, reason) if reason is not None else self._document(found.path, decode(data))
+
+    def read_text(self, path: str) -> str | None:
+        """Text of one file, decoded as `read` does.
+
+        Args:
+            path: As in `Found`.
+
+        Returns:
+            None when the file is gone, unreadable, longer than the limit, made for secrets, or not of the project.
+        """
+        if ".git" in path.split("/") or is_secret_name(path):
+            return None
+        try:
+            data = self._bytes(path)
+        except OSError:
+            return None
+        return None if len(data) > self._max_file_bytes else decode(data)
+
+    def _bytes(self, path: str) -> bytes:
+        return read_regular(resolve_inside(self._root, path), self._max_file_bytes)
+
+    def _document(self, path: str, text: str) -> Document | Skipped:
+        language = self._language_of(path, text)
+        if language is None:
+            return Skipped(path, "unknown_type")
+        kind = self._kind_of(path, language)
+        reason = reason_by_text(text, is_code=kind == "code")
+        if reason is not None:
+            return Skipped(path, reason)
+        digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+        return Document(path, kind, language, text, digest)
+
+    def _look_at(self, paths: list[str], is_record: Callable[[str], bool]) -> list[Found]:
+        found: list[Found] = []
+        taken = set(paths)
+        for path in paths:
+            looked = self._look(path, taken, is_record)
+            if isinstance(looked, Found):
+                found.append(looked)
+            elif looked is not None:
+                self._skipped[looked] += 1
+        return found
+
+    def _look(self, path: str, taken: set[str], is_record: Callable[[str], bool]) -> Found | str | None:
+        """The file, the reason for a skip, or None for what is no file: gone, or the folder of a submodule."""
+        try:
+            status = os.lstat(self._prefix + path)
+        except (OSError, ValueError):
+            return None
+        if stat.S_ISLNK(status.st_mode):
+            return self._look_at_link(path, taken, is_record)
+        return self._judge(path, status) if stat.S_ISREG(status.st_mode) else None
+
+    def _look_at_link(self, path: str, taken: set[str], is_record: Callable[[str], bool]) -> Found | str:
+        """A link counts as a file when its target is a file of the project that is not offered itself."""
+        try:
+            real = resolve_inside(self._root, path)
+            status = os.lstat(real)
+        except OSError as error:
+            return "symlink_outside" if isinstance(error, OutsideError) else "vanished"
+        target = os.path.relpath(real, self._root).replace(os.sep, "/")
+        if stat.S_ISLNK(status.st_mode):  # a loop
+            return "vanished"
+        if stat.S_ISDIR(status.st_mode):
+            return "symlink_folder"
+        if target in taken:
+            return "symlink_duplicate"
+        reason = "unreadable" if not stat.S_ISREG(status.st_mode) else self._reason_of_target(target, is_record)
+        if reason is not None:
+            return reason
+        looked = self._judge(path, status)
+        if isinstance(looked, Found):
+            taken.add(target)
+        return looked
+
+    def _reason_of_target(self, target: str, is_record: Callable[[str], bool]) -> str | None:
+        parts = target.split("/")
+        above = ("/".join(parts[:n]) for n in range(1, len(parts) + 1))
+        if ".git" in parts or any(is_record(path) for path in above):
+            return "symlink_outside"
+        return reason_by_name(target)
+
+    def _judge(self, path: str, status: os.stat_result) -> Found | str:
+        reason = reason_by_name(path) or reason_by_size(path, status.st_size, max_bytes=self._max_file_bytes)
+        if reason is None and "." in path.rpartition("/")[2] and self._language_of(path, "") is None:
+            reason = "unknown_type"
+        return reason or Found(path, FileStamp(status.st_size, status.st_mtime_ns))
+
+
+def _reason_of(error: OSError) -> str:
+    if isinstance(error, OutsideError):
+        return "symlink_outside"
+    is_gone = isinstance(error, (FileNotFoundError, NotADirectoryError))
+    return "vanished" if is_gone else "unreadable"

@@ -1,0 +1,106 @@
+"""Asks git for the files of a working tree; `listing` calls it. No other git command is run here.
+
+The repository may be foreign: nothing that its configuration names is executed, nothing is written into it, and the
+search for it does not leave the folder that was given.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from hybrid.sources.reading import join
+
+_TIMEOUT_S = 20.0
+
+# What a surrounding git process (a hook, for example) sets to point its children at its own repository;
+# `git rev-parse --local-env-vars` lists them.
+_FOREIGN = (
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_COMMON_DIR",
+    "GIT_CONFIG",
+    "GIT_DIR",
+    "GIT_IMPLICIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_NAMESPACE",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_PREFIX",
+    "GIT_SHALLOW_FILE",
+    "GIT_WORK_TREE",
+)
+
+_COMMAND = (
+    "git",
+    "--no-pager",
+    "-c",
+    "core.fsmonitor=false",
+    "-c",
+    f"core.hooksPath={os.devnull}",
+    "-c",
+    "submodule.recurse=false",
+    "ls-files",
+    "-z",
+    "--cached",
+    "--others",
+    "--exclude-standard",
+)
+
+
+class GitUnavailableError(Exception):
+    """Git cannot list this folder; the message says why."""
+
+
+def list_files(root: str, *, timeout_s: float = _TIMEOUT_S) -> set[str]:
+    """Files that are tracked, or untracked and not ignored, as git sees them.
+
+    Tracked files that were deleted are among them, and links to folders, and the folders of submodules: a `stat`
+    tells. Untracked repositories inside are left out. The set also takes the place of `--deduplicate`, which git
+    knows only since 2.31.
+
+    Args:
+        root: Real path of the top of the working tree.
+        timeout_s: After this the answer is no longer waited for.
+
+    Raises:
+        GitUnavailableError: No git, no repository, not trusted (other owner), damaged, or too slow.
+    """
+    if not os.path.lexists(join(root, ".git")):
+        raise GitUnavailableError("not the top of a git working tree")
+    try:
+        paths = os.fsdecode(_run(root, timeout_s)).split("\0")
+    except UnicodeDecodeError as error:
+        raise GitUnavailableError("git gave a path that this system cannot name") from error
+    return {path for path in paths if path and not path.endswith("/") and not path.startswith(("../", "/"))}
+
+
+def _run(root: str, timeout_s: float) -> bytes:
+    import subprocess  # Costs 10 ms, and re-reading one span needs no git.
+
+    try:
+        done = subprocess.run(
+            _COMMAND,
+            cwd=root,
+            env=_environment(root),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=timeout_s,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise GitUnavailableError(f"git took longer than {timeout_s:g} s") from error
+    except (OSError, ValueError) as error:
+        raise GitUnavailableError(f"git cannot be run: {error}") from error
+    if done.returncode != 0:
+        lines = done.stderr.decode("utf-8", "replace").strip().splitlines() or ["no message"]
+        raise GitUnavailableError(f"git failed with {done.returncode}: {lines[0][:200]}")
+    return done.stdout
+
+
+def _environment(root: str) -> dict[str, str]:
+    environment = {name: value for name, value in os.environ.items() if name not in _FOREIGN}
+    # With a damaged `.git` here, git would otherwise list this folder as part of a repository further up.
+    environment["GIT_CEILING_DIRECTORIES"] = str(Path(root).parent)
+    environment["GIT_OPTIONAL_LOCKS"] = "0"
+    environment["GIT_TERMINAL_PROMPT"] = "0"
+    environment["LC_ALL"] = "C"
+    return environment

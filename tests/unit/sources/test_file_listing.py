@@ -1,0 +1,415 @@
+"""Which files of a project are offered: rules, repositories inside, records, and what git alone knows."""
+
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from hybrid.sources.git import GitUnavailableError, list_files
+from hybrid.sources.listing import Lister, ListingOptions
+
+
+def _options(*, use_git: bool = False) -> ListingOptions:
+    return ListingOptions(include=(), exclude=(), record_paths=(), follow_gitignore=True, use_git=use_git)
+
+
+class TestGitignore:
+    """What git's own rules leave out."""
+
+    def test_ignored_files_are_left_out(self, tmp_path, write, listed):
+        """Patterns by name, anchored patterns, folders and negation work as in git."""
+        write(
+            tmp_path,
+            {
+                ".gitignore": "*.txt\n!keep.txt\n/top.py\nout/\n",
+                "a.txt": "x",
+                "keep.txt": "x",
+                "top.py": "x",
+                "sub/top.py": "x",
+                "out/a.py": "x",
+                "sub/out/b.py": "x",
+            },
+        )
+
+        assert ["keep.txt", "sub/top.py"] == listed(tmp_path)
+
+    def test_the_file_of_a_nearer_folder_wins(self, tmp_path, write, listed):
+        """A rule further down overrides one above, for its own folder only."""
+        write(tmp_path, {".gitignore": "*.txt\n", "sub/.gitignore": "!*.txt\n", "a.txt": "x", "sub/a.txt": "x"})
+
+        assert ["sub/a.txt"] == listed(tmp_path)
+
+    def test_a_match_of_a_folder_is_not_a_match_of_its_files(self, tmp_path, write, listed):
+        """A negated folder does not bring back its files that a rule above ignores."""
+        write(tmp_path, {".gitignore": "*.txt\n", "sub/.gitignore": "!logs\n", "sub/logs/a.txt": "x", "sub/b.py": "x"})
+
+        assert ["sub/b.py"] == listed(tmp_path)
+
+    def test_files_below_an_ignored_folder_cannot_be_brought_back_by_gitignore(self, tmp_path, write, listed):
+        """As in git, negation does not reach into a folder that is ignored itself."""
+        write(tmp_path, {".gitignore": "out/\n!out/a.py\n", "out/a.py": "x", "b.py": "x"})
+
+        assert ["b.py"] == listed(tmp_path)
+
+    def test_info_exclude_counts(self, tmp_path, write, listed, run_git):
+        """`.git/info/exclude` ignores too, under every `.gitignore`."""
+        run_git(tmp_path, "init", "-q")
+        write(tmp_path, {".git/info/exclude": "*.py\n", ".gitignore": "!b.py\n", "a.py": "x", "b.py": "x"})
+
+        assert ["b.py"] == listed(tmp_path)
+
+    def test_line_ends_byte_order_marks_and_bad_patterns_do_no_harm(self, tmp_path, write, listed):
+        """An ignore file from Windows works, and a line that is no pattern is passed over."""
+        write(tmp_path, {".gitignore": b"\xef\xbb\xbf*.txt\r\n[z-a]\r\n//\r\n", "a.txt": "x", "b.py": "x"})
+
+        assert ["b.py"] == listed(tmp_path)
+
+    def test_rules_can_be_switched_off(self, tmp_path, write, source_of):
+        """With `follow_gitignore` off, everything but `.git` and records is offered."""
+        write(tmp_path, {".gitignore": "*.py\n", "a.py": "x", ".git/b.py": "x"})
+
+        assert ["a.py"] == [found.path for found in source_of(tmp_path, follow_gitignore=False).scan()]
+
+    def test_a_global_excludes_file_is_known_to_git_only(self, tmp_path, write, source_of, run_git, monkeypatch):
+        """The listing by git follows the user's own excludes; the walk does not read them."""
+        write(tmp_path, {"global": "*.py\n", "p/a.py": "x", "p/b.md": "x"})
+        (tmp_path / "config").write_text(f"[core]\nexcludesFile = {(tmp_path / 'global').as_posix()}\n")
+        monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "config"))
+        run_git(tmp_path / "p", "init", "-q")
+
+        assert ["b.md"] == [found.path for found in source_of(tmp_path / "p").scan()]
+        assert ["a.py", "b.md"] == [found.path for found in source_of(tmp_path / "p", use_git=False).scan()]
+
+
+class TestHybridignore:
+    """Rules that stand above git's."""
+
+    def test_it_leaves_out_what_git_keeps(self, tmp_path, write, listed):
+        """Rules of `.hybridignore` work in every folder and for folders."""
+        write(
+            tmp_path,
+            {".hybridignore": "gen/\n", "gen/a.py": "x", "s/.hybridignore": "*.md\n", "s/a.md": "x", "a.md": "x"},
+        )
+
+        assert ["a.md"] == listed(tmp_path)
+
+    @pytest.mark.parametrize(
+        ("rules", "expected"),
+        [
+            pytest.param("!build/keep.md", ["a.py", "build/keep.md"], id="a file by its path"),
+            pytest.param("!/build/docs/", ["a.py", "build/docs/b.md"], id="a folder in an ignored one"),
+            pytest.param(
+                "!build/docs/**", ["a.py", "build/docs/b.md", "build/docs/c.json"], id="all below a literal path"
+            ),
+            pytest.param("!build/*/b.md", ["a.py", "build/docs/b.md"], id="a wildcard below a literal path"),
+            pytest.param("!build/", ["a.py", "build/docs/b.md", "build/keep.md"], id="the ignored folder itself"),
+            pytest.param("!build\nbuild/docs", ["a.py", "build/keep.md"], id="a folder but for a part"),
+            pytest.param("!*.md", ["a.py"], id="a bare name does not open ignored folders"),
+            pytest.param("!**/keep.md", ["a.py"], id="nor does a leading wildcard"),
+        ],
+    )
+    def test_negation_brings_back_what_git_ignores(self, tmp_path, write, listed, rules, expected):
+        """`!` brings back along a literal path, or when it means the ignored folder itself."""
+        write(
+            tmp_path,
+            {
+                ".gitignore": "build/\n*.json\n",
+                ".hybridignore": rules + "\n",
+                "a.py": "x",
+                "build/keep.md": "x",
+                "build/docs/b.md": "x",
+                "build/docs/c.json": "{}",
+            },
+        )
+
+        assert expected == listed(tmp_path)
+
+    def test_a_bare_name_brings_back_files_of_folders_that_are_not_ignored(self, tmp_path, write, listed):
+        """`!keep.txt` undoes an ignored file name anywhere."""
+        write(
+            tmp_path, {".gitignore": "*.txt\n", "s/.hybridignore": "!keep.txt\n", "s/t/keep.txt": "x", "keep.txt": "x"}
+        )
+
+        assert ["s/t/keep.txt"] == listed(tmp_path)
+
+    def test_it_works_where_git_lists_nothing(self, tmp_path, write, listed):
+        """A project whose every file is ignored can still name what to take."""
+        write(tmp_path, {".gitignore": "*\n", ".hybridignore": "!notes/\n!*.md\n", "notes/a.md": "x", "b.py": "x"})
+
+        assert ["notes/a.md"] == listed(tmp_path)
+
+    def test_it_works_when_git_ignores_it(self, tmp_path, write, listed):
+        """A `.hybridignore` that is not committed, and not listed by git, counts."""
+        write(tmp_path, {".gitignore": ".hybridignore\n", ".hybridignore": "*.md\n", "a.md": "x", "a.py": "x"})
+
+        assert ["a.py"] == listed(tmp_path)
+
+
+class TestSettings:
+    """Patterns and records that the caller names."""
+
+    def test_exclude_wins_over_everything(self, tmp_path, write, listed):
+        """A pattern of `exclude` beats `include` and `.hybridignore`."""
+        write(tmp_path, {".hybridignore": "!a.py\n", "a.py": "x", "b.py": "x"})
+
+        assert ["b.py"] == listed(tmp_path, include=["a.py"], exclude=["/a.py"])
+
+    def test_include_adds_to_what_is_found(self, tmp_path, write, listed):
+        """A pattern of `include` brings back ignored files and takes nothing away."""
+        write(tmp_path, {".gitignore": "build/\n", "a.py": "x", "build/b.py": "x", "build/c.py": "x"})
+
+        assert ["a.py", "build/b.py"] == listed(tmp_path, include=["build/b.py"])
+
+    def test_records_are_never_documents(self, tmp_path, write, listed):
+        """Folders of records at every depth, and the record files that were named, are left out."""
+        write(
+            tmp_path,
+            {
+                ".hybrid/config.md": "x",
+                ".claude-recall/LESSONS.md": "x",
+                "s/.hybrid/a.md": "x",
+                "LESSONS.md": "x",
+                "docs/LESSONS.md": "x",
+                "lore/a.md": "x",
+                ".hybridignore": "!.hybrid/config.md\n",
+            },
+        )
+
+        assert ["docs/LESSONS.md"] == listed(tmp_path, record_paths=["LESSONS.md", "lore"])
+
+
+class TestRepositories:
+    """What a git index and repositories inside change."""
+
+    def test_git_knows_tracked_files_that_rules_ignore(self, tmp_path, write, source_of, run_git):
+        """A file that was added in spite of a rule is listed by git and, as documented, not by the walk."""
+        write(tmp_path, {".gitignore": "*.py\n", "a.py": "x", "b.md": "x"})
+        run_git(tmp_path, "init", "-q")
+        run_git(tmp_path, "add", "-f", "a.py", "b.md")
+
+        assert ["a.py", "b.md"] == [found.path for found in source_of(tmp_path).scan()]
+        assert ["b.md"] == [found.path for found in source_of(tmp_path, use_git=False).scan()]
+
+    def test_a_deleted_tracked_file_is_not_offered(self, tmp_path, write, source_of, run_git):
+        """What git tracks but the disk has lost vanishes without a count."""
+        write(tmp_path, {"a.py": "x", "b.py": "x"})
+        run_git(tmp_path, "init", "-q")
+        run_git(tmp_path, "add", ".")
+        (tmp_path / "a.py").unlink()
+        source = source_of(tmp_path)
+
+        assert ["b.py"] == [found.path for found in source.scan()]
+        assert {} == source.skipped
+
+    def test_a_conflicted_file_is_offered_once(self, tmp_path, write, source_of, run_git):
+        """An unmerged path stands in the index up to three times."""
+        write(tmp_path, {"a.py": "base\n"})
+        run_git(tmp_path, "init", "-q", "-b", "main")
+        run_git(tmp_path, "add", ".")
+        run_git(tmp_path, "commit", "-qm", "base")
+        for branch in ("left", "right"):
+            run_git(tmp_path, "checkout", "-q", "-b", branch, "main")
+            write(tmp_path, {"a.py": f"{branch}\n"})
+            run_git(tmp_path, "commit", "-qam", branch)
+        with pytest.raises(Exception, match="merge"):
+            run_git(tmp_path, "merge", "left")
+
+        assert ["a.py"] == [found.path for found in source_of(tmp_path).scan()]
+
+    def test_repositories_inside_are_projects_of_their_own(self, tmp_path, write, listed, run_git):
+        """A submodule and an untracked repository are not entered."""
+        write(tmp_path / "library", {"lib.py": "x"})
+        run_git(tmp_path / "library", "init", "-q")
+        run_git(tmp_path / "library", "add", ".")
+        run_git(tmp_path / "library", "commit", "-qm", "x")
+        root = tmp_path / "project"
+        write(root, {"a.py": "x", "nested/b.py": "x"})
+        run_git(root, "init", "-q")
+        run_git(root / "nested", "init", "-q")
+        run_git(root, "submodule", "--quiet", "add", str(tmp_path / "library"), "sub")
+
+        assert ["a.py"] == listed(root)
+
+    def test_a_linked_worktree_lists_its_own_files(self, tmp_path, write, listed, run_git):
+        """Where `.git` is a file, git and the walk both find the excludes of the main repository."""
+        main = tmp_path / "main"
+        write(main, {"a.py": "x"})
+        run_git(main, "init", "-q")
+        run_git(main, "add", ".")
+        run_git(main, "commit", "-qm", "x")
+        write(main, {".git/info/exclude": "*.md\n"})
+        run_git(main, "worktree", "add", "-q", str(tmp_path / "other"))
+        write(tmp_path / "other", {"b.md": "x", "c.py": "x"})
+
+        assert ["a.py", "c.py"] == listed(tmp_path / "other")
+
+
+class TestFallback:
+    """When git is not there, broken, slow or foreign."""
+
+    def test_without_a_repository_the_folder_is_walked(self, tmp_path, write, source_of):
+        """A plain folder needs no git, and the source says how it listed."""
+        write(tmp_path, {".gitignore": "*.md\n", "a.py": "x", "b.md": "x"})
+        source = source_of(tmp_path)
+
+        assert ["a.py"] == [found.path for found in source.scan()]
+        assert "walk: not the top of a git working tree" == source.method
+
+    def test_a_damaged_repository_is_walked(self, tmp_path, write, source_of, run_git):
+        """A broken index costs nothing but the knowledge of what is tracked."""
+        write(tmp_path, {"a.py": "x"})
+        run_git(tmp_path, "init", "-q")
+        write(tmp_path, {".git/index": b"DIRC nonsense"})
+        source = source_of(tmp_path)
+
+        assert ["a.py"] == [found.path for found in source.scan()]
+        assert source.method.startswith("walk: git failed with 128")
+
+    def test_a_damaged_repository_inside_another_is_not_taken_for_a_part_of_it(
+        self, tmp_path, write, source_of, run_git
+    ):
+        """Git does not go on to a repository further up, which may ignore everything here."""
+        write(tmp_path, {".gitignore": "*\n", "p/.git/HEAD": "nonsense", "p/a.py": "x"})
+        run_git(tmp_path, "init", "-q")
+
+        assert ["a.py"] == [found.path for found in source_of(tmp_path / "p").scan()]
+
+    def test_without_a_git_binary_the_folder_is_walked(self, tmp_path, write, source_of, run_git, monkeypatch):
+        """No git on the PATH is no error."""
+        write(tmp_path, {"a.py": "x"})
+        run_git(tmp_path, "init", "-q")
+        monkeypatch.setenv("PATH", str(tmp_path))
+        source = source_of(tmp_path)
+
+        assert ["a.py"] == [found.path for found in source.scan()]
+        assert source.method.startswith("walk: git cannot be run")
+
+    def test_a_slow_git_is_not_waited_for(self, tmp_path, run_git):
+        """After the time limit the listing is given up with a reason."""
+        run_git(tmp_path, "init", "-q")
+
+        with pytest.raises(GitUnavailableError, match=r"longer than 1e-06 s"):
+            list_files(str(tmp_path), timeout_s=0.000001)
+
+    def test_git_variables_of_a_surrounding_hook_are_not_used(self, tmp_path, write, source_of, run_git, monkeypatch):
+        """Inside a git hook of another repository, the listing is still that of the project."""
+        write(tmp_path, {"p/a.py": "x", "other/b.py": "x"})
+        run_git(tmp_path / "p", "init", "-q")
+        run_git(tmp_path / "other", "init", "-q")
+        monkeypatch.setenv("GIT_DIR", str(tmp_path / "other" / ".git"))
+        monkeypatch.setenv("GIT_WORK_TREE", str(tmp_path / "other"))
+        source = source_of(tmp_path / "p")
+
+        assert (["a.py"], "git") == ([found.path for found in source.scan()], source.method)
+
+    @pytest.mark.skipif(sys.platform == "win32", reason="the program to run is a shell script")
+    def test_nothing_that_the_repository_names_is_run(self, tmp_path, write, source_of, run_git):
+        """A file system monitor in the configuration of a foreign repository is not started."""
+        write(tmp_path, {"p/a.py": "x", "monitor": f"#!/bin/sh\ntouch {tmp_path}/was_run\n"})
+        (tmp_path / "monitor").chmod(0o755)
+        run_git(tmp_path / "p", "init", "-q")
+        run_git(tmp_path / "p", "config", "core.fsmonitor", str(tmp_path / "monitor"))
+        source = source_of(tmp_path / "p")
+
+        assert (["a.py"], "git") == ([found.path for found in source.scan()], source.method)
+        assert not (tmp_path / "was_run").exists()
+
+
+class TestTrees:
+    """Trees of unusual shape."""
+
+    @pytest.mark.skipif(sys.platform == "win32", reason="needs the rights to make links")
+    def test_a_loop_of_folder_links_ends(self, tmp_path, write, listed):
+        """Links to folders are not followed, neither up nor sideways."""
+        write(tmp_path, {"a/b.py": "x"})
+        (tmp_path / "a" / "up").symlink_to(tmp_path)
+        (tmp_path / "side").symlink_to("a")
+
+        assert ["a/b.py"] == listed(tmp_path)
+
+    def test_a_very_deep_tree_is_listed(self, tmp_path, write, listed):
+        """Depth is bounded by the file system, not by the interpreter."""
+        folders = [tmp_path / "/".join(["d"] * n) for n in range(1, sys.getrecursionlimit() + 50)]
+        for folder in folders:
+            folder.mkdir()
+        file = folders[-1] / "a.py"
+        file.write_text("x")
+        try:
+            assert [file.relative_to(tmp_path).as_posix()] == listed(tmp_path)
+        finally:
+            file.unlink()
+            for folder in reversed(folders):
+                folder.rmdir()
+
+    @pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="the file system refuses such names")
+    def test_names_that_are_not_utf_8_survive(self, tmp_path, listed, source_of):
+        """Bytes that cannot be decoded become lone surrogates, by which the file can be read again."""
+        name = os.fsdecode(b"caf\xe9.py")
+        (tmp_path / name).write_text("x = 1")
+        found = listed(tmp_path)
+
+        assert [name] == found
+        assert "x = 1" == source_of(tmp_path).read_text(found[0])
+
+    @pytest.mark.skipif(sys.platform == "win32" or getattr(os, "geteuid", int)() == 0, reason="root reads everything")
+    def test_an_unreadable_folder_is_counted(self, tmp_path, write, source_of):
+        """A folder without rights is left out with a reason."""
+        write(tmp_path, {"a.py": "x", "closed/b.py": "x"})
+        (tmp_path / "closed").chmod(0)
+        source = source_of(tmp_path)
+        try:
+            assert ["a.py"] == [found.path for found in source.scan()]
+        finally:
+            (tmp_path / "closed").chmod(0o755)
+
+        assert {"unreadable": 1} == source.skipped
+
+
+_NAMES = st.sampled_from(["a", "b", "ab", "x y", "a.txt", "b.log", ".h", "c#", "é.txt", "!n"])
+_FOLDERS = st.lists(st.sampled_from(["a", "b", "ab", "x y"]), max_size=3).map("/".join)
+_SEGMENTS = st.sampled_from(
+    ["a", "b", "ab", "*", "**", "a*", "*b", "?", "[ab]", "[!a]", "*.log", "a.txt", ".*", "x y", r"\!n", "c#", "é*"]
+)
+_PATTERNS = st.builds(
+    lambda segments, start, end, sign: sign + start + "/".join(segments) + end,
+    st.lists(_SEGMENTS, min_size=1, max_size=3),
+    st.sampled_from(["", "", "/"]),
+    st.sampled_from(["", "", "/", "  "]),
+    st.sampled_from(["", "", "!"]),
+)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    files=st.lists(st.tuples(_FOLDERS, _NAMES), min_size=1, max_size=8),
+    rules=st.dictionaries(_FOLDERS, st.lists(_PATTERNS, min_size=1, max_size=4), max_size=3),
+    excludes=st.lists(_PATTERNS, max_size=2),
+)
+def test_the_walk_lists_what_git_lists(run_git, files, rules, excludes):
+    """In any tree with any rules in any folders, git is the reference for the walk."""
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(os.path.realpath(folder))
+        run_git(root, "init", "-q")
+        (root / ".git" / "info").mkdir(exist_ok=True)
+        (root / ".git" / "info" / "exclude").write_text("\n".join(excludes), encoding="utf-8")
+        _write_where_possible(root, [*files, *((place, ".gitignore") for place in rules)])
+        for place, lines in rules.items():
+            ignore = root / place / ".gitignore"
+            if ignore.is_file():
+                ignore.write_text("\n".join(lines), encoding="utf-8")
+
+        assert sorted(list_files(str(root))) == Lister(str(root), _options()).run().paths
+
+
+def _write_where_possible(root: Path, files: list[tuple[str, str]]) -> None:
+    """Write files; where a file stands in the way of a folder or the reverse, the first one stays."""
+    for place, name in files:
+        path = root / place / name
+        if any(above.is_file() for above in path.parents) or path.is_dir():
+            continue
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("x", encoding="utf-8")
