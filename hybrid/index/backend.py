@@ -1,0 +1,96 @@
+"""The search side of an index, whatever stores it: what `hybrid.retrieval` and the engine are written against.
+
+Today one backend exists, the memory-mapped `Snapshot`. Fusion, gate and dedup are never the backend's: it answers
+with ranked rows and raw scores.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from hybrid.types import Ranked
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Restricts a search before its top k are taken; statistics stay those of the whole collection.
+
+    Attributes:
+        kinds: Kinds to keep, for example ("code",); empty for all.
+        path: A glob such as `src/*.py`, where `*` crosses folders, or a folder; empty for all.
+    """
+
+    kinds: tuple[str, ...] = ()
+    path: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Leg:
+    """The answer of one leg.
+
+    Attributes:
+        ranking: Best first, ranks from 1; ties by digest, then path and line.
+        scores: The leg's raw score of every row of the snapshot, shape (n_rows,); NaN where it has none.
+    """
+
+    ranking: tuple[Ranked, ...]
+    scores: NDArray[np.float64]
+
+    def raw(self, row: int) -> float | None:
+        """The raw score of a row, or None."""
+        score = float(self.scores[row])
+        return None if np.isnan(score) else score
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkView:
+    """A chunk as a result shows it; fields as in `hybrid.types.Hit`."""
+
+    kind: str
+    path: str
+    start_line: int
+    end_line: int
+    name: str
+    chunk_kind: str
+    scope: str
+    signature: str
+    language: str
+    digest: bytes
+
+
+class SearchBackend(Protocol):
+    """An open, immutable view of one collection."""
+
+    @property
+    def n_chunks(self) -> int:
+        """Chunks that can be found."""
+        ...
+
+    @property
+    def generation(self) -> int:
+        """Grows with each commit."""
+        ...
+
+    def dense(self, query: NDArray[np.float32], depth: int, only: Filter = ...) -> Leg:
+        """The chunks nearest to a unit vector, by true cosine."""
+        ...
+
+    def lexical(self, tokens: Sequence[str], depth: int, only: Filter = ...) -> Leg:
+        """The chunks with the highest bm25; a chunk without a query term is not ranked."""
+        ...
+
+    def get(self, row: int) -> ChunkView:
+        """What a row is."""
+        ...
+
+    def terms(self, row: int) -> dict[str, int]:
+        """Terms and frequencies of a row, as the lexical leg counts them."""
+        ...

@@ -1,0 +1,298 @@
+"""Brings the index of one working tree up to date: scan, chunk, embed, commit a new generation; `hybrid reindex`.
+
+Every step can be killed at any byte: the catalog keeps what was done, readers keep the last complete generation, and
+the next run goes on where this one stopped.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+from hybrid.atomic import locked, make_private_folder, write_atomic
+from hybrid.errors import BusyError
+from hybrid.index.analysis import analyse, chunk_text, head_line, input_key, recipe
+from hybrid.index.catalog import Catalog, quantise
+from hybrid.index.commit import commit_snapshot
+from hybrid.types import EmbedInput, Skipped
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from hybrid.index.analysis import ChunkRecord
+    from hybrid.index.place import Place
+    from hybrid.types import Chunked, ChunkLimits, Document, Embedder, Found, Source
+
+_BATCH_INPUTS = 512
+_BATCH_SECONDS = 2.0
+_SPARE_CONTENTS = 5_000
+
+
+class Progress(Protocol):
+    """Hears how far a build is."""
+
+    def __call__(self, step: str, done: int, total: int) -> None:
+        """`step` is scan, read or write; `total` is 0 while it is not known."""
+        ...
+
+
+def silent(step: str, done: int, total: int) -> None:
+    """A `Progress` that says nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """How documents become chunks: the cutter with its version and limits, and how the source reads files."""
+
+    chunk: Callable[[Document, ChunkLimits], Chunked]
+    limits: ChunkLimits
+    chunker_version: str
+    source_version: str
+
+    @property
+    def of_chunks(self) -> str:
+        """Key of the chunks of a text."""
+        return recipe(self.chunker_version, self.limits)
+
+    @property
+    def of_documents(self) -> str:
+        """Key of the documents of a tree."""
+        return f"{self.of_chunks}; source {self.source_version}"
+
+
+@dataclass(slots=True)
+class Summary:
+    """What a build did; the JSON of `hybrid reindex`.
+
+    Attributes:
+        documents: Indexed now.
+        chunks: Of them.
+        added: Documents that are new.
+        changed: Documents whose text is another.
+        removed: Documents that are gone or no longer indexed.
+        embedded: Inputs that were embedded.
+        reused: Chunks of added and changed documents whose vector was known.
+        skipped: Reason → files left out.
+        seconds: Wall time.
+        generation: Of the snapshot.
+    """
+
+    documents: int = 0
+    chunks: int = 0
+    added: int = 0
+    changed: int = 0
+    removed: int = 0
+    embedded: int = 0
+    reused: int = 0
+    skipped: dict[str, int] = field(default_factory=dict[str, int])
+    seconds: float = 0.0
+    generation: int = 0
+
+    def as_json(self) -> dict[str, Any]:
+        """Stable keys."""
+        return {name: getattr(self, name) for name in self.__slots__} | {"seconds": round(self.seconds, 3)}
+
+
+def build(
+    place: Place,
+    source: Source,
+    embedder: Embedder,
+    how: Recipe,
+    *,
+    full: bool = False,
+    max_segments: int = 8,
+    wait_s: float = 0.0,
+    progress: Progress = silent,
+    now_ns: Callable[[], int] = time.time_ns,
+) -> Summary:
+    """Bring the index up to date.
+
+    Args:
+        place: Where it lies.
+        source: Of documents.
+        embedder: Of chunks; another than last time re-embeds everything.
+        how: How documents are cut.
+        full: Read every file again and write one new segment.
+        max_segments: Beyond which small segments are merged.
+        wait_s: How long to wait for another build of this project, in seconds.
+        progress: Hears how far it is.
+        now_ns: Clock, nanoseconds since the epoch.
+
+    Raises:
+        BusyError: Another process is building, and the wait is over.
+        OSError: The disk is full or read-only; the last generation stays.
+    """
+    started = time.perf_counter()
+    make_private_folder(place.folder)
+    with locked(place.lock, wait_s) as held:
+        if not held:
+            raise BusyError(
+                f"another process is indexing this project ({_holder(place.lock)}); try again when it is done"
+            )
+        _sign(place.lock)
+        with Catalog(place.catalog, tree=place.tree, root=place.root) as catalog:
+            summary = _Build(catalog, source, embedder, how, progress, now_ns).run(full=full)
+            summary.generation = commit_snapshot(
+                catalog,
+                place.folder,
+                embedder.info,
+                how.of_chunks,
+                full=full,
+                max_segments=max_segments,
+                progress=progress,
+            )
+            _describe(summary, catalog, source)
+            summary.seconds = time.perf_counter() - started
+            catalog.begin()
+            if summary.added or summary.changed or summary.removed or full or catalog.is_dirty():
+                catalog.finish(summary.generation, summary.as_json())
+                catalog.collect(spare=0 if full else _SPARE_CONTENTS)
+            else:
+                catalog.touch()
+            catalog.commit()
+    return summary
+
+
+def _holder(lock: Path) -> str:
+    try:
+        holder = json.loads(lock.with_suffix(".holder").read_bytes())
+        return f"process {int(holder['pid'])} on {holder['host']}"
+    except (OSError, ValueError, KeyError, TypeError):
+        return "process unknown"
+
+
+def _sign(lock: Path) -> None:
+    holder = {"pid": os.getpid(), "host": socket.gethostname()}
+    write_atomic(lock.with_suffix(".holder"), json.dumps(holder).encode(), durable=False)
+
+
+def _describe(summary: Summary, catalog: Catalog, source: Source) -> None:
+    figures = catalog.figures()
+    summary.documents = figures["documents"]
+    summary.chunks = figures["chunks"]
+    summary.skipped = dict(figures["skipped"])
+    for reason, count in source.skipped.items():
+        summary.skipped[reason] = summary.skipped.get(reason, 0) + count
+
+
+class _Build:
+    """One run over the documents of a tree: reads what changed and stores chunks and vectors in the catalog."""
+
+    def __init__(
+        self,
+        catalog: Catalog,
+        source: Source,
+        embedder: Embedder,
+        how: Recipe,
+        progress: Progress,
+        now_ns: Callable[[], int],
+    ) -> None:
+        self._catalog = catalog
+        self._source = source
+        self._embedder = embedder
+        self._how = how
+        self._progress = progress
+        self._now_ns = now_ns
+        self._model_id = 0
+        self._is_new_recipe = False
+        self._pending: dict[bytes, tuple[int, EmbedInput]] = {}
+        self._pending_documents: list[tuple[Found, int, int, str]] = []
+        self._last_commit = time.monotonic()
+        self._summary = Summary()
+
+    def run(self, *, full: bool) -> Summary:
+        catalog = self._catalog
+        known = catalog.known()
+        catalog.begin()
+        self._model_id = catalog.model_id(self._embedder.info.key)
+        self._is_new_recipe = catalog.require_recipe(f"{self._how.of_documents}; model {self._embedder.info.key}")
+        full = full or self._is_new_recipe
+        catalog.commit()
+        found = list(self._source.scan())
+        self._progress("scan", len(found), len(found))
+        gone = known.keys() - {entry.path for entry in found}
+        stale = [e for e in found if full or e.path not in known or not known[e.path].is_unchanged(e.stamp)]
+        if gone:
+            catalog.begin()
+            catalog.mark_dirty()
+            catalog.remove_documents(gone)
+            catalog.commit()
+            self._summary.removed += sum(known[path].content_id is not None for path in gone)
+        for done, entry in enumerate(stale, 1):
+            before = known.get(entry.path)
+            self._take(entry, before.content_id if before else None, before.kind if before else "")
+            if done % 16 == 0 or done == len(stale):
+                self._progress("read", done, len(stale))
+        self._flush()
+        return self._summary
+
+    def _take(self, found: Found, content_before: int | None, kind_before: str) -> None:
+        checked_ns = self._now_ns()
+        document = self._source.read(found)
+        self._catalog.begin()
+        if isinstance(document, Skipped):
+            if content_before is not None:
+                self._catalog.mark_dirty()
+                self._summary.removed += 1
+            self._catalog.put_document(found, checked_ns, content_id=None, kind="", reason=document.reason)
+            return
+        content_id, records = self._content(document)
+        is_same = content_id == content_before and document.kind == kind_before
+        if is_same and not self._is_new_recipe:
+            self._catalog.put_document(found, checked_ns, content_id=content_id, kind=document.kind, reason=None)
+            return
+        self._summary.added += content_before is None
+        self._summary.changed += content_before is not None and not is_same
+        self._need_vectors(document, content_id, records)
+        # The row is written with the vectors of its chunks, so that a killed run reads the document again.
+        self._pending_documents.append((found, checked_ns, content_id, document.kind))
+        if len(self._pending) >= _BATCH_INPUTS or time.monotonic() - self._last_commit > _BATCH_SECONDS:
+            self._flush()
+
+    def _content(self, document: Document) -> tuple[int, list[ChunkRecord]]:
+        catalog, key = self._catalog, self._how.of_chunks
+        content_id = catalog.content_of(document, key)
+        if content_id is not None:
+            return content_id, catalog.records(content_id)
+        chunked = self._how.chunk(document, self._how.limits)
+        records = analyse(document, chunked.chunks)
+        content_id = catalog.put_content(document, key, records, method=chunked.method, fallback=chunked.fallback)
+        return content_id, records
+
+    def _need_vectors(self, document: Document, content_id: int, records: list[ChunkRecord]) -> None:
+        heads = [head_line(document.path, record.scope, record.definitions) for record in records]
+        keys = [input_key(head, record.digest) for head, record in zip(heads, records, strict=True)]
+        unknown = set(keys) - self._catalog.known_inputs(self._model_id, keys) - self._pending.keys()
+        self._summary.reused += sum(key not in unknown for key in keys)
+        if not unknown:
+            return
+        lines = document.text.split("\n")
+        for key, head, record in zip(keys, heads, records, strict=True):
+            if key in unknown:
+                body = chunk_text(lines, record.start_line, record.end_line)
+                self._pending[key] = (content_id, EmbedInput(head, body))
+
+    def _flush(self) -> None:
+        """Embed what is waiting and make it durable together with the documents that need it."""
+        catalog = self._catalog
+        catalog.begin()
+        if self._pending:
+            inputs = [entry for _, entry in self._pending.values()]
+            vectors = self._embedder.embed_documents(inputs)
+            stored = quantise(vectors, self._embedder.truncated(inputs))
+            keys = [(key, content_id) for key, (content_id, _) in self._pending.items()]
+            catalog.put_vectors(self._model_id, keys, stored)
+            self._summary.embedded += len(inputs)
+        if self._pending_documents:
+            catalog.mark_dirty()
+        for found, checked_ns, content_id, kind in self._pending_documents:
+            catalog.put_document(found, checked_ns, content_id=content_id, kind=kind, reason=None)
+        catalog.commit()
+        self._pending.clear()
+        self._pending_documents.clear()
+        self._last_commit = time.monotonic()

@@ -1,0 +1,342 @@
+"""The catalog: one SQLite database per project with its documents, chunks and vectors; the build writes it.
+
+Everything a snapshot needs can be made again from here without reading a file of the project.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hybrid.index.analysis import ChunkRecord, decode_record, encode_detail
+from hybrid.sqlite import open_database
+from hybrid.types import FileStamp
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from hybrid.types import Document, Found
+
+_SQL_VARIABLES = 500
+_RACY_NS = 2_000_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class KnownDocument:
+    """What the catalog knows of a document of a tree.
+
+    Attributes:
+        stamp: Of the file when it was last read.
+        checked_ns: When that was, nanoseconds since the epoch.
+        content_id: Its content, or None when it was skipped.
+        kind: `code`, `doc`, or empty when skipped.
+    """
+
+    stamp: FileStamp
+    checked_ns: int
+    content_id: int | None
+    kind: str
+
+    def is_unchanged(self, stamp: FileStamp) -> bool:
+        """True when the stamp proves that the file is the one that was read.
+
+        A file written within two seconds of its reading may change again without a new stamp on a coarse clock, so
+        its stamp proves nothing (git calls such an entry racy).
+        """
+        return self.stamp == stamp and self.stamp.mtime_ns < self.checked_ns - _RACY_NS
+
+
+@dataclass(frozen=True, slots=True)
+class StoredVectors:
+    """Vectors of some inputs: `data` int8 (n, dim), `scale` float32 (n,), `is_cut` bool (n,)."""
+
+    data: NDArray[np.int8]
+    scale: NDArray[np.float32]
+    is_cut: NDArray[np.bool_]
+
+
+def encode_path(path: str) -> bytes:
+    """A path as the catalog stores it."""
+    return path.encode("utf-8", "surrogatepass")
+
+
+def decode_path(data: bytes) -> str:
+    """The inverse of `encode_path`."""
+    return data.decode("utf-8", "surrogatepass")
+
+
+class Catalog:
+    """The open catalog of one project and one of its working trees; one writer at a time holds the build lock."""
+
+    def __init__(self, path: Path, *, tree: str, root: str) -> None:
+        self._db = open_database(path, "catalog")
+        self._db.execute(
+            "INSERT INTO trees(tree, root) VALUES(?, ?) ON CONFLICT(tree) DO UPDATE SET root = excluded.root "
+            "WHERE root IS NOT excluded.root",
+            (tree, root),
+        )
+        (self._tree_id,) = self._db.execute("SELECT id FROM trees WHERE tree = ?", (tree,)).fetchone()
+
+    def close(self) -> None:
+        """Release the database."""
+        self._db.close()
+
+    def __enter__(self) -> Catalog:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def begin(self) -> None:
+        """Start a transaction; what is written until `commit` is kept whole or not at all."""
+        if not self._db.in_transaction:
+            self._db.execute("BEGIN IMMEDIATE")
+
+    def commit(self) -> None:
+        """Make everything since `begin` durable."""
+        if self._db.in_transaction:
+            self._db.execute("COMMIT")
+
+    # --- documents -----------------------------------------------------------------------------------------
+
+    def known(self) -> dict[str, KnownDocument]:
+        """Every document of this tree by path, skipped ones too."""
+        rows = self._db.execute(
+            "SELECT path, size_bytes, mtime_ns, checked_ns, content_id, kind FROM documents WHERE tree_id = ?",
+            (self._tree_id,),
+        )
+        return {
+            decode_path(path): KnownDocument(FileStamp(size, mtime), checked, content_id, kind)
+            for path, size, mtime, checked, content_id, kind in rows
+        }
+
+    def put_document(
+        self, found: Found, checked_ns: int, *, content_id: int | None, kind: str, reason: str | None
+    ) -> None:
+        """Store a document's row; `reason` says why it is skipped, else it is None."""
+        self._db.execute(
+            "INSERT OR REPLACE INTO documents VALUES(?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                self._tree_id,
+                encode_path(found.path),
+                found.stamp.size_bytes,
+                found.stamp.mtime_ns,
+                checked_ns,
+                content_id,
+                kind,
+                reason,
+            ),
+        )
+
+    def remove_documents(self, paths: Iterable[str]) -> None:
+        """Forget documents that are gone; their contents stay until collected."""
+        rows = [(self._tree_id, encode_path(path)) for path in paths]
+        self._db.executemany("DELETE FROM documents WHERE tree_id = ? AND path = ?", rows)
+
+    def indexed(self) -> dict[str, tuple[int, str, str]]:
+        """Path → (content id, kind, language) of every indexed document of this tree, in order of path."""
+        rows = self._db.execute(
+            "SELECT d.path, d.content_id, d.kind, c.language FROM documents d JOIN contents c ON c.id = d.content_id "
+            "WHERE d.tree_id = ? ORDER BY d.path",
+            (self._tree_id,),
+        )
+        return {decode_path(path): (content_id, kind, language) for path, content_id, kind, language in rows}
+
+    def require_recipe(self, recipe: str) -> bool:
+        """Forget this tree's documents when they were read, chunked or embedded another way.
+
+        Texts, chunks and vectors stay known, so that going back costs reading only.
+
+        Returns:
+            True when the documents were forgotten.
+        """
+        (current,) = self._db.execute("SELECT recipe FROM trees WHERE id = ?", (self._tree_id,)).fetchone()
+        if current == recipe:
+            return False
+        self._db.execute("DELETE FROM documents WHERE tree_id = ?", (self._tree_id,))
+        self._db.execute("UPDATE trees SET recipe = ?, is_dirty = 1 WHERE id = ?", (recipe, self._tree_id))
+        return True
+
+    # --- contents and chunks -------------------------------------------------------------------------------
+
+    def content_of(self, document: Document, recipe: str) -> int | None:
+        """The id of a text that was chunked by this recipe already, or None."""
+        row = self._db.execute(
+            "SELECT id FROM contents WHERE digest = ? AND language = ? AND recipe = ?",
+            (document.digest, document.language, recipe),
+        ).fetchone()
+        return row[0] if row else None
+
+    def put_content(
+        self, document: Document, recipe: str, records: Sequence[ChunkRecord], *, method: str, fallback: str
+    ) -> int:
+        """Store a text's chunks; returns its content id."""
+        cursor = self._db.execute(
+            "INSERT INTO contents(digest, language, recipe, method, fallback, n_chunks) VALUES(?, ?, ?, ?, ?, ?)",
+            (document.digest, document.language, recipe, method, fallback, len(records)),
+        )
+        content_id = cursor.lastrowid or 0
+        self._db.executemany(
+            "INSERT INTO chunks VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                (
+                    content_id,
+                    ordinal,
+                    r.start_line,
+                    r.end_line,
+                    r.digest,
+                    r.name,
+                    r.kind,
+                    r.signature,
+                    r.scope,
+                    encode_detail(r),
+                )
+                for ordinal, r in enumerate(records)
+            ),
+        )
+        return content_id
+
+    def records(self, content_id: int) -> list[ChunkRecord]:
+        """The chunks of a content, in order."""
+        rows = self._db.execute(
+            "SELECT start_line, end_line, digest, name, kind, signature, scope, detail FROM chunks "
+            "WHERE content_id = ? ORDER BY ordinal",
+            (content_id,),
+        )
+        return [decode_record(row) for row in rows]
+
+    # --- vectors -------------------------------------------------------------------------------------------
+
+    def model_id(self, key: str) -> int:
+        """The number of a model key, made on first use."""
+        self._db.execute("INSERT OR IGNORE INTO models(key) VALUES(?)", (key,))
+        (found,) = self._db.execute("SELECT id FROM models WHERE key = ?", (key,)).fetchone()
+        return found
+
+    def known_inputs(self, model_id: int, inputs: Sequence[bytes]) -> set[bytes]:
+        """Those of the inputs that have a vector of this model."""
+        found: set[bytes] = set()
+        for part, marks in _parts(inputs):
+            sql = f"SELECT input FROM vectors WHERE model_id = ? AND input IN ({marks})"
+            found.update(row[0] for row in self._db.execute(sql, (model_id, *part)))
+        return found
+
+    def put_vectors(self, model_id: int, inputs: Sequence[tuple[bytes, int]], vectors: StoredVectors) -> None:
+        """Store one vector for each (input, content id); one that is known stays."""
+        self._db.executemany(
+            "INSERT OR IGNORE INTO vectors VALUES(?, ?, ?, ?, ?, ?)",
+            (
+                (model_id, key, content_id, int(is_cut), float(scale), data.tobytes())
+                for (key, content_id), data, scale, is_cut in zip(
+                    inputs, vectors.data, vectors.scale, vectors.is_cut, strict=True
+                )
+            ),
+        )
+
+    def vectors(self, model_id: int, inputs: Sequence[bytes], dim: int) -> StoredVectors:
+        """Vectors in the order of the inputs; one that is missing comes as zeros with scale 0."""
+        found: dict[bytes, tuple[float, bytes, int]] = {}
+        for part, marks in _parts(inputs):
+            sql = f"SELECT input, scale, data, is_cut FROM vectors WHERE model_id = ? AND input IN ({marks})"
+            for key, scale, data, is_cut in self._db.execute(sql, (model_id, *part)):
+                found[key] = (scale, data, is_cut)
+        nothing = (0.0, bytes(dim), 0)
+        rows = [found.get(key, nothing) for key in inputs]
+        return StoredVectors(
+            data=np.frombuffer(b"".join(row[1] for row in rows), np.int8).reshape(len(rows), dim),
+            scale=np.array([row[0] for row in rows], np.float32),
+            is_cut=np.array([row[2] for row in rows], np.bool_),
+        )
+
+    # --- generations ---------------------------------------------------------------------------------------
+
+    def is_dirty(self) -> bool:
+        """True when documents changed since the last snapshot of this tree."""
+        return bool(self._db.execute("SELECT is_dirty FROM trees WHERE id = ?", (self._tree_id,)).fetchone()[0])
+
+    def mark_dirty(self) -> None:
+        """Say, within the transaction that changes documents, that the snapshot is behind."""
+        self._db.execute("UPDATE trees SET is_dirty = 1 WHERE id = ? AND is_dirty = 0", (self._tree_id,))
+
+    def finish(self, generation: int, summary: Mapping[str, Any]) -> None:
+        """Note that a snapshot of this generation holds every document."""
+        now = datetime.now(timezone.utc).isoformat(timespec="seconds")
+        self._db.execute(
+            "UPDATE trees SET is_dirty = 0, generation = ?, built_at = ? WHERE id = ?", (generation, now, self._tree_id)
+        )
+        self._db.execute(
+            "INSERT OR REPLACE INTO generations VALUES(?, ?, ?, ?)",
+            (self._tree_id, generation, now, json.dumps(dict(summary))),
+        )
+        self._db.execute(
+            "DELETE FROM generations WHERE tree_id = ? AND generation <= ?", (self._tree_id, generation - 100)
+        )
+
+    def touch(self) -> None:
+        """Note that the tree was found up to date now."""
+        now = datetime.now(timezone.utc).isoformat(timespec="seconds")
+        self._db.execute("UPDATE trees SET built_at = ? WHERE id = ?", (now, self._tree_id))
+
+    def collect(self, *, spare: int) -> int:
+        """Delete contents that no document of any tree has, with their vectors, when there are more than `spare`.
+
+        Contents of other branches are worth keeping for a while, so a little is always spared.
+
+        Returns:
+            How many contents were deleted.
+        """
+        unused = (
+            "SELECT id FROM contents WHERE id NOT IN (SELECT content_id FROM documents WHERE content_id IS NOT NULL)"
+        )
+        (count,) = self._db.execute(f"SELECT count(*) FROM ({unused})").fetchone()
+        if count <= spare:
+            return 0
+        self._db.execute(f"DELETE FROM vectors WHERE content_id IN ({unused})")
+        self._db.execute(f"DELETE FROM contents WHERE id IN ({unused})")
+        return count
+
+    # --- figures -------------------------------------------------------------------------------------------
+
+    def figures(self) -> dict[str, Any]:
+        """Counts for `hybrid status`: documents and chunks by kind and language, skips, fallbacks, build time."""
+        tree = (self._tree_id,)
+        joined = "FROM documents d JOIN contents c ON c.id = d.content_id WHERE d.tree_id = ?"
+        skips = "SELECT skip_reason, count(*) FROM documents WHERE tree_id = ? AND skip_reason IS NOT NULL GROUP BY 1"
+        fallbacks = f"SELECT c.fallback, count(*) {joined} AND c.fallback != '' GROUP BY 1 ORDER BY 1"
+        return {
+            "documents": self._db.execute(f"SELECT count(*) {joined}", tree).fetchone()[0],
+            "chunks": self._db.execute(f"SELECT coalesce(sum(c.n_chunks), 0) {joined}", tree).fetchone()[0],
+            "by_kind": dict(self._db.execute(f"SELECT d.kind, count(*) {joined} GROUP BY 1 ORDER BY 1", tree)),
+            "languages": dict(
+                self._db.execute(f"SELECT c.language, count(*) {joined} GROUP BY 1 ORDER BY 2 DESC, 1", tree)
+            ),
+            "skipped": dict(self._db.execute(f"{skips} ORDER BY 2 DESC, 1", tree)),
+            "fallbacks": dict(self._db.execute(fallbacks, tree)),
+            "last_built_at": self._db.execute("SELECT built_at FROM trees WHERE id = ?", tree).fetchone()[0],
+        }
+
+
+def _parts(values: Sequence[bytes]) -> Iterator[tuple[Sequence[bytes], str]]:
+    """Slices that fit the number of variables SQLite takes, with their question marks."""
+    for at in range(0, len(values), _SQL_VARIABLES):
+        part = values[at : at + _SQL_VARIABLES]
+        yield part, ",".join("?" * len(part))
+
+
+def quantise(vectors: NDArray[np.float32], is_cut: NDArray[np.bool_]) -> StoredVectors:
+    """Unit vectors (n, dim) as int8 with one scale a row, so that the quantised row is again of unit length.
+
+    A row of zeros keeps scale 0. The cosine of two rows is off by less than 5e-3.
+    """
+    top = np.abs(vectors).max(axis=1, keepdims=True) if len(vectors) else np.zeros((0, 1), np.float32)
+    data = np.rint(vectors / np.maximum(top, 1e-12) * 127).astype(np.int8)
+    length = np.sqrt((data.astype(np.float32) ** 2).sum(axis=1))
+    scale = np.where(length > 0, 1 / np.maximum(length, 1e-12), 0).astype(np.float32)
+    return StoredVectors(data, scale, is_cut)

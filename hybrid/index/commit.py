@@ -1,0 +1,176 @@
+"""Writes the next generation of a snapshot: a segment for what changed, tombstones, merges, then one rename."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from hybrid.arrays import write_arrays
+from hybrid.atomic import sync_folder
+from hybrid.digest import sha256_hex
+from hybrid.errors import IndexUnavailableError
+from hybrid.index.analysis import head_line, input_key
+from hybrid.index.manifest import FORMAT_VERSION, Manifest, SegmentEntry, read_manifest, write_manifest
+from hybrid.index.segment import SegmentDocument, encode_segment
+from hybrid.index.snapshot import open_segment
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from hybrid.index.build import Progress
+    from hybrid.index.catalog import Catalog
+    from hybrid.index.segment import Segment
+    from hybrid.types import EmbedderInfo
+
+_PATTERN = "segment-*.safetensors"
+
+
+def commit_snapshot(
+    catalog: Catalog,
+    folder: Path,
+    model: EmbedderInfo,
+    recipe: str,
+    *,
+    full: bool,
+    max_segments: int,
+    progress: Progress,
+) -> int:
+    """Make the snapshot hold what the catalog holds.
+
+    The cost of a small edit is one small segment; segments merge when there are many, the small ones first.
+
+    Returns:
+        The generation that is current afterwards: the old one when nothing had to change.
+
+    Raises:
+        OSError: The disk is full or read-only; the old generation stays.
+    """
+    old = None if full else _usable(folder, model, recipe)
+    if old is not None and not catalog.is_dirty():
+        return old[0].generation
+    wanted = catalog.indexed()
+    previous, opened = old or (
+        Manifest(FORMAT_VERSION, _last_generation(folder), model.key, model.dim, recipe, (), {}),
+        [],
+    )
+    entries, missing = _tombstone(previous.segments, opened, {path: row[0] for path, row in wanted.items()})
+    kept, merged_paths = _choose_merges(entries, opened, len(missing), max_segments)
+    documents = sorted(missing | merged_paths)
+    if documents:
+        progress("write", 0, len(documents))
+        kept.append(
+            _write_segment(catalog, folder, previous.generation + 1, model, [(p, *wanted[p]) for p in documents])
+        )
+        progress("write", len(documents), len(documents))
+    manifest = replace(previous, generation=previous.generation + 1, segments=tuple(kept))
+    write_manifest(folder, manifest)
+    _remove_unused(folder, {entry.file for entry in kept})
+    return manifest.generation
+
+
+def _usable(folder: Path, model: EmbedderInfo, recipe: str) -> tuple[Manifest, list[Segment]] | None:
+    """The current generation, when it can be built upon: of this format and model, and whole."""
+    try:
+        manifest = read_manifest(folder)
+        if (manifest.format_version, manifest.model, manifest.recipe) != (FORMAT_VERSION, model.key, recipe):
+            return None
+        return manifest, [open_segment(folder, entry) for entry in manifest.segments]
+    except (IndexUnavailableError, OSError, ValueError, IndexError):
+        return None
+
+
+def _last_generation(folder: Path) -> int:
+    try:
+        return read_manifest(folder).generation
+    except IndexUnavailableError:
+        numbers = [int(path.stem.split("-")[1]) for path in folder.glob(_PATTERN) if path.stem.split("-")[1].isdigit()]
+        return max(numbers, default=0)
+
+
+def _tombstone(
+    entries: tuple[SegmentEntry, ...], opened: list[Segment], wanted: dict[str, int]
+) -> tuple[list[SegmentEntry], set[str]]:
+    """The entries with the documents that are gone or changed marked dead, and the paths no segment holds now."""
+    missing = set(wanted)
+    updated: list[SegmentEntry] = []
+    for entry, segment in zip(entries, opened, strict=True):
+        dead = set(entry.dead_documents)
+        for row, (path, content) in enumerate(zip(segment.paths, segment.doc_content.tolist(), strict=True)):
+            if row in dead:
+                continue
+            if wanted.get(path) == content and path in missing:
+                missing.discard(path)
+            else:
+                dead.add(row)
+        updated.append(replace(entry, dead_documents=tuple(sorted(dead))))
+    return updated, missing
+
+
+def _choose_merges(
+    entries: list[SegmentEntry], opened: list[Segment], n_missing: int, max_segments: int
+) -> tuple[list[SegmentEntry], set[str]]:
+    """Which segments stay, and the live documents of those that are written anew.
+
+    A segment that is half dead is written anew. Beyond `max_segments`, the smaller ones are merged until what is
+    merged together is smaller than what stays, so that an edit costs the logarithm of the index, not its size.
+    """
+    live = {
+        entry.file: segment.n_documents - len(entry.dead_documents)
+        for entry, segment in zip(entries, opened, strict=True)
+    }
+    rewrite = {
+        entry.file
+        for entry, segment in zip(entries, opened, strict=True)
+        if 2 * len(entry.dead_documents) >= max(segment.n_documents, 1)
+    }
+    staying = sorted((entry for entry in entries if entry.file not in rewrite), key=lambda entry: live[entry.file])
+    if len(staying) + bool(n_missing or rewrite) > max_segments:
+        merged = 0
+        while staying and (len(staying) + 1 > max(max_segments // 2, 1) or live[staying[0].file] <= merged):
+            smallest = staying.pop(0)
+            merged += live[smallest.file]
+            rewrite.add(smallest.file)
+    paths: set[str] = set()
+    for entry, segment in zip(entries, opened, strict=True):
+        if entry.file in rewrite:
+            dead = set(entry.dead_documents)
+            paths.update(path for row, path in enumerate(segment.paths) if row not in dead)
+    return [entry for entry in entries if entry.file not in rewrite], paths
+
+
+def _write_segment(
+    catalog: Catalog, folder: Path, generation: int, model: EmbedderInfo, rows: list[tuple[str, int, str, str]]
+) -> SegmentEntry:
+    documents = [
+        SegmentDocument(path, content_id, kind, language, catalog.records(content_id))
+        for path, content_id, kind, language in rows
+    ]
+    keys = [
+        input_key(head_line(document.path, record.scope, record.definitions), record.digest)
+        for document in documents
+        for record in document.records
+    ]
+    vectors = catalog.vectors(catalog.model_id(model.key), keys, model.dim)
+    path = folder / f"segment-{generation:08d}.safetensors"
+    data = write_arrays(path, encode_segment(documents, vectors), {"format": str(FORMAT_VERSION), "model": model.key})
+    sync_folder(folder)
+    return SegmentEntry(
+        file=path.name,
+        size_bytes=len(data),
+        mtime_ns=path.stat().st_mtime_ns,
+        sha256=sha256_hex(data),
+        n_chunks=len(keys),
+        dead_documents=(),
+    )
+
+
+def _remove_unused(folder: Path, used: Iterable[str]) -> None:
+    """Remove segments of old generations; a reader that has one mapped keeps it."""
+    keep = set(used)
+    for path in folder.glob(_PATTERN):
+        if path.name not in keep:
+            # Windows refuses while a reader holds it; the next commit tries again.
+            with contextlib.suppress(OSError):
+                path.unlink()

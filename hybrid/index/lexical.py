@@ -1,0 +1,67 @@
+"""Okapi BM25 over postings: visits the chunks that hold a query term and no other; the lexical search of a snapshot.
+
+The definition is rank-bm25's `BM25Okapi` with the non-negative IDF (`hybrid.retrieval.reference`): a test holds the two
+equal. Statistics are those of the live chunks of all segments together.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from hybrid.index.segment import Segment
+
+
+def length_norms(segments: Sequence[Segment], *, k1: float, b: float) -> list[NDArray[np.float64]]:
+    """k1 · (1 − b + b · length / mean length) for each chunk of each segment."""
+    n_live = sum(segment.n_live for segment in segments)
+    mean = sum(segment.live_length for segment in segments) / max(n_live, 1)
+    return [k1 * (1 - b + b * segment.chunk_length.astype(np.float64) / max(mean, 1e-9)) for segment in segments]
+
+
+def okapi(
+    segments: Sequence[Segment],
+    tokens: Sequence[str],
+    norms: Sequence[NDArray[np.float64]],
+    *,
+    k1: float,
+) -> list[NDArray[np.float64]]:
+    """The bm25 of every chunk, one array per segment; 0 exactly where no query term occurs.
+
+    Args:
+        segments: Of one snapshot.
+        tokens: Of the query; a repeated one counts repeatedly.
+        norms: From `length_norms` with the same k1.
+        k1: Term saturation.
+
+    Source: Robertson et al., Okapi at TREC-3; IDF = ln((N − n + 0.5)/(n + 0.5) + 1), which is never negative.
+    """
+    scores = [np.zeros(segment.n_chunks) for segment in segments]
+    n_live = sum(segment.n_live for segment in segments)
+    for term, count in Counter(tokens).items():
+        found = [_live_postings(segment, term) for segment in segments]
+        n_matching = sum(len(rows) for rows, _ in found)
+        if n_matching == 0:
+            continue
+        weight = count * math.log((n_live - n_matching + 0.5) / (n_matching + 0.5) + 1) * (k1 + 1)
+        for (rows, frequencies), norm, score in zip(found, norms, scores, strict=True):
+            if len(rows):
+                score[rows] += weight * frequencies / (frequencies + norm[rows])
+    return scores
+
+
+def _live_postings(segment: Segment, term: str) -> tuple[NDArray[np.int32], NDArray[Any]]:
+    span = segment.postings(term)
+    rows, frequencies = segment.post_row[span], segment.post_tf[span]
+    if segment.is_live is None or not len(rows):
+        return rows, frequencies
+    keep = segment.is_live[rows]
+    return rows[keep], frequencies[keep]

@@ -1,0 +1,90 @@
+"""The manifest of a snapshot: which segments make it, with sizes and digests; replaced in one atomic rename."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from hybrid.atomic import write_atomic
+from hybrid.errors import IndexCorruptError, IndexMissingError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FORMAT_VERSION = 1
+"""Of segments and manifest; another number asks for a rebuild."""
+
+NAME = "manifest.json"
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentEntry:
+    """One segment of a snapshot.
+
+    Attributes:
+        file: Name inside the tree's folder.
+        size_bytes: Of the file.
+        mtime_ns: Of the file when it was written; while it is the same, the digest need not be checked.
+        sha256: Of the file, in hex.
+        n_chunks: Dead ones too.
+        dead_documents: Document rows that were removed or replaced since.
+    """
+
+    file: str
+    size_bytes: int
+    mtime_ns: int
+    sha256: str
+    n_chunks: int
+    dead_documents: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """One generation of a snapshot.
+
+    Attributes:
+        format_version: See `FORMAT_VERSION`.
+        generation: Grows by one with each commit.
+        model: Key of the embedder whose vectors it holds.
+        dim: Length of a vector.
+        recipe: Of the chunks and tokens.
+        segments: In the order of their rows.
+        calibration: What a gate calibration found for this corpus; empty until one exists.
+    """
+
+    format_version: int
+    generation: int
+    model: str
+    dim: int
+    recipe: str
+    segments: tuple[SegmentEntry, ...]
+    calibration: dict[str, Any]
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """The manifest of a tree's folder.
+
+    Raises:
+        IndexMissingError: There is none.
+        IndexCorruptError: It cannot be read.
+    """
+    path = folder / NAME
+    try:
+        data: dict[str, Any] = json.loads(path.read_bytes())
+        entries = tuple(_entry(entry) for entry in data.pop("segments"))
+        return Manifest(**data, segments=entries)
+    except FileNotFoundError as error:
+        raise IndexMissingError("no index was built here yet: run `hybrid reindex`") from error
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        raise IndexCorruptError(f"{path} is damaged: run `hybrid reindex`") from error
+
+
+def _entry(fields: dict[str, Any]) -> SegmentEntry:
+    known: dict[str, Any] = fields | {"dead_documents": tuple(fields["dead_documents"])}
+    return SegmentEntry(**known)
+
+
+def write_manifest(folder: Path, manifest: Manifest) -> None:
+    """Make a generation the current one; readers see the old manifest or the new one."""
+    write_atomic(folder / NAME, json.dumps(asdict(manifest), indent=1).encode())

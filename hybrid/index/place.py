@@ -1,0 +1,28 @@
+"""Where the index of a working tree lies; whoever opens or builds one is given a `Place`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Paths of one index.
+
+    Attributes:
+        catalog: Database of the project, shared by its working trees.
+        folder: Of the tree: manifest and segments.
+        tree: Id of the tree.
+        root: Its path, for people.
+        lock: File whose lock the one writer of the project holds.
+    """
+
+    catalog: Path
+    folder: Path
+    tree: str
+    root: str
+    lock: Path

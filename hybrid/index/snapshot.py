@@ -1,0 +1,245 @@
+"""An immutable view of one generation of an index: opened in milliseconds, searched by both legs, never changed."""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from collections import Counter
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hybrid.digest import sha256_hex
+from hybrid.errors import IndexCorruptError, IndexMismatchError
+from hybrid.index.backend import ChunkView, Filter, Leg
+from hybrid.index.dense import NO_VECTOR, cosines
+from hybrid.index.lexical import length_norms, okapi
+from hybrid.index.manifest import FORMAT_VERSION, Manifest, SegmentEntry, read_manifest
+from hybrid.index.segment import DOCUMENT_KINDS, Segment
+from hybrid.types import Ranked
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+_EVERYTHING = Filter()
+_OPEN_ATTEMPTS = 3
+
+
+def open_snapshot(folder: Path, *, model: str, keep_matrix: bool = False, k1: float = 1.5, b: float = 0.75) -> Snapshot:
+    """Open the current generation of a tree's folder.
+
+    Args:
+        folder: With the manifest and the segments.
+        model: Key of the embedder that queries will be embedded with.
+        keep_matrix: For a service: trade memory for speed.
+        k1: Okapi's term saturation.
+        b: Okapi's length normalisation.
+
+    Raises:
+        IndexMissingError: Nothing was built yet.
+        IndexMismatchError: Built by another format or model.
+        IndexCorruptError: Files are damaged.
+    """
+    for attempt in range(_OPEN_ATTEMPTS):
+        manifest = read_manifest(folder)
+        if manifest.format_version != FORMAT_VERSION:
+            raise IndexMismatchError(
+                f"the index has format {manifest.format_version}, not {FORMAT_VERSION}: run `hybrid reindex`"
+            )
+        if manifest.model != model:
+            raise IndexMismatchError(f"the index was built with {manifest.model}, not {model}: run `hybrid reindex`")
+        try:
+            segments = [open_segment(folder, entry) for entry in manifest.segments]
+        except FileNotFoundError as error:
+            # A build replaced the generation between the two reads: the new manifest names the new files.
+            if attempt + 1 < _OPEN_ATTEMPTS:
+                continue
+            raise IndexCorruptError(f"{error.filename} is missing: run `hybrid reindex`") from error
+        except (OSError, ValueError, IndexError) as error:
+            raise IndexCorruptError(f"the index is damaged ({error}): run `hybrid reindex`") from error
+        return Snapshot(manifest, segments, keep_matrix=keep_matrix, k1=k1, b=b)
+    raise AssertionError("unreachable")
+
+
+def open_segment(folder: Path, entry: SegmentEntry, *, verify: bool = False) -> Segment:
+    """Open one segment file.
+
+    The digest is checked when the file is not as it was written (size or time differ), or when `verify` asks.
+
+    Raises:
+        ValueError: The file is not the one that was written.
+        OSError: It is gone or unreadable.
+    """
+    path = folder / entry.file
+    stat = path.stat()
+    if stat.st_size != entry.size_bytes:
+        raise ValueError(f"{path} has {stat.st_size} bytes instead of {entry.size_bytes}")
+    if (verify or stat.st_mtime_ns != entry.mtime_ns) and sha256_hex(path.read_bytes()) != entry.sha256:
+        raise ValueError(f"{path} is not what was written")
+    return Segment(path, entry.dead_documents)
+
+
+class Snapshot:
+    """One generation; rows of its segments are numbered through."""
+
+    def __init__(
+        self,
+        manifest: Manifest,
+        segments: Sequence[Segment],
+        *,
+        keep_matrix: bool = False,
+        k1: float = 1.5,
+        b: float = 0.75,
+    ) -> None:
+        self.manifest = manifest
+        self.segments = tuple(segments)
+        self._keep_matrix = keep_matrix
+        self._k1 = k1
+        self._b = b
+        self._starts = np.cumsum([0, *(segment.n_chunks for segment in segments)])
+
+    @property
+    def generation(self) -> int:
+        """Of the manifest."""
+        return self.manifest.generation
+
+    @property
+    def n_rows(self) -> int:
+        """Rows, tombstoned ones too."""
+        return int(self._starts[-1])
+
+    @cached_property
+    def n_chunks(self) -> int:
+        """Live chunks."""
+        return sum(segment.n_live for segment in self.segments)
+
+    @cached_property
+    def _norms(self) -> list[NDArray[np.float64]]:
+        return length_norms(self.segments, k1=self._k1, b=self._b)
+
+    def dense(self, query: NDArray[np.float32], depth: int, only: Filter = _EVERYTHING) -> Leg:
+        """See `SearchBackend.dense`; a query of zeros ranks nothing."""
+        if not self.segments or not query.any():
+            return Leg((), np.full(self.n_rows, np.nan))
+        found = np.concatenate([cosines(s, query, keep_matrix=self._keep_matrix) for s in self.segments])
+        scores = np.where(found == NO_VECTOR, np.nan, found).astype(np.float64)
+        return Leg(self._best(scores, depth, only), scores)
+
+    def lexical(self, tokens: Sequence[str], depth: int, only: Filter = _EVERYTHING) -> Leg:
+        """See `SearchBackend.lexical`."""
+        if not self.segments or not tokens:
+            return Leg((), np.full(self.n_rows, np.nan))
+        found = np.concatenate(okapi(self.segments, tokens, self._norms, k1=self._k1))
+        found[found == 0] = np.nan
+        return Leg(self._best(found, depth, only), found)
+
+    def get(self, row: int) -> ChunkView:
+        """See `SearchBackend.get`."""
+        segment, local = self._locate(row)
+        doc = int(segment.chunk_doc[local])
+        return ChunkView(
+            kind=DOCUMENT_KINDS[int(segment.doc_kind[doc])],
+            path=segment.text("doc_path", doc),
+            start_line=int(segment.array("chunk_start")[local]),
+            end_line=int(segment.array("chunk_end")[local]),
+            name=segment.text("chunk_name", local),
+            chunk_kind=segment.text("chunk_kind", local),
+            scope=segment.text("chunk_scope", local),
+            signature=segment.text("chunk_signature", local),
+            language=segment.language(doc),
+            digest=segment.array("chunk_digest")[local].tobytes(),
+        )
+
+    def terms(self, row: int) -> dict[str, int]:
+        """See `SearchBackend.terms`; visits every posting, so it is for reference engines only."""
+        segment, local = self._locate(row)
+        at = np.flatnonzero(segment.post_row == local)
+        of_term = np.searchsorted(segment.term_start, at, side="right") - 1
+        return {segment.text("term", int(t)): int(n) for t, n in zip(of_term, segment.post_tf[at], strict=True)}
+
+    def all_terms(self) -> Iterator[dict[str, int]]:
+        """What `terms` gives for every row of `live_rows`, in one pass over the postings."""
+        for segment in self.segments:
+            yield from segment.terms_of_chunks()
+
+    def live_rows(self) -> Iterator[int]:
+        """Rows that can be found, ascending."""
+        for start, segment in zip(self._starts, self.segments, strict=False):
+            rows = range(segment.n_chunks) if segment.is_live is None else np.flatnonzero(segment.is_live).tolist()
+            for local in rows:
+                yield int(start) + local
+
+    def live_documents(self) -> dict[str, int]:
+        """Path → content id of every document that can be found."""
+        return {
+            path: int(content)
+            for segment in self.segments
+            for path, content, is_live in zip(segment.paths, segment.doc_content, segment.doc_is_live, strict=True)
+            if is_live
+        }
+
+    def vectors_figures(self) -> tuple[int, int]:
+        """How many live chunks the model read only in part, and how many have no vector."""
+        cut = missing = 0
+        for segment in self.segments:
+            live = np.ones(segment.n_chunks, np.bool_) if segment.is_live is None else segment.is_live
+            cut += int(segment.array("chunk_is_cut")[live].sum())
+            missing += int((segment.vector_scale[live] == 0).sum())
+        return cut, missing
+
+    def _locate(self, row: int) -> tuple[Segment, int]:
+        number = int(np.searchsorted(self._starts, row, side="right")) - 1
+        return self.segments[number], row - int(self._starts[number])
+
+    def _best(self, scores: NDArray[np.float64], depth: int, only: Filter) -> tuple[Ranked, ...]:
+        """The best `depth` rows by score; equal scores by digest, then path and line."""
+        allowed = ~np.isnan(scores)
+        if only != _EVERYTHING:
+            allowed &= self.mask(only)
+        rows = np.flatnonzero(allowed)
+        if len(rows) > depth:
+            values = scores[rows]
+            limit = np.partition(values, len(values) - depth)[len(values) - depth]
+            rows = rows[values >= limit]
+        score_of: dict[int, float] = dict(zip(rows.tolist(), scores[rows].tolist(), strict=True))
+        order = sorted(score_of, key=lambda row: -score_of[row])
+        if len(set(score_of.values())) != len(order):
+            n_equal = Counter(score_of.values())
+            nothing = (b"", "", 0)
+            order.sort(key=lambda row: (-score_of[row], self.tie_key(row) if n_equal[score_of[row]] > 1 else nothing))
+        return tuple(Ranked(row, rank, score_of[row]) for rank, row in enumerate(order[:depth], 1))
+
+    def tie_key(self, row: int) -> tuple[bytes, str, int]:
+        """Digest, path and first line: the order of rows with equal scores."""
+        segment, local = self._locate(row)
+        path = segment.text("doc_path", int(segment.chunk_doc[local]))
+        return segment.array("chunk_digest")[local].tobytes(), path, int(segment.array("chunk_start")[local])
+
+    def mask(self, only: Filter) -> NDArray[np.bool_]:
+        """For each row: does the filter keep it?"""
+        if not self.segments:
+            return np.zeros(0, np.bool_)
+        return np.concatenate([_segment_mask(segment, only) for segment in self.segments])
+
+
+def _segment_mask(segment: Segment, only: Filter) -> NDArray[np.bool_]:
+    keep = np.ones(segment.n_documents, np.bool_)
+    if only.kinds:
+        keep &= np.isin(segment.doc_kind, [i for i, kind in enumerate(DOCUMENT_KINDS) if kind in only.kinds])
+    if only.path:
+        matches = _path_matcher(only.path)
+        keep &= np.fromiter((bool(matches.match(path)) for path in segment.paths), np.bool_, segment.n_documents)
+    return keep[segment.chunk_doc]
+
+
+def _path_matcher(glob: str) -> re.Pattern[str]:
+    """Of a glob, a file or a folder; `app/[id]` is a folder of that name as well as a glob."""
+    glob = glob.removeprefix("./").rstrip("/")
+    if glob in ("", "."):
+        return re.compile("")
+    literal = rf"{re.escape(glob)}(?:/(?s:.*))?\Z"
+    return re.compile(f"(?:{literal})|(?:{fnmatch.translate(glob)})")
