@@ -1,0 +1,87 @@
+"""Options and output that several commands share."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hybrid.engine.workspace import Workspace, open_workspace
+from hybrid.errors import ProjectError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rich.console import Console
+
+
+def add_common(parser: argparse.ArgumentParser, *, example: str, has_json: bool = True) -> None:
+    """Add `--project`, `--json`, `--quiet`, `--verbose`, `--debug` and the example at the end of the help."""
+    parser.epilog = f"example:\n  {example}"
+    parser.add_argument("--project", metavar="DIR", default=None, help="a directory of the project (default: here)")
+    if has_json:
+        parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument("-q", "--quiet", action="store_true", help="print results only")
+    parser.add_argument("-v", "--verbose", action="store_true", help="print more")
+    parser.add_argument("--debug", action="store_true", help="show where an internal error happened")
+
+
+def workspace_of(
+    args: argparse.Namespace, flags: Mapping[str, object] | None = None, *, is_strict: bool = True
+) -> Workspace:
+    """The workspace that the command line names.
+
+    Args:
+        args: With `project`.
+        flags: Settings from the command line.
+        is_strict: A mistake in a settings file is an error.
+
+    Raises:
+        ProjectError: The directory does not exist.
+        ConfigError: A settings file holds a mistake.
+    """
+    try:
+        directory = Path(args.project) if args.project else Path.cwd()
+    except FileNotFoundError as error:
+        raise ProjectError("the working directory was deleted; change to one that exists, or use --project") from error
+    if not directory.is_dir():
+        raise ProjectError(f"{directory} is not a directory")
+    return open_workspace(directory, flags=flags, is_strict=is_strict)
+
+
+def print_json(data: Mapping[str, Any]) -> None:
+    """One JSON object; lone surrogates of odd file names are escaped."""
+    text = json.dumps(data, ensure_ascii=False, indent=2)
+    sys.stdout.write(text.encode("utf-8", "backslashreplace").decode("utf-8") + "\n")
+
+
+def say(text: str) -> None:
+    """A line for a person on standard output."""
+    sys.stdout.write(text.encode("utf-8", "backslashreplace").decode("utf-8") + "\n")
+
+
+def console() -> Console:
+    """A rich console on standard output."""
+    from rich.console import Console
+
+    return Console(highlight=False, soft_wrap=False)
+
+
+def share(text: str) -> float:
+    """An argument in −1 to 1."""
+    try:
+        value = float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
+    if not -1 <= value <= 1:
+        raise argparse.ArgumentTypeError(f"{text} must lie in -1 to 1")
+    return value
+
+
+def positive(text: str) -> int:
+    """An argument that is a whole number from 1."""
+    if not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} must be a whole number from 1")
+    return int(text)

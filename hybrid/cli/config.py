@@ -1,0 +1,107 @@
+"""`hybrid config`: show the settings in force and where each comes from; change one, keeping comments."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any, cast
+
+from hybrid.cli.common import add_common, print_json, say, workspace_of
+from hybrid.errors import ConfigError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    add_common(parser, example="hybrid config set hooks.budget 80 --user")
+    parser.add_argument("action", nargs="?", choices=("show", "get", "set", "unset", "check"), default="show")
+    parser.add_argument("key", nargs="?", metavar="SECTION.KEY")
+    parser.add_argument("value", nargs="?", metavar="VALUE")
+    parser.add_argument("--user", action="store_true", help="write the user's layer, not the project's")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run it; `check` exits 2 when a layer holds a mistake."""
+    if args.action in ("set", "unset"):
+        return _write(args)
+    from hybrid.config import KEYS, value_of
+
+    loaded = workspace_of(args, is_strict=False).loaded
+    keys = [args.key] if args.key else KEYS
+    if args.key and args.key not in KEYS:
+        raise ConfigError(f"unknown setting {args.key}; `hybrid config` lists all")
+    shown = {key: {"value": value_of(loaded.config, key), "origin": loaded.origins[key]} for key in keys}
+    if args.json:
+        print_json({"settings": shown, "problems": list(loaded.problems)})
+    elif args.action == "get" and args.key:
+        say(_plain(shown[args.key]["value"]))
+    else:
+        for key, entry in shown.items():
+            say(f"{key} = {_plain(entry['value'])}  ({entry['origin']})")
+        for problem in loaded.problems:
+            say(f"problem: {problem}")
+    if args.action == "check" and loaded.problems:
+        raise ConfigError("; ".join(loaded.problems))
+    return 0
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, tuple):
+        return "[" + ", ".join(f'"{part}"' for part in cast("tuple[object, ...]", value)) + "]"
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _write(args: argparse.Namespace) -> int:
+    from hybrid.config import parse_text
+
+    if not args.key or (args.action == "set" and args.value is None):
+        raise ConfigError(
+            f"`hybrid config {args.action}` needs a SECTION.KEY{' and a VALUE' if args.action == 'set' else ''}"
+        )
+    workspace = workspace_of(args, is_strict=False)
+    if args.user:
+        path = workspace.home / "config.toml"
+    else:
+        from hybrid.project.places import create_folder
+
+        project = workspace.require_project()
+        create_folder(project.root)
+        path = project.root / ".hybrid" / "config.toml"
+    value = parse_text(args.key, args.value) if args.action == "set" else None
+    write_setting(path, args.key, value)
+    problems = workspace_of(args, is_strict=False).loaded.problems
+    for problem in problems:
+        say(f"problem: {problem}")
+    if not args.quiet:
+        say(f"{args.key} = {_plain(value)} in {path}" if value is not None else f"{args.key} left out of {path}")
+    return 2 if problems else 0
+
+
+def write_setting(path: Path, key: str, value: object | None) -> None:
+    """Set or remove (None) one setting of a TOML file; comments and order stay.
+
+    Raises:
+        ConfigError: The file is not TOML.
+        OSError: It cannot be written.
+    """
+    import tomlkit
+    from tomlkit.exceptions import ParseError
+
+    from hybrid.atomic import write_atomic
+
+    try:
+        document: Any = tomlkit.parse(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        document = tomlkit.document()
+    except (ParseError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path} is not TOML ({error}); mend it by hand first") from error
+    section, _, name = key.partition(".")
+    if value is None:
+        if section in document and name in document[section]:
+            del document[section][name]
+    else:
+        if section not in document:
+            document[section] = tomlkit.table()
+        document[section][name] = list(cast("tuple[str, ...]", value)) if isinstance(value, tuple) else value
+    write_atomic(path, tomlkit.dumps(document).encode())

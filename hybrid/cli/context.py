@@ -1,0 +1,76 @@
+"""`hybrid context`: exactly what would be injected for a prompt, without recording it."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from typing import TYPE_CHECKING
+
+from hybrid.cli.common import add_common, print_json, say, share, workspace_of
+
+if TYPE_CHECKING:
+    from hybrid.engine.injecting import Decision
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    add_common(parser, example='hybrid context "how does the payment client retry?" --explain')
+    parser.add_argument("prompt", nargs="+", metavar="PROMPT", help="as one would type it to an agent")
+    parser.add_argument("--gate-threshold", type=share, default=None, help="compare the raw top cosine with this")
+    parser.add_argument("--client", default="manual", help="whose session (default: manual)")
+    parser.add_argument("--session", default="", metavar="ID", help="leave out what this session already got")
+    parser.add_argument("--explain", action="store_true", help="show legs, fusion, gate, floor and what was held back")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run it; exit code 1 when nothing would be injected."""
+    from hybrid.engine.forms import context_form
+    from hybrid.engine.injecting import decide
+    from hybrid.engine.searching import open_searcher
+    from hybrid.types import PromptEvent
+
+    workspace = workspace_of(
+        args,
+        {
+            "hooks.gate_threshold": args.gate_threshold,
+            # Without a session there is nothing that was given before.
+            "hooks.dedup_enabled": None if args.session else False,
+        },
+    )
+    event = PromptEvent(args.client, "UserPromptSubmit", args.session, "", args.project or "", " ".join(args.prompt))
+    decision = decide(workspace, event, open_searcher=open_searcher, environ=os.environ)
+    if args.json:
+        name = workspace.project.name if workspace.project else None
+        print_json(context_form(decision, project=name, is_explained=args.explain))
+    else:
+        say(decision.text if decision.is_injected else decision.debug_line)
+        if args.explain:
+            say("\n".join(explanation(decision)))
+    return 0 if decision.is_injected else 1
+
+
+def explanation(decision: Decision) -> list[str]:
+    """The numbers behind a decision, a line each."""
+    lines = ["", f"reason      {decision.reason}{f' ({decision.detail})' if decision.detail else ''}"]
+    if decision.searched is None or decision.verdict is None:
+        return lines
+    said, searched = decision.verdict, decision.searched
+    top = "no vector" if said.top_cosine is None else f"{said.top_cosine:.4f}"
+    lines += [
+        f"query       {decision.query}",
+        f"gate        raw top cosine {top}, opens from {said.threshold} ({said.source})",
+        f"fusion      {searched.n_candidates} candidates, weights dense {searched.weights[0]} lexical {searched.weights[1]}",
+        f"topic id    {decision.topic_id or 'none'}",
+        "",
+        "rank  cosine (rank)   bm25 (rank)     rrf      relevance  fate       chunk",
+    ]
+    fate = {item.hit.row: item.form for item in decision.items}
+    fate |= {entry.hit.row: entry.reason for entry in decision.withheld}
+    for hit in searched.hits:
+        cosine = "–" if hit.cosine is None else f"{hit.cosine:.3f}"
+        bm25 = "–" if hit.bm25 is None else f"{hit.bm25:.2f}"
+        lines.append(
+            f"{hit.rank:>4}  {cosine:>6} ({hit.cosine_rank or '–':>3})  {bm25:>6} ({hit.bm25_rank or '–':>3})  {hit.rrf:.5f}"
+            f"  {hit.relevance:>9.2f}  {fate.get(hit.row, 'not reached'):<10} {hit.path}:{hit.start_line}-{hit.end_line} {hit.name}"
+        )
+    return lines

@@ -1,0 +1,124 @@
+"""`hybrid hook`: the prompt hook by hand, the hot topics, and how the hooks are."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from hybrid.engine.workspace import Workspace
+
+_CONTENT_MODES = ("adaptive", "full", "preview", "none")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the subcommands; nothing heavy is imported, an agent waits for this process."""
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    inject = actions.add_parser("inject-context", help="answer a prompt event from standard input")
+    inject.epilog = (
+        """example:\n  echo '{"prompt": "how are retries capped?", "session_id": "s1"}' | hybrid hook inject-context"""
+    )
+    inject.formatter_class = argparse.RawDescriptionHelpFormatter
+    inject.add_argument("--client", default="manual", help="who calls (default: manual)")
+    inject.add_argument("--event", default="", help="name of the event (default: the input's own)")
+    inject.add_argument("--threshold", type=float, metavar="SHARE", help="floor: share of the best hit's score, 0 to 1")
+    inject.add_argument("--budget", type=int, metavar="LINES", help="lines of the injection")
+    inject.add_argument("--budget-chars", type=int, metavar="N", help="characters of the injection")
+    inject.add_argument("--content-mode", choices=_CONTENT_MODES, help="how much of each record is shown")
+    inject.add_argument("--format", choices=("text", "xml", "json"), help="form of the injected text")
+    inject.add_argument("--min-prompt-length", type=int, metavar="N", help="shorter prompts are not searched")
+    inject.add_argument("--gate-threshold", metavar="COSINE", help="compare the raw top cosine with this, or auto")
+    inject.add_argument("--no-dedup", action="store_true", help="give again what the session already got")
+    inject.add_argument("--debug", action="store_true", help="say on standard error what was decided")
+    topics = actions.add_parser("hot-topics", help="write hot-topics.md")
+    topics.epilog = "example:\n  hybrid hook hot-topics --force"
+    topics.formatter_class = argparse.RawDescriptionHelpFormatter
+    _add_common_lazily(topics)
+    topics.add_argument("--force", action="store_true", help="write it although nothing new was injected")
+    status = actions.add_parser("status", help="counters and settings of the hooks")
+    status.epilog = "example:\n  hybrid hook status --json"
+    status.formatter_class = argparse.RawDescriptionHelpFormatter
+    _add_common_lazily(status)
+
+
+def _add_common_lazily(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--project", metavar="DIR", default=None, help="a directory of the project (default: here)")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument("-q", "--quiet", action="store_true", help="print results only")
+    parser.add_argument("-v", "--verbose", action="store_true", help="print more")
+    parser.add_argument("--debug", action="store_true", help="show where an internal error happened")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run it."""
+    if args.action == "inject-context":
+        return _inject(args)
+    return _hot_topics(args) if args.action == "hot-topics" else _status(args)
+
+
+def _inject(args: argparse.Namespace) -> int:
+    from hybrid.hooks.prompt import run_prompt_hook
+
+    gate: object = args.gate_threshold
+    if isinstance(gate, str) and gate != "auto":
+        # What is no number is refused with the reason when the settings are checked: a hook has no usage message.
+        with contextlib.suppress(ValueError):
+            gate = float(gate)
+    flags = {
+        "hooks.threshold": args.threshold,
+        "hooks.budget": args.budget,
+        "hooks.budget_chars": args.budget_chars,
+        "hooks.content_mode": args.content_mode,
+        "hooks.format": args.format,
+        "hooks.min_prompt_length": args.min_prompt_length,
+        "hooks.gate_threshold": gate,
+        "hooks.dedup_enabled": False if args.no_dedup else None,
+    }
+    return run_prompt_hook(
+        client=args.client, event=args.event, flags=flags, is_debug=args.debug, started_s=args.started_s
+    )
+
+
+def _workspace(args: argparse.Namespace) -> Workspace:
+    from hybrid.cli.common import workspace_of
+
+    return workspace_of(args, is_strict=False)
+
+
+def _hot_topics(args: argparse.Namespace) -> int:
+    from hybrid.cli.common import print_json, say
+    from hybrid.feedback.hot_topics import is_due, write_hot_topics
+    from hybrid.feedback.state import HookState, read_state, update_state
+
+    workspace = _workspace(args)
+    folder = workspace.state_folder
+    state = read_state(folder)
+    is_written = args.force or is_due(state, every=workspace.config.log.hot_topics_every)
+    path = folder / "hot-topics.md"
+    if is_written:
+
+        def note(current: HookState) -> None:
+            current.hot_topics_generated_at = current.injection_count
+
+        write_hot_topics(folder, state)
+        update_state(folder, note)
+    if args.json:
+        print_json({"written": is_written, "path": str(path), "injection_count": state.injection_count})
+    elif not args.quiet:
+        say(f"wrote {path}" if is_written else f"{path} is up to date; --force writes it all the same")
+    return 0
+
+
+def _status(args: argparse.Namespace) -> int:
+    from hybrid.cli.common import print_json, say
+    from hybrid.engine.status import hooks_status
+
+    found = hooks_status(_workspace(args))
+    if args.json or not sys.stdout.isatty():
+        print_json(found)
+    else:
+        for key, value in found.items():
+            say(f"{key}: {value}")
+    return 0

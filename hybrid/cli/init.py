@@ -1,0 +1,42 @@
+"""`hybrid init`: make a project's `.hybrid` folder and its first index."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from hybrid.cli.common import add_common, print_json, say, workspace_of
+from hybrid.cli.progress import build_progress
+from hybrid.cli.reindex import describe
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    add_common(parser, example="cd ~/src/payments && hybrid init")
+    parser.add_argument("--force", action="store_true", help="index a home directory or a file-system root too")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run it; a directory outside any git working tree becomes a project of its own."""
+    from hybrid.engine.indexing import reindex
+    from hybrid.errors import ProjectError
+    from hybrid.project.find import refusal
+    from hybrid.project.places import create_folder
+
+    workspace = workspace_of(args)
+    root = workspace.project.root if workspace.project else Path(args.project or ".").resolve()
+    reason = refusal(root, Path.home())
+    if reason and not args.force:
+        raise ProjectError(f"{reason}; --force indexes it all the same")
+    create_folder(root)
+    workspace = workspace_of(args)
+    project = workspace.require_project()
+    with build_progress(is_quiet=args.quiet or args.json) as progress:
+        summary = reindex(workspace, force=args.force, wait_s=60.0, progress=progress)
+    if args.json:
+        print_json(summary.as_json() | {"root": str(project.root), "folder": str(project.root / ".hybrid")})
+    elif not args.quiet:
+        say(f"Project {project.name} in {project.root}")
+        say(describe(summary))
+        say('Try it: hybrid context "how does … work?"   Settings: .hybrid/config.toml')
+    return 0

@@ -1,0 +1,161 @@
+"""Finds the command, runs it, and turns errors into one line and an exit code: 0 done, 1 nothing found, 2 error."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import importlib
+import io
+import os
+import sys
+from typing import TYPE_CHECKING, Protocol, cast
+
+from hybrid import __version__
+from hybrid.errors import HybridError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+COMMANDS = {
+    "init": ("init", "index a project and make its .hybrid folder"),
+    "reindex": ("reindex", "bring the index up to date"),
+    "status": ("status", "how the project's index, gate and hooks are"),
+    "search": ("search", "search the project"),
+    "context": ("context", "what an agent would get for a prompt, without recording it"),
+    "hook": ("hook", "what agents call: inject-context, hot-topics, status"),
+    "explain": ("explain", "why something was injected, or why it was silent"),
+    "log": ("log", "the last decisions"),
+    "config": ("config", "show and change settings"),
+    "models": ("models", "list, check and choose embedding models"),
+    "projects": ("projects", "list and forget indexed projects"),
+    "eval": ("evaluate", "measure ranking, gate, chunks and speed"),
+}
+"""Command → (module in `hybrid.cli`, what it does)."""
+
+_HOOKS = (("hook", "inject-context"),)
+"""What agents call by themselves."""
+
+
+class CommandModule(Protocol):
+    """What a module of this package offers."""
+
+    def configure(self, parser: argparse.ArgumentParser) -> None:
+        """Add the command's arguments."""
+        ...
+
+    def run(self, args: argparse.Namespace) -> int:
+        """Run it; returns the exit code."""
+        ...
+
+
+def run(argv: Sequence[str], *, started_s: float) -> int:
+    """Run one command line.
+
+    Args:
+        argv: Without the program's name.
+        started_s: `time.perf_counter()` at the start of the process.
+    """
+    _open_closed_streams()
+    if tuple(argv[:2]) in _HOOKS and not sys.stdin.isatty():
+        return _run_hook(argv, started_s)
+    is_debug = "--debug" in argv
+    try:
+        code = _run(argv, started_s)
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:
+        # The reader has seen enough (`hybrid log | head`): not an error. The interpreter's own flush must not raise.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        sys.stderr.write("hybrid: interrupted; what was done so far is kept\n")
+        return 2
+    except HybridError as error:
+        return _failed(error, str(error), is_debug=is_debug)
+    except OSError as error:
+        named = f": {error.filename}" if error.filename else ""
+        return _failed(error, f"{error.strerror or error}{named}", is_debug=is_debug)
+    except Exception as error:  # noqa: BLE001 - no traceback reaches a user without --debug
+        return _failed(
+            error, f"internal error ({type(error).__name__}: {error}); --debug shows where", is_debug=is_debug
+        )
+
+
+def _run(argv: Sequence[str], started_s: float) -> int:
+    if not argv or argv[0] in ("-h", "--help", "help"):
+        sys.stdout.write(overview())
+        return 0
+    if argv[0] in ("-V", "--version"):
+        sys.stdout.write(f"hybrid {__version__}\n")
+        return 0
+    if argv[0] not in COMMANDS:
+        sys.stderr.write(f"hybrid: unknown command {argv[0]!r}; `hybrid --help` lists all\n")
+        return 2
+    module = load_command(argv[0])
+    try:
+        args = parser_of(argv[0], module).parse_args(list(argv[1:]))
+    except SystemExit as stop:
+        return stop.code if isinstance(stop.code, int) else 0
+    args.started_s = started_s
+    return module.run(args)
+
+
+def _run_hook(argv: Sequence[str], started_s: float) -> int:
+    """Run what an agent waits for: exit code 0 and silence for a wrong argument too, which is left in the log.
+
+    Exit code 2 would take the user's prompt away, a line on standard error would be shown on every prompt.
+    """
+    said = io.StringIO()
+    code = 0
+    with contextlib.suppress(Exception, KeyboardInterrupt):
+        with contextlib.redirect_stderr(said) if "--debug" not in argv else contextlib.nullcontext():
+            code = _run(argv, started_s)
+        sys.stdout.flush()
+    if code != 0:
+        from hybrid.hooks.prompt import note_failure
+
+        note_failure(said.getvalue().strip().rsplit("\n", 1)[-1])
+    return 0
+
+
+def _open_closed_streams() -> None:
+    """Give the process standard streams where its caller closed them; Python leaves None in their place."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115 - as long as the process
+
+
+def load_command(name: str) -> CommandModule:
+    """The module of a command."""
+    return cast("CommandModule", importlib.import_module(f"hybrid.cli.{COMMANDS[name][0]}"))
+
+
+def parser_of(name: str, module: CommandModule) -> argparse.ArgumentParser:
+    """The argument parser of a command."""
+    parser = argparse.ArgumentParser(
+        prog=f"hybrid {name}", description=COMMANDS[name][1], formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    module.configure(parser)
+    return parser
+
+
+def overview() -> str:
+    """The text of `hybrid --help`."""
+    width = max(map(len, COMMANDS))
+    lines = [
+        "hybrid: a quiet, local context engine for coding agents",
+        "",
+        "usage: hybrid COMMAND [OPTIONS]      (hybrid COMMAND --help shows an example)",
+        "",
+        *(f"  {name:<{width}}  {about}" for name, (_, about) in COMMANDS.items()),
+        "",
+        f"version {__version__}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _failed(error: Exception, message: str, *, is_debug: bool) -> int:
+    if is_debug:
+        raise error
+    sys.stderr.write(f"hybrid: {message}\n")
+    return 2

@@ -1,0 +1,84 @@
+"""`hybrid models`: list, check and choose embedding models; the only place that may fetch one, when asked by name."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from hybrid.cli.common import add_common, print_json, say, workspace_of
+from hybrid.errors import ConfigError
+
+if TYPE_CHECKING:
+    from hybrid.models.registry import ModelDescription
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    add_common(parser, example="hybrid models use sentence-transformers/all-MiniLM-L6-v2")
+    parser.add_argument("action", nargs="?", choices=("list", "show", "use", "verify"), default="list")
+    parser.add_argument("name", nargs="?", metavar="NAME", help="a model's name, or a folder")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run it."""
+    from hybrid.models.registry import describe, known_models
+
+    workspace = workspace_of(args, is_strict=False)
+    if args.action == "list":
+        models = known_models()
+        current = workspace.config.model.name
+        if args.json:
+            print_json({"current": current, "models": [form(model) for model in models]})
+        else:
+            for model in models:
+                mark = "*" if current in (model.name, model.id) else " "
+                where = (
+                    "shipped"
+                    if model.is_shipped
+                    else "on disk"
+                    if model.folder
+                    else f"`hybrid models use {model.name}`"
+                )
+                say(f"{mark} {model.name:<24} {model.dim:>4} dimensions  {where}")
+        return 0
+    name = args.name or workspace.config.model.name
+    if args.action == "use":
+        return _use(args, name)
+    if args.action == "verify":
+        from hybrid.models.registry import load_embedder
+
+        info = load_embedder(name, home=workspace.home).info
+        say(f"{info.name}: whole, {info.dim} dimensions, sha256 {info.sha256}")
+        return 0
+    print_json(form(describe(name)))
+    return 0
+
+
+def form(model: ModelDescription) -> dict[str, Any]:
+    """A model as JSON."""
+    return {
+        "name": model.name,
+        "id": model.id or None,
+        "dim": model.dim or None,
+        "max_tokens": model.max_tokens or None,
+        "licence": model.licence or None,
+        "provenance": model.provenance or None,
+        "extra": model.extra or None,
+        "shipped": model.is_shipped,
+        "folder": str(model.folder) if model.folder else None,
+    }
+
+
+def _use(args: argparse.Namespace, name: str) -> int:
+    """Load the model, fetching it if need be, and write its name into the user's settings."""
+    from hybrid.cli.config import write_setting
+    from hybrid.models.registry import load_embedder
+
+    if not args.name:
+        raise ConfigError("`hybrid models use` needs the NAME of a model; `hybrid models` lists the known ones")
+    workspace = workspace_of(args, is_strict=False)
+    info = load_embedder(name, home=workspace.home, allow_download=True).info
+    write_setting(workspace.home / "config.toml", "model.name", name)
+    if not args.quiet:
+        say(f"using {info.name} ({info.dim} dimensions); run `hybrid reindex` in each project")
+    return 0

@@ -1,0 +1,49 @@
+"""Shows how far a build is on a terminal; silent in a pipe, in quiet mode and for short work."""
+
+from __future__ import annotations
+
+import sys
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from hybrid.index.build import silent
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from hybrid.index.build import Progress
+
+_LABELS = {"scan": "Finding files", "read": "Reading and embedding", "write": "Writing the index"}
+_SHOWN_AFTER_S = 0.3
+
+
+@contextmanager
+def build_progress(*, is_quiet: bool) -> Generator[Progress]:
+    """A `Progress` that draws a bar on standard error, when that is a terminal."""
+    if is_quiet or not sys.stderr.isatty():
+        yield silent
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    bar = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    )
+    task = bar.add_task("Finding files", total=None)
+    started = time.monotonic()
+
+    def report(step: str, done: int, total: int) -> None:
+        if not bar.live.is_started and time.monotonic() - started > _SHOWN_AFTER_S:
+            bar.start()
+        bar.update(task, description=_LABELS.get(step, step), completed=done, total=total or None)
+
+    try:
+        yield report
+    finally:
+        bar.stop()

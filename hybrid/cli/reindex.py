@@ -1,0 +1,53 @@
+"""`hybrid reindex`: bring the index of a project up to date."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from hybrid.cli.common import add_common, print_json, say, workspace_of
+from hybrid.cli.progress import build_progress
+
+if TYPE_CHECKING:
+    from hybrid.index.build import Summary
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    add_common(parser, example="hybrid reindex ~/src/payments")
+    parser.add_argument("path", nargs="?", metavar="PATH", help="a directory of the project (default: here)")
+    parser.add_argument("--full", action="store_true", help="read every file again and write the index anew")
+    parser.add_argument("--force", action="store_true", help="index a home directory or a file-system root too")
+    parser.add_argument(
+        "--wait", type=float, default=60.0, metavar="SECONDS", help="wait so long for another build (default: 60)"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run it."""
+    from hybrid.engine.indexing import reindex
+    from hybrid.project.places import create_folder
+
+    args.project = args.path or args.project
+    workspace = workspace_of(args)
+    with build_progress(is_quiet=args.quiet or args.json) as progress:
+        summary = reindex(workspace, full=args.full, force=args.force, wait_s=args.wait, progress=progress)
+    create_folder(workspace.require_project().root)
+    if args.json:
+        print_json(summary.as_json())
+    elif not args.quiet:
+        say(describe(summary))
+    return 0
+
+
+def describe(summary: Summary) -> str:
+    """A build in two lines for people."""
+    changes = f"added {summary.added}, changed {summary.changed}, removed {summary.removed}"
+    vectors = f"embedded {summary.embedded}, reused {summary.reused}"
+    lines = [
+        f"{summary.documents:,} documents, {summary.chunks:,} chunks; {changes}; {vectors}; {summary.seconds:.2f} s"
+    ]
+    if summary.skipped:
+        reasons = sorted(summary.skipped.items(), key=lambda item: (-item[1], item[0]))
+        lines.append("skipped: " + ", ".join(f"{count} {reason}" for reason, count in reasons))
+    return "\n".join(lines)

@@ -1,0 +1,66 @@
+"""`hybrid status`: JSON with `--json` or when standard output is not a terminal, a table otherwise."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any
+
+from hybrid.cli.common import add_common, console, print_json, workspace_of
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    add_common(parser, example="hybrid status --json")
+    parser.add_argument("--table", action="store_true", help="print the table in a pipe too")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run it."""
+    from hybrid.engine.status import status
+
+    # A mistake in a settings file is part of the status, not a reason to give none.
+    found = status(workspace_of(args, is_strict=False))
+    if args.json or not (sys.stdout.isatty() or args.table):
+        print_json(found)
+    else:
+        _print_table(found)
+    return 0
+
+
+def _print_table(found: dict[str, Any]) -> None:
+    from rich.table import Table
+
+    table = Table(show_header=False, box=None, pad_edge=False)
+    table.add_column(style="bold")
+    table.add_column(overflow="fold")
+    for label, value in rows(found):
+        table.add_row(label, value)
+    console().print(table)
+
+
+def rows(found: dict[str, Any]) -> list[tuple[str, str]]:
+    """The status as (label, text) for people."""
+    project, index, gate, hooks, health = (found[key] for key in ("project", "index", "gate", "hooks", "health"))
+    latency = health["latency_ms"]["p50"]
+    shown = [
+        ("Project", f"{project['name']} ({project['root']})"),
+        ("Index", f"{index['state']}: {index['documents']:,} documents, {index['chunks']:,} chunks"),
+        ("Size", f"{index['size_bytes'] / 1e6:.1f} MB"),
+        ("Last built", str(index["last_built_at"] or "never: run `hybrid reindex`")),
+        ("Stale documents", str(index["stale_documents"])),
+        ("Languages", ", ".join(f"{name} {count}" for name, count in list(index["languages"].items())[:8]) or "–"),
+        ("Model", f"{found['model']['name']}, {found['model']['dim']} dimensions"),
+        ("Gate", f"opens from {gate['threshold']} ({gate['source']})"),
+        ("Injections", f"{hooks['injection_count']}, last {hooks['last_injection_time'] or 'never'}"),
+        ("Last decision", f"{health['last_success'] or 'none'}, median {latency:.0f} ms" if latency else "none"),
+    ]
+    if index["error"]:
+        shown.append(("Index error", index["error"]))
+    if health["last_error"]:
+        error = health["last_error"]
+        shown.append(("Last error", f"{error['at']}: {error['message']} ({health['consecutive_failures']} in a row)"))
+    shown += [("Settings", problem) for problem in found["config_problems"]]
+    if hooks["set_aside"]:
+        shown.append(("Set aside", ", ".join(hooks["set_aside"])))
+    return shown

@@ -1,0 +1,1 @@
+"""Wires the parts into what the product does: index a project, search it, decide an injection, tell how it is."""

@@ -1,0 +1,263 @@
+"""Decides what one prompt gets: the pipeline from event to text, without a side effect; `recording` notes it after.
+
+Every step that ends in silence says why in `Decision.reason`.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from hybrid.digest import topic_id
+from hybrid.engine.spans import SpanReader
+from hybrid.errors import IndexCorruptError, IndexMismatchError, IndexMissingError
+from hybrid.prompting.clean import clean
+from hybrid.prompting.gate import prompt_verdict
+from hybrid.prompting.query import make_query
+from hybrid.redact import redact
+from hybrid.render.frame import Footer, frame_bytes, render_entry, render_frame
+from hybrid.render.records import file_entry, item_entry
+from hybrid.retrieval.floor import passes
+from hybrid.retrieval.gate import threshold_for, verdict
+from hybrid.retrieval.pack import Budget, Candidate, pack
+from hybrid.session.ledger import EMPTY, Ledger, SessionKey
+from hybrid.types import Hit, Item, Verdict, Withheld
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from hybrid.engine.searching import Searched, Searcher
+    from hybrid.engine.workspace import Workspace
+    from hybrid.types import PromptEvent
+
+_CONSIDERED = 30
+"""Fused hits that are looked at: what fits a budget is seldom more than ten."""
+_TOPIC_HITS = 10
+_PACKED = 15
+"""Hits that are read again and rendered: more never fit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What one prompt gets, and why.
+
+    Attributes:
+        reason: `injected`, or why not: `disabled`, `prompt`, `no_project`, `no_index`, `index_corrupt`,
+            `index_mismatch`, `gate`, `no_results`, `same_topic`, `all_seen`, `budget`.
+        detail: More about it, for people: the prompt rule, the error.
+        text: What the agent gets; empty when silent.
+        query: What was searched with; empty when nothing was.
+        verdict: Of the gate; None when it was not reached.
+        topic_id: Of the results; empty without results.
+        items: Shown, best first.
+        withheld: Candidates that were not shown, with the reason.
+        searched: The search behind it; None when there was none.
+    """
+
+    reason: str
+    detail: str = ""
+    text: str = ""
+    query: str = ""
+    verdict: Verdict | None = None
+    topic_id: str = ""
+    items: tuple[Item, ...] = ()
+    withheld: tuple[Withheld, ...] = ()
+    searched: Searched | None = None
+
+    @property
+    def is_injected(self) -> bool:
+        """True when there is a text."""
+        return self.reason == "injected"
+
+    @property
+    def debug_line(self) -> str:
+        """One line for a person who debugs a hook."""
+        if self.reason == "gate" and self.verdict:
+            top, threshold = self.verdict.top_cosine, self.verdict.threshold
+            shown = "none" if top is None else f"{top:.2f}"
+            limit = "unknown" if threshold is None else f"{threshold:.2f}"
+            return f"hybrid: skipped (semantic={shown} < gate={limit})"
+        if self.is_injected:
+            return f"hybrid: injected {len(self.items)} items, {len(self.text)} characters"
+        return f"hybrid: skipped ({self.reason}{': ' + self.detail if self.detail else ''})"
+
+
+@dataclass(slots=True)
+class _Selection:
+    """Candidates on their way through floor, ledger, recheck and pack."""
+
+    hits: list[Hit]
+    withheld: list[Withheld] = field(default_factory=list[Withheld])
+
+    def keep(self, reason: str, wanted: Callable[[Hit], bool]) -> None:
+        """Withhold, for this reason, every hit that is not wanted."""
+        self.withheld += [Withheld(hit, reason) for hit in self.hits if not wanted(hit)]
+        self.hits = [hit for hit in self.hits if wanted(hit)]
+
+
+def decide(
+    workspace: Workspace,
+    event: PromptEvent,
+    *,
+    open_searcher: Callable[[Workspace], Searcher],
+    environ: Mapping[str, str] = os.environ,
+) -> Decision:
+    """What the prompt of an event gets.
+
+    Args:
+        workspace: Of the event's directory, with the settings in force.
+        event: From any client.
+        open_searcher: Gives the open index; a service passes one that keeps it open.
+        environ: Environment variables.
+    """
+    config = workspace.config
+    if environ.get("HYBRID_DISABLE", "") not in ("", "0"):
+        return Decision("disabled", "HYBRID_DISABLE is set")
+    cleaned = clean(event.prompt)
+    said = prompt_verdict(
+        cleaned, min_prompt_length=config.hooks.min_prompt_length, skip_prefixes=config.hooks.skip_prefixes
+    )
+    if not said.is_searchable:
+        return Decision("prompt", said.reason)
+    if workspace.project is None:
+        return Decision("no_project")
+    try:
+        searcher = open_searcher(workspace)
+    except IndexMissingError as error:
+        return Decision("no_index", str(error))
+    except IndexMismatchError as error:
+        return Decision("index_mismatch", str(error))
+    except IndexCorruptError as error:
+        return Decision("index_corrupt", str(error))
+    ledger = workspace.ledgers.read(session_key(workspace, event)) if config.hooks.dedup_enabled else EMPTY
+    searched = searcher.search(make_query(cleaned.text), top_k=_CONSIDERED)
+    return _Injection(workspace, searcher, searched, ledger).decide()
+
+
+def session_key(workspace: Workspace, event: PromptEvent) -> SessionKey:
+    """Whose ledger an event belongs to; without a session id, that of the working tree."""
+    tree = workspace.project.tree if workspace.project else ""
+    return SessionKey(event.client, event.session_id or f"tree:{tree}", event.agent_id)
+
+
+class _Injection:
+    """From search results to text."""
+
+    def __init__(self, workspace: Workspace, searcher: Searcher, searched: Searched, ledger: Ledger) -> None:
+        self._config = workspace.config
+        self._loaded = workspace.loaded
+        self._spans = SpanReader(workspace.require_project().root, max_file_bytes=workspace.config.index.max_file_bytes)
+        self._searcher = searcher
+        self._searched = searched
+        self._ledger = ledger
+
+    def decide(self) -> Decision:
+        searched, hooks = self._searched, self._config.hooks
+        said = self._verdict()
+        base = Decision("gate", query=searched.query.text, verdict=said, searched=searched)
+        if not said.is_open:
+            return base
+        chosen = _Selection(list(searched.hits))
+        chosen.keep("floor", self._passes_floor)
+        topic = topic_id(hit.key for hit in chosen.hits[:_TOPIC_HITS])
+        base = replace(base, topic_id=topic, withheld=tuple(chosen.withheld))
+        if not topic:
+            return replace(base, reason="no_results")
+        if hooks.dedup_enabled and topic == self._ledger.last_topic_id:
+            return replace(base, reason="same_topic")
+        chosen.keep("seen", lambda hit: self._ledger.allows(hit.digest, "full"))
+        n_seen = sum(withheld.reason == "seen" for withheld in chosen.withheld)
+        if not chosen.hits:
+            return replace(base, reason="all_seen", withheld=tuple(chosen.withheld))
+        within = {hit.row for hit in chosen.hits[:_PACKED]}
+        chosen.keep("budget", lambda hit: hit.row in within)
+        chosen.keep("stale", lambda hit: self._spans.text(hit) is not None)
+        items, text = self._pack(chosen, n_seen)
+        reason = "injected" if items else "budget" if chosen.hits else "no_results"
+        return replace(base, reason=reason, items=items, text=text, withheld=tuple(chosen.withheld))
+
+    def _verdict(self) -> Verdict:
+        threshold = threshold_for(
+            self._config.hooks.gate_threshold,
+            origin=self._loaded.origins["hooks.gate_threshold"],
+            model=self._searcher.embedder.info,
+            calibration=self._searcher.snapshot.manifest.calibration,
+        )
+        return verdict(self._searched.top_cosine, threshold)
+
+    def _passes_floor(self, hit: Hit) -> bool:
+        """The floor; whether a hit holds a word of the query literally is looked up only when that decides."""
+        threshold, low = self._config.hooks.threshold, self._config.search.min_cosine
+        if passes(hit, threshold=threshold, min_cosine=low, is_named=False):
+            return True
+        return passes(hit, threshold=threshold, min_cosine=low, is_named=True) and self._is_named(hit)
+
+    def _is_named(self, hit: Hit) -> bool:
+        query = self._searched.query
+        if any(path in hit.path for path in query.paths):
+            return True
+        text = self._spans.text(hit) or ""
+        return any(name in text for name in query.identifiers)
+
+    def _shown_text(self, hit: Hit) -> str:
+        text = self._spans.text(hit) or ""
+        return redact(text) if self._config.privacy.redact else text
+
+    def _pack(self, chosen: _Selection, n_seen: int) -> tuple[tuple[Item, ...], str]:
+        hooks = self._config.hooks
+        footer = Footer(given_earlier=n_seen, search_hint=self._searched.query.text)
+        candidates = [self._candidate(hit) for hit in chosen.hits]
+        empty_frame = render_frame([file_entry(chosen.hits[0])], fmt=hooks.format, footer=footer) if candidates else ""
+        budget = Budget(
+            lines=hooks.budget - empty_frame.count("\n"),
+            chars=hooks.budget_chars - (len(empty_frame) - len(candidates[0].pointer) if candidates else 0),
+        )
+        packed = pack(
+            candidates,
+            budget,
+            hooks.content_mode,
+            frame_bytes=frame_bytes(len(candidates), fmt=hooks.format, footer=footer),
+        )
+        hits = chosen.hits
+        chosen.withheld += [Withheld(hits[index], "budget") for index in packed.skipped]
+        items = tuple(Item(hits[index], self._shown_text(hits[index]), form) for index, form in packed.chosen)
+        return items, render_frame([item_entry(item) for item in items], fmt=hooks.format, footer=footer)
+
+    def _candidate(self, hit: Hit) -> Candidate:
+        text, fmt = self._shown_text(hit), self._config.hooks.format
+        full, preview, pointer = (
+            render_entry(item_entry(Item(hit, text, form)), fmt=fmt) for form in ("full", "preview", "pointer")
+        )
+        return Candidate(full, preview, pointer, is_full_only=not self._ledger.allows(hit.digest, "preview"))
+
+
+def explain_steps(decision: Decision) -> dict[str, Any]:
+    """The numbers behind a decision, for `--explain` and the machine form."""
+    searched, said = decision.searched, decision.verdict
+    return {
+        "query": decision.query,
+        "gate": None
+        if said is None
+        else {
+            "is_open": said.is_open,
+            "top_cosine": said.top_cosine,
+            "threshold": said.threshold,
+            "source": said.source,
+            "parts": dict(said.parts),
+        },
+        "fusion": None
+        if searched is None
+        else {
+            "candidates": searched.n_candidates,
+            "dense_weight": searched.weights[0],
+            "lexical_weight": searched.weights[1],
+            "top_bm25": searched.top_bm25,
+            "is_symbol_like": searched.query.is_symbol_like,
+        },
+        "withheld": [_withheld(entry) for entry in decision.withheld],
+    }
+
+
+def _withheld(entry: Withheld) -> dict[str, Any]:
+    return {"key": entry.hit.key, "reason": entry.reason, "relevance": round(entry.hit.relevance, 4)}

@@ -1,0 +1,144 @@
+"""One search through the pipeline: query, both legs, fusion; the same for commands, hooks and evaluation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from hybrid.errors import HybridError
+from hybrid.index.backend import Filter
+from hybrid.index.snapshot import Snapshot, open_snapshot
+from hybrid.models.registry import load_embedder
+from hybrid.retrieval.floor import relevance
+from hybrid.retrieval.fusion import Fused, fuse
+from hybrid.tokens import query_tokens
+from hybrid.types import Hit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from hybrid.config import SearchConfig
+    from hybrid.engine.workspace import Workspace
+    from hybrid.index.backend import Leg
+    from hybrid.prompting.query import Query
+    from hybrid.types import Embedder
+
+Mode = Literal["hybrid", "dense", "lexical"]
+_NO_FILTER = Filter()
+
+
+@dataclass(frozen=True, slots=True)
+class Searched:
+    """The answer of one search, before gate and floor.
+
+    Attributes:
+        query: What was searched with.
+        mode: Which legs took part.
+        n_candidates: After fusion.
+        top_cosine: The raw top cosine of the whole collection; None when the query has no vector.
+        top_bm25: The top bm25; 0 when no chunk holds a query term.
+        weights: Of the dense and the lexical leg in the fusion.
+        hits: Best first.
+    """
+
+    query: Query
+    mode: Mode
+    n_candidates: int
+    top_cosine: float | None
+    top_bm25: float
+    weights: tuple[float, float]
+    hits: tuple[Hit, ...]
+
+
+class Searcher:
+    """Searches one open snapshot with the embedder it was built with; many queries, no state between them."""
+
+    def __init__(self, snapshot: Snapshot, embedder: Embedder, settings: SearchConfig) -> None:
+        self.snapshot = snapshot
+        self.embedder = embedder
+        self._settings = settings
+        self._lexical = self._lexical_leg()
+
+    def search(self, query: Query, *, top_k: int, mode: Mode = "hybrid", only: Filter = _NO_FILTER) -> Searched:
+        """Search the collection.
+
+        Args:
+            query: Cleaned text.
+            top_k: Hits to return at most.
+            mode: `dense` or `lexical` leave the other leg out.
+            only: Restricts the hits; the top cosine stays that of the whole collection.
+        """
+        settings = self._settings
+        dense = self.snapshot.dense(self.embedder.embed_query(query.text), settings.depth, only)
+        lexical = self._lexical(query_tokens(query.text), settings.depth, only)
+        weights = self._weights(query, mode)
+        fused = fuse(
+            (dense.ranking, lexical.ranking), weights=weights, rrf_k=settings.rrf_k, tie_key=self.snapshot.tie_key
+        )
+        top_cosine = dense.ranking[0].raw if dense.ranking else None
+        top_bm25 = lexical.ranking[0].raw if lexical.ranking else 0.0
+        hits = [
+            self._hit(entry, rank, dense, lexical, top_cosine or 0.0, top_bm25)
+            for rank, entry in enumerate(fused[:top_k], 1)
+        ]
+        return Searched(query, mode, len(fused), top_cosine, top_bm25, weights, tuple(hits))
+
+    def _weights(self, query: Query, mode: Mode) -> tuple[float, float]:
+        settings = self._settings
+        if mode != "hybrid":
+            return (1.0, 0.0) if mode == "dense" else (0.0, 1.0)
+        if query.is_symbol_like:
+            return settings.symbol_dense_weight, settings.symbol_lexical_weight
+        return settings.dense_weight, settings.lexical_weight
+
+    def _lexical_leg(self) -> Callable[[Sequence[str], int, Filter], Leg]:
+        if self._settings.lexical_engine == "postings":
+            return self.snapshot.lexical
+        from hybrid.retrieval.reference import ReferenceLexical
+
+        return ReferenceLexical(self.snapshot, k1=self._settings.bm25_k1, b=self._settings.bm25_b).lexical
+
+    def _hit(self, entry: Fused, rank: int, dense: Leg, lexical: Leg, top_cosine: float, top_bm25: float) -> Hit:
+        view = self.snapshot.get(entry.row)
+        cosine, bm25 = dense.raw(entry.row), lexical.raw(entry.row)
+        return Hit(
+            row=entry.row,
+            rank=rank,
+            kind=view.kind,
+            path=view.path,
+            start_line=view.start_line,
+            end_line=view.end_line,
+            name=view.name,
+            chunk_kind=view.chunk_kind,
+            scope=view.scope,
+            signature=view.signature,
+            language=view.language,
+            digest=view.digest,
+            cosine=cosine,
+            cosine_rank=entry.ranks[0],
+            bm25=bm25,
+            bm25_rank=entry.ranks[1],
+            rrf=entry.rrf,
+            relevance=relevance(cosine, bm25, top_cosine=top_cosine, top_bm25=top_bm25),
+        )
+
+
+def open_searcher(workspace: Workspace, *, keep_matrix: bool = False) -> Searcher:
+    """Open the index of a workspace for searching.
+
+    Raises:
+        ProjectError: There is no project here.
+        ModelError: The embedder cannot be loaded.
+        IndexUnavailableError: The index is missing, damaged, or of another format or model.
+    """
+    from hybrid.models.registry import embedder_info
+
+    settings = workspace.config.search
+    model = embedder_info(workspace.config.model.name, home=workspace.home)
+    snapshot = open_snapshot(
+        workspace.place.folder, model=model.key, keep_matrix=keep_matrix, k1=settings.bm25_k1, b=settings.bm25_b
+    )
+    embedder = load_embedder(workspace.config.model.name, home=workspace.home)
+    if embedder.info.key != model.key:
+        raise HybridError(f"model {model.name} changed while it was loaded; try again")
+    return Searcher(snapshot, embedder, settings)

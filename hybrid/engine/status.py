@@ -1,0 +1,166 @@
+"""How a project is: the JSON of `hybrid status`; reads everything, changes nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from hybrid import __version__
+from hybrid.errors import IndexMissingError, IndexUnavailableError
+from hybrid.feedback.health import health
+from hybrid.feedback.state import is_corrupt, read_state
+from hybrid.index.manifest import FORMAT_VERSION
+from hybrid.models.registry import embedder_info
+from hybrid.retrieval.gate import Threshold, threshold_for
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from hybrid.engine.workspace import Workspace
+    from hybrid.types import EmbedderInfo
+
+
+def status(workspace: Workspace) -> dict[str, Any]:
+    """The status with its stable keys; absent values are None.
+
+    Raises:
+        ProjectError: There is no project here.
+        ModelError: The configured model is unknown or incomplete.
+    """
+    project = workspace.require_project()
+    model = embedder_info(workspace.config.model.name, home=workspace.home)
+    index, calibration = _index(workspace, model)
+    gate = threshold_for(
+        workspace.config.hooks.gate_threshold,
+        origin=workspace.loaded.origins["hooks.gate_threshold"],
+        model=model,
+        calibration=calibration,
+    )
+    return {
+        "version": __version__,
+        "project": {
+            "name": project.name,
+            "key": project.key,
+            "root": str(project.root),
+            "worktree": project.worktree,
+        },
+        "index": index,
+        "model": {"name": model.name, "dim": model.dim, "sha256": model.sha256},
+        "gate": gate_part(gate),
+        "hooks": hooks_status(workspace),
+        "health": health(workspace.log.newest(project=project.key)),
+        "daemon": {"running": False, "pid": None, "uptime_s": None, "rss_bytes": None},
+        "config_problems": list(workspace.loaded.problems),
+    }
+
+
+def gate_part(gate: Threshold) -> dict[str, Any]:
+    """The `gate` part of the status."""
+    return {
+        "threshold": gate.value,
+        "source": gate.source,
+        "calibrated_at": gate.calibrated_at,
+        "expected_false_open_rate": gate.expected_false_open_rate,
+    }
+
+
+def hooks_status(workspace: Workspace) -> dict[str, Any]:
+    """The `hooks` part of the status; `hybrid hook status --json` gives it alone."""
+    settings = workspace.config.hooks
+    folder = workspace.state_folder
+    state = read_state(folder)
+    return {
+        "installed": {},
+        "config": {
+            "threshold": settings.threshold,
+            "budget_lines": settings.budget,
+            "budget_chars": settings.budget_chars,
+            "content_mode": settings.content_mode,
+            "min_prompt_length": settings.min_prompt_length,
+            "gate_threshold": settings.gate_threshold,
+            "dedup_enabled": settings.dedup_enabled,
+        },
+        "injection_count": state.injection_count,
+        "last_injection_time": state.last_injection_time,
+        "last_session_id": state.last_session_id,
+        "is_state_corrupt": is_corrupt(folder),
+        "set_aside": sorted(path.name for path in folder.glob("*.corrupt-*")),
+    }
+
+
+def _index(workspace: Workspace, model: EmbedderInfo) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The `index` part, and the calibration that the snapshot carries."""
+    place = workspace.place
+    index: dict[str, Any] = {
+        "state": "missing",
+        "documents": 0,
+        "chunks": 0,
+        "by_kind": {},
+        "languages": {},
+        "stale_documents": 0,
+        "last_built_at": None,
+        "size_bytes": _size(place.folder) + _size(place.catalog.parent, only=place.catalog.name),
+        "format_version": FORMAT_VERSION,
+        "generation": 0,
+        "segments": 0,
+        "skipped": {},
+        "fallbacks": {},
+        "truncated_chunks": 0,
+        "chunks_without_vector": 0,
+        "error": None,
+    }
+    if not place.catalog.exists():
+        return index, {}
+    calibration: dict[str, Any] = {}
+    try:
+        index |= _catalog_part(workspace)
+        from hybrid.index.snapshot import open_snapshot
+
+        snapshot = open_snapshot(place.folder, model=model.key)
+        index["generation"], index["segments"] = snapshot.generation, len(snapshot.segments)
+        index["truncated_chunks"], index["chunks_without_vector"] = snapshot.vectors_figures()
+        index["state"] = "stale" if index["stale_documents"] else "ready"
+        calibration = snapshot.manifest.calibration
+    except IndexMissingError:
+        index["state"] = "missing"
+    except (IndexUnavailableError, OSError) as error:
+        index["state"], index["error"] = "error", str(error)
+    if _is_building(place.lock):
+        index["state"] = "building"
+    return index, calibration
+
+
+def _catalog_part(workspace: Workspace) -> dict[str, Any]:
+    from hybrid.engine.indexing import file_source
+    from hybrid.index.catalog import Catalog
+
+    place, project = workspace.place, workspace.require_project()
+    with Catalog(place.catalog, tree=place.tree, root=place.root) as catalog:
+        figures = catalog.figures()
+        known = catalog.known()
+    source = file_source(project.root, workspace.config.index)
+    found = {entry.path: entry.stamp for entry in source.scan()}
+    changed = sum(path not in known or known[path].stamp != stamp for path, stamp in found.items())
+    for reason, count in source.skipped.items():
+        figures["skipped"][reason] = figures["skipped"].get(reason, 0) + count
+    return figures | {"stale_documents": changed + len(known.keys() - found.keys())}
+
+
+def _is_building(lock: Path) -> bool:
+    from hybrid.atomic import locked
+
+    if not lock.exists():
+        return False
+    with locked(lock, 0) as held:
+        return not held
+
+
+def _size(folder: Path, only: str = "") -> int:
+    """Bytes of the files of a folder; with `only`, of those whose name begins so."""
+    total = 0
+    try:
+        for path in folder.iterdir():
+            if path.is_file() and path.name.startswith(only):
+                total += path.stat().st_size
+    except OSError:
+        pass
+    return total

@@ -1,0 +1,111 @@
+"""A workspace: the project around a directory, the settings in force there, and where its files lie.
+
+Made once at a rim (command, hook, daemon) from directory and environment; everything else is passed down from here.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hybrid.config import Config, Loaded, load
+from hybrid.errors import ConfigError, ProjectError
+from hybrid.feedback.events import EventLog
+from hybrid.index.place import Place
+from hybrid.project.find import Project, find_project
+from hybrid.project.places import hybrid_home, open_tree_state
+from hybrid.session.ledger import LedgerStore
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True, slots=True)
+class Workspace:
+    """What a directory means to hybrid.
+
+    Attributes:
+        home: `$HYBRID_HOME`.
+        project: The project the directory lies in, or None.
+        loaded: Settings in force, with origins and problems.
+    """
+
+    home: Path
+    project: Project | None
+    loaded: Loaded
+
+    @property
+    def config(self) -> Config:
+        """The settings in force."""
+        return self.loaded.config
+
+    def require_project(self) -> Project:
+        """The project.
+
+        Raises:
+            ProjectError: The directory lies in none.
+        """
+        if self.project is None:
+            raise ProjectError(
+                "no project here: not inside a git working tree, and no .hybrid folder above; run `hybrid init`"
+            )
+        return self.project
+
+    @property
+    def place(self) -> Place:
+        """Where the index of the project's working tree lies."""
+        project = self.require_project()
+        folder = self.home / "projects" / project.key
+        return Place(
+            catalog=folder / "catalog.db",
+            folder=folder / "trees" / project.tree,
+            tree=project.tree,
+            root=str(project.root),
+            lock=folder / "build.lock",
+        )
+
+    @property
+    def state_folder(self) -> Path:
+        """Where the repository's counters and hot topics lie."""
+        return open_tree_state(self.require_project(), self.home)
+
+    @property
+    def ledgers(self) -> LedgerStore:
+        """The ledgers of all agent sessions."""
+        return LedgerStore(self.home / "sessions")
+
+    @property
+    def log(self) -> EventLog:
+        """The event log."""
+        return EventLog(self.home / "log", max_bytes=self.config.log.max_bytes, keep=self.config.log.keep)
+
+
+def open_workspace(
+    cwd: Path,
+    *,
+    environ: Mapping[str, str] = os.environ,
+    flags: Mapping[str, object] | None = None,
+    is_strict: bool = False,
+    user_home: Path | None = None,
+) -> Workspace:
+    """The workspace of a directory.
+
+    Args:
+        cwd: The directory.
+        environ: Environment variables.
+        flags: Settings from the command line, `section.key` → value; None values are not given.
+        is_strict: Raise on a mistake in a settings file, as commands do; hooks go on with the default.
+        user_home: The user's home directory; by default the system's.
+
+    Raises:
+        ConfigError: A flag is wrong, or `is_strict` and a layer holds a mistake.
+    """
+    home = hybrid_home(environ)
+    project = find_project(cwd, home, user_home or Path.home())
+    folder = project.root / ".hybrid" if project and project.has_folder else None
+    loaded = load(home=home, project_folder=folder, environ=environ, flags=flags)
+    if is_strict and loaded.problems:
+        raise ConfigError("; ".join(loaded.problems))
+    return Workspace(home, project, loaded)

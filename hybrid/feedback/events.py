@@ -1,0 +1,95 @@
+"""The event log: one JSON line for every decision of a hook; `hybrid log`, `explain` and `status` read it.
+
+Standard library only. The log is bounded: it rotates at a size, and old parts go.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import time
+from datetime import datetime, timezone
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from hybrid.atomic import append_line, locked
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+_NAME = "events.jsonl"
+
+
+class EventLog:
+    """The log of one `$HYBRID_HOME`."""
+
+    def __init__(self, folder: Path, *, max_bytes: int, keep: int) -> None:
+        self._folder = folder
+        self._path = folder / _NAME
+        self._max_bytes = max_bytes
+        self._keep = keep
+
+    def append(self, event: Mapping[str, Any]) -> str:
+        """Write one event; `id` and `at` are added.
+
+        Returns:
+            The event's id, 10 hex digits, for `hybrid explain`.
+
+        Raises:
+            OSError: The disk is full or read-only.
+        """
+        event_id = f"{time.time_ns() // 1_000_000 & 0xFFFFFF:06x}{os.urandom(2).hex()}"
+        at = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
+        line = json.dumps({"id": event_id, "at": at, **event}, separators=(",", ":"), ensure_ascii=True)
+        self._rotate()
+        append_line(self._path, line.encode())
+        return event_id
+
+    def newest(self, *, project: str | None = None, limit: int | None = None) -> Iterator[dict[str, Any]]:
+        """Events, newest first; half-written or foreign lines are passed over.
+
+        Args:
+            project: Key; None for all.
+            limit: At most so many; None for all that are kept.
+        """
+        return islice(self._matching(project), limit)
+
+    def find(self, event_id: str) -> dict[str, Any] | None:
+        """The event whose id begins so, or None."""
+        return next((event for event in self._matching(None) if str(event.get("id", "")).startswith(event_id)), None)
+
+    def _matching(self, project: str | None) -> Iterator[dict[str, Any]]:
+        for number in range(self._keep + 1):
+            for event in _events(self._part(number)):
+                if project is None or event.get("project") == project:
+                    yield event
+
+    def _part(self, number: int) -> Path:
+        return self._path if number == 0 else self._folder / f"events.{number}.jsonl"
+
+    def _rotate(self) -> None:
+        with contextlib.suppress(OSError):
+            if self._path.stat().st_size < self._max_bytes:
+                return
+            with locked(self._folder / "events.lock", 0) as held:
+                if not held or self._path.stat().st_size < self._max_bytes:
+                    return
+                for number in range(self._keep, 0, -1):
+                    with contextlib.suppress(FileNotFoundError):
+                        self._part(number - 1).replace(self._part(number))
+                if self._keep == 0:
+                    self._path.unlink()
+
+
+def _events(path: Path) -> Iterator[dict[str, Any]]:
+    try:
+        lines = path.read_bytes().splitlines()
+    except OSError:
+        return
+    for line in reversed(lines):
+        with contextlib.suppress(ValueError, RecursionError):
+            event = json.loads(line)
+            if isinstance(event, dict):
+                yield event

@@ -1,0 +1,146 @@
+"""`hook_state.json`: the counters of a repository, read-modify-written under a short lock; never in a hook's way.
+
+Standard library only. A file that is corrupt is set aside and the counters start anew: they are worth less than a
+prompt that waits.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING, Any, cast
+
+from hybrid.atomic import locked, set_aside, write_atomic
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+NAME = "hook_state.json"
+_LOCK_S = 1.0
+_MOST_CHUNKS = 2_000
+"""Chunk counters that are kept; beyond it the rarest go, so that the file stays small."""
+
+
+@dataclass(slots=True)
+class HookState:
+    """The counters; names and meaning of the keys are part of the product's interface.
+
+    Attributes:
+        last_session_id: Topic id of the last injection.
+        last_injected_chunks: Keys of its chunks.
+        last_injection_time: ISO 8601, UTC.
+        injection_count: Since the file was begun.
+        chunk_frequencies: Key → {count, file, name}.
+        file_frequencies: Path → count.
+        hot_topics_generated_at: `injection_count` when hot-topics.md was last written.
+    """
+
+    last_session_id: str | None = None
+    last_injected_chunks: list[str] = field(default_factory=list[str])
+    last_injection_time: str | None = None
+    injection_count: int = 0
+    chunk_frequencies: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
+    file_frequencies: dict[str, int] = field(default_factory=dict[str, int])
+    hot_topics_generated_at: int = 0
+
+    def as_json(self) -> dict[str, Any]:
+        """The keys as they stand in the file."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A chunk that was injected: its key (`path:start:end:digest8`), file and name."""
+
+    key: str
+    file: str
+    name: str
+
+
+def read_state(folder: Path) -> HookState:
+    """The counters of a repository; defaults when the file is missing, damaged or half wrong."""
+    try:
+        data = json.loads((folder / NAME).read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return HookState()
+    return _parse(data)
+
+
+def is_corrupt(folder: Path) -> bool:
+    """True when a state file exists and cannot be read as JSON of the right shape."""
+    try:
+        return not isinstance(json.loads((folder / NAME).read_bytes()), dict)
+    except FileNotFoundError:
+        return False
+    except (OSError, ValueError, RecursionError):
+        return True
+
+
+def update_state(folder: Path, change: Callable[[HookState], None]) -> HookState | None:
+    """Change the counters as one step among concurrent hooks.
+
+    Returns:
+        The new state, or None when the lock or the disk could not be had: a failed write never matters.
+    """
+    with locked(folder / f"{NAME}.lock", _LOCK_S) as held:
+        if not held:
+            return None
+        if is_corrupt(folder):
+            set_aside(folder / NAME)
+        state = read_state(folder)
+        change(state)
+        try:
+            write_atomic(folder / NAME, json.dumps(state.as_json(), indent=1).encode(), durable=False)
+        except OSError:
+            return None
+        return state
+
+
+def count_injection(state: HookState, topic_id: str, given: Sequence[Given]) -> None:
+    """Note one injection in the counters."""
+    state.last_session_id = topic_id
+    state.last_injected_chunks = [chunk.key for chunk in given]
+    state.last_injection_time = datetime.now(timezone.utc).isoformat(timespec="seconds")
+    state.injection_count += 1
+    for chunk in given:
+        entry = state.chunk_frequencies.setdefault(chunk.key, {"count": 0, "file": chunk.file, "name": chunk.name})
+        entry["count"] += 1
+    for file in sorted({chunk.file for chunk in given}):
+        state.file_frequencies[file] = state.file_frequencies.get(file, 0) + 1
+    if len(state.chunk_frequencies) > _MOST_CHUNKS:
+        ordered = sorted(state.chunk_frequencies.items(), key=lambda item: -item[1]["count"])
+        state.chunk_frequencies = dict(ordered[: _MOST_CHUNKS * 3 // 4])
+
+
+def _parse(data: object) -> HookState:
+    state = HookState()
+    if not isinstance(data, dict):
+        return state
+    found = cast("dict[str, object]", data)
+    for name in ("last_session_id", "last_injection_time"):
+        if isinstance(value := found.get(name), str):
+            setattr(state, name, value)
+    for name in ("injection_count", "hot_topics_generated_at"):
+        if _is_count(value := found.get(name)):
+            setattr(state, name, value)
+    if isinstance(chunks := found.get("last_injected_chunks"), list):
+        state.last_injected_chunks = [key for key in cast("list[object]", chunks) if isinstance(key, str)]
+    if isinstance(files := found.get("file_frequencies"), dict):
+        pairs = cast("dict[str, object]", files).items()
+        state.file_frequencies = {file: cast("int", count) for file, count in pairs if _is_count(count)}
+    if isinstance(entries := found.get("chunk_frequencies"), dict):
+        for key, entry in cast("dict[str, object]", entries).items():
+            if isinstance(entry, dict) and _is_count(cast("dict[str, object]", entry).get("count")):
+                fields = cast("dict[str, object]", entry)
+                state.chunk_frequencies[key] = {
+                    "count": fields["count"],
+                    "file": str(fields.get("file", "")),
+                    "name": str(fields.get("name", "")),
+                }
+    return state
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
