@@ -225,7 +225,7 @@ def _check_number(key: str, value: object) -> object:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         wanted = 'a number or "auto"' if key == "hooks.gate_threshold" else "a number"
         raise ConfigError(f"{key} = {value!r}: must be {wanted}")
-    return _check_range(key, float(value))
+    return float(_check_range(key, value))
 
 
 def _check_range(key: str, value: float) -> float:
@@ -269,7 +269,8 @@ def read_layer(path: Path, problems: list[str]) -> dict[str, object]:
         data = tomli.loads(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
         return {}
-    except (OSError, UnicodeDecodeError, tomli.TOMLDecodeError) as error:
+    except (OSError, ValueError, RecursionError) as error:
+        # Not TOML, not UTF-8, a number of thousands of digits, or lists nested without end.
         problems.append(f"{path}: cannot be read: {error}")
         return {}
     found: dict[str, object] = {}
@@ -354,9 +355,13 @@ def load(
     values.update(layer)
     origins.update(variables)
     for key, value in (flags or {}).items():
-        if value is not None:
+        if value is None:
+            continue
+        try:
             values[key] = check(key, value)
             origins[key] = "flag"
+        except ConfigError as error:
+            problems.append(f"command line: {error}")
     sections = {
         name: section(**{field.name: values[f"{name}.{field.name}"] for field in fields(section)})
         for name, section in _SECTIONS.items()
