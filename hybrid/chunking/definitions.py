@@ -1,0 +1,254 @@
+"""Finds the definitions and comments of a source text; `code` builds chunks from them, `coverage` counts them.
+
+Never raises for a text: what cannot be parsed says so in `Parsed.failure`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from hybrid.chunking import heads, kinds
+from hybrid.chunking.grammars import grammar_of, parse_source
+from hybrid.chunking.masking import masked, without_wrappers
+from hybrid.chunking.names.common import OF_PARENT, Named
+from hybrid.chunking.names.table import names_of
+from hybrid.chunking.statements import statement_borders
+from hybrid.chunking.trivia import Trivia, trivia_of
+from hybrid.types import Definition, LineSpan
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from tree_sitter import Node
+
+_NOT_DEFINITIONS = frozenset({"comment", "attribute", "outer", "wrapper"})
+_MAX_DEPTH = 64
+_MAX_WRAPPERS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """What a parse found.
+
+    Attributes:
+        definitions: Sorted by (start_line, −end_line).
+        comments: Comments and docstrings in order; neighbours of whole lines are joined.
+        failure: `no_grammar` or `parse_failed`, else empty.
+        leads: Last line → first line of whole-line comments, decorators and attributes.
+        borders: Lines where a statement starts → how deep it is nested; only inside what is too long to stay whole.
+    """
+
+    definitions: tuple[Definition, ...] = ()
+    comments: tuple[LineSpan, ...] = ()
+    failure: str = ""
+    leads: Mapping[int, int] = field(default_factory=dict[int, int])
+    borders: Mapping[int, int] = field(default_factory=dict[int, int])
+
+
+def parse(text: str, language: str) -> Parsed:
+    """Definitions, comments and statement borders of a text.
+
+    Args:
+        text: Line ends are LF.
+        language: Grammar name; of `vue`, `svelte`, `astro` and `html` the scripts are read.
+    """
+    text, language = masked(text, language)
+    grammar = grammar_of(language)
+    if grammar is None:
+        return Parsed(failure="no_grammar")
+    source = text.encode("utf-8", "replace")
+    syntax = parse_source(source, grammar)
+    for _ in range(_MAX_WRAPPERS):
+        wrappers = () if syntax is None else syntax.captures.get("wrapper", ())
+        unwrapped = without_wrappers(source, wrappers) if wrappers else None
+        if unwrapped is None:
+            break
+        source, syntax = unwrapped, parse_source(unwrapped, grammar)
+    if syntax is None:
+        return Parsed(failure="parse_failed")
+    trivia = trivia_of(source, syntax.captures)
+    finder = _Finder(source, language, trivia)
+    for event in _in_order(syntax.captures):
+        finder.visit(*event)
+    return Parsed(
+        definitions=finder.definitions(),
+        comments=trivia.comments,
+        leads=trivia.leads,
+        borders=statement_borders(syntax.root, source),
+    )
+
+
+def _in_order(captures: Mapping[str, Sequence[Node]]) -> Iterator[tuple[int, int, str, Node]]:
+    """Captured nodes outermost first: (start byte, end byte, capture, node)."""
+    events = [
+        (node.start_byte, -node.end_byte, kinds.ORDER[capture], number, capture, node)
+        for capture, nodes in captures.items()
+        if capture not in _NOT_DEFINITIONS and not capture.startswith("_")
+        for number, node in enumerate(nodes)
+    ]
+    events.sort(key=lambda event: event[:4])
+    for start, negative_end, _order, _number, capture, node in events:
+        yield start, -negative_end, capture, node
+
+
+@dataclass(slots=True)
+class _Draft:
+    """A definition that may still grow by another clause."""
+
+    name: str
+    kind: str
+    start_line: int
+    end_line: int
+    signature: str
+    scope: str
+    depth: int
+    is_value: bool
+
+    def finished(self) -> Definition:
+        return Definition(
+            name=self.name,
+            kind=self.kind,
+            start_line=self.start_line,
+            end_line=max(self.start_line, self.end_line),
+            signature=self.signature,
+            scope=self.scope,
+            depth=self.depth,
+            is_value=self.is_value,
+        )
+
+
+@dataclass(slots=True)
+class _Frame:
+    """An enclosing definition, up to its last byte; `clauses` is what the next clause may join."""
+
+    end: int
+    role: kinds.Role
+    kind: str = ""
+    name: str = ""
+    scope: str = ""
+    depth: int = 0
+    clauses: _Draft | None = None
+    clause_names: tuple[str, ...] = ()
+
+
+class _Finder:
+    """Turns captured nodes, outermost first, into definitions; keeps the stack of what encloses the next node."""
+
+    def __init__(self, source: bytes, language: str, trivia: Trivia) -> None:
+        self._source = source
+        self._language = language
+        self._trivia = trivia
+        self._drafts: list[_Draft] = []
+        self._frames = [_Frame(end=len(source) + 1, role="root")]
+        self._taken: tuple[int, int] = (-1, -1)
+        self._taken_ids: set[int] = set()
+
+    def definitions(self) -> tuple[Definition, ...]:
+        """All definitions so far, sorted by (start_line, −end_line)."""
+        self._drafts.sort(key=lambda draft: (draft.start_line, -draft.end_line))
+        return tuple(draft.finished() for draft in self._drafts)
+
+    def visit(self, start: int, end: int, capture: str, node: Node) -> None:
+        """Take in the next node."""
+        frames = self._frames
+        while len(frames) > 1 and frames[-1].end <= start:
+            frames.pop()
+        if (start, end) != self._taken:
+            self._taken = (start, end)
+            self._taken_ids.clear()
+        elif node.id in self._taken_ids:
+            return
+        if len(frames) > _MAX_DEPTH:
+            return
+        if capture == "opaque":
+            self._enter(end, "function")
+        elif capture == "body":
+            self._enter(end, "container", "enum" if "enum" in node.type else "struct")
+        elif not (frames[-1].role == "function" and kinds.is_value(capture)):
+            self._define(start, end, capture, node)
+
+    def _enter(self, end: int, role: kinds.Role, kind: str = "") -> None:
+        """Open a frame without a name: what is inside keeps the scope outside."""
+        above = self._frames[-1]
+        self._frames.append(_Frame(end, role, kind, "", above.scope, above.depth))
+
+    def _define(self, start: int, end: int, capture: str, node: Node) -> None:
+        above = self._frames[-1]
+        names = self._names(node, above)
+        if not names:
+            if capture in ("namespace", "struct", "class"):
+                self._enter(end, kinds.role_of(capture, self._language), capture)
+            return
+        if above.end == end and names[0].name == above.name and above.role == "function":
+            return  # `const f = function f() {}` defines one thing
+        if capture == "join":
+            self._join(start, end, node, names)
+            return
+        drafts = [self._draft(start, capture, node, named) for named in names]
+        if above.role == "function" and any(draft is None for draft in drafts):
+            return
+        self._taken_ids.add(node.id)
+        kept = [draft for draft in drafts if draft is not None]
+        self._drafts += kept
+        if len(kept) == 1:
+            self._open(end, kept[0])
+
+    def _names(self, node: Node, above: _Frame) -> Sequence[Named]:
+        names = names_of(node, self._language)
+        if names and names[0].name == OF_PARENT:
+            return [Named(above.name.rpartition(".")[2])] if above.name else ()
+        return names
+
+    def _open(self, end: int, draft: _Draft) -> None:
+        scope = heads.join_scope(draft.scope, draft.name)
+        role = kinds.role_of(draft.kind, self._language)
+        self._frames.append(_Frame(end, role, draft.kind, draft.name, scope, draft.depth + 1))
+
+    def _draft(self, start: int, capture: str, node: Node, named: Named) -> _Draft | None:
+        """The definition of one name, or None for a prototype among locals."""
+        above = self._frames[-1]
+        if named.kind and kinds.is_value(capture) and above.role == "function":
+            return None
+        part = named.node or node
+        begin = self._trivia.after_attributes(self._source, start) if named.node is None else part.start_byte
+        kind = kinds.refine(named.kind or capture, named.name, self._language, (above.role, above.kind, above.name))
+        scope = heads.join_scope(above.scope, named.scope)
+        if kind == "method" and self._language == "cpp" and named.scope.rpartition(".")[2] == named.name:
+            kind = "constructor"
+        start_line = heads.line_at(self._source, node if named.node is None else part, begin)
+        return _Draft(
+            name=named.name,
+            kind=kind,
+            start_line=start_line,
+            end_line=heads.last_line(part),
+            signature=heads.head_of(node, self._source, max(begin, node.start_byte) if named.node is None else start),
+            scope=scope,
+            depth=above.depth,
+            is_value=not named.kind and kinds.is_value(capture) if kind == "macro" else kinds.is_value(kind),
+        )
+
+    def _join(self, start: int, end: int, node: Node, names: Sequence[Named]) -> None:
+        """A clause: extend the definition right above if it has the same name, else begin one."""
+        above = self._frames[-1]
+        name = names[0].name
+        clause_kind = names[0].kind
+        draft = above.clauses
+        if draft is not None and name in above.clause_names:
+            draft.name = name
+            draft.end_line = heads.last_line(node)
+            if clause_kind == "function" and draft.kind == "constant":
+                draft.kind, draft.is_value = "function", False
+        elif above.role == "function" and clause_kind != "function":
+            return
+        else:
+            draft = self._draft(start, clause_kind or "function", node, Named(name))
+            if draft is None:
+                return
+            self._drafts.append(draft)
+        self._taken_ids.add(node.id)
+        above.clauses = draft
+        above.clause_names = tuple(named.name for named in names) if node.type == "signature" else (name,)
+        self._frames.append(
+            _Frame(end, "function", draft.kind, name, heads.join_scope(draft.scope, name), draft.depth + 1)
+        )

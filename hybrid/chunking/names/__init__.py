@@ -1,0 +1,1 @@
+"""How a name is read from a syntax node, language by language; `table` is the entry."""

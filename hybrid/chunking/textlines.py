@@ -1,0 +1,89 @@
+"""A text as numbered lines with their sizes, and the search for a good line to cut at; all chunking methods use it."""
+
+from __future__ import annotations
+
+from itertools import accumulate
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from hybrid.types import ChunkLimits
+
+_LEVEL_COST = 300
+_BLANK_BONUS = 150
+_BLANK_LEVEL = 8
+_ANY_LEVEL = 20
+_SLACK = 1.25
+_LEAST = 0.3
+
+
+class TextLines:
+    """Lines of a text, numbered from 1. Only a line feed ends a line, as tree-sitter counts them."""
+
+    def __init__(self, text: str) -> None:
+        self.lines = text.split("\n")
+        self._ends = [0, *accumulate(len(line) + 1 for line in self.lines)]
+        self._is_blank = [not line.strip() for line in self.lines]
+
+    def __len__(self) -> int:
+        return len(self.lines)
+
+    def size(self, start: int, end: int) -> int:
+        """Characters from line `start` to line `end` inclusive, line ends counted."""
+        return self._ends[end] - self._ends[start - 1]
+
+    def is_blank(self, line: int) -> bool:
+        """True when the line holds nothing but white space."""
+        return self._is_blank[line - 1]
+
+    def trimmed(self, start: int, end: int) -> tuple[int, int]:
+        """The range without blank lines at its ends; its start lies behind its end when nothing is left."""
+        while start <= end and self._is_blank[start - 1]:
+            start += 1
+        while end > start and self._is_blank[end - 1]:
+            end -= 1
+        return start, end
+
+    def cut(self, start: int, end: int, limits: ChunkLimits, borders: Mapping[int, int]) -> Iterator[tuple[int, int]]:
+        """Cut a range into pieces near `cut_chars`, none above `max_chars` unless a single line is.
+
+        Args:
+            start: First line.
+            end: Last line, inclusive.
+            limits: Sizes to aim at.
+            borders: Lines where a statement starts → nesting level. Shallow ones are preferred, then blank lines.
+        """
+        while self.size(start, end) > limits.cut_chars * _SLACK:
+            border = self._best_border(start, end, limits, borders)
+            yield start, border - 1
+            start = border
+            if start > end:
+                return
+        yield start, end
+
+    def _best_border(self, start: int, end: int, limits: ChunkLimits, borders: Mapping[int, int]) -> int:
+        """First line of the next piece, in (start, end + 1]."""
+        best, best_cost = start + 1, float("inf")
+        least = limits.cut_chars * _LEAST
+        for line in range(start + 1, end + 1):
+            size = self.size(start, line - 1)
+            if size > limits.max_chars:
+                break
+            if size < least or self._is_blank[line - 1]:
+                continue
+            after_blank = self._is_blank[line - 2]
+            level = borders.get(line, _BLANK_LEVEL if after_blank else _ANY_LEVEL)
+            cost = _LEVEL_COST * level + abs(size - limits.cut_chars) - _BLANK_BONUS * after_blank
+            if cost <= best_cost:
+                best, best_cost = line, cost
+        if best_cost == float("inf"):
+            return self._forced_border(start, end, limits)
+        return best
+
+    def _forced_border(self, start: int, end: int, limits: ChunkLimits) -> int:
+        """Where to cut when no line lies at a good size: before the line that is too long, or behind it."""
+        line = start
+        while line < end and self.size(start, line + 1) <= limits.max_chars:
+            line += 1
+        return line + 1
