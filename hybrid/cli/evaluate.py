@@ -1,0 +1,305 @@
+"""`hybrid eval`: measure ranking, gate, chunks and speed, on judged data that the caller brings."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hybrid.cli.common import add_common, positive, print_json, say
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+_MODES = ("hybrid", "dense", "lexical", "all")
+_PARTS = ("build", "search", "synthetic", "lexical", "hook", "files")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the subcommands."""
+    actions = parser.add_subparsers(dest="action", metavar="WHAT", required=True)
+    _configure_retrieval(_action(actions, "retrieval", "nDCG@10 and file measures of judged queries"))
+    _configure_gate(_action(actions, "gate", "how often judged prompts get something, rightly and wrongly"))
+    _configure_chunks(_action(actions, "chunks", "the share of definitions that is found in real trees"))
+    _configure_speed(_action(actions, "speed", "times and sizes, each beside something timed in the same run"))
+
+
+def _action(actions: Any, name: str, about: str) -> argparse.ArgumentParser:
+    return actions.add_parser(name, help=about, description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
+
+
+def _configure_retrieval(parser: argparse.ArgumentParser) -> None:
+    add_common(parser, example="hybrid eval retrieval queries.jsonl --repos ~/checkouts --manifest manifest.json")
+    parser.add_argument("queries", type=Path, metavar="QUERIES.jsonl", help="judged queries")
+    _add_shared(parser)
+    parser.add_argument("--manifest", type=Path, metavar="FILE", help="names the folder of each repository to compare")
+    parser.add_argument(
+        "--whole", action="store_true", help="index everything, docs and tests too (default: code of that folder)"
+    )
+    parser.add_argument("--mode", choices=_MODES, default="all", help="legs that take part (default: all three ways)")
+    parser.add_argument(
+        "--run", type=Path, metavar="OUT.jsonl", help="write the rankings; with --mode all the fused ones"
+    )
+
+
+def _configure_gate(parser: argparse.ArgumentParser) -> None:
+    add_common(parser, example="hybrid eval gate gate.jsonl --repos ~/checkouts --chatty gate_chatty.jsonl")
+    parser.add_argument("prompts", type=Path, metavar="GATE.jsonl", help="judged prompts")
+    _add_shared(parser)
+    parser.add_argument("--chatty", type=Path, metavar="FILE", help="the same for prompts in chatty wording")
+    parser.add_argument("--threshold", type=float, metavar="COSINE", help="instead of the one in force")
+    parser.add_argument("--run", type=Path, metavar="OUT.jsonl", help="write the scores")
+
+
+def _configure_chunks(parser: argparse.ArgumentParser) -> None:
+    add_common(parser, example="hybrid eval chunks ~/checkouts/tokio ~/checkouts/redis")
+    parser.add_argument("folders", nargs="+", type=Path, metavar="DIR", help="trees of source files")
+    _add_settings(parser)
+
+
+def _configure_speed(parser: argparse.ArgumentParser) -> None:
+    add_common(parser, example="hybrid eval speed ~/src/payments --part search --part hook --json")
+    parser.add_argument(
+        "repo", nargs="?", type=Path, metavar="REPO", help="measured on a copy (default: the project here)"
+    )
+    parser.add_argument(
+        "--part", action="append", choices=_PARTS, default=[], help="only this part; may be repeated (default: all)"
+    )
+    parser.add_argument("--queries", type=Path, metavar="FILE", help="judged queries whose texts are searched for")
+    parser.add_argument("--synthetic", type=positive, default=100_000, metavar="N", help="seeded chunks to search")
+    parser.add_argument("--lexical", type=positive, default=50_000, metavar="N", help="chunks to compare rank-bm25 on")
+    parser.add_argument("--files", type=positive, default=10_000, metavar="N", help="files of the generated tree")
+    parser.add_argument("--rounds", type=positive, default=15, metavar="N", help="repetitions of whole processes")
+    _add_settings(parser)
+
+
+def _add_shared(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--repos", type=Path, required=True, metavar="DIR", help="holds a folder for each repository")
+    parser.add_argument("--only", nargs="+", default=[], metavar="NAME", help="only these repositories")
+    parser.add_argument("--home", type=Path, metavar="DIR", help="keep the indexes here (default: a temporary folder)")
+    _add_settings(parser)
+
+
+def _add_settings(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        dest="settings",
+        help="a setting for this run, for example search.rrf_k=20; may be repeated",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run it."""
+    actions: dict[str, Callable[[argparse.Namespace], int]] = {
+        "retrieval": _retrieval,
+        "gate": _gate,
+        "chunks": _chunks,
+        "speed": _speed,
+    }
+    return actions[args.action](args)
+
+
+# --- retrieval ---------------------------------------------------------------------------------------------
+
+
+def _retrieval(args: argparse.Namespace) -> int:
+    from hybrid.evaluation.qrels import read_queries, read_roots
+    from hybrid.evaluation.retrieval import MODES, Plan, evaluate_retrieval, write_run
+    from hybrid.evaluation.trees import scratch_home, settings_in_force
+
+    modes = MODES if args.mode == "all" else (args.mode,)
+    plan = Plan(
+        queries=read_queries(args.queries),
+        repos=args.repos,
+        roots=read_roots(args.manifest) if args.manifest else {},
+        is_whole=args.whole,
+        only=tuple(args.only),
+        modes=modes,
+    )
+    with scratch_home(args.home) as home:
+        report = evaluate_retrieval(plan, home, settings_in_force(args.settings), report_repo=_teller(args))
+    if args.run:
+        write_run(args.run, [answer for answer in report.answered if answer.mode == modes[-1]])
+    if args.json:
+        print_json(report.as_json(modes))
+        return 0
+    for mode in modes:
+        counts = report.n_queries(mode)
+        _print_scores(f"{mode}: by repository", report.by_repo(mode), counts)
+        if not args.quiet:
+            _print_scores(f"{mode}: by category", report.by_category(mode), {})
+            _print_scores(f"{mode}: by language", report.by_language(mode), {})
+    _print_scores(
+        f"mean of the means of {len(report.builds)} repositories", {mode: report.overall(mode) for mode in modes}, {}
+    )
+    if report.missing:
+        say(f"not there: {', '.join(report.missing)}")
+    return 0
+
+
+def _print_scores(title: str, rows: Mapping[str, Mapping[str, float]], counts: Mapping[str, int]) -> None:
+    from hybrid.evaluation.measures import NAMES
+
+    table = [
+        [name, str(counts.get(name, "")), *(f"{scores[measure]:.4f}" for measure in NAMES)]
+        for name, scores in rows.items()
+    ]
+    _print_table(title, ["", "n", *NAMES], table)
+
+
+# --- gate --------------------------------------------------------------------------------------------------
+
+
+def _gate(args: argparse.Namespace) -> int:
+    from hybrid.evaluation.gate import evaluate_gate, write_run
+    from hybrid.evaluation.qrels import read_prompts
+    from hybrid.evaluation.trees import scratch_home
+
+    settings = list(args.settings)
+    if args.threshold is not None:
+        settings.append(f"hooks.gate_threshold={args.threshold}")
+    files: dict[str, Path] = {"prompts": args.prompts} | ({"chatty": args.chatty} if args.chatty else {})
+    judged = {name: read_prompts(path) for name, path in files.items()}
+    with scratch_home(args.home) as home:
+        reports = {
+            name: evaluate_gate(
+                prompts, args.repos, home, settings=settings, only=args.only, report_repo=_teller(args, f"{name}: ")
+            )
+            for name, prompts in judged.items()
+        }
+    if args.run:
+        write_run(args.run, reports["prompts"].asked)
+    if args.json:
+        print_json({name: report.as_json() for name, report in reports.items()})
+        return 0
+    for name, report in reports.items():
+        form = report.as_json()
+        _print_gate(name, form)
+    return 0
+
+
+def _print_gate(name: str, form: Mapping[str, Any]) -> None:
+    shown = ", ".join(f"{threshold:.4f}" for threshold in form["thresholds"]) or "none"
+    say(f"{name}: {form['n_wanted']} wanted, {form['n_unwanted']} unwanted (strict); threshold {shown}")
+    say(f"  injected when wanted {_percent(form['true_rate'])}, when not wanted {_percent(form['false_rate'])}")
+    if form["auc"] is not None:
+        say(f"  AUC of the score {form['auc']:.4f}")
+        rows = [
+            [at["label"], _number(at["threshold"]), _percent(at["true_rate"]), _percent(at["false_rate"])]
+            for at in form["at"]
+        ]
+        _print_table("thresholds", ["", "threshold", "true", "false"], rows)
+    rows = [
+        [
+            f"{'wanted' if kind['is_wanted'] else 'unwanted'} {kind['kind']}{'' if kind['is_strict'] else ' (soft)'}",
+            str(kind["n_asked"]),
+            *(_percent(kind[column]) for column in ("injected", "opened", "silenced")),
+            _number(kind["median_score"]),
+        ]
+        for kind in form["kinds"]
+    ]
+    _print_table("by kind", ["", "n", "injected", "opened", "by rule", "median"], rows)
+    if form["missing"]:
+        say(f"not there: {', '.join(form['missing'])}")
+
+
+def _percent(share: float | None) -> str:
+    return "–" if share is None else f"{share:.1%}"
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.4f}"
+
+
+# --- chunks and speed --------------------------------------------------------------------------------------
+
+
+def _chunks(args: argparse.Namespace) -> int:
+    from hybrid.errors import ProjectError
+    from hybrid.evaluation.chunks import coverage_form, evaluate_chunks
+    from hybrid.evaluation.trees import settings_in_force
+
+    for folder in args.folders:
+        if not folder.is_dir():
+            raise ProjectError(f"{folder} is not a directory")
+    rows = evaluate_chunks(args.folders, settings_in_force(args.settings).config.index)
+    form = coverage_form(rows)
+    if args.json:
+        print_json(form)
+        return 0 if rows else 1
+    table = [
+        [row.language, *(str(n) for n in (row.files, row.failed, row.definitions, row.expected)), _percent(row.share)]
+        for row in rows
+    ]
+    _print_table("definitions", ["", "files", "failed", "found", "expected", "share"], table)
+    if args.verbose:
+        for row in rows:
+            for missed in row.missed:
+                say(f"  {row.language}: {missed}")
+    say(f"all: {form['found']} of {form['expected']} expected definitions, {_percent(form['share'])}")
+    return 0 if rows else 1
+
+
+def _speed(args: argparse.Namespace) -> int:
+    from hybrid.errors import ProjectError
+    from hybrid.evaluation.qrels import read_queries
+    from hybrid.evaluation.speed import PARTS, SpeedPlan, measure_speed
+    from hybrid.evaluation.trees import scratch_home, settings_in_force
+
+    repo = args.repo or Path(args.project or ".")
+    if not repo.is_dir():
+        raise ProjectError(f"{repo} is not a directory")
+    plan = SpeedPlan(
+        repo=repo.resolve(),
+        parts=tuple(args.part) or PARTS,
+        queries=tuple(query.text for query in read_queries(args.queries)) if args.queries else (),
+        n_synthetic=args.synthetic,
+        n_lexical=args.lexical,
+        n_files=args.files,
+        rounds=args.rounds,
+    )
+    with scratch_home(None) as scratch:
+        figures = measure_speed(plan, scratch, settings_in_force(args.settings), report_part=_teller(args))
+    if args.json:
+        print_json(figures)
+    else:
+        for key, value in _flat(figures):
+            say(f"{key:<48} {json.dumps(value)}")
+    return 0
+
+
+def _flat(figures: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, Any]]:
+    for key, value in figures.items():
+        if isinstance(value, dict):
+            yield from _flat(value, f"{prefix}{key}.")  # pyright: ignore[reportUnknownArgumentType]
+        else:
+            yield prefix + key, value
+
+
+# --- output ------------------------------------------------------------------------------------------------
+
+
+def _teller(args: argparse.Namespace, prefix: str = "") -> Callable[[str], None]:
+    """Names on standard error what is worked on, for a person who waits."""
+
+    def tell(name: str) -> None:
+        if sys.stderr.isatty() and not args.quiet:
+            sys.stderr.write(f"{prefix}{name}\n")
+
+    return tell
+
+
+def _print_table(title: str, heads: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """A table in plain text, the first column to the left, the others to the right."""
+    listed = [list(heads), *(list(row) for row in rows)]
+    widths = [max(len(row[column]) for row in listed) for column in range(len(heads))]
+    say(title)
+    for first, *others in listed:
+        cells = [first.ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(others, widths[1:], strict=True))]
+        say(f"  {'  '.join(cells).rstrip()}")
+    say("")

@@ -1,0 +1,46 @@
+"""Reports how much of real trees the parser finds, per language; `hybrid eval chunks` calls it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from hybrid.chunking.coverage import definition_coverage
+from hybrid.engine.indexing import file_source
+from hybrid.types import Skipped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
+
+    from hybrid.chunking.coverage import CoverageRow
+    from hybrid.config import IndexConfig
+
+
+def evaluate_chunks(folders: Iterable[Path], settings: IndexConfig) -> tuple[CoverageRow, ...]:
+    """Coverage of definitions in the code files of some folders, as an index would read them; per language.
+
+    Args:
+        folders: Trees; each file counts once for each tree it lies in.
+        settings: Which files are left out.
+    """
+    return definition_coverage(pair for folder in folders for pair in _code_files(folder, settings))
+
+
+def _code_files(folder: Path, settings: IndexConfig) -> Iterator[tuple[str, str]]:
+    source = file_source(folder, settings)
+    for found in source.scan():
+        document = source.read(found)
+        if not isinstance(document, Skipped) and document.kind == "code":
+            yield f"{folder.name}/{document.path}", document.text
+
+
+def coverage_form(rows: Sequence[CoverageRow]) -> dict[str, Any]:
+    """The JSON of the report; `share` is None where nothing was expected."""
+    expected, found = sum(row.expected for row in rows), sum(row.found for row in rows)
+    return {
+        "languages": [asdict(row) | {"share": row.share} for row in rows],
+        "expected": expected,
+        "found": found,
+        "share": found / expected if expected else None,
+    }

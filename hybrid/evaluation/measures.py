@@ -1,0 +1,98 @@
+"""Measures of rankings, named as in ir_measures; plain arithmetic over passages, called by `retrieval`.
+
+A ranking is of passages (chunks). Every measure is in [0, 1] and better when higher.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+DEPTH = 10
+NAMES = ("nDCG@10", "R@5", "R@10", "RR@10", "Success@1")
+"""nDCG@10 counts chunks; the others count files, each file at its best chunk. Success@1 is also called hit@1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """Lines of a file, 1-based and inclusive; without lines it stands for the whole file."""
+
+    path: str
+    start_line: int | None = None
+    end_line: int | None = None
+
+    def hits(self, target: Passage) -> bool:
+        """Same file and, where both have lines, a line in common."""
+        if self.path != target.path:
+            return False
+        ends = (self.start_line, self.end_line, target.start_line, target.end_line)
+        if any(end is None for end in ends):
+            return True
+        start, end, wanted_start, wanted_end = (end or 0 for end in ends)
+        return start <= wanted_end and wanted_start <= end
+
+
+def target_ranks(ranking: Sequence[Passage], targets: Iterable[Passage], *, depth: int = DEPTH) -> list[int | None]:
+    """For each target the rank, from 1, of the first passage that hits it; None when none of the first `depth` does."""
+    top = ranking[:depth]
+    return [next((rank for rank, found in enumerate(top, 1) if found.hits(target)), None) for target in targets]
+
+
+def ndcg(ranks: Sequence[int | None], *, depth: int = DEPTH) -> float:
+    """Normalised discounted cumulative gain with binary gain.
+
+    Two targets first hit by one passage fill one rank, so such a ranking cannot reach 1. The ideal has
+    min(depth, number of targets) hits on top. No targets give 0.
+
+    Args:
+        ranks: One per target, as `target_ranks` gives them.
+        depth: Ranks beyond it count nothing.
+
+    Source: Järvelin, Kekäläinen (TOIS 2002), with 1 / log2(rank + 1); the rule for shared ranks is that of the
+    semble benchmark.
+    """
+    filled = {rank for rank in ranks if rank is not None and rank <= depth}
+    ideal = sum(_discount(rank) for rank in range(1, min(depth, len(ranks)) + 1))
+    return sum(_discount(rank) for rank in sorted(filled)) / ideal if ideal else 0.0
+
+
+def _discount(rank: int) -> float:
+    return 1 / math.log2(rank + 1)
+
+
+def files_of(passages: Iterable[Passage]) -> list[Passage]:
+    """Their files in order of first appearance, each once."""
+    return [Passage(path) for path in dict.fromkeys(passage.path for passage in passages)]
+
+
+def recall(ranks: Sequence[int | None], *, depth: int) -> float:
+    """Share of the targets whose rank is at most `depth`; 0 without targets."""
+    return sum(rank is not None and rank <= depth for rank in ranks) / len(ranks) if ranks else 0.0
+
+
+def reciprocal_rank(ranks: Iterable[int | None]) -> float:
+    """1 / the best rank; 0 when there is none."""
+    return 1 / min((rank for rank in ranks if rank is not None), default=math.inf)
+
+
+def score(ranking: Sequence[Passage], targets: Sequence[Passage]) -> dict[str, float]:
+    """The measures `NAMES` of one query."""
+    of_files = target_ranks(files_of(ranking), files_of(targets))
+    return {
+        "nDCG@10": ndcg(target_ranks(ranking, targets)),
+        "R@5": recall(of_files, depth=5),
+        "R@10": recall(of_files, depth=10),
+        "RR@10": reciprocal_rank(of_files),
+        "Success@1": float(1 in of_files),
+    }
+
+
+def mean_of(scores: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """The mean of each measure; NaN for no scores."""
+    if not scores:
+        return dict.fromkeys(NAMES, math.nan)
+    return {name: math.fsum(score[name] for score in scores) / len(scores) for name in NAMES}

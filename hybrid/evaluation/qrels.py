@@ -1,0 +1,156 @@
+"""Reads judged queries, judged prompts and manifests of repositories; `hybrid eval` names the files.
+
+It knows the formats and nothing else: whoever scores is `measures`, whoever asks is `retrieval` and `gate`.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+from hybrid.errors import HybridError
+from hybrid.evaluation.measures import Passage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
+    from typing import TypeVar
+
+    T = TypeVar("T")
+
+_EXPECTATIONS = {"inject": True, "stay_silent": False}
+
+
+class QrelsError(HybridError):
+    """A file of judgements cannot be read, or does not have the form it should have."""
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedQuery:
+    """A query and what answers it.
+
+    Attributes:
+        id: Unique in its file.
+        repo: Name of the repository that is searched.
+        text: As asked.
+        category: symbol, semantic, architecture, task, …; empty when the file says none.
+        language: Of the repository; empty when the file says none.
+        targets: At least one; all weigh the same.
+    """
+
+    id: str
+    repo: str
+    text: str
+    category: str
+    language: str
+    targets: tuple[Passage, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedPrompt:
+    """A prompt, and whether it deserves context.
+
+    Attributes:
+        id: Unique in its file.
+        repo: Name of the repository it is typed in; None stands for every one.
+        text: As typed.
+        is_wanted: True when something should be injected.
+        kind: task, question, session_turn, small_talk, other_repo, …
+        is_strict: False for prompts that are reported and not counted in the false rate.
+    """
+
+    id: str
+    repo: str | None
+    text: str
+    is_wanted: bool
+    kind: str
+    is_strict: bool
+
+
+def read_queries(path: Path) -> list[JudgedQuery]:
+    """The queries of a JSONL file: `{id, repo, query, category?, language?, gold: [{path, start_line?, end_line?}]}`.
+
+    Raises:
+        QrelsError: The file cannot be read, a line is not of this form, or an id stands twice.
+    """
+    return _unique(path, _read_lines(path, _query), lambda query: query.id)
+
+
+def read_prompts(path: Path) -> list[JudgedPrompt]:
+    """The prompts of a JSONL file: `{id, prompt, repo or null, expect: inject or stay_silent, kind, strict?}`.
+
+    Raises:
+        QrelsError: As `read_queries`.
+    """
+    return _unique(path, _read_lines(path, _prompt), lambda prompt: prompt.id)
+
+
+def read_roots(path: Path) -> dict[str, str]:
+    """Repository → the folder that comparable figures index, empty for all of it; from a manifest's `repos`.
+
+    Raises:
+        QrelsError: The file cannot be read or has another form.
+    """
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+        return {repo["name"]: (repo.get("benchmark_root") or "").strip("/") for repo in data["repos"]}
+    except OSError as error:
+        raise QrelsError(f"{path} cannot be read: {error.strerror}") from error
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise QrelsError(f"{path} is no manifest of repositories ({error!r}); expected repos[].name") from error
+
+
+def _query(fields: Mapping[str, Any]) -> JudgedQuery:
+    targets = tuple(_target(target) for target in fields["gold"])
+    if not targets:
+        raise ValueError("gold is empty")
+    return JudgedQuery(
+        id=str(fields["id"]),
+        repo=str(fields["repo"]),
+        text=str(fields["query"]),
+        category=str(fields.get("category") or ""),
+        language=str(fields.get("language") or ""),
+        targets=targets,
+    )
+
+
+def _target(fields: Mapping[str, Any]) -> Passage:
+    return Passage(str(fields["path"]), fields.get("start_line"), fields.get("end_line"))
+
+
+def _prompt(fields: Mapping[str, Any]) -> JudgedPrompt:
+    repo = fields["repo"]
+    return JudgedPrompt(
+        id=str(fields["id"]),
+        repo=None if repo is None else str(repo),
+        text=str(fields["prompt"]),
+        is_wanted=_EXPECTATIONS[fields["expect"]],
+        kind=str(fields["kind"]),
+        is_strict=bool(fields.get("strict", True)),
+    )
+
+
+def _read_lines(path: Path, make: Callable[[Mapping[str, Any]], T]) -> Iterator[T]:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise QrelsError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from error
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            yield make(cast("dict[str, Any]", json.loads(line)))
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise QrelsError(f"{path}, line {number}: {type(error).__name__}: {error}") from error
+
+
+def _unique(path: Path, entries: Iterator[T], key: Callable[[T], str]) -> list[T]:
+    found: dict[str, T] = {}
+    for entry in entries:
+        if key(entry) in found:
+            raise QrelsError(f"{path}: id {key(entry)!r} stands twice")
+        found[key(entry)] = entry
+    if not found:
+        raise QrelsError(f"{path} holds no line")
+    return list(found.values())

@@ -1,0 +1,170 @@
+"""Measures how fast and how large the product is, in parts that can be asked for one by one; `hybrid eval speed`.
+
+Every time stands beside something timed in the same run. Nothing here judges a time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from hybrid.evaluation.processes import BARE, Runner, runner
+from hybrid.evaluation.speed_build import (
+    Tree,
+    build_figures,
+    copy_repository,
+    generate_tree,
+    workspace_of_tree,
+)
+from hybrid.evaluation.speed_hook import hook_figures
+from hybrid.evaluation.speed_search import (
+    lexical_figures,
+    open_folder,
+    queries_of,
+    search_figures,
+    synthetic_figures,
+)
+from hybrid.evaluation.timing import machine, sum_up, time_ms
+from hybrid.models.registry import load_embedder
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from hybrid.config import Loaded
+    from hybrid.index.snapshot import Snapshot
+
+PARTS = ("build", "search", "synthetic", "lexical", "hook", "files")
+_N_QUERIES = 200
+
+
+@dataclass(frozen=True, slots=True)
+class SpeedPlan:
+    """What is measured.
+
+    Attributes:
+        repo: Repository that is copied and measured; never written to.
+        parts: Of `PARTS`.
+        queries: Texts to search for; empty takes seeded ones from the repository.
+        n_synthetic: Seeded chunks of the part `synthetic`.
+        n_lexical: Chunks of the part `lexical`.
+        n_files: Files of the generated tree of the part `files`.
+        rounds: Of what is repeated as a whole process.
+    """
+
+    repo: Path
+    parts: tuple[str, ...] = PARTS
+    queries: tuple[str, ...] = ()
+    n_synthetic: int = 100_000
+    n_lexical: int = 50_000
+    n_files: int = 10_000
+    rounds: int = 15
+
+
+def measure_speed(
+    plan: SpeedPlan, scratch: Path, loaded: Loaded, *, report_part: Callable[[str], None] = lambda _: None
+) -> dict[str, Any]:
+    """The figures of every part of a plan, by part; times in milliseconds unless the key says otherwise.
+
+    Args:
+        plan: What to measure.
+        scratch: Folder for copies and indexes.
+        loaded: Settings in force.
+        report_part: Hears the name of each part before it begins.
+
+    Raises:
+        HybridError: A process of the product failed, or the embedder cannot be loaded.
+    """
+    figures: dict[str, Any] = {"machine": machine(), "model": loaded.config.model.name}
+    session = _Session(plan, scratch, loaded)
+    figures["bare_start"] = session.bare
+    for part in PARTS:
+        if part in plan.parts:
+            report_part(part)
+            figures[part] = session.measure(part)
+    return figures
+
+
+class _Session:
+    """One run: what several parts need is made once."""
+
+    def __init__(self, plan: SpeedPlan, scratch: Path, loaded: Loaded) -> None:
+        self._plan = plan
+        self._scratch = scratch
+        self._loaded = loaded
+        self._search = loaded.config.search
+        self._runner = self._new_runner("home")
+        self._embedder = load_embedder(loaded.config.model.name, home=scratch / "home")
+        bare = sum_up([time_ms(lambda: self._runner.run(*BARE)) for _ in range(plan.rounds)])
+        self.bare = bare.as_json()
+        self._bare_ms = bare.median_ms
+        self._built: dict[str, Any] | None = None
+        self._copied: Tree | None = None
+
+    def measure(self, part: str) -> dict[str, Any]:
+        return {
+            "build": self._build,
+            "search": self._search_repository,
+            "synthetic": self._synthetic,
+            "lexical": self._lexical,
+            "hook": self._hook,
+            "files": self._files,
+        }[part]()
+
+    def _new_runner(self, name: str) -> Runner:
+        home = self._scratch / name
+        home.mkdir(parents=True, exist_ok=True)
+        return runner(home, self._loaded)
+
+    def _build(self) -> dict[str, Any]:
+        if self._built is None:
+            root = self._scratch / "copy" / (self._plan.repo.name or "root")
+            self._copied = copy_repository(self._plan.repo, root, self._loaded.config.index)
+            self._built = build_figures(self._copied, self._runner, rounds=self._plan.rounds)
+        return self._built
+
+    def _tree(self) -> Tree:
+        self._build()
+        assert self._copied is not None
+        return self._copied
+
+    def _folder(self) -> Path:
+        return workspace_of_tree(self._tree(), self._runner).place.folder
+
+    def _snapshot(self) -> Snapshot:
+        return open_folder(self._folder(), self._embedder, self._search)
+
+    def _queries(self) -> Sequence[str]:
+        return self._plan.queries or queries_of(self._snapshot(), _N_QUERIES)
+
+    def _search_repository(self) -> dict[str, Any]:
+        return search_figures(self._folder(), self._embedder, self._search, self._queries(), bare_ms=self._bare_ms)
+
+    def _synthetic(self) -> dict[str, Any]:
+        return synthetic_figures(
+            self._scratch / "synthetic",
+            self._embedder,
+            self._search,
+            n_chunks=self._plan.n_synthetic,
+            n_queries=_N_QUERIES,
+            bare_ms=self._bare_ms,
+        )
+
+    def _lexical(self) -> dict[str, Any]:
+        return lexical_figures(
+            self._scratch / "lexical",
+            self._embedder,
+            self._search,
+            like=self._snapshot(),
+            n_chunks=self._plan.n_lexical,
+            queries=self._queries(),
+        )
+
+    def _hook(self) -> dict[str, Any]:
+        # A bare name may be too short for a prompt, which would time the way into silence.
+        prompts = self._plan.queries or [f"where is {text} and how does it work" for text in self._queries()]
+        return hook_figures(self._tree().root, self._runner, prompts, rounds=2 * self._plan.rounds)
+
+    def _files(self) -> dict[str, Any]:
+        tree = generate_tree(self._scratch / "files", self._plan.n_files, self._loaded.config.index)
+        return build_figures(tree, self._new_runner("home-files"), rounds=self._plan.rounds)

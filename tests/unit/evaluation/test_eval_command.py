@@ -1,0 +1,157 @@
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from hybrid.cli.main import run
+from hybrid.errors import HybridError
+from hybrid.evaluation.processes import runner
+from hybrid.evaluation.trees import settings_in_force
+
+MODEL = ["--set", "model.name=hashing-64"]
+
+
+@pytest.fixture(autouse=True)
+def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The user's settings are those of an empty home."""
+    monkeypatch.setenv("HYBRID_HOME", str(tmp_path / "user"))
+
+
+def evaluate(*arguments: object) -> int:
+    """Run `hybrid eval` in this process."""
+    return run(["eval", *map(str, arguments)], started_s=0.0)
+
+
+def test_retrieval_prints_tables(
+    repos: Path, queries_file: Path, manifest_file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By repository, category and language, and the mean of the means last."""
+    code = evaluate(
+        "retrieval", queries_file, "--repos", repos, "--manifest", manifest_file, "--mode", "lexical", *MODEL
+    )
+    shown = capsys.readouterr().out
+
+    assert 0 == code
+    for part in ("lexical: by repository", "boats", "by category", "symbol", "by language", "go", "of 2 repositories"):
+        assert part in shown
+    assert shown.endswith("not there: far-away\n")
+
+
+def test_retrieval_writes_json_and_a_run(
+    repos: Path, queries_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """All modes come from one build; the run is the fused one."""
+    out = tmp_path / "run.jsonl"
+    code = evaluate("retrieval", queries_file, "--repos", repos, "--run", out, "--json", *MODEL)
+    form = json.loads(capsys.readouterr().out)
+
+    assert (0, ["dense", "lexical", "hybrid"]) == (code, list(form["modes"]))
+    assert ["far-away"] == form["missing"]
+    assert {"q1", "q2", "q3"} == {json.loads(line)["id"] for line in out.read_text().splitlines()}
+
+
+def test_gate_prints_rates_of_both_files(repos: Path, prompts_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Rates, the score's AUC, thresholds, and kinds."""
+    code = evaluate("gate", prompts_file, "--repos", repos, "--chatty", prompts_file, "--threshold", "0.3", *MODEL)
+    shown = capsys.readouterr().out
+
+    assert 0 == code
+    for part in (
+        "prompts: 2 wanted, 4 unwanted",
+        "chatty: 2 wanted",
+        "threshold 0.3000",
+        "AUC",
+        "15% false",
+        "by kind",
+    ):
+        assert part in shown
+
+
+def test_chunks_reports_each_language(repos: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Both functions of both languages are found; prose is not asked."""
+    code = evaluate("chunks", repos / "boats", repos / "bakery", "--json")
+    form = json.loads(capsys.readouterr().out)
+    found = {row["language"]: (row["found"], row["share"]) for row in form["languages"]}
+
+    assert 0 == code
+    assert {"go": (2, 1.0), "python": (2, 1.0)} == found
+
+
+def test_chunks_of_nothing_is_nothing_found(tmp_path: Path) -> None:
+    """An empty folder has no language."""
+    (tmp_path / "empty").mkdir()
+
+    assert 1 == evaluate("chunks", tmp_path / "empty")
+
+
+@pytest.mark.slow
+def test_speed_measures_a_copy(repos: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Every part gives its figures, and the repository stays as it is."""
+    before = {path: path.stat().st_mtime_ns for path in repos.rglob("*")}
+    code = evaluate(
+        *("speed", repos / "boats", "--synthetic", 50, "--lexical", 50, "--files", 5, "--rounds", 1, "--json", *MODEL)
+    )
+    form = json.loads(capsys.readouterr().out)
+
+    assert 0 == code
+    assert {"machine", "model", "bare_start", "build", "search", "synthetic", "lexical", "hook", "files"} == form.keys()
+    assert (3, 5) == (form["build"]["documents"], form["files"]["documents"])
+    assert (50, 50) == (form["synthetic"]["chunks"], form["lexical"]["chunks"])
+    assert form["lexical"]["largest_score_difference"] < 1e-9
+    assert form["hook"]["injected"] == 1.0
+    assert before == {path: path.stat().st_mtime_ns for path in repos.rglob("*")}
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["retrieval", "nowhere.jsonl", "--repos", "."],
+        ["gate", "nowhere.jsonl", "--repos", "."],
+        ["chunks", "nowhere"],
+        ["speed", "nowhere"],
+    ],
+    ids=lambda arguments: arguments[0],
+)
+def test_what_is_not_there_is_an_error(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """One line names it, and the exit code is 2."""
+
+    assert 2 == evaluate(*arguments)
+    assert "nowhere" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("action", ["retrieval", "gate", "chunks", "speed"])
+def test_every_help_has_an_example(action: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """As all commands do."""
+    code = evaluate(action, "--help")
+
+    assert 0 == code
+    assert f"example:\n  hybrid eval {action}" in capsys.readouterr().out
+
+
+def test_processes_get_the_settings_in_force(tmp_path: Path) -> None:
+    """A setting of this run reaches a child through its environment, and the home is the scratch one."""
+    loaded = settings_in_force(["hooks.skip_prefixes=a,b", "search.depth=7"], environ={"HYBRID_HOME": str(tmp_path)})
+    program = "import json; from hybrid.config import load; from pathlib import Path; import os; "
+    program += "c = load(home=Path(os.environ['HYBRID_HOME'])).config; print(json.dumps([c.search.depth, c.hooks.skip_prefixes]))"
+
+    assert [7, ["a", "b"]] == json.loads(runner(tmp_path, loaded).run("-c", program))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the system does not tell")
+def test_a_watched_process_tells_its_memory(tmp_path: Path) -> None:
+    """The peak is that of the process, not of this one."""
+    loaded = settings_in_force(environ={"HYBRID_HOME": str(tmp_path)})
+    watched = runner(tmp_path, loaded).watch("-c", "data = bytearray(50_000_000); print('done')")
+
+    assert "done" == watched.output.strip()
+    assert watched.peak_bytes is not None
+    assert 50_000_000 < watched.peak_bytes < 100_000_000
+
+
+def test_a_failed_process_is_an_error(tmp_path: Path) -> None:
+    """Its last line is in the message."""
+    loaded = settings_in_force(environ={"HYBRID_HOME": str(tmp_path)})
+
+    with pytest.raises(HybridError, match="ended with 1: ValueError: no luck"):
+        runner(tmp_path, loaded).run("-c", "raise ValueError('no luck')")

@@ -1,0 +1,159 @@
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hybrid.evaluation.measures import (
+    NAMES,
+    Passage,
+    files_of,
+    mean_of,
+    ndcg,
+    recall,
+    reciprocal_rank,
+    score,
+    target_ranks,
+)
+
+LOG3, LOG4 = math.log2(3), math.log2(4)
+
+
+@pytest.mark.parametrize(
+    ("ranks", "expected"),
+    [
+        ([1], 1.0),
+        ([2], 1 / LOG3),
+        ([3], 1 / LOG4),
+        ([10], 1 / math.log2(11)),
+        ([11], 0.0),
+        ([None], 0.0),
+        ([], 0.0),
+        ([1, 2], 1.0),
+        ([2, 1], 1.0),
+        ([1, 1], 1 / (1 + 1 / LOG3)),
+        ([1, None], 1 / (1 + 1 / LOG3)),
+        ([2, 3, None], (1 / LOG3 + 1 / LOG4) / (1 + 1 / LOG3 + 1 / LOG4)),
+        (list(range(1, 13)), 1.0),
+    ],
+    ids=[
+        "on top",
+        "second",
+        "third",
+        "last place",
+        "too late",
+        "not found",
+        "no targets",
+        "two on top",
+        "order of targets",
+        "one place for two",
+        "one of two",
+        "three targets",
+        "more targets than places",
+    ],
+)
+def test_ndcg_of_hand_worked_ranks(ranks: list[int | None], expected: float) -> None:
+    """Each place with a hit gives 1 / log2(place + 1), divided by that of the ideal; a shared place gives it once."""
+
+    assert expected == pytest.approx(ndcg(ranks))
+
+
+@pytest.mark.parametrize(
+    ("passage", "target", "expected"),
+    [
+        (Passage("a.py", 1, 5), Passage("a.py", 5, 9), True),
+        (Passage("a.py", 5, 9), Passage("a.py", 1, 5), True),
+        (Passage("a.py", 1, 4), Passage("a.py", 5, 9), False),
+        (Passage("a.py", 1, 20), Passage("a.py", 5, 9), True),
+        (Passage("a.py", 1, 4), Passage("a.py"), True),
+        (Passage("a.py"), Passage("a.py", 5, 9), True),
+        (Passage("b.py", 5, 9), Passage("a.py", 5, 9), False),
+        (Passage("src/a.py"), Passage("a.py"), False),
+    ],
+    ids=["touches", "touches from below", "above", "around", "whole file wanted", "whole file given", "file", "folder"],
+)
+def test_a_passage_hits_lines_in_common(passage: Passage, target: Passage, expected: bool) -> None:
+    """Paths must be equal, and where both have lines they must share one."""
+
+    assert expected is passage.hits(target)
+
+
+def test_the_first_hitting_passage_is_the_rank_of_a_target() -> None:
+    """Several chunks of one file take several places; only the first that overlaps counts for a target."""
+    ranking = [Passage("a.py", 1, 9), Passage("a.py", 10, 19), Passage("b.py", 1, 5), Passage("a.py", 15, 30)]
+    targets = [Passage("a.py", 12, 14), Passage("b.py"), Passage("c.py"), Passage("a.py")]
+
+    assert [2, 3, None, 1] == target_ranks(ranking, targets)
+
+
+def test_passages_beyond_the_depth_do_not_count() -> None:
+    """The eleventh chunk is not looked at."""
+    ranking = [Passage(f"{n}.py") for n in range(11)]
+
+    assert [10, None] == target_ranks(ranking, [Passage("9.py"), Passage("10.py")])
+
+
+def test_scores_of_a_hand_worked_query() -> None:
+    """NDCG counts chunks; recall, reciprocal rank and success count files at their best chunk."""
+    ranking = [Passage("x.py", 1, 9), Passage("x.py", 10, 19), Passage("a.py", 1, 9), Passage("b.py", 1, 9)]
+    targets = [Passage("a.py", 5, 5), Passage("b.py", 50, 60), Passage("c.py")]
+    expected = {
+        "nDCG@10": (1 / LOG4) / (1 + 1 / LOG3 + 1 / LOG4),
+        "R@5": 2 / 3,
+        "R@10": 2 / 3,
+        "RR@10": 1 / 2,
+        "Success@1": 0.0,
+    }
+
+    assert expected == pytest.approx(score(ranking, targets))
+
+
+def test_recall_counts_targets_up_to_the_depth() -> None:
+    """A rank beyond the depth is as good as none."""
+
+    assert 0.5 == recall([1, 5, 6, None], depth=5)
+    assert 0.0 == recall([], depth=5)
+
+
+def test_reciprocal_rank_takes_the_best() -> None:
+    """One over the best rank, and nothing without a rank."""
+
+    assert 0.25 == reciprocal_rank([None, 7, 4])
+    assert 0.0 == reciprocal_rank([None])
+
+
+def test_files_keep_the_order_of_their_best_chunk() -> None:
+    """Each file stands once, where it first appears."""
+    passages = [Passage("b.py", 1, 2), Passage("a.py", 1, 2), Passage("b.py", 3, 4)]
+
+    assert [Passage("b.py"), Passage("a.py")] == files_of(passages)
+
+
+def test_the_mean_of_nothing_is_not_a_number() -> None:
+    """No scores must not look like bad scores."""
+
+    assert all(math.isnan(value) for value in mean_of([]).values())
+
+
+def test_the_mean_is_taken_of_each_measure() -> None:
+    """Every measure has a mean of its own."""
+    scores = [dict.fromkeys(NAMES, 1.0), dict.fromkeys(NAMES, 0.0) | {"R@5": 0.5}]
+
+    assert dict.fromkeys(NAMES, 0.5) | {"R@5": 0.75} == mean_of(scores)
+
+
+RANKS = st.lists(st.none() | st.integers(1, 12), min_size=1, max_size=12)
+
+
+@given(RANKS)
+def test_ndcg_lies_in_zero_to_one(ranks: list[int | None]) -> None:
+    """Whatever the ranks, the measure is a share of the ideal."""
+
+    assert 0 <= ndcg(ranks) <= 1 + 1e-12
+
+
+@given(RANKS.flatmap(lambda ranks: st.tuples(st.just(ranks), st.permutations(ranks))))
+def test_the_order_of_targets_does_not_matter(pair: tuple[list[int | None], list[int | None]]) -> None:
+    """All targets weigh the same."""
+
+    assert ndcg(pair[0]) == ndcg(pair[1])
