@@ -12,7 +12,7 @@ import math
 import mmap
 import os
 import struct
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -58,7 +58,7 @@ class Arrays:
 
         Raises:
             KeyError: There is no array of this name.
-            ValueError: Its shape and its bytes disagree.
+            ValueError: Its type is unknown, or its shape and its bytes disagree.
         """
         view = self._views.get(name)
         if view is None:
@@ -69,12 +69,15 @@ class Arrays:
         entry = self._entries[name]
         shape = tuple(entry["shape"])
         start, end = entry["data_offsets"]
-        dtype = np.dtype(_CODES[entry["dtype"]])
+        code = _CODES.get(entry["dtype"])
+        if code is None:
+            raise ValueError(f"array {name}: type {entry['dtype']} is unknown")
+        dtype = np.dtype(code)
         count = math.prod(shape)
-        if count == 0:
-            return np.zeros(shape, dtype)
         if end - start != count * dtype.itemsize:
             raise ValueError(f"array {name}: shape and byte count disagree")
+        if count == 0:
+            return np.zeros(shape, dtype)
         return np.frombuffer(self._data, dtype=dtype, count=count, offset=self._offset + start).reshape(shape)
 
     def __contains__(self, name: object) -> bool:
@@ -102,12 +105,23 @@ def read_arrays(path: Path) -> Arrays:
     try:
         header = json.loads(data[8 : 8 + header_bytes])
         metadata = header.pop("__metadata__", {})
-        total = max((entry["data_offsets"][1] for entry in header.values()), default=0)
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        total = max((_end_of(entry) for entry in header.values()), default=0)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ValueError(f"{path}: damaged header") from error
     if 8 + header_bytes + total != size:
         raise ValueError(f"{path}: {size} bytes instead of {8 + header_bytes + total}")
     return Arrays(data, header, 8 + header_bytes, metadata)
+
+
+def _end_of(entry: dict[str, Any]) -> int:
+    """Where an array ends; raises for an entry that does not describe one."""
+    start, end = entry["data_offsets"]
+    numbers = [start, end, *entry["shape"]]
+    if not isinstance(entry["dtype"], str) or any(type(number) is not int or number < 0 for number in numbers):
+        raise ValueError("not the description of an array")
+    if start > end:
+        raise ValueError("an array ends before it begins")
+    return end
 
 
 def encode_arrays(arrays: Mapping[str, NDArray[Any]], metadata: Mapping[str, str] | None = None) -> bytes:
@@ -121,8 +135,9 @@ def encode_arrays(arrays: Mapping[str, NDArray[Any]], metadata: Mapping[str, str
     parts: list[bytes] = []
     at = 0
     for name in ordered:
-        array = np.ascontiguousarray(arrays[name])
-        little: np.dtype[Any] = array.dtype.newbyteorder("<")
+        array = np.asarray(arrays[name], order="C")
+        dtype = cast("np.dtype[Any]", array.dtype)
+        little = dtype.newbyteorder("<")
         code = _NAMES.get(little)
         if code is None:
             raise ValueError(f"array {name}: type {array.dtype} cannot be stored")

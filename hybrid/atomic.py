@@ -6,6 +6,7 @@ Standard library only and cheap to import: the prompt path writes its state thro
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import sys
 import time
@@ -69,13 +70,30 @@ def make_private_folder(folder: Path) -> None:
 
 
 def append_line(path: Path, line: bytes) -> None:
-    """Append one line; lines of several processes never mix, since each is one write in append mode."""
+    """Append one line; lines of several processes never mix, since each is one write in append mode.
+
+    A half line that a killed process left is ended first, so that only it is lost.
+
+    Raises:
+        OSError: The folder is read-only or the disk is full.
+    """
     make_private_folder(path.parent)
-    descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o600)
+    descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o600)
     try:
-        os.write(descriptor, line.rstrip(b"\n") + b"\n")
+        data = line.rstrip(b"\n") + b"\n"
+        if _ends_in_half_line(descriptor):
+            data = b"\n" + data
+        if os.write(descriptor, data) != len(data):
+            raise OSError(errno.ENOSPC, "only a part of the line was written", str(path))
     finally:
         os.close(descriptor)
+
+
+def _ends_in_half_line(descriptor: int) -> bool:
+    if os.lseek(descriptor, 0, os.SEEK_END) == 0:
+        return False
+    os.lseek(descriptor, -1, os.SEEK_END)
+    return os.read(descriptor, 1) != b"\n"
 
 
 def set_aside(path: Path) -> Path | None:
@@ -86,6 +104,10 @@ def set_aside(path: Path) -> Path | None:
     """
     stamp = datetime.now(timezone.utc).strftime("%Y%m%dT%H%M%S")
     target = path.with_name(f"{path.name}.corrupt-{stamp}")
+    number = 1
+    while target.exists():
+        number += 1
+        target = path.with_name(f"{path.name}.corrupt-{stamp}-{number}")
     try:
         path.replace(target)
     except OSError:

@@ -11,6 +11,7 @@ from hybrid.errors import BusyError, IndexMismatchError
 from hybrid.resources import shipped
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 _BUSY_TIMEOUT_MS = 10_000
@@ -41,10 +42,19 @@ def open_database(path: Path, family: str) -> sqlite3.Connection:
             if "locked" in str(error):
                 raise BusyError(f"{path} is in use by another process; try again when it is done") from error
             raise OSError(f"{path}: {error}") from error
-        set_aside(path)
-        for suffix in ("-wal", "-shm"):
-            path.with_name(path.name + suffix).unlink(missing_ok=True)
+        if not set_database_aside(path):
+            raise OSError(f"{path} is damaged ({error}) and cannot be set aside") from error
         return _open(path, family)
+
+
+def set_database_aside(path: Path) -> bool:
+    """Rename a damaged database and its write-ahead log, never deleting them; False when that is not possible."""
+    if set_aside(path) is None:
+        return False
+    set_aside(path.with_name(f"{path.name}-wal"))
+    # Holds locks only, and would be taken for that of the new file.
+    path.with_name(f"{path.name}-shm").unlink(missing_ok=True)
+    return True
 
 
 def _open(path: Path, family: str) -> sqlite3.Connection:
@@ -69,8 +79,28 @@ def _migrate(connection: sqlite3.Connection, path: Path, family: str) -> None:
     (current,) = connection.execute("PRAGMA user_version").fetchone()
     if current > newest:
         raise IndexMismatchError(f"{path} has format {current}, this version knows up to {newest}: upgrade hybrid")
-    for number, sql in steps:
-        if number <= current:
-            continue
-        # executescript commits what is open, so the transaction is part of the script.
-        connection.executescript(f"BEGIN IMMEDIATE;\n{sql}\nPRAGMA user_version = {number};\nCOMMIT;")
+    if current == newest:
+        return
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        # Another process may have migrated it while this one waited for the lock.
+        (current,) = connection.execute("PRAGMA user_version").fetchone()
+        for number, sql in steps:
+            if number > current:
+                for statement in _statements(sql):
+                    connection.execute(statement)
+                connection.execute(f"PRAGMA user_version = {number}")
+        connection.execute("COMMIT")
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+
+
+def _statements(sql: str) -> Iterator[str]:
+    """The statements of a script; `executescript` would commit the transaction that they belong to."""
+    statement = ""
+    for line in sql.splitlines(keepends=True):
+        statement += line
+        if sqlite3.complete_statement(statement):
+            yield statement
+            statement = ""

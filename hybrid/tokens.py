@@ -59,8 +59,9 @@ def _singular(word: str) -> str:
 @lru_cache(1 << 18)
 def tokens_of_word(word: str) -> tuple[str, ...]:
     """The tokens of one run of word characters, for example `HTTPServer_v2` → httpserver_v2, http, server, v, 2."""
-    if len(word) > _LONGEST:
-        word = word[:_LONGEST]
+    if not word.isascii() and _UNSPACED.search(word):
+        return _tokens_of_unspaced(word)
+    word = word[:_LONGEST]
     if word.isascii():
         parts = _PART.findall(word)
         if len(parts) == 1:
@@ -72,17 +73,23 @@ def tokens_of_word(word: str) -> tuple[str, ...]:
 
 
 def _tokens_beyond_ascii(word: str) -> tuple[str, ...]:
+    parts = [part for part in word.split("_") if part]
+    found = [stem(part.lower()) for part in parts]
+    if len(parts) > 1:
+        found.append(word.lower().strip("_"))
+    return tuple(found)
+
+
+def _tokens_of_unspaced(word: str) -> tuple[str, ...]:
+    """Pairs of each run without spaces; what stands between the runs is a word of its own (`retryCountを増やす`)."""
     found: list[str] = []
     at = 0
     for match in _UNSPACED.finditer(word):
-        found += [part.lower() for part in word[at : match.start()].split("_") if part]
+        found += tokens_of_word(word[at : match.start()])
         run = match.group()
         found += [run[i : i + 2] for i in range(len(run) - 1)] or [run]
         at = match.end()
-    rest = [part for part in word[at:].split("_") if part]
-    found += [stem(part.lower()) for part in rest]
-    if len(rest) > 1 and at == 0:
-        found.append(word.lower().strip("_"))
+    found += tokens_of_word(word[at:])
     return tuple(found)
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import subprocess
 import sys
+import textwrap
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +16,7 @@ from hybrid.chunking.chunker import chunk_document
 from hybrid.config import load
 from hybrid.index.build import Recipe, Summary, build
 from hybrid.index.place import Place
+from hybrid.index.snapshot import Snapshot, open_snapshot
 from hybrid.models.hashing import HashingEmbedder
 from hybrid.types import ChunkLimits, Document, FileStamp, Found, Hit, Skipped
 
@@ -123,12 +126,20 @@ def write_files(root: Path, files: Mapping[str, str]) -> Path:
     return root
 
 
-def hybrid_command(*args: str, cwd: Path, home: Path, stdin: bytes = b"", **environ: str) -> subprocess.CompletedProcess[bytes]:
+def hybrid_command(
+    *args: str, cwd: Path, home: Path, stdin: bytes = b"", **environ: str
+) -> subprocess.CompletedProcess[bytes]:
     """Run the real command as a process of its own."""
     settings = {key: value for key, value in os.environ.items() if not key.startswith("HYBRID_")}
     settings |= {"HYBRID_HOME": str(home), "PYTHONPATH": str(CHECKOUT), "PYTHONWARNINGS": "default"} | environ
     return subprocess.run(
-        [sys.executable, "-m", "hybrid", *args], cwd=cwd, env=settings, input=stdin, capture_output=True, timeout=120, check=False
+        [sys.executable, "-m", "hybrid", *args],
+        cwd=cwd,
+        env=settings,
+        input=stdin,
+        capture_output=True,
+        timeout=120,
+        check=False,
     )
 
 
@@ -208,3 +219,78 @@ def git_project(root: Path, files: Mapping[str, str] = PAYMENTS) -> Path:
     (root / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
     (root / ".git" / "config").write_text("[core]\n\trepositoryformatversion = 0\n\tbare = false\n")
     return root
+
+
+@dataclass(frozen=True)
+class Shop:
+    """A project and a `HYBRID_HOME` of its own, used through the real command only."""
+
+    root: Path
+    home: Path
+
+    def run(
+        self, *args: str, cwd: Path | None = None, stdin: bytes = b"", **environ: str
+    ) -> subprocess.CompletedProcess[bytes]:
+        """One command in the project's folder; hooks are given time, since tests run on slow machines too."""
+        environ = {"HOME": str(self.home / "user"), "HYBRID_HOOKS_DEADLINE_MS": "60000"} | environ
+        return hybrid_command(*args, cwd=cwd or self.root, home=self.home, stdin=stdin, **environ)
+
+    def out(self, *args: str, code: int = 0, **options: Any) -> str:
+        """What a command prints; it must end with this code, and without a word on standard error."""
+        done = self.run(*args, **options)
+        assert (code, "") == (done.returncode, done.stderr.decode()), done.stdout.decode()
+        return done.stdout.decode()
+
+    def json(self, *args: str, code: int = 0, **options: Any) -> dict[str, Any]:
+        """The one JSON object that a command prints."""
+        found = json.loads(self.out(*args, "--json", code=code, **options))
+        assert isinstance(found, dict)
+        return found
+
+    def error(self, *args: str, **options: Any) -> str:
+        """The one line on standard error of a command that fails with code 2."""
+        done = self.run(*args, **options)
+        lines = done.stderr.decode().splitlines()
+        assert (2, 1) == (done.returncode, len(lines)), done.stderr.decode()
+        return lines[0]
+
+    def hook(self, prompt: str, *args: str, session: str = "s1", **options: Any) -> str:
+        """What the prompt hook adds to the agent's context; empty when it is silent."""
+        event = {
+            "session_id": session,
+            "cwd": str(self.root),
+            "hook_event_name": "UserPromptSubmit",
+            "prompt": prompt,
+        }
+        printed = self.out("hook", "inject-context", *args, stdin=json.dumps(event).encode(), **options)
+        if not printed:
+            return ""
+        answer = json.loads(printed)
+        assert "UserPromptSubmit" == answer["hookSpecificOutput"]["hookEventName"]
+        return answer["hookSpecificOutput"]["additionalContext"]
+
+    def reasons(self) -> list[str]:
+        """Why the hook decided as it did, oldest first."""
+        path = self.home / "log" / "events.jsonl"
+        lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+        return [json.loads(line)["reason"] for line in lines]
+
+
+def new_shop(folder: Path, files: Mapping[str, str] = PAYMENTS, *, is_indexed: bool = True) -> Shop:
+    """A project on disk, indexed with the shipped model unless told otherwise."""
+    shop = Shop(git_project(folder / "shop", files), folder / "hybrid-home")
+    if is_indexed:
+        shop.out("reindex", "--quiet")
+    return shop
+
+
+def python_process(script: str, *args: object, **environ: str) -> subprocess.Popen[bytes]:
+    """Start a short script that imports `hybrid` as a process of its own; the caller waits for it."""
+    command = [sys.executable, "-c", textwrap.dedent(script), *map(str, args)]
+    settings = os.environ | {"PYTHONPATH": str(CHECKOUT)} | environ
+    return subprocess.Popen(command, env=settings, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+
+def open_index(place: Place, embedder: Embedder | None = None, **options: Any) -> Snapshot:
+    """Open a built index for searching."""
+    return open_snapshot(place.folder, model=(embedder or HashingEmbedder()).info.key, **options)

@@ -9,6 +9,7 @@ from hybrid.cli.common import add_common, print_json, say, workspace_of
 from hybrid.errors import ConfigError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
 
@@ -28,22 +29,34 @@ def run(args: argparse.Namespace) -> int:
     from hybrid.config import KEYS, value_of
 
     loaded = workspace_of(args, is_strict=False).loaded
-    keys = [args.key] if args.key else KEYS
+    if args.action == "check":
+        return _check(args, loaded.problems)
+    if args.action == "get" and not args.key:
+        raise ConfigError("`hybrid config get` needs a SECTION.KEY; `hybrid config` lists all")
     if args.key and args.key not in KEYS:
         raise ConfigError(f"unknown setting {args.key}; `hybrid config` lists all")
+    keys = [args.key] if args.key else KEYS
     shown = {key: {"value": value_of(loaded.config, key), "origin": loaded.origins[key]} for key in keys}
     if args.json:
         print_json({"settings": shown, "problems": list(loaded.problems)})
-    elif args.action == "get" and args.key:
+    elif args.action == "get":
         say(_plain(shown[args.key]["value"]))
     else:
         for key, entry in shown.items():
             say(f"{key} = {_plain(entry['value'])}  ({entry['origin']})")
         for problem in loaded.problems:
             say(f"problem: {problem}")
-    if args.action == "check" and loaded.problems:
-        raise ConfigError("; ".join(loaded.problems))
     return 0
+
+
+def _check(args: argparse.Namespace, problems: Sequence[str]) -> int:
+    if args.json:
+        print_json({"problems": list(problems)})
+    elif problems:
+        raise ConfigError("; ".join(problems))
+    elif not args.quiet:
+        say("Every setting is in order.")
+    return 2 if problems else 0
 
 
 def _plain(value: object) -> str:
@@ -69,13 +82,29 @@ def _write(args: argparse.Namespace) -> int:
         create_folder(project.root)
         path = project.root / ".hybrid" / "config.toml"
     value = parse_text(args.key, args.value) if args.action == "set" else None
+    before = path.read_bytes() if path.exists() else None
+    known = set(workspace.loaded.problems)
     write_setting(path, args.key, value)
     problems = workspace_of(args, is_strict=False).loaded.problems
+    refused = [problem for problem in problems if problem not in known]
+    if refused:
+        # The layer may not choose this value. Left in place it would stop every command.
+        _restore(path, before)
+        raise ConfigError(f"{'; '.join(refused)}; nothing was written (--user writes your own layer)")
     for problem in problems:
         say(f"problem: {problem}")
     if not args.quiet:
-        say(f"{args.key} = {_plain(value)} in {path}" if value is not None else f"{args.key} left out of {path}")
+        say(f"{args.key} = {_plain(value)} in {path}" if value is not None else f"removed {args.key} from {path}")
     return 2 if problems else 0
+
+
+def _restore(path: Path, content: bytes | None) -> None:
+    from hybrid.atomic import write_atomic
+
+    if content is None:
+        path.unlink(missing_ok=True)
+    else:
+        write_atomic(path, content)
 
 
 def write_setting(path: Path, key: str, value: object | None) -> None:
@@ -91,12 +120,14 @@ def write_setting(path: Path, key: str, value: object | None) -> None:
     from hybrid.atomic import write_atomic
 
     try:
-        document: Any = tomlkit.parse(path.read_text(encoding="utf-8"))
+        document: Any = tomlkit.parse(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
         document = tomlkit.document()
     except (ParseError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path} is not TOML ({error}); mend it by hand first") from error
     section, _, name = key.partition(".")
+    if not hasattr(document.get(section, {}), "items"):
+        raise ConfigError(f"{path}: {section} is a value, not a section [{section}]; mend it by hand first")
     if value is None:
         if section in document and name in document[section]:
             del document[section][name]

@@ -56,10 +56,11 @@ def explanation(decision: Decision) -> list[str]:
         return lines
     said, searched = decision.verdict, decision.searched
     top = "no vector" if said.top_cosine is None else f"{said.top_cosine:.4f}"
+    dense_weight, lexical_weight = searched.weights
     lines += [
         f"query       {decision.query}",
         f"gate        raw top cosine {top}, opens from {said.threshold} ({said.source})",
-        f"fusion      {searched.n_candidates} candidates, weights dense {searched.weights[0]} lexical {searched.weights[1]}",
+        f"fusion      {searched.n_candidates} candidates, weights dense {dense_weight} lexical {lexical_weight}",
         f"topic id    {decision.topic_id or 'none'}",
         "",
         "rank  cosine (rank)   bm25 (rank)     rrf      relevance  fate       chunk",
@@ -69,8 +70,9 @@ def explanation(decision: Decision) -> list[str]:
     for hit in searched.hits:
         cosine = "–" if hit.cosine is None else f"{hit.cosine:.3f}"
         bm25 = "–" if hit.bm25 is None else f"{hit.bm25:.2f}"
+        legs = f"{cosine:>6} ({hit.cosine_rank or '–':>3})  {bm25:>6} ({hit.bm25_rank or '–':>3})"
         lines.append(
-            f"{hit.rank:>4}  {cosine:>6} ({hit.cosine_rank or '–':>3})  {bm25:>6} ({hit.bm25_rank or '–':>3})  {hit.rrf:.5f}"
-            f"  {hit.relevance:>9.2f}  {fate.get(hit.row, 'not reached'):<10} {hit.path}:{hit.start_line}-{hit.end_line} {hit.name}"
+            f"{hit.rank:>4}  {legs}  {hit.rrf:.5f}  {hit.relevance:>9.2f}  {fate.get(hit.row, 'not reached'):<11}"
+            f"{hit.path}:{hit.start_line}-{hit.end_line} {hit.name}"
         )
     return lines

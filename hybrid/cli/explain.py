@@ -75,6 +75,7 @@ def lines_of(event: dict[str, Any]) -> list[str]:
     if event.get("withheld"):
         held = ", ".join(f"{count} {why}" for why, count in sorted(event["withheld"].items()))
         lines.append(f"  held back  {held}")
+    lines += [f"  settings   {problem}" for problem in event.get("config_problems") or ()]
     if event.get("latency_ms") is not None:
         lines.append(f"  latency    {event['latency_ms']} ms, {event.get('bytes')} bytes")
     return lines

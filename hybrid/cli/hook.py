@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 import contextlib
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from hybrid.engine.workspace import Workspace
+    from collections.abc import Mapping
 
-_CONTENT_MODES = ("adaptive", "full", "preview", "none")
+    from hybrid.engine.workspace import Workspace
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -23,13 +23,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
     inject.formatter_class = argparse.RawDescriptionHelpFormatter
     inject.add_argument("--client", default="manual", help="who calls (default: manual)")
     inject.add_argument("--event", default="", help="name of the event (default: the input's own)")
-    inject.add_argument("--threshold", type=float, metavar="SHARE", help="floor: share of the best hit's score, 0 to 1")
-    inject.add_argument("--budget", type=int, metavar="LINES", help="lines of the injection")
-    inject.add_argument("--budget-chars", type=int, metavar="N", help="characters of the injection")
-    inject.add_argument("--content-mode", choices=_CONTENT_MODES, help="how much of each record is shown")
-    inject.add_argument("--format", choices=("text", "xml", "json"), help="form of the injected text")
-    inject.add_argument("--min-prompt-length", type=int, metavar="N", help="shorter prompts are not searched")
-    inject.add_argument("--gate-threshold", metavar="COSINE", help="compare the raw top cosine with this, or auto")
+    inject.add_argument(
+        "--threshold", type=_number, metavar="SHARE", help="floor: share of the best hit's score, 0 to 1"
+    )
+    inject.add_argument("--budget", type=_number, metavar="LINES", help="lines of the injection")
+    inject.add_argument("--budget-chars", type=_number, metavar="N", help="characters of the injection")
+    inject.add_argument("--content-mode", metavar="MODE", help="how much is shown: adaptive, full, preview or none")
+    inject.add_argument("--format", metavar="FORMAT", help="form of the injected text: text, xml or json")
+    inject.add_argument("--min-prompt-length", type=_number, metavar="N", help="shorter prompts are not searched")
+    inject.add_argument(
+        "--gate-threshold", type=_number, metavar="COSINE", help="compare the raw top cosine with this, or auto"
+    )
     inject.add_argument("--no-dedup", action="store_true", help="give again what the session already got")
     inject.add_argument("--debug", action="store_true", help="say on standard error what was decided")
     topics = actions.add_parser("hot-topics", help="write hot-topics.md")
@@ -61,11 +65,6 @@ def run(args: argparse.Namespace) -> int:
 def _inject(args: argparse.Namespace) -> int:
     from hybrid.hooks.prompt import run_prompt_hook
 
-    gate: object = args.gate_threshold
-    if isinstance(gate, str) and gate != "auto":
-        # What is no number is refused with the reason when the settings are checked: a hook has no usage message.
-        with contextlib.suppress(ValueError):
-            gate = float(gate)
     flags = {
         "hooks.threshold": args.threshold,
         "hooks.budget": args.budget,
@@ -73,12 +72,20 @@ def _inject(args: argparse.Namespace) -> int:
         "hooks.content_mode": args.content_mode,
         "hooks.format": args.format,
         "hooks.min_prompt_length": args.min_prompt_length,
-        "hooks.gate_threshold": gate,
+        "hooks.gate_threshold": args.gate_threshold,
         "hooks.dedup_enabled": False if args.no_dedup else None,
     }
     return run_prompt_hook(
         client=args.client, event=args.event, flags=flags, is_debug=args.debug, started_s=args.started_s
     )
+
+
+def _number(text: str) -> object:
+    """A number, or the text as it is: a hook has no usage message, a wrong value is told by the check of settings."""
+    for kind in (int, float):
+        with contextlib.suppress(ValueError):
+            return kind(text)
+    return text
 
 
 def _workspace(args: argparse.Namespace) -> Workspace:
@@ -119,6 +126,17 @@ def _status(args: argparse.Namespace) -> int:
     if args.json or not sys.stdout.isatty():
         print_json(found)
     else:
-        for key, value in found.items():
-            say(f"{key}: {value}")
+        for label, value in _status_rows(found):
+            say(f"{label:<17}{value}")
     return 0
+
+
+def _status_rows(found: Mapping[str, Any]) -> list[tuple[str, str]]:
+    installed = [f"{client} ({part['scope']})" for client, part in found["installed"].items()]
+    rows = [
+        ("installed", ", ".join(installed) or "in no client that hybrid knows of"),
+        ("injections", f"{found['injection_count']}, last {found['last_injection_time'] or 'never'}"),
+        ("last topic id", found["last_session_id"] or "none"),
+        *((key, str(value)) for key, value in found["config"].items()),
+    ]
+    return [*rows, ("set aside", ", ".join(found["set_aside"]))] if found["set_aside"] else rows

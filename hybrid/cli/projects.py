@@ -28,7 +28,9 @@ def run(args: argparse.Namespace) -> int:
             for project in projects:
                 say(f"{project.key}  {project.size_bytes / 1e6:8.1f} MB  {project.name}  {', '.join(project.roots)}")
         return 0 if projects else 1
-    matching = [project for project in projects if args.name and args.name in (project.name, project.key)]
+    if not args.name:
+        raise ProjectError("`hybrid projects forget` needs the NAME or key of a project; `hybrid projects` lists them")
+    matching = [project for project in projects if args.name in (project.name, project.key)]
     if len(matching) != 1:
         raise ProjectError(
             f"{len(matching)} projects are called {args.name}; `hybrid projects` lists them, a key is unique"

@@ -73,7 +73,7 @@ def _print_hit(hit: Hit, text: str | None, *, is_quiet: bool, is_explained: bool
     lines = text.split("\n")
     shown = lines if is_whole else lines[:_SHOWN_LINES]
     for line in shown:
-        say(f"      {line}")
+        say(f"      {line}".rstrip())
     if len(lines) > len(shown):
         say(f"      … {len(lines) - len(shown)} more lines")
 

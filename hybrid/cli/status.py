@@ -61,6 +61,7 @@ def rows(found: dict[str, Any]) -> list[tuple[str, str]]:
         error = health["last_error"]
         shown.append(("Last error", f"{error['at']}: {error['message']} ({health['consecutive_failures']} in a row)"))
     shown += [("Settings", problem) for problem in found["config_problems"]]
-    if hooks["set_aside"]:
-        shown.append(("Set aside", ", ".join(hooks["set_aside"])))
+    set_aside = [*index["set_aside"], *hooks["set_aside"]]
+    if set_aside:
+        shown.append(("Set aside", ", ".join(set_aside)))
     return shown

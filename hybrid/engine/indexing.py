@@ -11,7 +11,7 @@ from hybrid.chunking.languages import kind_of, language_of
 from hybrid.engine.projects import enforce_quota
 from hybrid.errors import ProjectError
 from hybrid.index.build import Recipe, Summary, build, silent
-from hybrid.models.registry import load_embedder
+from hybrid.models.lazy import LazyEmbedder
 from hybrid.project.find import refusal
 from hybrid.project.places import register
 from hybrid.sources.files import SOURCE_VERSION, FileSource
@@ -82,7 +82,7 @@ def reindex(
     if reason and not force:
         raise ProjectError(f"{reason}; --force indexes it all the same")
     settings = workspace.config.index
-    embedder = embedder or load_embedder(workspace.config.model.name, home=workspace.home)
+    embedder = embedder or LazyEmbedder(workspace.config.model.name, workspace.home)
     source = file_source(project.root, settings)
     register(project, workspace.home)
     summary = build(

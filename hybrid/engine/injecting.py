@@ -159,7 +159,7 @@ class _Injection:
         if not said.is_open:
             return base
         chosen = _Selection(list(searched.hits))
-        chosen.keep("floor", self._passes_floor)
+        chosen.keep("floor", lambda hit: self._passes_floor(hit, self._min_cosine(said)))
         topic = topic_id(hit.key for hit in chosen.hits[:_TOPIC_HITS])
         base = replace(base, topic_id=topic, withheld=tuple(chosen.withheld))
         if not topic:
@@ -186,9 +186,14 @@ class _Injection:
         )
         return verdict(self._searched.top_cosine, threshold)
 
-    def _passes_floor(self, hit: Hit) -> bool:
+    def _min_cosine(self, said: Verdict) -> float:
+        """The raw cosine floor; a gate that its owner set below it would otherwise open onto nothing."""
+        low = self._config.search.min_cosine
+        return low if said.source == "auto" or said.threshold is None else min(low, said.threshold)
+
+    def _passes_floor(self, hit: Hit, low: float) -> bool:
         """The floor; whether a hit holds a word of the query literally is looked up only when that decides."""
-        threshold, low = self._config.hooks.threshold, self._config.search.min_cosine
+        threshold = self._config.hooks.threshold
         if passes(hit, threshold=threshold, min_cosine=low, is_named=False):
             return True
         return passes(hit, threshold=threshold, min_cosine=low, is_named=True) and self._is_named(hit)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from hybrid.engine.injecting import session_key
 from hybrid.feedback.hot_topics import is_due, write_hot_topics
 from hybrid.feedback.state import Given, count_injection, update_state
+from hybrid.prompting.clean import clean
 from hybrid.redact import redact
 
 if TYPE_CHECKING:
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from hybrid.types import Item, PromptEvent
 
 _PROMPT_CHARS = 300
+_REDACTED_CHARS = 5_000
+"""So much of a prompt is looked through for secrets, so that none is cut in half where the log's part ends."""
 
 
 def record(workspace: Workspace, event: PromptEvent, decision: Decision, *, latency_ms: float) -> None:
@@ -112,12 +115,14 @@ def _item_line(item: Item) -> dict[str, Any]:
 
 
 def _logged_prompt(prompt: str, decision: Decision, how: str) -> str | None:
-    """The prompt as the log keeps it; private spans are gone from the query already, secrets are replaced."""
+    """The prompt as the log keeps it: without private spans, secrets replaced; nothing of one that opted out."""
     if how == "none":
         return None
     if how == "hash":
         return "sha256:" + hashlib.sha256(prompt.encode("utf-8", "replace")).hexdigest()[:16]
-    return redact(decision.query)[:_PROMPT_CHARS]
+    cleaned = clean(prompt)
+    text = decision.query or ("" if cleaned.is_opted_out else cleaned.text)
+    return redact(text[:_REDACTED_CHARS])[:_PROMPT_CHARS]
 
 
 def _rounded(value: float | None) -> float | None:

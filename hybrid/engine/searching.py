@@ -75,13 +75,12 @@ class Searcher:
         fused = fuse(
             (dense.ranking, lexical.ranking), weights=weights, rrf_k=settings.rrf_k, tie_key=self.snapshot.tie_key
         )
-        top_cosine = dense.ranking[0].raw if dense.ranking else None
+        best_cosine = dense.ranking[0].raw if dense.ranking else 0.0
         top_bm25 = lexical.ranking[0].raw if lexical.ranking else 0.0
         hits = [
-            self._hit(entry, rank, dense, lexical, top_cosine or 0.0, top_bm25)
-            for rank, entry in enumerate(fused[:top_k], 1)
+            self._hit(entry, rank, dense, lexical, best_cosine, top_bm25) for rank, entry in enumerate(fused[:top_k], 1)
         ]
-        return Searched(query, mode, len(fused), top_cosine, top_bm25, weights, tuple(hits))
+        return Searched(query, mode, len(fused), dense.top, top_bm25, weights, tuple(hits))
 
     def _weights(self, query: Query, mode: Mode) -> tuple[float, float]:
         settings = self._settings

@@ -106,6 +106,7 @@ def _index(workspace: Workspace, model: EmbedderInfo) -> tuple[dict[str, Any], d
         "fallbacks": {},
         "truncated_chunks": 0,
         "chunks_without_vector": 0,
+        "set_aside": sorted(path.name for path in place.catalog.parent.glob("*.corrupt-*")),
         "error": None,
     }
     if not place.catalog.exists():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
@@ -37,7 +38,7 @@ def health(newest_first: Iterable[dict[str, Any]]) -> dict[str, Any]:
 
 
 def percentile(ordered: list[float], share: float) -> float | None:
-    """The value below which a share of ascending values lies (nearest rank); None without values."""
+    """The smallest of ascending values that a share of them does not exceed (nearest rank); None without values."""
     if not ordered:
         return None
-    return ordered[min(int(share * len(ordered)), len(ordered) - 1)]
+    return ordered[max(math.ceil(share * len(ordered)), 1) - 1]

@@ -15,6 +15,11 @@ MAX_PROMPT_CHARS = 400_000
 """Of a longer prompt the beginning is read: it was pasted, and cleaning megabytes would outlast the deadline."""
 
 
+PROMPT_EVENTS = ("UserPromptSubmit", "userPromptSubmitted", "BeforeAgent", "beforeSubmitPrompt", "chat.message")
+"""Events at which a user's prompt goes to the agent, in the words of the clients. An answer to another one is shown
+as an error, or reaches the agent as text that nobody meant for it."""
+
+
 class EventError(ValueError):
     """The input of a hook is not an event; the message goes to the log."""
 
@@ -51,6 +56,16 @@ def parse_event(data: bytes, *, client: str, event: str, cwd: str) -> PromptEven
         cwd=_text(found, "cwd") or cwd,
         prompt=_text(found, "submitted_prompt", "prompt")[:MAX_PROMPT_CHARS],
     )
+
+
+def require_prompt_event(event: PromptEvent) -> None:
+    """Refuse an event that takes no context; some of them carry the prompt too.
+
+    Raises:
+        EventError: It is not one of `PROMPT_EVENTS`.
+    """
+    if event.event.lower() not in {name.lower() for name in PROMPT_EVENTS}:
+        raise EventError(f"{event.event} is no prompt event: the hook is registered for the wrong one")
 
 
 def _text(fields: dict[str, Any], *names: str) -> str:

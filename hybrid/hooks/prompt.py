@@ -12,7 +12,7 @@ import time
 from typing import TYPE_CHECKING
 
 from hybrid.hooks.answer import prompt_answer
-from hybrid.hooks.event import MAX_BYTES, EventError, parse_event
+from hybrid.hooks.event import MAX_BYTES, EventError, parse_event, require_prompt_event
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -89,12 +89,14 @@ class _Hook:
 
     def run(self, *, client: str, event: str) -> str:
         """Answer and record; returns one line for a person."""
-        deadline = _Deadline(self._started_s, HARD_STOP_S, self._note)
+        deadline = _Deadline(self._started_s, _first_deadline_s(os.environ), self._note)
         try:
-            data = sys.stdin.buffer.read(MAX_BYTES + 1)
-            self._event = parse_event(data, client=client, event=event, cwd=_working_directory())
+            # Before the event is read: the client is still writing it, and a deadline can leave its note at once.
             from hybrid.hooks.direct import answer_prompt
 
+            data = sys.stdin.buffer.read(MAX_BYTES + 1)
+            self._event = parse_event(data, client=client, event=event, cwd=_working_directory())
+            require_prompt_event(self._event)
             answer = answer_prompt(self._event, self._flags, set_deadline=deadline.set_ms)
             deadline.meet()
             _write(prompt_answer(answer.text, self._event.event))
@@ -144,6 +146,12 @@ def note_failure(error: Exception | str, event: PromptEvent | None = None) -> No
         note_failure(error, event)
     except Exception:  # noqa: BLE001 - the rim
         pass
+
+
+def _first_deadline_s(environ: Mapping[str, str]) -> float:
+    """The deadline until the settings are read; on a slow machine that alone may outlast it."""
+    text = environ.get("HYBRID_HOOKS_DEADLINE_MS", "")
+    return max(HARD_STOP_S, int(text) / 1000) if text.isascii() and text.isdigit() else HARD_STOP_S
 
 
 def _working_directory() -> str:

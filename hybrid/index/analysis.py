@@ -81,26 +81,36 @@ def analyse(document: Document, chunks: Sequence[Chunk]) -> list[ChunkRecord]:
 def _record(chunk: Chunk, lines: list[str]) -> ChunkRecord:
     text = chunk_text(lines, chunk.start_line, chunk.end_line)
     remarks = "\n".join("\n".join(lines[span.start_line - 1 : span.end_line]) for span in chunk.comments)
-    # A secret in a file must not live on in the index: neither as a term nor in a signature.
-    definitions = tuple(replace(d, signature=redact(d.signature)) if d.signature else d for d in chunk.definitions)
+    # A secret in a file must not live on in the index: neither as a term nor in a signature or heading.
+    definitions = tuple(_without_secrets(definition) for definition in chunk.definitions)
+    is_prose = chunk.kind == "section"
+    name, scope = (redact(chunk.name), redact(chunk.scope)) if is_prose else (chunk.name, chunk.scope)
     return ChunkRecord(
         start_line=chunk.start_line,
         end_line=chunk.end_line,
         digest=chunk_digest(text),
-        name=chunk.name,
+        name=name,
         kind=chunk.kind,
         signature=redact(chunk.signature),
-        scope=chunk.scope,
+        scope=scope,
         body=term_counts(redact(text)),
         fields={
-            "name": term_counts(" ".join(d.name for d in chunk.definitions if not d.is_value)),
-            "scope": term_counts(chunk.scope),
-            "value": term_counts(" ".join(d.name for d in chunk.definitions if d.is_value)),
+            "name": term_counts(" ".join(d.name for d in definitions if not d.is_value)),
+            "scope": term_counts(scope),
+            "value": term_counts(" ".join(d.name for d in definitions if d.is_value)),
             "comment": term_counts(redact(remarks)),
         },
         definitions=definitions,
         comments=chunk.comments,
     )
+
+
+def _without_secrets(definition: Definition) -> Definition:
+    """A definition as it may be kept; names in code are identifiers, those of headings are free text."""
+    if definition.kind == "heading":
+        parts = {part: redact(getattr(definition, part)) for part in ("name", "signature", "scope")}
+        return replace(definition, **parts)
+    return replace(definition, signature=redact(definition.signature)) if definition.signature else definition
 
 
 def path_terms(path: str) -> dict[str, dict[str, int]]:

@@ -44,6 +44,12 @@ class Leg:
     ranking: tuple[Ranked, ...]
     scores: NDArray[np.float64]
 
+    @property
+    def top(self) -> float | None:
+        """The highest raw score of any row, whatever the filter of the ranking; None when no row has one."""
+        known = self.scores[~np.isnan(self.scores)]
+        return float(known.max()) if len(known) else None
+
     def raw(self, row: int) -> float | None:
         """The raw score of a row, or None."""
         score = float(self.scores[row])

@@ -9,15 +9,17 @@ from __future__ import annotations
 import json
 import os
 import socket
+import sqlite3
 import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from hybrid.atomic import locked, make_private_folder, write_atomic
-from hybrid.errors import BusyError
+from hybrid.errors import BusyError, IndexUnavailableError
 from hybrid.index.analysis import analyse, chunk_text, head_line, input_key, recipe
-from hybrid.index.catalog import Catalog, quantise
-from hybrid.index.commit import commit_snapshot
+from hybrid.index.catalog import Catalog
+from hybrid.index.manifest import FORMAT_VERSION, is_untouched, read_manifest
+from hybrid.sqlite import set_database_aside
 from hybrid.types import EmbedInput, Skipped
 
 if TYPE_CHECKING:
@@ -135,27 +137,73 @@ def build(
                 f"another process is indexing this project ({_holder(place.lock)}); try again when it is done"
             )
         _sign(place.lock)
+        run = _Run(place, source, embedder, how, full, max_segments, progress, now_ns, started)
+        try:
+            return run.once()
+        except sqlite3.DatabaseError as error:
+            # A page in the middle of the file is damaged, which opening does not notice.
+            if isinstance(error, sqlite3.OperationalError) or not set_database_aside(place.catalog):
+                raise OSError(f"{place.catalog}: {error}") from error
+            return run.once()
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """One build under the lock: documents into the catalog, the catalog into a snapshot, the summary into both."""
+
+    place: Place
+    source: Source
+    embedder: Embedder
+    how: Recipe
+    full: bool
+    max_segments: int
+    progress: Progress
+    now_ns: Callable[[], int]
+    started: float
+
+    def once(self) -> Summary:
+        place = self.place
         with Catalog(place.catalog, tree=place.tree, root=place.root) as catalog:
-            summary = _Build(catalog, source, embedder, how, progress, now_ns).run(full=full)
-            summary.generation = commit_snapshot(
-                catalog,
-                place.folder,
-                embedder.info,
-                how.of_chunks,
-                full=full,
-                max_segments=max_segments,
-                progress=progress,
-            )
-            _describe(summary, catalog, source)
-            summary.seconds = time.perf_counter() - started
+            documents = _Documents(catalog, self.source, self.embedder, self.how, self.progress, self.now_ns)
+            summary = documents.bring_up_to_date(full=self.full)
+            is_dirty = self.full or catalog.is_dirty()
+            summary.generation = self._commit(catalog, is_dirty=is_dirty)
+            _describe(summary, catalog, self.source)
+            summary.seconds = time.perf_counter() - self.started
             catalog.begin()
-            if summary.added or summary.changed or summary.removed or full or catalog.is_dirty():
+            if is_dirty or summary.generation != catalog.generation():
                 catalog.finish(summary.generation, summary.as_json())
-                catalog.collect(spare=0 if full else _SPARE_CONTENTS)
+                catalog.collect(spare=0 if self.full else _SPARE_CONTENTS)
             else:
                 catalog.touch()
             catalog.commit()
-    return summary
+        return summary
+
+    def _commit(self, catalog: Catalog, *, is_dirty: bool) -> int:
+        """The generation that is current afterwards."""
+        if not is_dirty and (generation := self._current(catalog)):
+            return generation
+        from hybrid.index.commit import commit_snapshot  # Brings numpy, which a build without a change never needs.
+
+        return commit_snapshot(
+            catalog,
+            self.place.folder,
+            self.embedder.info,
+            self.how.of_chunks,
+            full=self.full,
+            max_segments=self.max_segments,
+            progress=self.progress,
+        )
+
+    def _current(self, catalog: Catalog) -> int:
+        """The generation on disk when it is the catalog's last one and its files are untouched, else 0."""
+        try:
+            manifest = read_manifest(self.place.folder)
+        except IndexUnavailableError:
+            return 0
+        wanted = (FORMAT_VERSION, self.embedder.info.key, self.how.of_chunks, catalog.generation())
+        found = (manifest.format_version, manifest.model, manifest.recipe, manifest.generation)
+        return manifest.generation if found == wanted and is_untouched(self.place.folder, manifest) else 0
 
 
 def _holder(lock: Path) -> str:
@@ -180,7 +228,7 @@ def _describe(summary: Summary, catalog: Catalog, source: Source) -> None:
         summary.skipped[reason] = summary.skipped.get(reason, 0) + count
 
 
-class _Build:
+class _Documents:
     """One run over the documents of a tree: reads what changed and stores chunks and vectors in the catalog."""
 
     def __init__(
@@ -205,7 +253,7 @@ class _Build:
         self._last_commit = time.monotonic()
         self._summary = Summary()
 
-    def run(self, *, full: bool) -> Summary:
+    def bring_up_to_date(self, *, full: bool) -> Summary:
         catalog = self._catalog
         known = catalog.known()
         catalog.begin()
@@ -282,6 +330,8 @@ class _Build:
         catalog = self._catalog
         catalog.begin()
         if self._pending:
+            from hybrid.index.vectors import quantise  # Brings numpy, which a build without a change never needs.
+
             inputs = [entry for _, entry in self._pending.values()]
             vectors = self._embedder.embed_documents(inputs)
             stored = quantise(vectors, self._embedder.truncated(inputs))

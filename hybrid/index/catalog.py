@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from hybrid.index.analysis import ChunkRecord, decode_record, encode_detail
 from hybrid.sqlite import open_database
 from hybrid.types import FileStamp
@@ -20,8 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from numpy.typing import NDArray
-
+    from hybrid.index.vectors import StoredVectors
     from hybrid.types import Document, Found
 
 _SQL_VARIABLES = 500
@@ -51,15 +48,6 @@ class KnownDocument:
         its stamp proves nothing (git calls such an entry racy).
         """
         return self.stamp == stamp and self.stamp.mtime_ns < self.checked_ns - _RACY_NS
-
-
-@dataclass(frozen=True, slots=True)
-class StoredVectors:
-    """Vectors of some inputs: `data` int8 (n, dim), `scale` float32 (n,), `is_cut` bool (n,)."""
-
-    data: NDArray[np.int8]
-    scale: NDArray[np.float32]
-    is_cut: NDArray[np.bool_]
 
 
 def encode_path(path: str) -> bytes:
@@ -242,20 +230,21 @@ class Catalog:
 
     def vectors(self, model_id: int, inputs: Sequence[bytes], dim: int) -> StoredVectors:
         """Vectors in the order of the inputs; one that is missing comes as zeros with scale 0."""
+        from hybrid.index.vectors import from_rows  # Brings numpy, which a build without a change never needs.
+
         found: dict[bytes, tuple[float, bytes, int]] = {}
         for part, marks in _parts(inputs):
             sql = f"SELECT input, scale, data, is_cut FROM vectors WHERE model_id = ? AND input IN ({marks})"
             for key, scale, data, is_cut in self._db.execute(sql, (model_id, *part)):
                 found[key] = (scale, data, is_cut)
         nothing = (0.0, bytes(dim), 0)
-        rows = [found.get(key, nothing) for key in inputs]
-        return StoredVectors(
-            data=np.frombuffer(b"".join(row[1] for row in rows), np.int8).reshape(len(rows), dim),
-            scale=np.array([row[0] for row in rows], np.float32),
-            is_cut=np.array([row[2] for row in rows], np.bool_),
-        )
+        return from_rows([found.get(key, nothing) for key in inputs], dim)
 
     # --- generations ---------------------------------------------------------------------------------------
+
+    def generation(self) -> int:
+        """Of the last snapshot that was made from this catalog; 0 before the first."""
+        return self._db.execute("SELECT generation FROM trees WHERE id = ?", (self._tree_id,)).fetchone()[0]
 
     def is_dirty(self) -> bool:
         """True when documents changed since the last snapshot of this tree."""
@@ -328,15 +317,3 @@ def _parts(values: Sequence[bytes]) -> Iterator[tuple[Sequence[bytes], str]]:
     for at in range(0, len(values), _SQL_VARIABLES):
         part = values[at : at + _SQL_VARIABLES]
         yield part, ",".join("?" * len(part))
-
-
-def quantise(vectors: NDArray[np.float32], is_cut: NDArray[np.bool_]) -> StoredVectors:
-    """Unit vectors (n, dim) as int8 with one scale a row, so that the quantised row is again of unit length.
-
-    A row of zeros keeps scale 0. The cosine of two rows is off by less than 5e-3.
-    """
-    top = np.abs(vectors).max(axis=1, keepdims=True) if len(vectors) else np.zeros((0, 1), np.float32)
-    data = np.rint(vectors / np.maximum(top, 1e-12) * 127).astype(np.int8)
-    length = np.sqrt((data.astype(np.float32) ** 2).sum(axis=1))
-    scale = np.where(length > 0, 1 / np.maximum(length, 1e-12), 0).astype(np.float32)
-    return StoredVectors(data, scale, is_cut)

@@ -11,8 +11,8 @@ from hybrid.atomic import sync_folder
 from hybrid.digest import sha256_hex
 from hybrid.errors import IndexUnavailableError
 from hybrid.index.analysis import head_line, input_key
+from hybrid.index.encoding import SegmentDocument, SegmentEncoder
 from hybrid.index.manifest import FORMAT_VERSION, Manifest, SegmentEntry, read_manifest, write_manifest
-from hybrid.index.segment import SegmentDocument, encode_segment
 from hybrid.index.snapshot import open_segment
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def commit_snapshot(
     Raises:
         OSError: The disk is full or read-only; the old generation stays.
     """
-    old = None if full else _usable(folder, model, recipe)
+    old = None if full else _usable(folder, model, recipe, catalog.generation())
     if old is not None and not catalog.is_dirty():
         return old[0].generation
     wanted = catalog.indexed()
@@ -70,11 +70,21 @@ def commit_snapshot(
     return manifest.generation
 
 
-def _usable(folder: Path, model: EmbedderInfo, recipe: str) -> tuple[Manifest, list[Segment]] | None:
-    """The current generation, when it can be built upon: of this format and model, and whole."""
+def _usable(folder: Path, model: EmbedderInfo, recipe: str, noted: int) -> tuple[Manifest, list[Segment]] | None:
+    """The current generation, when it can be built upon: of this format, model and catalog, and whole.
+
+    Args:
+        folder: Of the tree.
+        model: Of the vectors.
+        recipe: Of the chunks.
+        noted: The generation that the catalog last made; a killed build leaves one more on disk. Any other snapshot
+            was made from a catalog that is lost: its content ids mean other texts.
+    """
     try:
         manifest = read_manifest(folder)
         if (manifest.format_version, manifest.model, manifest.recipe) != (FORMAT_VERSION, model.key, recipe):
+            return None
+        if noted == 0 or manifest.generation - noted not in (0, 1):
             return None
         return manifest, [open_segment(folder, entry) for entry in manifest.segments]
     except (IndexUnavailableError, OSError, ValueError, IndexError):
@@ -143,23 +153,20 @@ def _choose_merges(
 def _write_segment(
     catalog: Catalog, folder: Path, generation: int, model: EmbedderInfo, rows: list[tuple[str, int, str, str]]
 ) -> SegmentEntry:
-    documents = [
-        SegmentDocument(path, content_id, kind, language, catalog.records(content_id))
-        for path, content_id, kind, language in rows
-    ]
-    keys = [
-        input_key(head_line(document.path, record.scope, record.definitions), record.digest)
-        for document in documents
-        for record in document.records
-    ]
+    encoder = SegmentEncoder()
+    keys: list[bytes] = []
+    for path, content_id, kind, language in rows:
+        records = catalog.records(content_id)
+        encoder.add(SegmentDocument(path, content_id, kind, language, records))
+        keys += [input_key(head_line(path, r.scope, r.definitions), r.digest) for r in records]
     vectors = catalog.vectors(catalog.model_id(model.key), keys, model.dim)
-    path = folder / f"segment-{generation:08d}.safetensors"
-    data = write_arrays(path, encode_segment(documents, vectors), {"format": str(FORMAT_VERSION), "model": model.key})
+    target = folder / f"segment-{generation:08d}.safetensors"
+    data = write_arrays(target, encoder.finish(vectors), {"format": str(FORMAT_VERSION), "model": model.key})
     sync_folder(folder)
     return SegmentEntry(
-        file=path.name,
+        file=target.name,
         size_bytes=len(data),
-        mtime_ns=path.stat().st_mtime_ns,
+        mtime_ns=target.stat().st_mtime_ns,
         sha256=sha256_hex(data),
         n_chunks=len(keys),
         dead_documents=(),

@@ -80,6 +80,18 @@ def read_manifest(folder: Path) -> Manifest:
         raise IndexCorruptError(f"{path} is damaged: run `hybrid reindex`") from error
 
 
+def is_untouched(folder: Path, manifest: Manifest) -> bool:
+    """Are the files of a generation as they were written, by size and time? Costs a `stat` each and reads none."""
+    try:
+        stats = [(folder / entry.file).stat() for entry in manifest.segments]
+    except OSError:
+        return False
+    return all(
+        (stat.st_size, stat.st_mtime_ns) == (entry.size_bytes, entry.mtime_ns)
+        for stat, entry in zip(stats, manifest.segments, strict=True)
+    )
+
+
 def _entry(fields: dict[str, Any]) -> SegmentEntry:
     known: dict[str, Any] = fields | {"dead_documents": tuple(fields["dead_documents"])}
     return SegmentEntry(**known)

@@ -1,18 +1,16 @@
-"""A segment: the immutable arrays of some documents, encoded for disk and opened through a memory map.
+"""A segment: the immutable arrays of some documents, opened through a memory map; `encoding` writes them.
 
 `index/README.md` lists every array with its type and meaning.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hybrid.arrays import pack_strings, read_arrays, unpack_string, unpack_strings
-from hybrid.index.analysis import CHUNK_FIELDS, FIELDS, OKAPI_FIELDS, path_terms
+from hybrid.arrays import read_arrays, unpack_string, unpack_strings
 from hybrid.types import Definition
 
 if TYPE_CHECKING:
@@ -21,167 +19,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from hybrid.index.analysis import ChunkRecord
-    from hybrid.index.catalog import StoredVectors
 
 DOCUMENT_KINDS = ("code", "doc")
-_STRINGS = ("doc_path", "chunk_name", "chunk_kind", "chunk_signature", "chunk_scope", "term", "def_name", "def_scope")
-_UINT8_MAX = 255
-_UINT16_MAX = 65_535
-
-
-@dataclass(frozen=True, slots=True)
-class SegmentDocument:
-    """One document that goes into a segment: where it is, and its chunks with their vectors."""
-
-    path: str
-    content_id: int
-    kind: str
-    language: str
-    records: Sequence[ChunkRecord]
-
-
-# --- encoding ----------------------------------------------------------------------------------------------
-
-
-def encode_segment(documents: Sequence[SegmentDocument], vectors: StoredVectors) -> dict[str, NDArray[Any]]:
-    """The arrays of a segment.
-
-    Args:
-        documents: In order of path.
-        vectors: One row per chunk, in the order of the documents' records.
-    """
-    records = [record for document in documents for record in document.records]
-    arrays: dict[str, NDArray[Any]] = {}
-    arrays |= _document_arrays(documents)
-    arrays |= _chunk_arrays(documents, records)
-    arrays |= _definition_arrays(records)
-    arrays |= _posting_arrays(documents)
-    arrays |= {
-        "vector": vectors.data,
-        "vector_scale": vectors.scale,
-        "chunk_is_cut": vectors.is_cut.astype(np.uint8),
-        "chunk_hub": np.zeros(len(records), np.float32),
-    }
-    arrays |= _centroid_arrays(arrays["chunk_doc"], len(documents), vectors)
-    return arrays
-
-
-def _strings(name: str, values: list[str]) -> dict[str, NDArray[Any]]:
-    blob, offsets = pack_strings(values)
-    return {f"{name}_text": blob, f"{name}_at": offsets}
-
-
-def _document_arrays(documents: Sequence[SegmentDocument]) -> dict[str, NDArray[Any]]:
-    languages = sorted({document.language for document in documents})
-    number = {language: i for i, language in enumerate(languages)}
-    return {
-        **_strings("doc_path", [document.path for document in documents]),
-        **_strings("language", languages),
-        "doc_content": np.array([document.content_id for document in documents], np.int64),
-        "doc_kind": np.array([DOCUMENT_KINDS.index(document.kind) for document in documents], np.uint8),
-        "doc_language": np.array([number[document.language] for document in documents], np.uint16),
-    }
-
-
-def _chunk_arrays(documents: Sequence[SegmentDocument], records: list[ChunkRecord]) -> dict[str, NDArray[Any]]:
-    owners = [row for row, document in enumerate(documents) for _ in document.records]
-    return {
-        "chunk_doc": np.array(owners, np.int32),
-        "chunk_start": np.array([record.start_line for record in records], np.int32),
-        "chunk_end": np.array([record.end_line for record in records], np.int32),
-        "chunk_digest": np.frombuffer(b"".join(r.digest for r in records), np.uint8).reshape(len(records), -1)
-        if records
-        else np.zeros((0, 16), np.uint8),
-        **_strings("chunk_name", [record.name for record in records]),
-        **_strings("chunk_kind", [record.kind for record in records]),
-        **_strings("chunk_signature", [record.signature for record in records]),
-        **_strings("chunk_scope", [record.scope for record in records]),
-    }
-
-
-def _definition_arrays(records: list[ChunkRecord]) -> dict[str, NDArray[Any]]:
-    rows = [(row, definition) for row, record in enumerate(records) for definition in record.definitions]
-    kinds = sorted({definition.kind for _, definition in rows})
-    number = {kind: i for i, kind in enumerate(kinds)}
-    return {
-        **_strings("def_name", [d.name for _, d in rows]),
-        **_strings("def_scope", [d.scope for _, d in rows]),
-        **_strings("def_kinds", kinds),
-        "def_chunk": np.array([row for row, _ in rows], np.int32),
-        "def_start": np.array([d.start_line for _, d in rows], np.int32),
-        "def_end": np.array([d.end_line for _, d in rows], np.int32),
-        "def_kind": np.array([number[d.kind] for _, d in rows], np.uint8),
-        "def_depth": np.array([min(d.depth, _UINT8_MAX) for _, d in rows], np.uint8),
-        "def_is_value": np.array([d.is_value for _, d in rows], np.uint8),
-    }
-
-
-def _posting_arrays(documents: Sequence[SegmentDocument]) -> dict[str, NDArray[Any]]:
-    """Postings in CSR form: terms sorted, rows ascending within a term, frequencies in total and per field."""
-    vocabulary: dict[str, int] = {}
-    n_columns = 1 + len(FIELDS)
-    columns: list[tuple[list[int], list[int], list[int]]] = [([], [], []) for _ in range(n_columns)]
-
-    def add(column: int, row: int, counts: dict[str, int]) -> None:
-        terms, rows, frequencies = columns[column]
-        terms.extend([vocabulary.setdefault(term, len(vocabulary)) for term in counts])
-        rows.extend([row] * len(counts))
-        frequencies.extend(counts.values())
-
-    row = 0
-    for document in documents:
-        of_path = path_terms(document.path)
-        for record in document.records:
-            add(0, row, record.body)
-            for name, counts in of_path.items():
-                add(1 + FIELDS.index(name), row, counts)
-            for name in CHUNK_FIELDS:
-                add(1 + FIELDS.index(name), row, record.fields[name])
-            row += 1
-    return _merge_columns(vocabulary, columns, row)
-
-
-def _merge_columns(
-    vocabulary: dict[str, int], columns: list[tuple[list[int], list[int], list[int]]], n_chunks: int
-) -> dict[str, NDArray[Any]]:
-    names = sorted(vocabulary, key=lambda term: term.encode("utf-8", "surrogatepass"))
-    place = np.zeros(len(names), np.int64)
-    place[[vocabulary[name] for name in names]] = np.arange(len(names))
-    keys = [
-        place[np.array(terms, np.int64)] * max(n_chunks, 1) + np.array(rows, np.int64) for terms, rows, _ in columns
-    ]
-    unique = np.unique(np.concatenate(keys)) if keys else np.zeros(0, np.int64)
-    per_column = np.zeros((len(columns), len(unique)), np.int64)
-    for column, (key, (_, _, frequencies)) in enumerate(zip(keys, columns, strict=True)):
-        per_column[column, np.searchsorted(unique, key)] = frequencies
-    okapi = per_column[0] + sum(per_column[1 + FIELDS.index(name)] for name in OKAPI_FIELDS)
-    rows = (unique % max(n_chunks, 1)).astype(np.int32)
-    starts = np.searchsorted(unique, np.arange(len(names) + 1, dtype=np.int64) * max(n_chunks, 1))
-    lengths = np.bincount(rows, weights=okapi, minlength=n_chunks)
-    return {
-        **_strings("term", names),
-        "term_start": starts.astype(np.uint32),
-        "post_row": rows,
-        "post_tf": np.minimum(okapi, _UINT16_MAX).astype(np.uint16),
-        "post_field": np.minimum(per_column[1:].transpose(), _UINT8_MAX).astype(np.uint8),
-        "chunk_length": lengths.astype(np.float32),
-    }
-
-
-def _centroid_arrays(chunk_doc: NDArray[Any], n_documents: int, vectors: StoredVectors) -> dict[str, NDArray[Any]]:
-    """Mean vector of each document's chunks, made unit length: the file-level side of the dense leg."""
-    dim = vectors.data.shape[1]
-    total = np.zeros((n_documents, dim), np.float32)
-    np.add.at(total, chunk_doc, vectors.data.astype(np.float32) * vectors.scale[:, None])
-    top = np.abs(total).max(axis=1, keepdims=True) if dim and n_documents else np.zeros((n_documents, 1), np.float32)
-    data = np.rint(total / np.maximum(top, 1e-12) * 127).astype(np.int8)
-    length = np.sqrt((data.astype(np.float32) ** 2).sum(axis=1))
-    scale = np.where(length > 0, 1 / np.maximum(length, 1e-12), 0).astype(np.float32)
-    return {"doc_vector": data, "doc_vector_scale": scale}
-
-
-# --- reading -----------------------------------------------------------------------------------------------
 
 
 class Segment:

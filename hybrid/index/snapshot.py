@@ -202,9 +202,7 @@ class Snapshot:
             allowed &= self.mask(only)
         rows = np.flatnonzero(allowed)
         if len(rows) > depth:
-            values = scores[rows]
-            limit = np.partition(values, len(values) - depth)[len(values) - depth]
-            rows = rows[values >= limit]
+            rows = self._cut(rows, scores[rows], depth)
         score_of: dict[int, float] = dict(zip(rows.tolist(), scores[rows].tolist(), strict=True))
         order = sorted(score_of, key=lambda row: -score_of[row])
         if len(set(score_of.values())) != len(order):
@@ -212,6 +210,27 @@ class Snapshot:
             nothing = (b"", "", 0)
             order.sort(key=lambda row: (-score_of[row], self.tie_key(row) if n_equal[score_of[row]] > 1 else nothing))
         return tuple(Ranked(row, rank, score_of[row]) for rank, row in enumerate(order[:depth], 1))
+
+    def _cut(self, rows: NDArray[np.int64], values: NDArray[np.float64], depth: int) -> NDArray[np.int64]:
+        """The rows that may be among the best `depth`: a few more than that when scores and digests are equal.
+
+        Thousands of rows can share the score at the cut (copies, boilerplate), so they are told apart by digest here.
+        """
+        limit = np.partition(values, len(values) - depth)[len(values) - depth]
+        above, at_limit = rows[values > limit], rows[values == limit]
+        n_wanted = depth - len(above)
+        if len(at_limit) > n_wanted:
+            digests = self._digests[at_limit]
+            last = digests[np.lexsort((digests[:, 1], digests[:, 0]))[n_wanted - 1]]
+            is_before = digests[:, 0] < last[0]
+            is_before |= (digests[:, 0] == last[0]) & (digests[:, 1] <= last[1])
+            at_limit = at_limit[is_before]
+        return np.concatenate([above, at_limit])
+
+    @cached_property
+    def _digests(self) -> NDArray[np.uint64]:
+        """Digest of each row as two numbers that order as its bytes do, shape (n_rows, 2)."""
+        return np.concatenate([segment.array("chunk_digest") for segment in self.segments]).view(">u8")
 
     def tie_key(self, row: int) -> tuple[bytes, str, int]:
         """Digest, path and first line: the order of rows with equal scores."""

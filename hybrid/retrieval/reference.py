@@ -38,13 +38,17 @@ class ReferenceLexical:
         self._snapshot = snapshot
         self._rows = list(snapshot.live_rows())
         corpus = [[term for term, n in terms.items() for _ in range(n)] for terms in snapshot.all_terms()]
-        self._engine = NonNegativeOkapi(corpus, k1=k1, b=b) if corpus else None
+        # With k1 = 0 rank-bm25 divides 0 by 0 for a chunk without the term.
+        self._engine = NonNegativeOkapi(corpus, k1=max(k1, 1e-12), b=b) if corpus else None
 
     def scores(self, tokens: Sequence[str]) -> NDArray[np.float64]:
         """`get_scores` of rank-bm25 for every live row, in order of rows."""
         if self._engine is None:
             return np.zeros(0)
-        return np.asarray(cast("Any", self._engine).get_scores(list(tokens)), np.float64)
+        # rank-bm25 divides by the mean length, which is 0 when no chunk has a token.
+        with np.errstate(invalid="ignore", divide="ignore"):
+            found = np.asarray(cast("Any", self._engine).get_scores(list(tokens)), np.float64)
+        return np.nan_to_num(found)
 
     def lexical(self, tokens: Sequence[str], depth: int, only: Filter) -> Leg:
         """As `SearchBackend.lexical`."""

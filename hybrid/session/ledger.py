@@ -85,7 +85,7 @@ class LedgerStore:
         for line in filter(None, data.splitlines()):
             try:
                 entry = json.loads(line)
-                if "reset" in entry:
+                if entry.get("reset") is not None:
                     given, topic = {}, ""
                 for digest, form in entry.get("given", ()):
                     if given.get(digest) != "full":

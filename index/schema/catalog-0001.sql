@@ -26,8 +26,9 @@ CREATE TABLE documents (
 CREATE INDEX documents_by_content ON documents(content_id);
 
 -- A text as it was chunked: the same text in two places, branches or clones is chunked once.
+-- No id is given twice: segments tell by it whether they still hold the text of a path.
 CREATE TABLE contents (
-  id            INTEGER PRIMARY KEY,
+  id            INTEGER PRIMARY KEY AUTOINCREMENT,
   digest        BLOB NOT NULL,               -- SHA-256 of the normalised text
   language      TEXT NOT NULL,
   recipe        TEXT NOT NULL,               -- version and limits of the chunker, version of the tokens

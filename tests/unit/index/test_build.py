@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.builders import PAYMENTS, ListSource, build_index, place_in, recipe
 
 from hybrid.atomic import locked
 from hybrid.errors import BusyError, IndexCorruptError, IndexMismatchError, IndexMissingError
@@ -16,6 +15,7 @@ from hybrid.index.manifest import read_manifest
 from hybrid.index.snapshot import Snapshot, open_snapshot
 from hybrid.models.hashing import HashingEmbedder
 from hybrid.tokens import query_tokens
+from tests.builders import PAYMENTS, ListSource, build_index, place_in, recipe
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -279,7 +279,7 @@ def test_an_interrupted_build_goes_on_where_it_stopped(tmp_path: Path) -> None:
         source.put(f"module_{i:02}.py", "\n\n".join(f"def f_{i}_{k}():\n    return '{'x' * 700}'" for k in range(30)))
     original = source.read
 
-    def dies_late(found):  # noqa: ANN001, ANN202
+    def dies_late(found):
         if found.path == "module_35.py":
             raise KeyboardInterrupt
         return original(found)
@@ -354,7 +354,7 @@ def _named(snapshot: Snapshot, row: int) -> tuple[str, int]:
 
 def test_vectors_survive_quantisation(built_place: Place) -> None:
     """Stored vectors are of unit length, and their cosines differ from float32 by less than 5e-3."""
-    from hybrid.index.catalog import quantise
+    from hybrid.index.vectors import quantise
 
     generator = np.random.default_rng(7)
     vectors = generator.normal(size=(200, 256)).astype(np.float32)

@@ -1,0 +1,275 @@
+"""Makes the arrays of a segment from chunk records, one document at a time; the commit of a build calls it.
+
+Postings are gathered in compact arrays, so that memory grows with the segment's size on disk, not with Python objects.
+"""
+
+from __future__ import annotations
+
+from array import array
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hybrid.arrays import pack_strings
+from hybrid.index.analysis import CHUNK_FIELDS, FIELDS, OKAPI_FIELDS, path_terms
+from hybrid.index.segment import DOCUMENT_KINDS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from hybrid.index.analysis import ChunkRecord
+    from hybrid.index.vectors import StoredVectors
+    from hybrid.types import Definition
+
+_UINT8_MAX = 255
+_UINT16_MAX = 65_535
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentDocument:
+    """One document that goes into a segment: where it is, and its chunks.
+
+    Attributes:
+        path: Relative to the working tree.
+        content_id: Of the catalog.
+        kind: `code` or `doc`.
+        language: Of the file.
+        records: Its chunks in order.
+    """
+
+    path: str
+    content_id: int
+    kind: str
+    language: str
+    records: Sequence[ChunkRecord]
+
+
+def encode_segment(documents: Iterable[SegmentDocument], vectors: StoredVectors) -> dict[str, NDArray[Any]]:
+    """The arrays of a segment in one call.
+
+    Args:
+        documents: In order of path.
+        vectors: One row per chunk, in the order of the documents' records.
+    """
+    encoder = SegmentEncoder()
+    for document in documents:
+        encoder.add(document)
+    return encoder.finish(vectors)
+
+
+class SegmentEncoder:
+    """Gathers documents; `finish` gives the arrays. Documents are added in order of path and then forgotten."""
+
+    def __init__(self) -> None:
+        self._documents = _DocumentColumns()
+        self._chunks = _ChunkColumns()
+        self._definitions = _DefinitionColumns()
+        self._postings = _PostingColumns()
+
+    def add(self, document: SegmentDocument) -> None:
+        """Add one document with its chunks."""
+        doc = self._documents.add(document)
+        of_path = path_terms(document.path)
+        for record in document.records:
+            row = self._chunks.add(doc, record)
+            self._definitions.add(row, record.definitions)
+            self._postings.add(row, record, of_path)
+
+    def finish(self, vectors: StoredVectors) -> dict[str, NDArray[Any]]:
+        """The arrays; `vectors` has one row per chunk, in the order in which they were added."""
+        chunks = self._chunks.arrays()
+        n_chunks, n_documents = len(chunks["chunk_doc"]), len(self._documents.paths)
+        return {
+            **self._documents.arrays(),
+            **chunks,
+            **self._definitions.arrays(),
+            **self._postings.arrays(n_chunks),
+            "vector": vectors.data,
+            "vector_scale": vectors.scale,
+            "chunk_is_cut": vectors.is_cut.astype(np.uint8),
+            "chunk_hub": np.zeros(n_chunks, np.float32),
+            **_centroids(chunks["chunk_doc"], n_documents, vectors),
+        }
+
+
+class _DocumentColumns:
+    def __init__(self) -> None:
+        self.paths: list[str] = []
+        self._languages: list[str] = []
+        self._contents = array("q")
+        self._kinds = bytearray()
+
+    def add(self, document: SegmentDocument) -> int:
+        self.paths.append(document.path)
+        self._languages.append(document.language)
+        self._contents.append(document.content_id)
+        self._kinds.append(DOCUMENT_KINDS.index(document.kind))
+        return len(self.paths) - 1
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        names, numbers = _numbered(self._languages)
+        return {
+            **_strings("doc_path", self.paths),
+            **_strings("language", names),
+            "doc_content": np.array(self._contents, np.int64),
+            "doc_kind": np.array(self._kinds, np.uint8),
+            "doc_language": np.array(numbers, np.uint16),
+        }
+
+
+class _ChunkColumns:
+    def __init__(self) -> None:
+        self._owners = array("i")
+        self._starts = array("i")
+        self._ends = array("i")
+        self._digests = bytearray()
+        self._texts: dict[str, list[str]] = {"name": [], "kind": [], "signature": [], "scope": []}
+
+    def add(self, doc: int, record: ChunkRecord) -> int:
+        self._owners.append(doc)
+        self._starts.append(record.start_line)
+        self._ends.append(record.end_line)
+        self._digests += record.digest
+        for name, values in self._texts.items():
+            values.append(getattr(record, name))
+        return len(self._owners) - 1
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        n_chunks = len(self._owners)
+        found: dict[str, NDArray[Any]] = {
+            "chunk_doc": np.array(self._owners, np.int32),
+            "chunk_start": np.array(self._starts, np.int32),
+            "chunk_end": np.array(self._ends, np.int32),
+            "chunk_digest": np.array(self._digests, np.uint8).reshape(n_chunks, 16),
+        }
+        for name, values in self._texts.items():
+            found |= _strings(f"chunk_{name}", values)
+        return found
+
+
+class _DefinitionColumns:
+    def __init__(self) -> None:
+        self._names: list[str] = []
+        self._scopes: list[str] = []
+        self._kinds: list[str] = []
+        self._rows = array("i")
+        self._starts = array("i")
+        self._ends = array("i")
+        self._depths = bytearray()
+        self._are_values = bytearray()
+
+    def add(self, row: int, definitions: Iterable[Definition]) -> None:
+        for definition in definitions:
+            self._names.append(definition.name)
+            self._scopes.append(definition.scope)
+            self._kinds.append(definition.kind)
+            self._rows.append(row)
+            self._starts.append(definition.start_line)
+            self._ends.append(definition.end_line)
+            self._depths.append(min(definition.depth, _UINT8_MAX))
+            self._are_values.append(definition.is_value)
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        names, numbers = _numbered(self._kinds)
+        return {
+            **_strings("def_name", self._names),
+            **_strings("def_scope", self._scopes),
+            **_strings("def_kinds", names),
+            "def_chunk": np.array(self._rows, np.int32),
+            "def_start": np.array(self._starts, np.int32),
+            "def_end": np.array(self._ends, np.int32),
+            "def_kind": np.array(numbers, np.uint8),
+            "def_depth": np.array(self._depths, np.uint8),
+            "def_is_value": np.array(self._are_values, np.uint8),
+        }
+
+
+class _PostingColumns:
+    """(term, chunk, frequency) triples, one set for the body and one for each field."""
+
+    def __init__(self) -> None:
+        self._vocabulary: dict[str, int] = {}
+        self._triples = [(array("i"), array("i"), array("i")) for _ in range(1 + len(FIELDS))]
+
+    def add(self, row: int, record: ChunkRecord, of_path: Mapping[str, Mapping[str, int]]) -> None:
+        self._put(0, row, record.body)
+        for column, name in enumerate(FIELDS, 1):
+            counts = record.fields[name] if name in CHUNK_FIELDS else of_path[name]
+            if counts:
+                self._put(column, row, counts)
+
+    def _put(self, column: int, row: int, counts: Mapping[str, int]) -> None:
+        terms, rows, frequencies = self._triples[column]
+        number = self._vocabulary.setdefault
+        vocabulary = self._vocabulary
+        terms.extend([number(term, len(vocabulary)) for term in counts])
+        rows.extend([row] * len(counts))
+        frequencies.extend(counts.values())
+
+    def arrays(self, n_chunks: int) -> dict[str, NDArray[Any]]:
+        """Postings in CSR form: terms sorted by their bytes, rows ascending within a term."""
+        names = sorted(self._vocabulary, key=lambda term: term.encode("utf-8", "surrogatepass"))
+        place = np.zeros(len(names), np.int64)
+        place[[self._vocabulary[name] for name in names]] = np.arange(len(names))
+        width = max(n_chunks, 1)
+        keys = [place[np.array(terms, np.int32)] * width + np.array(rows, np.int32) for terms, rows, _ in self._triples]
+        postings = _distinct(np.concatenate(keys))
+        total = np.zeros(len(postings), np.int32)
+        fields = np.zeros((len(postings), len(FIELDS)), np.uint8)
+        for column, (key, (_, _, frequencies)) in enumerate(zip(keys, self._triples, strict=True)):
+            at = np.searchsorted(postings, key)
+            counts = np.array(frequencies, np.int32)
+            if column == 0 or FIELDS[column - 1] in OKAPI_FIELDS:
+                total[at] += counts
+            if column > 0:
+                fields[at, column - 1] = np.minimum(counts, _UINT8_MAX)
+        rows = (postings % width).astype(np.int32)
+        starts = np.searchsorted(postings, np.arange(len(names) + 1, dtype=np.int64) * width)
+        return {
+            **_strings("term", names),
+            "term_start": starts.astype(np.uint32),
+            "post_row": rows,
+            "post_tf": np.minimum(total, _UINT16_MAX).astype(np.uint16),
+            "post_field": fields,
+            "chunk_length": np.bincount(rows, weights=total, minlength=n_chunks).astype(np.float32),
+        }
+
+
+def _strings(name: str, values: list[str]) -> dict[str, NDArray[Any]]:
+    blob, offsets = pack_strings(values)
+    return {f"{name}_text": blob, f"{name}_at": offsets}
+
+
+def _numbered(values: Sequence[str]) -> tuple[list[str], list[int]]:
+    """The distinct values in order, and for each value its number."""
+    names = sorted(set(values))
+    number = {name: i for i, name in enumerate(names)}
+    return names, [number[value] for value in values]
+
+
+def _distinct(values: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Sorted distinct values; `np.unique` would do, but its first call imports `numpy.ma`, 20 ms of a small build."""
+    ordered = np.sort(values)
+    is_new = np.ones(len(ordered), np.bool_)
+    np.not_equal(ordered[1:], ordered[:-1], out=is_new[1:])
+    return ordered[is_new]
+
+
+def _centroids(chunk_doc: NDArray[Any], n_documents: int, vectors: StoredVectors) -> dict[str, NDArray[Any]]:
+    """Mean vector of each document's chunks, made unit length: the file-level side of the dense leg."""
+    dim = vectors.data.shape[1]
+    data = np.zeros((n_documents, dim), np.int8)
+    scale = np.zeros(n_documents, np.float32)
+    bounds = np.searchsorted(chunk_doc, np.arange(n_documents + 1))
+    for doc, (start, end) in enumerate(zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True)):
+        if start == end:
+            continue
+        total = vectors.scale[start:end] @ vectors.data[start:end].astype(np.float32)
+        top = float(np.abs(total).max()) if dim else 0.0
+        if top > 0:
+            data[doc] = np.rint(total / top * 127)
+            scale[doc] = 1 / np.sqrt((data[doc].astype(np.float32) ** 2).sum())
+    return {"doc_vector": data, "doc_vector_scale": scale}

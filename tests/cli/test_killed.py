@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.builders import CHECKOUT, hybrid_command, write_files
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there is no kill -9 on Windows")
+
+
+def _many_files(n_files: int, word: str) -> dict[str, str]:
+    return {
+        f"src/module_{i:03}.py": "\n\n\n".join(
+            f'def {word}_{i}_{k}(request):\n    """Handle {word} number {k} of module {i}."""\n    return request.{word}[{k}] + {i}'
+            for k in range(20)
+        )
+        for i in range(n_files)
+    }
+
+
+def _start(root: Path, home: Path) -> subprocess.Popen[bytes]:
+    environ = os.environ | {"HYBRID_HOME": str(home), "PYTHONPATH": str(CHECKOUT)}
+    command = [sys.executable, "-m", "hybrid", "reindex", "--json"]
+    return subprocess.Popen(command, cwd=root, env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+@pytest.mark.slow
+def test_a_build_killed_at_any_moment_leaves_a_searchable_index(tmp_path: Path) -> None:
+    """Kill -9 at growing moments of a build: the old index answers each time, and a last run finishes the work."""
+    root, home = tmp_path / "project", tmp_path / "home"
+    write_files(
+        root, {".hybrid/.gitignore": "*\n", "src/first.py": "def settle_invoice(invoice):\n    return invoice.total\n"}
+    )
+    assert 0 == hybrid_command("reindex", cwd=root, home=home).returncode
+    write_files(root, _many_files(150, "refund"))
+
+    n_killed = 0
+    for step in range(12):
+        build = _start(root, home)
+        time.sleep(0.25 + 0.12 * step)
+        build.send_signal(signal.SIGKILL)
+        n_killed += build.wait(timeout=30) == -signal.SIGKILL
+        build.communicate()
+        found = hybrid_command("search", "settle_invoice", "--json", cwd=root, home=home)
+
+        assert 0 == found.returncode, found.stderr
+        assert "src/first.py" in {hit["path"] for hit in json.loads(found.stdout)["hits"]}
+    summary = json.loads(hybrid_command("reindex", "--json", cwd=root, home=home).stdout)
+    fresh = json.loads(hybrid_command("reindex", "--json", cwd=root, home=tmp_path / "fresh").stdout)
+
+    assert n_killed > 0
+    assert (fresh["documents"], fresh["chunks"]) == (summary["documents"], summary["chunks"])
+    state = json.loads(hybrid_command("status", "--json", cwd=root, home=home).stdout)["index"]
+    assert ("ready", 0, None) == (state["state"], state["stale_documents"], state["error"])
+
+
+@pytest.mark.slow
+def test_an_interrupted_build_says_so_and_keeps_what_was_done(tmp_path: Path) -> None:
+    """Ctrl-C ends a build with one line and exit code 2; the next run finishes."""
+    root, home = tmp_path / "project", tmp_path / "home"
+    write_files(root, {".hybrid/.gitignore": "*\n", **_many_files(300, "refund")})
+    build = _start(root, home)
+    time.sleep(1.2)
+    build.send_signal(signal.SIGINT)
+    _, errors = build.communicate(timeout=30)
+
+    if build.returncode != 0:  # A fast machine may have finished before the signal.
+        assert 2 == build.returncode
+        assert b"Traceback" not in errors
+    assert 0 == hybrid_command("reindex", cwd=root, home=home).returncode

@@ -1,0 +1,441 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from hybrid.index.analysis import FIELDS
+from hybrid.index.backend import Filter
+from hybrid.models.hashing import HashingEmbedder
+from hybrid.tokens import query_tokens
+from hybrid.types import Chunk, Chunked, Definition, LineSpan
+from tests.builders import ListSource, build_index, open_index, place_in, recipe
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from hybrid.index.backend import Leg
+    from hybrid.index.segment import Segment
+    from hybrid.index.snapshot import Snapshot
+    from hybrid.types import ChunkLimits, Document
+
+PATHS = [
+    "README.md",
+    "app/[id]/page.py",
+    "app/i/page.py",
+    "docs/a b.md",
+    "src/one.py",
+    "src/sub/two.py",
+    "src2/three.py",
+    "weird/$^+(x).py",
+    "weird/new\nline.py",
+    "weird/\udce4.py",
+]
+
+
+def _texts(word: str = "shared") -> dict[str, str]:
+    return {path: f"{word} text number{number}\n" for number, path in enumerate(PATHS)}
+
+
+@pytest.fixture(scope="module")
+def snapshot(tmp_path_factory: pytest.TempPathFactory) -> Snapshot:
+    """An index of files with odd paths, in two segments."""
+    place = place_in(tmp_path_factory.mktemp("paths"))
+    source = ListSource({path: text for path, text in _texts().items() if not path.startswith("src")})
+    build_index(place, source, max_segments=100)
+    for path, text in _texts().items():
+        source.texts.setdefault(path, text)
+    build_index(place, source, max_segments=100)
+    return open_index(place)
+
+
+def _paths(snapshot: Snapshot, leg: Leg) -> list[str]:
+    return [snapshot.get(entry.row).path for entry in leg.ranking]
+
+
+def _found(snapshot: Snapshot, only: Filter) -> list[str]:
+    """Paths that both legs find under a filter, which must be the same."""
+    lexical = sorted(_paths(snapshot, snapshot.lexical(query_tokens("shared"), 100, only)))
+    dense = sorted(_paths(snapshot, snapshot.dense(HashingEmbedder().embed_query("shared"), 100, only)))
+    assert lexical == dense
+    return lexical
+
+
+@pytest.mark.parametrize(
+    ("kinds", "expected"),
+    [
+        ((), PATHS),
+        (("doc",), ["README.md", "docs/a b.md"]),
+        (("code",), [path for path in PATHS if path.endswith(".py")]),
+        (("code", "doc"), PATHS),
+        (("lesson",), []),
+    ],
+    ids=["all", "doc", "code", "both", "unknown"],
+)
+def test_filter_by_kind(snapshot: Snapshot, kinds: tuple[str, ...], expected: list[str]) -> None:
+    """Only chunks of the kinds that were asked for are ranked, in both legs."""
+
+    assert sorted(expected) == _found(snapshot, Filter(kinds=kinds))
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("src", ["src/one.py", "src/sub/two.py"]),
+        ("src/", ["src/one.py", "src/sub/two.py"]),
+        ("./src", ["src/one.py", "src/sub/two.py"]),
+        ("src/one.py", ["src/one.py"]),
+        ("src/*.py", ["src/one.py", "src/sub/two.py"]),
+        ("src*", ["src/one.py", "src/sub/two.py", "src2/three.py"]),
+        ("*.md", ["README.md", "docs/a b.md"]),
+        ("*/two.py", ["src/sub/two.py"]),
+        ("two.py", []),
+        ("SRC", []),
+        ("docs/a b.md", ["docs/a b.md"]),
+        ("docs/?*b.md", ["docs/a b.md"]),
+        ("src/on[ef].py", ["src/one.py"]),
+        ("app/[id]", ["app/[id]/page.py"]),
+        ("app/[id]/page.py", ["app/[id]/page.py", "app/i/page.py"]),
+        ("app/[", []),
+        ("weird/$^+(x).py", ["weird/$^+(x).py"]),
+        ("weird/*line.py", ["weird/new\nline.py"]),
+        ("weird/\udce4.py", ["weird/\udce4.py"]),
+        ("weird/new", []),
+        (".", PATHS),
+        ("./", PATHS),
+        ("*", PATHS),
+        ("none", []),
+    ],
+    ids=ascii,
+)
+def test_filter_by_path(snapshot: Snapshot, path: str, expected: list[str]) -> None:
+    """A folder, a file or a glob whose star crosses folders restricts both legs; odd characters stand for themselves."""
+
+    assert sorted(expected) == _found(snapshot, Filter(path=path))
+
+
+def test_filters_together(snapshot: Snapshot) -> None:
+    """Kind and path must both fit."""
+
+    assert ["docs/a b.md"] == _found(snapshot, Filter(kinds=("doc",), path="docs"))
+    assert [] == _found(snapshot, Filter(kinds=("doc",), path="src"))
+
+
+def test_a_filter_restricts_before_the_best_are_taken(snapshot: Snapshot) -> None:
+    """With depth 1 a filter still finds what lies far below in the whole ranking, with the same score."""
+    query = HashingEmbedder().embed_query("shared text number0")
+    only = Filter(path="src2")
+
+    (entry,) = snapshot.dense(query, 1, only).ranking
+    everything = {entry.row: entry.raw for entry in snapshot.dense(query, 100).ranking}
+    assert ("src2/three.py", everything[entry.row]) == (snapshot.get(entry.row).path, entry.raw)
+
+
+@given(st.text(max_size=8))
+def test_any_text_is_a_path_filter(snapshot: Snapshot, path: str) -> None:
+    """No text raises as a filter, and a path found by a glob without special signs lies in that folder."""
+    rows = np.flatnonzero(snapshot.mask(Filter(path=path)))
+
+    if not set("*?[.") & set(path) and path.strip("/"):
+        assert all((snapshot.get(int(row)).path + "/").startswith(path.rstrip("/") + "/") for row in rows)
+
+
+@pytest.mark.parametrize("depth", [1, 3, 9, 10, 11, 1000])
+def test_depth(snapshot: Snapshot, depth: int) -> None:
+    """A ranking has at most `depth` entries with ranks from 1, and is the beginning of a deeper one."""
+    query = HashingEmbedder().embed_query("text number3")
+    for deep, leg in (
+        (snapshot.dense(query, 1000), snapshot.dense(query, depth)),
+        (snapshot.lexical(["text", "number3"], 1000), snapshot.lexical(["text", "number3"], depth)),
+    ):
+        assert deep.ranking[:depth] == leg.ranking
+        assert list(range(1, len(leg.ranking) + 1)) == [entry.rank for entry in leg.ranking]
+        raw = [entry.raw for entry in leg.ranking]
+        assert sorted(raw, reverse=True) == raw
+
+
+def test_ties_are_deterministic(tmp_path: Path) -> None:
+    """Equal scores stand in order of digest, path and line, however the index came to be and however deep one looks."""
+    texts = {f"{folder}/f.txt": f"equal {word}" for folder, word in zip("edcba", ["x", "y", "x", "z", "y"], strict=True)}
+    build_index(place_in(tmp_path / "one"), ListSource(dict(texts)))
+    source = ListSource({})
+    for path, text in sorted(texts.items()):
+        source.put(path, text)
+        build_index(place_in(tmp_path / "two"), source, max_segments=100)
+    one, two = (open_index(place_in(tmp_path / name)) for name in ("one", "two"))
+
+    orders = [_paths(index, index.lexical(["equal"], depth)) for index in (one, two) for depth in (5, 100)]
+    assert [orders[0]] * 4 == orders
+    assert orders[0][:2] == _paths(two, two.lexical(["equal"], 2))
+    keys = [one.tie_key(entry.row) for entry in one.lexical(["equal"], 5).ranking]
+    assert sorted(keys) == keys
+    assert 3 == len({digest for digest, _, _ in keys})
+
+
+def test_a_leg_tells_the_score_of_any_row(snapshot: Snapshot) -> None:
+    """A row that is not among the best still has its score; one that holds no query term has none."""
+    leg = snapshot.lexical(["number4"], 1)
+
+    (best,) = leg.ranking
+    assert "src/one.py" == snapshot.get(best.row).path
+    assert best.raw == leg.raw(best.row) == leg.top
+    assert [None] * (snapshot.n_rows - 1) == [leg.raw(row) for row in range(snapshot.n_rows) if row != best.row]
+
+
+def test_the_top_of_a_leg_is_that_of_the_whole_collection(snapshot: Snapshot) -> None:
+    """A filter does not change the top score, which the gate reads."""
+    query = HashingEmbedder().embed_query("number4 one")
+
+    assert snapshot.dense(query, 5).top == snapshot.dense(query, 5, Filter(path="docs")).top
+    assert snapshot.dense(query, 5, Filter(path="none")).top is not None
+
+
+def test_a_chunk_without_a_vector_is_not_ranked_by_dense(tmp_path: Path) -> None:
+    """A text without a known token has no vector: the dense leg leaves it out and figures count it."""
+    place = place_in(tmp_path)
+    build_index(place, ListSource({"a.txt": "words", "_": "+++"}))
+    index = open_index(place)
+
+    assert 2 == index.n_chunks
+    assert ["a.txt"] == _paths(index, index.dense(HashingEmbedder().embed_query("words"), 10))
+    assert (0, 1) == index.vectors_figures()
+
+
+def test_a_query_without_a_vector_ranks_nothing(snapshot: Snapshot) -> None:
+    """A query of zeros has no cosine to anything."""
+    leg = snapshot.dense(HashingEmbedder().embed_query("?!"), 10)
+
+    assert ((), None) == (leg.ranking, leg.top)
+
+
+@pytest.mark.parametrize("tokens", [[], ["zzz"], ["zzz", "yyy", "zzz"], [""], ["\ud800"]], ids=ascii)
+def test_unknown_tokens_rank_nothing(snapshot: Snapshot, tokens: list[str]) -> None:
+    """A query of unknown tokens only, or of none, has no lexical hit and no scores."""
+    leg = snapshot.lexical(tokens, 10)
+
+    assert ((), None) == (leg.ranking, leg.top)
+    assert np.isnan(leg.scores).all()
+
+
+@pytest.mark.parametrize("texts", [{}, {"a.py": ""}, {"a.py": "\n\n"}], ids=["no file", "empty", "blank"])
+def test_an_empty_index(tmp_path: Path, texts: dict[str, str]) -> None:
+    """An index without a chunk opens and answers with nothing."""
+    place = place_in(tmp_path)
+    build_index(place, ListSource(texts))
+    index = open_index(place)
+
+    assert (0, []) == (index.n_chunks, list(index.live_rows()))
+    assert () == index.dense(HashingEmbedder().embed_query("a"), 10, Filter(path="src")).ranking
+    assert () == index.lexical(["a"], 10, Filter(kinds=("doc",))).ranking
+    assert (0, 0) == index.vectors_figures()
+
+
+def test_an_index_whose_files_all_went(tmp_path: Path) -> None:
+    """When every document is gone nothing is found, and what comes back is found again."""
+    place = place_in(tmp_path)
+    source = ListSource(_texts())
+    build_index(place, source)
+    source.texts.clear()
+    build_index(place, source)
+    assert 0 == open_index(place).n_chunks
+
+    source.put("a.py", "shared")
+    build_index(place, source)
+
+    assert ["a.py"] == _found(open_index(place), Filter())
+
+
+@pytest.mark.parametrize("dim", [1, 8, 64])
+def test_kept_matrix_and_blocks_give_the_same_cosines(tmp_path: Path, dim: int) -> None:
+    """A service that keeps float32 vectors ranks as one that reads the file in blocks, tombstones included."""
+    place, embedder = place_in(tmp_path), HashingEmbedder(dim)
+    source = ListSource(_texts())
+    build_index(place, source, embedder, max_segments=100)
+    source.put("src/one.py", "edited")
+    build_index(place, source, embedder, max_segments=100)
+    query = embedder.embed_query("shared text number3 number7")
+
+    blocks = open_index(place, embedder).dense(query, 100)
+    kept = open_index(place, embedder, keep_matrix=True).dense(query, 100)
+
+    np.testing.assert_allclose(blocks.scores, kept.scores, atol=1e-6)
+    assert np.isnan(kept.scores).any()
+    assert {entry.row for entry in blocks.ranking} == {entry.row for entry in kept.ranking}
+
+
+def test_blocks_smaller_than_the_segment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The size of a block changes no cosine."""
+    place = place_in(tmp_path)
+    build_index(place, ListSource(_texts()))
+    query = HashingEmbedder().embed_query("shared number3")
+    whole = open_index(place).dense(query, 100).scores
+    monkeypatch.setattr("hybrid.index.dense._BLOCK_ROWS", 3)
+
+    np.testing.assert_allclose(whole, open_index(place).dense(query, 100).scores, atol=1e-6)
+
+
+@settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.text(alphabet="abcde ", min_size=1))
+def test_cosines_are_those_of_the_embedder(snapshot: Snapshot, text: str) -> None:
+    """Cosines lie in −1 to 1 and differ from those of the unquantised vectors by less than 5e-3."""
+    from hybrid.types import EmbedInput
+
+    embedder = HashingEmbedder()
+    query = embedder.embed_query(f"shared {text}")
+    for entry in snapshot.dense(query, 100).ranking:
+        path = snapshot.get(entry.row).path
+        (exact,) = embedder.embed_documents([EmbedInput(path, _texts()[path])]) @ query
+        assert -1 <= entry.raw <= 1
+        assert float(exact) == pytest.approx(entry.raw, abs=5e-3)
+
+
+# --- what stands in a segment ----------------------------------------------------------------------------------
+
+HAND_MADE = """class HttpClient:
+    limit = 3
+
+    def send(self):
+        # Send again.
+        return self.limit
+"""
+
+
+def _hand_chunked(document: Document, limits: ChunkLimits) -> Chunked:
+    """One chunk of the whole document, described by hand."""
+    del limits
+    definitions = (
+        Definition("HttpClient", "class", 1, 6, "class HttpClient", "net", 0, False),
+        Definition("limit", "field", 2, 2, "limit = 3", "net.HttpClient", 1, True),
+        Definition("send", "method", 4, 6, "def send(self)", "net.HttpClient", 300, False),
+    )
+    chunk = Chunk(1, document.text.count("\n"), "HttpClient", "class", "class HttpClient", "net", definitions, (LineSpan(5, 5),))
+    return Chunked((chunk,), "definitions")
+
+
+@pytest.fixture
+def hand_made(tmp_path: Path) -> Snapshot:
+    """An index of one chunk whose every field is known."""
+    place = place_in(tmp_path)
+    build_index(place, ListSource({"lib/net/http_client.py": HAND_MADE}), how=recipe(chunk=_hand_chunked))
+    return open_index(place)
+
+
+def _fields(segment: Segment, term: str) -> tuple[int, dict[str, int]]:
+    """Frequency of a term in the one chunk, in all and in each field."""
+    span = segment.postings(term)
+    (total,) = segment.post_tf[span].tolist()
+    (columns,) = segment.array("post_field")[span].tolist()
+    return total, {field: n for field, n in zip(FIELDS, columns, strict=True) if n}
+
+
+@pytest.mark.parametrize(
+    ("term", "expected"),
+    [
+        ("http", (3, {"stem": 1, "name": 1})),
+        ("client", (3, {"stem": 1, "name": 1})),
+        ("httpclient", (2, {"name": 1})),
+        ("http_client", (1, {"stem": 1})),
+        ("net", (2, {"dir": 1, "scope": 1})),
+        ("lib", (1, {"dir": 1})),
+        ("send", (3, {"name": 1, "comment": 1})),
+        ("limit", (2, {"value": 1})),
+        ("again", (1, {"comment": 1})),
+        ("self", (2, {})),
+        ("def", (1, {})),
+    ],
+)
+def test_frequencies_per_field(hand_made: Snapshot, term: str, expected: tuple[int, dict[str, int]]) -> None:
+    """A posting counts the body and the names, scope, stem and folders; values and comments stand in the body already."""
+
+    assert expected == _fields(hand_made.segments[0], term)
+
+
+def test_terms_and_length_of_a_chunk(hand_made: Snapshot) -> None:
+    """The terms of a row are those of its postings, and its length is their sum."""
+    terms = hand_made.terms(0)
+
+    assert 3 == terms["http"]
+    assert sum(terms.values()) == hand_made.segments[0].chunk_length[0]
+    assert "py" not in terms
+
+
+def test_terms_are_sorted_and_every_one_is_found(hand_made: Snapshot) -> None:
+    """The vocabulary is sorted by bytes, and a look-up finds each term and nothing between them."""
+    segment = hand_made.segments[0]
+    terms = segment.texts("term")
+
+    assert sorted(terms, key=str.encode) == terms
+    assert [1] * len(terms) == [len(segment.post_row[segment.postings(term)]) for term in terms]
+    assert [slice(0, 0)] * len(terms) == [segment.postings(term + "!") for term in terms]
+    assert slice(0, 0) == segment.postings("") == segment.postings("\uffff")
+
+
+def test_definitions_table(hand_made: Snapshot) -> None:
+    """The definitions of a chunk come back without their signatures; a depth beyond 255 is cut."""
+    segment = hand_made.segments[0]
+
+    assert [
+        Definition("HttpClient", "class", 1, 6, "", "net", 0, False),
+        Definition("limit", "field", 2, 2, "", "net.HttpClient", 1, True),
+        Definition("send", "method", 4, 6, "", "net.HttpClient", 255, False),
+    ] == segment.definitions(0)
+
+
+def test_definitions_belong_to_their_chunk(tmp_path: Path) -> None:
+    """In a segment of many chunks each has the definitions that start in it, and chunks of prose have headings only."""
+    place = place_in(tmp_path)
+    texts = {f"m{i}.py": f"def first_{i}():\n    pass\n\n\ndef second_{i}():\n    pass\n" for i in range(5)}
+    build_index(place, ListSource(texts | {"a.txt": "nothing defined here"}))
+    (segment,) = open_index(place).segments
+
+    names = {
+        segment.paths[int(segment.chunk_doc[row])]: [d.name for d in segment.definitions(row)]
+        for row in range(segment.n_chunks)
+    }
+    assert {f"m{i}.py": [f"first_{i}", f"second_{i}"] for i in range(5)} | {"a.txt": []} == names
+
+
+def test_view_of_a_chunk(hand_made: Snapshot) -> None:
+    """A row shows everything a result needs."""
+    view = hand_made.get(0)
+
+    assert ("code", "lib/net/http_client.py", 1, 6, "HttpClient", "class", "net", "class HttpClient", "python", 16) == (
+        view.kind,
+        view.path,
+        view.start_line,
+        view.end_line,
+        view.name,
+        view.chunk_kind,
+        view.scope,
+        view.signature,
+        view.language,
+        len(view.digest),
+    )
+
+
+def test_document_vectors_are_unit_means(tmp_path: Path) -> None:
+    """A document's vector is the mean of its chunks' vectors, of unit length; without any it is zero."""
+    place = place_in(tmp_path)
+    build_index(place, ListSource({"a.txt": "one two", "_": "+++"}))
+    (segment,) = open_index(place).segments
+    vectors = segment.array("doc_vector").astype(np.float32) * segment.array("doc_vector_scale")[:, None]
+
+    by_path = dict(zip(segment.paths, np.linalg.norm(vectors, axis=1), strict=True))
+    assert {"a.txt": pytest.approx(1, abs=1e-5), "_": 0.0} == by_path
+    chunk = segment.vector[segment.paths.index("a.txt")] * segment.vector_scale[segment.paths.index("a.txt")]
+    assert float(chunk @ vectors[segment.paths.index("a.txt")]) == pytest.approx(1, abs=1e-3)
+
+
+def test_a_lone_surrogate_in_a_path_survives_a_rebuild(tmp_path: Path) -> None:
+    """A file whose name is not UTF-8 is found, stays unchanged on the next run, and can be removed."""
+    place, source = place_in(tmp_path), ListSource({"\udce4/\udcff.py": "def odd():\n    pass\n"})
+    build_index(place, source)
+    again = build_index(place, source)
+
+    assert (0, 0, 0) == (again.added, again.changed, again.removed)
+    assert ["\udce4/\udcff.py"] == _paths(open_index(place), open_index(place).lexical(["odd"], 5))
+    source.texts.clear()
+    assert 1 == build_index(place, source).removed

@@ -1,0 +1,236 @@
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tests.builders import python_process
+
+from hybrid.session.ledger import EMPTY, Ledger, LedgerStore, SessionKey
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+KEY = SessionKey("claude", "s1")
+FORMS = ["full", "preview", "pointer"]
+A, B = b"\x0a" * 16, b"\x0b" * 16
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> LedgerStore:
+    """An empty store."""
+    return LedgerStore(tmp_path / "sessions")
+
+
+def _file(store: LedgerStore, tmp_path: Path, key: SessionKey = KEY) -> Path:
+    return tmp_path / "sessions" / key.file_name
+
+
+def test_a_session_without_a_ledger_allows_everything(store: LedgerStore) -> None:
+    """Before the first injection nothing was given."""
+
+    assert EMPTY == store.read(KEY)
+    assert [True, True, True] == [store.read(KEY).allows(A, form) for form in FORMS]
+
+
+def test_nothing_is_given_twice(store: LedgerStore) -> None:
+    """A chunk that was given in full may not be given again in any form; others may."""
+    store.record(KEY, "t1", [(A, "full")])
+
+    ledger = store.read(KEY)
+    assert [False, False, False] == [ledger.allows(A, form) for form in FORMS]
+    assert ledger.allows(B, "full")
+    assert "t1" == ledger.last_topic_id
+
+
+@pytest.mark.parametrize("first", ["preview", "pointer"])
+def test_a_part_may_be_followed_once_by_the_whole(store: LedgerStore, first: str) -> None:
+    """What was shown in part may come once in full, never in part again, and then never again."""
+    store.record(KEY, "t1", [(A, first)])
+    partly = store.read(KEY)
+    store.record(KEY, "t2", [(A, "full")])
+
+    assert [True, False, False] == [partly.allows(A, form) for form in FORMS]
+    assert [False, False, False] == [store.read(KEY).allows(A, form) for form in FORMS]
+
+
+def test_a_later_preview_does_not_reopen_what_was_given_in_full(store: LedgerStore) -> None:
+    """After full text and, without dedup, a preview, the full text still counts as given."""
+    store.record(KEY, "t1", [(A, "full")])
+    store.record(KEY, "t2", [(A, "preview")])
+
+    assert not store.read(KEY).allows(A, "full")
+
+
+@pytest.mark.parametrize("why", ["compact", "clear"])
+def test_a_reset_forgets_everything(store: LedgerStore, why: str) -> None:
+    """When the agent's context was emptied, chunks and topic may be given again."""
+    store.record(KEY, "t1", [(A, "full")])
+
+    store.reset(KEY, why)
+
+    assert Ledger({}, "", 0) == store.read(KEY)
+
+
+def test_what_follows_a_reset_counts(store: LedgerStore) -> None:
+    """The ledger goes on after a reset."""
+    store.record(KEY, "t1", [(A, "full")])
+    store.reset(KEY, "compact")
+    store.record(KEY, "t2", [(B, "full")])
+
+    assert Ledger({B.hex(): "full"}, "t2", 0) == store.read(KEY)
+
+
+def test_the_end_of_a_session_keeps_its_ledger(store: LedgerStore) -> None:
+    """A session that ended and is resumed still knows what it got."""
+    store.record(KEY, "t1", [(A, "full")])
+    before = store.read(KEY)
+
+    store.end(KEY)
+
+    assert before == store.read(KEY)
+
+
+def test_the_end_of_an_unknown_session_leaves_no_file(store: LedgerStore, tmp_path: Path) -> None:
+    """A session that never got anything leaves nothing behind."""
+    store.end(KEY)
+
+    assert not _file(store, tmp_path).exists()
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        SessionKey("claude", "s2"),
+        SessionKey("codex", "s1"),
+        SessionKey("claude", "s1", "reviewer"),
+        SessionKey("claudes1", ""),
+        SessionKey("", "claude", "s1"),
+        SessionKey("claude", "S1"),
+    ],
+    ids=["session", "client", "agent", "joined", "shifted", "case"],
+)
+def test_sessions_do_not_influence_each_other(store: LedgerStore, other: SessionKey) -> None:
+    """Another session, client or agent has a ledger of its own, and a reset of one leaves the other."""
+    store.record(KEY, "t1", [(A, "full")])
+
+    assert EMPTY == store.read(other)
+    store.reset(other, "compact")
+    assert not store.read(KEY).allows(A, "full")
+
+
+@pytest.mark.parametrize("session", ["../../etc/passwd", "a/b\\c:d", "x" * 5000, "sitzung-ü-🦊", "\ud800", "", "a\0b"], ids=ascii)
+def test_any_session_id_has_a_safe_file(store: LedgerStore, tmp_path: Path, session: str) -> None:
+    """Whatever a client sends as its id, the ledger is one plain file in the folder."""
+    key = SessionKey("claude", session)
+    store.record(key, "t1", [(A, "full")])
+
+    assert not store.read(key).allows(A, "full")
+    assert [key.file_name] == os.listdir(tmp_path / "sessions")
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [b'{"t":1,"topic":"t9","giv', b"\xff\xfe\x00", b"[]\n", b"3\n", b'"reset"\n', b'{"given":3}\n', b'{"given":[[1]]}\n', b"[" * 50_000],
+    ids=["half", "bytes", "list", "number", "text", "no list", "no pair", "deep"],
+)
+def test_a_damaged_line_costs_only_itself(store: LedgerStore, tmp_path: Path, damage: bytes) -> None:
+    """What stands before and after a damaged or half-written line counts, and the damage is counted."""
+    store.record(KEY, "t1", [(A, "full")])
+    with _file(store, tmp_path).open("ab") as file:
+        file.write(damage)
+    store.record(KEY, "t2", [(B, "preview")])
+
+    ledger = store.read(KEY)
+    assert ({A.hex(): "full", B.hex(): "preview"}, "t2", 1) == (ledger.given, ledger.last_topic_id, ledger.n_damaged)
+
+
+def test_a_ledger_that_cannot_be_read_counts_as_empty(store: LedgerStore, tmp_path: Path) -> None:
+    """A folder in place of the file is an empty ledger."""
+    _file(store, tmp_path).mkdir(parents=True)
+
+    assert EMPTY == store.read(KEY)
+
+
+def test_a_ledger_that_cannot_be_written_is_an_os_error(tmp_path: Path) -> None:
+    """Where no file can be made, recording says so."""
+    (tmp_path / "file").write_bytes(b"")
+
+    with pytest.raises(OSError, match=r".+"):
+        LedgerStore(tmp_path / "file" / "sessions").record(KEY, "t1", [(A, "full")])
+
+
+def test_processes_that_write_at_once_lose_nothing(store: LedgerStore, tmp_path: Path) -> None:
+    """Hooks of one session that run at the same time leave every digest that any of them gave."""
+    script = """
+        import sys
+        from pathlib import Path
+        from hybrid.session.ledger import LedgerStore, SessionKey
+        store = LedgerStore(Path(sys.argv[1]))
+        for number in range(100):
+            digest = bytes([int(sys.argv[2]), number]) * 8
+            store.record(SessionKey("claude", "s1"), f"{sys.argv[2]}-{number}", [(digest, "full")])
+    """
+    writers = [python_process(script, tmp_path / "sessions", number) for number in range(3)]
+    for writer in writers:
+        writer.communicate()
+
+    ledger = store.read(KEY)
+    assert {(bytes([writer, number]) * 8).hex() for writer in range(3) for number in range(100)} == set(ledger.given)
+    assert 0 == ledger.n_damaged
+
+
+def test_ledgers_expire(store: LedgerStore, tmp_path: Path) -> None:
+    """Ledgers that nothing was written to for so many days go; younger ones and other files stay."""
+    now = time.time()
+    young, old = SessionKey("claude", "young"), SessionKey("claude", "old")
+    for key, age_days in ((young, 13.9), (old, 14.1)):
+        store.record(key, "t1", [(A, "full")])
+        os.utime(_file(store, tmp_path, key), (now - age_days * 86_400,) * 2)
+    other = tmp_path / "sessions" / "notes.txt"
+    other.write_text("mine")
+    os.utime(other, (0, 0))
+
+    assert 1 == store.expire(14, now)
+    assert {young.file_name, "notes.txt"} == set(os.listdir(tmp_path / "sessions"))
+
+
+def test_expiry_without_a_folder(store: LedgerStore) -> None:
+    """Before the first session there is nothing to expire."""
+
+    assert 0 == store.expire(14, time.time())
+
+
+_entries = st.lists(
+    st.one_of(
+        st.tuples(st.sampled_from([A, B]), st.sampled_from(FORMS)),
+        st.just("reset"),
+        st.just("end"),
+    ),
+    max_size=12,
+)
+
+
+@settings(deadline=None, max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(_entries)
+def test_the_agent_never_gets_the_same_twice(tmp_path_factory: pytest.TempPathFactory, entries: list[object]) -> None:
+    """Whoever asks the ledger first gives each chunk at most once in part and once in full between two resets."""
+    store = LedgerStore(tmp_path_factory.mktemp("ledger"))
+    given_forms: dict[bytes, list[str]] = {}
+    for entry in entries:
+        if entry == "reset":
+            store.reset(KEY, "compact")
+            given_forms.clear()
+        elif entry == "end":
+            store.end(KEY)
+        elif isinstance(entry, tuple) and store.read(KEY).allows(*entry):
+            store.record(KEY, "t", [entry])
+            given_forms.setdefault(entry[0], []).append(entry[1])
+
+    for forms in given_forms.values():
+        assert forms.count("full") <= 1
+        assert len([form for form in forms if form != "full"]) <= 1
+        assert "full" not in forms[:-1]

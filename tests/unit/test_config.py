@@ -1,0 +1,417 @@
+from __future__ import annotations
+
+import re
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+import tomli
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hybrid.cli.config import write_setting
+from hybrid.config import KEYS, Config, Loaded, check, load, parse_text, value_of
+from hybrid.errors import ConfigError
+from hybrid.resources import shipped
+
+
+def _load(tmp_path: Path, *, user: str = "", project: str = "", environ: dict[str, str] | None = None, **flags: object) -> Loaded:
+    """The settings with a user's and a project's file."""
+    folder = tmp_path / "tree" / ".hybrid"
+    folder.mkdir(parents=True)
+    if user:
+        (tmp_path / "config.toml").write_text(user, encoding="utf-8")
+    if project:
+        (folder / "config.toml").write_text(project, encoding="utf-8")
+    changes = {key.replace("_", ".", 1): value for key, value in flags.items()}
+    return load(home=tmp_path, project_folder=folder, environ=environ or {}, flags=changes)
+
+
+def _shipped_lines() -> list[str]:
+    return shipped("config.toml").read_text(encoding="utf-8").splitlines()
+
+
+def test_every_setting_stands_in_the_shipped_file_and_in_the_code() -> None:
+    """The shipped file and the dataclasses hold the same keys in the same order."""
+    data = tomli.loads("\n".join(_shipped_lines()))
+
+    assert list(KEYS) == [f"{section}.{name}" for section, entries in data.items() for name in entries]
+    assert [field.name for field in fields(Config)] == list(data)
+
+
+def test_every_setting_has_its_reason_above_it() -> None:
+    """Above every setting of the shipped file, or above its group, stands a comment."""
+    lines = _shipped_lines()
+    without = []
+    for number, line in enumerate(lines):
+        if not re.match(r"\w+ = ", line):
+            continue
+        above = next(before for before in reversed(lines[:number]) if not re.match(r"\w+ = ", before))
+        if not above.startswith("# "):
+            without.append(line)
+
+    assert [] == without
+
+
+def test_defaults_come_from_the_shipped_file(tmp_path: Path) -> None:
+    """Without any layer every value is the shipped one and says so."""
+    loaded = load(home=tmp_path, environ={})
+    data = tomli.loads("\n".join(_shipped_lines()))
+
+    assert {"default"} == set(loaded.origins.values())
+    assert () == loaded.problems
+    for key in KEYS:
+        section, name = key.split(".")
+        value = value_of(loaded.config, key)
+        assert data[section][name] == (list(value) if isinstance(value, tuple) else value)
+
+
+def test_defaults_that_the_interface_promises(tmp_path: Path) -> None:
+    """The defaults that users and clients rely on."""
+    config = load(home=tmp_path, environ={}).config
+
+    assert (0.5, 150, 4000, "adaptive") == (
+        config.hooks.threshold,
+        config.hooks.budget,
+        config.hooks.budget_chars,
+        config.hooks.content_mode,
+    )
+    assert (20, "auto", True, (), 1500) == (
+        config.hooks.min_prompt_length,
+        config.hooks.gate_threshold,
+        config.hooks.dedup_enabled,
+        config.hooks.skip_prefixes,
+        config.hooks.deadline_ms,
+    )
+    assert (100, 60, 1_000_000) == (config.search.depth, config.search.rrf_k, config.index.max_file_bytes)
+
+
+LAYERS = ["default", "user", "project", "environment", "flag"]
+
+
+@pytest.mark.parametrize("highest", range(5), ids=LAYERS)
+def test_later_layers_win(tmp_path: Path, highest: int) -> None:
+    """User, project, environment and flag follow one another, and the origin names the layer that decided."""
+    layers = _layers(highest)
+
+    loaded = _load(tmp_path, **layers)
+
+    origins = ["default", str(tmp_path / "config.toml"), str(tmp_path / "tree/.hybrid/config.toml"), "HYBRID_HOOKS_BUDGET", "flag"]
+    assert [150, 11, 12, 13, 14][highest] == loaded.config.hooks.budget
+    assert origins[highest] == loaded.origins["hooks.budget"]
+
+
+def _layers(highest: int) -> dict[str, object]:
+    layers: list[dict[str, object]] = [
+        {},
+        {"user": "[hooks]\nbudget = 11\n"},
+        {"project": "[hooks]\nbudget = 12\n"},
+        {"environ": {"HYBRID_HOOKS_BUDGET": "13"}},
+        {"hooks_budget": 14},
+    ]
+    merged: dict[str, object] = {}
+    for layer in layers[: highest + 1]:
+        merged |= layer
+    return merged
+
+
+def test_a_flag_that_was_not_given_changes_nothing(tmp_path: Path) -> None:
+    """A flag of None leaves the layer below in force."""
+    loaded = _load(tmp_path, user="[hooks]\nbudget = 11\n", hooks_budget=None)
+
+    assert (11, str(tmp_path / "config.toml")) == (loaded.config.hooks.budget, loaded.origins["hooks.budget"])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[hooks]\nbudjet = 3", "unknown setting hooks.budjet"),
+        ("[hocks]\nbudget = 3", "unknown setting hocks.budget"),
+        ("budget = 3", "unknown setting budget"),
+        ("[hooks.deep]\nbudget = 3", "unknown setting hooks.deep"),
+        ("[[hooks]]\nbudget = 3", "unknown setting hooks"),
+        ("[hooks]\nbudget = '3'", "must be a whole number"),
+        ("[hooks]\nbudget = true", "must be a whole number"),
+        ("[hooks]\nbudget = 3.0", "must be a whole number"),
+        ("[hooks]\nbudget = -1", "must lie in 0 to 10000"),
+        ("[hooks]\nbudget_chars = 9001", "must lie in 0 to 9000"),
+        ("[hooks]\nthreshold = true", "must be a number"),
+        ("[hooks]\nthreshold = '0.5'", "must be a number"),
+        ("[hooks]\nthreshold = 1.5", "must lie in 0 to 1"),
+        ("[hooks]\nthreshold = nan", "must lie in 0 to 1"),
+        ("[hooks]\nthreshold = inf", "must lie in 0 to 1"),
+        (f"[hooks]\nthreshold = {'9' * 400}", "must lie in 0 to 1"),
+        ("[hooks]\ngate_threshold = 'sometimes'", 'must be a number or "auto"'),
+        ("[hooks]\ngate_threshold = 1.1", "must lie in -1 to 1"),
+        ("[hooks]\ncontent_mode = 'all'", "must be one of adaptive, full, preview, none"),
+        ("[hooks]\ncontent_mode = ['full']", "must be one of adaptive, full, preview, none"),
+        ("[hooks]\ndedup_enabled = 1", "must be true or false"),
+        ("[hooks]\nskip_prefixes = 'a'", "must be a list of texts"),
+        ("[hooks]\nskip_prefixes = [1]", "must be a list of texts"),
+        ("[model]\nname = ''", "must be text that is not empty"),
+        ("[model]\nname = 3", "must be text that is not empty"),
+        ("[hooks\nbudget = 3", "cannot be read"),
+        (f"[hooks]\nbudget = {'9' * 5000}", "cannot be read"),
+        (f"[hooks]\nbudget = {'[' * 5000}", "cannot be read"),
+    ],
+    ids=lambda value: ascii(str(value)[:40]),
+)
+def test_a_mistake_is_named_and_the_default_stays(tmp_path: Path, text: str, message: str) -> None:
+    """A wrong key, type, value or file is one problem with its file in it, and changes no setting."""
+    loaded = _load(tmp_path, user=text)
+
+    assert 1 == len(loaded.problems)
+    assert message in loaded.problems[0]
+    assert str(tmp_path / "config.toml") in loaded.problems[0]
+    assert load(home=tmp_path / "none", environ={}).config == loaded.config
+
+
+def test_one_mistake_does_not_take_the_rest_of_the_file(tmp_path: Path) -> None:
+    """What is right in a file with a mistake is in force."""
+    loaded = _load(tmp_path, user="[hooks]\nbudget = 'x'\nbudget_chars = 900\n")
+
+    assert (150, 900, 1) == (loaded.config.hooks.budget, loaded.config.hooks.budget_chars, len(loaded.problems))
+
+
+@pytest.mark.parametrize(
+    "content", [b"\xff\xfe\x00", b"[hooks]\nformat = '\xe4'\n"], ids=["binary", "latin-1"]
+)
+def test_a_file_of_another_encoding_is_a_problem(tmp_path: Path, content: bytes) -> None:
+    """A file that is not UTF-8 is named, not raised."""
+    (tmp_path / "config.toml").write_bytes(content)
+
+    assert 1 == len(load(home=tmp_path, environ={}).problems)
+
+
+def test_a_byte_order_mark_is_read_over(tmp_path: Path) -> None:
+    """A file that an editor on Windows began with a byte order mark is read."""
+    (tmp_path / "config.toml").write_bytes(b"\xef\xbb\xbf[hooks]\nbudget = 11\n")
+
+    assert 11 == load(home=tmp_path, environ={}).config.hooks.budget
+
+
+def test_a_folder_in_place_of_the_file_is_a_problem(tmp_path: Path) -> None:
+    """A folder named config.toml is named, not raised."""
+    (tmp_path / "config.toml").mkdir()
+
+    assert 1 == len(load(home=tmp_path, environ={}).problems)
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        ("[model]\nname = '/etc/model'", "model.name"),
+        ("[model]\nname = './model'", "model.name"),
+        ("[model]\nname = 'someone/model'", "model.name"),
+        ("[log]\nmax_bytes = 20000", "log.max_bytes"),
+        ("[log]\nkeep = 0", "log.keep"),
+        ("[index]\nauto_max_files = 9", "index.auto_max_files"),
+        ("[index]\nquota_mb = 1", "index.quota_mb"),
+        ("[hooks]\ndeadline_ms = 60000", "hooks.deadline_ms"),
+        ("[privacy]\nredact = false", "privacy.redact"),
+    ],
+)
+def test_a_project_may_not_choose(tmp_path: Path, text: str, key: str) -> None:
+    """A project's own file neither names models and logs nor lowers privacy; the attempt is reported."""
+    loaded = _load(tmp_path, project=text)
+
+    assert "default" == loaded.origins[key]
+    assert 1 == len(loaded.problems)
+    assert key in loaded.problems[0]
+
+
+@pytest.mark.parametrize(
+    ("user", "project", "expected"),
+    [
+        ("text", "hash", "hash"),
+        ("text", "none", "none"),
+        ("hash", "text", "hash"),
+        ("none", "hash", "none"),
+        ("hash", "hash", "hash"),
+    ],
+)
+def test_a_project_may_raise_privacy_only(tmp_path: Path, user: str, project: str, expected: str) -> None:
+    """What the log keeps of prompts may become less through a project's file, never more."""
+    loaded = _load(tmp_path, user=f"[privacy]\nlog_prompts = '{user}'", project=f"[privacy]\nlog_prompts = '{project}'")
+
+    assert expected == loaded.config.privacy.log_prompts
+
+
+def test_a_project_may_redact_what_its_user_does_not(tmp_path: Path) -> None:
+    """A project's file may switch redaction on."""
+    loaded = _load(tmp_path, user="[privacy]\nredact = false", project="[privacy]\nredact = true")
+
+    assert loaded.config.privacy.redact is True
+
+
+@pytest.mark.parametrize("name", ["static-v0", "hashing"])
+def test_a_project_may_name_a_shipped_model(tmp_path: Path, name: str) -> None:
+    """A model that ships with hybrid may be a project's choice."""
+
+    assert name == _load(tmp_path, project=f"[model]\nname = '{name}'").config.model.name
+
+
+@pytest.mark.parametrize(
+    ("variable", "text", "key", "expected"),
+    [
+        ("HYBRID_HOOKS_BUDGET_CHARS", "900", "hooks.budget_chars", 900),
+        ("HYBRID_HOOKS_THRESHOLD", "0.25", "hooks.threshold", 0.25),
+        ("HYBRID_HOOKS_THRESHOLD", "1", "hooks.threshold", 1.0),
+        ("HYBRID_HOOKS_GATE_THRESHOLD", "auto", "hooks.gate_threshold", "auto"),
+        ("HYBRID_HOOKS_GATE_THRESHOLD", "-0.5", "hooks.gate_threshold", -0.5),
+        ("HYBRID_HOOKS_DEDUP_ENABLED", "false", "hooks.dedup_enabled", False),
+        ("HYBRID_HOOKS_SKIP_PREFIXES", "!, >>", "hooks.skip_prefixes", ("!", ">>")),
+        ("HYBRID_HOOKS_SKIP_PREFIXES", "", "hooks.skip_prefixes", ()),
+        ("HYBRID_HOOKS_CONTENT_MODE", "none", "hooks.content_mode", "none"),
+        ("HYBRID_MODEL_NAME", "123", "model.name", "123"),
+        ("HYBRID_MODEL_NAME", "/opt/model", "model.name", "/opt/model"),
+    ],
+)
+def test_environment_variables(tmp_path: Path, variable: str, text: str, key: str, expected: object) -> None:
+    """Every setting can be given as HYBRID_SECTION_KEY, as plain text."""
+    loaded = load(home=tmp_path, environ={variable: text})
+
+    assert (expected, variable, ()) == (value_of(loaded.config, key), loaded.origins[key], loaded.problems)
+
+
+@pytest.mark.parametrize("text", ["", "many", "1.5", "true", "[]", "-3"])
+def test_a_wrong_environment_variable_is_a_problem(tmp_path: Path, text: str) -> None:
+    """A wrong value in the environment is named with its variable and not taken."""
+    loaded = load(home=tmp_path, environ={"HYBRID_HOOKS_BUDGET": text})
+
+    assert (150, 1) == (loaded.config.hooks.budget, len(loaded.problems))
+    assert loaded.problems[0].startswith("HYBRID_HOOKS_BUDGET: ")
+
+
+def test_other_environment_variables_are_left_alone(tmp_path: Path) -> None:
+    """HYBRID_HOME and variables of other programs are no settings."""
+
+    assert () == load(home=tmp_path, environ={"HYBRID_HOME": "/x", "HYBRID_DISABLE": "1", "HOOKS_BUDGET": "x"}).problems
+
+
+def test_a_wrong_flag_is_a_problem(tmp_path: Path) -> None:
+    """A wrong flag is named and not taken: a hook goes on, a command makes an error of it."""
+    loaded = _load(tmp_path, user="[hooks]\nbudget = 11\n", hooks_budget="x")
+
+    assert ("command line: hooks.budget = 'x': must be a whole number",) == loaded.problems
+    assert (11, str(tmp_path / "config.toml")) == (loaded.config.hooks.budget, loaded.origins["hooks.budget"])
+
+
+@given(st.sampled_from(KEYS), st.text())
+def test_any_text_is_a_value_or_a_config_error(key: str, text: str) -> None:
+    """Whatever is written for a setting, it is taken in its type or refused with a sentence."""
+    try:
+        value = parse_text(key, text)
+    except ConfigError as error:
+        assert key in str(error)
+    else:
+        assert value == check(key, value)
+
+
+@pytest.mark.parametrize("key", ["", "hooks", "hooks.", ".budget", "hooks.budget.x", "HOOKS.budget"])
+def test_an_unknown_key_is_refused(key: str) -> None:
+    """A key that is no setting says which command lists them."""
+    with pytest.raises(ConfigError, match="unknown setting .*hybrid config"):
+        parse_text(key, "3")
+
+
+COMMENTED = """# Mine.
+
+[hooks]
+# Short ones.
+budget = 80  # lines
+content_mode = "full"
+
+[search]
+depth = 50
+"""
+
+
+def test_writing_a_setting_keeps_comments_and_order(tmp_path: Path) -> None:
+    """A changed value takes the old one's place; every comment and the order stay."""
+    path = tmp_path / "config.toml"
+    path.write_text(COMMENTED)
+
+    write_setting(path, "hooks.budget", 90)
+
+    assert COMMENTED.replace("80", "90") == path.read_text()
+
+
+def test_writing_a_new_setting_and_a_new_section(tmp_path: Path) -> None:
+    """A setting that is not there yet is added to its section, a missing section at the end."""
+    path = tmp_path / "config.toml"
+    path.write_text(COMMENTED)
+
+    write_setting(path, "hooks.threshold", 0.4)
+    write_setting(path, "index.exclude", ("a/", "*.snap"))
+
+    loaded = load(home=tmp_path, environ={})
+    assert (0.4, ("a/", "*.snap"), 80) == (
+        loaded.config.hooks.threshold,
+        loaded.config.index.exclude,
+        loaded.config.hooks.budget,
+    )
+    assert [line for line in COMMENTED.splitlines() if "#" in line] == [
+        line for line in path.read_text().splitlines() if "#" in line
+    ]
+
+
+def test_removing_a_setting(tmp_path: Path) -> None:
+    """None removes a setting and leaves the others; removing what is not there changes nothing."""
+    path = tmp_path / "config.toml"
+    path.write_text(COMMENTED)
+
+    write_setting(path, "hooks.budget", None)
+    write_setting(path, "log.keep", None)
+
+    loaded = load(home=tmp_path, environ={})
+    assert (150, "full", 50) == (
+        loaded.config.hooks.budget,
+        loaded.config.hooks.content_mode,
+        loaded.config.search.depth,
+    )
+
+
+def test_writing_makes_a_missing_file(tmp_path: Path) -> None:
+    """The first setting makes the file and its folder."""
+    path = tmp_path / "new" / "config.toml"
+
+    write_setting(path, "hooks.dedup_enabled", False)
+
+    assert "[hooks]\ndedup_enabled = false\n" == path.read_text()
+
+
+def test_writing_reads_over_a_byte_order_mark(tmp_path: Path) -> None:
+    """A file that is read with a byte order mark can be written too."""
+    path = tmp_path / "config.toml"
+    path.write_bytes(b"\xef\xbb\xbf[hooks]\nbudget = 11\n")
+
+    write_setting(path, "hooks.budget", 12)
+
+    assert 12 == load(home=tmp_path, environ={}).config.hooks.budget
+
+
+@pytest.mark.parametrize("content", ["[hooks\n", "hooks = 3\n"], ids=["not TOML", "not a section"])
+def test_a_file_that_cannot_be_changed_is_left_alone(tmp_path: Path, content: str) -> None:
+    """A file that is not TOML, or has a value where the section should be, is refused and stays as it is."""
+    path = tmp_path / "config.toml"
+    path.write_text(content)
+
+    with pytest.raises(ConfigError, match="by hand"):
+        write_setting(path, "hooks.budget", 12)
+    assert content == path.read_text()
+
+
+@given(st.sampled_from(KEYS), st.data())
+def test_what_is_written_is_read_back(tmp_path_factory: pytest.TempPathFactory, key: str, data: st.DataObject) -> None:
+    """A value that a setting takes comes back as it was written."""
+    text = data.draw(st.sampled_from(["true", "false", "0.5", "200", "1", "auto", "full", "text", "hash", "a,b", "postings"]))
+    try:
+        value = parse_text(key, text)
+    except ConfigError:
+        return
+    home = tmp_path_factory.mktemp("written")
+    write_setting(home / "config.toml", key, value)
+
+    loaded = load(home=home, environ={})
+    assert (value, ()) == (value_of(loaded.config, key), loaded.problems)
