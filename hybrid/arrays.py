@@ -135,9 +135,8 @@ def encode_arrays(arrays: Mapping[str, NDArray[Any]], metadata: Mapping[str, str
     parts: list[bytes] = []
     at = 0
     for name in ordered:
-        array = np.asarray(arrays[name], order="C")
-        dtype = cast("np.dtype[Any]", array.dtype)
-        little = dtype.newbyteorder("<")
+        array: NDArray[Any] = np.asarray(arrays[name], order="C")
+        little: np.dtype[Any] = cast("np.dtype[Any]", array.dtype).newbyteorder("<")
         code = _NAMES.get(little)
         if code is None:
             raise ValueError(f"array {name}: type {array.dtype} cannot be stored")

@@ -72,7 +72,8 @@ def make_private_folder(folder: Path) -> None:
 def append_line(path: Path, line: bytes) -> None:
     """Append one line; lines of several processes never mix, since each is one write in append mode.
 
-    A half line that a killed process left is ended first, so that only it is lost.
+    A half line that a killed process left is ended first, so that only it is lost. A line that another process is
+    writing just then may look like one: readers pass over blank lines.
 
     Raises:
         OSError: The folder is read-only or the disk is full.

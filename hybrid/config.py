@@ -295,9 +295,9 @@ def _safe_for_project(layer: dict[str, object], so_far: Mapping[str, object], pa
             reason = "is not a project's to choose"
         elif key == "model.name" and value not in _MODEL_NAMES_A_PROJECT_MAY_USE:
             reason = "a project may only name a model that ships with hybrid"
-        elif key == "privacy.redact" and not value:
-            reason = "a project may raise privacy, not lower it"
-        elif key == "privacy.log_prompts" and _PRIVACY_ORDER.index(str(value)) < _PRIVACY_ORDER.index(str(so_far[key])):
+        elif (key == "privacy.redact" and not value) or (
+            key == "privacy.log_prompts" and _PRIVACY_ORDER.index(str(value)) < _PRIVACY_ORDER.index(str(so_far[key]))
+        ):
             reason = "a project may raise privacy, not lower it"
         if reason:
             problems.append(f"{path}: {key} = {value!r}: {reason}")

@@ -63,7 +63,7 @@ def _open(path: Path, family: str) -> sqlite3.Connection:
     connection = sqlite3.connect(path, timeout=_BUSY_TIMEOUT_MS / 1000, isolation_level=None)
     try:
         connection.execute(f"PRAGMA busy_timeout = {_BUSY_TIMEOUT_MS}")
-        connection.execute("PRAGMA journal_mode = WAL").fetchone()
+        _use_wal(connection)
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute("PRAGMA foreign_keys = ON")
         _migrate(connection, path, family)
@@ -71,6 +71,15 @@ def _open(path: Path, family: str) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
+
+
+def _use_wal(connection: sqlite3.Connection) -> None:
+    """Switch to a write-ahead log; SQLite does not wait here, and who holds the lock is switching or will."""
+    try:
+        connection.execute("PRAGMA journal_mode = WAL").fetchone()
+    except sqlite3.OperationalError as error:
+        if "locked" not in str(error):
+            raise
 
 
 def _migrate(connection: sqlite3.Connection, path: Path, family: str) -> None:

@@ -361,7 +361,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Withheld:
-    """A candidate that was not given, and why (`floor`, `seen`, `stale`, `budget`, `kind_closed`)."""
+    """A candidate that was not given, and why (`floor`, `seen`, `duplicate`, `stale`, `budget`, `kind_closed`)."""
 
     hit: Hit
     reason: str

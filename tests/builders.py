@@ -19,6 +19,7 @@ from hybrid.index.place import Place
 from hybrid.index.snapshot import Snapshot, open_snapshot
 from hybrid.models.hashing import HashingEmbedder
 from hybrid.types import ChunkLimits, Document, FileStamp, Found, Hit, Skipped
+from tests.forked import CAN_FORK, forked_command
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -129,9 +130,8 @@ def write_files(root: Path, files: Mapping[str, str]) -> Path:
 def hybrid_command(
     *args: str, cwd: Path, home: Path, stdin: bytes = b"", **environ: str
 ) -> subprocess.CompletedProcess[bytes]:
-    """Run the real command as a process of its own."""
-    settings = {key: value for key, value in os.environ.items() if not key.startswith("HYBRID_")}
-    settings |= {"HYBRID_HOME": str(home), "PYTHONPATH": str(CHECKOUT), "PYTHONWARNINGS": "default"} | environ
+    """Run the real command as a process of its own, started afresh."""
+    settings = command_environment(home) | environ
     return subprocess.run(
         [sys.executable, "-m", "hybrid", *args],
         cwd=cwd,
@@ -141,6 +141,12 @@ def hybrid_command(
         timeout=120,
         check=False,
     )
+
+
+def command_environment(home: Path) -> dict[str, str]:
+    """The environment of a command: nothing of the developer's own settings, warnings shown."""
+    settings = {key: value for key, value in os.environ.items() if not key.startswith("HYBRID_")}
+    return settings | {"HYBRID_HOME": str(home), "PYTHONPATH": str(CHECKOUT), "PYTHONWARNINGS": "default"}
 
 
 PAYMENTS = {
@@ -233,7 +239,10 @@ class Shop:
     ) -> subprocess.CompletedProcess[bytes]:
         """One command in the project's folder; hooks are given time, since tests run on slow machines too."""
         environ = {"HOME": str(self.home / "user"), "HYBRID_HOOKS_DEADLINE_MS": "60000"} | environ
-        return hybrid_command(*args, cwd=cwd or self.root, home=self.home, stdin=stdin, **environ)
+        if not CAN_FORK:
+            return hybrid_command(*args, cwd=cwd or self.root, home=self.home, stdin=stdin, **environ)
+        settings = command_environment(self.home) | environ
+        return forked_command(args, cwd=cwd or self.root, environ=settings, stdin=stdin)
 
     def out(self, *args: str, code: int = 0, **options: Any) -> str:
         """What a command prints; it must end with this code, and without a word on standard error."""

@@ -20,7 +20,7 @@ from hybrid.render.frame import Footer, frame_bytes, render_entry, render_frame
 from hybrid.render.records import file_entry, item_entry
 from hybrid.retrieval.floor import passes
 from hybrid.retrieval.gate import threshold_for, verdict
-from hybrid.retrieval.pack import Budget, Candidate, pack
+from hybrid.retrieval.pack import Budget, Candidate, ContentMode, Form, Size, measure_text, pack
 from hybrid.session.ledger import EMPTY, Ledger, SessionKey
 from hybrid.types import Hit, Item, Verdict, Withheld
 
@@ -34,6 +34,10 @@ if TYPE_CHECKING:
 _CONSIDERED = 30
 """Fused hits that are looked at: what fits a budget is seldom more than ten."""
 _TOPIC_HITS = 10
+_PLURAL_CHARS = 2
+"""Characters that `10 items` takes more than `1 item`, for which the frame is measured."""
+_BEST_FORM: dict[ContentMode, Form] = {"adaptive": "full", "full": "full", "preview": "preview", "none": "pointer"}
+"""The most that a mode gives of a chunk: a session that got that much has seen it."""
 _PACKED = 15
 """Hits that are read again and rendered: more never fit."""
 
@@ -166,10 +170,12 @@ class _Injection:
             return replace(base, reason="no_results")
         if hooks.dedup_enabled and topic == self._ledger.last_topic_id:
             return replace(base, reason="same_topic")
-        chosen.keep("seen", lambda hit: self._ledger.allows(hit.digest, "full"))
+        chosen.keep("seen", lambda hit: self._ledger.allows(hit.digest, _BEST_FORM[hooks.content_mode]))
         n_seen = sum(withheld.reason == "seen" for withheld in chosen.withheld)
         if not chosen.hits:
             return replace(base, reason="all_seen", withheld=tuple(chosen.withheld))
+        first = {hit.digest: hit.row for hit in reversed(chosen.hits)}
+        chosen.keep("duplicate", lambda hit: first[hit.digest] == hit.row)
         within = {hit.row for hit in chosen.hits[:_PACKED]}
         chosen.keep("budget", lambda hit: hit.row in within)
         chosen.keep("stale", lambda hit: self._spans.text(hit) is not None)
@@ -216,13 +222,16 @@ class _Injection:
         empty_frame = render_frame([file_entry(chosen.hits[0])], fmt=hooks.format, footer=footer) if candidates else ""
         budget = Budget(
             lines=hooks.budget - empty_frame.count("\n"),
-            chars=hooks.budget_chars - (len(empty_frame) - len(candidates[0].pointer) if candidates else 0),
+            chars=hooks.budget_chars
+            - (len(empty_frame) - len(candidates[0].pointer) if candidates else 0)
+            - _PLURAL_CHARS,
         )
         packed = pack(
             candidates,
             budget,
             hooks.content_mode,
             frame_bytes=frame_bytes(len(candidates), fmt=hooks.format, footer=footer),
+            measure=_measure_json if hooks.format == "json" else measure_text,
         )
         hits = chosen.hits
         chosen.withheld += [Withheld(hits[index], "budget") for index in packed.skipped]
@@ -235,6 +244,12 @@ class _Injection:
             render_entry(item_entry(Item(hit, text, form)), fmt=fmt) for form in ("full", "preview", "pointer")
         )
         return Candidate(full, preview, pointer, is_full_only=not self._ledger.allows(hit.digest, "preview"))
+
+
+def _measure_json(text: str) -> Size:
+    """As `measure_text`, with the comma that stands between two items."""
+    size = measure_text(text)
+    return Size(size.lines, size.chars + 1, size.size_bytes + 1)
 
 
 def explain_steps(decision: Decision) -> dict[str, Any]:

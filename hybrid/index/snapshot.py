@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 _EVERYTHING = Filter()
 _OPEN_ATTEMPTS = 3
+_NAMES_SHOWN = 3
 
 
 def open_snapshot(folder: Path, *, model: str, keep_matrix: bool = False, k1: float = 1.5, b: float = 0.75) -> Snapshot:
@@ -146,7 +147,7 @@ class Snapshot:
             path=segment.text("doc_path", doc),
             start_line=int(segment.array("chunk_start")[local]),
             end_line=int(segment.array("chunk_end")[local]),
-            name=segment.text("chunk_name", local),
+            name=segment.text("chunk_name", local) or _names(segment, local),
             chunk_kind=segment.text("chunk_kind", local),
             scope=segment.text("chunk_scope", local),
             signature=segment.text("chunk_signature", local),
@@ -243,6 +244,13 @@ class Snapshot:
         if not self.segments:
             return np.zeros(0, np.bool_)
         return np.concatenate([_segment_mask(segment, only) for segment in self.segments])
+
+
+def _names(segment: Segment, row: int) -> str:
+    """What a chunk of several small definitions is called: the first of their names."""
+    names = [d.name for d in segment.definitions(row) if d.depth == 0 or not d.is_value]
+    shown = list(dict.fromkeys(names))[:_NAMES_SHOWN]
+    return ", ".join(shown) + (", …" if len(set(names)) > _NAMES_SHOWN else "")
 
 
 def _segment_mask(segment: Segment, only: Filter) -> NDArray[np.bool_]:

@@ -108,10 +108,12 @@ def test_big_endian_arrays_are_stored_little_endian(tmp_path: Path) -> None:
     assert ([1, 2], "<i4") == (read_arrays(tmp_path / "a.safetensors")["a"].tolist(), np.dtype("<i4").str)
 
 
-@pytest.mark.parametrize("array", [np.array(["a"]), np.array([1j]), np.array([None])], ids=["text", "complex", "object"])
+@pytest.mark.parametrize(
+    "array", [np.array(["a"]), np.array([1j]), np.array([None])], ids=["text", "complex", "object"]
+)
 def test_types_that_cannot_be_stored(array: NDArray[Any]) -> None:
     """A type that the format does not know is refused by name of the array."""
-    with pytest.raises(ValueError, match="array wrong: type .* cannot be stored"):
+    with pytest.raises(ValueError, match=r"array wrong: type .* cannot be stored"):
         encode_arrays({"wrong": array})
 
 

@@ -6,10 +6,10 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.builders import python_process
 
 from hybrid.errors import BusyError, IndexMismatchError
 from hybrid.sqlite import migrations, open_database, set_database_aside
+from tests.builders import python_process
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -93,7 +93,7 @@ def test_a_newer_format_is_refused_and_left_alone(tmp_path: Path) -> None:
     connection.execute("PRAGMA user_version = 99")
     connection.close()
 
-    with pytest.raises(IndexMismatchError, match="format 99.*upgrade"):
+    with pytest.raises(IndexMismatchError, match=r"format 99.*upgrade"):
         open_database(path, "catalog")
     assert [] == list(tmp_path.glob("*.corrupt-*"))
 

@@ -5,9 +5,9 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
-from tests.builders import python_process
 
 from hybrid.feedback.events import EventLog
+from tests.builders import python_process
 
 
 def _log(folder: Path, *, max_bytes: int = 100_000, keep: int = 2) -> EventLog:
@@ -56,7 +56,9 @@ def test_an_event_is_found_by_the_beginning_of_its_id(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "damage", [b'{"id":"x","n"', b"\xff\xff", b"[1]", b"3", b"", b"[" * 50_000], ids=["half", "bytes", "list", "number", "blank", "deep"]
+    "damage",
+    [b'{"id":"x","n"', b"\xff\xff", b"[1]", b"3", b"", b"[" * 50_000],
+    ids=["half", "bytes", "list", "number", "blank", "deep"],
 )
 def test_damaged_lines_are_passed_over(tmp_path: Path, damage: bytes) -> None:
     """Half-written and foreign lines hide no other event."""

@@ -69,7 +69,18 @@ def test_only_the_last_200_decisions_are_sampled() -> None:
 
 @pytest.mark.parametrize(
     ("n_values", "share", "expected"),
-    [(0, 0.5, None), (1, 0.5, 1), (2, 0.5, 1), (3, 0.5, 2), (4, 0.5, 2), (20, 0.95, 19), (100, 0.95, 95), (200, 0.95, 190), (10, 1.0, 10), (10, 0.0, 1)],
+    [
+        (0, 0.5, None),
+        (1, 0.5, 1),
+        (2, 0.5, 1),
+        (3, 0.5, 2),
+        (4, 0.5, 2),
+        (20, 0.95, 19),
+        (100, 0.95, 95),
+        (200, 0.95, 190),
+        (10, 1.0, 10),
+        (10, 0.0, 1),
+    ],
 )
 def test_percentile_by_nearest_rank(n_values: int, share: float, expected: float | None) -> None:
     """Of the values 1, 2, 3, … the percentile is the one of rank ⌈share · n⌉."""

@@ -49,16 +49,28 @@ def test_without_data() -> None:
 
 def test_the_tables() -> None:
     """Chunks and files stand in order of their counts; equal ones by file and name; a missing name is a dash."""
-    text = hot_topics(_state([("b.py", "g", 1), ("a.py", "z", 3), ("a.py", "", 1), ("a.py", "f", 1)], {"b.py": 1, "a.py": 5, "0.py": 1}), NOW)
+    text = hot_topics(
+        _state(
+            [("b.py", "g", 1), ("a.py", "z", 3), ("a.py", "", 1), ("a.py", "f", 1)], {"b.py": 1, "a.py": 5, "0.py": 1}
+        ),
+        NOW,
+    )
 
     chunks, files = _tables(text)
-    assert [["1", "a.py", "z", "3"], ["2", "a.py", "–", "1"], ["3", "a.py", "f", "1"], ["4", "b.py", "g", "1"]] == chunks[2:]
+    assert [
+        ["1", "a.py", "z", "3"],
+        ["2", "a.py", "–", "1"],
+        ["3", "a.py", "f", "1"],
+        ["4", "b.py", "g", "1"],
+    ] == chunks[2:]
     assert [["a.py", "5"], ["0.py", "1"], ["b.py", "1"]] == files[2:]
 
 
 def test_only_the_top_is_listed() -> None:
     """At most twenty chunks and ten files are listed."""
-    chunks, files = _tables(hot_topics(_state([(f"f{i:02}", "n", i) for i in range(40)], {f"f{i:02}": i for i in range(40)}), NOW))
+    chunks, files = _tables(
+        hot_topics(_state([(f"f{i:02}", "n", i) for i in range(40)], {f"f{i:02}": i for i in range(40)}), NOW)
+    )
 
     assert (20, ["1", "f39", "n", "39"], ["20", "f20", "n", "20"]) == (len(chunks[2:]), chunks[2], chunks[-1])
     assert (10, ["f39", "39"], ["f30", "30"]) == (len(files[2:]), files[2], files[-1])
@@ -99,7 +111,9 @@ def test_another_time_zone_is_shown_in_utc() -> None:
     assert "Last updated: 2026-03-05 07:09 UTC" in hot_topics(HookState(), now)
 
 
-@pytest.mark.parametrize(("count", "generated_at", "due"), [(0, 0, False), (9, 0, False), (10, 0, True), (25, 16, False), (26, 16, True)])
+@pytest.mark.parametrize(
+    ("count", "generated_at", "due"), [(0, 0, False), (9, 0, False), (10, 0, True), (25, 16, False), (26, 16, True)]
+)
 def test_when_it_is_due(count: int, generated_at: int, due: bool) -> None:
     """The file is due when ten injections have passed since it was written."""
 

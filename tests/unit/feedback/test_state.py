@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.builders import python_process
 
 from hybrid.feedback.state import NAME, Given, HookState, count_injection, is_corrupt, read_state, update_state
+from tests.builders import python_process
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -93,7 +93,9 @@ def test_an_update_is_read_back(tmp_path: Path) -> None:
 CORRUPT = ["", "{", "[]", "3", "null", '"text"', "[" * 50_000, '{"injection_count": ' + "9" * 5000 + "}", "\0\0\0"]
 
 
-@pytest.mark.parametrize("content", CORRUPT, ids=["empty", "half", "list", "number", "null", "text", "deep", "digits", "zeros"])
+@pytest.mark.parametrize(
+    "content", CORRUPT, ids=["empty", "half", "list", "number", "null", "text", "deep", "digits", "zeros"]
+)
 def test_a_corrupt_file_is_set_aside(tmp_path: Path, content: str) -> None:
     """A corrupt file reads as defaults, is called corrupt, and is kept under another name when counting goes on."""
     _write(tmp_path, content)
@@ -122,7 +124,12 @@ def test_a_corrupt_file_is_set_aside(tmp_path: Path, content: str) -> None:
         ({"chunk_frequencies": {"k": 3, "l": {"file": "x"}, "m": {"count": True}, "n": {"count": -2}}}, {}),
         (
             {"chunk_frequencies": {"k": {"count": 2}, "l": {"count": 1, "file": 3, "name": None, "more": 1}}},
-            {"chunk_frequencies": {"k": {"count": 2, "file": "", "name": ""}, "l": {"count": 1, "file": "3", "name": "None"}}},
+            {
+                "chunk_frequencies": {
+                    "k": {"count": 2, "file": "", "name": ""},
+                    "l": {"count": 1, "file": "3", "name": "None"},
+                }
+            },
         ),
         ({"unknown": 1}, {}),
     ],

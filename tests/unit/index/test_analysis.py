@@ -114,7 +114,13 @@ def test_record_of_a_chunk() -> None:
     )
 
     assert chunk_digest(CODE) == record.digest
-    assert (1, 8, "Client", "class", "http") == (record.start_line, record.end_line, record.name, record.kind, record.scope)
+    assert (1, 8, "Client", "class", "http") == (
+        record.start_line,
+        record.end_line,
+        record.name,
+        record.kind,
+        record.scope,
+    )
     assert {"client": 1, "retri": 1} == record.fields["name"]
     assert {"http": 1} == record.fields["scope"]
     assert {"attempt": 1} == record.fields["value"]
@@ -135,7 +141,9 @@ def test_a_secret_is_not_indexed() -> None:
     text = f"# Token {secret}\n\nUse {secret} to deploy.\n"
     document = Document("a.md", "doc", "markdown", text, b"0" * 32)
     definition = Definition(f"Token {secret}", "heading", 1, 3, f"# Token {secret}", "", 0, False)
-    chunk = Chunk(1, 3, f"Token {secret}", "section", f"# Token {secret}", f"Token {secret}", (definition,), (LineSpan(1, 3),))
+    chunk = Chunk(
+        1, 3, f"Token {secret}", "section", f"# Token {secret}", f"Token {secret}", (definition,), (LineSpan(1, 3),)
+    )
 
     (record,) = analyse(document, [chunk])
 
@@ -146,7 +154,15 @@ def test_a_secret_is_not_indexed() -> None:
 
 _names = st.text(max_size=6)
 _definitions = st.builds(
-    Definition, _names, st.sampled_from(["function", "class", "constant"]), st.integers(1, 9), st.integers(1, 9), _names, _names, st.integers(0, 300), st.booleans()
+    Definition,
+    _names,
+    st.sampled_from(["function", "class", "constant"]),
+    st.integers(1, 9),
+    st.integers(1, 9),
+    _names,
+    _names,
+    st.integers(0, 300),
+    st.booleans(),
 )
 _counts = st.dictionaries(st.text(min_size=1, max_size=6), st.integers(1, 10**6), max_size=5)
 _records = st.builds(
@@ -187,7 +203,12 @@ def test_real_chunks_survive_the_catalog() -> None:
 
 def test_the_recipe_names_all_that_chunks_depend_on() -> None:
     """Another chunker or another limit is another recipe."""
-    limits = [ChunkLimits(1500, 750, 1000), ChunkLimits(1501, 750, 1000), ChunkLimits(1500, 751, 1000), ChunkLimits(1500, 750, 1001)]
+    limits = [
+        ChunkLimits(1500, 750, 1000),
+        ChunkLimits(1501, 750, 1000),
+        ChunkLimits(1500, 751, 1000),
+        ChunkLimits(1500, 750, 1001),
+    ]
     recipes = {recipe(version, limit) for version in ("1", "2") for limit in limits}
 
     assert 8 == len(recipes)

@@ -316,14 +316,18 @@ def test_build_generations_are_noted(built_place: Place) -> None:
 
 _texts = st.dictionaries(
     st.sampled_from(["a.py", "b.py", "c.md", "d/e.py", "d/f.txt"]),
-    st.lists(st.sampled_from(["alpha", "beta gamma", "def f():", "    return delta", "# Title", "", "ε ζ"]), max_size=8).map("\n".join),
+    st.lists(
+        st.sampled_from(["alpha", "beta gamma", "def f():", "    return delta", "# Title", "", "ε ζ"]), max_size=8
+    ).map("\n".join),
     max_size=5,
 )
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(_texts, min_size=1, max_size=4))
-def test_incremental_builds_equal_a_fresh_one(tmp_path_factory: pytest.TempPathFactory, history: list[dict[str, str]]) -> None:
+def test_incremental_builds_equal_a_fresh_one(
+    tmp_path_factory: pytest.TempPathFactory, history: list[dict[str, str]]
+) -> None:
     """After any history of edits the index answers as one that was built from nothing."""
     folder = tmp_path_factory.mktemp("property")
     source = ListSource({})

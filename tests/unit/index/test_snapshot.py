@@ -159,7 +159,9 @@ def test_depth(snapshot: Snapshot, depth: int) -> None:
 
 def test_ties_are_deterministic(tmp_path: Path) -> None:
     """Equal scores stand in order of digest, path and line, however the index came to be and however deep one looks."""
-    texts = {f"{folder}/f.txt": f"equal {word}" for folder, word in zip("edcba", ["x", "y", "x", "z", "y"], strict=True)}
+    texts = {
+        f"{folder}/f.txt": f"equal {word}" for folder, word in zip("edcba", ["x", "y", "x", "z", "y"], strict=True)
+    }
     build_index(place_in(tmp_path / "one"), ListSource(dict(texts)))
     source = ListSource({})
     for path, text in sorted(texts.items()):
@@ -311,7 +313,9 @@ def _hand_chunked(document: Document, limits: ChunkLimits) -> Chunked:
         Definition("limit", "field", 2, 2, "limit = 3", "net.HttpClient", 1, True),
         Definition("send", "method", 4, 6, "def send(self)", "net.HttpClient", 300, False),
     )
-    chunk = Chunk(1, document.text.count("\n"), "HttpClient", "class", "class HttpClient", "net", definitions, (LineSpan(5, 5),))
+    chunk = Chunk(
+        1, document.text.count("\n"), "HttpClient", "class", "class HttpClient", "net", definitions, (LineSpan(5, 5),)
+    )
     return Chunked((chunk,), "definitions")
 
 

@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.builders import hit
 
 from hybrid.retrieval.floor import passes, relevance
+from tests.builders import hit
 
 
 @pytest.mark.parametrize(

@@ -86,7 +86,11 @@ def test_every_leg_has_a_weight() -> None:
         fuse([_ranking([1]), _ranking([2])], weights=[1.0], rrf_k=60, tie_key=_tie_key)
 
 
-_legs = st.lists(st.permutations(range(8)).flatmap(lambda rows: st.integers(0, 8).map(lambda n: list(rows)[:n])), min_size=1, max_size=4)
+_legs = st.lists(
+    st.permutations(range(8)).flatmap(lambda rows: st.integers(0, 8).map(lambda n: list(rows)[:n])),
+    min_size=1,
+    max_size=4,
+)
 _weights = st.sampled_from([0.0, 0.3, 0.5, 1.0, 1.7])
 
 

@@ -35,7 +35,12 @@ def test_when_the_gate_is_open(top_cosine: float | None, threshold: float | None
 
 @pytest.mark.parametrize(
     ("origin", "source"),
-    [("flag", "flag"), ("default", "config"), ("/home/a/config.toml", "config"), ("HYBRID_HOOKS_GATE_THRESHOLD", "config")],
+    [
+        ("flag", "flag"),
+        ("default", "config"),
+        ("/home/a/config.toml", "config"),
+        ("HYBRID_HOOKS_GATE_THRESHOLD", "config"),
+    ],
 )
 def test_a_number_fixes_the_threshold(origin: str, source: str) -> None:
     """A number overrules model and calibration, and says whether it came from the command line."""
@@ -71,13 +76,17 @@ def test_auto_prefers_the_calibration_of_the_corpus() -> None:
 def test_a_calibration_without_a_number_is_left_alone(calibration: dict[str, object]) -> None:
     """A calibration that holds no number does not decide."""
 
-    assert Threshold(0.38, "auto", None, 0.15) == threshold_for("auto", origin="default", model=MODEL, calibration=calibration)
+    assert Threshold(0.38, "auto", None, 0.15) == threshold_for(
+        "auto", origin="default", model=MODEL, calibration=calibration
+    )
 
 
 def test_other_fields_of_a_calibration_may_be_missing() -> None:
     """A calibrated threshold counts without its time and rate."""
 
-    assert Threshold(0.42, "auto") == threshold_for("auto", origin="default", model=MODEL, calibration={"threshold": 0.42})
+    assert Threshold(0.42, "auto") == threshold_for(
+        "auto", origin="default", model=MODEL, calibration={"threshold": 0.42}
+    )
 
 
 def test_a_model_that_nobody_measured_keeps_the_gate_closed() -> None:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.builders import python_process
 
 from hybrid.session.ledger import EMPTY, Ledger, LedgerStore, SessionKey
+from tests.builders import python_process
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -122,19 +122,30 @@ def test_sessions_do_not_influence_each_other(store: LedgerStore, other: Session
     assert not store.read(KEY).allows(A, "full")
 
 
-@pytest.mark.parametrize("session", ["../../etc/passwd", "a/b\\c:d", "x" * 5000, "sitzung-ü-🦊", "\ud800", "", "a\0b"], ids=ascii)
+@pytest.mark.parametrize(
+    "session", ["../../etc/passwd", "a/b\\c:d", "x" * 5000, "sitzung-ü-🦊", "\ud800", "", "a\0b"], ids=ascii
+)
 def test_any_session_id_has_a_safe_file(store: LedgerStore, tmp_path: Path, session: str) -> None:
     """Whatever a client sends as its id, the ledger is one plain file in the folder."""
     key = SessionKey("claude", session)
     store.record(key, "t1", [(A, "full")])
 
     assert not store.read(key).allows(A, "full")
-    assert [key.file_name] == os.listdir(tmp_path / "sessions")
+    assert [key.file_name] == [path.name for path in (tmp_path / "sessions").iterdir()]
 
 
 @pytest.mark.parametrize(
     "damage",
-    [b'{"t":1,"topic":"t9","giv', b"\xff\xfe\x00", b"[]\n", b"3\n", b'"reset"\n', b'{"given":3}\n', b'{"given":[[1]]}\n', b"[" * 50_000],
+    [
+        b'{"t":1,"topic":"t9","giv',
+        b"\xff\xfe\x00",
+        b"[]\n",
+        b"3\n",
+        b'"reset"\n',
+        b'{"given":3}\n',
+        b'{"given":[[1]]}\n',
+        b"[" * 50_000,
+    ],
     ids=["half", "bytes", "list", "number", "text", "no list", "no pair", "deep"],
 )
 def test_a_damaged_line_costs_only_itself(store: LedgerStore, tmp_path: Path, damage: bytes) -> None:
@@ -195,7 +206,7 @@ def test_ledgers_expire(store: LedgerStore, tmp_path: Path) -> None:
     os.utime(other, (0, 0))
 
     assert 1 == store.expire(14, now)
-    assert {young.file_name, "notes.txt"} == set(os.listdir(tmp_path / "sessions"))
+    assert {young.file_name, "notes.txt"} == {path.name for path in (tmp_path / "sessions").iterdir()}
 
 
 def test_expiry_without_a_folder(store: LedgerStore) -> None:
