@@ -12,7 +12,7 @@ import math
 import mmap
 import os
 import struct
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -135,8 +135,8 @@ def encode_arrays(arrays: Mapping[str, NDArray[Any]], metadata: Mapping[str, str
     parts: list[bytes] = []
     at = 0
     for name in ordered:
-        array: NDArray[Any] = np.asarray(arrays[name], order="C")
-        little: np.dtype[Any] = cast("np.dtype[Any]", array.dtype).newbyteorder("<")
+        array = arrays[name]
+        little: np.dtype[Any] = array.dtype.newbyteorder("<")
         code = _NAMES.get(little)
         if code is None:
             raise ValueError(f"array {name}: type {array.dtype} cannot be stored")

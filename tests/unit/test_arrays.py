@@ -101,6 +101,19 @@ def test_arrays_begin_aligned() -> None:
     assert [0] * 6 == [(8 + size + header[name]["data_offsets"][0]) % arrays[name].itemsize for name in arrays]
 
 
+def test_any_memory_layout_is_stored_by_rows(tmp_path: Path) -> None:
+    """Transposed and strided arrays come back with the values they show."""
+    table = np.arange(12, dtype=np.int16).reshape(3, 4)
+    write_arrays(
+        tmp_path / "a.safetensors", {"turned": table.T, "thin": table[:, ::2], "fortran": np.asfortranarray(table)}
+    )
+
+    back = read_arrays(tmp_path / "a.safetensors")
+    assert [table.T.tolist(), table[:, ::2].tolist(), table.tolist()] == [
+        back[name].tolist() for name in ("turned", "thin", "fortran")
+    ]
+
+
 def test_big_endian_arrays_are_stored_little_endian(tmp_path: Path) -> None:
     """The byte order of the machine that wrote does not matter."""
     write_arrays(tmp_path / "a.safetensors", {"a": np.array([1, 2], ">i4")})

@@ -1,0 +1,155 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from hybrid import __version__
+from hybrid.cli.main import COMMANDS
+from tests.builders import CHECKOUT, hybrid_command
+
+if TYPE_CHECKING:
+    from tests.builders import Shop
+
+
+def _subcommands() -> list[tuple[str, ...]]:
+    nested = {"hook": ("inject-context", "hot-topics", "status"), "eval": ("retrieval", "gate", "chunks", "speed")}
+    return [(name, *rest) for name in COMMANDS for rest in [(), *((part,) for part in nested.get(name, ()))]]
+
+
+@pytest.mark.parametrize("command", _subcommands(), ids=" ".join)
+def test_help_of_every_command_shows_an_example(command: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    """`hybrid COMMAND --help` ends with an example that can be pasted."""
+    from hybrid.cli.main import run
+
+    code = run([*command, "--help"], started_s=0.0)
+
+    shown = capsys.readouterr().out
+    assert 0 == code
+    if command in (("hook",), ("eval",)):
+        assert f"hybrid {command[0]} " in shown.split("example:")[-1] or "ACTION" in shown or "WHAT" in shown
+    else:
+        assert f"hybrid {' '.join(command)}" in shown.split("example:\n")[1]
+
+
+def test_overview_names_every_command(tmp_path: Path) -> None:
+    """`hybrid`, `hybrid --help` and `hybrid help` list all commands, with exit code 0."""
+    shown = [hybrid_command(*args, cwd=tmp_path, home=tmp_path / "home") for args in ((), ("--help",), ("help",))]
+
+    assert [0, 0, 0] == [done.returncode for done in shown]
+    assert 1 == len({done.stdout for done in shown})
+    assert all(f"  {name} " in shown[0].stdout.decode() for name in COMMANDS)
+
+
+def test_version_is_one_line(tmp_path: Path) -> None:
+    """`--version` and `-V` print name and version."""
+    for flag in ("--version", "-V"):
+        done = hybrid_command(flag, cwd=tmp_path, home=tmp_path / "home")
+
+        assert (0, f"hybrid {__version__}\n", "") == (done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+def test_unknown_command_is_an_error_that_says_where_to_look(tmp_path: Path) -> None:
+    """A command that does not exist ends with code 2 and one line."""
+    done = hybrid_command("serach", "x", cwd=tmp_path, home=tmp_path / "home")
+
+    assert 2 == done.returncode
+    assert "hybrid: unknown command 'serach'; `hybrid --help` lists all\n" == done.stderr.decode()
+
+
+def test_a_reader_that_has_seen_enough_is_no_error(shop: Shop) -> None:
+    """`hybrid config | head -1` and `hybrid search --help | head -1` succeed without a word on standard error."""
+    for command in ("config", "search --help", "search retry --verbose", "--help"):
+        script = f'"$PYTHON" -m hybrid {command} | head -c 1 >/dev/null; echo "${{PIPESTATUS[0]}}"'
+        done = subprocess.run(
+            ["bash", "-c", script],
+            cwd=shop.root,
+            env=os.environ | {"PYTHON": sys.executable, "PYTHONPATH": str(CHECKOUT), "HYBRID_HOME": str(shop.home)},
+            capture_output=True,
+            timeout=60,
+            check=False,
+        )
+
+        assert ("0\n", "") == (done.stdout.decode(), done.stderr.decode()), command
+
+
+def test_a_full_disk_behind_standard_output_is_one_line(shop: Shop) -> None:
+    """Output that cannot be written ends with code 2 and says why."""
+    device = Path("/dev/full")
+    if not device.exists():
+        pytest.skip("needs /dev/full")
+    with device.open("wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "hybrid", "config"],
+            cwd=shop.root,
+            env=os.environ | {"PYTHONPATH": str(CHECKOUT), "HYBRID_HOME": str(shop.home)},
+            stdout=full,
+            stderr=subprocess.PIPE,
+            timeout=60,
+            check=False,
+        )
+
+    assert (2, "hybrid: No space left on device\n") == (done.returncode, done.stderr.decode())
+
+
+@pytest.mark.parametrize("command", ["status", "search x", "reindex", "log", "config", "projects"])
+def test_a_deleted_working_directory_is_one_line(tmp_path: Path, command: str) -> None:
+    """In a directory that is gone every command says so, with code 2 and no traceback."""
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    done = subprocess.run(
+        ["sh", "-c", f'rmdir "{gone}"; exec "{sys.executable}" -m hybrid {command}'],
+        cwd=gone,
+        env=os.environ | {"PYTHONPATH": str(CHECKOUT)},
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+
+    message = "the working directory was deleted; change to one that exists, or use --project"
+    assert (2, b"", f"hybrid: {message}\n") == (done.returncode, done.stdout, done.stderr.decode())
+
+
+def test_outside_of_a_project_commands_say_what_to_run(tmp_path: Path) -> None:
+    """Without a project, commands that need one end with code 2 and name `hybrid init`."""
+    expected = (
+        "hybrid: no project here: not inside a git working tree, and no .hybrid folder above; run `hybrid init`\n"
+    )
+    for command in ("status", "search x", "reindex", "hook hot-topics", "hook status"):
+        done = hybrid_command(*command.split(), cwd=tmp_path, home=tmp_path / "home")
+
+        assert (2, b"", expected) == (done.returncode, done.stdout, done.stderr.decode()), command
+
+
+def test_a_project_directory_that_is_none_is_an_error(tmp_path: Path) -> None:
+    """`--project FILE` and a missing directory end with code 2 and the path."""
+    (tmp_path / "file.txt").write_text("x")
+    for name in ("file.txt", "nowhere"):
+        done = hybrid_command("search", "x", "--project", name, cwd=tmp_path, home=tmp_path / "home")
+
+        assert (2, f"hybrid: {name} is not a directory\n") == (done.returncode, done.stderr.decode())
+
+
+def test_a_home_that_is_a_file_is_one_line(new_project: Shop) -> None:
+    """Where `$HYBRID_HOME` cannot be written, `reindex` says which path is in the way."""
+    new_project.home.write_text("not a folder")
+
+    done = hybrid_command("reindex", cwd=new_project.root, home=new_project.home)
+
+    assert (2, b"") == (done.returncode, done.stdout)
+    assert 1 == len(done.stderr.splitlines())
+    assert b"hybrid-home" in done.stderr
+    assert b"Traceback" not in done.stderr
+
+
+def test_debug_shows_where_an_error_happened(new_project: Shop) -> None:
+    """With `--debug` the traceback is shown; without it never."""
+    done = new_project.run("search", "x", "--debug")
+
+    assert 0 != done.returncode
+    assert b"IndexMissingError" in done.stderr
+    assert "hybrid: no index was built here yet: run `hybrid reindex`" == new_project.error("search", "x")

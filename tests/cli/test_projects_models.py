@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.builders import Shop
+
+
+def test_projects_lists_and_forgets(own_shop: Shop) -> None:
+    """`projects` names key, size, name and folders; `forget` deletes the index and leaves the project's files."""
+    [listed] = own_shop.json("projects")["projects"]
+    shown = own_shop.out("projects")
+    said = own_shop.out("projects", "forget", "shop")
+
+    assert {"key", "name", "roots", "size_bytes", "used_s"} <= set(listed)
+    assert ("shop", [str(own_shop.root)]) == (listed["name"], listed["roots"])
+    assert re.fullmatch(rf"{listed['key']} +\d+\.\d MB  shop  {re.escape(str(own_shop.root))}\n", shown)
+    assert "forgot shop: its index is deleted, its files and .hybrid folder are untouched\n" == said
+    assert "missing" == own_shop.json("status")["index"]["state"]
+    assert (own_shop.root / ".hybrid" / "config.toml").exists()
+    assert [] == own_shop.json("projects", code=1)["projects"]
+
+
+def test_forgetting_needs_one_name(shop: Shop) -> None:
+    """Without a name, or with one that no project has, `forget` ends with code 2."""
+    lists = "`hybrid projects` lists them"
+
+    assert f"hybrid: `hybrid projects forget` needs the NAME or key of a project; {lists}" == shop.error(
+        "projects", "forget"
+    )
+    assert f"hybrid: 0 projects are called nothing; {lists}, a key is unique" == shop.error(
+        "projects", "forget", "nothing"
+    )
+
+
+def test_projects_works_outside_of_a_project(shop: Shop, tmp_path: Path) -> None:
+    """The list needs no project."""
+    assert "shop" in shop.out("projects", cwd=tmp_path)
+
+
+def test_models_lists_and_marks_the_one_in_force(shop: Shop) -> None:
+    """`models` shows name, dimensions and where each lies; `*` marks the one in force."""
+    lines = shop.out("models").splitlines()
+    form = shop.json("models")
+
+    assert re.fullmatch(r"\* static-v0 +256 dimensions  shipped", lines[0])
+    assert 1 == sum(line.startswith("*") for line in lines)
+    assert "static-v0" == form["current"]
+    keys = {"name", "id", "dim", "max_tokens", "licence", "provenance", "extra", "shipped", "folder"}
+    assert all(keys <= set(model) for model in form["models"])
+
+
+def test_models_verify_and_use(own_shop: Shop) -> None:
+    """`verify` checks the files of a model; `use` writes it into the user's settings and says what to run."""
+    verified = own_shop.out("models", "verify")
+    said = own_shop.out("models", "use", "hashing")
+
+    assert re.fullmatch(r"static-v0: whole, 256 dimensions, sha256 [0-9a-f]{64}\n", verified)
+    assert re.fullmatch(r"using hashing \(\d+ dimensions\); run `hybrid reindex` in each project\n", said)
+    assert "hashing" == own_shop.json("models")["current"]
+    assert own_shop.error("search", "retry").endswith("run `hybrid reindex`")
+
+
+def test_an_unknown_model_is_one_line(own_shop: Shop) -> None:
+    """A model that is nowhere ends with code 2 and what would make it available; the settings stay."""
+    said = own_shop.error("models", "use", "no-such/model-of-ours")
+
+    assert said.startswith("hybrid: ")
+    assert not (own_shop.home / "config.toml").exists()
+    assert own_shop.error("models", "use").startswith("hybrid: `hybrid models use` needs the NAME")
+    assert own_shop.error("search", "x", HYBRID_MODEL_NAME="no-such/model").startswith("hybrid: ")
+
+
+def test_a_model_that_cannot_be_loaded_stops_no_prompt(own_shop: Shop) -> None:
+    """With such a model in the settings a hook is silent, and the log has the reason."""
+    assert "" == own_shop.hook("How does the payment client retry?", HYBRID_MODEL_NAME="no-such/model")
+    assert ["error"] == own_shop.reasons()

@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.builders import CHECKOUT, new_shop
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+THIRD_PARTY = (
+    "numpy",
+    "tomli",
+    "tomlkit",
+    "pathspec",
+    "rich",
+    "rank_bm25",
+    "tree_sitter",
+    "semble_grammars",
+    "tokenizers",
+    "torch",
+)
+
+
+def _loaded_after(code: str, **environ: str) -> set[str]:
+    """Third-party packages that a fresh process holds after running some code."""
+    script = f"{code}\nimport json, sys\nprint(json.dumps([name for name in {THIRD_PARTY} if name in sys.modules]), file=sys.stderr)"
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        env=os.environ | {"PYTHONPATH": str(CHECKOUT)} | environ,
+        capture_output=True,
+        input="",
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    return set(json.loads(done.stderr.splitlines()[-1]))
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        "hybrid.hooks",
+        "hybrid.hooks.prompt",
+        "hybrid.hooks.event",
+        "hybrid.session.ledger",
+        "hybrid.feedback.events",
+        "hybrid.feedback.state",
+    ],
+)
+def test_what_a_hook_imports_first_is_standard_library_only(module: str) -> None:
+    """The process of a hook starts without a single third-party package."""
+    assert set() == _loaded_after(f"import {module}")
+
+
+def test_the_version_needs_nothing() -> None:
+    """`hybrid --version` and `--help` load no third-party package."""
+    code = "from hybrid.cli.main import run\nrun(['--version'], started_s=0.0)\nrun(['--help'], started_s=0.0)"
+
+    assert set() == _loaded_after(code)
+
+
+def test_a_prompt_that_is_not_searched_loads_no_numpy(tmp_path: Path) -> None:
+    """For an acknowledgement only the settings are read: tomli and nothing else."""
+    shop = new_shop(tmp_path)
+    event = json.dumps({"prompt": "thanks a lot, that is all", "cwd": str(shop.root)})
+
+    assert {"tomli"} == _after_a_prompt(event, shop.home)
+
+
+def test_a_prompt_loads_only_what_searching_needs(tmp_path: Path) -> None:
+    """On the way of a prompt stand numpy and tomli; no grammar, no rank-bm25, no rich, no torch."""
+    shop = new_shop(tmp_path)
+    event = json.dumps({"prompt": "How does the payment client retry?", "cwd": str(shop.root)})
+
+    loaded = _after_a_prompt(event, shop.home)
+
+    assert ["injected"] == shop.reasons()
+    assert {"numpy", "tomli"} == loaded
+
+
+def _after_a_prompt(event: str, home: Path) -> set[str]:
+    code = (
+        f"import io, sys, time\nsys.stdin = io.TextIOWrapper(io.BytesIO({event.encode()!r}))\n"
+        "from hybrid.cli.main import run\n"
+        "assert run(['hook', 'inject-context'], started_s=time.perf_counter()) == 0"
+    )
+    return _loaded_after(code, HYBRID_HOME=str(home), HYBRID_HOOKS_DEADLINE_MS="60000")

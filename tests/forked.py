@@ -1,0 +1,121 @@
+"""Runs the real command in a process of its own that is forked from one which has imported everything.
+
+A start costs a tenth of what `hybrid_command` costs, so that hundreds of small tests can use the command line. What a
+start itself does (imports, the installed script) is tried by `tests/cli/test_main.py`, `tests/contracts` and
+`tests/test_readme.py`. Where processes cannot be forked, commands start in the usual way.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+CHECKOUT = Path(__file__).resolve().parent.parent
+CAN_FORK = hasattr(os, "fork")
+_TIMEOUT_S = 120.0
+
+_SERVER = """
+import gc, json, os, signal, sys, traceback
+
+os.environ["OPENBLAS_NUM_THREADS"] = "1"
+import hybrid.__main__, hybrid.cli.main, hybrid.engine.indexing, hybrid.engine.searching, hybrid.engine.status
+import hybrid.hooks.direct, hybrid.index.snapshot, hybrid.models.registry
+for name in ("common", "config", "context", "explain", "hook", "init", "log", "models", "projects", "reindex", "search", "status"):
+    __import__(f"hybrid.cli.{name}")
+
+
+def command(request):
+    os.chdir(request["cwd"])
+    os.environ.clear()
+    os.environ.update(request["environ"])
+    for number, name, flags in ((0, "in", os.O_RDONLY), (1, "out", os.O_WRONLY | os.O_CREAT), (2, "err", os.O_WRONLY | os.O_CREAT)):
+        os.dup2(os.open(os.path.join(request["folder"], name), flags, 0o600), number)
+    sys.stdin = open(0, encoding="utf-8", closefd=False)
+    sys.stdout = open(1, "w", encoding="utf-8", closefd=False)
+    sys.stderr = open(2, "w", encoding="utf-8", closefd=False, buffering=1)
+    sys.argv = ["hybrid", *request["args"]]
+    try:
+        code = hybrid.__main__.main()
+    except SystemExit as stop:
+        code = stop.code if isinstance(stop.code, int) else 1
+    except BaseException:
+        traceback.print_exc()
+        code = 1
+    gc.collect()
+    sys.stdout.flush()
+    os._exit(code)
+
+
+def serve(request):
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    child = os.fork()
+    if child == 0:
+        try:
+            command(request)
+        finally:
+            os._exit(70)
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    done = os.path.join(request["folder"], "code")
+    with open(done + ".part", "w") as file:
+        file.write(str(code))
+    os.rename(done + ".part", done)
+    os._exit(0)
+
+
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+for line in sys.stdin:
+    if os.fork() == 0:
+        serve(json.loads(line))
+"""
+
+
+class _Server:
+    """The process that others are forked from; started by the first command, ended with the tests."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[str] | None = None
+
+    def send(self, request: dict[str, object]) -> None:
+        with self._lock:
+            if self._process is None:
+                environ = os.environ | {"PYTHONPATH": str(CHECKOUT), "PYTHONWARNINGS": "default"}
+                self._process = subprocess.Popen(
+                    [sys.executable, "-c", _SERVER], stdin=subprocess.PIPE, text=True, env=environ, cwd=CHECKOUT
+                )
+                atexit.register(self.close)
+            assert self._process.stdin is not None
+            self._process.stdin.write(json.dumps(request) + "\n")
+            self._process.stdin.flush()
+
+    def close(self) -> None:
+        if self._process is not None and self._process.stdin is not None:
+            self._process.stdin.close()
+            self._process.wait(timeout=10)
+
+
+_SERVER_PROCESS = _Server()
+
+
+def forked_command(
+    args: tuple[str, ...], *, cwd: Path, environ: dict[str, str], stdin: bytes
+) -> subprocess.CompletedProcess[bytes]:
+    """One command line as a process; returns what `subprocess.run` would."""
+    with tempfile.TemporaryDirectory(prefix="hybrid-test-") as name:
+        folder = Path(name)
+        (folder / "in").write_bytes(stdin)
+        _SERVER_PROCESS.send({"args": args, "cwd": str(cwd), "environ": environ, "folder": name})
+        until = time.monotonic() + _TIMEOUT_S
+        while not (folder / "code").exists():
+            if time.monotonic() > until:
+                raise subprocess.TimeoutExpired(["hybrid", *args], _TIMEOUT_S)
+            time.sleep(0.002)
+        out, err = ((folder / part).read_bytes() for part in ("out", "err"))
+        return subprocess.CompletedProcess(["hybrid", *args], int((folder / "code").read_text()), out, err)

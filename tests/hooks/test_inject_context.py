@@ -1,0 +1,458 @@
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.builders import CHECKOUT, Shop, new_shop
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FITS = "How does the payment client retry?"
+OTHER = "How do I rotate the database password?"
+FIXTURES = CHECKOUT / "tests" / "fixtures" / "hooks"
+MAX_BYTES = 9_000
+
+
+def _state(shop: Shop) -> dict[str, Any]:
+    return json.loads((shop.root / ".hybrid" / "hook_state.json").read_text())
+
+
+def test_gate_state_and_dedup_of_one_session(own_shop: Shop) -> None:
+    """A gate of 0.99 is silent, 0.0 injects and counts, the same prompt is silent, another injects, --no-dedup forces."""
+    closed = own_shop.hook(FITS, "--gate-threshold", "0.99")
+    untouched = (own_shop.root / ".hybrid" / "hook_state.json").exists()
+    first = own_shop.hook(FITS, "--gate-threshold", "0.0")
+    state = _state(own_shop)
+    again = own_shop.hook(FITS, "--gate-threshold", "0.0")
+    other = own_shop.hook(OTHER, "--gate-threshold", "0.0")
+    forced = own_shop.hook(OTHER, "--gate-threshold", "0.0", "--no-dedup")
+
+    assert ("", False, "") == (closed, untouched, again)
+    assert first.startswith("--- hybrid context (auto-injected, 2 items; ")
+    assert first.endswith("\n--- end hybrid context ---")
+    assert "docs/deploy.md" in other
+    assert other == forced
+    assert ["gate", "injected", "same_topic", "injected", "injected"] == own_shop.reasons()
+    assert 3 == _state(own_shop)["injection_count"]
+    assert 1 == state["injection_count"]
+    assert 16 == len(state["last_session_id"])
+    assert {"src/payments/client.py": 1} == state["file_frequencies"]
+    assert state["last_injected_chunks"] == list(state["chunk_frequencies"])
+    first_key = state["last_injected_chunks"][0]
+    assert first_key.startswith("src/payments/client.py:1:22:")
+    assert {"count": 1, "file": "src/payments/client.py", "name": "PaymentClient"} == state["chunk_frequencies"][
+        first_key
+    ]
+
+
+def test_a_gate_of_zero_opens_for_a_strange_prompt_too(own_shop: Shop) -> None:
+    """With the threshold at 0.0 even a prompt that nothing fits gets the nearest record."""
+    strange = "Which wine goes with grilled salmon tonight?"
+
+    assert "" == own_shop.hook(strange)
+    assert own_shop.hook(strange, "--gate-threshold", "0.0")
+
+
+def test_sessions_clients_and_subagents_have_ledgers_of_their_own(own_shop: Shop) -> None:
+    """What one session got, another session, another client and a subagent of the first still get."""
+    event = {"session_id": "s1", "agent_id": "a7", "cwd": str(own_shop.root), "prompt": FITS}
+    own_shop.hook(FITS, "--client", "claude", session="s1")
+
+    second = own_shop.hook(FITS, "--client", "claude", session="s2")
+    codex = own_shop.hook(FITS, "--client", "codex", session="s1")
+    subagent = own_shop.out("hook", "inject-context", "--client", "claude", stdin=json.dumps(event).encode())
+    first_again = own_shop.hook(FITS, "--client", "claude", session="s1")
+
+    assert all((second, codex, subagent))
+    assert "" == first_again
+
+
+def test_what_a_session_has_is_not_sent_with_another_topic(own_shop: Shop) -> None:
+    """A later prompt gets only the records that are new to the session, and is told that there were others."""
+    own_shop.hook(OTHER)
+    prompt = "How do the payment client's retries and rotating the database password work?"
+
+    later = own_shop.hook(prompt)
+    nothing_new = own_shop.hook("Sending a payment again after a timeout, as the client retries?")
+
+    assert "docs/deploy.md" not in later
+    assert "given earlier in this session" in later
+    assert "" == nothing_new
+    assert own_shop.reasons()[-1] in ("all_seen", "same_topic")
+
+
+def test_hot_topics_are_written_after_ten_injections(own_shop: Shop) -> None:
+    """The tenth injection writes hot-topics.md; by hand it is written on request, and with --force at any time."""
+    path = own_shop.root / ".hybrid" / "hot-topics.md"
+    empty = own_shop.out("hook", "hot-topics", "--force")
+    without_data = path.read_text()
+    path.unlink()
+    for _ in range(9):
+        own_shop.hook(FITS, "--no-dedup")
+    after_nine = path.exists()
+    own_shop.hook(FITS, "--no-dedup")
+    after_ten = path.read_text()
+    up_to_date = own_shop.out("hook", "hot-topics")
+    form = own_shop.json("hook", "hot-topics", "--force")
+
+    assert f"wrote {path}\n" == empty
+    assert "Based on 0 context injections." in without_data
+    assert not after_nine
+    assert "Based on 10 context injections." in after_ten
+    assert "| src/payments/client.py | PaymentClient | 10 |" in after_ten
+    assert "| src/payments/client.py | 10 |" in after_ten
+    assert f"{path} is up to date; --force writes it all the same\n" == up_to_date
+    assert {"written": True, "path": str(path), "injection_count": 10} == form
+    assert 10 == _state(own_shop)["hot_topics_generated_at"]
+
+
+def test_flags_shape_the_injection(shop: Shop) -> None:
+    """Budget in lines and characters, content mode, format and length limit apply to this one call."""
+    forced = ("--no-dedup", "--gate-threshold", "0.0")
+    lines = shop.hook(FITS, *forced, "--budget", "10")
+    chars = shop.hook(FITS, *forced, "--budget-chars", "500")
+    headers = shop.hook(FITS, *forced, "--content-mode", "none")
+    preview = shop.hook(FITS, *forced, "--content-mode", "preview")
+    as_json = shop.hook(FITS, *forced, "--format", "json")
+    as_xml = shop.hook(FITS, *forced, "--format", "xml")
+
+    assert 0 < len(lines.splitlines()) <= 10
+    assert 0 < len(chars) <= 500
+    assert "def retry" not in headers
+    assert "[code] src/payments/client.py:1-22 PaymentClient" in headers
+    assert "..." in preview
+    assert json.loads(as_json)
+    assert as_xml.startswith("<")
+    assert "" == shop.hook(FITS, *forced, "--min-prompt-length", "1000")
+    assert "" == shop.hook(FITS, *forced, "--threshold", "0.5", HYBRID_DISABLE="1")
+
+
+def _samples() -> list[str]:
+    return sorted(str(path.relative_to(FIXTURES)) for path in FIXTURES.rglob("*.json"))
+
+
+def test_every_captured_input_of_every_client_goes_through(own_shop: Shop) -> None:
+    """Whatever event of whatever client: code 0, one JSON document of at most 9,000 bytes or nothing, no error line."""
+    answered: list[str] = []
+    for name in _samples():
+        text = (FIXTURES / name).read_text(encoding="utf-8").replace("$PROJECT", str(own_shop.root))
+        done = own_shop.run("hook", "inject-context", "--no-dedup", stdin=text.encode())
+
+        assert (0, b"") == (done.returncode, done.stderr), name
+        if done.stdout:
+            answer = json.loads(done.stdout)["hookSpecificOutput"]
+            assert {"hookEventName", "additionalContext"} == set(answer), name
+            assert len(answer["additionalContext"].encode()) <= MAX_BYTES, name
+            answered.append(name)
+
+    assert len(_samples()) > 60
+    assert [
+        "claude_code-2.1.330/UserPromptSubmit.json",
+        "codex-0.169.0/UserPromptSubmit.json",
+        "copilot-1.0.102-camel/userPromptSubmitted.json",
+        "copilot-1.0.102-pascal/UserPromptSubmit.json",
+        "gemini-0.61.0/BeforeAgent.json",
+        "qwen-0.24.4/UserPromptSubmit.json",
+    ] == answered
+
+
+def test_the_answer_names_the_event_it_answers(shop: Shop) -> None:
+    """`hookEventName` is the event of the client, or the one given by `--event`."""
+    event = json.dumps({"hook_event_name": "BeforeAgent", "cwd": str(shop.root), "prompt": FITS}).encode()
+    names = [
+        json.loads(shop.out("hook", "inject-context", "--no-dedup", *args, stdin=event))["hookSpecificOutput"][
+            "hookEventName"
+        ]
+        for args in ((), ("--event", "UserPromptSubmit"))
+    ]
+
+    assert ["BeforeAgent", "UserPromptSubmit"] == names
+
+
+BAD_INPUT = {
+    "empty": b"",
+    "blank": b" \n\t ",
+    "not JSON": b"hello",
+    "half": b'{"prompt": "How does the pay',
+    "array": b"[1, 2]",
+    "number": b"7",
+    "null": b"null",
+    "text": b'"How does the payment client retry?"',
+    "NUL bytes": b"\0" * 100,
+    "deep": b"[" * 200_000,
+    "huge": b"a" * 40_000_000,
+}
+
+
+def test_bad_input_is_silent_and_leaves_one_line_in_the_log(shop: Shop) -> None:
+    """Input that is no event: code 0, no output, exactly one line in the log that says what was wrong."""
+    for name, data in BAD_INPUT.items():
+        before = len(shop.reasons())
+
+        done = shop.run("hook", "inject-context", stdin=data)
+
+        assert (0, b"", b"") == (done.returncode, done.stdout, done.stderr), name
+        assert ["error"] == shop.reasons()[before:], name
+
+
+def test_odd_input_is_tolerated(shop: Shop) -> None:
+    """A byte order mark, invalid UTF-8, lone surrogates, NULs and wrong types of other fields do not matter."""
+    root = json.dumps(str(shop.root)).encode()
+    odd = {
+        "byte order mark": b'\xef\xbb\xbf{"prompt": "%s", "cwd": %s}' % (FITS.encode(), root),
+        "invalid UTF-8": b'{"prompt": "%s \xff\xfe", "cwd": %s}' % (FITS.encode(), root),
+        "lone surrogates": b'{"prompt": "%s \\ud83d", "session_id": "\\udc00", "cwd": %s}' % (FITS.encode(), root),
+        "NUL in the prompt": b'{"prompt": "%s \\u0000", "cwd": %s}' % (FITS.encode(), root),
+        "wrong types": b'{"prompt": "%s", "session_id": 7, "agent_id": [], "cwd": %s}' % (FITS.encode(), root),
+        "no directory": b'{"prompt": "%s"}' % FITS.encode(),
+        "unknown fields": b'{"prompt": "%s", "cwd": %s, "new": {"a": [1]}}' % (FITS.encode(), root),
+    }
+    for name, data in odd.items():
+        answer = json.loads(shop.out("hook", "inject-context", "--no-dedup", stdin=data))
+
+        assert "PaymentClient" in answer["hookSpecificOutput"]["additionalContext"], name
+
+
+def test_prompts_that_ask_for_nothing_are_silent(shop: Shop) -> None:
+    """Wrong types, directories that are gone, NULs in them, and machine-made prompts give nothing, with code 0."""
+    silent = [
+        {"prompt": 5},
+        {"prompt": None},
+        {},
+        {"prompt": FITS, "cwd": "/no/such/folder"},
+        {"prompt": FITS, "cwd": "a\0b"},
+        {"prompt": f"<system-reminder>{FITS}</system-reminder>"},
+        {"prompt": f"<task-notification>{FITS}</task-notification>"},
+        {"prompt": f"{FITS} [no-hybrid]"},
+        {"prompt": "ok"},
+        {"prompt": FITS, "hook_event_name": "PostCompact"},
+    ]
+    for fields in silent:
+        assert "" == shop.out("hook", "inject-context", "--no-dedup", stdin=json.dumps(fields).encode()), fields
+
+
+def test_a_pasted_prompt_of_megabytes_is_answered_in_time(shop: Shop) -> None:
+    """Of a very long prompt the beginning decides; the process ends before its deadline is far gone."""
+    prompt = FITS + " the payment client retries" * 400_000
+    started = time.monotonic()
+
+    answer = shop.hook(prompt, "--no-dedup", HYBRID_HOOKS_DEADLINE_MS="20000")
+
+    assert time.monotonic() - started < 10
+    assert len(answer.encode()) <= MAX_BYTES
+
+
+def test_the_session_of_the_environment_is_ignored(own_shop: Shop) -> None:
+    """The session is the event's, whatever variables the client sets."""
+    own_shop.hook(FITS, session="s1")
+
+    again = own_shop.hook(FITS, session="s1", CLAUDE_SESSION_ID="s9", GEMINI_SESSION_ID="s9", HYBRID_SESSION_ID="s9")
+    other = own_shop.hook(FITS, session="s2", CLAUDE_SESSION_ID="s1", SESSION_ID="s1")
+
+    assert "" == again
+    assert other
+
+
+WRONG_VALUES = {
+    "--threshold": "abc",
+    "--gate-threshold": "abc",
+    "--budget": "99999999",
+    "--budget-chars": "4.5",
+    "--content-mode": "all",
+    "--format": "yaml",
+    "--min-prompt-length": "-1",
+}
+
+
+def test_a_wrong_value_of_a_flag_is_left_out(shop: Shop) -> None:
+    """With a value that no setting can have the default is taken, and the log says so."""
+    arguments = [part for pair in WRONG_VALUES.items() for part in ("=".join(pair),)]
+
+    assert shop.hook(FITS, *arguments, "--no-dedup")
+    problems = shop.json("log")["events"][0]["config_problems"]
+    assert len(WRONG_VALUES) == len([problem for problem in problems if problem.startswith("command line: hooks.")])
+
+
+@pytest.mark.parametrize("arguments", [("--no-such-flag",), ("--budget",), ("extra",)], ids=" ".join)
+def test_a_wrong_flag_never_blocks_a_prompt(shop: Shop, arguments: tuple[str, ...]) -> None:
+    """A mistake in an installed command ends with code 0 in silence, and stands in the log: code 2 would eat the prompt."""
+    assert "" == shop.hook(FITS, *arguments)
+    last = shop.json("log", "--all")["events"][0]
+    assert "error" == last["reason"]
+    assert "argument" in last["error"]
+
+
+def test_debug_says_what_was_decided(shop: Shop) -> None:
+    """With `--debug`, for people, the decision stands on standard error; the answer is the same."""
+    event = json.dumps({"prompt": FITS, "cwd": str(shop.root)}).encode()
+
+    closed = shop.run("hook", "inject-context", "--gate-threshold", "0.99", "--debug", stdin=event)
+    opened = shop.run("hook", "inject-context", "--no-dedup", "--debug", stdin=event)
+
+    assert b"hybrid: skipped (semantic=0.52 < gate=0.99)\n" == closed.stderr.replace(b"0.51", b"0.52")
+    assert opened.stderr.startswith(b"hybrid: injected 2 items, ")
+    assert json.loads(opened.stdout)
+
+
+def test_a_tree_without_a_folder_is_not_written_to(tmp_path: Path) -> None:
+    """Where nobody made `.hybrid/`, a hook writes nothing into the tree; counters lie in the home."""
+    shop = new_shop(tmp_path)
+    for path in (shop.root / ".hybrid").iterdir():
+        path.unlink()
+    (shop.root / ".hybrid").rmdir()
+
+    assert shop.hook(FITS)
+    assert not (shop.root / ".hybrid").exists()
+    assert 1 == shop.json("hook", "status")["injection_count"]
+
+
+def test_without_an_index_the_hook_is_silent(new_project: Shop) -> None:
+    """No index and no project are silence with a reason."""
+    assert "" == new_project.hook(FITS)
+    assert "" == new_project.hook(FITS, cwd=new_project.root.parent)
+    assert ["no_index", "no_index"] == new_project.reasons()
+
+
+def test_places_that_cannot_be_written_do_not_matter(own_shop: Shop) -> None:
+    """Files where folders should be (counters, ledgers, log): the answer is given all the same, and nothing else said."""
+    for name in ("sessions", "log"):
+        (own_shop.home / name).write_text("in the way")
+    (own_shop.root / ".hybrid" / "hook_state.json").mkdir()
+
+    assert own_shop.hook(FITS)
+
+
+def test_a_home_that_is_a_file_is_silent(shop: Shop, tmp_path: Path) -> None:
+    """Where `HYBRID_HOME` is a file there is no index and no log: silence with code 0."""
+    home = tmp_path / "home"
+    home.write_text("a file")
+
+    assert "" == Shop(shop.root, home).hook(FITS, HOME=str(tmp_path))
+
+
+def _environment(shop: Shop, **more: str) -> dict[str, str]:
+    settings = {"HYBRID_HOME": str(shop.home), "PYTHONPATH": str(CHECKOUT), "HYBRID_HOOKS_DEADLINE_MS": "60000"}
+    return os.environ | settings | more
+
+
+def _start(shop: Shop, stdin: Any, stdout: Any = subprocess.PIPE, **more: str) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-m", "hybrid", "hook", "inject-context", "--no-dedup"]
+    return subprocess.Popen(
+        command, cwd=shop.root, env=_environment(shop, **more), stdin=stdin, stdout=stdout, stderr=subprocess.PIPE
+    )
+
+
+def test_a_client_that_never_sends_does_not_hang_the_process(own_shop: Shop) -> None:
+    """Input that does not end: the process ends at the hard stop with code 0, silent, and the log says so."""
+    read, write = os.pipe()
+    os.write(write, b'{"prompt": "How does')
+    started = time.monotonic()
+
+    with _start(own_shop, read, HYBRID_HOOKS_DEADLINE_MS="1500") as process:
+        out, err = process.communicate(timeout=20)
+    took = time.monotonic() - started
+    os.close(read)
+    os.close(write)
+
+    assert (0, b"", b"") == (process.returncode, out, err)
+    assert took < 6
+    assert "not done after 1.5 s" == own_shop.json("log", "--all")["events"][0]["error"]
+
+
+def test_a_deadline_that_cannot_be_met_is_silence(own_shop: Shop) -> None:
+    """With a deadline too short for any answer the hook gives none, with code 0, and the log says so."""
+    event = json.dumps({"prompt": FITS, "cwd": str(own_shop.root)}).encode()
+
+    done = own_shop.run("hook", "inject-context", stdin=event, HYBRID_HOOKS_DEADLINE_MS="50")
+
+    assert (0, b"", b"") == (done.returncode, done.stdout, done.stderr)
+    assert "not done after 0.05 s" == own_shop.json("log", "--all")["events"][0]["error"]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_a_log_that_hangs_does_not_hold_the_agent(own_shop: Shop) -> None:
+    """The answer is out at once; a disk that does not answer ends the recording, not the prompt."""
+    (own_shop.home / "log").mkdir()
+    os.mkfifo(own_shop.home / "log" / "events.jsonl")
+    event = json.dumps({"prompt": FITS, "cwd": str(own_shop.root)}).encode()
+    started = time.monotonic()
+
+    done = own_shop.run("hook", "inject-context", stdin=event)
+
+    assert (0, b"") == (done.returncode, done.stderr)
+    assert json.loads(done.stdout)
+    assert time.monotonic() - started < 8
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_an_index_that_hangs_is_silence(own_shop: Shop) -> None:
+    """Where reading the index does not return, the process ends at its deadline with code 0."""
+    [manifest] = own_shop.home.rglob("manifest.json")
+    manifest.unlink()
+    os.mkfifo(manifest)
+    event = json.dumps({"prompt": FITS, "cwd": str(own_shop.root)}).encode()
+    started = time.monotonic()
+
+    done = own_shop.run("hook", "inject-context", stdin=event, HYBRID_HOOKS_DEADLINE_MS="1500")
+
+    assert (0, b"", b"") == (done.returncode, done.stdout, done.stderr)
+    assert time.monotonic() - started < 6
+
+
+def test_a_client_that_has_gone_got_nothing(own_shop: Shop) -> None:
+    """An answer that nobody reads is no error of the process, and is not counted as given."""
+    read, write = os.pipe()
+    os.close(read)
+    event = json.dumps({"prompt": FITS, "session_id": "s1", "cwd": str(own_shop.root)}).encode()
+
+    with _start(own_shop, subprocess.PIPE, stdout=write) as process:
+        os.close(write)
+        _, err = process.communicate(event, timeout=20)
+
+    assert (0, b"") == (process.returncode, err)
+    assert ["error"] == own_shop.reasons()
+    assert own_shop.hook(FITS, session="s1")
+
+
+def test_closed_standard_streams_do_not_matter(own_shop: Shop) -> None:
+    """Closed input, output or error output: code 0 and not a word."""
+    event = json.dumps({"prompt": FITS, "cwd": str(own_shop.root)})
+    for closing in ("<&-", ">&-", "2>&-", ">&- 2>&-"):
+        script = f'printf \'%s\' "$EVENT" | "$PYTHON" -m hybrid hook inject-context --no-dedup {closing}'
+        done = subprocess.run(
+            ["sh", "-c", script],
+            cwd=own_shop.root,
+            env=_environment(own_shop, EVENT=event, PYTHON=sys.executable),
+            capture_output=True,
+            timeout=60,
+            check=False,
+        )
+
+        assert (0, b"") == (done.returncode, done.stderr), closing
+
+
+def test_hooks_at_the_same_time_lose_no_count(own_shop: Shop) -> None:
+    """Ten hooks in parallel on one session: valid answers or nothing, a valid state file, every injection counted."""
+    event = json.dumps({"prompt": FITS, "session_id": "s1", "cwd": str(own_shop.root)}).encode()
+
+    def one(_: int) -> subprocess.CompletedProcess[bytes]:
+        return own_shop.run("hook", "inject-context", stdin=event)
+
+    with ThreadPoolExecutor(10) as pool:
+        done = list(pool.map(one, range(10)))
+    given = [run.stdout for run in done if run.stdout]
+
+    assert {(0, b"")} == {(run.returncode, run.stderr) for run in done}
+    assert given
+    assert all(json.loads(out)["hookSpecificOutput"]["additionalContext"] for out in given)
+    assert 10 == len(own_shop.reasons())
+    assert len(given) == own_shop.reasons().count("injected") == _state(own_shop)["injection_count"]
+    assert "" == own_shop.hook(FITS)
