@@ -12,7 +12,7 @@ import math
 import mmap
 import os
 import struct
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -136,7 +136,7 @@ def encode_arrays(arrays: Mapping[str, NDArray[Any]], metadata: Mapping[str, str
     at = 0
     for name in ordered:
         array = arrays[name]
-        little: np.dtype[Any] = array.dtype.newbyteorder("<")
+        little = cast("np.dtype[Any]", array.dtype.newbyteorder("<"))
         code = _NAMES.get(little)
         if code is None:
             raise ValueError(f"array {name}: type {array.dtype} cannot be stored")

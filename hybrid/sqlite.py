@@ -7,7 +7,7 @@ import sqlite3
 from typing import TYPE_CHECKING
 
 from hybrid.atomic import make_private_folder, set_aside
-from hybrid.errors import BusyError, IndexMismatchError
+from hybrid.errors import BusyError, IndexCorruptError, IndexMismatchError
 from hybrid.resources import shipped
 
 if TYPE_CHECKING:
@@ -45,6 +45,31 @@ def open_database(path: Path, family: str) -> sqlite3.Connection:
         if not set_database_aside(path):
             raise OSError(f"{path} is damaged ({error}) and cannot be set aside") from error
         return _open(path, family)
+
+
+def open_for_reading(path: Path, family: str) -> sqlite3.Connection:
+    """Open a database that exists without changing anything: neither migrated nor set aside.
+
+    Raises:
+        IndexMismatchError: It has another format than this version writes.
+        IndexCorruptError: It is not a database, or damaged.
+        OSError: It is not there or cannot be read.
+    """
+    connection: sqlite3.Connection | None = None
+    try:
+        connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=_BUSY_TIMEOUT_MS / 1000)
+        (current,) = connection.execute("PRAGMA user_version").fetchone()
+    except sqlite3.DatabaseError as error:
+        if connection is not None:
+            connection.close()
+        if isinstance(error, sqlite3.OperationalError):
+            raise OSError(f"{path}: {error}") from error
+        raise IndexCorruptError(f"{path} is damaged ({error}): run `hybrid reindex`") from error
+    newest = migrations(family)[-1][0]
+    if current != newest:
+        connection.close()
+        raise IndexMismatchError(f"{path} has format {current}, not {newest}: run `hybrid reindex`")
+    return connection
 
 
 def set_database_aside(path: Path) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+
 from tests.builders import PAYMENTS, ListSource, build_index, git_project, place_in
 
 if TYPE_CHECKING:

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from tests.builders import CHECKOUT, git_project
 
 _BLOCK = re.compile(r"```console\n(.*?)```", re.DOTALL)

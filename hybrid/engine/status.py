@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import sqlite3
 from typing import TYPE_CHECKING, Any
 
 from hybrid import __version__
-from hybrid.errors import IndexMissingError, IndexUnavailableError
+from hybrid.errors import IndexCorruptError, IndexMissingError, IndexUnavailableError
 from hybrid.feedback.health import health
 from hybrid.feedback.state import is_corrupt, read_state
 from hybrid.index.manifest import FORMAT_VERSION
@@ -135,9 +136,11 @@ def _catalog_part(workspace: Workspace) -> dict[str, Any]:
     from hybrid.index.catalog import Catalog
 
     place, project = workspace.place, workspace.require_project()
-    with Catalog(place.catalog, tree=place.tree, root=place.root) as catalog:
-        figures = catalog.figures()
-        known = catalog.known()
+    try:
+        with Catalog(place.catalog, tree=place.tree, root=place.root, is_read_only=True) as catalog:
+            figures, known = catalog.figures(), catalog.known()
+    except sqlite3.DatabaseError as error:
+        raise IndexCorruptError(f"{place.catalog} is damaged ({error}): run `hybrid reindex`") from error
     source = file_source(project.root, workspace.config.index)
     found = {entry.path: entry.stamp for entry in source.scan()}
     changed = sum(path not in known or known[path].stamp != stamp for path, stamp in found.items())

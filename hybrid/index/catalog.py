@@ -11,7 +11,7 @@ from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
 from hybrid.index.analysis import ChunkRecord, decode_record, encode_detail
-from hybrid.sqlite import open_database
+from hybrid.sqlite import open_database, open_for_reading
 from hybrid.types import FileStamp
 
 if TYPE_CHECKING:
@@ -63,14 +63,30 @@ def decode_path(data: bytes) -> str:
 class Catalog:
     """The open catalog of one project and one of its working trees; one writer at a time holds the build lock."""
 
-    def __init__(self, path: Path, *, tree: str, root: str) -> None:
-        self._db = open_database(path, "catalog")
-        self._db.execute(
-            "INSERT INTO trees(tree, root) VALUES(?, ?) ON CONFLICT(tree) DO UPDATE SET root = excluded.root "
-            "WHERE root IS NOT excluded.root",
-            (tree, root),
-        )
-        (self._tree_id,) = self._db.execute("SELECT id FROM trees WHERE tree = ?", (tree,)).fetchone()
+    def __init__(self, path: Path, *, tree: str, root: str, is_read_only: bool = False) -> None:
+        """Open the catalog.
+
+        Args:
+            path: The database; it is made when missing, unless it is only read.
+            tree: Id of the working tree.
+            root: Its path, for people.
+            is_read_only: Change nothing, not even a damaged file.
+
+        Raises:
+            IndexMismatchError: Written by another version.
+            IndexCorruptError: Damaged, when it is only read; otherwise a damaged file is set aside.
+            BusyError: Another process holds it.
+            OSError: The folder cannot be written or read.
+        """
+        self._db = (open_for_reading if is_read_only else open_database)(path, "catalog")
+        if not is_read_only:
+            self._db.execute(
+                "INSERT INTO trees(tree, root) VALUES(?, ?) ON CONFLICT(tree) DO UPDATE SET root = excluded.root "
+                "WHERE root IS NOT excluded.root",
+                (tree, root),
+            )
+        row = self._db.execute("SELECT id FROM trees WHERE tree = ?", (tree,)).fetchone()
+        self._tree_id: int = row[0] if row else 0
 
     def close(self) -> None:
         """Release the database."""
@@ -298,6 +314,7 @@ class Catalog:
         tree = (self._tree_id,)
         joined = "FROM documents d JOIN contents c ON c.id = d.content_id WHERE d.tree_id = ?"
         skips = "SELECT skip_reason, count(*) FROM documents WHERE tree_id = ? AND skip_reason IS NOT NULL GROUP BY 1"
+        built_at = self._db.execute("SELECT built_at FROM trees WHERE id = ?", tree).fetchone()
         fallbacks = f"SELECT c.fallback, count(*) {joined} AND c.fallback != '' GROUP BY 1 ORDER BY 1"
         return {
             "documents": self._db.execute(f"SELECT count(*) {joined}", tree).fetchone()[0],
@@ -308,7 +325,7 @@ class Catalog:
             ),
             "skipped": dict(self._db.execute(f"{skips} ORDER BY 2 DESC, 1", tree)),
             "fallbacks": dict(self._db.execute(fallbacks, tree)),
-            "last_built_at": self._db.execute("SELECT built_at FROM trees WHERE id = ?", tree).fetchone()[0],
+            "last_built_at": built_at[0] if built_at else None,
         }
 
 
