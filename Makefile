@@ -29,7 +29,7 @@ lint: $(VENV)/installed
 	$(BIN)/ruff format --check .
 
 types: $(VENV)/installed
-	$(BIN)/basedpyright --level error
+	$(BIN)/basedpyright --level error --pythonpath $(BIN)/python
 
 layers: $(VENV)/installed
 	$(BIN)/lint-imports

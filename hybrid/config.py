@@ -164,7 +164,13 @@ _RANGES: dict[str, tuple[float, float]] = {
     "log.hot_topics_every": (1, 1_000_000),
 }
 _MODEL_NAMES_A_PROJECT_MAY_USE = ("static-v0", "hashing")
-_PROJECT_MAY_NOT = ("index.auto_max_files", "index.quota_mb", "hooks.deadline_ms")
+_PROJECT_MAY_NOT = (
+    "hooks.deadline_ms",
+    "hooks.ledger_days",
+    "index.auto_max_files",
+    "index.max_file_bytes",
+    "index.quota_mb",
+)
 _PRIVACY_ORDER = ("text", "hash", "none")
 
 KEYS = tuple(f"{name}.{field.name}" for name, section in _SECTIONS.items() for field in fields(section))

@@ -7,6 +7,7 @@ also the whole of it. Scripts written without spaces give overlapping pairs of c
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import Counter
 from functools import lru_cache
 
@@ -93,10 +94,15 @@ def _tokens_of_unspaced(word: str) -> tuple[str, ...]:
     return tuple(found)
 
 
+def _words(text: str) -> list[str]:
+    """Runs of word characters; a letter and its accent written apart (NFD) are one, as they are for a reader."""
+    return _WORD.findall(text if text.isascii() else unicodedata.normalize("NFC", text))
+
+
 def tokens(text: str) -> list[str]:
     """Every token of a text, in order; a repeated word gives repeated tokens."""
     found: list[str] = []
-    for word in _WORD.findall(text):
+    for word in _words(text):
         found += tokens_of_word(word)
     return found
 
@@ -104,7 +110,7 @@ def tokens(text: str) -> list[str]:
 def term_counts(text: str) -> dict[str, int]:
     """Terms of a text and how often each occurs."""
     counts: dict[str, int] = {}
-    for word, n in Counter(_WORD.findall(text)).items():
+    for word, n in Counter(_words(text)).items():
         for token in tokens_of_word(word):
             counts[token] = counts.get(token, 0) + n
     return counts
@@ -115,6 +121,6 @@ def query_tokens(text: str) -> list[str]:
 
     A capitalised function word inside a query (`Use`, `Which`) is kept only when it is all there is.
     """
-    words = _WORD.findall(text)
+    words = _words(text)
     telling = [word for word in words if word.lower() not in FUNCTION_WORDS]
     return [token for word in telling or words for token in tokens_of_word(word)]

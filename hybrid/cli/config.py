@@ -135,4 +135,4 @@ def write_setting(path: Path, key: str, value: object | None) -> None:
         if section not in document:
             document[section] = tomlkit.table()
         document[section][name] = list(cast("tuple[str, ...]", value)) if isinstance(value, tuple) else value
-    write_atomic(path, tomlkit.dumps(document).encode())
+    write_atomic(path.resolve(), tomlkit.dumps(document).encode())

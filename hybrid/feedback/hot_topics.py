@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 NAME = "hot-topics.md"
 _TOP_CHUNKS = 20
 _TOP_FILES = 10
+_MARK = re.compile(r"[\\|`_*<\[\]]")
 
 
 def is_due(state: HookState, *, every: int) -> bool:
@@ -70,6 +72,5 @@ def hot_topics(state: HookState, now: datetime) -> str:
 
 
 def _cell(text: str) -> str:
-    """Text as a table cell: one line, with nothing that Markdown would read as a border or as code."""
-    flat = " ".join(text.replace("\\", "\\\\").split())
-    return flat.replace("|", "\\|").replace("`", "\\`")
+    """Text as a table cell: one line, with nothing that Markdown would read as a mark (`__init__.py` is not bold)."""
+    return _MARK.sub(r"\\\g<0>", " ".join(text.split()))

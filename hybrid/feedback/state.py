@@ -110,8 +110,10 @@ def count_injection(state: HookState, topic_id: str, given: Sequence[Given]) -> 
     for file in sorted({chunk.file for chunk in given}):
         state.file_frequencies[file] = state.file_frequencies.get(file, 0) + 1
     if len(state.chunk_frequencies) > _MOST_CHUNKS:
-        ordered = sorted(state.chunk_frequencies.items(), key=lambda item: -item[1]["count"])
-        state.chunk_frequencies = dict(ordered[: _MOST_CHUNKS * 3 // 4])
+        # Of equally rare ones the newest stay: reversed, since the sort keeps the order of equals.
+        newest_first = reversed(list(state.chunk_frequencies.items()))
+        ordered = sorted(newest_first, key=lambda item: -item[1]["count"])
+        state.chunk_frequencies = dict(reversed(ordered[: _MOST_CHUNKS * 3 // 4]))
 
 
 def _parse(data: object) -> HookState:
