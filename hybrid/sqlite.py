@@ -89,7 +89,7 @@ def _open(path: Path, family: str) -> sqlite3.Connection:
     try:
         connection.execute(f"PRAGMA busy_timeout = {_BUSY_TIMEOUT_MS}")
         _use_wal(connection)
-        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA foreign_keys = ON")
         _migrate(connection, path, family)
     except BaseException:

@@ -23,16 +23,20 @@ from hybrid.sqlite import set_database_aside
 from hybrid.types import EmbedInput, Skipped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from hybrid.index.analysis import ChunkRecord
+    from hybrid.index.catalog import DocumentRow
     from hybrid.index.place import Place
+    from hybrid.index.vectors import StoredVectors
     from hybrid.types import Chunked, ChunkLimits, Document, Embedder, Found, Source
 
 _BATCH_INPUTS = 512
 _BATCH_SECONDS = 2.0
 _SPARE_CONTENTS = 5_000
+_COLLECT_EVERY = 16
+"""Generations between two looks for contents that nobody has: each look costs a pass over the catalog."""
 
 
 class Progress(Protocol):
@@ -131,6 +135,8 @@ def build(
     """
     started = time.perf_counter()
     make_private_folder(place.folder)
+    # A folder that cannot be written raises here: it is not another build that holds the lock.
+    place.lock.touch(mode=0o600)
     with locked(place.lock, wait_s) as held:
         if not held:
             raise BusyError(
@@ -165,21 +171,25 @@ class _Run:
         place = self.place
         with Catalog(place.catalog, tree=place.tree, root=place.root) as catalog:
             documents = _Documents(catalog, self.source, self.embedder, self.how, self.progress, self.now_ns)
+            was_current = not catalog.is_dirty() and self._current(catalog) > 0
             summary = documents.bring_up_to_date(full=self.full)
             is_dirty = self.full or catalog.is_dirty()
-            summary.generation = self._commit(catalog, is_dirty=is_dirty)
+            summary.generation = self._commit(
+                catalog, is_dirty=is_dirty, changes=documents.changes if was_current else None
+            )
             _describe(summary, catalog, self.source)
             summary.seconds = time.perf_counter() - self.started
             catalog.begin()
             if is_dirty or summary.generation != catalog.generation():
                 catalog.finish(summary.generation, summary.as_json())
-                catalog.collect(spare=0 if self.full else _SPARE_CONTENTS)
+                if self.full or summary.generation % _COLLECT_EVERY == 0:
+                    catalog.collect(spare=0 if self.full else _SPARE_CONTENTS)
             else:
                 catalog.touch()
             catalog.commit()
         return summary
 
-    def _commit(self, catalog: Catalog, *, is_dirty: bool) -> int:
+    def _commit(self, catalog: Catalog, *, is_dirty: bool, changes: Mapping[str, DocumentRow | None] | None) -> int:
         """The generation that is current afterwards."""
         if not is_dirty and (generation := self._current(catalog)):
             return generation
@@ -190,6 +200,7 @@ class _Run:
             self.place.folder,
             self.embedder.info,
             self.how.of_chunks,
+            changes=changes,
             full=self.full,
             max_segments=self.max_segments,
             progress=self.progress,
@@ -252,6 +263,8 @@ class _Documents:
         self._pending_documents: list[tuple[Found, int, int, str]] = []
         self._last_commit = time.monotonic()
         self._summary = Summary()
+        self.changes: dict[str, DocumentRow | None] = {}
+        """What this run changed: path → its row, None for a document that is gone or skipped now."""
 
     def bring_up_to_date(self, *, full: bool) -> Summary:
         catalog = self._catalog
@@ -270,7 +283,9 @@ class _Documents:
             catalog.mark_dirty()
             catalog.remove_documents(gone)
             catalog.commit()
-            self._summary.removed += sum(known[path].content_id is not None for path in gone)
+            was_indexed = [path for path in gone if known[path].content_id is not None]
+            self.changes.update(dict.fromkeys(was_indexed))
+            self._summary.removed += len(was_indexed)
         for done, entry in enumerate(stale, 1):
             before = known.get(entry.path)
             self._take(entry, before.content_id if before else None, before.kind if before else "")
@@ -286,6 +301,7 @@ class _Documents:
         if isinstance(document, Skipped):
             if content_before is not None:
                 self._catalog.mark_dirty()
+                self.changes[found.path] = None
                 self._summary.removed += 1
             self._catalog.put_document(found, checked_ns, content_id=None, kind="", reason=document.reason)
             return
@@ -296,6 +312,7 @@ class _Documents:
             return
         self._summary.added += content_before is None
         self._summary.changed += content_before is not None and not is_same
+        self.changes[found.path] = (content_id, document.kind, document.language)
         self._need_vectors(document, content_id, records)
         # The row is written with the vectors of its chunks, so that a killed run reads the document again.
         self._pending_documents.append((found, checked_ns, content_id, document.kind))
@@ -328,16 +345,20 @@ class _Documents:
     def _flush(self) -> None:
         """Embed what is waiting and make it durable together with the documents that need it."""
         catalog = self._catalog
-        catalog.begin()
+        # A transformer may take a minute for a batch: nobody else's write waits for it.
+        catalog.commit()
+        stored: StoredVectors | None = None
         if self._pending:
             from hybrid.index.vectors import quantise  # Brings numpy, which a build without a change never needs.
 
             inputs = [entry for _, entry in self._pending.values()]
             vectors = self._embedder.embed_documents(inputs)
             stored = quantise(vectors, self._embedder.truncated(inputs))
+            self._summary.embedded += len(inputs)
+        catalog.begin()
+        if stored is not None:
             keys = [(key, content_id) for key, (content_id, _) in self._pending.items()]
             catalog.put_vectors(self._model_id, keys, stored)
-            self._summary.embedded += len(inputs)
         if self._pending_documents:
             catalog.mark_dirty()
         for found, checked_ns, content_id, kind in self._pending_documents:

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from hybrid.index.vectors import StoredVectors
     from hybrid.types import Document, Found
 
+DocumentRow = tuple[int, str, str]
+"""Content id, kind and language of an indexed document."""
+
 _SQL_VARIABLES = 500
 _RACY_NS = 2_000_000_000
 
@@ -144,8 +147,8 @@ class Catalog:
         rows = [(self._tree_id, encode_path(path)) for path in paths]
         self._db.executemany("DELETE FROM documents WHERE tree_id = ? AND path = ?", rows)
 
-    def indexed(self) -> dict[str, tuple[int, str, str]]:
-        """Path → (content id, kind, language) of every indexed document of this tree, in order of path."""
+    def indexed(self) -> dict[str, DocumentRow]:
+        """Every indexed document of this tree, in order of path."""
         rows = self._db.execute(
             "SELECT d.path, d.content_id, d.kind, c.language FROM documents d JOIN contents c ON c.id = d.content_id "
             "WHERE d.tree_id = ? ORDER BY d.path",

@@ -16,11 +16,11 @@ from hybrid.index.manifest import FORMAT_VERSION, Manifest, SegmentEntry, read_m
 from hybrid.index.snapshot import open_segment
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     from hybrid.index.build import Progress
-    from hybrid.index.catalog import Catalog
+    from hybrid.index.catalog import Catalog, DocumentRow
     from hybrid.index.segment import Segment
     from hybrid.types import EmbedderInfo
 
@@ -33,6 +33,7 @@ def commit_snapshot(
     model: EmbedderInfo,
     recipe: str,
     *,
+    changes: Mapping[str, DocumentRow | None] | None,
     full: bool,
     max_segments: int,
     progress: Progress,
@@ -40,6 +41,17 @@ def commit_snapshot(
     """Make the snapshot hold what the catalog holds.
 
     The cost of a small edit is one small segment; segments merge when there are many, the small ones first.
+
+    Args:
+        catalog: The truth.
+        folder: Of the tree.
+        model: Of the vectors.
+        recipe: Of the chunks.
+        changes: What differs from the generation on disk, None for a document that is gone; None when that is not
+            known and everything must be compared.
+        full: Write one new segment.
+        max_segments: Beyond which small segments are merged.
+        progress: Hears how far it is.
 
     Returns:
         The generation that is current afterwards: the old one when nothing had to change.
@@ -49,14 +61,21 @@ def commit_snapshot(
     """
     old = None if full else _usable(folder, model, recipe, catalog.generation())
     if old is not None and not catalog.is_dirty():
+        _restamp(folder, old[0])
         return old[0].generation
-    wanted = catalog.indexed()
     previous, opened = old or (
         Manifest(FORMAT_VERSION, _last_generation(folder), model.key, model.dim, recipe, (), {}),
         [],
     )
-    entries, missing = _tombstone(previous.segments, opened, {path: row[0] for path, row in wanted.items()})
+    if changes is not None and old is not None:
+        wanted = {path: row for path, row in changes.items() if row is not None}
+        entries, missing = _tombstone_some(previous.segments, opened, changes), set(wanted)
+    else:
+        wanted = catalog.indexed()
+        entries, missing = _tombstone(previous.segments, opened, {path: row[0] for path, row in wanted.items()})
     kept, merged_paths = _choose_merges(entries, opened, len(missing), max_segments)
+    if merged_paths:
+        wanted = catalog.indexed()
     documents = sorted(missing | merged_paths)
     if documents:
         progress("write", 0, len(documents))
@@ -116,6 +135,25 @@ def _tombstone(
                 dead.add(row)
         updated.append(replace(entry, dead_documents=tuple(sorted(dead))))
     return updated, missing
+
+
+def _tombstone_some(
+    entries: tuple[SegmentEntry, ...], opened: list[Segment], changes: Mapping[str, DocumentRow | None]
+) -> list[SegmentEntry]:
+    """The entries with every document that changed marked dead: costs a look-up for each, not a pass over all."""
+    updated: list[SegmentEntry] = []
+    for entry, segment in zip(entries, opened, strict=True):
+        rows = {segment.document_at(path) for path in changes} - {None}
+        dead = set(entry.dead_documents) | {row for row in rows if row is not None}
+        updated.append(replace(entry, dead_documents=tuple(sorted(dead))))
+    return updated
+
+
+def _restamp(folder: Path, manifest: Manifest) -> None:
+    """Note the times that the segments have now: a copied index would be digested anew by every reader."""
+    entries = tuple(replace(entry, mtime_ns=(folder / entry.file).stat().st_mtime_ns) for entry in manifest.segments)
+    if entries != manifest.segments:
+        write_manifest(folder, replace(manifest, segments=entries))
 
 
 def _choose_merges(

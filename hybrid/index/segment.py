@@ -107,18 +107,29 @@ class Segment:
 
     def postings(self, term: str) -> slice:
         """Where the postings of a term stand in `post_row` and `post_tf`; an empty slice when it does not occur."""
-        blob, offsets = self._arrays["term_text"], self._arrays["term_at"]
-        wanted = term.encode("utf-8", "surrogatepass")
+        number = self._find("term", term)
+        if number is None:
+            return slice(0, 0)
+        return slice(int(self.term_start[number]), int(self.term_start[number + 1]))
+
+    def document_at(self, path: str) -> int | None:
+        """The row of the document at a path, dead or not; None when the segment has none."""
+        return self._find("doc_path", path)
+
+    def _find(self, table: str, wanted: str) -> int | None:
+        """The number of a string in a table that is sorted by bytes."""
+        blob, offsets = self._arrays[f"{table}_text"], self._arrays[f"{table}_at"]
+        key = wanted.encode("utf-8", "surrogatepass")
         low, high = 0, len(offsets) - 1
         while low < high:
             middle = (low + high) // 2
-            if blob[offsets[middle] : offsets[middle + 1]].tobytes() < wanted:
+            if blob[offsets[middle] : offsets[middle + 1]].tobytes() < key:
                 low = middle + 1
             else:
                 high = middle
-        if low == len(offsets) - 1 or blob[offsets[low] : offsets[low + 1]].tobytes() != wanted:
-            return slice(0, 0)
-        return slice(int(self.term_start[low]), int(self.term_start[low + 1]))
+        if low == len(offsets) - 1 or blob[offsets[low] : offsets[low + 1]].tobytes() != key:
+            return None
+        return low
 
     def terms_of_chunks(self) -> Iterator[dict[str, int]]:
         """Terms and frequencies of each live chunk in order, as the lexical search counts them."""
