@@ -15,7 +15,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +46,55 @@ def redact(text: str) -> str:
     return "".join([*parts, text[end:]])
 
 
+def mask(text: str) -> str:
+    """A whole document with its secrets replaced and its lines kept; the same object when there is none.
+
+    A secret of several lines becomes `[redacted:kind]` on its first line and `[redacted]` on each further one.
+    """
+    secrets = find_secrets(text)
+    return _masked(text, secrets) if secrets else text
+
+
+def masker(text: str) -> Callable[[str], str]:
+    """What takes the secrets out of the names, signatures and headings of a document.
+
+    Besides what `redact` finds in such a part itself, long pieces of the document's secrets go: a signature may be
+    cut within a token, and a line in the middle of a key may be taken for a name.
+    """
+    secrets = find_secrets(text)
+    pieces = "\n".join(piece for secret in secrets for piece in text[secret.start : secret.end].split())
+
+    def without_secrets(part: str) -> str:
+        if len(part) < _MIN_PART:
+            return part
+        part = redact(part)
+        if not pieces:
+            return part
+        return _pattern(_PIECE).sub(lambda match: "[redacted]" if match.group() in pieces else match.group(), part)
+
+    return without_secrets
+
+
+_MIN_PART = 12
+"""Characters that a name or a signature must have to hold a secret, or so much of one that it matters."""
+_PIECE = rf"[^\s\"'`\\()\[\]{{}}<>,;:]{{{_MIN_PART},}}"
+
+
+def _masked(text: str, secrets: list[Secret]) -> str:
+    parts: list[str] = []
+    end = 0
+    for secret in secrets:
+        further = text[secret.start : secret.end].split("\n")[1:]
+        parts += [text[end : secret.start], f"[redacted:{secret.kind}]", *map(_masked_line, further)]
+        end = secret.end
+    return "".join([*parts, text[end:]])
+
+
+def _masked_line(line: str) -> str:
+    """A further line of a secret, with the line break before it; indentation and blank lines stay."""
+    return "\n" + (line[: len(line) - len(line.lstrip())] + "[redacted]" if line.strip() else line)
+
+
 def find_secrets(text: str) -> list[Secret]:
     """The secrets of a text in order; of two that overlap the one that begins first, then the longer."""
     found = sorted(_all_secrets(text), key=lambda secret: (secret.start, -secret.end, secret.kind))
@@ -59,16 +108,20 @@ def find_secrets(text: str) -> list[Secret]:
 # --- tokens with a form of their own -----------------------------------------------------------------------
 
 _TOKENS: tuple[tuple[str, str, str], ...] = (
-    # kind, a literal that must occur for the pattern to be worth running, pattern of the whole token
-    ("aws_key", "A", r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}"),
-    ("github_token", "gh", r"gh[pousr]_[A-Za-z0-9]{36,255}"),
+    # kind, literals of which one must occur for the pattern to be worth running, pattern of the whole token
+    ("aws_key", "AKIA ASIA ABIA ACCA", r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}"),
+    ("github_token", "ghp_ gho_ ghu_ ghs_ ghr_", r"gh[pousr]_[A-Za-z0-9]{36,255}"),
     ("github_token", "github_pat_", r"github_pat_[A-Za-z0-9_]{22,255}"),
-    ("gitlab_token", "gl", r"gl(?:pat|dt|rt|cbt|ptt|ft|imt|agent|soat|oas)-[A-Za-z0-9_.-]{20,255}"),
+    (
+        "gitlab_token",
+        "glpat- gldt- glrt- glcbt- glptt- glft- glimt- glagent- glsoat- gloas-",
+        r"gl(?:pat|dt|rt|cbt|ptt|ft|imt|agent|soat|oas)-[A-Za-z0-9_.-]{20,255}",
+    ),
     ("slack_token", "xox", r"xox[abeoprs]-[A-Za-z0-9-]{10,255}"),
     ("slack_token", "xapp-", r"xapp-\d-[A-Za-z0-9-]{10,255}"),
     ("slack_webhook", "hooks.slack.com", r"hooks\.slack\.com/(?:services|workflows)/[A-Za-z0-9/_-]{20,255}"),
     ("discord_webhook", "/api/webhooks/", r"discord(?:app)?\.com/api/webhooks/\d+/[A-Za-z0-9_-]{40,255}"),
-    ("stripe_key", "k_", r"[rs]k_(?:live|test)_[A-Za-z0-9]{16,255}"),
+    ("stripe_key", "k_live_ k_test_", r"[rs]k_(?:live|test)_[A-Za-z0-9]{16,255}"),
     ("stripe_key", "whsec_", r"whsec_[A-Za-z0-9+/=]{24,255}"),
     ("anthropic_key", "sk-ant-", r"sk-ant-[A-Za-z0-9_-]{20,255}"),
     ("openrouter_key", "sk-or-", r"sk-or-v1-[0-9a-f]{40,128}"),
@@ -86,7 +139,7 @@ _TOKENS: tuple[tuple[str, str, str], ...] = (
     ("shopify_token", "shp", r"shp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}"),
     ("digitalocean_token", "_v1_", r"do[opr]_v1_[0-9a-f]{64}"),
     ("databricks_token", "dapi", r"dapi[0-9a-f]{32}(?:-\d)?"),
-    ("vault_token", "hv", r"hv[bs]\.[A-Za-z0-9_-]{24,255}"),
+    ("vault_token", "hvb. hvs.", r"hv[bs]\.[A-Za-z0-9_-]{24,255}"),
     ("telegram_token", ":AA", r"\d{8,10}:AA[A-Za-z0-9_-]{32,34}"),
     ("docker_token", "dckr_pat_", r"dckr_pat_[A-Za-z0-9_-]{20,64}"),
     ("groq_key", "gsk_", r"gsk_[A-Za-z0-9]{40,64}"),
@@ -99,6 +152,8 @@ _TOKENS: tuple[tuple[str, str, str], ...] = (
     ("azure_key", "AccountKey=", r"(?<=AccountKey=)[A-Za-z0-9+/]{60,90}={0,2}"),
     ("jwt", "eyJ", r"eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}"),
 )
+
+_FORMS = tuple((kind, tuple(literals.split()), pattern) for kind, literals, pattern in _TOKENS)
 
 # A token stands alone: neither inside a longer word nor, for the quadratic case, restarted inside a failed run.
 _NOT_INSIDE = r"(?<![A-Za-z0-9_-])"
@@ -127,23 +182,34 @@ def _lower(text: str) -> str:
     return lower if len(lower) == len(text) else "".join(c.lower() if c.isascii() else c for c in text)
 
 
-def _occurrences(lower: str, words: tuple[str, ...]) -> Iterator[tuple[int, int]]:
+def _occurrences(text: str, words: Sequence[str]) -> Iterator[tuple[int, int]]:
     """Start and end of every place where one of the words stands; plain searches, far faster than one pattern."""
     for word in words:
-        start = lower.find(word)
+        start = text.find(word)
         while start >= 0:
             yield start, start + len(word)
-            start = lower.find(word, start + len(word))
+            start = text.find(word, start + len(word))
 
 
 def _tokens(text: str) -> Iterator[Secret]:
-    for kind, literal, pattern in _TOKENS:
-        if literal not in text:
-            continue
-        inside = "" if pattern.startswith("(?<=") else _NOT_INSIDE
-        for match in _pattern(f"{inside}(?:{pattern}){_NOT_BEFORE}").finditer(text):
+    for kind, words, pattern in _FORMS:
+        present = [word for word in words if word in text]
+        for match in _matches(text, present, pattern) if present else ():
             if not _is_filler(match.group()):
                 yield Secret(kind, match.start(), match.end())
+
+
+def _matches(text: str, words: list[str], pattern: str) -> Iterator[re.Match[str]]:
+    """Where a token may stand; a pattern that begins with its literal is tried there only, others run over the text."""
+    inside = "" if pattern.startswith("(?<=") else _NOT_INSIDE
+    compiled = _pattern(f"{inside}(?:{pattern}){_NOT_BEFORE}")
+    if not pattern.startswith(words[0]):
+        yield from compiled.finditer(text)
+        return
+    for start, _ in _occurrences(text, words):
+        match = compiled.match(text, start)
+        if match is not None:
+            yield match
 
 
 def _is_filler(token: str) -> bool:
@@ -160,6 +226,9 @@ _KEY_BODY = r"[A-Za-z0-9+/]{24}"
 _KEY_LINES_AFTER = r"(?:[\s\"'\\,+]|\\n|[A-Za-z0-9+/=]{16,}|[A-Z][A-Za-z-]{2,20}: [^\n]{0,120}\n)*"
 _KEY_LINE = r"[^\S\n]*[\"']?[A-Za-z0-9+/=]{16,100}(?:\\n)?[\"']?[^\S\n]*"
 _MAX_KEY_LINES = 200
+_KEY_RUN = r"[A-Za-z0-9+/=]{16,}"
+_MIN_KEY_SHARE = 0.6
+"""Of what stands between two marks must be base64; code that only names both marks has far less."""
 
 
 def _private_keys(text: str) -> Iterator[Secret]:
@@ -170,9 +239,9 @@ def _private_keys(text: str) -> Iterator[Secret]:
     begun: set[int] = set()
     for number, begin in enumerate(begins):
         border = begins[number + 1].start() if number + 1 < len(begins) else len(text)
-        end = _pattern(_KEY_END).search(text, begin.end(), border) or _pattern(_KEY_LINES_AFTER).match(
-            text, begin.end()
-        )
+        end = _pattern(_KEY_END).search(text, begin.end(), border)
+        if end is None or not _is_key_body(text[begin.end() : end.start()]):
+            end = _pattern(_KEY_LINES_AFTER).match(text, begin.end(), border)
         if end is not None:
             begun.add(end.end())
         if end is not None and _pattern(_KEY_BODY).search(text, begin.end(), end.end()):
@@ -181,6 +250,12 @@ def _private_keys(text: str) -> Iterator[Secret]:
         start = _start_of_key_lines(text, end.start())
         if end.end() not in begun and _pattern(_KEY_BODY).search(text, start, end.start()):
             yield Secret("private_key", start, end.end())
+
+
+def _is_key_body(body: str) -> bool:
+    """True when most of what stands between the marks of a key is base64, whatever quotes or marks its lines."""
+    size = sum(map(len, body.split()))
+    return sum(map(len, _pattern(_KEY_RUN).findall(body))) >= _MIN_KEY_SHARE * size
 
 
 def _start_of_key_lines(text: str, end: int) -> int:

@@ -35,7 +35,6 @@ def run(args: argparse.Namespace) -> int:
     from hybrid.engine.spans import SpanReader
     from hybrid.index.backend import Filter
     from hybrid.prompting.query import make_query
-    from hybrid.redact import redact
 
     workspace = workspace_of(args)
     project = workspace.require_project()
@@ -43,15 +42,15 @@ def run(args: argparse.Namespace) -> int:
     searched = open_searcher(workspace).search(
         make_query(" ".join(args.query)), top_k=args.limit, mode=args.mode, only=only
     )
-    spans = SpanReader(project.root, max_file_bytes=workspace.config.index.max_file_bytes)
+    config = workspace.config
+    spans = SpanReader(project.root, max_file_bytes=config.index.max_file_bytes, redact=config.privacy.redact)
     hits: list[dict[str, Any]] = []
     for hit in searched.hits:
-        text = spans.text(hit)
-        shown = redact(text) if text is not None and workspace.config.privacy.redact else text
-        form = hit_form(hit, project=project.name, text=shown)
-        hits.append(form | {"steps": steps_form(hit)} if args.explain else form)
+        shown, text = spans.shown(hit), spans.text(hit)
+        form = hit_form(shown, project=project.name, text=text)
+        hits.append(form | {"steps": steps_form(shown)} if args.explain else form)
         if not args.json:
-            _print_hit(hit, shown, is_quiet=args.quiet, is_explained=args.explain, is_whole=args.verbose)
+            _print_hit(shown, text, is_quiet=args.quiet, is_explained=args.explain, is_whole=args.verbose)
     if args.json:
         print_json(search_form(searched, hits))
     elif not hits:

@@ -15,7 +15,6 @@ from hybrid.errors import IndexCorruptError, IndexMismatchError, IndexMissingErr
 from hybrid.prompting.clean import clean
 from hybrid.prompting.gate import prompt_verdict
 from hybrid.prompting.query import make_query
-from hybrid.redact import redact
 from hybrid.render.frame import Footer, frame_bytes, render_entry, render_frame
 from hybrid.render.records import file_entry, item_entry
 from hybrid.retrieval.floor import passes
@@ -151,7 +150,11 @@ class _Injection:
     def __init__(self, workspace: Workspace, searcher: Searcher, searched: Searched, ledger: Ledger) -> None:
         self._config = workspace.config
         self._loaded = workspace.loaded
-        self._spans = SpanReader(workspace.require_project().root, max_file_bytes=workspace.config.index.max_file_bytes)
+        self._spans = SpanReader(
+            workspace.require_project().root,
+            max_file_bytes=workspace.config.index.max_file_bytes,
+            redact=workspace.config.privacy.redact,
+        )
         self._searcher = searcher
         self._searched = searched
         self._ledger = ledger
@@ -159,13 +162,14 @@ class _Injection:
     def decide(self) -> Decision:
         searched, hooks = self._searched, self._config.hooks
         said = self._verdict()
-        base = Decision("gate", query=searched.query.text, verdict=said, searched=searched)
+        shown = replace(searched, hits=tuple(self._spans.shown(hit) for hit in searched.hits))
+        base = Decision("gate", query=searched.query.text, verdict=said, searched=shown)
         if not said.is_open:
             return base
         chosen = _Selection(list(searched.hits))
         chosen.keep("floor", lambda hit: self._passes_floor(hit, self._min_cosine(said)))
         topic = topic_id(hit.key for hit in chosen.hits[:_TOPIC_HITS])
-        base = replace(base, topic_id=topic, withheld=tuple(chosen.withheld))
+        base = replace(base, topic_id=topic, withheld=self._withheld(chosen))
         if not topic:
             return replace(base, reason="no_results")
         if hooks.dedup_enabled and topic == self._ledger.last_topic_id:
@@ -173,7 +177,7 @@ class _Injection:
         chosen.keep("seen", lambda hit: self._ledger.allows(hit.digest, _BEST_FORM[hooks.content_mode]))
         n_seen = sum(withheld.reason == "seen" for withheld in chosen.withheld)
         if not chosen.hits:
-            return replace(base, reason="all_seen", withheld=tuple(chosen.withheld))
+            return replace(base, reason="all_seen", withheld=self._withheld(chosen))
         first = {hit.digest: hit.row for hit in reversed(chosen.hits)}
         chosen.keep("duplicate", lambda hit: first[hit.digest] == hit.row)
         within = {hit.row for hit in chosen.hits[:_PACKED]}
@@ -181,7 +185,10 @@ class _Injection:
         chosen.keep("stale", lambda hit: self._spans.text(hit) is not None)
         items, text = self._pack(chosen, n_seen)
         reason = "injected" if items else "budget" if chosen.hits else "no_results"
-        return replace(base, reason=reason, items=items, text=text, withheld=tuple(chosen.withheld))
+        return replace(base, reason=reason, items=items, text=text, withheld=self._withheld(chosen))
+
+    def _withheld(self, chosen: _Selection) -> tuple[Withheld, ...]:
+        return tuple(replace(entry, hit=self._spans.shown(entry.hit)) for entry in chosen.withheld)
 
     def _verdict(self) -> Verdict:
         threshold = threshold_for(
@@ -211,15 +218,15 @@ class _Injection:
         text = self._spans.text(hit) or ""
         return any(name in text for name in query.identifiers)
 
-    def _shown_text(self, hit: Hit) -> str:
-        text = self._spans.text(hit) or ""
-        return redact(text) if self._config.privacy.redact else text
+    def _item(self, hit: Hit, form: Form) -> Item:
+        return Item(self._spans.shown(hit), self._spans.text(hit) or "", form)
 
     def _pack(self, chosen: _Selection, n_seen: int) -> tuple[tuple[Item, ...], str]:
         hooks = self._config.hooks
         footer = Footer(given_earlier=n_seen, search_hint=self._searched.query.text)
         candidates = [self._candidate(hit) for hit in chosen.hits]
-        empty_frame = render_frame([file_entry(chosen.hits[0])], fmt=hooks.format, footer=footer) if candidates else ""
+        first = [file_entry(self._spans.shown(hit)) for hit in chosen.hits[:1]]
+        empty_frame = render_frame(first, fmt=hooks.format, footer=footer) if first else ""
         budget = Budget(
             lines=hooks.budget - empty_frame.count("\n"),
             chars=hooks.budget_chars
@@ -235,14 +242,13 @@ class _Injection:
         )
         hits = chosen.hits
         chosen.withheld += [Withheld(hits[index], "budget") for index in packed.skipped]
-        items = tuple(Item(hits[index], self._shown_text(hits[index]), form) for index, form in packed.chosen)
+        items = tuple(self._item(hits[index], form) for index, form in packed.chosen)
         return items, render_frame([item_entry(item) for item in items], fmt=hooks.format, footer=footer)
 
     def _candidate(self, hit: Hit) -> Candidate:
-        text, fmt = self._shown_text(hit), self._config.hooks.format
-        full, preview, pointer = (
-            render_entry(item_entry(Item(hit, text, form)), fmt=fmt) for form in ("full", "preview", "pointer")
-        )
+        forms: tuple[Form, ...] = ("full", "preview", "pointer")
+        fmt = self._config.hooks.format
+        full, preview, pointer = (render_entry(item_entry(self._item(hit, form)), fmt=fmt) for form in forms)
         return Candidate(full, preview, pointer, is_full_only=not self._ledger.allows(hit.digest, "preview"))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from hybrid.engine.injecting import session_key
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from hybrid.engine.injecting import Decision
     from hybrid.engine.workspace import Workspace
     from hybrid.feedback.state import HookState
-    from hybrid.types import Item, PromptEvent
+    from hybrid.types import Hit, Item, PromptEvent
 
 _PROMPT_CHARS = 300
 _REDACTED_CHARS = 5_000
@@ -55,7 +56,8 @@ def record_error(workspace: Workspace | None, event: PromptEvent | None, error: 
 
 
 def _count(workspace: Workspace, decision: Decision) -> None:
-    given = [Given(item.hit.key, item.hit.path, item.hit.name) for item in decision.items]
+    hits = [_without_secrets(item.hit) for item in decision.items]
+    given = [Given(hit.key, hit.path, hit.name) for hit in hits]
     every = workspace.config.log.hot_topics_every
 
     def change(state: HookState) -> None:
@@ -96,7 +98,7 @@ def _event_line(workspace: Workspace, event: PromptEvent, decision: Decision, la
 
 
 def _item_line(item: Item) -> dict[str, Any]:
-    hit = item.hit
+    hit = _without_secrets(item.hit)
     return {
         "key": hit.key,
         "kind": hit.kind,
@@ -114,14 +116,19 @@ def _item_line(item: Item) -> dict[str, Any]:
     }
 
 
+def _without_secrets(hit: Hit) -> Hit:
+    """The hit as it may be noted, whatever may be shown; all but its path comes without secrets from the index."""
+    return replace(hit, path=redact(hit.path))
+
+
 def _logged_prompt(prompt: str, decision: Decision, how: str) -> str | None:
     """The prompt as the log keeps it: without private spans, secrets replaced; nothing of one that opted out."""
     if how == "none":
         return None
-    if how == "hash":
-        return "sha256:" + hashlib.sha256(prompt.encode("utf-8", "replace")).hexdigest()[:16]
     cleaned = clean(prompt)
     text = decision.query or ("" if cleaned.is_opted_out else cleaned.text)
+    if how == "hash":
+        return "sha256:" + hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16] if text else None
     return redact(text[:_REDACTED_CHARS])[:_PROMPT_CHARS]
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from hybrid.digest import chunk_digest
 from hybrid.index.analysis import chunk_text
+from hybrid.redact import mask, redact
 from hybrid.sources.files import FileSource
 
 if TYPE_CHECKING:
@@ -15,24 +18,58 @@ if TYPE_CHECKING:
 
 
 class SpanReader:
-    """Texts of hits; each file is read once."""
+    """Texts of hits as they may be shown; each file is read once."""
 
-    def __init__(self, root: Path, *, max_file_bytes: int) -> None:
+    def __init__(self, root: Path, *, max_file_bytes: int, redact: bool) -> None:
+        """A reader of the files below a folder.
+
+        Args:
+            root: Of the working tree.
+            max_file_bytes: A longer file is not read.
+            redact: Replace secrets in texts and paths.
+        """
         self._source = FileSource(
             root,
             language_of=lambda _path, _text: None,
             kind_of=lambda _path, _language: "code",
             max_file_bytes=max_file_bytes,
         )
-        self._lines: dict[str, list[str] | None] = {}
+        self._is_redacting = redact
+        self._files: dict[str, _File | None] = {}
+        self._shown_paths: dict[str, str] = {}
 
     def text(self, hit: Hit) -> str | None:
         """The chunk's text as it stands in the file now; None when the file is gone or the text is another."""
-        if hit.path not in self._lines:
+        if hit.path not in self._files:
             text = self._source.read_text(hit.path)
-            self._lines[hit.path] = None if text is None else text.split("\n")
-        lines = self._lines[hit.path]
-        if lines is None or hit.end_line > len(lines):
+            self._files[hit.path] = None if text is None else _File(text)
+        file = self._files[hit.path]
+        if file is None or hit.end_line > len(file.lines):
             return None
-        text = chunk_text(lines, hit.start_line, hit.end_line)
-        return text if chunk_digest(text) == hit.digest else None
+        text = chunk_text(file.lines, hit.start_line, hit.end_line)
+        if chunk_digest(text) != hit.digest:
+            return None
+        return chunk_text(file.masked_lines, hit.start_line, hit.end_line) if self._is_redacting else text
+
+    def shown(self, hit: Hit) -> Hit:
+        """The hit with its path as it may be shown; the rest of it comes without secrets from the index."""
+        if not self._is_redacting:
+            return hit
+        path = self._shown_paths.get(hit.path)
+        if path is None:
+            path = self._shown_paths[hit.path] = redact(hit.path)
+        return hit if path == hit.path else replace(hit, path=path)
+
+
+class _File:
+    """The lines of a file, and the same without the secrets that the whole file shows."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self.lines = text.split("\n")
+
+    @cached_property
+    def masked_lines(self) -> list[str]:
+        """As many as there are lines."""
+        masked = mask(self._text)
+        return self.lines if masked is self._text else masked.split("\n")

@@ -6,15 +6,16 @@ import hashlib
 import json
 import zlib
 from dataclasses import dataclass, replace
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from hybrid.digest import DIGEST_BYTES, chunk_digest, normalise
-from hybrid.redact import redact
+from hybrid.redact import mask, masker, redact
 from hybrid.tokens import TOKENS_VERSION, term_counts
 from hybrid.types import Definition, LineSpan
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from hybrid.types import Chunk, ChunkLimits, Document
 
@@ -72,50 +73,62 @@ def chunk_text(lines: Sequence[str], start_line: int, end_line: int) -> str:
     return normalise("\n".join(lines[start_line - 1 : end_line]))
 
 
-def analyse(document: Document, chunks: Sequence[Chunk]) -> list[ChunkRecord]:
-    """The records of a document's chunks, in order."""
+def analyse(document: Document, chunks: Sequence[Chunk], *, masked: str | None = None) -> list[ChunkRecord]:
+    """The records of a document's chunks, in order.
+
+    A secret in a file must not live on in the index, neither as a term nor in a name: secrets are looked for in the
+    whole document, since a chunk may hold the middle of one. Digests alone are those of the text as it is.
+
+    Args:
+        document: With its text as it is.
+        chunks: Of it.
+        masked: What `mask` made of its text, when that is known.
+    """
     lines = document.text.split("\n")
-    return [_record(chunk, lines) for chunk in chunks]
+    masked = mask(document.text) if masked is None else masked
+    is_clean = masked == document.text
+    shown = lines if is_clean else masked.split("\n")
+    clean = cache(masker("" if is_clean else document.text))
+    return [_record(chunk, lines, shown, clean) for chunk in chunks]
 
 
-def _record(chunk: Chunk, lines: list[str]) -> ChunkRecord:
+def _record(chunk: Chunk, lines: list[str], shown: list[str], clean: Callable[[str], str]) -> ChunkRecord:
     text = chunk_text(lines, chunk.start_line, chunk.end_line)
-    remarks = "\n".join("\n".join(lines[span.start_line - 1 : span.end_line]) for span in chunk.comments)
-    # A secret in a file must not live on in the index: neither as a term nor in a signature or heading.
-    definitions = tuple(_without_secrets(definition) for definition in chunk.definitions)
-    is_prose = chunk.kind == "section"
-    name, scope = (redact(chunk.name), redact(chunk.scope)) if is_prose else (chunk.name, chunk.scope)
+    body = text if shown is lines else chunk_text(shown, chunk.start_line, chunk.end_line)
+    remarks = "\n".join("\n".join(shown[span.start_line - 1 : span.end_line]) for span in chunk.comments)
+    definitions = tuple(_without_secrets(definition, clean) for definition in chunk.definitions)
+    scope = clean(chunk.scope)
     return ChunkRecord(
         start_line=chunk.start_line,
         end_line=chunk.end_line,
         digest=chunk_digest(text),
-        name=name,
+        name=clean(chunk.name),
         kind=chunk.kind,
-        signature=redact(chunk.signature),
+        signature=clean(chunk.signature),
         scope=scope,
-        body=term_counts(redact(text)),
+        body=term_counts(body),
         fields={
             "name": term_counts(" ".join(d.name for d in definitions if not d.is_value)),
             "scope": term_counts(scope),
             "value": term_counts(" ".join(d.name for d in definitions if d.is_value)),
-            "comment": term_counts(redact(remarks)),
+            "comment": term_counts(remarks),
         },
         definitions=definitions,
         comments=chunk.comments,
     )
 
 
-def _without_secrets(definition: Definition) -> Definition:
-    """A definition as it may be kept; names in code are identifiers, those of headings are free text."""
-    if definition.kind == "heading":
-        parts = {part: redact(getattr(definition, part)) for part in ("name", "signature", "scope")}
-        return replace(definition, **parts)
-    return replace(definition, signature=redact(definition.signature)) if definition.signature else definition
+def _without_secrets(definition: Definition, clean: Callable[[str], str]) -> Definition:
+    """A definition as it may be kept; it is the same object when there is nothing to hide."""
+    name, signature, scope = clean(definition.name), clean(definition.signature), clean(definition.scope)
+    if (name, signature, scope) == (definition.name, definition.signature, definition.scope):
+        return definition
+    return replace(definition, name=name, signature=signature, scope=scope)
 
 
 def path_terms(path: str) -> dict[str, dict[str, int]]:
     """For each of `PATH_FIELDS`: term → frequency; the file's name without suffix, and its last three folders."""
-    *folders, name = path.split("/")
+    *folders, name = _shown_path(path).split("/")
     stem, dot, _ = name.rpartition(".")
     return {"stem": term_counts(stem if dot and stem else name), "dir": term_counts(" ".join(folders[-_DIRECTORIES:]))}
 
@@ -123,7 +136,13 @@ def path_terms(path: str) -> dict[str, dict[str, int]]:
 def head_line(path: str, scope: str, definitions: Sequence[Definition]) -> str:
     """The first line of what is embedded: path, scope and at most six names."""
     names = [d.name for d in definitions if not d.is_value][:HEAD_NAMES]
-    return " ".join(part for part in (path, scope, *names) if part)
+    return " ".join(part for part in (_shown_path(path), scope, *names) if part)
+
+
+@lru_cache(maxsize=64)
+def _shown_path(path: str) -> str:
+    """A path without secrets; kept because the chunks of a document ask for it one after the other."""
+    return redact(path)
 
 
 def input_key(head: str, digest: bytes) -> bytes:

@@ -19,6 +19,7 @@ from hybrid.errors import BusyError, IndexUnavailableError
 from hybrid.index.analysis import analyse, chunk_text, head_line, input_key, recipe
 from hybrid.index.catalog import Catalog
 from hybrid.index.manifest import FORMAT_VERSION, is_untouched, read_manifest
+from hybrid.redact import mask
 from hybrid.sqlite import set_database_aside
 from hybrid.types import EmbedInput, Skipped
 
@@ -305,7 +306,8 @@ class _Documents:
                 self._summary.removed += 1
             self._catalog.put_document(found, checked_ns, content_id=None, kind="", reason=document.reason)
             return
-        content_id, records = self._content(document)
+        masked = mask(document.text)
+        content_id, records = self._content(document, masked)
         is_same = content_id == content_before and document.kind == kind_before
         if is_same and not self._is_new_recipe:
             self._catalog.put_document(found, checked_ns, content_id=content_id, kind=document.kind, reason=None)
@@ -313,30 +315,30 @@ class _Documents:
         self._summary.added += content_before is None
         self._summary.changed += content_before is not None and not is_same
         self.changes[found.path] = (content_id, document.kind, document.language)
-        self._need_vectors(document, content_id, records)
+        self._need_vectors(document.path, masked, content_id, records)
         # The row is written with the vectors of its chunks, so that a killed run reads the document again.
         self._pending_documents.append((found, checked_ns, content_id, document.kind))
         if len(self._pending) >= _BATCH_INPUTS or time.monotonic() - self._last_commit > _BATCH_SECONDS:
             self._flush()
 
-    def _content(self, document: Document) -> tuple[int, list[ChunkRecord]]:
+    def _content(self, document: Document, masked: str) -> tuple[int, list[ChunkRecord]]:
         catalog, key = self._catalog, self._how.of_chunks
         content_id = catalog.content_of(document, key)
         if content_id is not None:
             return content_id, catalog.records(content_id)
         chunked = self._how.chunk(document, self._how.limits)
-        records = analyse(document, chunked.chunks)
+        records = analyse(document, chunked.chunks, masked=masked)
         content_id = catalog.put_content(document, key, records, method=chunked.method, fallback=chunked.fallback)
         return content_id, records
 
-    def _need_vectors(self, document: Document, content_id: int, records: list[ChunkRecord]) -> None:
-        heads = [head_line(document.path, record.scope, record.definitions) for record in records]
+    def _need_vectors(self, path: str, masked: str, content_id: int, records: list[ChunkRecord]) -> None:
+        heads = [head_line(path, record.scope, record.definitions) for record in records]
         keys = [input_key(head, record.digest) for head, record in zip(heads, records, strict=True)]
         unknown = set(keys) - self._catalog.known_inputs(self._model_id, keys) - self._pending.keys()
         self._summary.reused += sum(key not in unknown for key in keys)
         if not unknown:
             return
-        lines = document.text.split("\n")
+        lines = masked.split("\n")
         for key, head, record in zip(keys, heads, records, strict=True):
             if key in unknown:
                 body = chunk_text(lines, record.start_line, record.end_line)

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid.redact import Secret, find_secrets, redact
+from hybrid.redact import Secret, find_secrets, mask, masker, redact
 
 # Made up, and put together from parts so that no scanner takes this file for a leak.
 BODY = "9fQ2xLm7Zt4KcW8bR1vYs6NdHp3JgTa5UeXo0iBq" * 3
@@ -146,3 +146,59 @@ def test_long_hostile_text_is_scanned(unit: str):
     text = "PRIVATE KEY " + unit * (100_000 // len(unit))
 
     assert isinstance(redact(text), str)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param(
+            f"a\n{BEGIN}\n{BODY[:64]}\n{BODY[:64]}\n{END}\nb",
+            "a\n[redacted:private_key]\n[redacted]\n[redacted]\n[redacted]\nb",
+            id="key",
+        ),
+        pytest.param(
+            f"k: |\n  {BEGIN}\n  {BODY[:64]}\n\n  {END}\nb: 1",
+            "k: |\n  [redacted:private_key]\n  [redacted]\n\n  [redacted]\nb: 1",
+            id="indented",
+        ),
+        pytest.param(
+            f"# {BEGIN}\n# {BODY[:64]}\n# {END}\n", "# [redacted:private_key]\n[redacted]\n[redacted]\n", id="comment"
+        ),
+        pytest.param(
+            f"{BEGIN}\n{BODY[:64]}\n\nb = 1\n", "[redacted:private_key]\n[redacted]\n\nb = 1\n", id="end-lost"
+        ),
+        pytest.param(f"t = '{TOKENS[1][1]}'\n", "t = '[redacted:github_token]'\n", id="token"),
+    ],
+)
+def test_a_masked_document_keeps_its_lines(text: str, expected: str):
+    """Each line of a secret is masked on its own, so that what stands behind it stays on its line."""
+    assert expected == mask(text)
+
+
+@given(
+    st.lists(st.sampled_from([BEGIN, END, BODY[:64], "", "  b = 1", "password: Xq7!rT2v-pL", TOKENS[1][1]]) | st.text())
+)
+def test_masking_never_changes_the_number_of_lines(lines: list[str]):
+    """Whatever secrets a document holds, it has as many lines as before, and masking again changes nothing."""
+    text = "\n".join(lines)
+    masked = mask(text)
+
+    assert text.count("\n") == masked.count("\n")
+    assert masked == mask(masked)
+
+
+def test_code_between_the_marks_of_a_key_stays():
+    """Code that names both marks of a key far apart is no key: the very same text comes back."""
+    body = "".join(f"def read_{n}(path):\n    return open('some/LongPathOfAFileThatIsThere/{n}')\n" for n in range(50))
+    text = f'FIRST = "{BEGIN}"\n{body}LAST = "{END}"\n'
+
+    assert text is mask(text)
+
+
+def test_parts_of_a_document_lose_its_secrets():
+    """A name that is a line of a key, and a signature that ends within a token, are masked; other names stay."""
+    clean = masker(f"{BEGIN}\n{KEY_LINES}\n{END}\ntoken = '{TOKENS[1][1]}'\n")
+
+    assert "[redacted]" == clean(BODY[:64])
+    assert "def f(token='[redacted]" == clean(f"def f(token='{TOKENS[1][1][:30]}")
+    assert "rotate_the_deploy_token" == clean("rotate_the_deploy_token")
