@@ -1,6 +1,7 @@
 """Writes and locks that survive a kill at any byte; everyone who writes a file that others read uses them.
 
-Standard library only and cheap to import: the prompt path writes its state through this module.
+Folders of a project may come from strangers: no file is opened through a link that stands in its place, for reading
+(`read_regular`), writing or locking. Standard library only and cheap to import: the prompt path keeps its state here.
 """
 
 from __future__ import annotations
@@ -8,16 +9,19 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import stat
 import sys
 import time
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 if TYPE_CHECKING:
     from collections.abc import Generator
     from pathlib import Path
 
 _POLL_S = 0.01
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0)  # Windows has none; links need rights there.
+_BINARY = getattr(os, "O_BINARY", 0)
 
 
 def write_atomic(path: Path, data: bytes, *, durable: bool = True) -> None:
@@ -34,11 +38,13 @@ def write_atomic(path: Path, data: bytes, *, durable: bool = True) -> None:
     make_private_folder(path.parent)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.{time.monotonic_ns()}.tmp")
     try:
-        with temporary.open("wb") as out:
+        with open_private(temporary) as out:
             out.write(data)
             if durable:
                 out.flush()
                 os.fsync(out.fileno())
+        if (rights := _rights_of(path)) != 0o600:
+            temporary.chmod(rights)
         temporary.replace(path)
     except BaseException:
         with contextlib.suppress(OSError):
@@ -46,6 +52,21 @@ def write_atomic(path: Path, data: bytes, *, durable: bool = True) -> None:
         raise
     if durable:
         sync_folder(path.parent)
+
+
+def open_private(path: Path) -> BinaryIO:
+    """A new or emptied file that only its owner may read, open for writing; one that exists keeps its rights."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _NO_LINK | _BINARY
+    return os.fdopen(os.open(path, flags, 0o600), "wb")
+
+
+def _rights_of(path: Path) -> int:
+    """Rights of a file that is to be replaced; owner-only for one that does not exist, and in place of a link."""
+    try:
+        mode = path.lstat().st_mode
+    except OSError:
+        return 0o600
+    return stat.S_IMODE(mode) if stat.S_ISREG(mode) else 0o600
 
 
 def sync_folder(folder: Path) -> None:
@@ -69,6 +90,24 @@ def make_private_folder(folder: Path) -> None:
         folder.mkdir(mode=0o700)
 
 
+def read_regular(path: str | Path, limit_bytes: int) -> bytes:
+    """At most `limit_bytes` + 1 bytes of a regular file that is not a link; never waits for a pipe.
+
+    One byte more than the limit tells the caller that the file is longer.
+
+    Raises:
+        OSError: Not there, not readable, a link, or not a regular file.
+    """
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | _NO_LINK | _BINARY)
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EINVAL, "not a regular file", str(path))
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
+            return file.read(limit_bytes + 1)
+    finally:
+        os.close(descriptor)
+
+
 def append_line(path: Path, line: bytes) -> None:
     """Append one line; lines of several processes never mix, since each is one write in append mode.
 
@@ -76,10 +115,10 @@ def append_line(path: Path, line: bytes) -> None:
     writing just then may look like one: readers pass over blank lines.
 
     Raises:
-        OSError: The folder is read-only or the disk is full.
+        OSError: The folder is read-only, the disk is full, or a link is in the place of the file.
     """
     make_private_folder(path.parent)
-    descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o600)
+    descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | _NO_LINK | _BINARY, 0o600)
     try:
         data = line.rstrip(b"\n") + b"\n"
         if _ends_in_half_line(descriptor):
@@ -125,11 +164,11 @@ def locked(path: Path, timeout_s: float) -> Generator[bool]:
         timeout_s: How long to wait for another holder, in seconds; 0 tries once.
 
     Yields:
-        True when the lock is held, False when the time ran out or locks cannot be had here (read-only folder).
+        True when the lock is held, False when the time ran out or locks cannot be had here (read-only folder, a link).
     """
     try:
         make_private_folder(path.parent)
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | _NO_LINK, 0o600)
     except OSError:
         yield False
         return

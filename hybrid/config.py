@@ -1,7 +1,8 @@
 """Settings: reads the layers, checks types and ranges, and gives one frozen `Config`; the rims read it once.
 
 Defaults stand in the shipped `config.toml` only. A layer with a mistake never stops a hook: the wrong value is left
-out and named in `Loaded.problems`, which commands turn into an error.
+out and named. Commands turn what the user can mend into an error; a mistake in a project's file, which may come from
+strangers, is only a warning.
 """
 
 from __future__ import annotations
@@ -9,11 +10,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
+from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, cast, get_type_hints
 
 import tomli
 
+from hybrid.atomic import read_regular
 from hybrid.errors import ConfigError
 from hybrid.resources import shipped
 
@@ -65,7 +68,6 @@ class IndexConfig:
     chunk_max_chars: int
     chunk_merge_chars: int
     chunk_cut_chars: int
-    auto_max_files: int
     max_segments: int
     quota_mb: int
 
@@ -113,12 +115,20 @@ class Loaded:
     Attributes:
         config: In force.
         origins: `section.key` → `default`, a file path, an environment variable, or `flag`.
-        problems: One sentence each; the values they speak of were not taken.
+        own_problems: Of the user's file, the environment and the command line, one sentence each; the values they
+            speak of were not taken.
+        project_problems: The same for the project's file; at most ten.
     """
 
     config: Config
     origins: Mapping[str, str]
-    problems: tuple[str, ...]
+    own_problems: tuple[str, ...] = ()
+    project_problems: tuple[str, ...] = ()
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """All of them."""
+        return self.own_problems + self.project_problems
 
 
 _SECTIONS: dict[str, type[Any]] = {
@@ -156,7 +166,6 @@ _RANGES: dict[str, tuple[float, float]] = {
     "index.chunk_max_chars": (100, 100_000),
     "index.chunk_merge_chars": (1, 100_000),
     "index.chunk_cut_chars": (100, 100_000),
-    "index.auto_max_files": (0, 10_000_000),
     "index.max_segments": (1, 1_000),
     "index.quota_mb": (1, 100_000_000),
     "log.max_bytes": (10_000, 10_000_000_000),
@@ -167,10 +176,13 @@ _MODEL_NAMES_A_PROJECT_MAY_USE = ("static-v0", "hashing")
 _PROJECT_MAY_NOT = (
     "hooks.deadline_ms",
     "hooks.ledger_days",
-    "index.auto_max_files",
     "index.max_file_bytes",
     "index.quota_mb",
+    "search.lexical_engine",
 )
+_PROJECT_FILE_BYTES = 256_000
+_MOST_PROJECT_PROBLEMS = 10
+_PROBLEM_CHARS = 500
 _PRIVACY_ORDER = ("text", "hash", "none")
 
 KEYS = tuple(f"{name}.{field.name}" for name, section in _SECTIONS.items() for field in fields(section))
@@ -269,10 +281,16 @@ def parse_text(key: str, text: str) -> object:
     return check(key, value)
 
 
-def read_layer(path: Path, problems: list[str]) -> dict[str, object]:
-    """The checked `section.key` → value pairs of one TOML file; a missing file has none."""
+def read_layer(path: Path, problems: list[str], *, is_project: bool = False) -> dict[str, object]:
+    """The checked `section.key` → value pairs of one TOML file; a missing file has none.
+
+    Args:
+        path: Of the file.
+        problems: Takes a sentence for each mistake.
+        is_project: The file may come from strangers: it counts only if it is a file of at most 256 KB and no link.
+    """
     try:
-        data = tomli.loads(path.read_text(encoding="utf-8-sig"))
+        data = tomli.loads(_project_text(path) if is_project else path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
         return {}
     except (OSError, ValueError, RecursionError) as error:
@@ -292,6 +310,24 @@ def read_layer(path: Path, problems: list[str]) -> dict[str, object]:
     return found
 
 
+def _project_text(path: Path) -> str:
+    if path.is_symlink():
+        raise OSError("it is a link; a file must stand there")
+    data = read_regular(path, _PROJECT_FILE_BYTES)
+    if len(data) > _PROJECT_FILE_BYTES:
+        raise OSError(f"it is longer than {_PROJECT_FILE_BYTES:,} bytes")
+    return data.decode("utf-8-sig")
+
+
+def _project_layer(path: Path, so_far: Mapping[str, object]) -> tuple[dict[str, object], tuple[str, ...]]:
+    """What a project's own file may choose, and sentences that are safe to print and to log on every prompt."""
+    problems: list[str] = []
+    layer = read_layer(path, problems, is_project=True)
+    _safe_for_project(layer, so_far, path, problems)
+    shown = ("".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text) for text in problems)
+    return layer, tuple(text[:_PROBLEM_CHARS] for text in islice(shown, _MOST_PROJECT_PROBLEMS))
+
+
 def _safe_for_project(layer: dict[str, object], so_far: Mapping[str, object], path: Path, problems: list[str]) -> None:
     """Drop what a project's own file may not choose: it may tune, ignore and raise privacy."""
     for key in list(layer):
@@ -301,6 +337,8 @@ def _safe_for_project(layer: dict[str, object], so_far: Mapping[str, object], pa
             reason = "is not a project's to choose"
         elif key == "model.name" and value not in _MODEL_NAMES_A_PROJECT_MAY_USE:
             reason = "a project may only name a model that ships with hybrid"
+        elif key == "search.depth" and cast("int", value) > cast("int", so_far[key]):
+            reason = f"a project may search less deep, not deeper than {so_far[key]}"
         elif (key == "privacy.redact" and not value) or (
             key == "privacy.log_prompts" and _PRIVACY_ORDER.index(str(value)) < _PRIVACY_ORDER.index(str(so_far[key]))
         ):
@@ -348,13 +386,13 @@ def load(
     if problems or set(values) != set(KEYS):
         raise ConfigError(f"the shipped config.toml is damaged; reinstall hybrid ({'; '.join(problems)})")
     origins = dict.fromkeys(KEYS, "default")
-    layers = [(home / "config.toml", False)]
+    layer = read_layer(home / "config.toml", problems)
+    values.update(layer)
+    origins.update(dict.fromkeys(layer, str(home / "config.toml")))
+    project_problems: tuple[str, ...] = ()
     if project_folder is not None:
-        layers.append((project_folder / "config.toml", True))
-    for path, is_project in layers:
-        layer = read_layer(path, problems)
-        if is_project:
-            _safe_for_project(layer, values, path, problems)
+        path = project_folder / "config.toml"
+        layer, project_problems = _project_layer(path, values)
         values.update(layer)
         origins.update(dict.fromkeys(layer, str(path)))
     layer, variables = _environment_layer(environ, problems)
@@ -372,7 +410,7 @@ def load(
         name: section(**{field.name: values[f"{name}.{field.name}"] for field in fields(section)})
         for name, section in _SECTIONS.items()
     }
-    return Loaded(Config(**sections), origins, tuple(problems))
+    return Loaded(Config(**sections), origins, tuple(problems), project_problems)
 
 
 def value_of(config: Config, key: str) -> object:

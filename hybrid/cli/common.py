@@ -36,11 +36,12 @@ def workspace_of(
     Args:
         args: With `project`.
         flags: Settings from the command line.
-        is_strict: A mistake in a settings file is an error.
+        is_strict: A mistake of the user's settings is an error, one in the project's file a warning; otherwise the
+            caller tells of both, or of neither.
 
     Raises:
         ProjectError: The directory does not exist.
-        ConfigError: A settings file holds a mistake.
+        ConfigError: The user's settings hold a mistake.
     """
     try:
         directory = Path(args.project) if args.project else Path.cwd()
@@ -48,7 +49,10 @@ def workspace_of(
         raise ProjectError("the working directory was deleted; change to one that exists, or use --project") from error
     if not directory.is_dir():
         raise ProjectError(f"{directory} is not a directory")
-    return open_workspace(directory, flags=flags, is_strict=is_strict)
+    workspace = open_workspace(directory, flags=flags, is_strict=is_strict)
+    if is_strict and not args.quiet and (problems := workspace.loaded.project_problems):
+        sys.stderr.write(f"hybrid: warning: {'; '.join(problems)}\n")
+    return workspace
 
 
 def print_json(data: Mapping[str, Any]) -> None:

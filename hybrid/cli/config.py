@@ -79,8 +79,9 @@ def _write(args: argparse.Namespace) -> int:
         from hybrid.project.places import create_folder
 
         project = workspace.require_project()
-        create_folder(project.root)
-        path = project.root / ".hybrid" / "config.toml"
+        path = create_folder(project.root) / "config.toml"
+        if path.is_symlink() or not path.is_file():
+            raise ConfigError(f"{path} is no file of the project; remove it first")
     value = parse_text(args.key, args.value) if args.action == "set" else None
     before = path.read_bytes() if path.exists() else None
     known = set(workspace.loaded.problems)
@@ -88,7 +89,7 @@ def _write(args: argparse.Namespace) -> int:
     problems = workspace_of(args, is_strict=False).loaded.problems
     refused = [problem for problem in problems if problem not in known]
     if refused:
-        # The layer may not choose this value. Left in place it would stop every command.
+        # The layer may not choose this value. Left in place every command would stop or warn.
         _restore(path, before)
         raise ConfigError(f"{'; '.join(refused)}; nothing was written (--user writes your own layer)")
     for problem in problems:

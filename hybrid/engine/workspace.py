@@ -96,16 +96,17 @@ def open_workspace(
         cwd: The directory.
         environ: Environment variables.
         flags: Settings from the command line, `section.key` → value; None values are not given.
-        is_strict: Raise on a mistake in a settings file, as commands do; hooks go on with the default.
+        is_strict: Raise on a mistake of the user, as commands do; hooks go on with the default. A mistake in the
+            project's own file never raises.
         user_home: The user's home directory; by default the system's.
 
     Raises:
-        ConfigError: A flag is wrong, or `is_strict` and a layer holds a mistake.
+        ConfigError: `is_strict`, and the user's settings file, the environment or a flag holds a mistake.
     """
     home = hybrid_home(environ)
     project = find_project(cwd, home, user_home or Path.home())
     folder = project.root / ".hybrid" if project and project.has_folder else None
     loaded = load(home=home, project_folder=folder, environ=environ, flags=flags)
-    if is_strict and loaded.problems:
-        raise ConfigError("; ".join(loaded.problems))
+    if is_strict and loaded.own_problems:
+        raise ConfigError("; ".join(loaded.own_problems))
     return Workspace(home, project, loaded)

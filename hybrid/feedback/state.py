@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any, cast
 
-from hybrid.atomic import locked, set_aside, write_atomic
+from hybrid.atomic import locked, read_regular, set_aside, write_atomic
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 NAME = "hook_state.json"
 _LOCK_S = 1.0
+_MAX_BYTES = 16_000_000
 _MOST_CHUNKS = 2_000
 """Chunk counters that are kept; beyond it the rarest go, so that the file stays small."""
 
@@ -62,16 +63,16 @@ class Given:
 def read_state(folder: Path) -> HookState:
     """The counters of a repository; defaults when the file is missing, damaged or half wrong."""
     try:
-        data = json.loads((folder / NAME).read_bytes())
+        data = _read(folder)
     except (OSError, ValueError, RecursionError):
         return HookState()
     return _parse(data)
 
 
 def is_corrupt(folder: Path) -> bool:
-    """True when a state file exists and cannot be read as JSON of the right shape."""
+    """True when a state file exists and is a link, or cannot be read as JSON of the right shape."""
     try:
-        return not isinstance(json.loads((folder / NAME).read_bytes()), dict)
+        return not isinstance(_read(folder), dict)
     except FileNotFoundError:
         return False
     except (OSError, ValueError, RecursionError):
@@ -114,6 +115,11 @@ def count_injection(state: HookState, topic_id: str, given: Sequence[Given]) -> 
         newest_first = reversed(list(state.chunk_frequencies.items()))
         ordered = sorted(newest_first, key=lambda item: -item[1]["count"])
         state.chunk_frequencies = dict(reversed(ordered[: _MOST_CHUNKS * 3 // 4]))
+
+
+def _read(folder: Path) -> object:
+    """The file may come with a repository: nothing outside of it is read through a link, and no pipe is waited for."""
+    return json.loads(read_regular(folder / NAME, _MAX_BYTES))
 
 
 def _parse(data: object) -> HookState:

@@ -22,5 +22,5 @@ Sources know nothing of one another, of chunking, or of the index.
 | `patterns` | one list of such rules |
 | `classify` | what is left out for its name, its size or its first lines |
 | `decoding` | bytes to text |
-| `reading` | opening a file without leaving the project |
+| `reading` | paths that do not lead out of the project |
 """

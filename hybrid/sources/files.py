@@ -12,9 +12,10 @@ import stat
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from hybrid.atomic import read_regular
 from hybrid.sources.classify import is_secret_name, reason_by_name, reason_by_size, reason_by_text
 from hybrid.sources.decoding import decode, is_binary
-from hybrid.sources.reading import OutsideError, join, read_regular, resolve_inside
+from hybrid.sources.reading import OutsideError, join, resolve_inside
 from hybrid.types import Document, FileStamp, Found, Skipped
 
 if TYPE_CHECKING:
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
 
 SOURCE_VERSION = "1"
 """Raised whenever the same file would be read, decoded or skipped another way: an index then reads all files again."""
-
-_FIRST_LINE_CHARS = 500
 
 
 class FileSource:

@@ -13,24 +13,22 @@ from hybrid.sources.reading import join
 
 _TIMEOUT_S = 20.0
 
-# What a surrounding git process (a hook, for example) sets to point its children at its own repository;
-# `git rev-parse --local-env-vars` lists them.
-_FOREIGN = (
-    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
-    "GIT_COMMON_DIR",
-    "GIT_CONFIG",
-    "GIT_DIR",
-    "GIT_IMPLICIT_WORK_TREE",
-    "GIT_INDEX_FILE",
-    "GIT_NAMESPACE",
-    "GIT_OBJECT_DIRECTORY",
-    "GIT_PREFIX",
-    "GIT_SHALLOW_FILE",
-    "GIT_WORK_TREE",
-)
+# Variables of git that are passed on: where the user's own settings lie. All others could turn git to another
+# repository or into another behaviour; a surrounding git process (a hook, for example) sets some of them.
+_PASSED_ON = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_NOSYSTEM", "GIT_CONFIG_SYSTEM")
 
-_COMMAND = (
-    "git",
+# A sparse index whose trees are missing has git fetch them from a "promisor" that the repository's configuration
+# names, and so run `ext::COMMAND` or core.sshCommand. Older versions of git do not know GIT_NO_LAZY_FETCH, so no
+# protocol is allowed either: no transport is called `none`, and the variable overrides every `protocol.*` setting.
+_OWN_VARIABLES = {
+    "GIT_ALLOW_PROTOCOL": "none",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_TERMINAL_PROMPT": "0",
+    "LC_ALL": "C",
+}
+
+_ARGUMENTS = (
     "--no-pager",
     "-c",
     "core.fsmonitor=false",
@@ -76,9 +74,10 @@ def list_files(root: str, *, timeout_s: float = _TIMEOUT_S) -> set[str]:
 def _run(root: str, timeout_s: float) -> bytes:
     import subprocess  # Costs 10 ms, and re-reading one span needs no git.
 
+    command = (_executable(root), *_ARGUMENTS)
     try:
         done = subprocess.run(
-            _COMMAND,
+            command,
             cwd=root,
             env=_environment(root),
             stdin=subprocess.DEVNULL,
@@ -96,11 +95,27 @@ def _run(root: str, timeout_s: float) -> bytes:
     return done.stdout
 
 
+def _executable(root: str) -> str:
+    """Absolute path of git; one that lies in the project, or wherever the working directory is, is never run."""
+    import shutil
+
+    folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    trusted = [folder for folder in folders if Path(folder).is_absolute() and not _is_inside(root, folder)]
+    found = shutil.which("git", path=os.pathsep.join(trusted))
+    if found is None or not Path(found).is_absolute() or _is_inside(root, found):
+        raise GitUnavailableError("git cannot be run: there is none on PATH outside of the project")
+    return found
+
+
+def _is_inside(root: str, path: str) -> bool:
+    real = os.path.realpath(path)
+    return real == root or real.startswith(join(root, ""))
+
+
 def _environment(root: str) -> dict[str, str]:
-    environment = {name: value for name, value in os.environ.items() if name not in _FOREIGN}
+    environment = {
+        name: value for name, value in os.environ.items() if not name.startswith("GIT_") or name in _PASSED_ON
+    }
     # With a damaged `.git` here, git would otherwise list this folder as part of a repository further up.
     environment["GIT_CEILING_DIRECTORIES"] = str(Path(root).parent)
-    environment["GIT_OPTIONAL_LOCKS"] = "0"
-    environment["GIT_TERMINAL_PROMPT"] = "0"
-    environment["LC_ALL"] = "C"
-    return environment
+    return environment | _OWN_VARIABLES

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hybrid.atomic import read_regular
 from hybrid.sources.patterns import parse_patterns
-from hybrid.sources.reading import join, read_regular
+from hybrid.sources.reading import join
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -101,8 +101,8 @@ def test_check_names_mistakes_and_their_place(own_shop: Shop) -> None:
 
 
 def test_a_mistake_stops_commands_but_no_hook(own_shop: Shop) -> None:
-    """A file that is no TOML is an error of a command; a hook goes on with the default and the log says so."""
-    (own_shop.root / ".hybrid" / "config.toml").write_text("hooks = [broken")
+    """A user's file that is no TOML is an error of a command; a hook goes on with the default and the log says so."""
+    (own_shop.home / "config.toml").write_text("hooks = [broken")
 
     said = own_shop.error("search", "retry")
     given = own_shop.hook("How does the payment client retry?")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hybrid.atomic import append_line, locked, make_private_folder, set_aside, write_atomic
+from hybrid.atomic import append_line, locked, make_private_folder, read_regular, set_aside, write_atomic
 from tests.builders import python_process
 
 needs_posix = pytest.mark.skipif(sys.platform == "win32", reason="modes and signals of POSIX")
@@ -255,3 +255,45 @@ def test_making_a_folder_twice(tmp_path: Path) -> None:
 
     with pytest.raises(NotADirectoryError):
         make_private_folder(tmp_path / "file" / "below")
+
+
+@needs_posix
+def test_no_write_and_no_lock_goes_through_a_link(tmp_path: Path) -> None:
+    """A link in a cloned folder made a lock, or a line, create the file outside that it names."""
+    outside = tmp_path / "outside"
+    link = tmp_path / "file"
+    link.symlink_to(outside)
+
+    with locked(link, 0) as held:
+        assert held is False
+    with pytest.raises(OSError, match=r"symbolic link"):
+        append_line(link, b"line")
+    assert not outside.exists()
+
+
+@needs_posix
+def test_a_link_is_replaced_not_followed(tmp_path: Path) -> None:
+    """An atomic write takes the place of a link; neither content nor rights of its target matter."""
+    outside = tmp_path / "outside"
+    outside.write_bytes(b"outside")
+    outside.chmod(0o666)
+    link = tmp_path / "file"
+    link.symlink_to(outside)
+    write_atomic(link, b"inside", durable=False)
+
+    assert (b"outside", b"inside", False) == (outside.read_bytes(), link.read_bytes(), link.is_symlink())
+    assert 0o600 == link.stat().st_mode & 0o777
+
+
+@needs_posix
+def test_only_regular_files_are_read(tmp_path: Path) -> None:
+    """A link, a pipe and a folder are refused at once; of a long file one byte more than the limit is read."""
+    (tmp_path / "file").write_bytes(b"12345")
+    (tmp_path / "link").symlink_to("file")
+    (tmp_path / "folder").mkdir()
+    os.mkfifo(tmp_path / "pipe")
+
+    assert (b"12345", b"1234") == (read_regular(tmp_path / "file", 9), read_regular(tmp_path / "file", 3))
+    for name in ("link", "folder", "pipe", "missing"):
+        with pytest.raises(OSError, match=name):
+            read_regular(tmp_path / name, 9)

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import os
 import re
+import sys
 from dataclasses import fields
 from pathlib import Path
 
@@ -211,10 +213,11 @@ def test_a_folder_in_place_of_the_file_is_a_problem(tmp_path: Path) -> None:
         ("[model]\nname = 'someone/model'", "model.name"),
         ("[log]\nmax_bytes = 20000", "log.max_bytes"),
         ("[log]\nkeep = 0", "log.keep"),
-        ("[index]\nauto_max_files = 9", "index.auto_max_files"),
         ("[index]\nquota_mb = 1", "index.quota_mb"),
         ("[hooks]\ndeadline_ms = 60000", "hooks.deadline_ms"),
         ("[privacy]\nredact = false", "privacy.redact"),
+        ("[search]\ndepth = 101", "search.depth"),
+        ("[search]\nlexical_engine = 'rank_bm25'", "search.lexical_engine"),
     ],
 )
 def test_a_project_may_not_choose(tmp_path: Path, text: str, key: str) -> None:
@@ -222,8 +225,55 @@ def test_a_project_may_not_choose(tmp_path: Path, text: str, key: str) -> None:
     loaded = _load(tmp_path, project=text)
 
     assert "default" == loaded.origins[key]
-    assert 1 == len(loaded.problems)
+    assert () == loaded.own_problems
+    assert 1 == len(loaded.project_problems)
     assert key in loaded.problems[0]
+
+
+def test_a_project_may_search_less_deep_than_its_user(tmp_path: Path) -> None:
+    """The depth of a project counts up to that of the user, whatever the default is."""
+    loaded = _load(tmp_path, user="[search]\ndepth = 300", project="[search]\ndepth = 200")
+
+    assert (200, ()) == (loaded.config.search.depth, loaded.problems)
+
+
+def test_mistakes_of_a_project_are_few_short_and_plain(tmp_path: Path) -> None:
+    """What a project's file makes hybrid say is bounded, and holds nothing that a terminal would obey."""
+    keys = [f'"\\u001b[31m{"x" * 600}{number}" = 1' for number in range(50)]
+    loaded = _load(tmp_path, project="\n".join(["[hooks]", *keys]))
+
+    assert 10 == len(loaded.project_problems)
+    assert [500] * 10 == [len(problem) for problem in loaded.project_problems]
+    assert all(problem.isprintable() for problem in loaded.project_problems)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need rights, and there are no named pipes")
+@pytest.mark.parametrize("kind", ["link", "pipe", "long"])
+def test_a_project_file_is_a_plain_file(tmp_path: Path, kind: str) -> None:
+    """A link in the place of a project's file was followed, and a pipe waited for without end; both are refused."""
+    folder = tmp_path / "tree" / ".hybrid"
+    folder.mkdir(parents=True)
+    (tmp_path / "outside.toml").write_text("[hooks]\nbudget = 11\nsecret_name = 1\n")
+    path = folder / "config.toml"
+    if kind == "link":
+        path.symlink_to(tmp_path / "outside.toml")
+    elif kind == "pipe":
+        os.mkfifo(path)
+    else:
+        path.write_text("[hooks]\nbudget = 11\n" + "#" * 256_000)
+    loaded = load(home=tmp_path, project_folder=folder, environ={})
+
+    assert (150, 1) == (loaded.config.hooks.budget, len(loaded.project_problems))
+    assert loaded.project_problems[0].startswith(f"{path}: cannot be read: ")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs the rights to make links")
+def test_the_file_of_the_user_may_be_a_link(tmp_path: Path) -> None:
+    """Managers of settings keep the user's file elsewhere and link to it."""
+    (tmp_path / "kept.toml").write_text("[hooks]\nbudget = 11\n")
+    (tmp_path / "config.toml").symlink_to("kept.toml")
+
+    assert 11 == load(home=tmp_path, environ={}).config.hooks.budget
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Which files of a project are offered: rules, repositories inside, records, and what git alone knows."""
 
 import os
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -316,6 +317,53 @@ class TestFallback:
         source = source_of(tmp_path / "p")
 
         assert (["a.py"], "git") == ([found.path for found in source.scan()], source.method)
+        assert not (tmp_path / "was_run").exists()
+
+    @pytest.mark.skipif(sys.platform == "win32", reason="the program to run is a command of a shell")
+    @pytest.mark.parametrize(
+        ("url", "setting"),
+        [("ext::touch {}", "protocol.ext.allow=always"), ("ssh://host/p", "core.sshCommand=touch '{}';")],
+        ids=["ext", "ssh"],
+    )
+    def test_nothing_is_fetched_for_the_listing(self, tmp_path, write, source_of, run_git, url, setting):
+        """Git asked a repository's "promisor" for a missing tree of its sparse index, and so ran its commands."""
+        project, mark = tmp_path / "p", tmp_path / "was_run"
+        write(project, {"in/a.py": "x", "out/b.py": "x"})
+        run_git(project, "init", "-q")
+        run_git(project, "add", "--all")
+        run_git(project, "commit", "-q", "-m", "First")
+        run_git(project, "sparse-checkout", "init", "--cone", "--sparse-index")
+        run_git(project, "sparse-checkout", "set", "in")
+        tree = run_git(project, "rev-parse", "HEAD:out").strip()
+        (project / ".git" / "objects" / tree[:2] / tree[2:]).unlink()
+        origin = ("remote.origin.promisor=true", f"remote.origin.url={url}", "extensions.partialClone=origin")
+        for line in ("core.repositoryFormatVersion=1", *origin, setting):
+            name, _, value = line.partition("=")
+            run_git(project, "config", name, value.format(mark))
+        subprocess.run(["git", "ls-files"], cwd=project, check=False, capture_output=True)
+        if not mark.exists():
+            pytest.skip("this git does not fetch for a listing")
+        mark.unlink()
+
+        assert ["in/a.py"] == [found.path for found in source_of(project).scan()]
+        assert not mark.exists()
+
+    @pytest.mark.skipif(sys.platform == "win32", reason="the program to run is a shell script")
+    @pytest.mark.parametrize("folder", ["{}/bin", ".", "bin", "{}/../link"], ids=["inside", "here", "relative", "link"])
+    def test_a_git_of_the_project_is_not_run(self, tmp_path, write, source_of, monkeypatch, folder):
+        """A program named git that lies in the project was run when PATH led there, as `.` on it does."""
+        project = tmp_path / "p"
+        script = f"#!/bin/sh\n: > {tmp_path}/was_run\n"
+        write(project, {"a.py": "x", ".git/HEAD": "ref: refs/heads/main\n", "git": script, "bin/git": script})
+        (tmp_path / "link").symlink_to(project / "bin")
+        for program in ("git", "bin/git"):
+            (project / program).chmod(0o755)
+        monkeypatch.chdir(project)
+        monkeypatch.setenv("PATH", folder.format(project))
+        source = source_of(project)
+
+        assert "a.py" in [found.path for found in source.scan()]
+        assert "walk: git cannot be run: there is none on PATH outside of the project" == source.method
         assert not (tmp_path / "was_run").exists()
 
 
