@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from hybrid.atomic import open_private
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
@@ -156,7 +158,7 @@ def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]], metadata: Mappi
         OSError: The disk is full or read-only.
     """
     data = encode_arrays(arrays, metadata)
-    with path.open("wb") as out:
+    with open_private(path) as out:
         out.write(data)
         out.flush()
         os.fsync(out.fileno())

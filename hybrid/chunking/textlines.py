@@ -33,10 +33,6 @@ class TextLines:
         """Characters from line `start` to line `end` inclusive, line ends counted."""
         return self._ends[end] - self._ends[start - 1]
 
-    def is_blank(self, line: int) -> bool:
-        """True when the line holds nothing but white space."""
-        return self._is_blank[line - 1]
-
     def trimmed(self, start: int, end: int) -> tuple[int, int]:
         """The range without blank lines at its ends; its start lies behind its end when nothing is left."""
         while start <= end and self._is_blank[start - 1]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -223,11 +224,12 @@ def _chunks(args: argparse.Namespace) -> int:
     from hybrid.errors import ProjectError
     from hybrid.evaluation.chunks import coverage_form, evaluate_chunks
     from hybrid.evaluation.trees import settings_in_force
+    from hybrid.project.places import hybrid_home
 
     for folder in args.folders:
         if not folder.is_dir():
             raise ProjectError(f"{folder} is not a directory")
-    rows = evaluate_chunks(args.folders, settings_in_force(args.settings).config.index)
+    rows = evaluate_chunks(args.folders, settings_in_force(args.settings).config.index, hybrid_home(os.environ))
     form = coverage_form(rows)
     if args.json:
         print_json(form)

@@ -29,7 +29,7 @@ def run(args: argparse.Namespace) -> int:
     if reason and not args.force:
         raise ProjectError(f"{reason}; --force indexes it all the same")
     create_folder(root)
-    workspace = workspace_of(args)
+    workspace = workspace_of(args, is_strict=False)
     project = workspace.require_project()
     with build_progress(is_quiet=args.quiet or args.json) as progress:
         summary = reindex(workspace, force=args.force, wait_s=60.0, progress=progress)

@@ -119,10 +119,16 @@ def _run_hook(argv: Sequence[str], started_s: float) -> int:
 
 
 def _open_closed_streams() -> None:
-    """Give the process standard streams where its caller closed them; Python leaves None in their place."""
+    """Give the process standard streams where its caller closed them, and UTF-8 whatever the locale says.
+
+    Python leaves None in the place of a closed stream. A file name that is not UTF-8 is shown with its bytes escaped.
+    """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115 - as long as the process
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
 
 
 def load_command(name: str) -> CommandModule:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,8 +25,15 @@ if TYPE_CHECKING:
     from hybrid.types import Embedder
 
 
-def file_source(root: Path, settings: IndexConfig) -> FileSource:
-    """The files of a working tree as documents."""
+def file_source(root: Path, settings: IndexConfig, home: Path) -> FileSource:
+    """The files of a working tree as documents; `$HYBRID_HOME`, which may lie in the tree, holds none.
+
+    Raises:
+        ProjectError: The tree is `$HYBRID_HOME` itself.
+    """
+    own, top = home.resolve(), root.resolve()
+    if own == top:
+        raise ProjectError(f"{root} is where hybrid keeps its own files: set HYBRID_HOME to a folder of its own")
     return FileSource(
         root,
         language_of=language_of,
@@ -33,6 +41,7 @@ def file_source(root: Path, settings: IndexConfig) -> FileSource:
         include=settings.include,
         exclude=settings.exclude,
         max_file_bytes=settings.max_file_bytes,
+        record_paths=(own.relative_to(top).as_posix(),) if top in own.parents else (),
         follow_gitignore=settings.follow_gitignore,
     )
 
@@ -83,7 +92,7 @@ def reindex(
         raise ProjectError(f"{reason}; --force indexes it all the same")
     settings = workspace.config.index
     embedder = embedder or LazyEmbedder(workspace.config.model.name, workspace.home)
-    source = file_source(project.root, settings)
+    source = file_source(project.root, settings, workspace.home)
     register(project, workspace.home)
     summary = build(
         workspace.place,
@@ -100,7 +109,11 @@ def reindex(
 
 
 def _tidy(workspace: Workspace) -> None:
-    """Keep `$HYBRID_HOME` bounded: old ledgers go, and indexes beyond the quota, the least recently built first."""
-    workspace.ledgers.expire(workspace.config.hooks.ledger_days, time.time())
+    """Keep `$HYBRID_HOME` bounded: old ledgers go, and indexes beyond the quota, the least recently built first.
+
+    The build is done: what cannot be tidied now is left for the next one.
+    """
     quota = workspace.config.index.quota_mb * 1_000_000
-    enforce_quota(workspace.home, quota_bytes=quota, keep=workspace.require_project().key)
+    with contextlib.suppress(OSError):
+        workspace.ledgers.expire(workspace.config.hooks.ledger_days, time.time())
+        enforce_quota(workspace.home, quota_bytes=quota, keep=workspace.require_project().key)

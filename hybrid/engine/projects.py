@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,9 @@ from hybrid.project import registry
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+
+_LOCKS = ("build.lock", "build.holder")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +42,18 @@ class IndexedProject:
 
 
 def indexed_projects(home: Path) -> list[IndexedProject]:
-    """Every project with an index, the most recently built first."""
+    """Every project with an index, the most recently built first; files that vanish meanwhile are passed over."""
     entries = registry.load_registry(home)
     found: list[IndexedProject] = []
     for folder in sorted((home / "projects").glob("*/")):
-        files = [path for path in folder.rglob("*") if path.is_file()]
-        if not files:
+        sizes, times = [0], [0.0]
+        for path in folder.rglob("*"):
+            with contextlib.suppress(OSError):
+                stat = path.stat()
+                if path.is_file() and path.name not in _LOCKS:
+                    sizes.append(stat.st_size)
+                    times.append(stat.st_mtime)
+        if len(sizes) == 1:
             continue
         entry = entries.get(folder.name)
         found.append(
@@ -51,8 +61,8 @@ def indexed_projects(home: Path) -> list[IndexedProject]:
                 key=folder.name,
                 name=entry.name if entry else "",
                 roots=tuple(entry.paths) if entry else (),
-                size_bytes=sum(path.stat().st_size for path in files),
-                used_s=max(path.stat().st_mtime for path in files),
+                size_bytes=sum(sizes),
+                used_s=max(times),
             )
         )
     return sorted(found, key=lambda project: (-project.used_s, project.key))
@@ -61,6 +71,8 @@ def indexed_projects(home: Path) -> list[IndexedProject]:
 def forget(home: Path, project: IndexedProject) -> None:
     """Delete a project's index and its place in the registry; its own files stay.
 
+    The lock file stays too: a build that waits for it must not find itself holding a file that is gone.
+
     Raises:
         BusyError: It is being built.
     """
@@ -68,7 +80,11 @@ def forget(home: Path, project: IndexedProject) -> None:
     with locked(folder / "build.lock", 0) as held:
         if not held:
             raise BusyError(f"{project.name} is being indexed; try again when that is done")
-        shutil.rmtree(folder, ignore_errors=True)
+        for path in folder.iterdir():
+            if path.is_dir():
+                shutil.rmtree(path, ignore_errors=True)
+            elif path.name not in _LOCKS:
+                path.unlink(missing_ok=True)
     registry.forget(project.key, home)
 
 
@@ -91,7 +107,10 @@ def enforce_quota(home: Path, *, quota_bytes: int, keep: str) -> list[str]:
             break
         if project.key == keep:
             continue
-        forget(home, project)
+        try:
+            forget(home, project)
+        except BusyError:
+            continue
         total -= project.size_bytes
         gone.append(project.name or project.key)
     return gone

@@ -141,7 +141,7 @@ def _catalog_part(workspace: Workspace) -> dict[str, Any]:
             figures, known = catalog.figures(), catalog.known()
     except sqlite3.DatabaseError as error:
         raise IndexCorruptError(f"{place.catalog} is damaged ({error}): run `hybrid reindex`") from error
-    source = file_source(project.root, workspace.config.index)
+    source = file_source(project.root, workspace.config.index, workspace.home)
     found = {entry.path: entry.stamp for entry in source.scan()}
     changed = sum(path not in known or known[path].stamp != stamp for path, stamp in found.items())
     for reason, count in source.skipped.items():

@@ -17,18 +17,19 @@ if TYPE_CHECKING:
     from hybrid.config import IndexConfig
 
 
-def evaluate_chunks(folders: Iterable[Path], settings: IndexConfig) -> tuple[CoverageRow, ...]:
+def evaluate_chunks(folders: Iterable[Path], settings: IndexConfig, home: Path) -> tuple[CoverageRow, ...]:
     """Coverage of definitions in the code files of some folders, as an index would read them; per language.
 
     Args:
         folders: Trees; each file counts once for each tree it lies in.
         settings: Which files are left out.
+        home: `$HYBRID_HOME`, which is left out too.
     """
-    return definition_coverage(pair for folder in folders for pair in _code_files(folder, settings))
+    return definition_coverage(pair for folder in folders for pair in _code_files(folder, settings, home))
 
 
-def _code_files(folder: Path, settings: IndexConfig) -> Iterator[tuple[str, str]]:
-    source = file_source(folder, settings)
+def _code_files(folder: Path, settings: IndexConfig, home: Path) -> Iterator[tuple[str, str]]:
+    source = file_source(folder, settings, home)
     for found in source.scan():
         document = source.read(found)
         if not isinstance(document, Skipped) and document.kind == "code":

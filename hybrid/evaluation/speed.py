@@ -5,6 +5,7 @@ Every time stands beside something timed in the same run. Nothing here judges a 
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,7 @@ from hybrid.evaluation.speed_search import (
 )
 from hybrid.evaluation.timing import machine, sum_up, time_ms
 from hybrid.models.registry import load_embedder
+from hybrid.project.places import hybrid_home
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -119,7 +121,7 @@ class _Session:
     def _build(self) -> dict[str, Any]:
         if self._built is None:
             root = self._scratch / "copy" / (self._plan.repo.name or "root")
-            self._copied = copy_repository(self._plan.repo, root, self._loaded.config.index)
+            self._copied = copy_repository(self._plan.repo, root, self._loaded.config.index, hybrid_home(os.environ))
             self._built = build_figures(self._copied, self._runner, rounds=self._plan.rounds)
         return self._built
 
@@ -166,5 +168,7 @@ class _Session:
         return hook_figures(self._tree().root, self._runner, prompts, rounds=2 * self._plan.rounds)
 
     def _files(self) -> dict[str, Any]:
-        tree = generate_tree(self._scratch / "files", self._plan.n_files, self._loaded.config.index)
-        return build_figures(tree, self._new_runner("home-files"), rounds=self._plan.rounds)
+        own = self._new_runner("home-files")
+        home = hybrid_home(own.environ)
+        tree = generate_tree(self._scratch / "files", self._plan.n_files, self._loaded.config.index, home)
+        return build_figures(tree, own, rounds=self._plan.rounds)

@@ -40,9 +40,9 @@ class Tree:
     paths: tuple[str, ...]
 
 
-def copy_repository(repo: Path, root: Path, settings: IndexConfig) -> Tree:
+def copy_repository(repo: Path, root: Path, settings: IndexConfig, home: Path) -> Tree:
     """Copy what would be indexed of a repository; a git working tree becomes one again, with every file tracked."""
-    paths = tuple(found.path for found in file_source(repo, settings).scan())
+    paths = tuple(found.path for found in file_source(repo, settings, home).scan())
     for path in paths:
         target = root / path
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -53,11 +53,11 @@ def copy_repository(repo: Path, root: Path, settings: IndexConfig) -> Tree:
     return Tree(root, paths)
 
 
-def generate_tree(root: Path, n_files: int, settings: IndexConfig) -> Tree:
+def generate_tree(root: Path, n_files: int, settings: IndexConfig, home: Path) -> Tree:
     """A git working tree of small source files; without git, a plain project."""
     write_tree(root, n_files)
     _mark_project(root, is_git=True)
-    return Tree(root, tuple(found.path for found in file_source(root, settings).scan()))
+    return Tree(root, tuple(found.path for found in file_source(root, settings, home).scan()))
 
 
 def _mark_project(root: Path, *, is_git: bool) -> None:

@@ -95,7 +95,7 @@ def settings_in_force(
         folder: `.hybrid/` of a project whose own settings count too.
 
     Raises:
-        ConfigError: An assignment or a settings file is wrong.
+        ConfigError: An assignment or the user's settings are wrong.
     """
     from hybrid.config import parse_text
 
@@ -106,8 +106,8 @@ def settings_in_force(
             raise ConfigError(f"{assignment!r}: a setting is given as section.key=value")
         flags[key.strip()] = parse_text(key.strip(), text.strip())
     loaded = load(home=hybrid_home(environ), project_folder=folder, environ=environ, flags=flags)
-    if loaded.problems:
-        raise ConfigError("; ".join(loaded.problems))
+    if loaded.own_problems:
+        raise ConfigError("; ".join(loaded.own_problems))
     return loaded
 
 
@@ -139,7 +139,7 @@ def build_index(workspace: Workspace, scope: Scope = WHOLE, *, embedder: Embedde
         BusyError: Another process builds in the same home.
     """
     settings = workspace.config.index
-    source: Source = file_source(workspace.require_project().root, settings)
+    source: Source = file_source(workspace.require_project().root, settings, workspace.home)
     if scope != WHOLE:
         source = ScopedSource(source, scope)
     embedder = embedder or load_embedder(workspace.config.model.name, home=workspace.home)

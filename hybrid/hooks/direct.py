@@ -5,11 +5,12 @@ The one module of this package that imports the engine; `prompt` imports it when
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hybrid.engine.injecting import decide
+from hybrid.engine.injecting import decide, session_key
 from hybrid.engine.recording import record, record_error
 from hybrid.engine.workspace import open_workspace
 
@@ -22,6 +23,10 @@ if TYPE_CHECKING:
     from hybrid.types import PromptEvent
 
 
+_TURN_S = 0.5
+"""Seconds that a hook waits for another one of the same session: a cold answer takes about that long."""
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     """A decision that is not recorded yet."""
@@ -29,6 +34,7 @@ class Answer:
     workspace: Workspace
     event: PromptEvent
     decision: Decision
+    turn: ExitStack
 
     @property
     def text(self) -> str:
@@ -41,8 +47,9 @@ class Answer:
         return self.decision.debug_line
 
     def finish(self, latency_ms: float) -> None:
-        """Record the decision; call it after the answer was written."""
-        record(self.workspace, self.event, self.decision, latency_ms=latency_ms)
+        """Record the decision; call it after the answer was written. The session's next hook may go on then."""
+        with self.turn:
+            record(self.workspace, self.event, self.decision, latency_ms=latency_ms)
 
 
 def answer_prompt(event: PromptEvent, flags: Mapping[str, object], *, set_deadline: Callable[[int], None]) -> Answer:
@@ -59,7 +66,9 @@ def answer_prompt(event: PromptEvent, flags: Mapping[str, object], *, set_deadli
     """
     workspace = open_workspace(Path(event.cwd or "/"), flags=flags)
     set_deadline(workspace.config.hooks.deadline_ms)
-    return Answer(workspace, event, decide(workspace, event, open_searcher=_open_searcher))
+    turn = ExitStack()
+    turn.enter_context(workspace.ledgers.turn(session_key(workspace, event), _TURN_S))
+    return Answer(workspace, event, decide(workspace, event, open_searcher=_open_searcher), turn)
 
 
 def _open_searcher(workspace: Workspace) -> Searcher:

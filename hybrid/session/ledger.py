@@ -13,10 +13,10 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from hybrid.atomic import append_line
+from hybrid.atomic import append_line, locked
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Generator, Iterable, Mapping
     from pathlib import Path
 
 _DAY_S = 86_400
@@ -107,6 +107,16 @@ class LedgerStore:
         """Forget what was given: the agent's context no longer holds it (`compact`, `clear`)."""
         self._append(key, {"reset": why})
 
+    @contextlib.contextmanager
+    def turn(self, key: SessionKey, timeout_s: float) -> Generator[bool]:
+        """Keep other hooks of this session out from reading its ledger until what was given is recorded.
+
+        Two registrations of the hook run at the same time and would both give the same; the second waits, reads what
+        the first gave, and is silent. After `timeout_s` seconds it goes on without waiting.
+        """
+        with locked(self._folder / f"{key.file_name}.lock", timeout_s) as held:
+            yield held
+
     def end(self, key: SessionKey) -> None:
         """Stamp the end of a session; a resumed one keeps its ledger."""
         if (self._folder / key.file_name).exists():
@@ -116,7 +126,7 @@ class LedgerStore:
         """Delete ledgers that nothing was written to for so many days; returns how many."""
         count = 0
         with contextlib.suppress(OSError):
-            for path in self._folder.glob(f"*{_SUFFIX}"):
+            for path in self._folder.glob(f"*{_SUFFIX}*"):
                 with contextlib.suppress(OSError):
                     if path.stat().st_mtime < now_s - days * _DAY_S:
                         path.unlink()

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 _MAX_NAME_CHARS = 120
 _C_DECLARATORS = "type_identifier pointer_declarator array_declarator function_declarator"
-_JULIA_FORMS = "function_definition macro_definition struct_definition assignment abstract_definition"
 
 
 def names_of(node: Node, language: str) -> Sequence[Named]:
