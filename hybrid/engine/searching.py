@@ -122,7 +122,7 @@ class Searcher:
         )
 
 
-def open_searcher(workspace: Workspace, *, keep_matrix: bool = False) -> Searcher:
+def open_searcher(workspace: Workspace) -> Searcher:
     """Open the index of a workspace for searching.
 
     Raises:
@@ -134,9 +134,7 @@ def open_searcher(workspace: Workspace, *, keep_matrix: bool = False) -> Searche
 
     settings = workspace.config.search
     model = embedder_info(workspace.config.model.name, home=workspace.home)
-    snapshot = open_snapshot(
-        workspace.place.folder, model=model.key, keep_matrix=keep_matrix, k1=settings.bm25_k1, b=settings.bm25_b
-    )
+    snapshot = open_snapshot(workspace.place.folder, model=model.key, k1=settings.bm25_k1, b=settings.bm25_b)
     embedder = load_embedder(workspace.config.model.name, home=workspace.home)
     if embedder.info.key != model.key:
         raise HybridError(f"model {model.name} changed while it was loaded; try again")

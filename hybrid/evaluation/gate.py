@@ -204,7 +204,7 @@ def evaluate_gate(
         report_repo(name)
         workspace = workspace_at(root, home, _settings_at(root, settings))
         build_index(workspace)
-        searcher = open_searcher(workspace, keep_matrix=True)
+        searcher = open_searcher(workspace)
         model = searcher.embedder.info.key
         asked += [_ask(workspace, searcher, prompt, name) for prompt in prompts if prompt.repo in (None, name)]
     return GateReport(tuple(asked), tuple(found), tuple(sorted((set(only) or judged) - found.keys())), model)

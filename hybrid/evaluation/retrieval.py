@@ -156,7 +156,7 @@ def evaluate_retrieval(
         scope = plan.scope(name)
         workspace = workspace_at(root, home, loaded, scope)
         report.builds[name] = build_index(workspace, scope)
-        searcher = open_searcher(workspace, keep_matrix=True)
+        searcher = open_searcher(workspace)
         report.model = searcher.embedder.info.key
         for query in plan.queries:
             if query.repo == name:

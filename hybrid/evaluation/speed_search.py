@@ -28,11 +28,9 @@ _OPENINGS = 20
 _LEFT_OUT = 0.25
 
 
-def open_folder(folder: Path, embedder: Embedder, settings: SearchConfig, *, keep_matrix: bool = False) -> Snapshot:
+def open_folder(folder: Path, embedder: Embedder, settings: SearchConfig) -> Snapshot:
     """Open a snapshot by its folder."""
-    return open_snapshot(
-        folder, model=embedder.info.key, keep_matrix=keep_matrix, k1=settings.bm25_k1, b=settings.bm25_b
-    )
+    return open_snapshot(folder, model=embedder.info.key, k1=settings.bm25_k1, b=settings.bm25_b)
 
 
 def search_figures(
@@ -49,7 +47,6 @@ def search_figures(
     """
     opening = [time_ms(lambda: open_folder(folder, embedder, settings)) for _ in range(_OPENINGS)]
     once = open_folder(folder, embedder, settings)
-    kept = open_folder(folder, embedder, settings, keep_matrix=True)
 
     def whole(snapshot: Snapshot) -> dict[str, Any]:
         searcher = Searcher(snapshot, embedder, settings)
@@ -63,7 +60,6 @@ def search_figures(
         "queries": len(queries),
         "open_snapshot": sum_up(opening).as_json(per_bare_start=bare_ms),
         "search": whole(once),
-        "search_matrix_kept": whole(kept),
         "embed_query": sum_up(time_each(embedder.embed_query, queries)).as_json(per_bare_start=bare_ms),
         "dense_leg": sum_up(time_each(lambda v: once.dense(v, settings.depth), vectors)).as_json(
             per_bare_start=bare_ms

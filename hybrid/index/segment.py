@@ -159,8 +159,3 @@ class Segment:
             )
             for i in range(int(low), int(high))
         ]
-
-    @cached_property
-    def matrix(self) -> NDArray[np.float32]:
-        """The vectors before scaling as float32 (n_chunks, dim): four times the file's bytes, kept for many queries."""
-        return self.vector.astype(np.float32)

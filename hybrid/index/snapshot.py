@@ -30,13 +30,12 @@ _OPEN_ATTEMPTS = 3
 _NAMES_SHOWN = 3
 
 
-def open_snapshot(folder: Path, *, model: str, keep_matrix: bool = False, k1: float = 1.5, b: float = 0.75) -> Snapshot:
+def open_snapshot(folder: Path, *, model: str, k1: float = 1.5, b: float = 0.75) -> Snapshot:
     """Open the current generation of a tree's folder.
 
     Args:
         folder: With the manifest and the segments.
         model: Key of the embedder that queries will be embedded with.
-        keep_matrix: For a service: trade memory for speed.
         k1: Okapi's term saturation.
         b: Okapi's length normalisation.
 
@@ -62,7 +61,7 @@ def open_snapshot(folder: Path, *, model: str, keep_matrix: bool = False, k1: fl
             raise IndexCorruptError(f"{error.filename} is missing: run `hybrid reindex`") from error
         except (OSError, ValueError, IndexError) as error:
             raise IndexCorruptError(f"the index is damaged ({error}): run `hybrid reindex`") from error
-        return Snapshot(manifest, segments, keep_matrix=keep_matrix, k1=k1, b=b)
+        return Snapshot(manifest, segments, k1=k1, b=b)
     raise AssertionError("unreachable")
 
 
@@ -92,13 +91,11 @@ class Snapshot:
         manifest: Manifest,
         segments: Sequence[Segment],
         *,
-        keep_matrix: bool = False,
         k1: float = 1.5,
         b: float = 0.75,
     ) -> None:
         self.manifest = manifest
         self.segments = tuple(segments)
-        self._keep_matrix = keep_matrix
         self._k1 = k1
         self._b = b
         self._starts = np.cumsum([0, *(segment.n_chunks for segment in segments)])
@@ -126,7 +123,7 @@ class Snapshot:
         """See `SearchBackend.dense`; a query of zeros ranks nothing."""
         if not self.segments or not query.any():
             return Leg((), np.full(self.n_rows, np.nan))
-        found = np.concatenate([cosines(s, query, keep_matrix=self._keep_matrix) for s in self.segments])
+        found = np.concatenate([cosines(s, query) for s in self.segments])
         scores = np.where(found == NO_VECTOR, np.nan, found).astype(np.float64)
         return Leg(self._best(scores, depth, only), scores)
 

@@ -250,24 +250,6 @@ def test_an_index_whose_files_all_went(tmp_path: Path) -> None:
     assert ["a.py"] == _found(open_index(place), Filter())
 
 
-@pytest.mark.parametrize("dim", [1, 8, 64])
-def test_kept_matrix_and_blocks_give_the_same_cosines(tmp_path: Path, dim: int) -> None:
-    """A service that keeps float32 vectors ranks as one that reads the file in blocks, tombstones included."""
-    place, embedder = place_in(tmp_path), HashingEmbedder(dim)
-    source = ListSource(_texts())
-    build_index(place, source, embedder, max_segments=100)
-    source.put("src/one.py", "edited")
-    build_index(place, source, embedder, max_segments=100)
-    query = embedder.embed_query("shared text number3 number7")
-
-    blocks = open_index(place, embedder).dense(query, 100)
-    kept = open_index(place, embedder, keep_matrix=True).dense(query, 100)
-
-    np.testing.assert_allclose(blocks.scores, kept.scores, atol=1e-6)
-    assert np.isnan(kept.scores).any()
-    assert {entry.row for entry in blocks.ranking} == {entry.row for entry in kept.ranking}
-
-
 def test_blocks_smaller_than_the_segment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The size of a block changes no cosine."""
     place = place_in(tmp_path)
