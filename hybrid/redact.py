@@ -281,7 +281,8 @@ _HEADER_REST = (
 def _url_passwords(text: str) -> Iterator[Secret]:
     for match in _pattern(_URL_PASSWORD).finditer(text):
         password = match.group(1)
-        if not (_is_reference(password) or _is_dummy(password)):
+        # In an address a password is a password: only one that is a single word of examples stays.
+        if not (_is_reference(password) or _is_example_word(password)):
             yield Secret("url_password", match.start(1), match.end(1))
 
 
@@ -331,7 +332,8 @@ def _assigned_values(text: str, lower: str) -> Iterator[Secret]:
             match = _pattern(_BARE_REST).match(text, end)
             if match is None or _is_code_name(match["value"]) or not _begins_line(text, start):
                 continue
-        if _holds_secret(text[start : match.end(1)], match["value"]):
+        is_setting = _is_environment_setting(text, start, end, match)
+        if _holds_secret(text[start : match.end(1)], match["value"], is_setting=is_setting):
             yield Secret("secret", match.start("value"), match.end("value"))
 
 
@@ -341,10 +343,19 @@ def _begins_line(text: str, start: int) -> bool:
     return _pattern(_BARE_BEGIN).search(before if start > 130 else "\n" + before) is not None
 
 
-def _holds_secret(name: str, value: str) -> bool:
+def _is_environment_setting(text: str, start: int, end: int, match: re.Match[str]) -> bool:
+    """True for `SERVICE_TOKEN=value` as settings files and shells have it: upper case, no space, nothing quoted."""
+    before = text[max(0, start - 60) : start].rpartition("\n")[2]
+    name = before.rpartition(" ")[2] + text[start:end] + match[1]
+    return name.isupper() and text[match.start("value") - 1] == "="
+
+
+def _holds_secret(name: str, value: str, *, is_setting: bool = False) -> bool:
     parts = re.split(r"[_.-]|(?<=[a-z])(?=[A-Z])", name)
     if len(parts) > 1 and _pattern(_NAMES_NO_SECRET, re.IGNORECASE).match(parts[-1]):
         return False
+    if is_setting and _pattern(_LETTERS_AND_DIGITS).fullmatch(value) and not _is_filler(value):
+        return True
     return not _is_reference(value) and (_is_mixed(value) or _looks_random(_without_dummies(value)))
 
 
@@ -361,6 +372,7 @@ _DUMMIES = (
     r"|test(?:ing|ed)?|user|mock|fake|demo|todo|none|null|true|false|your|here|pass|pwd|key|foo|bar|baz|qux|api|abc(?:def)?"
     r"|xyz|x{3,}|\.{3,}|\*{3,}|0?123(?:4(?:5(?:6(?:7(?:89?0?)?)?)?)?)?)"
 )
+_LETTERS_AND_DIGITS = r"(?=.*[A-Za-z])(?=.*\d)[A-Za-z0-9_.+=~-]{12,512}"
 _LONG_ENOUGH = r"(?=.*[A-Za-z])(?=.*\d)[A-Za-z0-9]{16,}"
 
 
@@ -374,8 +386,8 @@ def _without_dummies(value: str) -> str:
     return _pattern(_DUMMIES, re.IGNORECASE).sub("", value)
 
 
-def _is_dummy(password: str) -> bool:
-    return len(_without_dummies(password).strip("-_.!")) < 3
+def _is_example_word(password: str) -> bool:
+    return _pattern(_DUMMIES + r"[\d!]{0,3}", re.IGNORECASE).fullmatch(password) is not None or _is_filler(password)
 
 
 def _is_code_name(value: str) -> bool:

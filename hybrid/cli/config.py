@@ -66,13 +66,15 @@ def _plain(value: object) -> str:
 
 
 def _write(args: argparse.Namespace) -> int:
-    from hybrid.config import parse_text
+    from hybrid.config import KEYS, parse_text
 
     if not args.key or (args.action == "set" and args.value is None):
         raise ConfigError(
             f"`hybrid config {args.action}` needs a SECTION.KEY{' and a VALUE' if args.action == 'set' else ''}"
         )
     workspace = workspace_of(args, is_strict=False)
+    if args.action == "unset" and args.key not in KEYS:
+        raise ConfigError(f"unknown setting {args.key}; `hybrid config` lists all")
     if args.user:
         path = workspace.home / "config.toml"
     else:

@@ -102,7 +102,11 @@ def _hot_topics(args: argparse.Namespace) -> int:
     workspace = _workspace(args)
     folder = workspace.state_folder
     state = read_state(folder)
-    is_written = args.force or is_due(state, every=workspace.config.log.hot_topics_every)
+    is_written = (
+        args.force
+        or not (folder / "hot-topics.md").exists()
+        or is_due(state, every=workspace.config.log.hot_topics_every)
+    )
     path = folder / "hot-topics.md"
     if is_written:
 

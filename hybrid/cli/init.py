@@ -13,6 +13,7 @@ from hybrid.cli.reindex import describe
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     add_common(parser, example="cd ~/src/payments && hybrid init")
+    parser.add_argument("path", nargs="?", metavar="PATH", help="a directory of the project (default: here)")
     parser.add_argument("--force", action="store_true", help="index a home directory or a file-system root too")
 
 
@@ -23,6 +24,7 @@ def run(args: argparse.Namespace) -> int:
     from hybrid.project.find import refusal
     from hybrid.project.places import create_folder
 
+    args.project = args.path or args.project
     workspace = workspace_of(args)
     root = workspace.project.root if workspace.project else Path(args.project or ".").resolve()
     reason = refusal(root, Path.home())
@@ -38,5 +40,8 @@ def run(args: argparse.Namespace) -> int:
     elif not args.quiet:
         say(f"Project {project.name} in {project.root}")
         say(describe(summary))
-        say('Try it: hybrid context "how does … work?"   Settings: .hybrid/config.toml')
+        say('Try it: hybrid context "a question about this code, as you would ask an agent"')
+        say("Settings: .hybrid/config.toml, meant to be committed; its neighbours are not, and git leaves them out")
+        if not summary.documents:
+            say("Nothing was found to index: is this the right folder?")
     return 0

@@ -14,7 +14,8 @@ def test_init_indexes_and_says_what_to_try(new_project: Shop) -> None:
 
     assert f"Project shop in {new_project.root}" == said[0]
     assert said[1].startswith("4 documents, 5 chunks; added 4")
-    assert said[-1].startswith("Try it: hybrid context ")
+    assert said[2].startswith("Try it: hybrid context ")
+    assert said[3].startswith("Settings: .hybrid/config.toml")
     assert "ready" == new_project.json("status")["index"]["state"]
 
 

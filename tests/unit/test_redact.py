@@ -202,3 +202,32 @@ def test_parts_of_a_document_lose_its_secrets():
     assert "[redacted]" == clean(BODY[:64])
     assert "def f(token='[redacted]" == clean(f"def f(token='{TOKENS[1][1][:30]}")
     assert "rotate_the_deploy_token" == clean("rotate_the_deploy_token")
+
+
+@pytest.mark.parametrize(
+    ("text", "secret"),
+    [
+        pytest.param('DB_URL = "postgres://admin:hunter2Secret@db.internal/x"', "hunter2Secret", id="url"),
+        pytest.param("postgres://shop:shop@localhost/shop", ":shop@", id="url-same-as-user"),
+        pytest.param("FROBNICATOR_TOKEN=tok_supersecret_abcdef123456", "tok_supersecret", id="settings-file"),
+        pytest.param("export DEPLOY_API_KEY=abc123def456ghi\n", "abc123def456ghi", id="shell"),
+    ],
+)
+def test_passwords_made_of_words_are_replaced_where_only_passwords_stand(text: str, secret: str) -> None:
+    """In an address and in a settings file a weak password is a password too."""
+    assert secret not in redact(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "http://user:password@host/",
+        "MAX_TOKENS=4096",
+        "GITHUB_TOKEN=${GITHUB_TOKEN}",
+        "API_TOKEN=your-token-here-123",
+        "TOKEN_URL=https://a.b/c1234567",
+    ],
+)
+def test_settings_without_a_secret_stay(text: str) -> None:
+    """Numbers, references, addresses and placeholders are no secrets, whatever the name says."""
+    assert text == redact(text)
