@@ -8,13 +8,14 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hybrid.engine.workspace import Workspace, open_workspace
 from hybrid.errors import ProjectError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from rich.console import Console
+
+    from hybrid.engine.workspace import Workspace
 
 
 def add_common(parser: argparse.ArgumentParser, *, example: str, has_json: bool = True) -> None:
@@ -43,6 +44,8 @@ def workspace_of(
         ProjectError: The directory does not exist.
         ConfigError: The user's settings hold a mistake.
     """
+    from hybrid.engine.workspace import open_workspace  # An agent waits while `hybrid hook` reads its options.
+
     try:
         directory = Path(args.project) if args.project else Path.cwd()
     except FileNotFoundError as error:

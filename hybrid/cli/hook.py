@@ -7,10 +7,10 @@ import contextlib
 import sys
 from typing import TYPE_CHECKING, Any
 
+from hybrid.cli.common import add_common, print_json, say, workspace_of
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    from hybrid.engine.workspace import Workspace
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -37,22 +37,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     inject.add_argument("--no-dedup", action="store_true", help="give again what the session already got")
     inject.add_argument("--debug", action="store_true", help="say on standard error what was decided")
     topics = actions.add_parser("hot-topics", help="write hot-topics.md")
-    topics.epilog = "example:\n  hybrid hook hot-topics --force"
     topics.formatter_class = argparse.RawDescriptionHelpFormatter
-    _add_common_lazily(topics)
+    add_common(topics, example="hybrid hook hot-topics --force")
     topics.add_argument("--force", action="store_true", help="write it although nothing new was injected")
     status = actions.add_parser("status", help="counters and settings of the hooks")
-    status.epilog = "example:\n  hybrid hook status --json"
     status.formatter_class = argparse.RawDescriptionHelpFormatter
-    _add_common_lazily(status)
-
-
-def _add_common_lazily(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--project", metavar="DIR", default=None, help="a directory of the project (default: here)")
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
-    parser.add_argument("-q", "--quiet", action="store_true", help="print results only")
-    parser.add_argument("-v", "--verbose", action="store_true", help="print more")
-    parser.add_argument("--debug", action="store_true", help="show where an internal error happened")
+    add_common(status, example="hybrid hook status --json")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -88,26 +78,15 @@ def _number(text: str) -> object:
     return text
 
 
-def _workspace(args: argparse.Namespace) -> Workspace:
-    from hybrid.cli.common import workspace_of
-
-    return workspace_of(args, is_strict=False)
-
-
 def _hot_topics(args: argparse.Namespace) -> int:
-    from hybrid.cli.common import print_json, say
-    from hybrid.feedback.hot_topics import is_due, write_hot_topics
+    from hybrid.feedback.hot_topics import NAME, is_due, write_hot_topics
     from hybrid.feedback.state import HookState, read_state, update_state
 
-    workspace = _workspace(args)
+    workspace = workspace_of(args, is_strict=False)
     folder = workspace.state_folder
     state = read_state(folder)
-    is_written = (
-        args.force
-        or not (folder / "hot-topics.md").exists()
-        or is_due(state, every=workspace.config.log.hot_topics_every)
-    )
-    path = folder / "hot-topics.md"
+    path = folder / NAME
+    is_written = args.force or not path.exists() or is_due(state, every=workspace.config.log.hot_topics_every)
     if is_written:
 
         def note(current: HookState) -> None:
@@ -123,10 +102,9 @@ def _hot_topics(args: argparse.Namespace) -> int:
 
 
 def _status(args: argparse.Namespace) -> int:
-    from hybrid.cli.common import print_json, say
     from hybrid.engine.status import hooks_status
 
-    found = hooks_status(_workspace(args))
+    found = hooks_status(workspace_of(args, is_strict=False))
     if args.json or not sys.stdout.isatty():
         print_json(found)
     else:

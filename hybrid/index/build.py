@@ -172,11 +172,12 @@ class _Run:
         place = self.place
         with Catalog(place.catalog, tree=place.tree, root=place.root) as catalog:
             documents = _Documents(catalog, self.source, self.embedder, self.how, self.progress, self.now_ns)
-            was_current = not catalog.is_dirty() and self._current(catalog) > 0
+            current = 0 if catalog.is_dirty() else self._current(catalog)
             summary = documents.bring_up_to_date(full=self.full)
             is_dirty = self.full or catalog.is_dirty()
-            summary.generation = self._commit(
-                catalog, is_dirty=is_dirty, changes=documents.changes if was_current else None
+            is_current = current > 0 and not is_dirty
+            summary.generation = (
+                current if is_current else self._commit(catalog, documents.changes if current else None)
             )
             _describe(summary, catalog, self.source)
             summary.seconds = time.perf_counter() - self.started
@@ -190,10 +191,8 @@ class _Run:
             catalog.commit()
         return summary
 
-    def _commit(self, catalog: Catalog, *, is_dirty: bool, changes: Mapping[str, DocumentRow | None] | None) -> int:
+    def _commit(self, catalog: Catalog, changes: Mapping[str, DocumentRow | None] | None) -> int:
         """The generation that is current afterwards."""
-        if not is_dirty and (generation := self._current(catalog)):
-            return generation
         from hybrid.index.commit import commit_snapshot  # Brings numpy, which a build without a change never needs.
 
         return commit_snapshot(
