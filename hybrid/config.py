@@ -39,6 +39,10 @@ class HooksConfig:
     skip_prefixes: tuple[str, ...]
     deadline_ms: int
     ledger_days: int
+    session_start: bool
+    subagent_reports: bool
+    subagent_brief: bool
+    notice: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +74,20 @@ class IndexConfig:
     chunk_cut_chars: int
     max_segments: int
     quota_mb: int
+    auto: bool
+    auto_max_files: int
+    watch: bool
+    debounce_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class DaemonConfig:
+    """The `[daemon]` section."""
+
+    enabled: bool
+    idle_minutes: float
+    max_projects: int
+    max_index_mb: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +121,7 @@ class Config:
     hooks: HooksConfig
     search: SearchConfig
     index: IndexConfig
+    daemon: DaemonConfig
     model: ModelConfig
     privacy: PrivacyConfig
     log: LogConfig
@@ -135,6 +154,7 @@ _SECTIONS: dict[str, type[Any]] = {
     "hooks": HooksConfig,
     "search": SearchConfig,
     "index": IndexConfig,
+    "daemon": DaemonConfig,
     "model": ModelConfig,
     "privacy": PrivacyConfig,
     "log": LogConfig,
@@ -168,6 +188,11 @@ _RANGES: dict[str, tuple[float, float]] = {
     "index.chunk_cut_chars": (100, 100_000),
     "index.max_segments": (1, 1_000),
     "index.quota_mb": (1, 100_000_000),
+    "index.auto_max_files": (0, 10_000_000),
+    "index.debounce_ms": (50, 60_000),
+    "daemon.idle_minutes": (0.01, 100_000),
+    "daemon.max_projects": (1, 1_000),
+    "daemon.max_index_mb": (10, 1_000_000),
     "log.max_bytes": (10_000, 10_000_000_000),
     "log.keep": (0, 100),
     "log.hot_topics_every": (1, 1_000_000),
@@ -176,6 +201,7 @@ _MODEL_NAMES_A_PROJECT_MAY_USE = ("static-v0", "hashing")
 _PROJECT_MAY_NOT = (
     "hooks.deadline_ms",
     "hooks.ledger_days",
+    "index.auto_max_files",
     "index.max_file_bytes",
     "index.quota_mb",
     "search.lexical_engine",
@@ -333,7 +359,7 @@ def _safe_for_project(layer: dict[str, object], so_far: Mapping[str, object], pa
     for key in list(layer):
         value = layer[key]
         reason = ""
-        if key.startswith("log.") or key in _PROJECT_MAY_NOT:
+        if key.startswith(("log.", "daemon.")) or key in _PROJECT_MAY_NOT:
             reason = "is not a project's to choose"
         elif key == "model.name" and value not in _MODEL_NAMES_A_PROJECT_MAY_USE:
             reason = "a project may only name a model that ships with hybrid"

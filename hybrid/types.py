@@ -324,16 +324,21 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True)
-class PromptEvent:
-    """One hook event as any client sends it, reduced to what the engine needs.
+class HookEvent:
+    """One hook event of any client, reduced to what the engine needs; `hooks.event` makes the fields.
 
     Attributes:
-        client: claude, codex, gemini, …; `manual` by hand.
-        event: `UserPromptSubmit` and others, spelled as Claude Code does.
+        client: claude, codex, gemini, qwen, copilot, opencode; `manual` by hand.
+        event: What happened, in our words whatever the client's: one of `hooks.event.EVENTS`.
         session_id: The agent's; empty when the event had none.
         agent_id: Of a subagent; empty in the main conversation.
         cwd: Working directory of the session.
         prompt: As typed.
+        name: The event as the client spells it; its answer must carry that name.
+        source: Of a session start: `startup`, `resume`, `clear`, `compact`; of a session end its reason.
+        tool: Name of the tool that was used, as the client spells it.
+        paths: Files that the tool wrote, as the client names them.
+        report: Final text of a subagent.
     """
 
     client: str
@@ -342,6 +347,11 @@ class PromptEvent:
     agent_id: str
     cwd: str
     prompt: str
+    name: str = ""
+    source: str = ""
+    tool: str = ""
+    paths: tuple[str, ...] = ()
+    report: str = ""
 
 
 @dataclass(frozen=True, slots=True)

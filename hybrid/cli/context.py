@@ -27,7 +27,7 @@ def run(args: argparse.Namespace) -> int:
     from hybrid.engine.forms import context_form
     from hybrid.engine.injecting import decide
     from hybrid.engine.searching import open_searcher
-    from hybrid.types import PromptEvent
+    from hybrid.types import HookEvent
 
     workspace = workspace_of(
         args,
@@ -37,7 +37,7 @@ def run(args: argparse.Namespace) -> int:
             "hooks.dedup_enabled": None if args.session else False,
         },
     )
-    event = PromptEvent(args.client, "UserPromptSubmit", args.session, "", args.project or "", " ".join(args.prompt))
+    event = HookEvent(args.client, "UserPromptSubmit", args.session, "", args.project or "", " ".join(args.prompt))
     decision = decide(workspace, event, open_searcher=open_searcher, environ=os.environ)
     if args.json:
         name = workspace.project.name if workspace.project else None

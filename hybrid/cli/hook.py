@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _inject(args: argparse.Namespace) -> int:
-    from hybrid.hooks.prompt import run_prompt_hook
+    from hybrid.hooks.run import run_prompt_hook
 
     flags = {
         "hooks.threshold": args.threshold,

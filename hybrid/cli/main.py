@@ -112,7 +112,7 @@ def _run_hook(argv: Sequence[str], started_s: float) -> int:
             code = _run(argv, started_s)
         sys.stdout.flush()
     if code != 0:
-        from hybrid.hooks.prompt import note_failure
+        from hybrid.hooks.run import note_failure
 
         note_failure(said.getvalue().strip().rsplit("\n", 1)[-1])
     return 0

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from hybrid.engine.searching import Searched, Searcher
     from hybrid.engine.workspace import Workspace
-    from hybrid.types import PromptEvent
+    from hybrid.types import HookEvent
 
 _CONSIDERED = 30
 """Fused hits that are looked at: what fits a budget is seldom more than ten."""
@@ -101,7 +101,7 @@ class _Selection:
 
 def decide(
     workspace: Workspace,
-    event: PromptEvent,
+    event: HookEvent,
     *,
     open_searcher: Callable[[Workspace], Searcher],
     environ: Mapping[str, str] = os.environ,
@@ -138,7 +138,7 @@ def decide(
     return _Injection(workspace, searcher, searched, ledger).decide()
 
 
-def session_key(workspace: Workspace, event: PromptEvent) -> SessionKey:
+def session_key(workspace: Workspace, event: HookEvent) -> SessionKey:
     """Whose ledger an event belongs to; without a session id, that of the working tree."""
     tree = workspace.project.tree if workspace.project else ""
     return SessionKey(event.client, event.session_id or f"tree:{tree}", event.agent_id)

@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from hybrid.engine.injecting import Decision
     from hybrid.engine.workspace import Workspace
     from hybrid.feedback.state import HookState
-    from hybrid.types import Hit, Item, PromptEvent
+    from hybrid.types import Hit, Item, HookEvent
 
 _PROMPT_CHARS = 300
 _REDACTED_CHARS = 5_000
 """So much of a prompt is looked through for secrets, so that none is cut in half where the log's part ends."""
 
 
-def record(workspace: Workspace, event: PromptEvent, decision: Decision, *, latency_ms: float) -> None:
+def record(workspace: Workspace, event: HookEvent, decision: Decision, *, latency_ms: float) -> None:
     """Note a decision; a disk that is full or read-only loses the note, never the prompt."""
     with contextlib.suppress(OSError):
         if decision.is_injected:
@@ -37,7 +37,7 @@ def record(workspace: Workspace, event: PromptEvent, decision: Decision, *, late
             _count(workspace, decision)
 
 
-def record_error(workspace: Workspace | None, event: PromptEvent | None, error: BaseException | str) -> None:
+def record_error(workspace: Workspace | None, event: HookEvent | None, error: BaseException | str) -> None:
     """Note a failure of a hook; without a workspace there is nowhere to note it."""
     if workspace is None:
         return
@@ -70,7 +70,7 @@ def _count(workspace: Workspace, decision: Decision) -> None:
     update_state(workspace.state_folder, change)
 
 
-def _event_line(workspace: Workspace, event: PromptEvent, decision: Decision, latency_ms: float) -> dict[str, Any]:
+def _event_line(workspace: Workspace, event: HookEvent, decision: Decision, latency_ms: float) -> dict[str, Any]:
     said = decision.verdict
     withheld: dict[str, int] = {}
     for entry in decision.withheld:

@@ -16,7 +16,7 @@ from hybrid.engine.injecting import decide
 from hybrid.engine.searching import open_searcher
 from hybrid.evaluation.rates import Rates, at_false_rate, auc, best_rates
 from hybrid.evaluation.trees import build_index, repositories, settings_in_force, workspace_at
-from hybrid.types import PromptEvent
+from hybrid.types import HookEvent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -218,7 +218,7 @@ def _settings_at(root: Path, settings: Sequence[str]) -> Loaded:
 
 def _ask(workspace: Workspace, searcher: Searcher, prompt: JudgedPrompt, repo: str) -> Asked:
     root = str(workspace.require_project().root)
-    event = PromptEvent("manual", "UserPromptSubmit", session_id="", agent_id="", cwd=root, prompt=prompt.text)
+    event = HookEvent("manual", "UserPromptSubmit", session_id="", agent_id="", cwd=root, prompt=prompt.text)
     decision = decide(workspace, event, open_searcher=lambda _: searcher, environ={})
     said = decision.verdict
     top_cosine = said.top_cosine if said else None

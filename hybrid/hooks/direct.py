@@ -1,62 +1,33 @@
-"""Answers a prompt in this process, without a service: opens the index, decides, and afterwards records.
+"""Answers an event in this process, without a service: opens the index, decides, and afterwards records.
 
-The one module of this package that imports the engine; `prompt` imports it when an answer is needed.
+The one module of the hook path that imports the engine; `run` imports it when there is no service to ask.
 """
 
 from __future__ import annotations
 
-from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from hybrid.engine.injecting import decide, session_key
-from hybrid.engine.recording import record, record_error
+from hybrid.engine.answering import answer
+from hybrid.engine.recording import record_error
 from hybrid.engine.workspace import open_workspace
+from hybrid.types import HookEvent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from hybrid.engine.injecting import Decision
+    from hybrid.engine.answering import Reply
     from hybrid.engine.searching import Searcher
     from hybrid.engine.workspace import Workspace
-    from hybrid.types import PromptEvent
 
 
-_TURN_S = 0.5
-"""Seconds that a hook waits for another one of the same session: a cold answer takes about that long."""
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """A decision that is not recorded yet."""
-
-    workspace: Workspace
-    event: PromptEvent
-    decision: Decision
-    turn: ExitStack
-
-    @property
-    def text(self) -> str:
-        """What the agent gets."""
-        return self.decision.text
-
-    @property
-    def debug_line(self) -> str:
-        """One line for a person."""
-        return self.decision.debug_line
-
-    def finish(self, latency_ms: float) -> None:
-        """Record the decision; call it after the answer was written. The session's next hook may go on then."""
-        with self.turn:
-            record(self.workspace, self.event, self.decision, latency_ms=latency_ms)
-
-
-def answer_prompt(event: PromptEvent, flags: Mapping[str, object], *, set_deadline: Callable[[int], None]) -> Answer:
-    """Decide what a prompt gets.
+def answer_event(
+    fields: Mapping[str, Any], flags: Mapping[str, object], *, set_deadline: Callable[[int], None]
+) -> Reply:
+    """Decide what an event gets.
 
     Args:
-        event: Of a client.
+        fields: Of a `HookEvent`.
         flags: Settings from the command line.
         set_deadline: Told the configured deadline in milliseconds as soon as it is known.
 
@@ -64,11 +35,15 @@ def answer_prompt(event: PromptEvent, flags: Mapping[str, object], *, set_deadli
         HybridError: A flag is wrong, or a model cannot be loaded.
         OSError: Files cannot be read.
     """
+    event = event_of(fields)
     workspace = open_workspace(Path(event.cwd or "/"), flags=flags)
     set_deadline(workspace.config.hooks.deadline_ms)
-    turn = ExitStack()
-    turn.enter_context(workspace.ledgers.turn(session_key(workspace, event), _TURN_S))
-    return Answer(workspace, event, decide(workspace, event, open_searcher=_open_searcher), turn)
+    return answer(workspace, event, open_searcher=_open_searcher)
+
+
+def event_of(fields: Mapping[str, Any]) -> HookEvent:
+    """The fields as a value."""
+    return HookEvent(**{**fields, "paths": tuple(fields.get("paths") or ())})
 
 
 def _open_searcher(workspace: Workspace) -> Searcher:
@@ -78,7 +53,8 @@ def _open_searcher(workspace: Workspace) -> Searcher:
     return open_searcher(workspace)
 
 
-def note_failure(error: Exception | str, event: PromptEvent | None) -> None:
+def note_failure(error: Exception | str, fields: Mapping[str, Any] | None) -> None:
     """Leave a line in the event log."""
+    event = event_of(fields) if fields else None
     cwd = Path(event.cwd) if event and event.cwd else Path()
     record_error(open_workspace(cwd), event, error)

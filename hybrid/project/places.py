@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hybrid.errors import ProjectError
+from hybrid.home import home_path
 from hybrid.project.find import FOLDER_NAME, Project, marks_of
 from hybrid.project.registry import remember
 
@@ -45,18 +46,7 @@ def hybrid_home(environ: Mapping[str, str], platform: str = sys.platform) -> Pat
         environ: `HYBRID_HOME` decides when it is set and not empty; `~` is the home folder.
         platform: As `sys.platform`; decides where user data lies otherwise.
     """
-    chosen = environ.get("HYBRID_HOME", "").strip()
-    if chosen:
-        return _expanded(chosen, environ, platform).absolute()
-    user = _user_home(environ, platform)
-    if platform == "win32":
-        local = environ.get("LOCALAPPDATA", "")
-        return (Path(local) if local else user / "AppData" / "Local") / "hybrid"
-    if platform == "darwin":
-        return user / "Library" / "Application Support" / "hybrid"
-    data = environ.get("XDG_DATA_HOME", "")
-    # The XDG specification has relative paths ignored.
-    return (Path(data) if data and Path(data).is_absolute() else user / ".local" / "share") / "hybrid"
+    return Path(home_path(environ, platform))
 
 
 def open_tree_state(project: Project, home: Path) -> Path:
@@ -105,14 +95,3 @@ def create_folder(root: Path) -> Path:
 def _write_new(path: Path, text: str) -> None:
     with contextlib.suppress(FileExistsError), path.open("x", encoding="utf-8", newline="\n") as file:
         file.write(text)
-
-
-def _expanded(path: str, environ: Mapping[str, str], platform: str) -> Path:
-    if path == "~" or path.startswith(("~/", "~\\")):
-        return _user_home(environ, platform) / path[2:]
-    return Path(path)
-
-
-def _user_home(environ: Mapping[str, str], platform: str) -> Path:
-    home = environ.get("USERPROFILE" if platform == "win32" else "HOME", "")
-    return Path(home) if home else Path.home()

@@ -46,7 +46,7 @@ def _loaded_after(code: str, **environ: str) -> set[str]:
     "module",
     [
         "hybrid.hooks",
-        "hybrid.hooks.prompt",
+        "hybrid.hooks.run",
         "hybrid.hooks.event",
         "hybrid.session.ledger",
         "hybrid.feedback.events",

@@ -16,7 +16,7 @@ from hybrid.engine.recording import record, record_error
 from hybrid.engine.searching import open_searcher
 from hybrid.engine.workspace import Workspace, open_workspace
 from hybrid.feedback.state import read_state
-from hybrid.types import PromptEvent
+from hybrid.types import HookEvent
 from tests.builders import PAYMENTS, git_project, write_files
 
 if TYPE_CHECKING:
@@ -47,9 +47,9 @@ class Session:
         environ = {"HYBRID_HOME": str(self.home)}
         return open_workspace(self.root, environ=environ, flags=values, user_home=self.home.parent / "user")
 
-    def event(self, prompt: str) -> PromptEvent:
+    def event(self, prompt: str) -> HookEvent:
         """The event of a prompt."""
-        return PromptEvent(self.client, "UserPromptSubmit", self.session_id, self.agent_id, str(self.root), prompt)
+        return HookEvent(self.client, "UserPromptSubmit", self.session_id, self.agent_id, str(self.root), prompt)
 
     def decide(self, prompt: str, *, environ: Mapping[str, str] | None = None, **flags: object) -> Decision:
         """What a prompt gets, without recording it."""

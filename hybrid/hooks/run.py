@@ -12,12 +12,12 @@ import time
 from typing import TYPE_CHECKING
 
 from hybrid.hooks.answer import prompt_answer
-from hybrid.hooks.event import MAX_BYTES, EventError, parse_event, require_prompt_event
+from hybrid.hooks.event import MAX_BYTES, EventError, parse_event
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from hybrid.types import PromptEvent
+    from typing import Any
 
 HARD_STOP_S = 1.5
 """Seconds after which the process ends in silence, until the settings are read and say otherwise."""
@@ -85,21 +85,20 @@ class _Hook:
     def __init__(self, flags: Mapping[str, object], started_s: float) -> None:
         self._flags = flags
         self._started_s = started_s
-        self._event: PromptEvent | None = None
+        self._event: Mapping[str, Any] | None = None
 
     def run(self, *, client: str, event: str) -> str:
         """Answer and record; returns one line for a person."""
         deadline = _Deadline(self._started_s, _first_deadline_s(os.environ), self._note)
         try:
             # Before the event is read: the client is still writing it, and a deadline can leave its note at once.
-            from hybrid.hooks.direct import answer_prompt
+            from hybrid.hooks.direct import answer_event
 
             data = sys.stdin.buffer.read(MAX_BYTES + 1)
             self._event = parse_event(data, client=client, event=event, cwd=_working_directory())
-            require_prompt_event(self._event)
-            answer = answer_prompt(self._event, self._flags, set_deadline=deadline.set_ms)
+            answer = answer_event(self._event, self._flags, set_deadline=deadline.set_ms)
             deadline.meet()
-            _write(prompt_answer(answer.text, self._event.event))
+            _write(prompt_answer(answer.text, self._event["name"]))
             deadline.allow(_RECORD_S)
             answer.finish((time.perf_counter() - self._started_s) * 1000)
         except EventError as error:
@@ -138,7 +137,7 @@ def run_prompt_hook(
     return 0
 
 
-def note_failure(error: Exception | str, event: PromptEvent | None = None) -> None:
+def note_failure(error: Exception | str, event: Mapping[str, Any] | None = None) -> None:
     """Leave a line in the event log; where that fails too, there is nowhere left to say it."""
     try:
         from hybrid.hooks.direct import note_failure
