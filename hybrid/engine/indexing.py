@@ -1,17 +1,22 @@
-"""Builds and opens the index of a workspace: joins the source, the chunker and the embedder with the index."""
+"""Brings the index of a workspace up to date: joins the source, the chunker and the embedder with the index.
+
+`targets` says which paths can be looked at alone, `automatic` what may be indexed unasked.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hybrid.chunking.chunker import chunk_document, chunker_version
 from hybrid.chunking.languages import kind_of, language_of
 from hybrid.engine.projects import enforce_quota
+from hybrid.engine.targets import targets_of, write_links
 from hybrid.errors import ProjectError
-from hybrid.index.build import Recipe, Summary, build, silent
+from hybrid.index.build import Part, Recipe, Summary, build, silent
 from hybrid.models.lazy import LazyEmbedder
 from hybrid.project.find import refusal
 from hybrid.project.places import register
@@ -19,10 +24,25 @@ from hybrid.sources.files import SOURCE_VERSION, FileSource
 from hybrid.types import ChunkLimits
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from hybrid.config import IndexConfig
     from hybrid.engine.workspace import Workspace
     from hybrid.index.build import Progress
     from hybrid.types import Embedder
+
+
+@dataclass(frozen=True, slots=True)
+class Indexed:
+    """What `bring_up_to_date` did.
+
+    Attributes:
+        summary: Of the build.
+        folders: Relative folders in which a change matters: of the whole project, or those below the paths asked for.
+    """
+
+    summary: Summary
+    folders: tuple[str, ...]
 
 
 def file_source(root: Path, settings: IndexConfig, home: Path) -> FileSource:
@@ -64,16 +84,35 @@ def recipe_of(settings: IndexConfig) -> Recipe:
 def reindex(
     workspace: Workspace,
     *,
+    paths: Collection[str] | None = None,
     full: bool = False,
     force: bool = False,
     wait_s: float = 0.0,
     progress: Progress = silent,
     embedder: Embedder | None = None,
 ) -> Summary:
+    """As `bring_up_to_date`, and gives its summary alone."""
+    return bring_up_to_date(
+        workspace, paths=paths, full=full, force=force, wait_s=wait_s, progress=progress, embedder=embedder
+    ).summary
+
+
+def bring_up_to_date(
+    workspace: Workspace,
+    *,
+    paths: Collection[str] | None = None,
+    full: bool = False,
+    force: bool = False,
+    wait_s: float = 0.0,
+    progress: Progress = silent,
+    embedder: Embedder | None = None,
+) -> Indexed:
     """Bring the index of the workspace's project up to date.
 
     Args:
         workspace: With a project.
+        paths: Files and folders that changed, absolute or relative to the project, there or gone: only these are
+            looked at, as long as that tells all; None looks at everything.
         full: Read every file again.
         force: Index a home directory or a file-system root too.
         wait_s: How long to wait for another build, in seconds.
@@ -93,19 +132,27 @@ def reindex(
     settings = workspace.config.index
     embedder = embedder or LazyEmbedder(workspace.config.model.name, workspace.home)
     source = file_source(project.root, settings, workspace.home)
-    register(project, workspace.home)
+    targets = None if paths is None or full else targets_of(paths, project.root, workspace.place.folder)
+    if targets is not None and not targets:
+        return Indexed(Summary(is_full=False), ())
+    part = None if targets is None else Part(tuple(targets), source.scan_paths)
+    if part is None:
+        register(project, workspace.home)
     summary = build(
         workspace.place,
         source,
         embedder,
         recipe_of(settings),
+        part=part,
         full=full,
         max_segments=settings.max_segments,
         wait_s=wait_s,
         progress=progress,
     )
-    _tidy(workspace)
-    return summary
+    if summary.is_full:
+        write_links(workspace.place.folder, source.links)
+        _tidy(workspace)
+    return Indexed(summary, source.folders)
 
 
 def _tidy(workspace: Workspace) -> None:

@@ -24,11 +24,11 @@ from hybrid.sqlite import set_database_aside
 from hybrid.types import EmbedInput, Skipped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from hybrid.index.analysis import ChunkRecord
-    from hybrid.index.catalog import DocumentRow
+    from hybrid.index.catalog import DocumentRow, KnownDocument
     from hybrid.index.place import Place
     from hybrid.index.vectors import StoredVectors
     from hybrid.types import Chunked, ChunkLimits, Document, Embedder, Found, Source
@@ -72,6 +72,19 @@ class Recipe:
         return f"{self.of_chunks}; source {self.source_version}"
 
 
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of a source that is looked at alone.
+
+    Attributes:
+        paths: Of documents, or of folders with everything below them; there or gone.
+        scan: As `Source.scan`, of these paths only; None when only a full scan can tell.
+    """
+
+    paths: tuple[str, ...]
+    scan: Callable[[Sequence[str]], Sequence[Found] | None]
+
+
 @dataclass(slots=True)
 class Summary:
     """What a build did; the JSON of `hybrid reindex`.
@@ -84,9 +97,10 @@ class Summary:
         removed: Documents that are gone or no longer indexed.
         embedded: Inputs that were embedded.
         reused: Chunks of added and changed documents whose vector was known.
-        skipped: Reason → files left out.
+        skipped: Reason → files left out, by the last look at everything.
         seconds: Wall time.
         generation: Of the snapshot.
+        is_full: False when only a part was looked at.
     """
 
     documents: int = 0
@@ -99,6 +113,7 @@ class Summary:
     skipped: dict[str, int] = field(default_factory=dict[str, int])
     seconds: float = 0.0
     generation: int = 0
+    is_full: bool = True
 
     def as_json(self) -> dict[str, Any]:
         """Stable keys."""
@@ -111,6 +126,7 @@ def build(
     embedder: Embedder,
     how: Recipe,
     *,
+    part: Part | None = None,
     full: bool = False,
     max_segments: int = 8,
     wait_s: float = 0.0,
@@ -124,6 +140,7 @@ def build(
         source: Of documents.
         embedder: Of chunks; another than last time re-embeds everything.
         how: How documents are cut.
+        part: Look at this part only, if the index is whole and current; `Summary.is_full` says whether that was so.
         full: Read every file again and write one new segment.
         max_segments: Beyond which small segments are merged.
         wait_s: How long to wait for another build of this project, in seconds.
@@ -144,7 +161,7 @@ def build(
                 f"another process is indexing this project ({_holder(place.lock)}); try again when it is done"
             )
         _sign(place.lock)
-        run = _Run(place, source, embedder, how, full, max_segments, progress, now_ns, started)
+        run = _Run(place, source, embedder, how, None if full else part, full, max_segments, progress, now_ns, started)
         try:
             return run.once()
         except sqlite3.DatabaseError as error:
@@ -162,6 +179,7 @@ class _Run:
     source: Source
     embedder: Embedder
     how: Recipe
+    part: Part | None
     full: bool
     max_segments: int
     progress: Progress
@@ -173,13 +191,16 @@ class _Run:
         with Catalog(place.catalog, tree=place.tree, root=place.root) as catalog:
             documents = _Documents(catalog, self.source, self.embedder, self.how, self.progress, self.now_ns)
             current = 0 if catalog.is_dirty() else self._current(catalog)
-            summary = documents.bring_up_to_date(full=self.full)
+            summary = documents.bring_up_to_date(full=self.full, part=self.part if current else None)
             is_dirty = self.full or catalog.is_dirty()
             is_current = current > 0 and not is_dirty
             summary.generation = (
                 current if is_current else self._commit(catalog, documents.changes if current else None)
             )
-            _describe(summary, catalog, self.source)
+            if summary.is_full:
+                _describe(summary, catalog, self.source)
+            else:
+                _describe_part(summary, catalog.summary_of(current), documents.n_chunks_more)
             summary.seconds = time.perf_counter() - self.started
             catalog.begin()
             if is_dirty or summary.generation != catalog.generation():
@@ -239,6 +260,13 @@ def _describe(summary: Summary, catalog: Catalog, source: Source) -> None:
         summary.skipped[reason] = summary.skipped.get(reason, 0) + count
 
 
+def _describe_part(summary: Summary, last: Mapping[str, Any], n_chunks_more: int) -> None:
+    """Figures from those of the last build, since counting costs a pass over the catalog."""
+    summary.documents = int(last.get("documents", 0)) + summary.added - summary.removed
+    summary.chunks = int(last.get("chunks", 0)) + n_chunks_more
+    summary.skipped = dict(last.get("skipped", {}))
+
+
 class _Documents:
     """One run over the documents of a tree: reads what changed and stores chunks and vectors in the catalog."""
 
@@ -265,16 +293,19 @@ class _Documents:
         self._summary = Summary()
         self.changes: dict[str, DocumentRow | None] = {}
         """What this run changed: path → its row, None for a document that is gone or skipped now."""
+        self.n_chunks_more = 0
+        """Chunks there are more than before, or fewer when it is negative."""
 
-    def bring_up_to_date(self, *, full: bool) -> Summary:
+    def bring_up_to_date(self, *, full: bool, part: Part | None) -> Summary:
         catalog = self._catalog
-        known = catalog.known()
+        recipe_key = f"{self._how.of_documents}; model {self._embedder.info.key}"
+        part = None if catalog.recipe() != recipe_key else part
+        known, found = self._look(part)
         catalog.begin()
         self._model_id = catalog.model_id(self._embedder.info.key)
-        self._is_new_recipe = catalog.require_recipe(f"{self._how.of_documents}; model {self._embedder.info.key}")
+        self._is_new_recipe = catalog.require_recipe(recipe_key)
         full = full or self._is_new_recipe
         catalog.commit()
-        found = list(self._source.scan())
         self._progress("scan", len(found), len(found))
         gone = known.keys() - {entry.path for entry in found}
         stale = [e for e in found if full or e.path not in known or not known[e.path].is_unchanged(e.stamp)]
@@ -284,6 +315,7 @@ class _Documents:
             catalog.remove_documents(gone)
             catalog.commit()
             was_indexed = [path for path in gone if known[path].content_id is not None]
+            self.n_chunks_more -= sum(catalog.n_chunks(known[path].content_id) for path in was_indexed)
             self.changes.update(dict.fromkeys(was_indexed))
             self._summary.removed += len(was_indexed)
         for done, entry in enumerate(stale, 1):
@@ -294,6 +326,15 @@ class _Documents:
         self._flush()
         return self._summary
 
+    def _look(self, part: Part | None) -> tuple[dict[str, KnownDocument], list[Found]]:
+        """What was known and what is there now, of the part, or of everything when the part cannot tell alone."""
+        if part is not None:
+            found = part.scan(part.paths)
+            if found is not None:
+                self._summary.is_full = False
+                return self._catalog.known_within(part.paths), list(found)
+        return self._catalog.known(), list(self._source.scan())
+
     def _take(self, found: Found, content_before: int | None, kind_before: str) -> None:
         checked_ns = self._now_ns()
         document = self._source.read(found)
@@ -302,6 +343,7 @@ class _Documents:
             if content_before is not None:
                 self._catalog.mark_dirty()
                 self.changes[found.path] = None
+                self.n_chunks_more -= self._catalog.n_chunks(content_before)
                 self._summary.removed += 1
             self._catalog.put_document(found, checked_ns, content_id=None, kind="", reason=document.reason)
             return
@@ -311,6 +353,7 @@ class _Documents:
         if is_same and not self._is_new_recipe:
             self._catalog.put_document(found, checked_ns, content_id=content_id, kind=document.kind, reason=None)
             return
+        self.n_chunks_more += len(records) - self._catalog.n_chunks(content_before)
         self._summary.added += content_before is None
         self._summary.changed += content_before is not None and not is_same
         self.changes[found.path] = (content_id, document.kind, document.language)

@@ -124,6 +124,20 @@ class Catalog:
             for path, size, mtime, checked, content_id, kind in rows
         }
 
+    def known_within(self, paths: Iterable[str]) -> dict[str, KnownDocument]:
+        """What `known` gives of some paths and of everything below them; costs a look-up for each."""
+        found: dict[str, KnownDocument] = {}
+        for path in map(encode_path, paths):
+            rows = self._db.execute(
+                "SELECT path, size_bytes, mtime_ns, checked_ns, content_id, kind FROM documents "
+                "WHERE tree_id = ? AND (path = ? OR (path > ? AND path < ?))",
+                # In UTF-8, what begins with `path/` lies between `path/` and `path0`.
+                (self._tree_id, path, path + b"/", path + b"0"),
+            )
+            for row, size, mtime, checked, content_id, kind in rows:
+                found[decode_path(row)] = KnownDocument(FileStamp(size, mtime), checked, content_id, kind)
+        return found
+
     def put_document(
         self, found: Found, checked_ns: int, *, content_id: int | None, kind: str, reason: str | None
     ) -> None:
@@ -155,6 +169,10 @@ class Catalog:
             (self._tree_id,),
         )
         return {decode_path(path): (content_id, kind, language) for path, content_id, kind, language in rows}
+
+    def recipe(self) -> str:
+        """By which this tree's documents were read, chunked and embedded; empty before the first build."""
+        return self._db.execute("SELECT recipe FROM trees WHERE id = ?", (self._tree_id,)).fetchone()[0]
 
     def require_recipe(self, recipe: str) -> bool:
         """Forget this tree's documents when they were read, chunked or embedded another way.
@@ -218,6 +236,11 @@ class Catalog:
             (content_id,),
         )
         return [decode_record(row) for row in rows]
+
+    def n_chunks(self, content_id: int | None) -> int:
+        """How many chunks a content has; none without one."""
+        row = self._db.execute("SELECT n_chunks FROM contents WHERE id = ?", (content_id,)).fetchone()
+        return row[0] if row else 0
 
     # --- vectors -------------------------------------------------------------------------------------------
 
@@ -287,6 +310,13 @@ class Catalog:
             "DELETE FROM generations WHERE tree_id = ? AND generation <= ?", (self._tree_id, generation - 100)
         )
 
+    def summary_of(self, generation: int) -> dict[str, Any]:
+        """What `finish` was given for a generation; empty when it is not kept any more."""
+        row = self._db.execute(
+            "SELECT summary FROM generations WHERE tree_id = ? AND generation = ?", (self._tree_id, generation)
+        ).fetchone()
+        return json.loads(row[0]) if row else {}
+
     def touch(self) -> None:
         """Note that the tree was found up to date now."""
         now = datetime.now(timezone.utc).isoformat(timespec="seconds")
@@ -312,6 +342,15 @@ class Catalog:
 
     # --- figures -------------------------------------------------------------------------------------------
 
+    def languages(self) -> dict[str, int]:
+        """Indexed documents by language, most first."""
+        rows = self._db.execute(
+            "SELECT c.language, count(*) FROM documents d JOIN contents c ON c.id = d.content_id WHERE d.tree_id = ? "
+            "GROUP BY 1 ORDER BY 2 DESC, 1",
+            (self._tree_id,),
+        )
+        return dict(rows.fetchall())
+
     def figures(self) -> dict[str, Any]:
         """Counts for `hybrid status`: documents and chunks by kind and language, skips, fallbacks, build time."""
         tree = (self._tree_id,)
@@ -323,9 +362,7 @@ class Catalog:
             "documents": self._db.execute(f"SELECT count(*) {joined}", tree).fetchone()[0],
             "chunks": self._db.execute(f"SELECT coalesce(sum(c.n_chunks), 0) {joined}", tree).fetchone()[0],
             "by_kind": dict(self._db.execute(f"SELECT d.kind, count(*) {joined} GROUP BY 1 ORDER BY 1", tree)),
-            "languages": dict(
-                self._db.execute(f"SELECT c.language, count(*) {joined} GROUP BY 1 ORDER BY 2 DESC, 1", tree)
-            ),
+            "languages": self.languages(),
             "skipped": dict(self._db.execute(f"{skips} ORDER BY 2 DESC, 1", tree)),
             "fallbacks": dict(self._db.execute(fallbacks, tree)),
             "last_built_at": built_at[0] if built_at else None,

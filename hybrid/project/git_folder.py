@@ -38,11 +38,10 @@ def open_git_folder(root: Path) -> GitFolder | None:
     Args:
         root: Real path of a folder; the folders above it are not looked at.
     """
-    own = _own_folder(root / ".git")
-    if own is None:
+    folders = folders_of(root)
+    if folders is None:
         return None
-    shared = read_small(own / "commondir")
-    common = own if shared is None else real_path(own / shared.strip())
+    own, common = folders
     settings = _settings(common)
     if settings is None:
         return None
@@ -53,6 +52,15 @@ def open_git_folder(root: Path) -> GitFolder | None:
     main_root = _main_root(common, settings) if is_worktree else root
     url = settings.get("remote.origin.url", [""])[0]
     return GitFolder(common, is_worktree, main_root, normalise_origin(url, main_root))
+
+
+def folders_of(root: Path) -> tuple[Path, Path] | None:
+    """Where the repository of a working tree lies: what this tree has alone, and what all its trees share."""
+    own = _own_folder(root / ".git")
+    if own is None:
+        return None
+    shared = read_small(own / "commondir")
+    return own, own if shared is None else real_path(own / shared.strip())
 
 
 def is_bare_repository(folder: Path) -> bool:

@@ -16,7 +16,7 @@ Sources know nothing of one another, of chunking, or of the index.
 |---|---|
 | `files` | the files of a working tree as documents |
 | `listing` | which files there are: from git, or from a walk of its own |
-| `git` | the one git command |
+| `git` | the one git command, for everything or a few paths, and counting |
 | `walk` | the walk that stands in for git |
 | `ignore` | rules of `.gitignore` and `.hybridignore` in every folder |
 | `patterns` | one list of such rules |

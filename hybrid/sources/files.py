@@ -10,6 +10,7 @@ import hashlib
 import os
 import stat
 from collections import Counter
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hybrid.atomic import read_regular
@@ -20,8 +21,8 @@ from hybrid.types import Document, FileStamp, Found, Skipped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
-    from pathlib import Path
 
+    from hybrid.sources.listing import Lister, Listing
     from hybrid.types import DocumentKind
 
 
@@ -77,6 +78,8 @@ class FileSource:
         self._use_git = use_git
         self._skipped: Counter[str] = Counter()
         self._method = ""
+        self._folders: tuple[str, ...] = ()
+        self._links: set[str] = set()
 
     @property
     def skipped(self) -> Mapping[str, int]:
@@ -88,11 +91,43 @@ class FileSource:
         """How the last scan listed: `git`, or `walk: REASON`; empty before the first."""
         return self._method
 
+    @property
+    def folders(self) -> tuple[str, ...]:
+        """Folders where a change matters, by the last scan; see `Listing.folders`."""
+        return self._folders
+
+    @property
+    def links(self) -> frozenset[str]:
+        """Links that the last full scan met, and what they lead to in the project: no part can be scanned alone."""
+        return frozenset(self._links)
+
     def scan(self) -> Iterator[Found]:
         """Every file that may be a document, sorted by path; one `stat` each, nothing is opened.
 
         The whole listing is made at once, so `skipped` is complete when this returns.
         """
+        lister = self._lister()
+        listing = lister.run()
+        self._start_from(listing)
+        return iter(self._look_at(listing.paths, lister.is_record))
+
+    def scan_paths(self, paths: Sequence[str]) -> list[Found] | None:
+        """What `scan` gives at or below some paths, at a cost that does not grow with the other files.
+
+        Args:
+            paths: Relative, of files and folders, there or gone; at least one, none of them empty.
+
+        Returns:
+            None when only a full scan can tell: git fails, a repository lies inside, or a link is among the files.
+        """
+        lister = self._lister()
+        listing = lister.run_within(paths)
+        if listing is None or any(Path(self._prefix + path).is_symlink() for path in listing.paths):
+            return None
+        self._start_from(listing)
+        return self._look_at(listing.paths, lister.is_record)
+
+    def _lister(self) -> Lister:
         from hybrid.sources.listing import Lister, ListingOptions  # Not needed to re-read a span.
 
         options = ListingOptions(
@@ -102,11 +137,17 @@ class FileSource:
             follow_gitignore=self._follow_gitignore,
             use_git=self._use_git,
         )
-        lister = Lister(self._root, options)
-        listing = lister.run()
+        return Lister(self._root, options)
+
+    def has_more_files(self, limit: int) -> bool:
+        """Whether the project has more than so many files of any type; counting stops there."""
+        return self._lister().has_more_files(limit)
+
+    def _start_from(self, listing: Listing) -> None:
         self._method = listing.method
+        self._folders = tuple(listing.folders)
+        self._links = set()
         self._skipped = Counter({"unreadable": listing.n_unreadable} if listing.n_unreadable else {})
-        return iter(self._look_at(listing.paths, lister.is_record))
 
     def read(self, found: Found) -> Document | Skipped:
         """One file as a document, or why not; never raises for what is on disk."""
@@ -173,6 +214,10 @@ class FileSource:
 
     def _look_at_link(self, path: str, taken: set[str], is_record: Callable[[str], bool]) -> Found | str:
         """A link counts as a file when its target is a file of the project that is not offered itself."""
+        self._links.add(path)
+        real = os.path.realpath(self._prefix + path)
+        if real.startswith(self._prefix):
+            self._links.add(real[len(self._prefix) :].replace(os.sep, "/"))
         try:
             real = resolve_inside(self._root, path)
             status = os.lstat(real)

@@ -8,10 +8,15 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hybrid.sources.reading import join
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 _TIMEOUT_S = 20.0
+_COUNT_BYTES = 65_536
 
 # Variables of git that are passed on: where the user's own settings lie. All others could turn git to another
 # repository or into another behaviour; a surrounding git process (a hook, for example) sets some of them.
@@ -30,6 +35,7 @@ _OWN_VARIABLES = {
 
 _ARGUMENTS = (
     "--no-pager",
+    "--literal-pathspecs",
     "-c",
     "core.fsmonitor=false",
     "-c",
@@ -48,7 +54,7 @@ class GitUnavailableError(Exception):
     """Git cannot list this folder; the message says why."""
 
 
-def list_files(root: str, *, timeout_s: float = _TIMEOUT_S) -> set[str]:
+def list_files(root: str, within: Sequence[str] = (), *, timeout_s: float = _TIMEOUT_S) -> set[str]:
     """Files that are tracked, or untracked and not ignored, as git sees them.
 
     Tracked files that were deleted are among them, and links to folders, and the folders of submodules: a `stat`
@@ -57,6 +63,7 @@ def list_files(root: str, *, timeout_s: float = _TIMEOUT_S) -> set[str]:
 
     Args:
         root: Real path of the top of the working tree.
+        within: Relative paths of files and folders, there or gone: only these and what is below. Empty = everything.
         timeout_s: After this the answer is no longer waited for.
 
     Raises:
@@ -65,16 +72,48 @@ def list_files(root: str, *, timeout_s: float = _TIMEOUT_S) -> set[str]:
     if not os.path.lexists(join(root, ".git")):
         raise GitUnavailableError("not the top of a git working tree")
     try:
-        paths = os.fsdecode(_run(root, timeout_s)).split("\0")
+        paths = os.fsdecode(_run(root, within, timeout_s)).split("\0")
     except UnicodeDecodeError as error:
         raise GitUnavailableError("git gave a path that this system cannot name") from error
     return {path for path in paths if path and not path.endswith("/") and not path.startswith(("../", "/"))}
 
 
-def _run(root: str, timeout_s: float) -> bytes:
+def has_more_files(root: str, limit: int) -> bool:
+    """Whether git lists more than so many files; it is stopped as soon as that is known.
+
+    Raises:
+        GitUnavailableError: As `list_files`.
+    """
+    import subprocess
+
+    try:
+        process = subprocess.Popen(
+            (_executable(root), *_ARGUMENTS),
+            cwd=root,
+            env=_environment(root),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+    except (OSError, ValueError) as error:
+        raise GitUnavailableError(f"git cannot be run: {error}") from error
+    n_files = 0
+    with process:
+        assert process.stdout is not None
+        while n_files <= limit and (data := process.stdout.read(_COUNT_BYTES)):
+            n_files += data.count(b"\0")
+        if n_files > limit:
+            process.kill()
+            return True
+    if process.returncode != 0:
+        raise GitUnavailableError(f"git failed with {process.returncode}")
+    return False
+
+
+def _run(root: str, within: Sequence[str], timeout_s: float) -> bytes:
     import subprocess  # Costs 10 ms, and re-reading one span needs no git.
 
-    command = (_executable(root), *_ARGUMENTS)
+    command = (_executable(root), *_ARGUMENTS, "--", *within)
     try:
         done = subprocess.run(
             command,

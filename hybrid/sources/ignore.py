@@ -77,6 +77,11 @@ class FolderRules:
                 found[f"{prefix}{lift.search}".rstrip("/")] = None
         return list(found)
 
+    def lifts_in(self, folder: str) -> bool:
+        """Whether the file of this very folder, not one further up, holds a rule with `!`."""
+        base = len(folder) + 1 if folder else 0
+        return any(base == at and patterns.lifts for at, patterns in self._scope(folder))
+
     def is_silent(self, folders: Iterable[str]) -> bool:
         """Whether no rule applies in any of these folders, so that nothing needs to be asked."""
         return self._last is None and not any(self._scope(folder) for folder in folders)

@@ -5,10 +5,13 @@ with `!`, bring back what git ignores. A folder that git ignores is searched onl
 literally (`!build/keep.md`, `!build/docs/**`), or if the rule means the folder itself (`!build/`); a bare `!*.log`
 brings back files of folders that are not ignored. So no rule can pull in a whole `node_modules` by accident.
 With git, a `.hybridignore` counts in folders where git lists a file; one further up can bring back the others.
+
+`run` lists everything; `run_within` says the same of a few paths at a cost that does not grow with the others.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
 from dataclasses import dataclass
@@ -16,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hybrid.project.git_folder import open_git_folder
-from hybrid.sources.git import GitUnavailableError, list_files
+from hybrid.sources.git import GitUnavailableError, has_more_files, list_files
 from hybrid.sources.ignore import FolderRules, load_patterns
 from hybrid.sources.patterns import parse_patterns
 from hybrid.sources.reading import join
@@ -29,6 +32,10 @@ RECORD_FOLDERS = (".hybrid/", ".claude-recall/")
 """Folders of records: what is in them is given out by other sources, never as files."""
 
 
+_FEW = 4
+"""Targets up to which a comparison with each is cheaper than a set of the folders above a path."""
+
+
 @dataclass(frozen=True, slots=True)
 class Listing:
     """The files of a project before anything is known of them.
@@ -37,11 +44,14 @@ class Listing:
         paths: Relative paths of files and links, sorted, each once.
         method: `git`, or `walk: REASON`.
         n_unreadable: Folders that could not be opened.
+        folders: Folders to watch for a change, sorted: those of the files with all above them, without the project
+            itself. Of `run_within`: those below the given folders that nothing ignores, also without a file.
     """
 
     paths: list[str]
     method: str
     n_unreadable: int
+    folders: list[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,37 +90,97 @@ class Lister:
 
     def run(self) -> Listing:
         """List the project; never raises for what is on disk."""
-        if not self._options.follow_gitignore:
-            return self._walk("walk: .gitignore is not followed")
-        if not self._options.use_git:
-            return self._walk("walk: git is not asked")
+        reason = self._reason_to_walk()
+        if reason:
+            return self._walk(reason)
         try:
             return self._ask_git()
         except GitUnavailableError as error:
             return self._walk(f"walk: {error}")
+
+    def run_within(self, targets: Sequence[str]) -> Listing | None:
+        """What `run` lists at or below some paths; None when only a full run can tell.
+
+        Args:
+            targets: Relative paths of files and folders, there or gone; at least one, none of them empty.
+        """
+        reason = self._reason_to_walk()
+        if not os.path.lexists(join(self._root, ".git")):
+            reason = reason or "walk: not the top of a git working tree"
+        try:
+            kept = self._walk_within(targets) if reason else self._ask_git_within(targets)
+        except GitUnavailableError:
+            return None
+        if kept is None:
+            return None
+        folders = [path for path in targets if self._keeps_folder(path)]
+        below = self._walker(self._rules_to_walk()).walk(folders).folders if folders else []
+        return Listing(sorted(kept), reason or "git", 0, sorted(path for path in below if is_within(path, folders)))
+
+    def has_more_files(self, limit: int) -> bool:
+        """Whether there are more than so many files; with git, before the project's own rules leave some out."""
+        if not self._reason_to_walk():
+            with contextlib.suppress(GitUnavailableError):
+                return has_more_files(self._root, limit)
+        return len(self._walker(self._rules_to_walk()).walk(limit=limit).files) > limit
+
+    def _reason_to_walk(self) -> str:
+        if not self._options.follow_gitignore:
+            return "walk: .gitignore is not followed"
+        return "" if self._options.use_git else "walk: git is not asked"
 
     def is_record(self, path: str) -> bool:
         """Whether a path itself is one of records; what lies below such a folder is not asked."""
         return path in self._record_paths or path.rpartition("/")[2] in self._record_names
 
     def _walk(self, method: str) -> Listing:
-        walked = self._walker(self._git_rules() if self._options.follow_gitignore else None).walk()
-        return Listing(sorted(walked.files), method, walked.n_unreadable)
+        walked = self._walker(self._rules_to_walk()).walk()
+        return Listing(sorted(walked.files), method, walked.n_unreadable, sorted(walked.folders))
+
+    def _walk_within(self, targets: Sequence[str]) -> set[str]:
+        walked = self._walker(self._rules_to_walk()).walk(targets)
+        return {path for path in walked.files if is_within(path, targets)}
+
+    def _ask_git_within(self, targets: Sequence[str]) -> set[str] | None:
+        above = sorted({folder for path in targets for folder in folders_above(path) if self._is_real_folder(folder)})
+        own_files = [f"{folder}/.hybridignore" for folder in above if self._own_rules.lifts_in(folder)]
+        listed = list_files(self._root, [*targets, *own_files])
+        if not listed.issuperset(own_files):
+            # Git lists no such file, but others beside it may make it count.
+            return None
+        kept = {path for path in listed if is_within(path, targets)}
+        if any(os.path.lexists(join(self._root, f"{folder}/.git")) for path in kept for folder in folders_above(path)):
+            # A repository inside: versions of git differ in what they say of a single path in it.
+            return None
+        folders = sorted({"", *above, *(path.rpartition("/")[0] for path in kept)})
+        return self._apply_own_rules(kept, folders, targets)[0]
 
     def _ask_git(self) -> Listing:
         listed = list_files(self._root)
         folders = sorted({"", *(path.rpartition("/")[0] for path in listed)})
+        kept, n_unreadable = self._apply_own_rules(listed, folders, ("",))
+        return Listing(sorted(kept), "git", n_unreadable, sorted({f for path in kept for f in folders_above(path)}))
+
+    def _apply_own_rules(self, listed: set[str], folders: list[str], targets: Sequence[str]) -> tuple[set[str], int]:
+        """What stays of git's files with what is brought back, and the number of unreadable folders.
+
+        Args:
+            listed: Git's files at or below the targets.
+            folders: Whose rules count.
+            targets: Relative paths; an empty one is the whole project.
+        """
         is_silent = self._own_rules.is_silent(folders)
         kept = {path for path in listed if self._keeps_folder(path.rpartition("/")[0])}
         if self._record_paths:
             kept -= self._record_paths
         if is_silent:
-            return Listing(sorted(kept), "git", 0)
+            return kept, 0
         kept = {path for path in kept if self._own_rules.decide(path, is_folder=False) is not True}
-        searches = self._own_rules.searches(folders)
-        walked = self._walker(self._git_rules()).walk(searches) if searches else None
-        brought_back = walked.brought_back if walked else ()
-        return Listing(sorted(kept.union(brought_back)), "git", walked.n_unreadable if walked else 0)
+        searches = _common(self._own_rules.searches(folders), targets)
+        if not searches:
+            return kept, 0
+        walked = self._walker(self._git_rules()).walk(searches)
+        return kept.union(path for path in walked.brought_back if is_within(path, targets)), walked.n_unreadable
 
     def _keeps_folder(self, folder: str) -> bool:
         """Whether git's files in a folder are taken: the folder is no link, and no rule or record stands against it."""
@@ -130,6 +200,9 @@ class Lister:
         if self.is_record(folder) or self._own_rules.decide(folder, is_folder=True) is True:
             return False
         # A folder that git tracks files in may have become a link out of the project.
+        return self._is_real_folder(folder)
+
+    def _is_real_folder(self, folder: str) -> bool:
         try:
             return stat.S_ISDIR(os.lstat(join(self._root, folder)).st_mode)
         except OSError:
@@ -138,10 +211,35 @@ class Lister:
     def _walker(self, git_rules: FolderRules | None) -> Walker:
         return Walker(self._root, git_rules=git_rules, own_rules=self._own_rules, is_record=self.is_record)
 
+    def _rules_to_walk(self) -> FolderRules | None:
+        return self._git_rules() if self._options.follow_gitignore else None
+
     def _git_rules(self) -> FolderRules:
         folder = open_git_folder(Path(self._root))
         exclude = None if folder is None else load_patterns(str((folder.common / "info" / "exclude").resolve()))
         return FolderRules(self._root, ".gitignore", first=exclude)
+
+
+def folders_above(path: str) -> list[str]:
+    """The folders on the way to a relative path, outermost first, without the project itself."""
+    parts = path.split("/")
+    return ["/".join(parts[:n]) for n in range(1, len(parts))]
+
+
+def is_within(path: str, targets: Sequence[str]) -> bool:
+    """Whether a relative path is one of the targets or lies below one; an empty target is the whole project."""
+    if len(targets) <= _FEW:
+        return any(not target or path == target or path.startswith(f"{target}/") for target in targets)
+    known = set(targets)
+    return not known.isdisjoint(("", path, *folders_above(path)))
+
+
+def _common(searches: Sequence[str], targets: Sequence[str]) -> list[str]:
+    """The paths below both a search and a target."""
+    return sorted(
+        {search for search in searches if is_within(search, targets)}
+        | {target for target in targets if is_within(target, searches)}
+    )
 
 
 def _negated(pattern: str) -> str:

@@ -26,11 +26,13 @@ class Walked:
         files: Files and links, relative paths in no special order.
         brought_back: Those of them that are here because a rule with `!` of `.hybridignore` says so, or may be.
         n_unreadable: Folders that could not be opened.
+        folders: Folders that were entered and are not ignored themselves; the project itself is left out.
     """
 
     files: list[str]
     brought_back: list[str]
     n_unreadable: int
+    folders: list[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,15 +70,21 @@ class Walker:
         self._is_record = is_record
         self._files: list[str] = []
         self._brought_back: list[str] = []
+        self._folders: list[str] = []
         self._n_unreadable = 0
 
-    def walk(self, within: Sequence[str] = ("",)) -> Walked:
-        """Everything that is kept at or below the given paths; an empty path is the whole project."""
-        self._files, self._brought_back, self._n_unreadable = [], [], 0
+    def walk(self, within: Sequence[str] = ("",), *, limit: int | None = None) -> Walked:
+        """Everything that is kept at or below the given paths, and some files of the folders above them.
+
+        Args:
+            within: Relative paths; an empty one is the whole project.
+            limit: Stop when more files than this were found.
+        """
+        self._files, self._brought_back, self._folders, self._n_unreadable = [], [], [], 0
         waiting = [_Folder("", is_ignored=False, is_brought_back=False)]
-        while waiting:
+        while waiting and (limit is None or len(self._files) <= limit):
             waiting.extend(self._enter(waiting.pop(), within))
-        return Walked(self._files, self._brought_back, self._n_unreadable)
+        return Walked(self._files, self._brought_back, self._n_unreadable, self._folders)
 
     def _enter(self, folder: _Folder, within: Sequence[str]) -> list[_Folder]:
         """Note the files of one folder, and give the folders in it that are to be entered."""
@@ -88,6 +96,8 @@ class Walker:
             return []
         if folder.path and any(entry.name == ".git" for entry in entries):
             return []
+        if folder.path and not folder.is_ignored:
+            self._folders.append(folder.path)
         found = (self._visit(entry, folder, within) for entry in entries)
         return [below for below in found if below is not None]
 
