@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol, cast
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -352,6 +352,17 @@ class HookEvent:
     tool: str = ""
     paths: tuple[str, ...] = ()
     report: str = ""
+
+    @classmethod
+    def of(cls, fields: Mapping[str, object]) -> HookEvent:
+        """The event of such fields; what is missing is empty, what is unknown is left out."""
+        texts = {name: fields.get(name) for name in cls.__slots__ if name != "paths"}
+        found = fields.get("paths")
+        paths = cast("Sequence[object]", found) if isinstance(found, (list, tuple)) else ()
+        return cls(
+            **{name: value if isinstance(value, str) else "" for name, value in texts.items()},
+            paths=tuple(path for path in paths if isinstance(path, str)),
+        )
 
 
 @dataclass(frozen=True, slots=True)

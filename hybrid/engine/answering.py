@@ -1,24 +1,34 @@
-"""Answers any hook event: the one entry of the engine for the service and for a hook without one."""
+"""Answers any hook event: the one entry of the engine for the service and for a hook without one.
+
+Beside the reasons of `Decision` these stand in the log: `oriented`, `given_back`, `briefed` with a text; `off`,
+`resumed`, `repeated`, `nothing_given`, `reset` without one; `ignored` is not logged.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import os
+import time
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from hybrid.engine.injecting import decide, session_key
+from hybrid.engine.injecting import Decision, decide, session_key
+from hybrid.engine.orienting import brief_subagent, start_session
 from hybrid.engine.recording import record
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
-    from hybrid.engine.injecting import Decision
     from hybrid.engine.searching import Searcher
     from hybrid.engine.workspace import Workspace
     from hybrid.types import HookEvent
 
 _TURN_S = 0.5
 """Seconds that an event waits for another one of the same session: a cold answer takes about that long."""
+
+_IGNORED = Decision("ignored")
+"""For what asks for nothing: a tool's edit, the end of a turn; a line in the log for each would bury the others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,33 +50,91 @@ class Reply:
         """One line for a person."""
         return self.decision.debug_line
 
+    def notice(self, latency_ms: float) -> str:
+        """One line for the user beside a text, when the settings want it: `hybrid: 3 items, 41 ms`."""
+        n_items = len(self.decision.items)
+        if not (n_items and self.text and self.workspace.config.hooks.notice):
+            return ""
+        return f"hybrid: {n_items} item{'' if n_items == 1 else 's'}, {latency_ms:.0f} ms"
+
     def finish(self, latency_ms: float) -> None:
         """Record the decision; call it after the answer was written. The session's next hook may go on then."""
         with self.turn:
-            record(self.workspace, self.event, self.decision, latency_ms=latency_ms)
+            if self.decision is not _IGNORED:
+                record(self.workspace, self.event, self.decision, latency_ms=latency_ms)
 
-    def drop(self) -> None:
-        """Record nothing: the answer was not delivered."""
-        self.turn.close()
+    def drop(self, latency_ms: float | None = None) -> None:
+        """The answer was not delivered: nothing counts as given. A text that came too late is noted as such."""
+        with self.turn:
+            if self.decision.text and latency_ms is not None:
+                late = replace(self.decision, reason="late", text="")
+                record(self.workspace, self.event, late, latency_ms=latency_ms)
 
 
-def answer(workspace: Workspace, event: HookEvent, *, open_searcher: Callable[[Workspace], Searcher]) -> Reply:
+def answer(
+    workspace: Workspace,
+    event: HookEvent,
+    *,
+    open_searcher: Callable[[Workspace], Searcher],
+    environ: Mapping[str, str] = os.environ,
+) -> Reply:
     """Decide what an event gets.
 
     Args:
         workspace: Of the event's directory, with the settings in force.
         event: Of a client.
         open_searcher: Gives the open index.
+        environ: Environment variables of the client.
 
     Raises:
         HybridError: A model cannot be loaded.
         OSError: Files cannot be read.
     """
     turn = ExitStack()
+    if not _is_asking(workspace, event):
+        return Reply(workspace, event, _keep_books(workspace, event), turn)
     turn.enter_context(workspace.ledgers.turn(session_key(workspace, event), _TURN_S))
     try:
-        decision = decide(workspace, event, open_searcher=open_searcher)
+        decision = _decision(workspace, event, open_searcher, environ)
     except BaseException:
         turn.close()
         raise
     return Reply(workspace, event, decision, turn)
+
+
+def _is_asking(workspace: Workspace, event: HookEvent) -> bool:
+    """Is there anything that this event could get?"""
+    if event.event == "PostToolUse":
+        return bool(event.report) and workspace.config.hooks.subagent_reports
+    if event.event == "SubagentStart":
+        return bool(event.agent_id) and workspace.config.hooks.subagent_brief
+    # Qwen sends an empty prompt after every tool's result.
+    return event.event == "SessionStart" or (event.event == "UserPromptSubmit" and bool(event.prompt.strip()))
+
+
+def _decision(
+    workspace: Workspace,
+    event: HookEvent,
+    open_searcher: Callable[[Workspace], Searcher],
+    environ: Mapping[str, str],
+) -> Decision:
+    if event.event == "SessionStart":
+        return start_session(workspace, event, environ=environ, now_s=time.time())
+    if event.event == "SubagentStart":
+        return brief_subagent(workspace, event, environ=environ)
+    return decide(workspace, event, open_searcher=open_searcher, environ=environ)
+
+
+def _keep_books(workspace: Workspace, event: HookEvent) -> Decision:
+    """Note in the ledger what happened to the session; a disk that is full loses the note."""
+    key, ledgers = session_key(workspace, event), workspace.ledgers
+    with contextlib.suppress(OSError):
+        if event.event == "PreCompact" and ledgers.read(key).given:
+            # Most clients say nothing after a compaction. Where one does, its session start finds all it needs.
+            ledgers.reset(key, "compact")
+            return Decision("reset", event.source)
+        if event.event == "Stop":
+            ledgers.stop(key)
+        if event.event == "SessionEnd":
+            ledgers.end(key)
+    return _IGNORED

@@ -21,6 +21,7 @@ from hybrid.retrieval.floor import passes
 from hybrid.retrieval.gate import threshold_for, verdict
 from hybrid.retrieval.pack import Budget, Candidate, ContentMode, Form, Size, measure_text, pack
 from hybrid.session.ledger import EMPTY, Ledger, SessionKey
+from hybrid.session.pauses import is_paused
 from hybrid.types import Hit, Item, Verdict, Withheld
 
 if TYPE_CHECKING:
@@ -39,6 +40,8 @@ _BEST_FORM: dict[ContentMode, Form] = {"adaptive": "full", "full": "full", "prev
 """The most that a mode gives of a chunk: a session that got that much has seen it."""
 _PACKED = 15
 """Hits that are read again and rendered: more never fit."""
+_REPORT_SHARE = 0.5
+"""Share of the budget for what fits a report: it stands beside the report itself, whose author has read most of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +49,9 @@ class Decision:
     """What one prompt gets, and why.
 
     Attributes:
-        reason: `injected`, or why not: `disabled`, `prompt`, `no_project`, `no_index`, `index_corrupt`,
-            `index_mismatch`, `gate`, `no_results`, `same_topic`, `all_seen`, `budget`.
+        reason: `injected`, or why not: `disabled`, `paused`, `prompt`, `no_project`, `no_index`, `index_corrupt`,
+            `index_mismatch`, `gate`, `no_results`, `same_topic`, `all_seen`, `budget`. Other events than prompts and
+            reports have reasons of their own, which `answering` names.
         detail: More about it, for people: the prompt rule, the error.
         text: What the agent gets; empty when silent.
         query: What was searched with; empty when nothing was.
@@ -56,6 +60,7 @@ class Decision:
         items: Shown, best first.
         withheld: Candidates that were not shown, with the reason.
         searched: The search behind it; None when there was none.
+        is_report: True when a subagent's report was searched with, not a prompt.
     """
 
     reason: str
@@ -67,10 +72,11 @@ class Decision:
     items: tuple[Item, ...] = ()
     withheld: tuple[Withheld, ...] = ()
     searched: Searched | None = None
+    is_report: bool = False
 
     @property
     def is_injected(self) -> bool:
-        """True when there is a text."""
+        """True when there is a text that was searched for."""
         return self.reason == "injected"
 
     @property
@@ -83,6 +89,8 @@ class Decision:
             return f"hybrid: skipped (semantic={shown} < gate={limit})"
         if self.is_injected:
             return f"hybrid: injected {len(self.items)} items, {len(self.text)} characters"
+        if self.text:
+            return f"hybrid: {self.reason}, {len(self.text)} characters"
         return f"hybrid: skipped ({self.reason}{': ' + self.detail if self.detail else ''})"
 
 
@@ -106,23 +114,49 @@ def decide(
     open_searcher: Callable[[Workspace], Searcher],
     environ: Mapping[str, str] = os.environ,
 ) -> Decision:
-    """What the prompt of an event gets.
+    """What the prompt of an event gets, or the report of a subagent that it brings.
 
     Args:
         workspace: Of the event's directory, with the settings in force.
         event: From any client.
         open_searcher: Gives the open index; a service passes one that keeps it open.
-        environ: Environment variables.
+        environ: Environment variables of the client.
     """
-    config = workspace.config
-    if environ.get("HYBRID_DISABLE", "") not in ("", "0"):
-        return Decision("disabled", "HYBRID_DISABLE is set")
-    cleaned = clean(event.prompt)
+    off = switched_off(workspace, event, environ)
+    if off is not None:
+        return off
+    hooks = workspace.config.hooks
+    cleaned = clean(event.report or event.prompt)
+    is_report = bool(event.report) or (hooks.subagent_reports and cleaned.subagent_report is not None)
+    if is_report:
+        cleaned = replace(cleaned, is_machine_made=False, subagent_report=None)
     said = prompt_verdict(
-        cleaned, min_prompt_length=config.hooks.min_prompt_length, skip_prefixes=config.hooks.skip_prefixes
+        cleaned,
+        min_prompt_length=hooks.min_prompt_length,
+        skip_prefixes=() if is_report else hooks.skip_prefixes,
     )
     if not said.is_searchable:
-        return Decision("prompt", said.reason)
+        return Decision("prompt", said.reason, is_report=is_report)
+    decision = _search(workspace, event, cleaned.text, open_searcher, _REPORT_SHARE if is_report else 1.0)
+    return replace(decision, is_report=is_report)
+
+
+def switched_off(workspace: Workspace, event: HookEvent, environ: Mapping[str, str]) -> Decision | None:
+    """The decision when the owner wants nothing to be said here, else None."""
+    if environ.get("HYBRID_DISABLE", "") not in ("", "0"):
+        return Decision("disabled", "HYBRID_DISABLE is set")
+    key = workspace.project.key if workspace.project else None
+    scope = is_paused(workspace.home, key, event.client, event.session_id)
+    return Decision("paused", scope) if scope else None
+
+
+def _search(
+    workspace: Workspace,
+    event: HookEvent,
+    text: str,
+    open_searcher: Callable[[Workspace], Searcher],
+    budget_share: float,
+) -> Decision:
     if workspace.project is None:
         return Decision("no_project")
     try:
@@ -133,9 +167,10 @@ def decide(
         return Decision("index_mismatch", str(error))
     except IndexCorruptError as error:
         return Decision("index_corrupt", str(error))
-    ledger = workspace.ledgers.read(session_key(workspace, event)) if config.hooks.dedup_enabled else EMPTY
-    searched = searcher.search(make_query(cleaned.text), top_k=_CONSIDERED)
-    return _Injection(workspace, searcher, searched, ledger).decide()
+    is_dedup = workspace.config.hooks.dedup_enabled
+    ledger = workspace.ledgers.read(session_key(workspace, event)) if is_dedup else EMPTY
+    searched = searcher.search(make_query(text), top_k=_CONSIDERED)
+    return _Injection(workspace, searcher, searched, ledger, budget_share).decide()
 
 
 def session_key(workspace: Workspace, event: HookEvent) -> SessionKey:
@@ -144,20 +179,28 @@ def session_key(workspace: Workspace, event: HookEvent) -> SessionKey:
     return SessionKey(event.client, event.session_id or f"tree:{tree}", event.agent_id)
 
 
+def span_reader(workspace: Workspace) -> SpanReader:
+    """Reads records of the project again, as the settings want them shown."""
+    return SpanReader(
+        workspace.require_project().root,
+        max_file_bytes=workspace.config.index.max_file_bytes,
+        redact=workspace.config.privacy.redact,
+    )
+
+
 class _Injection:
     """From search results to text."""
 
-    def __init__(self, workspace: Workspace, searcher: Searcher, searched: Searched, ledger: Ledger) -> None:
+    def __init__(
+        self, workspace: Workspace, searcher: Searcher, searched: Searched, ledger: Ledger, budget_share: float
+    ) -> None:
         self._config = workspace.config
         self._loaded = workspace.loaded
-        self._spans = SpanReader(
-            workspace.require_project().root,
-            max_file_bytes=workspace.config.index.max_file_bytes,
-            redact=workspace.config.privacy.redact,
-        )
+        self._spans = span_reader(workspace)
         self._searcher = searcher
         self._searched = searched
         self._ledger = ledger
+        self._budget_share = budget_share
 
     def decide(self) -> Decision:
         searched, hooks = self._searched, self._config.hooks
@@ -173,7 +216,8 @@ class _Injection:
         if not topic:
             return replace(base, reason="no_results")
         if hooks.dedup_enabled and topic == self._ledger.last_topic_id:
-            return replace(base, reason="same_topic")
+            chosen.keep("seen", lambda hit: hit.digest.hex() not in self._ledger.given)
+            return replace(base, reason="same_topic", withheld=self._withheld(chosen))
         chosen.keep("seen", lambda hit: self._ledger.allows(hit.digest, _BEST_FORM[hooks.content_mode]))
         n_seen = sum(withheld.reason == "seen" for withheld in chosen.withheld)
         if not chosen.hits:
@@ -228,8 +272,8 @@ class _Injection:
         first = [file_entry(self._spans.shown(hit)) for hit in chosen.hits[:1]]
         empty_frame = render_frame(first, fmt=hooks.format, footer=footer) if first else ""
         budget = Budget(
-            lines=hooks.budget - empty_frame.count("\n"),
-            chars=hooks.budget_chars
+            lines=int(hooks.budget * self._budget_share) - empty_frame.count("\n"),
+            chars=int(hooks.budget_chars * self._budget_share)
             - (len(empty_frame) - len(candidates[0].pointer) if candidates else 0)
             - _PLURAL_CHARS,
         )

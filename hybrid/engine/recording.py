@@ -3,38 +3,52 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from hybrid.engine.injecting import session_key
+from hybrid.engine.noting import evidence_part, prompt_part
+from hybrid.engine.orienting import start_name
 from hybrid.feedback.hot_topics import is_due, write_hot_topics
 from hybrid.feedback.state import Given, count_injection, update_state
-from hybrid.prompting.clean import clean
 from hybrid.redact import redact
 
 if TYPE_CHECKING:
     from hybrid.engine.injecting import Decision
     from hybrid.engine.workspace import Workspace
     from hybrid.feedback.state import HookState
-    from hybrid.types import Hit, Item, HookEvent
-
-_PROMPT_CHARS = 300
-_REDACTED_CHARS = 5_000
-"""So much of a prompt is looked through for secrets, so that none is cut in half where the log's part ends."""
+    from hybrid.types import Hit, HookEvent, Item
 
 
 def record(workspace: Workspace, event: HookEvent, decision: Decision, *, latency_ms: float) -> None:
     """Note a decision; a disk that is full or read-only loses the note, never the prompt."""
     with contextlib.suppress(OSError):
-        if decision.is_injected:
-            key = session_key(workspace, event)
-            workspace.ledgers.record(key, decision.topic_id, [(i.hit.digest, i.form) for i in decision.items])
+        _note_in_ledger(workspace, event, decision)
     with contextlib.suppress(OSError):
         workspace.log.append(_event_line(workspace, event, decision, latency_ms))
     with contextlib.suppress(OSError):
         if decision.is_injected:
             _count(workspace, decision)
+
+
+def _note_in_ledger(workspace: Workspace, event: HookEvent, decision: Decision) -> None:
+    """What the agent has now, and what fitted again although it had it: that is what it needs most.
+
+    Raises:
+        OSError: The disk is full or read-only.
+    """
+    again = [entry.hit.digest for entry in decision.withheld if entry.reason == "seen"]
+    start = start_name(event) if event.event == "SessionStart" and decision.text else ""
+    if not (decision.items or again or start):
+        return
+    workspace.ledgers.record(
+        session_key(workspace, event),
+        decision.topic_id if decision.is_injected else None,
+        [(item.hit.digest, item.form) for item in decision.items],
+        hits=() if decision.reason == "given_back" else [item.hit for item in decision.items],
+        again=again,
+        start=start,
+    )
 
 
 def record_error(workspace: Workspace | None, event: HookEvent | None, error: BaseException | str) -> None:
@@ -82,7 +96,9 @@ def _event_line(workspace: Workspace, event: HookEvent, decision: Decision, late
         "session": event.session_id,
         "agent": event.agent_id or None,
         "event": event.event,
-        "prompt": _logged_prompt(event.prompt, decision, workspace.config.privacy.log_prompts),
+        "source": event.source or None,
+        "is_report": decision.is_report,
+        **prompt_part(event.prompt, decision, workspace.config.privacy.log_prompts),
         "reason": decision.reason,
         "detail": decision.detail or None,
         "top_cosine": _rounded(said.top_cosine) if said else None,
@@ -91,6 +107,7 @@ def _event_line(workspace: Workspace, event: HookEvent, decision: Decision, late
         "topic_id": decision.topic_id or None,
         "items": [_item_line(item) for item in decision.items],
         "withheld": withheld,
+        **evidence_part(decision),
         "bytes": len(decision.text.encode("utf-8", "replace")),
         "latency_ms": round(latency_ms, 2),
         "config_problems": list(workspace.loaded.problems) or None,
@@ -119,17 +136,6 @@ def _item_line(item: Item) -> dict[str, Any]:
 def _without_secrets(hit: Hit) -> Hit:
     """The hit as it may be noted, whatever may be shown; all but its path comes without secrets from the index."""
     return replace(hit, path=redact(hit.path))
-
-
-def _logged_prompt(prompt: str, decision: Decision, how: str) -> str | None:
-    """The prompt as the log keeps it: without private spans, secrets replaced; nothing of one that opted out."""
-    if how == "none":
-        return None
-    cleaned = clean(prompt)
-    text = decision.query or ("" if cleaned.is_opted_out else cleaned.text)
-    if how == "hash":
-        return "sha256:" + hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16] if text else None
-    return redact(text[:_REDACTED_CHARS])[:_PROMPT_CHARS]
 
 
 def _rounded(value: float | None) -> float | None:

@@ -16,6 +16,7 @@ from hybrid.types import Hit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from pathlib import Path
 
     from hybrid.config import SearchConfig
     from hybrid.engine.workspace import Workspace
@@ -122,8 +123,12 @@ class Searcher:
         )
 
 
-def open_searcher(workspace: Workspace) -> Searcher:
+def open_searcher(workspace: Workspace, *, load: Callable[[str, Path], Embedder] | None = None) -> Searcher:
     """Open the index of a workspace for searching.
+
+    Args:
+        workspace: With a project.
+        load: Gives the embedder of a name, from `$HYBRID_HOME`; by default it is loaded anew.
 
     Raises:
         ProjectError: There is no project here.
@@ -135,7 +140,8 @@ def open_searcher(workspace: Workspace) -> Searcher:
     settings = workspace.config.search
     model = embedder_info(workspace.config.model.name, home=workspace.home)
     snapshot = open_snapshot(workspace.place.folder, model=model.key, k1=settings.bm25_k1, b=settings.bm25_b)
-    embedder = load_embedder(workspace.config.model.name, home=workspace.home)
+    name = workspace.config.model.name
+    embedder = load(name, workspace.home) if load else load_embedder(name, home=workspace.home)
     if embedder.info.key != model.key:
         raise HybridError(f"model {model.name} changed while it was loaded; try again")
     return Searcher(snapshot, embedder, settings)

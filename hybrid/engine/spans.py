@@ -36,10 +36,17 @@ class SpanReader:
         )
         self._is_redacting = redact
         self._files: dict[str, _File | None] = {}
+        self._texts: dict[tuple[str, int, int, bytes], str | None] = {}
         self._shown_paths: dict[str, str] = {}
 
     def text(self, hit: Hit) -> str | None:
         """The chunk's text as it stands in the file now; None when the file is gone or the text is another."""
+        key = (hit.path, hit.start_line, hit.end_line, hit.digest)
+        if key not in self._texts:
+            self._texts[key] = self._read(hit)
+        return self._texts[key]
+
+    def _read(self, hit: Hit) -> str | None:
         if hit.path not in self._files:
             text = self._source.read_text(hit.path)
             self._files[hit.path] = None if text is None else _File(text)

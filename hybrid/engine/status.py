@@ -10,18 +10,25 @@ from hybrid.errors import IndexCorruptError, IndexMissingError, IndexUnavailable
 from hybrid.feedback.health import health
 from hybrid.feedback.state import is_corrupt, read_state
 from hybrid.index.manifest import FORMAT_VERSION
+from hybrid.ipc.control import daemon_status
 from hybrid.models.registry import embedder_info
 from hybrid.retrieval.gate import Threshold, threshold_for
+from hybrid.session.pauses import pauses_for
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from hybrid.engine.workspace import Workspace
     from hybrid.types import EmbedderInfo
 
 
-def status(workspace: Workspace) -> dict[str, Any]:
+def status(workspace: Workspace, *, installed: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """The status with its stable keys; absent values are None.
+
+    Args:
+        workspace: Of the project.
+        installed: Where clients are told to call us, by client.
 
     Raises:
         ProjectError: There is no project here.
@@ -47,9 +54,10 @@ def status(workspace: Workspace) -> dict[str, Any]:
         "index": index,
         "model": {"name": model.name, "dim": model.dim, "sha256": model.sha256},
         "gate": gate_part(gate),
-        "hooks": hooks_status(workspace),
+        "hooks": hooks_status(workspace, installed=installed),
         "health": health(workspace.log.newest(project=project.key)),
-        "daemon": {"running": False, "pid": None, "uptime_s": None, "rss_bytes": None},
+        "daemon": daemon_status(str(workspace.home)),
+        "paused": [{"scope": found.scope, "name": found.name} for found in pauses_for(workspace.home, project.key)],
         "config_problems": list(workspace.loaded.problems),
     }
 
@@ -64,13 +72,13 @@ def gate_part(gate: Threshold) -> dict[str, Any]:
     }
 
 
-def hooks_status(workspace: Workspace) -> dict[str, Any]:
+def hooks_status(workspace: Workspace, *, installed: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """The `hooks` part of the status; `hybrid hook status --json` gives it alone."""
     settings = workspace.config.hooks
     folder = workspace.state_folder
     state = read_state(folder)
     return {
-        "installed": {},
+        "installed": dict(installed or {}),
         "config": {
             "threshold": settings.threshold,
             "budget_lines": settings.budget,

@@ -5,6 +5,7 @@ Made once at a rim (command, hook, daemon) from directory and environment; every
 
 from __future__ import annotations
 
+import contextlib
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,7 @@ from hybrid.config import Config, Loaded, load
 from hybrid.errors import ConfigError, ProjectError
 from hybrid.feedback.events import EventLog
 from hybrid.index.place import Place
+from hybrid.ipc.settings import HookSettings, read_settings, write_settings
 from hybrid.project.find import Project, find_project
 from hybrid.project.places import hybrid_home, open_tree_state
 from hybrid.session.ledger import LedgerStore
@@ -110,3 +112,16 @@ def open_workspace(
     if is_strict and loaded.own_problems:
         raise ConfigError("; ".join(loaded.own_problems))
     return Workspace(home, project, loaded)
+
+
+def keep_hook_settings(home: Path) -> None:
+    """Resolve what a hook needs before it asks anyone, and keep it where hooks read it; a full disk loses it.
+
+    Does nothing when that was done since the settings changed.
+    """
+    if read_settings(str(home), {}) is not None:
+        return
+    loaded = load(home=home, environ={})
+    with contextlib.suppress(OSError):
+        config = loaded.config
+        write_settings(str(home), HookSettings(config.hooks.deadline_ms, config.daemon.enabled))

@@ -61,9 +61,14 @@ class EventLog:
         return next((event for event in self._matching(None) if str(event.get("id", "")).startswith(event_id)), None)
 
     def _matching(self, project: str | None) -> Iterator[dict[str, Any]]:
+        # A rotation between two parts makes the first one the second: what it held is not given twice.
+        given: set[str] = set()
         for number in range(self._keep + 1):
+            before, given = given, set[str]()
             for event in _events(self._part(number)):
-                if project is None or event.get("project") == project:
+                event_id = str(event.get("id", ""))
+                given.add(event_id)
+                if (not event_id or event_id not in before) and (project is None or event.get("project") == project):
                     yield event
 
     def _part(self, number: int) -> Path:
@@ -83,12 +88,49 @@ class EventLog:
                     self._path.unlink()
 
 
+def log_folder(home: Path) -> Path:
+    """Where the log of a `$HYBRID_HOME` lies."""
+    return home / "log"
+
+
+def newest_events(folder: Path, *, max_bytes: int) -> Iterator[dict[str, Any]]:
+    """Events at the end of the log, newest first, for callers that cannot wait for all of it.
+
+    Args:
+        folder: As of an `EventLog`.
+        max_bytes: So much of the current part is read; of the one before only when the current one was just begun.
+    """
+    size = 0
+    for number in (0, 1):
+        path = folder / (_NAME if number == 0 else f"events.{number}.jsonl")
+        data, is_whole = _end_of(path, max_bytes - size)
+        size += len(data)
+        yield from _parsed(data if is_whole else data.partition(b"\n")[2])
+        if size >= max_bytes:
+            return
+
+
+def _end_of(path: Path, max_bytes: int) -> tuple[bytes, bool]:
+    """The end of a file, and whether that is all of it."""
+    try:
+        with path.open("rb") as file:
+            begin = max(file.seek(0, os.SEEK_END) - max_bytes, 0)
+            file.seek(begin)
+            return file.read(max_bytes), begin == 0
+    except OSError:
+        return b"", True
+
+
 def _events(path: Path) -> Iterator[dict[str, Any]]:
     try:
-        lines = path.read_bytes().splitlines()
+        data = path.read_bytes()
     except OSError:
         return
-    for line in reversed(lines):
+    yield from _parsed(data)
+
+
+def _parsed(data: bytes) -> Iterator[dict[str, Any]]:
+    for line in reversed(data.splitlines()):
         with contextlib.suppress(ValueError, RecursionError):
             event = json.loads(line)
             if isinstance(event, dict):

@@ -9,8 +9,23 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+PROMPT = "UserPromptSubmit"
+
 _SAMPLE = 200
-"""Events that percentiles are taken of."""
+"""Prompts that percentiles are taken of."""
+
+_NO_DECISION = frozenset({"Stop", "SessionEnd", "PreCompact"})
+"""Events that are noted only: nothing was decided, so they prove neither health nor the end of a failure."""
+
+
+def is_decision(event: dict[str, Any]) -> bool:
+    """Did an agent get an answer, silence included, to something that can have one?"""
+    return not event.get("error") and event.get("event") not in _NO_DECISION
+
+
+def is_prompt(event: dict[str, Any]) -> bool:
+    """Is it the answer to what a person typed? Lines of the first versions name no event: they had no other."""
+    return is_decision(event) and event.get("event") in (None, PROMPT) and not event.get("is_report")
 
 
 def health(newest_first: Iterable[dict[str, Any]]) -> dict[str, Any]:
@@ -21,13 +36,14 @@ def health(newest_first: Iterable[dict[str, Any]]) -> dict[str, Any]:
 
     Returns:
         `last_success` and `last_error` (time, or an object with time and message; None when there was none),
-        `consecutive_failures`, and `latency_ms` with p50 and p95 of the last 200 decisions (None before the first).
+        `consecutive_failures`, and `latency_ms` with p50 and p95 of the last 200 prompts (None before the first).
     """
-    events = list(newest_first)
+    events = [event for event in newest_first if event.get("error") or is_decision(event)]
     decisions = [event for event in events if not event.get("error")]
     failures = [event for event in events if event.get("error")]
+    prompts = [event for event in decisions if is_prompt(event)]
     latencies = sorted(
-        float(event["latency_ms"]) for event in decisions[:_SAMPLE] if isinstance(event.get("latency_ms"), (int, float))
+        float(event["latency_ms"]) for event in prompts[:_SAMPLE] if isinstance(event.get("latency_ms"), (int, float))
     )
     return {
         "last_success": decisions[0].get("at") if decisions else None,

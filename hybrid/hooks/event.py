@@ -1,5 +1,4 @@
-"""Reads a hook event from any client into one form; unknown or missing fields, byte order marks, lone surrogates are
-tolerated.
+"""Reads a hook event from any client into one form, whatever is unknown, missing or broken in it.
 
 Standard library only and cheap to import: every hook process reads its event here. The result is a plain `Fields`
 mapping that goes to the service as JSON, and becomes a `HookEvent` where the engine is.
@@ -11,16 +10,26 @@ import json
 
 TYPE_CHECKING = False  # `typing` costs a hook four milliseconds.
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, TypeGuard
 
 MAX_BYTES = 32_000_000
 """Events longer than this are not read: a prompt of that size is a mistake."""
 
 MAX_PROMPT_CHARS = 400_000
-"""Of a longer prompt the beginning is read: it was pasted, and cleaning megabytes would outlast the deadline."""
+"""Of a longer prompt or report the beginning is read: it was pasted, and cleaning megabytes would outlast the
+deadline."""
+
+MAX_PATHS = 200
+"""Files of one event that are told: a patch of more is found by the next sweep over the project."""
 
 EVENTS = {
-    "UserPromptSubmit": ("UserPromptSubmit", "userPromptSubmitted", "BeforeAgent", "beforeSubmitPrompt", "chat.message"),
+    "UserPromptSubmit": (
+        "UserPromptSubmit",
+        "userPromptSubmitted",
+        "BeforeAgent",
+        "beforeSubmitPrompt",
+        "chat.message",
+    ),
     "SessionStart": ("SessionStart", "session.created"),
     "PostToolUse": ("PostToolUse", "AfterTool", "tool.execute.after"),
     "SubagentStart": ("SubagentStart",),
@@ -32,6 +41,13 @@ EVENTS = {
 reaches the agent as text that nobody meant for it."""
 
 _CANONICAL = {name.lower(): event for event, names in EVENTS.items() for name in names}
+
+_SUBAGENT_TOOLS = ("agent", "task")
+_WRITING_WORDS = ("write", "edit", "patch", "create", "replace")
+"""Tools with such a word in their name write files, whoever made them; a file named in vain costs one `stat`."""
+_PATH_FIELDS = ("file_path", "filePath", "path", "notebook_path", "notebookPath")
+_PATCH_BEGIN = "*** Begin Patch"
+_PATCH_MARKS = ("*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: ")
 
 
 class EventError(ValueError):
@@ -50,23 +66,24 @@ def parse_event(data: bytes, *, client: str, event: str, cwd: str) -> dict[str, 
     Raises:
         EventError: Empty, too large, not JSON, not an object, or an event that we do not answer.
     """
-    fields = _object(data)
+    fields = _flat(_object(data))
     name = event or _text(fields, "hook_event_name", "hookEventName") or "UserPromptSubmit"
     known = _CANONICAL.get(name.lower())
     if known is None:
         raise EventError(f"{name} is no event that hybrid knows: the hook is registered for the wrong one")
+    tool = _text(fields, "tool_name", "toolName") if known == "PostToolUse" else ""
     return {
         "client": client,
         "event": known,
         "name": name,
-        "session_id": _text(fields, "session_id", "sessionId"),
+        "session_id": _text(fields, "session_id", "sessionId", "sessionID"),
         "agent_id": _text(fields, "agent_id", "agentId"),
-        "cwd": _text(fields, "cwd") or cwd,
+        "cwd": _text(fields, "cwd", "directory") or cwd,
         "prompt": _text(fields, "submitted_prompt", "prompt")[:MAX_PROMPT_CHARS],
         "source": _text(fields, "source", "reason", "trigger"),
-        "tool": _text(fields, "tool_name", "toolName"),
-        "paths": [],
-        "report": "",
+        "tool": tool,
+        "paths": _paths(tool, _either(fields, "tool_input", "toolArgs")),
+        "report": _report(tool, _either(fields, "tool_response", "tool_result", "toolResult")),
     }
 
 
@@ -80,9 +97,92 @@ def _object(data: bytes) -> dict[str, Any]:
         fields = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise EventError(f"hook input is not JSON: {error}") from error
-    if not isinstance(fields, dict):
+    if not _is_object(fields):
         raise EventError(f"hook input is not an object but {type(fields).__name__}")
     return fields
+
+
+def _flat(fields: dict[str, Any]) -> dict[str, Any]:
+    """The input of OpenCode's modules (`input` and `output` objects) under the names of the others; others as is."""
+    given, made = _dict(fields.get("input")), _dict(fields.get("output"))
+    if not given:
+        return fields
+    known = _dict(given.get("properties"))
+    return {
+        "hook_event_name": given.get("type"),
+        **_dict(known.get("info")),
+        **known,
+        **given,
+        "prompt": _texts(made.get("parts")),
+        "tool_name": given.get("tool"),
+        "tool_input": given.get("args"),
+        "tool_response": made.get("output"),
+        **{name: fields[name] for name in ("cwd", "directory", "source") if name in fields},
+    }
+
+
+def _report(tool: str, response: object) -> str:
+    """The final text of a subagent; empty for other tools, and for one that was only launched."""
+    if tool.lower() not in _SUBAGENT_TOOLS:
+        return ""
+    answer = _dict(response)
+    if answer.get("status") == "async_launched" or answer.get("isAsync"):
+        return ""
+    if answer:
+        response = _either(answer, "content", "llmContent", "textResultForLlm", "text_result_for_llm")
+    return _clean(response if isinstance(response, str) else _texts(response))[:MAX_PROMPT_CHARS]
+
+
+def _texts(parts: object) -> str:
+    """The texts of content blocks; what a client adds for itself (usage, how to go on) is left out."""
+    if not _is_list(parts):
+        return ""
+    found = [part.get("text") for part in map(_dict, parts) if not part.get("synthetic")]
+    return "\n\n".join(text for text in found if isinstance(text, str) and not text.startswith("agentId: "))
+
+
+def _paths(tool: str, arguments: object) -> list[str]:
+    """The files that a tool wrote, as the client names them."""
+    if isinstance(arguments, str) and arguments.startswith("{"):
+        try:
+            arguments = json.loads(arguments)
+        except (ValueError, RecursionError):
+            return []
+    if isinstance(arguments, str):
+        return _patched(arguments)
+    given = _dict(arguments)
+    patches = [value for value in given.values() if isinstance(value, str) and _PATCH_BEGIN in value]
+    if patches:
+        return _patched(patches[0])
+    path = _text(given, *_PATH_FIELDS)
+    return [path] if path and any(word in tool.lower() for word in _WRITING_WORDS) else []
+
+
+def _patched(text: str) -> list[str]:
+    """The file names in a patch of Codex's form, each once."""
+    if _PATCH_BEGIN not in text:
+        return []
+    lines = text[text.index(_PATCH_BEGIN) :].splitlines()
+    found = [line[len(mark) :].strip() for line in lines for mark in _PATCH_MARKS if line.startswith(mark)]
+    return [_clean(path) for path in dict.fromkeys(found) if path][:MAX_PATHS]
+
+
+def _dict(value: object) -> dict[str, Any]:
+    """The value if it is an object, else an empty one."""
+    return value if _is_object(value) else {}
+
+
+def _is_object(value: object) -> TypeGuard[dict[str, Any]]:
+    return isinstance(value, dict)
+
+
+def _is_list(value: object) -> TypeGuard[list[Any]]:
+    return isinstance(value, list)
+
+
+def _either(fields: dict[str, Any], *names: str) -> Any:
+    """The first of the fields that is there."""
+    return next((fields[name] for name in names if fields.get(name) is not None), None)
 
 
 def _text(fields: dict[str, Any], *names: str) -> str:
@@ -90,5 +190,9 @@ def _text(fields: dict[str, Any], *names: str) -> str:
     for name in names:
         value = fields.get(name)
         if isinstance(value, str) and value:
-            return value.encode("utf-8", "replace").decode("utf-8")
+            return _clean(value)
     return ""
+
+
+def _clean(text: str) -> str:
+    return text.encode("utf-8", "replace").decode("utf-8")

@@ -51,6 +51,7 @@ class Footer:
     """What the last line says; only the parts that apply.
 
     Attributes:
+        note: A sentence about all entries.
         given_earlier: Fitting records left out because the session already has them.
         search_hint: Query of a search that shows more, or None; an empty one stands as `…`.
         cites_lessons: Whether a lesson is among the entries.
@@ -59,6 +60,7 @@ class Footer:
     given_earlier: int = 0
     search_hint: str | None = None
     cites_lessons: bool = False
+    note: str = ""
 
 
 NO_FOOTER = Footer()
@@ -97,7 +99,7 @@ def frame_bytes(n_entries: int, *, fmt: Format = "text", footer: Footer = NO_FOO
 
 def footer_line(entries: Sequence[Entry], footer: Footer) -> str:
     """The last line before the end mark; empty when nothing applies."""
-    parts: list[str] = []
+    parts = [footer.note] if footer.note else []
     if footer.cites_lessons:
         parts.append(f"Cite a lesson you apply as [{_first_lesson_id(entries)}].")
     if footer.given_earlier == 1:

@@ -14,10 +14,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from hybrid.atomic import append_line, locked
+from hybrid.session.remembered import Remembered, fields_of, hit_of
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Mapping
     from pathlib import Path
+
+    from hybrid.types import Hit
 
 _DAY_S = 86_400
 _SUFFIX = ".jsonl"
@@ -52,11 +55,18 @@ class Ledger:
         given: Hex digest of a chunk → the fullest form it was given in (`full`, `preview` or `pointer`).
         last_topic_id: Of the last injection; empty before the first.
         n_damaged: Lines that could not be read.
+        remembered: Hex digest → record, of the whole conversation: a compaction keeps it, a `clear` does not. Empty
+            when it was not asked for.
+        n_turns: Injections and repeats in the whole conversation.
+        starts: How a session start was answered (`startup`, `compact`, …) → when, seconds since 1970.
     """
 
     given: Mapping[str, str] = field(default_factory=dict[str, str])
     last_topic_id: str = ""
     n_damaged: int = 0
+    remembered: Mapping[str, Remembered] = field(default_factory=dict[str, Remembered])
+    n_turns: int = 0
+    starts: Mapping[str, float] = field(default_factory=dict[str, float])
 
     def allows(self, digest: bytes, form: str) -> bool:
         """May a chunk be given in this form? What was shown in part may follow once in full, nothing comes twice."""
@@ -73,35 +83,51 @@ class LedgerStore:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def read(self, key: SessionKey) -> Ledger:
-        """The ledger of a session; an unreadable file counts as an empty one."""
+    def read(self, key: SessionKey, *, is_remembering: bool = False) -> Ledger:
+        """The ledger of a session; an unreadable file counts as an empty one.
+
+        Args:
+            key: Whose.
+            is_remembering: Read the records too; a prompt has no use for them, and they take most of the time.
+        """
         try:
             data = (self._folder / key.file_name).read_bytes()
         except OSError:
             return EMPTY
-        given: dict[str, str] = {}
-        topic = ""
-        n_damaged = 0
+        reading = _Reading(is_remembering)
         for line in filter(None, data.splitlines()):
-            try:
-                entry = json.loads(line)
-                if entry.get("reset") is not None:
-                    given, topic = {}, ""
-                for digest, form in entry.get("given", ()):
-                    if given.get(digest) != "full":
-                        given[str(digest)] = str(form)
-                topic = str(entry.get("topic", topic))
-            except (ValueError, TypeError, AttributeError, RecursionError):
-                n_damaged += 1
-        return Ledger(given, topic, n_damaged)
+            reading.add(line)
+        return reading.ledger()
 
-    def record(self, key: SessionKey, topic: str, given: Iterable[tuple[bytes, str]]) -> None:
+    def record(
+        self,
+        key: SessionKey,
+        topic: str | None,
+        given: Iterable[tuple[bytes, str]],
+        *,
+        hits: Iterable[Hit] = (),
+        again: Iterable[bytes] = (),
+        start: str = "",
+    ) -> None:
         """Note what was given, after it was written to the agent.
+
+        Args:
+            key: Whose ledger.
+            topic: Of the injection; None leaves the last one.
+            given: Digest and form of each record.
+            hits: Those of them that fitted a prompt now, to be remembered.
+            again: Digests that fitted and were held back because the session has them.
+            start: The session start that was answered.
 
         Raises:
             OSError: The disk is full or read-only.
         """
-        self._append(key, {"topic": topic, "given": [[digest.hex(), form] for digest, form in given]})
+        entry: dict[str, Any] = {"given": [[digest.hex(), form] for digest, form in given]}
+        if topic is not None:
+            entry["topic"] = topic
+        about = {hit.digest.hex(): fields_of(hit) for hit in hits}
+        parts = {"about": about, "again": [digest.hex() for digest in again], "start": start}
+        self._append(key, entry | {name: part for name, part in parts.items() if part})
 
     def reset(self, key: SessionKey, why: str) -> None:
         """Forget what was given: the agent's context no longer holds it (`compact`, `clear`)."""
@@ -119,8 +145,11 @@ class LedgerStore:
 
     def end(self, key: SessionKey) -> None:
         """Stamp the end of a session; a resumed one keeps its ledger."""
-        if (self._folder / key.file_name).exists():
-            self._append(key, {"end": True})
+        self._stamp(key, "end")
+
+    def stop(self, key: SessionKey) -> None:
+        """Stamp the end of a turn: a session that is worked in does not expire, however silent hybrid is."""
+        self._stamp(key, "stop")
 
     def expire(self, days: float, now_s: float) -> int:
         """Delete ledgers that nothing was written to for so many days; returns how many."""
@@ -133,6 +162,58 @@ class LedgerStore:
                         count += 1
         return count
 
+    def _stamp(self, key: SessionKey, what: str) -> None:
+        """Note something of a session that has a ledger; one that never got anything leaves nothing behind."""
+        if (self._folder / key.file_name).exists():
+            self._append(key, {what: True})
+
     def _append(self, key: SessionKey, entry: dict[str, Any]) -> None:
         line = {"t": round(time.time(), 3), **entry}
         append_line(self._folder / key.file_name, json.dumps(line, separators=(",", ":")).encode())
+
+
+class _Reading:
+    """A ledger while its lines are read, oldest first."""
+
+    def __init__(self, is_remembering: bool) -> None:
+        self._is_remembering = is_remembering
+        self._given: dict[str, str] = {}
+        self._topic = ""
+        self._remembered: dict[str, Remembered] = {}
+        self._starts: dict[str, float] = {}
+        self._turn = 0
+        self._n_damaged = 0
+
+    def ledger(self) -> Ledger:
+        """What was read."""
+        return Ledger(self._given, self._topic, self._n_damaged, self._remembered, self._turn, self._starts)
+
+    def add(self, line: bytes) -> None:
+        """One line; what is damaged counts as such."""
+        try:
+            self._add(json.loads(line))
+        except (ValueError, TypeError, AttributeError, KeyError, RecursionError):
+            self._n_damaged += 1
+
+    def _add(self, entry: dict[str, Any]) -> None:
+        if (why := entry.get("reset")) is not None:
+            self._given, self._topic = {}, ""
+            self._remembered = {} if why == "clear" else self._remembered
+        for digest, form in entry.get("given", ()):
+            if self._given.get(digest) != "full":
+                self._given[str(digest)] = str(form)
+        self._topic = str(entry.get("topic", self._topic))
+        about, again = entry.get("about", {}), entry.get("again", ())
+        self._turn += bool(about or again)
+        if "start" in entry:
+            self._starts[str(entry["start"])] = float(entry.get("t", 0))
+        if self._is_remembering:
+            for digest, fields in about.items():
+                self._remember(digest, hit_of(digest, fields))
+            for digest in again:
+                if digest in self._remembered:
+                    self._remember(digest, self._remembered[digest].hit)
+
+    def _remember(self, digest: str, hit: Hit) -> None:
+        before = self._remembered.get(digest)
+        self._remembered[digest] = Remembered(hit, before.times + 1 if before else 1, self._turn)

@@ -155,11 +155,19 @@ def test_every_captured_input_of_every_client_goes_through(own_shop: Shop) -> No
 
     assert len(_samples()) > 60
     assert [
+        "claude_code-2.1.330/SessionStart.clear.json",
+        "claude_code-2.1.330/SessionStart.startup.json",
         "claude_code-2.1.330/UserPromptSubmit.json",
+        "codex-0.169.0/SessionStart.json",
         "codex-0.169.0/UserPromptSubmit.json",
         "copilot-1.0.102-camel/userPromptSubmitted.json",
+        "copilot-1.0.102-pascal/SessionStart.json",
         "copilot-1.0.102-pascal/UserPromptSubmit.json",
         "gemini-0.61.0/BeforeAgent.json",
+        "gemini-0.61.0/SessionStart.json",
+        "opencode-1.18.33/chat.message.json",
+        "opencode-1.18.33/event.session.created.json",
+        "qwen-0.24.4/SessionStart.json",
         "qwen-0.24.4/UserPromptSubmit.json",
     ] == answered
 

@@ -1,12 +1,13 @@
 from __future__ import annotations
 
+import json
 import re
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
 
-from hybrid.feedback.events import EventLog
+from hybrid.feedback.events import EventLog, newest_events
 from tests.builders import python_process
 
 
@@ -121,6 +122,57 @@ def test_processes_that_write_at_once_lose_nothing(tmp_path: Path) -> None:
     events = list(_log(tmp_path, keep=100).newest())
     assert {(name, number) for name in "abc" for number in range(100)} == {(e["writer"], e["n"]) for e in events}
     assert 300 == len(events)
+
+
+def test_eight_processes_that_write_while_it_rotates_lose_nothing(tmp_path: Path) -> None:
+    """Every line of eight writers is kept once and whole through many rotations, and only the owner may read it."""
+    script = """
+        import sys
+        from pathlib import Path
+        from hybrid.feedback.events import EventLog
+        log = EventLog(Path(sys.argv[1]), max_bytes=600, keep=100)
+        for number in range(60):
+            log.append({"writer": sys.argv[2], "n": number, "text": "x" * 40})
+    """
+    writers = [python_process(script, tmp_path, name) for name in "abcdefgh"]
+    for writer in writers:
+        writer.communicate()
+
+    parts = list(tmp_path.glob("events*.jsonl"))
+    lines = [line for part in parts for line in part.read_bytes().splitlines() if line]
+    written = sorted((event["writer"], event["n"]) for event in map(json.loads, lines))
+    assert [(name, number) for name in "abcdefgh" for number in range(60)] == written
+    assert 5 < len(parts) <= 101
+    assert {0o600} == {part.stat().st_mode & 0o777 for part in parts}
+
+
+def test_what_a_rotation_moves_under_a_reader_is_given_once(tmp_path: Path) -> None:
+    """A reader that has read the first part when it becomes the second gives none of its events twice."""
+    log = _log(tmp_path, max_bytes=10**6)
+    for number in range(3):
+        log.append({"n": number})
+    events = log.newest()
+    numbers = [next(events)["n"]]
+    (tmp_path / "events.jsonl").replace(tmp_path / "events.1.jsonl")
+
+    assert [2, 1, 0] == numbers + [event["n"] for event in events]
+
+
+def test_the_end_of_the_log_is_read_alone(tmp_path: Path) -> None:
+    """Of a long log the last lines come, whole ones only; of one that was just rotated the part before follows."""
+    log = _log(tmp_path, max_bytes=10**6)
+    for number in range(50):
+        log.append({"n": number})
+    line_bytes = (tmp_path / "events.jsonl").stat().st_size // 50
+    last = [event["n"] for event in newest_events(tmp_path, max_bytes=10 * line_bytes)]
+    (tmp_path / "events.jsonl").replace(tmp_path / "events.1.jsonl")
+    log.append({"n": 50})
+    both = [event["n"] for event in newest_events(tmp_path, max_bytes=10 * line_bytes)]
+
+    assert 9 <= len(last) <= 11
+    assert list(range(49, 49 - len(last), -1)) == last
+    assert list(range(50, 50 - len(both), -1)) == both
+    assert [] == list(newest_events(tmp_path / "none", max_bytes=100))
 
 
 def test_a_log_that_cannot_be_written_is_an_os_error(tmp_path: Path) -> None:

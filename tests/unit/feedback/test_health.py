@@ -67,6 +67,25 @@ def test_only_the_last_200_decisions_are_sampled() -> None:
     assert {"p50": 1.0, "p95": 1.0} == found["latency_ms"]
 
 
+def test_events_that_are_only_noted_prove_nothing() -> None:
+    """The end of a turn or of a session is neither a success nor the end of a failure."""
+    stop = {"at": "t9", "event": "Stop", "reason": "recorded", "latency_ms": 1.0}
+
+    found = health([stop, _failed("t8"), stop, _failed("t7"), _done("t6"), stop])
+
+    assert ("t6", 2) == (found["last_success"], found["consecutive_failures"])
+
+
+def test_latency_is_that_of_prompts() -> None:
+    """Starts of sessions and reports of subagents are successes, but what a person waits for is the prompt."""
+    start = {"at": "t3", "event": "SessionStart", "reason": "injected", "latency_ms": 900.0}
+    prompt = {"at": "t2", "event": "UserPromptSubmit", "reason": "gate", "latency_ms": 7.0}
+
+    found = health([start, prompt])
+
+    assert ("t3", {"p50": 7.0, "p95": 7.0}) == (found["last_success"], found["latency_ms"])
+
+
 @pytest.mark.parametrize(
     ("n_values", "share", "expected"),
     [

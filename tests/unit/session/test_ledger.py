@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hybrid.session.ledger import EMPTY, Ledger, LedgerStore, SessionKey
-from tests.builders import python_process
+from tests.builders import hit, python_process
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -245,3 +245,81 @@ def test_the_agent_never_gets_the_same_twice(tmp_path_factory: pytest.TempPathFa
         assert forms.count("full") <= 1
         assert len([form for form in forms if form != "full"]) <= 1
         assert "full" not in forms[:-1]
+
+
+# --- what a session remembers --------------------------------------------------------------------------------
+
+
+def _remembered(store: LedgerStore) -> dict[str, tuple[int, int]]:
+    found = store.read(KEY, is_remembering=True).remembered
+    return {digest: (record.times, record.turn) for digest, record in found.items()}
+
+
+def test_records_are_remembered_with_what_it_takes_to_find_them(store: LedgerStore) -> None:
+    """Place, name and relevance of a record come back as they were; a prompt, which has no use for them, gets none."""
+    given_hit = hit(digest=A, path="src/\udcff.py", start_line=3, end_line=9, name="g", scope="C", cosine=None)
+    store.record(KEY, "t1", [(A, "full")], hits=[given_hit])
+
+    found = store.read(KEY, is_remembering=True).remembered[A.hex()].hit
+    for name in (
+        "kind",
+        "path",
+        "start_line",
+        "end_line",
+        "name",
+        "chunk_kind",
+        "scope",
+        "cosine",
+        "relevance",
+        "digest",
+    ):
+        assert getattr(given_hit, name) == getattr(found, name)
+    assert {} == store.read(KEY).remembered
+
+
+def test_how_often_and_when_a_record_fitted(store: LedgerStore) -> None:
+    """Each time a record is given, or fits although the session has it, counts; turns are numbered through."""
+    store.record(KEY, "t1", [(A, "preview")], hits=[hit(digest=A)])
+    store.record(KEY, "t2", [(B, "full")], hits=[hit(digest=B)], again=[A])
+    store.record(KEY, None, [], again=[A, b"\x0c" * 16])
+    store.stop(KEY)
+
+    assert {A.hex(): (3, 3), B.hex(): (1, 2)} == _remembered(store)
+    assert (3, "t2") == ((ledger := store.read(KEY)).n_turns, ledger.last_topic_id)
+
+
+def test_a_compaction_is_remembered_beyond_a_clear_is_not(store: LedgerStore) -> None:
+    """What was given is forgotten by both; which records it was, only by `clear`."""
+    store.record(KEY, "t1", [(A, "full")], hits=[hit(digest=A)])
+    store.reset(KEY, "compact")
+    after_compact = (store.read(KEY).given, _remembered(store))
+    store.reset(KEY, "clear")
+
+    assert ({}, {A.hex(): (1, 1)}) == after_compact
+    assert {} == _remembered(store)
+
+
+def test_a_start_that_was_answered_is_noted(store: LedgerStore) -> None:
+    """A ledger tells when it last answered a start of each kind; that is no turn, and leaves the topic."""
+    store.record(KEY, "t1", [(A, "full")])
+    store.record(KEY, None, [], start="startup")
+
+    ledger = store.read(KEY)
+    assert abs(time.time() - ledger.starts["startup"]) < 60
+    assert ("t1", 0) == (ledger.last_topic_id, ledger.n_turns)
+
+
+@pytest.mark.parametrize(
+    "about",
+    ['{"zz":{}}', '{"0a":{"kind":"code"}}', '{"0a":3}', "[1]", '{"0a":null}'],
+    ids=["no digest", "half", "number", "list", "null"],
+)
+def test_a_damaged_record_costs_only_itself(store: LedgerStore, tmp_path: Path, about: str) -> None:
+    """A record that cannot be read is counted as damage; what was given stands."""
+    store.record(KEY, "t1", [(A, "full")], hits=[hit(digest=A)])
+    with _file(store, tmp_path).open("a") as file:
+        file.write('{"topic":"t2","given":[["' + B.hex() + '","full"]],"about":' + about + "}\n")
+
+    ledger = store.read(KEY, is_remembering=True)
+    assert ({A.hex(): "full", B.hex(): "full"}, 1) == (ledger.given, ledger.n_damaged)
+    assert [A.hex()] == list(ledger.remembered)

@@ -1,0 +1,87 @@
+"""What the event log keeps of a decision so that `hybrid explain` can say why, without prompts, secrets or texts."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from hybrid.prompting.clean import clean
+from hybrid.redact import redact
+
+if TYPE_CHECKING:
+    from hybrid.engine.injecting import Decision
+    from hybrid.types import Hit
+
+_PROMPT_CHARS = 80
+"""Enough to know one's own prompt again, little enough not to keep what was pasted into it."""
+
+_REDACTED_CHARS = 5_000
+"""So much of a prompt is looked through for secrets, so that none is cut in half where the log's part ends."""
+
+_HELD_BACK = 5
+_BEST_FOR = frozenset({"gate", "no_results"})
+_EXPLAINED = frozenset({"seen", "budget", "stale"})
+
+
+def prompt_part(prompt: str, decision: Decision, how: str) -> dict[str, Any]:
+    """The prompt as the log keeps it: without private spans, secrets replaced; nothing of one that opted out.
+
+    Args:
+        prompt: As typed.
+        decision: Its query is kept in place of the prompt when there was a search.
+        how: `text` keeps a digest and the first 80 characters, `hash` the digest, `none` nothing.
+
+    Returns:
+        `prompt`, `prompt_digest` (16 hex digits of SHA-256 of the cleaned prompt without secrets) and `prompt_chars`.
+    """
+    text = "" if how == "none" else _kept(prompt, decision)
+    if not text:
+        return {"prompt": None, "prompt_digest": None, "prompt_chars": None}
+    safe = redact(text[:_REDACTED_CHARS])
+    return {
+        "prompt": safe[:_PROMPT_CHARS] if how == "text" else None,
+        "prompt_digest": hashlib.sha256(safe.encode("utf-8", "replace")).hexdigest()[:16],
+        "prompt_chars": len(text),
+    }
+
+
+def _kept(prompt: str, decision: Decision) -> str:
+    if decision.query:
+        return decision.query
+    cleaned = clean(prompt)
+    return "" if cleaned.is_opted_out else cleaned.text
+
+
+def evidence_part(decision: Decision) -> dict[str, Any]:
+    """Numbers behind a silence: the best candidate that gate or floor held back, and what was given before.
+
+    Returns:
+        `best` ({key, name, cosine, bm25} of the hit with the highest cosine, or None), and `held_back`: up to five
+        {key, reason} of what was seen, stale or too long.
+    """
+    held = [entry for entry in decision.withheld if entry.reason in _EXPLAINED][:_HELD_BACK]
+    return {
+        "best": _best(decision),
+        "held_back": [{"key": _key(entry.hit), "reason": entry.reason} for entry in held] or None,
+    }
+
+
+def _key(hit: Hit) -> str:
+    return replace(hit, path=redact(hit.path)).key
+
+
+def _best(decision: Decision) -> dict[str, Any] | None:
+    if decision.reason not in _BEST_FOR or decision.searched is None or not decision.searched.hits:
+        return None
+    hit = max(decision.searched.hits, key=_cosine)
+    return {
+        "key": _key(hit),
+        "name": hit.name or None,
+        "cosine": None if hit.cosine is None else round(hit.cosine, 4),
+        "bm25": None if hit.bm25 is None else round(hit.bm25, 4),
+    }
+
+
+def _cosine(hit: Hit) -> float:
+    return -2.0 if hit.cosine is None else hit.cosine

@@ -1,0 +1,160 @@
+"""Pauses: where the owner switched hybrid off for a while; `hybrid pause` and `resume` write them, every answer asks.
+
+Standard library only and cheap: without a pause it costs one failed `open`. The file is `$HYBRID_HOME/pauses.json`; one
+that is damaged pauses nothing, and is set aside by the next change.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+from hybrid.atomic import locked, read_regular, set_aside, write_atomic
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+NAME = "pauses.json"
+SCOPES = ("all", "project", "session")
+"""What can be paused, widest first; a pause is one entry `scope:name`."""
+
+_MAX_BYTES = 1_000_000
+_LOCK_S = 2.0
+_FORGOTTEN_S = 30 * 86_400
+"""Seconds after which the pause of a session is dropped: nobody resumes a session of last month."""
+
+
+class Pause(NamedTuple):
+    """One pause; a tuple, since importing `dataclasses` costs a status line seven milliseconds.
+
+    Attributes:
+        scope: One of `SCOPES`.
+        name: The project's key or the agent's session id; empty for `all`.
+        since_s: When it began, seconds since 1970.
+        until_s: When it ends by itself; None until it is resumed.
+        client: Whose session; empty when that was not said.
+    """
+
+    scope: str
+    name: str
+    since_s: float
+    until_s: float | None = None
+    client: str = ""
+
+    @property
+    def key(self) -> str:
+        """Its entry in the file."""
+        return f"{self.scope}:{self.name}"
+
+    def is_over(self, now_s: float) -> bool:
+        """Has it ended by itself?"""
+        if self.until_s is not None:
+            return now_s >= self.until_s
+        return self.scope == "session" and now_s >= self.since_s + _FORGOTTEN_S
+
+
+def is_paused(
+    home: Path, project_key: str | None, client: str, session_id: str, *, now_s: float | None = None
+) -> str | None:
+    """The widest scope that is paused for an event (`all`, `project` or `session`), or None."""
+    keys = {"all:", f"project:{project_key}" if project_key else "", f"session:{session_id}" if session_id else ""}
+    for pause in pauses(home, now_s=now_s):
+        if pause.key in keys and pause.client in ("", client):
+            return pause.scope
+    return None
+
+
+def pauses_for(home: Path, project_key: str | None) -> list[Pause]:
+    """The pauses in force that concern a project: everywhere, the project's own, and single sessions."""
+    return [found for found in pauses(home) if found.scope != "project" or found.name == project_key]
+
+
+def pauses(home: Path, *, now_s: float | None = None) -> list[Pause]:
+    """The pauses in force, widest first; none when the file is missing or damaged."""
+    try:
+        found = _parse(read_regular(home / NAME, _MAX_BYTES))
+    except (OSError, ValueError, RecursionError):
+        return []
+    now_s = time.time() if now_s is None else now_s
+    return sorted((pause for pause in found if not pause.is_over(now_s)), key=_order)
+
+
+def pause(home: Path, wanted: Pause) -> None:
+    """Add a pause, in place of one of the same scope and name.
+
+    Raises:
+        OSError: The disk is full or read-only, or another process holds the file for long.
+    """
+    _change(home, {wanted.key: wanted}, frozenset())
+
+
+def resume(home: Path, keys: frozenset[str]) -> int:
+    """End pauses by their `Pause.key`; returns how many there were.
+
+    Raises:
+        OSError: As `pause`.
+    """
+    n_ended = sum(found.key in keys for found in pauses(home))
+    if n_ended:
+        _change(home, {}, keys)
+    return n_ended
+
+
+def is_damaged(home: Path) -> bool:
+    """True when the file exists and cannot be read: what was paused is not."""
+    try:
+        _parse(read_regular(home / NAME, _MAX_BYTES))
+    except FileNotFoundError:
+        return False
+    except (OSError, ValueError, RecursionError):
+        return True
+    return False
+
+
+def _change(home: Path, added: dict[str, Pause], removed: frozenset[str]) -> None:
+    with locked(home / f"{NAME}.lock", _LOCK_S) as held:
+        if not held:
+            raise TimeoutError(None, "another process holds it, or the folder cannot be written", str(home / NAME))
+        if is_damaged(home):
+            set_aside(home / NAME)
+        kept = {found.key: found for found in pauses(home) if found.key not in removed} | added
+        entries = {key: _entry(found) for key, found in sorted(kept.items())}
+        write_atomic(home / NAME, json.dumps({"pauses": entries}, indent=1).encode())
+
+
+def _entry(found: Pause) -> dict[str, Any]:
+    return {"since": found.since_s, "until": found.until_s, "client": found.client}
+
+
+def _parse(data: bytes) -> list[Pause]:
+    """The pauses in a file; an entry that is no pause is passed over.
+
+    Raises:
+        ValueError: The file is not of our making.
+    """
+    file: object = json.loads(data)
+    entries: object = cast("dict[str, object]", file).get("pauses") if isinstance(file, dict) else None
+    if not isinstance(entries, dict):
+        raise ValueError(f"{NAME} holds no object `pauses`")
+    found: list[Pause] = []
+    for key, entry in cast("dict[str, object]", entries).items():
+        scope, _, name = key.partition(":")
+        if scope in SCOPES and isinstance(entry, dict):
+            found.append(_pause(scope, name, cast("dict[str, object]", entry)))
+    return found
+
+
+def _pause(scope: str, name: str, entry: dict[str, object]) -> Pause:
+    since, until = entry.get("since"), entry.get("until")
+    return Pause(
+        scope,
+        name,
+        float(since) if isinstance(since, (int, float)) else 0.0,
+        float(until) if isinstance(until, (int, float)) else None,
+        str(entry.get("client") or ""),
+    )
+
+
+def _order(found: Pause) -> tuple[int, str]:
+    return SCOPES.index(found.scope), found.name
