@@ -1,4 +1,4 @@
-"""`hybrid hook`: the prompt hook by hand, the hot topics, and how the hooks are."""
+"""`hybrid hook`: the prompt hook by hand, the hot topics, installing, and how the hooks are."""
 
 from __future__ import annotations
 
@@ -40,20 +40,56 @@ def configure(parser: argparse.ArgumentParser) -> None:
     topics.formatter_class = argparse.RawDescriptionHelpFormatter
     add_common(topics, example="hybrid hook hot-topics --force")
     topics.add_argument("--force", action="store_true", help="write it although nothing new was injected")
-    status = actions.add_parser("status", help="counters and settings of the hooks")
+    status = actions.add_parser("status", help="where hooks are installed, their counters and settings")
     status.formatter_class = argparse.RawDescriptionHelpFormatter
     add_common(status, example="hybrid hook status --json")
+    _configure_installing(actions)
+
+
+def _configure_installing(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:  # pyright: ignore[reportPrivateUsage] argparse has no other name for it
+    """Add the subcommands about clients; the installer is imported when one of them runs."""
+    install = actions.add_parser("install", help="have a coding agent call hybrid")
+    uninstall = actions.add_parser("uninstall", help="take hybrid out of the settings of coding agents")
+    plugin = actions.add_parser("plugin-path", help="folder of the plugin for Claude Code, to add as a marketplace")
+    for parser in (install, uninstall, plugin):
+        parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    add_common(install, example="hybrid hook install --client claude --scope project")
+    add_common(uninstall, example="hybrid hook uninstall --client claude")
+    add_common(plugin, example='claude plugin marketplace add "$(hybrid hook plugin-path)"')
+    clients = "claude, codex, gemini, qwen, copilot or opencode"
+    install.add_argument("--client", required=True, metavar="NAME", help=f"the coding agent: {clients}")
+    uninstall.add_argument("--client", metavar="NAME", help=f"the coding agent: {clients} (default: every one)")
+    scopes = ("user", "project", "local")
+    about = "user: you, everywhere (default); project: all who work on it; local: you, in this project (Claude Code)"
+    install.add_argument("--scope", default="user", choices=scopes, help=about)
+    about = "which files; all (default): yours, this project's, and those of every project that hybrid was put into"
+    uninstall.add_argument("--scope", default="all", choices=("all", *scopes), help=about)
+    for parser in (install, uninstall):
+        parser.add_argument("--dry-run", action="store_true", help="show what would change, and change nothing")
+    install.add_argument("--force", action="store_true", help="register although another place calls hybrid already")
+    install.add_argument("--replace", action="store_true", help="switch off hooks of the systems that hybrid replaces")
+    about = "be called when a subagent starts too (Claude Code since 2.1.101)"
+    install.add_argument("--subagents", action="store_true", help=about)
 
 
 def run(args: argparse.Namespace) -> int:
     """Run it."""
+    if args.action in ("install", "uninstall", "plugin-path"):
+        return _installing(args)
     if args.action == "inject-context":
         return _inject(args)
     return _hot_topics(args) if args.action == "hot-topics" else _status(args)
 
 
+def _installing(args: argparse.Namespace) -> int:
+    from hybrid.cli.installing import run_install, run_plugin_path, run_uninstall
+
+    run = {"install": run_install, "uninstall": run_uninstall, "plugin-path": run_plugin_path}[args.action]
+    return run(args)
+
+
 def _inject(args: argparse.Namespace) -> int:
-    from hybrid.hooks.run import run_prompt_hook
+    from hybrid.hooks.run import run_by_hand
 
     flags = {
         "hooks.threshold": args.threshold,
@@ -65,9 +101,7 @@ def _inject(args: argparse.Namespace) -> int:
         "hooks.gate_threshold": args.gate_threshold,
         "hooks.dedup_enabled": False if args.no_dedup else None,
     }
-    return run_prompt_hook(
-        client=args.client, event=args.event, flags=flags, is_debug=args.debug, started_s=args.started_s
-    )
+    return run_by_hand(client=args.client, event=args.event, flags=flags, is_debug=args.debug)
 
 
 def _number(text: str) -> object:
@@ -102,23 +136,31 @@ def _hot_topics(args: argparse.Namespace) -> int:
 
 
 def _status(args: argparse.Namespace) -> int:
+    from hybrid.cli.installing import installed_here
     from hybrid.engine.status import hooks_status
 
-    found = hooks_status(workspace_of(args, is_strict=False))
+    found = hooks_status(workspace_of(args, is_strict=False), installed=installed_here(args.project))
     if args.json or not sys.stdout.isatty():
         print_json(found)
     else:
         for label, value in _status_rows(found):
-            say(f"{label:<17}{value}")
+            say(f"{label:<18}{value}")
     return 0
 
 
 def _status_rows(found: Mapping[str, Any]) -> list[tuple[str, str]]:
-    installed = [f"{client} ({part['scope']})" for client, part in found["installed"].items()]
+    places = [(client, place) for client, part in found["installed"].items() for place in part["places"]]
     rows = [
-        ("installed", ", ".join(installed) or "in no client that hybrid knows of"),
+        *(_place_row(client, place) for client, place in places),
+        *([] if places else [("installed", "in no client that hybrid knows of: hybrid hook install --client NAME")]),
         ("injections", f"{found['injection_count']}, last {found['last_injection_time'] or 'never'}"),
         ("last topic id", found["last_session_id"] or "none"),
         *((key, str(value)) for key, value in found["config"].items()),
     ]
     return [*rows, ("set aside", ", ".join(found["set_aside"]))] if found["set_aside"] else rows
+
+
+def _place_row(client: str, place: Mapping[str, Any]) -> tuple[str, str]:
+    """One place in which a client is told to call us."""
+    state = "" if place["is_runnable"] else f"; {place['program']} is not there: install the hooks again"
+    return client, f"{place['scope']}, {place['path']}: {', '.join(place['events'])}{state}"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import os
+import sys
 from pathlib import Path
 
 from hybrid.cli.common import add_common, print_json, say, workspace_of
@@ -44,4 +46,24 @@ def run(args: argparse.Namespace) -> int:
         say("Settings: .hybrid/config.toml, meant to be committed; its neighbours are not, and git leaves them out")
         if not summary.documents:
             say("Nothing was found to index: is this the right folder?")
+        _offer_hooks(str(project.root))
     return 0
+
+
+def _offer_hooks(root: str) -> None:
+    """Offer to install the hooks of each agent that is here and does not call us yet; a pipe gets the commands."""
+    from hybrid.cli.installing import agents_without_us, install_for
+
+    clients = agents_without_us(root, os.environ)
+    if not clients:
+        return
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        say(f"Then, for your agent: {'; '.join(f'hybrid hook install --client {each.name}' for each in clients)}")
+        return
+    for client in clients:
+        try:
+            answer = input(f"Have {client.label} call hybrid, for you in every project? [y/N] ")
+        except EOFError:
+            return
+        if answer.strip().lower() in ("y", "yes"):
+            install_for(client, root, os.environ)

@@ -86,7 +86,8 @@ def test_a_prompt_loads_only_what_searching_needs(tmp_path: Path) -> None:
 
 def _after_a_prompt(event: str, home: Path) -> set[str]:
     code = (
-        f"import io, sys, time\nsys.stdin = io.TextIOWrapper(io.BytesIO({event.encode()!r}))\n"
+        f"import os, time\nours, theirs = os.pipe()\nos.write(theirs, {event.encode()!r})\n"
+        "os.close(theirs)\nos.dup2(ours, 0)\n"
         "from hybrid.cli.main import run\n"
         "assert run(['hook', 'inject-context'], started_s=time.perf_counter()) == 0"
     )

@@ -65,7 +65,8 @@ def test_the_wheel_holds_one_package_and_its_data(archives: tuple[Path, Path]) -
 
     assert {"hybrid", f"hybrid_retrieval-{__version__}.dist-info"} == {name.split("/")[0] for name in names}
     shipped = {name.removeprefix("hybrid/shipped/") for name in names if name.startswith("hybrid/shipped/")}
-    expected = {"config.toml", "index/schema/catalog-0001.sql", "hooks/claude/settings.json"}
+    expected = {"config.toml", "index/schema/catalog-0001.sql", "hooks/hooks.json", "hooks/opencode/hybrid.js"}
+    expected |= {".claude-plugin/plugin.json", ".claude-plugin/marketplace.json", "hooks/claude/settings.json"}
     assert expected | {"models/static-v0/manifest.toml", "models/static-v0/model.safetensors"} <= shipped
     assert not [name for name in shipped if name.endswith(".py")]
     assert not [name for name in names if "__pycache__" in name or "/tests/" in name or "/training/" in name]

@@ -2,38 +2,114 @@ from __future__ import annotations
 
 import json
 import shlex
-from typing import TYPE_CHECKING
+import shutil
+import subprocess
+from typing import TYPE_CHECKING, Any
 
+import pytest
+
+from hybrid import __version__
+from hybrid.hooks.install.clients import CLIENTS
+from hybrid.hooks.install.command import PORTABLE
 from hybrid.resources import shipped
 from tests.builders import CHECKOUT
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tests.builders import Shop
 
+MANIFESTS = ("hooks.json", "claude/settings.json")
 
-def test_the_manifest_of_claude_code_runs_and_answers(shop: Shop) -> None:
-    """Its one command is short, starts `hybrid`, has time to answer, and answers an event of that client."""
-    manifest = json.loads(shipped("hooks", "claude", "settings.json").read_text(encoding="utf-8"))
-    [group] = manifest["hooks"]["UserPromptSubmit"]
+
+def _read(name: str) -> dict[str, Any]:
+    found = json.loads(shipped(*name.split("/")).read_text(encoding="utf-8"))
+    assert isinstance(found, dict)
+    return found
+
+
+@pytest.mark.parametrize("name", MANIFESTS)
+def test_the_manifests_of_claude_code_are_what_the_installer_writes(name: str) -> None:
+    """Plugin and example register the events of a project's installation, each with the same short line."""
+    claude = CLIENTS["claude"]
+    expected = {each.event: [claude.entry(each, PORTABLE)] for each in claude.registrations}
+
+    assert expected == _read(f"hooks/{name}")["hooks"]
+
+
+def test_the_command_of_a_manifest_answers(shop: Shop) -> None:
+    """It starts `hybrid`, has time to answer, and answers a captured event of that client."""
+    [group] = _read("hooks/hooks.json")["hooks"]["UserPromptSubmit"]
     [hook] = group["hooks"]
     sample = CHECKOUT / "tests" / "fixtures" / "hooks" / "claude_code-2.1.330" / "UserPromptSubmit.json"
     event = sample.read_text(encoding="utf-8").replace("$PROJECT", str(shop.root))
 
-    program, *arguments = shlex.split(hook["command"])
-    answer = json.loads(shop.out(*arguments, stdin=event.encode()))
+    line = hook["command"].removesuffix(" 2>/dev/null || true")
+    program, *arguments = shlex.split(line)
+    answer = json.loads(shop.out(*arguments, stdin=event.encode(), HYBRID_DAEMON_ENABLED="false"))
 
     assert ("command", "hybrid") == (hook["type"], program)
-    assert len(hook["command"]) < 80
+    assert len(hook["command"]) < 90
     assert 2 <= hook["timeout"] <= 10
-    assert {"UserPromptSubmit"} == set(manifest["hooks"])
     assert "UserPromptSubmit" == answer["hookSpecificOutput"]["hookEventName"]
     assert "claude" == shop.json("log")["events"][0]["client"]
 
 
-def test_the_readme_names_every_manifest() -> None:
-    """Each folder of `hooks/` stands in its README."""
-    readme = shipped("hooks", "README.md").read_text(encoding="utf-8")
-    folders = [path.name for path in shipped("hooks").iterdir() if path.is_dir()]
+def test_the_plugin_has_the_version_of_the_package() -> None:
+    """plugin.json carries the package's version, and does not name the hooks, which would run them twice."""
+    plugin, market = _read(".claude-plugin/plugin.json"), _read(".claude-plugin/marketplace.json")
 
-    assert folders
-    assert all(f"`{name}/`" in readme for name in folders)
+    assert __version__ == plugin["version"]
+    assert "hooks" not in plugin
+    assert [(plugin["name"], "./")] == [(each["name"], each["source"]) for each in market["plugins"]]
+
+
+def test_the_readme_names_every_manifest() -> None:
+    """Each file and folder of `hooks/` stands in its README."""
+    readme = shipped("hooks", "README.md").read_text(encoding="utf-8")
+    entries = [f"{path.name}/" if path.is_dir() else path.name for path in shipped("hooks").iterdir()]
+
+    assert {"README.md", "claude/", "hooks.json", "opencode/"} == set(entries)
+    assert all(f"`{name}`" in readme for name in entries if name != "README.md")
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="needs node")
+def test_the_module_of_opencode_asks_and_adds_a_part(tmp_path: Path) -> None:
+    """It gives the event to the command, adds the answer as a synthetic part, and is silent whatever goes wrong."""
+    module = shipped("hooks", "opencode", "hybrid.js").read_text(encoding="utf-8")
+    echo = tmp_path / "echo.mjs"
+    echo.write_text(
+        "let text = ''; process.stdin.on('data', (part) => { text += part }); process.stdin.on('end', () => {"
+        " const event = JSON.parse(text); process.stdout.write(JSON.stringify({ text: `${process.argv[7]} ${event.source ??"
+        " event.prompt}` })) })",
+        encoding="utf-8",
+    )
+    node = shutil.which("node") or ""
+    for name, command in (
+        ("works", [node, str(echo)]),
+        ("missing", ["/nowhere/hybrid"]),
+        ("broken", [node, "-e", "1"]),
+    ):
+        text = module.replace('const COMMAND = ["hybrid"]', f"const COMMAND = {json.dumps(command)}")
+        (tmp_path / f"{name}.mjs").write_text(text, encoding="utf-8")
+    script = """
+    for (const name of ["works", "missing", "broken"]) {
+      const { Hybrid } = await import(`./${name}.mjs`)
+      const hooks = await Hybrid({ directory: "/p" })
+      await hooks.event({ event: { type: "session.created", properties: { info: { id: "s1" } } } })
+      const parts = [{ type: "text", text: "why?", id: "prt_1ffdb4e1a001pR6bqGs3fpjMAj" }]
+      await hooks["chat.message"]({ sessionID: "s1" }, { message: { id: "m1" }, parts })
+      console.log(JSON.stringify(parts.slice(1)))
+    }
+    """
+    (tmp_path / "run.mjs").write_text(script, encoding="utf-8")
+
+    done = subprocess.run([node, "run.mjs"], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    given = [json.loads(line) for line in done.stdout.splitlines()]
+
+    assert "" == done.stderr
+    [[part], *silent] = given
+    assert "session.created startup\n\nchat.message why?" == part["text"]
+    assert ("m1", "s1", True) == (part["messageID"], part["sessionID"], part["synthetic"])
+    assert part["id"] > "prt_1ffdb4e1a001pR6bqGs3fpjMAj"
+    assert [[], []] == silent

@@ -1,0 +1,276 @@
+"""`hybrid hook install`, `uninstall` and `plugin-path`: what is asked for, done by `hybrid.hooks.install`, and told."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hybrid.cli.common import print_json, say
+from hybrid.errors import HybridError, ProjectError
+from hybrid.hooks.install.changes import Change, install, recorded_targets, target_of, uninstall
+from hybrid.hooks.install.client import SCOPES, Places
+from hybrid.hooks.install.clients import CLAUDE, CLIENTS
+from hybrid.hooks.install.clients.claude import SUBAGENT_START, SUBAGENTS_SINCE
+from hybrid.hooks.install.command import PORTABLE, absolute_launcher
+from hybrid.hooks.install.foreign import find_foreign, switch_off
+from hybrid.hooks.install.found import find_installs, installed_part
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Mapping, Sequence
+
+    from hybrid.hooks.install.changes import Target
+    from hybrid.hooks.install.client import Client, Registration, Scope
+    from hybrid.hooks.install.found import Install
+
+_VERSION_S = 15.0
+
+
+def places_here(project: str | None, environ: Mapping[str, str]) -> Places:
+    """Where settings lie for a directory.
+
+    Raises:
+        ProjectError: The directory does not exist.
+    """
+    from hybrid.project.find import find_project
+
+    directory = Path(project) if project else Path.cwd()
+    if not directory.is_dir():
+        raise ProjectError(f"{directory} is not a directory")
+    found = find_project(directory, _home(), Path.home())
+    return Places(Path.home(), found.root if found else None, environ)
+
+
+def installed_here(project: str | None) -> dict[str, Any]:
+    """The `installed` part of the status."""
+    places = places_here(project, os.environ)
+    return installed_part(find_installs(places.user_home, places.project_root, places.environ))
+
+
+def run_install(args: argparse.Namespace) -> int:
+    """Run `hybrid hook install`."""
+    places, home = places_here(args.project, os.environ), _home()
+    client, scope = _client(args.client), args.scope
+    target = target_of(client, scope, places)
+    notes: list[str] = []
+    elsewhere = _elsewhere(client, target, places)
+    if elsewhere and not args.force:
+        raise HybridError(
+            f"{client.label} calls hybrid already from {elsewhere[0].path} ({elsewhere[0].scope}), and hooks add up: "
+            "uninstall it there, or use --force"
+        )
+    notes += [f"{each.path} ({each.scope}) calls hybrid too: each prompt is answered twice" for each in elsewhere]
+    notes += _foreign(args, places, home)
+    registrations = [*client.registrations, *_subagents(args, client, notes)]
+    launcher = PORTABLE if scope == "project" else absolute_launcher()
+    change = install(target, registrations, launcher, home=home, is_dry_run=args.dry_run)
+    notes += [*client.notes(scope), *_copilot(client, scope, places)]
+    events = [each.event for each in registrations]
+    if args.json:
+        print_json(_as_json(change) | {"events": events, "notes": notes, "dry_run": args.dry_run})
+    elif not args.quiet:
+        _tell(change, is_dry_run=args.dry_run, label=client.label, events=events)
+        for note in notes:
+            say(f"Note: {note}")
+    return 0
+
+
+def agents_without_us(project: str, environ: Mapping[str, str]) -> list[Client]:
+    """Coding agents that are found on this machine and would not call us in this project."""
+    places = places_here(project, environ)
+    known = {each.client for each in find_installs(places.user_home, places.project_root, environ)}
+    return [client for name, client in CLIENTS.items() if name not in known and _is_here(client, places)]
+
+
+def install_for(client: Client, project: str, environ: Mapping[str, str]) -> None:
+    """Install the hooks of a client in user scope, and tell."""
+    target = target_of(client, "user", places_here(project, environ))
+    try:
+        change = install(target, client.registrations, absolute_launcher(), home=_home())
+    except (HybridError, OSError) as error:
+        say(f"{client.label}: {error}")
+        return
+    _tell(change, is_dry_run=False, label=client.label, events=[each.event for each in client.registrations])
+    for note in client.notes("user"):
+        say(f"Note: {note}")
+
+
+def _is_here(client: Client, places: Places) -> bool:
+    """Whether the client's program is on the PATH, or it has a folder of settings."""
+    path = client.files("user", places)
+    folder = path.parent.parent if path and client.has_own_file else path.parent if path else None
+    return shutil.which(client.name, path=places.environ.get("PATH")) is not None or bool(folder and folder.is_dir())
+
+
+def run_uninstall(args: argparse.Namespace) -> int:
+    """Run `hybrid hook uninstall`; every file is tried, the first that fails is the error."""
+    places, home = places_here(args.project, os.environ), _home()
+    clients = [_client(args.client)] if args.client else list(CLIENTS.values())
+    changes: list[Change] = []
+    errors: list[HybridError | OSError] = []
+    for target in _targets(clients, args.scope, places, home):
+        try:
+            changes.append(uninstall(target, home=home, is_dry_run=args.dry_run))
+        except (HybridError, OSError) as error:
+            errors.append(error)
+    done = [change for change in changes if change.action != "absent"]
+    if args.json:
+        print_json({"changes": [_as_json(change) for change in done], "dry_run": args.dry_run})
+    elif not args.quiet:
+        for change in done:
+            _tell(change, is_dry_run=args.dry_run, label=CLIENTS[change.client].label)
+        if not done and not errors:
+            say("Nothing of hybrid was registered")
+        for plugin in _plugins(places):
+            name = plugin.commands[0].split()[1]
+            say(f"Note: the plugin is still on in {plugin.path}: claude plugin uninstall {name}")
+    if errors:
+        raise errors[0]
+    return 0
+
+
+def run_plugin_path(args: argparse.Namespace) -> int:
+    """Run `hybrid hook plugin-path`."""
+    from hybrid.resources import shipped
+
+    folder = shipped(".claude-plugin").parent
+    if args.json:
+        print_json({"path": str(folder)})
+    else:
+        say(str(folder))
+    return 0
+
+
+def _home() -> Path:
+    from hybrid.project.places import hybrid_home
+
+    return hybrid_home(os.environ)
+
+
+def _client(name: str) -> Client:
+    """The client of that name.
+
+    Raises:
+        HybridError: There is none.
+    """
+    if name not in CLIENTS:
+        raise HybridError(f"hybrid knows no client {name!r}: it is one of {', '.join(CLIENTS)}")
+    return CLIENTS[name]
+
+
+def _elsewhere(client: Client, target: Target, places: Places) -> list[Install]:
+    """Other places from which the same client would call us in this project."""
+    found = find_installs(places.user_home, places.project_root, places.environ)
+    return [each for each in found if each.client == client.name and each.path != target.path]
+
+
+def _plugins(places: Places) -> list[Install]:
+    found = find_installs(places.user_home, places.project_root, places.environ)
+    return [each for each in found if each.scope == "plugin"]
+
+
+def _foreign(args: argparse.Namespace, places: Places, home: Path) -> list[str]:
+    """What to say of hooks of replaced systems, after switching them off where that was asked for."""
+    found = [each for each in find_foreign(places) if each.client == args.client]
+    if not found:
+        return []
+    named = "; ".join(map(str, found))
+    if not args.replace:
+        return [f"other systems add to the same prompts ({named}): --replace switches them off"]
+    if args.dry_run:
+        return [f"would switch off {named}"]
+    copies = switch_off(found, places=places, home=home)
+    return [f"switched off {named}; as it was: {', '.join(map(str, copies))}"]
+
+
+def _subagents(args: argparse.Namespace, client: Client, notes: list[str]) -> Sequence[Registration]:
+    """The event of starting subagents, where it was asked for and the client is known to understand it."""
+    if not args.subagents:
+        return ()
+    if client is not CLAUDE:
+        notes.append(f"--subagents is for Claude Code: {client.label} is not called when a subagent starts")
+        return ()
+    version = claude_version(os.environ)
+    if version is None or version < SUBAGENTS_SINCE:
+        known = ".".join(map(str, version)) if version else "unknown"
+        notes.append(
+            f"SubagentStart is not registered: the version of claude is {known}, and one before 2.1.101 would drop "
+            "the whole file for it"
+        )
+        return ()
+    return (SUBAGENT_START,)
+
+
+def claude_version(environ: Mapping[str, str]) -> tuple[int, ...] | None:
+    """What `claude --version` says, or None when it cannot be told."""
+    program = shutil.which("claude", path=environ.get("PATH"))
+    if program is None:
+        return None
+    try:
+        said = subprocess.run(
+            [program, "--version"], stdin=subprocess.DEVNULL, capture_output=True, timeout=_VERSION_S, check=False
+        ).stdout.decode("utf-8", "replace")
+    except (OSError, subprocess.SubprocessError):
+        return None
+    found = re.match(r"\s*(\d+)\.(\d+)\.(\d+)", said)
+    return tuple(map(int, found.groups())) if found else None
+
+
+def _copilot(client: Client, scope: Scope, places: Places) -> list[str]:
+    """A warning where Copilot would run both its own hooks and those of Claude Code's project file."""
+    found = {each.client: each for each in find_installs(places.user_home, places.project_root, places.environ)}
+    other = {"copilot": "claude", "claude": "copilot"}.get(client.name, "")
+    shared = found.get("claude")
+    is_shared = scope in ("project", "local") if client is CLAUDE else shared is not None and shared.scope != "user"
+    if other not in found or not is_shared:
+        return []
+    return ["Copilot CLI runs its own hooks and those of .claude/settings.json: in this project it calls hybrid twice"]
+
+
+def _targets(clients: Sequence[Client], scope: str, places: Places, home: Path) -> list[Target]:
+    """The files to clean, each once."""
+    found: dict[Path, Target] = {}
+    for client in clients:
+        for each in SCOPES:
+            if scope in ("all", each) and client.files(each, places) is not None:
+                target = target_of(client, each, places)
+                found[target.path.resolve()] = target
+        if scope == "all":
+            found |= {each.path: each for each in recorded_targets(client, home=home) if each.path not in found}
+        elif scope != "all" and len(clients) == 1:
+            target_of(client, _known(scope), places)  # Says what is wrong with a scope that the client has not.
+    return list(found.values())
+
+
+def _known(scope: str) -> Scope:
+    return next(each for each in SCOPES if each == scope)
+
+
+def _as_json(change: Change) -> dict[str, Any]:
+    return {
+        "client": change.client,
+        "scope": change.scope,
+        "path": str(change.path),
+        "action": change.action,
+        "diff": change.diff,
+    }
+
+
+def _tell(change: Change, *, is_dry_run: bool, label: str, events: Sequence[str] = ()) -> None:
+    words = {
+        "installed": f"{label} calls hybrid for {', '.join(events)}: {change.path}",
+        "updated": f"{label} calls hybrid anew for {', '.join(events)}: {change.path}",
+        "unchanged": f"already installed for {label}: {change.path}",
+        "removed": f"{label} no longer calls hybrid: our entries are out of {change.path}, the rest is as it was",
+        "restored": f"{label} no longer calls hybrid: {change.path} is as it was before",
+        "deleted": f"{label} no longer calls hybrid: {change.path} is deleted, it was ours alone",
+    }
+    if is_dry_run and change.action != "unchanged":
+        say(f"Would write {change.path}:")
+        say(change.diff)
+    else:
+        say(words[change.action])

@@ -1,0 +1,238 @@
+"""Installs into one file and uninstalls from it, with the record that makes the way back exact.
+
+`hybrid hook install` and `uninstall` call this; it asks no question and prints nothing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hybrid.atomic import locked
+from hybrid.errors import BusyError, ProjectError
+from hybrid.hooks.install import files, targets
+from hybrid.hooks.install.merge import SettingsError, lists_of
+from hybrid.hooks.install.records import Record, Records, digest_of
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Sequence
+
+    from hybrid.hooks.install.client import Client, Places, Registration, Scope
+    from hybrid.hooks.install.command import Launcher
+
+_LOCK_S = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A settings file of a client.
+
+    Attributes:
+        client: Whose.
+        scope: Which of its files.
+        path: As the client names it.
+        root: Of the project, for a file of a project.
+    """
+
+    client: Client
+    scope: Scope
+    path: Path
+    root: Path | None
+
+    @property
+    def real(self) -> Path:
+        """The file to write.
+
+        Raises:
+            ProjectError: A link stands in a project's file or folder.
+        """
+        return files.real_path(self.path, self.scope, self.root)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What was done to a file, or would be.
+
+    Attributes:
+        client: Name of the client.
+        scope: Which of its files.
+        path: The file.
+        action: `installed`, `updated`, `unchanged`, `removed` (our entries only), `restored` (the bytes from before
+            us), `deleted` (there was no file before us) or `absent`.
+        diff: Unified, of the text.
+    """
+
+    client: str
+    scope: str
+    path: Path
+    action: str
+    diff: str = ""
+
+
+def target_of(client: Client, scope: Scope, places: Places) -> Target:
+    """The file of a scope.
+
+    Raises:
+        ProjectError: The client has no such scope, or there is no project here.
+    """
+    path = client.files(scope, places)
+    if path is not None:
+        return Target(client, scope, path, places.project_root)
+    if scope != "user" and places.project_root is None:
+        raise ProjectError(f"there is no project here for the {scope} scope; use --scope user, or --project DIR")
+    raise ProjectError(f"{client.label} has no {scope} scope: use --scope user or --scope project")
+
+
+def install(
+    target: Target, registrations: Sequence[Registration], launcher: Launcher, *, home: Path, is_dry_run: bool = False
+) -> Change:
+    """Register our events in a file; what is there already is changed only where it differs.
+
+    Args:
+        target: The file.
+        registrations: Events to be called for; others of ours are removed.
+        launcher: How to start us.
+        home: `HYBRID_HOME`, for the record.
+        is_dry_run: Only say what would be done.
+
+    Raises:
+        HybridError: The file is not to be changed, for a reason that is said.
+        OSError: It cannot be written; it is as it was.
+    """
+    with _held(home, is_dry_run=is_dry_run) as records:
+        path, name = target.real, str(target.path)
+        data = files.read_bytes(path)
+        text = files.decoded(data, target.path)
+        had = bool(targets.ours_in(text, target.client, name=name))
+        new = targets.with_hooks(text, target.client, registrations, launcher, name=name)
+        action = "unchanged" if new == text else "updated" if had else "installed"
+        if new != text and not is_dry_run:
+            record, original = _record(target, path, data, records, had=had)
+            record = record.with_written(digest_of(new.encode()))
+            _write(path, new.encode(), record, original, records, is_shared=target.scope != "user")
+        return Change(target.client.name, target.scope, target.path, action, _diff(text, new, name))
+
+
+def uninstall(target: Target, *, home: Path, is_dry_run: bool = False) -> Change:
+    """Take our entries out of a file: the bytes from before us where nobody wrote since, else ours alone are removed.
+
+    Args:
+        target: The file.
+        home: `HYBRID_HOME`, for the record.
+        is_dry_run: Only say what would be done.
+
+    Raises:
+        HybridError: The file holds entries of ours but cannot be read as settings, or is reached by a project's link.
+        OSError: It cannot be written.
+    """
+    absent = Change(target.client.name, target.scope, target.path, "absent")
+    try:
+        path, name = target.real, str(target.path)
+    except ProjectError:
+        if targets.may_hold_ours((files.read_bytes(target.path) or b"").decode("utf-8", "replace")):
+            raise
+        return absent
+    if not path.exists() and Records(home).get(path) is None:
+        return absent
+    with _held(home, is_dry_run=is_dry_run) as records:
+        data = files.read_bytes(path)
+        known = records.get(path)
+        action, text, new = _without(target, data, known, name)
+        if not is_dry_run:
+            if action == "deleted":
+                files.remove(path, known[0].folders if known else ())
+            elif action in ("removed", "restored"):
+                files.write(path, new, is_shared=target.scope != "user")
+            records.drop(path)
+        shown = "" if action == "absent" else _diff(text, new.decode("utf-8", "replace"), name)
+        return Change(target.client.name, target.scope, target.path, action, shown)
+
+
+def _without(
+    target: Target, data: bytes | None, known: tuple[Record, bytes] | None, name: str
+) -> tuple[str, str, bytes]:
+    """What to do, the text there is, and the bytes to write."""
+    if data is None:
+        return "absent", "", b""
+    text = data.decode("utf-8", "replace")
+    if known and digest_of(data) == known[0].written:
+        return ("restored" if known[0].existed else "deleted"), text, known[1]
+    try:
+        if not targets.ours_in(files.decoded(data, target.path), target.client, name=name):
+            return "absent", text, data
+    except SettingsError:
+        if targets.may_hold_ours(text):
+            raise
+        return "absent", text, data
+    keep = lists_of(known[1].decode("utf-8", "replace")) if known and known[0].existed else frozenset[str]()
+    new = targets.without_hooks(text, target.client, keep=keep, name=name)
+    is_ours = target.client.has_own_file or (known is not None and not known[0].existed)
+    if is_ours and targets.is_left_empty(new, target.client):
+        return "deleted", text, b""
+    return "removed", text, new.encode()
+
+
+def _record(target: Target, path: Path, data: bytes | None, records: Records, *, had: bool) -> tuple[Record, bytes]:
+    """The record to keep, and what the file would be without us."""
+    fresh = Record(str(path), target.client.name, target.scope, "", data is not None, files.missing_folders(path))
+    if data is None or not had:
+        return fresh, data or b""
+    known = records.get(path)
+    if known and digest_of(data) == known[0].written:
+        return known
+    # Someone wrote since, or a colleague brought our entries: what stays without them is the original.
+    keep = lists_of(known[1].decode("utf-8", "replace")) if known else frozenset[str]()
+    text = targets.without_hooks(data.decode(), target.client, keep=keep, name=str(target.path))
+    is_ours = target.client.has_own_file or (known is not None and not known[0].existed)
+    existed = not (is_ours and targets.is_left_empty(text, target.client))
+    return replace(fresh, existed=existed, folders=known[0].folders if known else ()), text.encode()
+
+
+def _write(path: Path, new: bytes, record: Record, original: bytes, records: Records, *, is_shared: bool) -> None:
+    before = records.get(path)
+    records.put(record, original)
+    try:
+        files.write(path, new, is_shared=is_shared)
+    except BaseException:
+        if before is None:
+            records.drop(path)
+            files.remove_folders(record.folders)
+        else:
+            records.put(*before)
+        raise
+
+
+@contextlib.contextmanager
+def _held(home: Path, *, is_dry_run: bool) -> Generator[Records]:
+    """The records, with the lock on them unless nothing is to be written."""
+    records = Records(home)
+    if is_dry_run:
+        yield records
+        return
+    with locked(records.lock, _LOCK_S) as is_held:
+        if not is_held:
+            raise BusyError(
+                f"{records.lock} cannot be locked: is its folder writable, is another `hybrid hook` running?"
+            )
+        try:
+            yield records
+        finally:
+            records.clear()
+
+
+def _diff(old: str, new: str, name: str) -> str:
+    lines = difflib.unified_diff(old.splitlines(), new.splitlines(), name, name, lineterm="")
+    return "\n".join(lines)
+
+
+def recorded_targets(client: Client, *, home: Path) -> list[Target]:
+    """Files of a client that we changed anywhere, for a removal that leaves none behind."""
+    scopes: dict[str, Scope] = {"user": "user", "project": "project", "local": "local"}
+    return [
+        Target(client, scopes[record.scope], Path(record.path), None)
+        for record in Records(home).all()
+        if record.client == client.name and record.scope in scopes
+    ]

@@ -1,0 +1,63 @@
+"""Claude Code: three settings files that add up, commands in exec form, and plugins."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hybrid.hooks.install.client import Client, Places, Registration, Scope, line_handler
+from hybrid.hooks.install.command import arguments
+
+if TYPE_CHECKING:
+    from hybrid.hooks.install.command import Launcher
+
+SUBAGENTS_SINCE = (2, 1, 101)
+"""An event that an older client does not know makes it drop the whole settings file."""
+
+SUBAGENT_START = Registration("SubagentStart")
+
+
+def config_folder(places: Places) -> Path:
+    """`CLAUDE_CONFIG_DIR`, else `~/.claude`."""
+    return Path(places.environ.get("CLAUDE_CONFIG_DIR") or places.user_home / ".claude")
+
+
+def _files(scope: Scope, places: Places) -> Path | None:
+    if scope == "user":
+        return config_folder(places) / "settings.json"
+    if places.project_root is None:
+        return None
+    return places.project_root / ".claude" / ("settings.json" if scope == "project" else "settings.local.json")
+
+
+def _handler(registration: Registration, launcher: Launcher) -> dict[str, Any]:
+    if launcher.is_portable:
+        return line_handler(registration, launcher, client="claude")
+    program, *rest = launcher.program
+    return {
+        "type": "command",
+        "command": program,
+        "args": [*rest, *arguments("claude", registration.event)],
+        "timeout": registration.timeout_s,
+    }
+
+
+def _notes(scope: Scope) -> tuple[str, ...]:
+    shared = "Copilot CLI and VS Code run the hooks of .claude/settings.json too, in folders that they trust"
+    return (shared,) if scope == "project" else ()
+
+
+CLAUDE = Client(
+    name="claude",
+    label="Claude Code",
+    files=_files,
+    registrations=(
+        Registration("SessionStart"),
+        Registration("UserPromptSubmit"),
+        Registration("PostToolUse", "Agent|Task|Edit|MultiEdit|Write|NotebookEdit"),
+        Registration("Stop"),
+        Registration("SessionEnd"),
+    ),
+    handler=_handler,
+    notes=_notes,
+)

@@ -1,0 +1,109 @@
+"""The command that an agent runs for an event, for one machine or portable, and how a command of ours is known."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hybrid.hooks.install.jsonc import is_list, is_object
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+ENTRY = Path(__file__).resolve().parents[2] / "entry.py"
+"""Starts the hook without site-packages being searched."""
+
+_OURS = re.compile(r"\bhybrid\b.*\bhook +(?:run +--client +\w|inject-context\b)", re.DOTALL)
+_QUOTES = re.compile(r"""["'\\]?["']""")
+_SAFE_WORD = re.compile(r"[\w./:\\=+-]+\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Launcher:
+    """How to start us.
+
+    Attributes:
+        program: Words before `hook run`; empty for the portable form, which finds `hybrid` on the PATH and is silent
+            where it is not installed.
+        platform: As `sys.platform`; decides how words are quoted.
+    """
+
+    program: tuple[str, ...] = ()
+    platform: str = sys.platform
+
+    @property
+    def is_portable(self) -> bool:
+        """No path of this machine stands in it."""
+        return not self.program
+
+
+PORTABLE = Launcher()
+
+
+def absolute_launcher(python: str = sys.executable) -> Launcher:
+    """Our own interpreter, as it was called (that of a virtual environment is a link), and our own file.
+
+    `-I` and `-S`: neither the project's folder nor PYTHONPATH is searched, and site-packages costs no time.
+    """
+    return Launcher((python, "-I", "-S", str(ENTRY)))
+
+
+def arguments(client: str, event: str) -> list[str]:
+    """What comes after the program."""
+    return ["hook", "run", "--client", client, "--event", event]
+
+
+def portable_line(client: str, event: str) -> str:
+    """A shell line without any path: no error and no output where `hybrid` is not installed."""
+    return f"hybrid {' '.join(arguments(client, event))} 2>/dev/null || true"
+
+
+def as_line(launcher: Launcher, *, client: str, event: str, windows_shell: str = "cmd") -> str:
+    """The command as one line for a shell.
+
+    Args:
+        launcher: How to start us.
+        client: Name of the client.
+        event: Its word for the event.
+        windows_shell: What runs it on Windows: `cmd`, or `powershell`, where a quoted program needs a call sign.
+    """
+    if launcher.is_portable:
+        return portable_line(client, event)
+    words = [*launcher.program, *arguments(client, event)]
+    if launcher.platform != "win32":
+        return shlex.join(words)
+    if windows_shell == "cmd":
+        return subprocess.list2cmdline(words)
+    quoted = [word if _SAFE_WORD.match(word) else "'" + word.replace("'", "''") + "'" for word in words]
+    return " ".join(["&", *quoted] if quoted[0].startswith("'") else quoted)
+
+
+def command_text(handler: Mapping[str, Any]) -> str:
+    """All that a handler of any client runs, as one text."""
+    parts = [handler.get(key) for key in ("command", "exec", "args", "bash", "powershell")]
+    words = [part if is_list(part) else [part] for part in parts if part]
+    return " ".join(str(word) for group in words for word in group)
+
+
+def is_ours(handler: object) -> bool:
+    """Whether a handler calls us: in today's form, as the older `hybrid hook inject-context`, or wrapped."""
+    return is_object(handler) and bool(_OURS.search(_QUOTES.sub("", command_text(handler))))
+
+
+def program_of(handler: Mapping[str, Any]) -> str:
+    """The file or name that a handler starts, as far as can be told."""
+    if isinstance(handler.get("exec"), str):
+        return handler["exec"]
+    command = str(handler.get("command") or handler.get("bash") or "")
+    if handler.get("args"):
+        return command
+    try:
+        words = shlex.split(command.removeprefix("& "), posix="\\" not in command)
+    except ValueError:
+        words = command.split()
+    return words[0].strip("\"'") if words else ""

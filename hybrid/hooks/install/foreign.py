@@ -1,0 +1,156 @@
+"""Finds hooks of the systems that hybrid replaces, and switches them off when the user asks for it.
+
+They would add their own text to each prompt beside ours. `hybrid doctor` names them; nothing is changed unasked.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from hybrid.atomic import write_atomic
+from hybrid.errors import HybridError
+from hybrid.hooks.install import edit, files
+from hybrid.hooks.install.client import SCOPES, Client, Places, Scope
+from hybrid.hooks.install.clients import CLIENTS
+from hybrid.hooks.install.command import command_text, is_ours
+from hybrid.hooks.install.found import enabled_plugins
+from hybrid.hooks.install.jsonc import is_object, parse
+from hybrid.hooks.install.merge import commands, read, strip_text
+from hybrid.hooks.install.records import Records, digest_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+_SYSTEMS = {
+    "claude-recall": re.compile(r"claude[-_]recall|coding-agent-lessons|/(?:smart-)?inject-hook\.sh\b", re.IGNORECASE),
+    "claude-mem": re.compile(r"claude-mem\b|worker-service\.cjs", re.IGNORECASE),
+    "code context": re.compile(
+        r"semantic[-_ ]search|code[-_]context|claude[-_]context|context[-_](?:gate|inject)|inject[-_]context",
+        re.IGNORECASE,
+    ),
+    "lore": re.compile(r"(?:^|[\s/\"'=])\.?lore(?:[-_][\w-]+)?(?:\.(?:sh|py|js))?(?=$|[\s/\"'@])", re.IGNORECASE),
+}
+"""System → how its commands are known; the first that fits names it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Foreign:
+    """A hook, or a plugin, of a system that hybrid replaces.
+
+    Attributes:
+        system: Its name.
+        client: Which agent runs it.
+        scope: Of the settings file.
+        path: The settings file.
+        event: When it runs; `plugin` for a whole plugin.
+        command: What it runs, or the plugin's name.
+    """
+
+    system: str
+    client: str
+    scope: Scope
+    path: Path
+    event: str
+    command: str
+
+    def __str__(self) -> str:
+        return f"{self.system}: {self.event} in {self.path}: {self.command}"
+
+
+def find_foreign(places: Places) -> list[Foreign]:
+    """Hooks and plugins of the systems we replace, in every client and scope; unreadable files hold none."""
+    hooks = [found for client in CLIENTS.values() for scope in SCOPES for found in _hooks(client, scope, places)]
+    return [*hooks, *_plugins(places)]
+
+
+def switch_off(found: Sequence[Foreign], *, places: Places, home: Path) -> list[Path]:
+    """Remove these hooks and switch off these plugins; each file is kept as it was under `installs/replaced`.
+
+    Args:
+        found: What to remove, from `find_foreign`.
+        places: Where settings lie.
+        home: `HYBRID_HOME`.
+
+    Returns:
+        The copies of the files as they were.
+
+    Raises:
+        HybridError: A file is not to be changed, for a reason that is said.
+        OSError: It cannot be written.
+    """
+    copies: list[Path] = []
+    for path in dict.fromkeys(each.path for each in found):
+        here = [each for each in found if each.path == path]
+        copies.append(_switch_off_in(path, here, places, home))
+    return copies
+
+
+def _hooks(client: Client, scope: Scope, places: Places) -> Iterator[Foreign]:
+    path = None if client.module else client.files(scope, places)
+    if path is None:
+        return
+    try:
+        root = read(files.decoded(files.read_bytes(path), path), str(path))
+    except (HybridError, OSError):
+        return
+    for found in commands(root):
+        if (system := _system(found.handler)) is not None:
+            yield Foreign(system, client.name, scope, path, found.event, command_text(found.handler))
+
+
+def _plugins(places: Places) -> Iterator[Foreign]:
+    for name, scope, path in enabled_plugins(places):
+        if (system := _named(name.partition("@")[0])) is not None:
+            yield Foreign(system, "claude", _scope(scope), path, "plugin", name)
+
+
+def _system(handler: object) -> str | None:
+    if not is_object(handler) or is_ours(handler):
+        return None
+    return _named(command_text(handler))
+
+
+def _named(command: str) -> str | None:
+    return next((name for name, pattern in _SYSTEMS.items() if pattern.search(command)), None)
+
+
+def _scope(text: str) -> Scope:
+    return next(scope for scope in SCOPES if scope == text)
+
+
+def _switch_off_in(path: Path, here: Sequence[Foreign], places: Places, home: Path) -> Path:
+    real = files.real_path(path, here[0].scope, places.project_root)
+    data = files.read_bytes(real) or b""
+    new = _without(files.decoded(data, path), here).encode()
+    copy = home / "installs" / "replaced" / f"{here[0].client}-{here[0].scope}-{digest_of(data)[:16]}.json"
+    write_atomic(copy, data)
+    records = Records(home)
+    known = records.get(real)
+    files.write(real, new, is_shared=here[0].scope != "user")
+    if known and known[0].written == digest_of(data):
+        # The way back from our own hooks must not bring the others back.
+        original = _without(files.decoded(known[1], path), here).encode() if known[0].existed else known[1]
+        records.put(known[0].with_written(digest_of(new)), original)
+    return copy
+
+
+def _without(text: str, here: Sequence[Foreign]) -> str:
+    gone = {each.command for each in here if each.event != "plugin"}
+
+    def is_unwanted(handler: object) -> bool:
+        return is_object(handler) and not is_ours(handler) and command_text(handler) in gone
+
+    text = strip_text(text, name=str(here[0].path), keep=(), unwanted=is_unwanted) if gone else text
+    for each in here:
+        if each.event == "plugin":
+            text = _plugin_off(text, each.command)
+    return text
+
+
+def _plugin_off(text: str, name: str) -> str:
+    plugins = parse(text).member("enabledPlugins")
+    item = plugins.node.member(name) if plugins else None
+    return text if item is None else edit.replace(text, item, value=False)

@@ -1,0 +1,415 @@
+from __future__ import annotations
+
+import json
+import os
+import stat
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from hybrid.hooks.install.clients import CLIENTS
+from hybrid.hooks.install.command import ENTRY
+from tests.builders import git_project
+
+if TYPE_CHECKING:
+    from tests.builders import Shop
+
+from tests.builders import Shop as _Shop
+
+_MOVED = ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "QWEN_HOME", "GEMINI_CLI_HOME", "COPILOT_HOME", "XDG_CONFIG_HOME")
+_FILES = {
+    "claude": (".claude/settings.json", ".claude/settings.json"),
+    "codex": (".codex/hooks.json", ".codex/hooks.json"),
+    "gemini": (".gemini/settings.json", ".gemini/settings.json"),
+    "qwen": (".qwen/settings.json", ".qwen/settings.json"),
+    "copilot": (".copilot/hooks/hybrid.json", ".github/hooks/hybrid.json"),
+    "opencode": (".config/opencode/plugin/hybrid.js", ".opencode/plugin/hybrid.js"),
+}
+SETTINGS = '{\n    // mine\n    "model": "opus",\n    "hooks": {\n        "Stop": [\n            {"hooks": [{"type": "command", "command": "beep"}]},\n        ],\n    },\n}\n'
+
+
+@dataclass(frozen=True)
+class Desk:
+    """A user's home, a project and the commands on them."""
+
+    shop: Shop
+    user: Path
+
+    @property
+    def root(self) -> Path:
+        """Of the project."""
+        return self.shop.root
+
+    def hook(self, *args: str, **options: Any) -> str:
+        """What `hybrid hook …` prints."""
+        return self.shop.out("hook", *args, **self._environ(), **options)
+
+    def json(self, *args: str) -> dict[str, Any]:
+        """The same as JSON."""
+        found: dict[str, Any] = json.loads(self.hook(*args, "--json"))
+        return found
+
+    def error(self, *args: str) -> str:
+        """The one line of an error."""
+        return self.shop.error("hook", *args, **self._environ())
+
+    def _environ(self) -> dict[str, str]:
+        return {"HOME": str(self.user), "PATH": "/usr/bin:/bin"} | dict.fromkeys(_MOVED, "")
+
+    def tree(self) -> dict[str, bytes]:
+        """Every file of the user and of the project, and every folder."""
+        found: dict[str, bytes] = {}
+        for base in (self.user, self.root):
+            for path in sorted(base.rglob("*")):
+                found[str(path)] = path.read_bytes() if path.is_file() else b"folder"
+        return found
+
+    def installs(self) -> list[Path]:
+        """What hybrid keeps about installs."""
+        return sorted((self.shop.home / "installs").rglob("*"))
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    """An empty home and a project that was never indexed."""
+    (tmp_path / "user").mkdir()
+    return Desk(_Shop(git_project(tmp_path / "shop"), tmp_path / "hybrid-home"), tmp_path / "user")
+
+
+@pytest.mark.parametrize("scope", ["user", "project"])
+@pytest.mark.parametrize("client", list(CLIENTS))
+def test_every_client_is_installed_and_leaves_nothing(desk: Desk, client: str, scope: str) -> None:
+    """The file of the scope calls us, a second time changes nothing, and removal takes files, folders and records."""
+    before = desk.tree()
+    path = (desk.user if scope == "user" else desk.root) / _FILES[client][scope == "project"]
+
+    first = desk.json("install", "--client", client, "--scope", scope)
+    text = path.read_text(encoding="utf-8")
+    second = desk.hook("install", "--client", client, "--scope", scope)
+    status = desk.json("status")["installed"]
+    removed = desk.json("uninstall", "--client", client)
+
+    assert ("installed", str(path)) == (first["action"], first["path"])
+    assert f"already installed for {CLIENTS[client].label}: {path}" == second.splitlines()[0]
+    assert [client] == list(status)
+    assert (scope, str(path)) == (status[client]["scope"], status[client]["path"])
+    assert [each.event for each in CLIENTS[client].registrations] == status[client]["events"]
+    assert (str(ENTRY) in text, sys.executable in text) == ((scope == "user"),) * 2
+    if scope == "project":
+        assert str(desk.shop.home.parent) not in text
+        assert "/usr/" not in text
+    assert ["deleted"] == [change["action"] for change in removed["changes"]]
+    assert before == desk.tree()
+    assert [] == desk.installs()
+
+
+def test_settings_of_the_user_come_back_to_the_byte(desk: Desk) -> None:
+    """Comments, commas and order are kept while installed, and after removal the file is what it was, rights included."""
+    path = desk.user / ".claude" / "settings.json"
+    path.parent.mkdir()
+    path.write_text(SETTINGS, encoding="utf-8")
+    path.chmod(0o640)
+
+    desk.hook("install", "--client", "claude")
+    installed = path.read_text(encoding="utf-8")
+    desk.hook("uninstall", "--client", "claude")
+
+    assert installed.startswith('{\n    // mine\n    "model": "opus",\n    "hooks": {\n        "Stop": [\n')
+    assert '{"hooks": [{"type": "command", "command": "beep"}]},\n' in installed
+    assert SETTINGS == path.read_text(encoding="utf-8")
+    assert 0o640 == stat.S_IMODE(path.stat().st_mode)
+    assert [] == desk.installs()
+
+
+def test_what_was_written_since_survives_removal(desk: Desk) -> None:
+    """After an edit by someone else only our entries go, and the lists that were made for them."""
+    path = desk.user / ".claude" / "settings.json"
+    path.parent.mkdir()
+    path.write_text(SETTINGS, encoding="utf-8")
+    desk.hook("install", "--client", "claude")
+    path.write_text(path.read_text(encoding="utf-8").replace('"opus"', '"sonnet"'), encoding="utf-8")
+
+    said = desk.hook("uninstall")
+
+    assert SETTINGS.replace('"opus"', '"sonnet"') == path.read_text(encoding="utf-8")
+    assert "our entries are out of" in said
+    assert [] == desk.installs()
+
+
+def test_a_new_version_of_ours_keeps_the_original(desk: Desk) -> None:
+    """Older entries are replaced; what is restored later is the file without any of ours, old or new."""
+    path = desk.user / ".claude" / "settings.json"
+    path.parent.mkdir()
+    old = {"hooks": {"UserPromptSubmit": [{"hooks": [{"type": "command", "command": "hybrid hook inject-context"}]}]}}
+    path.write_text(json.dumps({"model": "opus"} | old, indent=2) + "\n", encoding="utf-8")
+
+    change = desk.json("install", "--client", "claude")
+    installed = path.read_text(encoding="utf-8")
+    desk.hook("uninstall", "--client", "claude")
+
+    assert "updated" == change["action"]
+    assert "inject-context" not in installed
+    assert '{\n  "model": "opus"\n}\n' == path.read_text(encoding="utf-8")
+
+
+def test_removal_needs_no_record(desk: Desk) -> None:
+    """On another machine a shared project file loses our entries too."""
+    path = desk.root / ".gemini" / "settings.json"
+    path.parent.mkdir()
+    path.write_text('{\n  "theme": "dark", // nice\n}\n', encoding="utf-8")
+    desk.hook("install", "--client", "gemini", "--scope", "project")
+    for file in (desk.shop.home / "installs").iterdir():
+        file.unlink()
+
+    desk.hook("uninstall")
+
+    assert '{\n  "theme": "dark", // nice\n}\n' == path.read_text(encoding="utf-8")
+
+
+def test_a_dry_run_shows_and_writes_nothing(desk: Desk) -> None:
+    """`--dry-run` prints the difference; neither the settings nor our own folder change."""
+    before = desk.tree()
+
+    said = desk.hook("install", "--client", "claude", "--dry-run")
+
+    assert f"Would write {desk.user / '.claude' / 'settings.json'}:" == said.splitlines()[0]
+    assert '+            "command": "' in said
+    assert before == desk.tree()
+    assert [] == desk.installs()
+
+
+def test_a_file_that_does_not_parse_is_left_alone(desk: Desk) -> None:
+    """One line says why, nothing is changed; removal complains only where the file seems to call us."""
+    path = desk.user / ".claude" / "settings.json"
+    path.parent.mkdir()
+    path.write_text('{"model": ', encoding="utf-8")
+
+    said = desk.error("install", "--client", "claude")
+
+    assert (
+        f"hybrid: {path} is not changed, for it does not parse (line 1: a value is missing or misspelt): repair it first"
+        == said
+    )
+    assert '{"model": ' == path.read_text(encoding="utf-8")
+    assert "Nothing of hybrid was registered\n" == desk.hook("uninstall")
+    path.write_text('{"command": "hybrid hook run --client claude', encoding="utf-8")
+    assert "does not parse" in desk.error("uninstall")
+
+
+def test_two_places_of_one_client_are_refused(desk: Desk) -> None:
+    """Hooks of all scopes add up, so a second place needs `--force`, and the status names both."""
+    desk.hook("install", "--client", "claude", "--scope", "project")
+
+    said = desk.error("install", "--client", "claude")
+    forced = desk.hook("install", "--client", "claude", "--scope", "local", "--force")
+    places = desk.json("status")["installed"]["claude"]["places"]
+    desk.hook("uninstall", "--client", "claude", "--scope", "local")
+
+    assert f"Claude Code calls hybrid already from {desk.root / '.claude' / 'settings.json'} (project)" in said
+    assert "each prompt is answered twice" in forced
+    assert ["project", "local"] == [place["scope"] for place in places]
+    assert 1 == len(desk.json("status")["installed"]["claude"]["places"])
+
+
+def test_the_plugin_counts_as_a_place(desk: Desk) -> None:
+    """Where Claude Code has our plugin switched on, settings are not written besides."""
+    path = desk.user / ".claude" / "settings.json"
+    path.parent.mkdir()
+    path.write_text('{"enabledPlugins": {"hybrid@hybrid": true}}', encoding="utf-8")
+
+    said = desk.error("install", "--client", "claude", "--scope", "project")
+
+    assert f"already from {path} (plugin)" in said
+    assert "plugin" == desk.json("status")["installed"]["claude"]["scope"]
+    assert "claude plugin uninstall hybrid@hybrid" in desk.hook("uninstall")
+    path.write_text('{"enabledPlugins": {"hybrid@hybrid": false}}', encoding="utf-8")
+    assert {} == desk.json("status")["installed"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links need rights there")
+def test_links_are_followed_for_the_user_and_refused_in_a_project(desk: Desk, tmp_path: Path) -> None:
+    """A file that a dotfile manager links stays a link; a project's link is not written through."""
+    real = tmp_path / "dotfiles" / "claude.json"
+    real.parent.mkdir()
+    real.write_text("{}\n", encoding="utf-8")
+    for folder in (desk.user, desk.root):
+        (folder / ".claude").mkdir()
+        (folder / ".claude" / "settings.json").symlink_to(real)
+
+    refused = desk.error("install", "--client", "claude", "--scope", "project")
+    desk.hook("install", "--client", "claude")
+    is_written = "entry.py" in real.read_text(encoding="utf-8")
+    refused_too = desk.error("uninstall", "--client", "claude", "--scope", "project")
+    desk.hook("uninstall", "--client", "claude", "--scope", "user")
+    unlinked = desk.hook("uninstall", "--client", "claude")
+
+    assert (
+        f"hybrid: {desk.root / '.claude' / 'settings.json'} is a link: settings of a project are not written through links"
+        == refused
+    )
+    assert is_written
+    assert refused == refused_too
+    assert "Nothing of hybrid was registered\n" == unlinked
+    assert (desk.user / ".claude" / "settings.json").is_symlink()
+    assert "{}\n" == real.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("client", ["codex", "gemini", "qwen", "copilot", "opencode"])
+def test_the_local_scope_is_claude_codes(desk: Desk, client: str) -> None:
+    """Other clients have no file for one user in one project."""
+    said = desk.error("install", "--client", client, "--scope", "local")
+
+    assert f"hybrid: {CLIENTS[client].label} has no local scope: use --scope user or --scope project" == said
+
+
+def test_variables_move_a_clients_folder(desk: Desk, tmp_path: Path) -> None:
+    """Where the client honours a variable for its folder, so do we."""
+    environ = {"HOME": str(desk.user), "CODEX_HOME": str(tmp_path / "cx"), "CLAUDE_CONFIG_DIR": str(tmp_path / "cl")}
+    for client in ("codex", "claude"):
+        desk.shop.out("hook", "install", "--client", client, **environ)
+
+    assert (tmp_path / "cx" / "hooks.json").is_file()
+    assert (tmp_path / "cl" / "settings.json").is_file()
+    assert not any(desk.user.iterdir())
+
+
+def test_trust_is_told_and_never_written(desk: Desk) -> None:
+    """Codex needs a step of the user; projects need a trusted folder; the notes say so."""
+    codex = desk.hook("install", "--client", "codex")
+    qwen = desk.hook("install", "--client", "qwen", "--scope", "project")
+
+    assert "type /hooks" in codex
+    assert "trusted folders only" in qwen
+    assert [".codex"] == [path.name for path in desk.user.iterdir()]
+
+
+def test_systems_that_hybrid_replaces_are_named_and_switched_off_on_request(desk: Desk) -> None:
+    """Their hooks and plugins are told at once, go only with `--replace`, and a copy of the file is kept."""
+    path = desk.user / ".claude" / "settings.json"
+    path.parent.mkdir()
+    hooks = {
+        "UserPromptSubmit": [{"hooks": [{"type": "command", "command": "~/.config/claude-recall/inject.sh"}]}],
+        "SessionStart": [
+            {
+                "hooks": [
+                    {"type": "command", "command": "/opt/lore/lore.sh resume"},
+                    {"type": "command", "command": "date"},
+                ]
+            }
+        ],
+    }
+    text = json.dumps({"enabledPlugins": {"claude-mem@thedotmack": True}, "hooks": hooks}, indent=2)
+    path.write_text(text, encoding="utf-8")
+
+    told = desk.hook("install", "--client", "claude")
+    kept = path.read_text(encoding="utf-8")
+    replaced = desk.hook("install", "--client", "claude", "--replace")
+    copies = [file for file in desk.installs() if file.parent.name == "replaced"]
+    desk.hook("uninstall", "--client", "claude")
+    left = json.loads(path.read_text(encoding="utf-8"))
+
+    assert "--replace switches them off" in told
+    assert "claude-recall/inject.sh" in kept
+    assert "switched off claude-recall: UserPromptSubmit" in replaced
+    assert [kept] == [file.read_text(encoding="utf-8") for file in copies]
+    assert {"claude-mem@thedotmack": False} == left["enabledPlugins"]
+    assert {"SessionStart": [{"hooks": [{"type": "command", "command": "date"}]}]} == left["hooks"]
+
+
+def test_a_read_only_folder_is_one_line(desk: Desk) -> None:
+    """Where the settings cannot be written, nothing is remembered either."""
+    if os.geteuid() == 0:
+        (desk.user / ".claude").write_text("a file in the place of the folder", encoding="utf-8")
+    else:
+        (desk.user / ".claude").mkdir(mode=0o500)
+
+    said = desk.error("install", "--client", "claude")
+
+    assert said.startswith("hybrid: ")
+    assert [] == desk.installs()
+
+
+def test_subagents_need_a_client_that_is_new_enough(desk: Desk, tmp_path: Path) -> None:
+    """SubagentStart is registered only where `claude --version` says at least 2.1.101."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    program = folder / "claude"
+    environ = {"HOME": str(desk.user), "PATH": f"{folder}:/usr/bin:/bin"} | dict.fromkeys(_MOVED, "")
+    events = {}
+    for version in ("2.1.100", "2.1.101", "broken"):
+        program.write_text(f"#!/bin/sh\necho '{version} (Claude Code)'\n", encoding="utf-8")
+        program.chmod(0o755)
+        said = json.loads(desk.shop.out("hook", "install", "--client", "claude", "--subagents", "--json", **environ))
+        events[version] = ("SubagentStart" in said["events"], any("not registered" in note for note in said["notes"]))
+
+    assert {"2.1.100": (False, True), "2.1.101": (True, False), "broken": (False, True)} == events
+
+
+def test_init_names_the_agents_it_finds(desk: Desk) -> None:
+    """In a pipe `init` says which command installs the hooks of an agent that is here; afterwards it is silent."""
+    (desk.user / ".codex").mkdir()
+    environ = {"HOME": str(desk.user), "PATH": "/usr/bin:/bin"} | dict.fromkeys(_MOVED, "")
+
+    first = desk.shop.out("init", **environ)
+    desk.hook("install", "--client", "codex")
+    second = desk.shop.out("init", **environ)
+
+    assert "Then, for your agent: hybrid hook install --client codex" == first.splitlines()[-1]
+    assert "hybrid hook install" not in second
+
+
+def test_removal_reaches_other_projects(desk: Desk, tmp_path: Path) -> None:
+    """What was installed into one project is taken out from anywhere, for it is remembered."""
+    other = Desk(_Shop(git_project(tmp_path / "other"), desk.shop.home), desk.user)
+    other.hook("install", "--client", "claude", "--scope", "local")
+
+    removed = desk.json("uninstall")["changes"]
+
+    assert [("local", "deleted")] == [(each["scope"], each["action"]) for each in removed]
+    assert not (other.root / ".claude").exists()
+    assert [] == desk.installs()
+
+
+def test_a_program_that_is_gone_is_told(desk: Desk) -> None:
+    """After the interpreter moved, the status says so, and installing again mends it."""
+    path = desk.user / ".codex" / "hooks.json"
+    desk.hook("install", "--client", "codex")
+    path.write_text(path.read_text(encoding="utf-8").replace(sys.executable, "/gone/python"), encoding="utf-8")
+
+    gone = desk.json("status")["installed"]["codex"]
+    mended = desk.hook("install", "--client", "codex")
+
+    assert ("/gone/python", False) == (gone["program"], gone["is_runnable"])
+    assert "calls hybrid anew" in mended
+    assert desk.json("status")["installed"]["codex"]["is_runnable"]
+
+
+def test_the_plugin_is_found_by_a_command(desk: Desk) -> None:
+    """`plugin-path` prints the folder that Claude Code takes as a marketplace."""
+    folder = Path(desk.hook("plugin-path").strip())
+
+    assert (folder / ".claude-plugin" / "marketplace.json").is_file()
+    assert {"path": str(folder)} == desk.json("plugin-path")
+
+
+def test_what_the_client_adds_to_our_file_does_not_keep_it(desk: Desk) -> None:
+    """Qwen Code notes its version in a file it finds; a file that we made goes all the same."""
+    path = desk.user / ".qwen" / "settings.json"
+    desk.hook("install", "--client", "qwen")
+    path.write_text('{"$version": 4, ' + path.read_text(encoding="utf-8").lstrip("{"), encoding="utf-8")
+
+    said = desk.hook("uninstall")
+
+    assert f"Qwen Code no longer calls hybrid: {path} is deleted, it was ours alone\n" == said
+    assert not any(desk.user.iterdir())
+
+
+def test_an_unknown_client_is_told_the_known_ones(desk: Desk) -> None:
+    """The error names every client."""
+    said = desk.error("install", "--client", "emacs")
+
+    assert f"hybrid: hybrid knows no client 'emacs': it is one of {', '.join(CLIENTS)}" == said
+    assert all(name in desk.hook("install", "--help") for name in CLIENTS)

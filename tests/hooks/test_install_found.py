@@ -1,0 +1,123 @@
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from hybrid.hooks.install.client import Places
+from hybrid.hooks.install.command import Launcher, as_line, is_ours, program_of
+from hybrid.hooks.install.foreign import find_foreign
+from hybrid.hooks.install.found import doubled, find_installs, unreadable
+from tests.builders import write_files
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_OURS = {"type": "command", "command": "hybrid hook run --client claude --event Stop 2>/dev/null || true"}
+
+
+def _settings(*commands: object) -> str:
+    return json.dumps({"hooks": {"Stop": [{"hooks": list(commands)}]}})
+
+
+@pytest.mark.parametrize(
+    ("platform", "shell", "program", "expected"),
+    [
+        ("linux", "cmd", "/a b/python", "'/a b/python' -I hook run --client codex --event Stop"),
+        ("linux", "cmd", "/v/it's/python", "'/v/it'\"'\"'s/python' -I hook run --client codex --event Stop"),
+        ("win32", "cmd", "C:\\a b\\python.exe", '"C:\\a b\\python.exe" -I hook run --client codex --event Stop'),
+        ("win32", "powershell", "C:\\a b\\p.exe", "& 'C:\\a b\\p.exe' -I hook run --client codex --event Stop"),
+        ("win32", "powershell", "C:\\a\\p.exe", "C:\\a\\p.exe -I hook run --client codex --event Stop"),
+    ],
+)
+def test_a_line_is_quoted_for_its_shell(platform: str, shell: str, program: str, expected: str) -> None:
+    """Spaces and quotes in the path of the interpreter survive each platform's shell."""
+    launcher = Launcher((program, "-I"), platform)
+
+    assert expected == as_line(launcher, client="codex", event="Stop", windows_shell=shell)
+
+
+@pytest.mark.parametrize(
+    ("handler", "expected"),
+    [
+        (_OURS, True),
+        (
+            {"command": "/v/python", "args": ["-I", "/x/hybrid/entry.py", "hook", "run", "--client", "claude"]},
+            True,
+        ),
+        ({"exec": "C:\\py.exe", "args": ["C:\\hybrid\\hooks\\entry.py", "hook", "run", "--client", "copilot"]}, True),
+        ({"bash": "hybrid hook run --client copilot --event Stop"}, True),
+        ({"command": '"/a b/hybrid" hook inject-context --client claude'}, True),
+        ({"command": "FOO=1 python -m hybrid hook inject-context"}, True),
+        ({"command": "other hook run --client claude"}, False),
+        ({"command": "echo hybrid"}, False),
+        ({"command": None, "args": 3}, False),
+        ("hybrid hook run --client claude", False),
+    ],
+)
+def test_our_commands_are_known_in_every_form(handler: object, expected: bool) -> None:
+    """Today's forms, wrapped ones and the older one are ours; others that share a word are not."""
+    assert expected is is_ours(handler)
+
+
+def test_the_program_of_a_line_is_told() -> None:
+    """Quoted paths of both platforms."""
+    lines = ("'/a b/python' -I x", '"C:\\a b\\p.exe" -I x', "& 'C:\\a b\\p.exe' -I", "hybrid hook run")
+
+    assert ["/a b/python", "C:\\a b\\p.exe", "C:\\a b\\p.exe", "hybrid"] == [
+        program_of({"command": line}) for line in lines
+    ]
+
+
+def test_every_place_is_found_and_doubles_are_told(tmp_path: Path) -> None:
+    """Settings of all scopes and the plugin; one event twice in a file, and a client that reads another's file."""
+    user, root = tmp_path / "user", tmp_path / "shop"
+    flat = json.dumps(
+        {
+            "version": 1,
+            "hooks": {
+                "Stop": [{"type": "command", "exec": "/gone", "args": ["hybrid", "hook", "run", "--client", "copilot"]}]
+            },
+        }
+    )
+    write_files(
+        user, {".claude/settings.json": '{"enabledPlugins": {"hybrid@x": true}}', ".copilot/hooks/hybrid.json": flat}
+    )
+    write_files(root, {".claude/settings.json": _settings(_OURS, _OURS), ".qwen/settings.json": "{broken"})
+
+    found = find_installs(user, root, {"PATH": ""})
+    problems = doubled(found)
+
+    assert [("claude", "project"), ("copilot", "user"), ("claude", "plugin")] == [
+        (each.client, each.scope) for each in found
+    ]
+    assert not any(each.is_runnable for each in found)
+    assert problems[0].startswith("Claude Code calls hybrid from 2 places: ")
+    assert f"{root / '.claude' / 'settings.json'} calls hybrid twice for Stop" in problems
+    assert problems[-1].startswith("Copilot CLI has hooks of its own")
+    assert [str(root / ".qwen" / "settings.json")] == [
+        text.split(" is ")[0] for text in unreadable(Places(user, root, {}))
+    ]
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("~/.config/claude-recall/hooks/inject.sh", ["claude-recall"]),
+        ("bash ~/.claude/hooks/smart-inject-hook.sh", ["claude-recall"]),
+        ("bun ~/.claude/plugins/claude-mem/scripts/worker.cjs", ["claude-mem"]),
+        ("lore resume --quiet", ["lore"]),
+        ("/home/me/.local/share/lore/hooks/session.sh", ["lore"]),
+        ("python tools/semantic-search/hook.py", ["code context"]),
+        ("python .claude/hooks/inject_context.py", ["code context"]),
+        ("folklore run", []),
+        ("prettier --write explore.ts", []),
+        ("hybrid hook inject-context", []),
+    ],
+)
+def test_replaced_systems_are_known_by_their_commands(tmp_path: Path, command: str, expected: list[str]) -> None:
+    """Each is named; what only sounds alike, and our own, is left out."""
+    write_files(tmp_path, {".claude/settings.json": _settings({"type": "command", "command": command})})
+
+    assert expected == [each.system for each in find_foreign(Places(tmp_path, None, {}))]
