@@ -10,6 +10,13 @@ def main() -> int:
     started_s = time.perf_counter()
     # A query is one small matrix-vector product: a second thread costs more than it gives. Read by numpy at its import.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    if sys.argv[1:3] == ["hook", "run"]:
+        try:
+            from hybrid.hooks.run import main as run_hook
+
+            return run_hook(sys.argv[3:])
+        except Exception:  # noqa: BLE001 - an agent must hear of nothing, whatever is broken
+            return 0
     from hybrid.cli.main import run
 
     return run(sys.argv[1:], started_s=started_s)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
+from functools import cache
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, cast, get_type_hints
@@ -226,7 +227,7 @@ def check(key: str, value: object) -> object:
         ConfigError: Unknown key, wrong type, or out of range.
     """
     section, _, name = key.partition(".")
-    hints = get_type_hints(_SECTIONS[section]) if section in _SECTIONS else {}
+    hints = _hints(section)
     if name not in hints:
         raise ConfigError(f"unknown setting {key}; `hybrid config` lists all")
     if key in _CHOICES:
@@ -234,6 +235,11 @@ def check(key: str, value: object) -> object:
             raise ConfigError(f"{key} = {value!r}: must be one of {', '.join(_CHOICES[key])}")
         return value
     return _CHECKS.get(hints[name], _check_number)(key, value)
+
+
+@cache
+def _hints(section: str) -> dict[str, Any]:
+    return get_type_hints(_SECTIONS[section]) if section in _SECTIONS else {}
 
 
 def _check_bool(key: str, value: object) -> object:
@@ -295,7 +301,7 @@ def parse_text(key: str, text: str) -> object:
         ConfigError: As `check`.
     """
     section, _, name = key.partition(".")
-    hint = get_type_hints(_SECTIONS[section]).get(name) if section in _SECTIONS else None
+    hint = _hints(section).get(name)
     if hint == tuple[str, ...]:
         return check(key, [part.strip() for part in text.split(",") if part.strip()])
     if hint is str or key in _CHOICES:
@@ -389,6 +395,16 @@ def _environment_layer(environ: Mapping[str, str], problems: list[str]) -> tuple
     return found, origins
 
 
+@cache
+def _defaults(path: Path) -> Mapping[str, object]:
+    """The shipped values, read once: a service that runs while another version is installed ends."""
+    problems: list[str] = []
+    values = read_layer(path, problems)
+    if problems or set(values) != set(KEYS):
+        raise ConfigError(f"the shipped config.toml is damaged; reinstall hybrid ({'; '.join(problems)})")
+    return values
+
+
 def load(
     *,
     home: Path,
@@ -408,9 +424,7 @@ def load(
         ConfigError: The shipped `config.toml` itself is damaged.
     """
     problems: list[str] = []
-    values = read_layer(shipped("config.toml"), problems)
-    if problems or set(values) != set(KEYS):
-        raise ConfigError(f"the shipped config.toml is damaged; reinstall hybrid ({'; '.join(problems)})")
+    values = dict(_defaults(shipped("config.toml")))
     origins = dict.fromkeys(KEYS, "default")
     layer = read_layer(home / "config.toml", problems)
     values.update(layer)

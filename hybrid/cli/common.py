@@ -44,7 +44,10 @@ def workspace_of(
         ProjectError: The directory does not exist.
         ConfigError: The user's settings hold a mistake.
     """
-    from hybrid.engine.workspace import open_workspace  # An agent waits while `hybrid hook` reads its options.
+    from hybrid.engine.workspace import (  # An agent waits while `hybrid hook` reads its options.
+        keep_hook_settings,
+        open_workspace,
+    )
 
     try:
         directory = Path(args.project) if args.project else Path.cwd()
@@ -53,6 +56,8 @@ def workspace_of(
     if not directory.is_dir():
         raise ProjectError(f"{directory} is not a directory")
     workspace = open_workspace(directory, flags=flags, is_strict=is_strict)
+    if workspace.home.is_dir():
+        keep_hook_settings(workspace.home)
     if is_strict and not args.quiet and (problems := workspace.loaded.project_problems):
         sys.stderr.write(f"hybrid: warning: {'; '.join(problems)}\n")
     return workspace

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
 _MODES = ("hybrid", "dense", "lexical", "all")
-_PARTS = ("build", "search", "synthetic", "lexical", "hook", "files")
+_PARTS = ("build", "search", "synthetic", "lexical", "hook", "service", "load", "files")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -3,23 +3,39 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from itertools import dropwhile
+from typing import TYPE_CHECKING, Any
 
+from hybrid.cli.advice import advice
 from hybrid.cli.common import add_common, print_json, say, workspace_of
+from hybrid.feedback.health import is_prompt
+
+if TYPE_CHECKING:
+    from hybrid.engine.workspace import Workspace
 
 _REASONS = {
     "injected": "The gate was open and these records fitted.",
     "disabled": "hybrid is switched off by HYBRID_DISABLE.",
+    "paused": "hybrid is paused here.",
     "prompt": "The prompt itself asks for nothing that could be looked up.",
     "no_project": "The session's directory lies in no project.",
-    "no_index": "The project was not indexed yet: run `hybrid reindex`.",
-    "index_corrupt": "The index is damaged: run `hybrid reindex`.",
-    "index_mismatch": "The index is of another format or model: run `hybrid reindex`.",
+    "no_index": "The project was not indexed yet.",
+    "index_corrupt": "The index is damaged.",
+    "index_mismatch": "The index is of another format or model.",
     "gate": "Nothing in the project is close enough: the raw top cosine lies below the threshold.",
     "no_results": "The gate was open, but no result reached the floor.",
+    "late": "Something fitted, but the agent did not wait for it.",
     "same_topic": "The results are those of this session's last injection.",
     "all_seen": "This session already has every result.",
     "budget": "No result fits the budget.",
+    "oriented": "A new session was told where it is and how to search.",
+    "given_back": "After a compaction the session got back the best of what it had been given.",
+    "briefed": "A subagent got the best of what its session had been given.",
+    "resumed": "A resumed session still has what it was given.",
+    "repeated": "The same start was answered already: the hook is registered twice.",
+    "nothing_given": "There was nothing to give back.",
+    "reset": "The client compacts its context: what was given may be given again.",
+    "off": "A setting switches this off.",
     "error": "The hook failed.",
 }
 
@@ -30,21 +46,38 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "id", nargs="?", metavar="ID", help="of an event, as `hybrid log` shows it; its beginning is enough"
     )
-    parser.add_argument("--last", action="store_true", help="the newest event (the default)")
+    parser.add_argument("--last", action="store_true", help="the last prompt (the default)")
 
 
 def run(args: argparse.Namespace) -> int:
     """Run it; exit code 1 when there is no such event."""
     workspace = workspace_of(args, is_strict=False)
     key = workspace.project.key if workspace.project else None
-    event = workspace.log.find(args.id) if args.id else next(workspace.log.newest(project=key, limit=1), None)
+    event = workspace.log.find(args.id) if args.id else _last(workspace, key)
+    hints = advice(event, _earlier(workspace, event), workspace.config) if event else []
     if args.json:
-        print_json({"event": event})
+        print_json({"event": event, "advice": hints})
     elif event is None:
         say(f"No event {args.id}." if args.id else "Nothing was recorded yet.")
     else:
-        say("\n".join(lines_of(event)))
+        say("\n".join([*lines_of(event), *(f"  try        {hint}" for hint in hints)]))
     return 0 if event else 1
+
+
+def _last(workspace: Workspace, project: str | None) -> dict[str, Any] | None:
+    """The newest answer to a prompt, or failure; without any, the newest event of another kind."""
+    newest = next(workspace.log.newest(project=project, limit=1), None)
+    return next((e for e in workspace.log.newest(project=project) if e.get("error") or is_prompt(e)), newest)
+
+
+def _earlier(workspace: Workspace, event: dict[str, Any]) -> list[dict[str, Any]]:
+    """Older events of the same conversation, newest first."""
+    keys = ("client", "session", "agent", "project")
+    found: list[dict[str, Any]] = []
+    for other in dropwhile(lambda other: other.get("id") != event.get("id"), workspace.log.newest()):
+        if all(other.get(key) == event.get(key) for key in keys):
+            found.append(other)
+    return found[1:]
 
 
 def lines_of(event: dict[str, Any]) -> list[str]:
@@ -53,8 +86,8 @@ def lines_of(event: dict[str, Any]) -> list[str]:
     lines = [
         f"{event.get('id')}  {event.get('at')}  {reason}",
         _REASONS.get(reason, ""),
-        f"  client     {event.get('client')} (session {event.get('session') or 'none'})",
-        f"  prompt     {event.get('prompt')}",
+        f"  client     {event.get('client')} (session {event.get('session') or 'none'}){_event(event)}",
+        f"  prompt     {_prompt(event)}",
     ]
     for label, key in (("detail", "detail"), ("error", "error"), ("topic id", "topic_id")):
         if event.get(key):
@@ -79,3 +112,19 @@ def lines_of(event: dict[str, Any]) -> list[str]:
     if event.get("latency_ms") is not None:
         lines.append(f"  latency    {event['latency_ms']} ms, {event.get('bytes')} bytes")
     return lines
+
+
+def _event(event: dict[str, Any]) -> str:
+    """What happened, when it was no prompt."""
+    name, source = event.get("event"), event.get("source")
+    about = "a subagent's report" if event.get("is_report") else "" if name in (None, "UserPromptSubmit") else str(name)
+    return f", {about}{f' ({source})' if source and about else ''}" if about else ""
+
+
+def _prompt(event: dict[str, Any]) -> str:
+    """What was kept of the prompt; it is only the beginning of a long one."""
+    kept, length = event.get("prompt"), event.get("prompt_chars")
+    if not kept:
+        return f"not kept (digest {event['prompt_digest']})" if event.get("prompt_digest") else "not kept"
+    text = " ".join(str(kept).split())
+    return f"{text}… ({length} characters)" if isinstance(length, int) and length > len(str(kept)) else text

@@ -3,38 +3,142 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+import sys
+import time
+from datetime import datetime
+from itertools import islice, takewhile
+from typing import TYPE_CHECKING, Any
 
 from hybrid.cli.common import add_common, positive, print_json, say, workspace_of
+from hybrid.cli.pause import duration_s, session_id
+from hybrid.feedback.events import log_folder, newest_events
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+_POLL_S = 0.5
+_FOLLOWED_BYTES = 256_000
+_PROMPT_CHARS = 60
+_SHOWN_ITEMS = 3
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    add_common(parser, example="hybrid log --limit 20")
+    add_common(parser, example="hybrid log --reason gate --since 2h")
     parser.add_argument("-n", "--limit", type=positive, default=20, help="events to show (default: 20)")
     parser.add_argument("--all", action="store_true", help="of every project")
+    parser.add_argument("--session", nargs="?", const="", metavar="ID", help="of this agent session, or of one")
+    parser.add_argument("--client", metavar="NAME", help="of one client")
+    parser.add_argument("--reason", metavar="REASON", help="of one reason: injected, gate, same_topic, error, …")
+    parser.add_argument("--since", type=duration_s, metavar="TIME", help="not older than: 30m, 2h, 1d")
+    parser.add_argument("-f", "--follow", action="store_true", help="go on with what comes, until interrupted")
 
 
 def run(args: argparse.Namespace) -> int:
     """Run it; exit code 1 when there is nothing."""
     workspace = workspace_of(args, is_strict=False)
-    key = None if args.all or workspace.project is None else workspace.project.key
-    events = list(workspace.log.newest(project=key, limit=args.limit))
+    is_wanted = _wanted(args, None if args.all or workspace.project is None else workspace.project.key)
+    events = list(islice(filter(is_wanted, workspace.log.newest()), args.limit))
+    if args.follow:
+        return _follow(log_folder(workspace.home), events, is_wanted)
     if args.json:
         print_json({"events": events})
         return 0 if events else 1
     for event in events:
         say(line_of(event))
     if not events:
-        say("Nothing was recorded yet.")
+        say("Nothing was recorded yet." if _is_unfiltered(args) else "No such event was recorded.")
     return 0 if events else 1
 
 
 def line_of(event: dict[str, Any]) -> str:
-    """One event in one line."""
-    top, threshold = event.get("top_cosine"), event.get("threshold")
+    """One event in one line: id, local time, client, reason with the gate's numbers, time taken, prompt, what came."""
+    parts = [
+        str(event.get("id")),
+        _local(event.get("at")),
+        f"{event.get('client') or '-':<8}",
+        f"{_reason(event):<24}",
+        f"{_taken(event):>8}",
+        _prompt(event),
+        _what(event),
+    ]
+    return "  ".join(part for part in parts if part).rstrip()
+
+
+def _wanted(args: argparse.Namespace, project: str | None) -> Callable[[dict[str, Any]], bool]:
+    session = None if args.session is None else session_id(args.session)
+    since_s = None if args.since is None else time.time() - args.since
+
+    def is_wanted(event: dict[str, Any]) -> bool:
+        return (
+            project in (None, event.get("project"))
+            and (session is None or str(event.get("session") or "").startswith(session))
+            and args.client in (None, event.get("client"))
+            and args.reason in (None, event.get("reason"))
+            and (since_s is None or _seconds(event.get("at")) >= since_s)
+        )
+
+    return is_wanted
+
+
+def _follow(folder: Path, shown: list[dict[str, Any]], is_wanted: Callable[[dict[str, Any]], bool]) -> int:
+    """Print what is there, oldest first, then what comes; an interrupt is how it ends."""
+    new, last_id = shown, None
+    try:
+        while True:
+            for event in reversed(new):
+                say(line_of(event))
+                last_id = event.get("id")
+            sys.stdout.flush()
+            time.sleep(_POLL_S)
+            new = _newer(folder, is_wanted, last_id)
+    except KeyboardInterrupt:
+        return 0
+
+
+def _newer(folder: Path, is_wanted: Callable[[dict[str, Any]], bool], last_id: object) -> list[dict[str, Any]]:
+    """Events after one, newest first."""
+    events = filter(is_wanted, newest_events(folder, max_bytes=_FOLLOWED_BYTES))
+    return list(takewhile(lambda event: event.get("id") != last_id, events))
+
+
+def _is_unfiltered(args: argparse.Namespace) -> bool:
+    return not any((args.session is not None, args.client, args.reason, args.since))
+
+
+def _reason(event: dict[str, Any]) -> str:
+    top, threshold, name = event.get("top_cosine"), event.get("threshold"), event.get("event")
     numbers = f" {top:.2f}/{threshold:.2f}" if top is not None and threshold is not None else ""
-    shown = ", ".join(f"{item['path']}:{item['start_line']}" for item in event.get("items") or ())
-    what = shown or event.get("error") or event.get("detail") or ""
-    prompt = f'  "{(event.get("prompt") or "")[:60]}"'
-    return f"{event.get('id')}  {str(event.get('at'))[:19]}  {event.get('reason')}{numbers}{prompt}  {what}"
+    about = " (report)" if event.get("is_report") else "" if name in (None, "UserPromptSubmit") else f" ({name})"
+    return f"{event.get('reason')}{numbers}{about}"
+
+
+def _taken(event: dict[str, Any]) -> str:
+    latency = event.get("latency_ms")
+    return f"{latency:.0f} ms" if isinstance(latency, (int, float)) else "-"
+
+
+def _prompt(event: dict[str, Any]) -> str:
+    if event.get("prompt"):
+        return f'"{" ".join(str(event["prompt"]).split())[:_PROMPT_CHARS]}"'
+    return f"prompt {event['prompt_digest']}" if event.get("prompt_digest") else ""
+
+
+def _what(event: dict[str, Any]) -> str:
+    items = [f"{item['path']}:{item['start_line']}" for item in event.get("items") or ()]
+    more = f" and {len(items) - _SHOWN_ITEMS} more" if len(items) > _SHOWN_ITEMS else ""
+    return ", ".join(items[:_SHOWN_ITEMS]) + more or str(event.get("error") or event.get("detail") or "")
+
+
+def _local(at: object) -> str:
+    seconds = _seconds(at)
+    return datetime.fromtimestamp(seconds).strftime("%Y-%m-%d %H:%M:%S") if seconds else f"{'no time':<19}"
+
+
+def _seconds(at: object) -> float:
+    """A time of the log in seconds since 1970; 0 for what is none."""
+    try:
+        return datetime.fromisoformat(str(at)).timestamp()
+    except (ValueError, OverflowError):
+        return 0.0

@@ -22,9 +22,14 @@ COMMANDS = {
     "status": ("status", "how the project's index, gate and hooks are"),
     "search": ("search", "search the project"),
     "context": ("context", "what an agent would get for a prompt, without recording it"),
-    "hook": ("hook", "what agents call: inject-context, hot-topics, status"),
+    "hook": ("hook", "install it in coding agents, and what they call"),
+    "daemon": ("daemon", "the service that answers agents: start, stop, status, run"),
     "explain": ("explain", "why something was injected, or why it was silent"),
     "log": ("log", "the last decisions"),
+    "doctor": ("doctor", "check installation, hooks, service, index, model and rights, with a remedy for each finding"),
+    "pause": ("pause", "switch hybrid off in this project, a session or everywhere"),
+    "resume": ("pause", "switch it on again"),
+    "statusline": ("statusline", "one line about this session for the client's status line"),
     "config": ("config", "show and change settings"),
     "models": ("models", "list, check and choose embedding models"),
     "projects": ("projects", "list and forget indexed projects"),
@@ -34,6 +39,9 @@ COMMANDS = {
 
 _HOOKS = (("hook", "inject-context"),)
 """What agents call by themselves."""
+
+_STATUS_LINE = "statusline"
+"""Called by a client many times a minute: silent like a hook, but what goes wrong there is no failed decision."""
 
 
 class CommandModule(Protocol):
@@ -56,7 +64,7 @@ def run(argv: Sequence[str], *, started_s: float) -> int:
         started_s: `time.perf_counter()` at the start of the process.
     """
     _open_closed_streams()
-    if tuple(argv[:2]) in _HOOKS and not sys.stdin.isatty():
+    if (tuple(argv[:2]) in _HOOKS or tuple(argv[:1]) == (_STATUS_LINE,)) and not sys.stdin.isatty():
         return _run_hook(argv, started_s)
     is_debug = "--debug" in argv
     try:
@@ -111,7 +119,7 @@ def _run_hook(argv: Sequence[str], started_s: float) -> int:
         with contextlib.redirect_stderr(said) if "--debug" not in argv else contextlib.nullcontext():
             code = _run(argv, started_s)
         sys.stdout.flush()
-    if code != 0:
+    if code != 0 and argv[0] != _STATUS_LINE:
         from hybrid.hooks.run import note_failure
 
         note_failure(said.getvalue().strip().rsplit("\n", 1)[-1])

@@ -17,10 +17,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run it."""
+    from hybrid.cli.installing import installed_here
     from hybrid.engine.status import status
 
     # A mistake in a settings file is part of the status, not a reason to give none.
-    found = status(workspace_of(args, is_strict=False))
+    found = status(workspace_of(args, is_strict=False), installed=installed_here(args.project))
     if args.json or not (sys.stdout.isatty() or args.table):
         print_json(found)
     else:
@@ -55,6 +56,7 @@ def rows(found: dict[str, Any]) -> list[tuple[str, str]]:
         ("Injections", f"{hooks['injection_count']}, last {hooks['last_injection_time'] or 'never'}"),
         ("Last decision", f"{health['last_success'] or 'none'}, median {latency:.0f} ms" if latency else "none"),
     ]
+    shown += [("Paused", f"{pause['scope']} {pause['name']}".rstrip()) for pause in found["paused"]]
     if index["error"]:
         shown.append(("Index error", index["error"]))
     if health["last_error"]:

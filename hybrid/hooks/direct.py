@@ -5,12 +5,15 @@ The one module of the hook path that imports the engine; `run` imports it when t
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hybrid.engine.answering import answer
 from hybrid.engine.recording import record_error
-from hybrid.engine.workspace import open_workspace
+from hybrid.engine.workspace import keep_hook_settings, open_workspace
+from hybrid.hooks.answer import client_of, printed_answer
+from hybrid.hooks.event import EventError, parse_event
 from hybrid.types import HookEvent
 
 if TYPE_CHECKING:
@@ -19,31 +22,54 @@ if TYPE_CHECKING:
     from hybrid.engine.answering import Reply
     from hybrid.engine.searching import Searcher
     from hybrid.engine.workspace import Workspace
+    from hybrid.hooks.service import Input
+
+
+def read_event(event: Input) -> dict[str, Any]:
+    """The fields of an event as it came.
+
+    Raises:
+        EventError: It is none.
+    """
+    return parse_event(event.data, client=client_of(event.client, os.environ), event=event.name, cwd=event.cwd)
 
 
 def answer_event(
-    fields: Mapping[str, Any], flags: Mapping[str, object], *, set_deadline: Callable[[int], None]
-) -> Reply:
-    """Decide what an event gets.
+    fields: Mapping[str, Any],
+    flags: Mapping[str, object],
+    *,
+    set_deadline: Callable[[int], None],
+    elapsed_ms: Callable[[], float],
+) -> tuple[Reply, bytes]:
+    """Decide what an event gets, and what is printed for it.
 
     Args:
         fields: Of a `HookEvent`.
         flags: Settings from the command line.
         set_deadline: Told the configured deadline in milliseconds as soon as it is known.
+        elapsed_ms: Since the hook started.
 
     Raises:
         HybridError: A flag is wrong, or a model cannot be loaded.
         OSError: Files cannot be read.
     """
-    event = event_of(fields)
+    event = HookEvent.of(fields)
     workspace = open_workspace(Path(event.cwd or "/"), flags=flags)
     set_deadline(workspace.config.hooks.deadline_ms)
-    return answer(workspace, event, open_searcher=_open_searcher)
+    reply = answer(workspace, event, open_searcher=_open_searcher)
+    return reply, printed_answer(reply.text, event, notice=reply.notice(elapsed_ms()))
 
 
-def event_of(fields: Mapping[str, Any]) -> HookEvent:
-    """The fields as a value."""
-    return HookEvent(**{**fields, "paths": tuple(fields.get("paths") or ())})
+def keep_settings(home: str) -> None:
+    """Resolve the user's settings for the next hook."""
+    keep_hook_settings(Path(home))
+
+
+def note_failure(error: Exception | str, fields: Mapping[str, Any] | None) -> None:
+    """Leave a line in the event log."""
+    event = HookEvent.of(fields) if fields else None
+    cwd = Path(event.cwd) if event and event.cwd else Path()
+    record_error(open_workspace(cwd), event, str(error) if isinstance(error, EventError) else error)
 
 
 def _open_searcher(workspace: Workspace) -> Searcher:
@@ -51,10 +77,3 @@ def _open_searcher(workspace: Workspace) -> Searcher:
     from hybrid.engine.searching import open_searcher
 
     return open_searcher(workspace)
-
-
-def note_failure(error: Exception | str, fields: Mapping[str, Any] | None) -> None:
-    """Leave a line in the event log."""
-    event = event_of(fields) if fields else None
-    cwd = Path(event.cwd) if event and event.cwd else Path()
-    record_error(open_workspace(cwd), event, error)

@@ -1,150 +1,242 @@
-"""The prompt hook as a process: event in, one JSON document or nothing out, exit code 0 whatever happens.
+"""A hook as a process: event in, one JSON document or nothing out, exit code 0 whatever happens.
 
-One of the two places where every exception is caught: a hook that fails is silent and leaves a line in the log.
+One of the two places where every exception is caught: a hook that fails is silent and leaves a line in the log. The
+service reads the event and writes the answer; where there is none, this process starts it and answers by itself. Until
+then only the standard library is imported, and of that only what is cheap.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-import threading
 import time
-from typing import TYPE_CHECKING
 
-from hybrid.hooks.answer import prompt_answer
-from hybrid.hooks.event import MAX_BYTES, EventError, parse_event
+from hybrid.home import home_path
+from hybrid.hooks.deadline import Deadline
+from hybrid.hooks.service import Call, Input, WireError
+from hybrid.ipc.settings import read_settings
 
+TYPE_CHECKING = False  # `typing` costs a hook four milliseconds.
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
+    from collections.abc import Mapping
     from typing import Any
 
 HARD_STOP_S = 1.5
 """Seconds after which the process ends in silence, until the settings are read and say otherwise."""
 
+_MAX_BYTES = 32_000_000
+"""Longer events are not read: a prompt of that size is a mistake."""
+
 _RECORD_S = 2.0
 """Seconds that counters and log may take once the answer is out; the agent waits for the end of the process."""
 
-_NOTE_S = 0.2
-"""Seconds before the deadline at which it is given up, so that the line in the log is written in time."""
+_GREETING_S = 0.25
+"""Seconds in which a living service greets; it is busy, stopped or dead otherwise."""
+
+_HERE_S = 0.5
+"""Seconds that an answer without the service takes at least; with less left there is no point in trying."""
+
+_SILENT = ("Stop", "PreCompact", "SessionEnd")
+"""Events that never take a text: a service that is not there is not started for them."""
 
 
-class _Deadline:
-    """Ends the process, in silence and with exit code 0, unless it is met.
-
-    Args:
-        started_s: `time.perf_counter()` that deadlines count from.
-        seconds: The first deadline.
-        on_miss: Leaves a note; what it does not finish in time is lost.
-    """
-
-    def __init__(self, started_s: float, seconds: float, on_miss: Callable[[str], None]) -> None:
-        self._started_s = started_s
-        self._on_miss = on_miss
-        self._lock = threading.Lock()
-        self._is_met = False
-        self._timer = self._start(started_s, seconds)
-
-    def set_ms(self, milliseconds: int) -> None:
-        """Another deadline, counted from the start of the process."""
-        self._timer.cancel()
-        self._timer = self._start(self._started_s, milliseconds / 1000)
-
-    def meet(self) -> None:
-        """From here on the answer is written; nothing interrupts that."""
-        with self._lock:
-            self._is_met = True
-        self._timer.cancel()
-
-    def allow(self, seconds: float) -> None:
-        """The answer is out; what is recorded now may take so long."""
-        self._is_met = False
-        self._timer = self._start(time.perf_counter(), seconds)
-
-    def _start(self, from_s: float, seconds: float) -> threading.Timer:
-        left_s = from_s + seconds - _NOTE_S - time.perf_counter()
-        timer = threading.Timer(max(left_s, 0.001), self._end, [seconds])
-        timer.daemon = True
-        timer.start()
-        return timer
-
-    def _end(self, seconds: float) -> None:
-        with self._lock:
-            if self._is_met:
-                return
-            # The disk may be what hangs, so the note is not waited for beyond the deadline.
-            note = threading.Thread(target=self._on_miss, args=[f"not done after {seconds:g} s"], daemon=True)
-            note.start()
-            note.join(_NOTE_S)
-            os._exit(0)
+def main(argv: list[str]) -> int:
+    """`hybrid hook run --client C --event E`; returns 0, always. Wrong arguments count as none."""
+    started_s = time.monotonic()
+    options = dict(zip(argv, [*argv[1:], ""], strict=False))
+    hook = _Hook(options.get("--client", "manual"), options.get("--event", ""), {}, started_s)
+    line = hook.run(is_service_wanted=True)
+    if "--debug" in argv:
+        sys.stderr.write(line + "\n")
+    return 0
 
 
-class _Hook:
-    """One run: remembers the event as soon as it is known, for the line in the log."""
-
-    def __init__(self, flags: Mapping[str, object], started_s: float) -> None:
-        self._flags = flags
-        self._started_s = started_s
-        self._event: Mapping[str, Any] | None = None
-
-    def run(self, *, client: str, event: str) -> str:
-        """Answer and record; returns one line for a person."""
-        deadline = _Deadline(self._started_s, _first_deadline_s(os.environ), self._note)
-        try:
-            # Before the event is read: the client is still writing it, and a deadline can leave its note at once.
-            from hybrid.hooks.direct import answer_event
-
-            data = sys.stdin.buffer.read(MAX_BYTES + 1)
-            self._event = parse_event(data, client=client, event=event, cwd=_working_directory())
-            answer = answer_event(self._event, self._flags, set_deadline=deadline.set_ms)
-            deadline.meet()
-            _write(prompt_answer(answer.text, self._event["name"]))
-            deadline.allow(_RECORD_S)
-            answer.finish((time.perf_counter() - self._started_s) * 1000)
-        except EventError as error:
-            self._note(str(error))
-            return f"hybrid: failed ({error})"
-        except Exception as error:  # noqa: BLE001 - the rim: silent to the agent, a line in the log
-            self._note(error)
-            return f"hybrid: failed ({type(error).__name__}: {error})"
-        finally:
-            deadline.meet()
-        return answer.debug_line
-
-    def _note(self, error: Exception | str) -> None:
-        note_failure(error, self._event)
-
-
-def run_prompt_hook(
-    *, client: str, event: str, flags: Mapping[str, object], is_debug: bool = False, started_s: float | None = None
-) -> int:
-    """Answer one prompt event from standard input.
+def run_by_hand(*, client: str, event: str, flags: Mapping[str, object], is_debug: bool = False) -> int:
+    """Answer one event from standard input in this process, without the service.
 
     Args:
         client: Who calls.
         event: Name of the event; empty takes the input's own.
         flags: Settings from the command line.
         is_debug: Say on standard error what was decided; for people, never in an installed hook.
-        started_s: `time.perf_counter()` at the start of the process, for the recorded latency.
 
     Returns:
         0, always.
     """
-    started_s = time.perf_counter() if started_s is None else started_s
-    line = _Hook(flags, started_s).run(client=client, event=event)
+    line = _Hook(client, event, flags, time.monotonic()).run(is_service_wanted=False)
     if is_debug:
-        print(line, file=sys.stderr)  # noqa: T201 - asked for by a person
+        sys.stderr.write(line + "\n")
     return 0
 
 
-def note_failure(error: Exception | str, event: Mapping[str, Any] | None = None) -> None:
+def note_failure(error: Exception | str, fields: Mapping[str, Any] | None = None) -> None:
     """Leave a line in the event log; where that fails too, there is nowhere left to say it."""
     try:
+        _find_packages()
         from hybrid.hooks.direct import note_failure
 
-        note_failure(error, event)
+        note_failure(error, fields)
     except Exception:  # noqa: BLE001 - the rim
         pass
+
+
+class _Hook:
+    """One run; remembers the event as soon as it was read here, for the line in the log."""
+
+    def __init__(self, client: str, event: str, flags: Mapping[str, object], started_s: float) -> None:
+        self._client = client
+        self._name = event
+        self._flags = flags
+        self._started_s = started_s
+        self._home = home_path(os.environ)
+        self._fields: Mapping[str, Any] | None = None
+
+    def run(self, *, is_service_wanted: bool) -> str:
+        """Answer and record; returns one line for a person."""
+        settings = read_settings(self._home, os.environ) if is_service_wanted else None
+        first_s = settings.deadline_ms / 1000 if settings else _first_deadline_s(os.environ)
+        deadline = Deadline(self._started_s, first_s, self._note_late)
+        try:
+            event = Input(self._client, self._name, _working_directory(), _read_input())
+            if settings and settings.is_daemon_enabled:
+                return self._answer_with_service(event, deadline)
+            line = self._answer_here(event, deadline)
+            if is_service_wanted:
+                self._start_first_service(event)
+            return line
+        except Exception as error:  # noqa: BLE001 - the rim: silent to the agent, a line in the log
+            self._note(error)
+            return f"hybrid: failed ({type(error).__name__}: {error})"
+        finally:
+            deadline.meet()
+
+    def _answer_with_service(self, event: Input, deadline: Deadline) -> str:
+        """Ask the service; without one start it, and answer here if that fits into the time."""
+        call = Call(self._home, os.environ)
+        try:
+            if call.reach(_GREETING_S):
+                return self._ask(call, event, deadline)
+        except WireError:
+            if deadline.left_s < _HERE_S:
+                raise
+            call.close()
+        if self._name not in _SILENT:
+            self._start_service(event)
+        from hybrid.hooks.slots import place
+
+        with place(self._home) as is_mine:
+            if is_mine and deadline.left_s > _HERE_S:
+                call.close()
+                return self._answer_here(event, deadline)
+        call.wait(deadline.left_s)
+        return self._ask(call, event, deadline)
+
+    def _ask(self, call: Call, event: Input, deadline: Deadline) -> str:
+        printed, line = call.ask(event, elapsed_ms=self._elapsed_ms, timeout_s=deadline.left_s)
+        if printed:
+            deadline.meet()
+            _write_out(printed)
+            deadline.allow(_RECORD_S)
+            call.delivered(self._elapsed_ms)
+        call.close()
+        return line
+
+    def _answer_here(self, event: Input, deadline: Deadline) -> str:
+        _find_packages()
+        from hybrid.hooks.direct import answer_event, read_event
+
+        self._fields = read_event(event)
+        reply, printed = answer_event(
+            self._fields, self._flags, set_deadline=deadline.set_ms, elapsed_ms=lambda: self._elapsed_ms
+        )
+        deadline.meet()
+        _write_out(printed)
+        deadline.allow(_RECORD_S)
+        reply.finish(self._elapsed_ms)
+        return reply.debug_line
+
+    def _start_first_service(self, event: Input) -> None:
+        """The settings were not resolved yet, so this process did it: now they tell whether there may be a service."""
+        from hybrid.hooks.direct import keep_settings
+
+        keep_settings(self._home)
+        settings = read_settings(self._home, os.environ)
+        if settings and settings.is_daemon_enabled and self._name not in _SILENT:
+            self._start_service(event)
+
+    def _start_service(self, event: Input) -> None:
+        from hybrid.ipc.start import start_service
+
+        start_service(self._home, os.environ, cwd=event.cwd)
+
+    def _note(self, error: Exception | str) -> None:
+        note_failure(error, self._fields)
+
+    def _note_late(self, message: str) -> None:
+        """Leave a line in the log by hand: on a machine too busy for an answer, an import would make it worse."""
+        now_s = time.time()
+        at = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(now_s)) + f".{int(now_s * 1000) % 1000:03d}+00:00"
+        values = {
+            "id": f"{int(now_s * 1000) & 0xFFFFFF:06x}{os.getpid() & 0xFFFF:04x}",
+            "at": at,
+            "client": "".join(filter(str.isalnum, self._client)),
+            "event": "".join(filter(str.isalnum, self._name)),
+            "reason": "error",
+            "error": message,
+        }
+        line = ",".join(f'"{name}":"{value}"' for name, value in values.items())
+        _append(os.path.join(self._home, "log", "events.jsonl"), f"{{{line}}}\n".encode("ascii", "replace"))  # noqa: PTH118
+
+    @property
+    def _elapsed_ms(self) -> float:
+        return (time.monotonic() - self._started_s) * 1000
+
+
+def _find_packages() -> None:
+    """Let installed packages be found where the interpreter was told not to look (`-S`)."""
+    if "site" not in sys.modules:
+        import site
+
+        site.main()
+
+
+def _read_input() -> bytes:
+    """Standard input, as much of it as an event may have."""
+    parts: list[bytes] = []
+    n_bytes = 0
+    while n_bytes <= _MAX_BYTES:
+        try:
+            part = os.read(0, 1 << 20)
+        except OSError:
+            break
+        if not part:
+            break
+        parts.append(part)
+        n_bytes += len(part)
+    return b"".join(parts)
+
+
+def _write_out(data: bytes) -> None:
+    """Write the answer.
+
+    Raises:
+        OSError: The client does not read it (any more), so nothing was given.
+    """
+    view = memoryview(data)
+    while view:
+        view = view[os.write(1, view) :]
+
+
+def _append(path: str, line: bytes) -> None:
+    try:
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)  # noqa: PTH103, PTH120
+        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
+    except OSError:
+        return
+    try:
+        os.write(descriptor, line)
+    finally:
+        os.close(descriptor)
 
 
 def _first_deadline_s(environ: Mapping[str, str]) -> float:
@@ -158,20 +250,3 @@ def _working_directory() -> str:
         return os.getcwd()  # noqa: PTH109 - a deleted directory must not raise through Path
     except OSError:
         return ""
-
-
-def _write(answer: str) -> None:
-    """Write the answer.
-
-    Raises:
-        OSError: The client does not read it (any more), so nothing was given.
-    """
-    if not answer:
-        return
-    try:
-        sys.stdout.write(answer + "\n")
-        sys.stdout.flush()
-    except OSError:
-        # What is buffered must not be tried again, loudly, at the end of the process.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise

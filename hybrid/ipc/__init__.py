@@ -1,1 +1,1 @@
-"""How a hook process and the service talk: where the service listens, the wire, and how it is started. Standard library only."""
+"""How a hook process and the service talk: where it listens, the wire, how it is started. Standard library only."""

@@ -2,35 +2,83 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING
+import signal
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from hybrid.cli.advice import advice
+from tests.builders import command_environment, default_config
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tests.builders import Shop
 
 FITS = "How does the payment client retry?"
+WINE = "Which wine goes with grilled salmon tonight?"
 
 
 def test_log_shows_each_decision_newest_first(own_shop: Shop) -> None:
-    """One line each: id, time, reason with the numbers of the gate, the prompt, and what was given or why not."""
-    own_shop.hook(FITS)
-    own_shop.hook(FITS)
+    """One line each: id, time, client, reason with the numbers of the gate, time taken, prompt, what was given or why not."""
+    own_shop.hook(FITS, "--client", "claude")
+    own_shop.hook(FITS, "--client", "claude")
     own_shop.hook("thanks a lot, that is all")
-    own_shop.hook("Which wine goes with grilled salmon tonight?")
+    own_shop.hook(WINE)
 
     lines = own_shop.out("log").splitlines()
 
+    took = r" +\d+ ms  "
     patterns = [
-        r'gate 0\.\d\d/0\.\d\d  "Which wine goes with grilled salmon tonight\?"  ',
-        r'prompt  "thanks a lot, that is all"  \w+',
-        rf'same_topic 0\.\d\d/0\.\d\d  "{re.escape(FITS)}"  ',
-        rf'injected 0\.\d\d/0\.\d\d  "{re.escape(FITS)}"  src/payments/client\.py:1, src/payments/client\.py:25',
+        rf'manual    gate 0\.\d\d/0\.\d\d {took}"{re.escape(WINE)}"',
+        rf'manual    prompt {took}"thanks a lot, that is all"  \w+',
+        rf'claude    same_topic 0\.\d\d/0\.\d\d {took}"{re.escape(FITS)}"',
+        rf'claude    injected 0\.\d\d/0\.\d\d {took}"{re.escape(FITS)}"  src/payments/client\.py:1, src/payments/client\.py:25',
     ]
-    stamp = r"[0-9a-f]{10}  \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d  "
+    stamp = r"[0-9a-f]{10}  \d{4}-\d\d-\d\d \d\d:\d\d:\d\d  "
     assert len(patterns) == len(lines)
     for pattern, line in zip(patterns, lines, strict=True):
         assert re.fullmatch(stamp + pattern, line), line
     assert 2 == len(own_shop.out("log", "--limit", "2").splitlines())
     assert ["gate", "prompt", "same_topic", "injected"] == [event["reason"] for event in own_shop.json("log")["events"]]
+
+
+def test_log_shows_what_is_asked_for(own_shop: Shop) -> None:
+    """Session, client, reason and age choose events; a choice that nothing meets ends with code 1."""
+    own_shop.hook(FITS, "--client", "claude", session="s1")
+    own_shop.hook(WINE, "--client", "codex", session="s2")
+
+    def reasons(*args: str, **environ: str) -> list[str]:
+        return [event["reason"] for event in own_shop.json("log", *args, **environ)["events"]]
+
+    assert (
+        ["injected"] == reasons("--session", "s1") == reasons("--client", "claude") == reasons("--reason", "injected")
+    )
+    assert ["gate"] == reasons("--session", CLAUDE_CODE_SESSION_ID="s2")
+    assert ["gate", "injected"] == reasons("--since", "1h")
+    assert "No such event was recorded.\n" == own_shop.out("log", "--reason", "budget", code=1)
+    assert {"events": []} == own_shop.json("log", "--since", "0s", code=1)
+
+
+def test_log_follows_what_comes(own_shop: Shop) -> None:
+    """`--follow` shows the last events oldest first, then each new one once, until it is interrupted."""
+    own_shop.hook(FITS, session="s1")
+    own_shop.hook(WINE, session="s2")
+    command = [sys.executable, "-m", "hybrid", "log", "--follow", "--limit", "1"]
+    environ = command_environment(own_shop.home) | {"HOME": str(own_shop.home / "user")}
+    with subprocess.Popen(command, cwd=own_shop.root, env=environ, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        shown = [process.stdout.readline().decode()]
+        own_shop.hook("thanks a lot, that is all", session="s3")
+        own_shop.hook(FITS, session="s1")
+        shown += [process.stdout.readline().decode() for _ in range(2)]
+        process.send_signal(signal.SIGINT)
+        left, _ = process.communicate(timeout=30)
+
+    assert ["gate", "prompt", "same_topic"] == [line.split()[4] for line in shown]
+    assert (0, b"") == (process.returncode, left)
 
 
 def test_log_of_another_project_is_shown_on_request(own_shop: Shop) -> None:
@@ -80,14 +128,14 @@ def test_explain_finds_an_event_by_the_beginning_of_its_id(own_shop: Shop) -> No
 
     assert first == own_shop.json("explain", first["id"][:8])["event"]
     assert "No event ffffffffff.\n" == own_shop.out("explain", "ffffffffff", code=1)
-    assert {"event": None} == own_shop.json("explain", "ffffffffff", code=1)
+    assert {"event": None, "advice": []} == own_shop.json("explain", "ffffffffff", code=1)
 
 
 def test_before_the_first_prompt_there_is_nothing(shop: Shop) -> None:
     """Without events both commands say so with code 1; the JSON forms keep their keys."""
     assert "Nothing was recorded yet.\n" == shop.out("log", code=1) == shop.out("explain", code=1)
     assert {"events": []} == shop.json("log", code=1)
-    assert {"event": None} == shop.json("explain", code=1)
+    assert {"event": None, "advice": []} == shop.json("explain", code=1)
 
 
 def test_half_a_line_in_the_log_is_passed_over(own_shop: Shop) -> None:
@@ -101,16 +149,150 @@ def test_half_a_line_in_the_log_is_passed_over(own_shop: Shop) -> None:
 
 
 def test_private_text_and_secrets_stay_out_of_the_log(own_shop: Shop) -> None:
-    """Private spans, secrets and prompts that opted out are not kept; `log_prompts` hides the rest."""
+    """Private spans, secrets and prompts that opted out are not kept, nor is more than 80 characters of any."""
     secret = "AKIA" + "Q3EXAMPLEKEY7ZZZ"
     own_shop.hook(f"thanks <private>hunter2</private> a lot {secret}")
     own_shop.hook(f"How does the payment client retry with {secret}? <private>hunter2</private>")
     own_shop.hook("How does the payment client keep the word swordfish? [no-hybrid]")
-    own_shop.hook(FITS, HYBRID_PRIVACY_LOG_PROMPTS="hash")
-    own_shop.hook(FITS, HYBRID_PRIVACY_LOG_PROMPTS="none")
+    own_shop.hook(f"{FITS} {'And then some more. ' * 5} The last word is halibut.")
 
     kept = (own_shop.home / "log" / "events.jsonl").read_text()
-    prompts = [event["prompt"] for event in own_shop.json("log")["events"]]
-    assert not any(word in kept for word in ("hunter2", secret, "swordfish"))
-    assert (None, "sha256:") == (prompts[0], prompts[1][:7])
-    assert "" == prompts[2]
+    events = own_shop.json("log")["events"]
+    assert not any(word in kept for word in ("hunter2", secret, "swordfish", "halibut"))
+    assert (f"{FITS} And then some more. And then some more. And t", None) == (
+        events[0]["prompt"],
+        events[1]["prompt"],
+    )
+    assert [True, False, True, True] == [event["prompt_digest"] is not None for event in events]
+    assert 0o600 == (own_shop.home / "log" / "events.jsonl").stat().st_mode & 0o777
+
+
+@pytest.mark.parametrize(
+    ("setting", "expected"), [("text", (True, True)), ("hash", (False, True)), ("none", (False, False))]
+)
+def test_what_is_kept_of_a_prompt_is_a_setting(own_shop: Shop, setting: str, expected: tuple[bool, bool]) -> None:
+    """`privacy.log_prompts`: digest and beginning, the digest alone, or nothing; log and explain say what there is."""
+    own_shop.hook(FITS, HYBRID_PRIVACY_LOG_PROMPTS=setting)
+
+    event = own_shop.json("log")["events"][0]
+    shown = own_shop.out("log"), own_shop.out("explain")
+    assert expected == (event["prompt"] == FITS, event["prompt_digest"] is not None)
+    for text in shown:
+        assert (FITS in text, event["prompt_digest"] is not None and event["prompt_digest"] in text) == (
+            expected[0],
+            setting == "hash",
+        )
+
+
+def test_explain_of_a_closed_gate_tells_what_would_have_opened_it(own_shop: Shop) -> None:
+    """By how much it missed, a threshold that opens it (and does), and the best candidate that was held back."""
+    own_shop.hook(WINE)
+
+    shown = own_shop.out("explain")
+
+    found = re.search(r"missed by 0\.\d\d\. `hooks\.gate_threshold` of (-?0\.\d\d) or less would have opened it", shown)
+    assert found, shown
+    assert re.search(r"The best candidate it held back: \S+:\d+-\d+ .*\(cosine 0\.\d+\)\.", shown)
+    opened = own_shop.run("context", WINE, "--gate-threshold", found.group(1), "--json")
+    assert "gate" != json.loads(opened.stdout)["reason"]
+
+
+def test_explain_names_when_the_same_was_given(own_shop: Shop) -> None:
+    """For a repeated topic and for results that were all seen, the earlier event is named and how to get them again."""
+    own_shop.hook(FITS)
+    first = own_shop.json("log")["events"][0]["id"]
+    own_shop.hook(FITS)
+    same = own_shop.out("explain")
+    own_shop.hook("How does the payment client retry a charge request after a timeout?")
+    after = own_shop.json("log")["events"][0]["reason"]
+    seen = own_shop.out("explain")
+
+    assert f"src/payments/client.py:1, src/payments/client.py:25 (`hybrid explain {first}`)." in same
+    assert "--no-dedup" in same
+    assert after in ("all_seen", "same_topic")
+    assert f"`hybrid explain {first}`" in seen
+
+
+@pytest.mark.parametrize(
+    ("prompt", "expected"),
+    [
+        ("fix it", "It is shorter than `hooks.min_prompt_length` (20 characters); it has 6."),
+        ("please go on with the next step then", "It is a turn of the conversation: name the file"),
+        ("Where is the retry of payments? [no-hybrid]", "It holds `[no-hybrid]`: leave that out."),
+        ("<task-notification>x</task-notification>", "The client made it, nobody typed it"),
+    ],
+    ids=["short", "turn", "opted-out", "machine"],
+)
+def test_explain_names_the_rule_that_silenced_a_prompt(own_shop: Shop, prompt: str, expected: str) -> None:
+    """Each rule about prompts comes with the setting, or the wording, that would have let it through."""
+    own_shop.hook(prompt)
+
+    assert expected in own_shop.out("explain")
+
+
+def test_explain_names_settings_and_commands(own_shop: Shop) -> None:
+    """Budget, floor, a missing index, a switch and an error each come with what to set or type."""
+    own_shop.hook(FITS, HYBRID_HOOKS_BUDGET="4")
+    budget = own_shop.json("explain")
+    own_shop.hook(FITS, HYBRID_DISABLE="1")
+    disabled = own_shop.json("explain")
+    own_shop.out("hook", "inject-context", stdin=b"not json")
+    error = own_shop.json("explain")
+
+    assert "budget" == budget["event"]["reason"]
+    assert "`hooks.budget` (150 lines)" in budget["advice"][0]
+    assert ["Take HYBRID_DISABLE out of the environment that the client was started in."] == disabled["advice"]
+    assert ["`hybrid doctor` looks for the cause."] == error["advice"]
+
+
+def test_explain_of_a_project_without_an_index_names_the_command(new_project: Shop) -> None:
+    """Without an index the advice is the command that makes one."""
+    new_project.hook(FITS)
+
+    assert "  try        Run `hybrid reindex`; then ask again." in new_project.out("explain")
+
+
+@pytest.mark.parametrize(
+    ("event", "expected"),
+    [
+        ({"reason": "injected"}, []),
+        ({"reason": "something_new"}, []),
+        ({"reason": "paused", "detail": "all"}, ["`hybrid resume --all` switches it on again"]),
+        ({"reason": "paused", "detail": "project"}, ["`hybrid resume` switches it on again"]),
+        ({"reason": "paused", "detail": "session", "session": "s1"}, ["`hybrid resume --session s1` switches it on again"]),
+        ({"reason": "off", "detail": "hooks.session_start is off"}, ["`hybrid config set hooks.session_start true`"]),
+        ({"reason": "gate", "top_cosine": 0.3, "threshold": None}, ["Nobody measured a threshold for this model"]),
+        ({"reason": "gate", "top_cosine": None, "threshold": 0.29}, ["The prompt has no word that the model knows"]),
+        ({"reason": "gate", "top_cosine": 0.28, "threshold": 0.29}, ["`hooks.gate_threshold` of 0.27 or less"]),
+        ({"reason": "gate", "top_cosine": -0.051, "threshold": 0.29}, ["`hooks.gate_threshold` of -0.06 or less"]),
+        ({"reason": "no_results"}, ["`hooks.threshold` (0.5 of the best) and `search.min_cosine` (0.15) set it."]),
+        ({"reason": "same_topic", "topic_id": "t"}, ["that event is no longer in the log", "`--no-dedup`"]),
+        ({"reason": "all_seen"}, ["that event is no longer in the log", "`--no-dedup`"]),
+        ({"reason": "prompt", "detail": "skip_prefix"}, ["`hooks.skip_prefixes`"]),
+        ({"reason": "prompt", "detail": "something_new"}, []),
+        ({"reason": "error", "error": "not done after 1.5 s"}, ["`hooks.deadline_ms` (1500)"]),
+        ({"reason": "repeated"}, ["`hybrid doctor` names the places that call hybrid"]),
+    ],
+    ids=range(17),
+)  # fmt: skip
+def test_advice_names_what_decides(tmp_path: Path, event: dict[str, Any], expected: list[str]) -> None:
+    """For each reason: the setting, option or command that would have changed it; nothing for what needs no change."""
+    found = advice(event, [], default_config(tmp_path))
+
+    assert len(expected) == len(found)
+    assert all(part in line for part, line in zip(expected, found, strict=True)), found
+
+
+def test_all_seen_names_every_event_that_gave_a_result(tmp_path: Path) -> None:
+    """Results that were given at different times are traced to each of those events, the newest first."""
+    item = {"path": "a.py", "start_line": 1}
+    earlier = [
+        {"id": "e3", "at": "2026-11-22T10:00:03", "items": [item | {"key": "b.py:1:2:bbbb"}]},
+        {"id": "e2", "at": "2026-11-22T10:00:02", "items": [item | {"key": "moved.py:4:5:aaaa"}]},
+        {"id": "e1", "at": "2026-11-22T10:00:01", "items": [item | {"key": "c.py:1:2:cccc"}]},
+    ]
+    held = [{"key": "a.py:1:2:aaaa", "reason": "seen"}, {"key": "b.py:1:2:bbbb", "reason": "seen"}]
+
+    found = advice({"reason": "all_seen", "held_back": held}, earlier, default_config(tmp_path))
+
+    assert ["e3", "e2"] == [line.rsplit("`hybrid explain ", 1)[1].rstrip("`).") for line in found[:-1]]

@@ -1,0 +1,166 @@
+"""What would have changed a decision: for each reason the setting or command that decides it; for `hybrid explain`.
+
+Pure: an event of the log, the earlier ones of its session and the settings in force give lines of text.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from hybrid.config import Config
+
+Event = dict[str, Any]
+
+_RULES = {
+    "opted_out": "It holds `[no-hybrid]`: leave that out.",
+    "machine_made": "The client made it, nobody typed it: such prompts are never searched.",
+    "subagent_report": "It is a subagent's report: `hooks.subagent_reports` decides whether those are looked up.",
+    "slash_command": "It is a bare slash command: its arguments would be searched, its name is not.",
+    "empty": "Nothing is left of it once private spans and injected blocks are cut.",
+    "acknowledgement": "It only acknowledges: name what you want to know.",
+    "session_turn": "It is a turn of the conversation: name the file, identifier or subject and it is searched.",
+    "too_few_words": "It has too few words: name an identifier or a path, or use three words or more.",
+    "role_play": "It asks for a role to be played; as a task about code it would be searched.",
+}
+
+_UNREADY = {
+    "no_project": "Start the session inside a git working tree, or run `hybrid init` in the folder.",
+    "no_index": "Run `hybrid reindex`; then ask again.",
+    "index_corrupt": "Run `hybrid reindex`, which repairs the index; `hybrid doctor` looks for the cause.",
+    "index_mismatch": "Run `hybrid reindex`: the model or the format of the index changed.",
+    "repeated": "`hybrid doctor` names the places that call hybrid; remove all but one.",
+    "disabled": "Take HYBRID_DISABLE out of the environment that the client was started in.",
+}
+
+
+def advice(event: Event, earlier: Sequence[Event], config: Config) -> list[str]:
+    """What would have changed the decision; empty for an injection and for reasons that nothing is known of.
+
+    Args:
+        event: A line of the event log.
+        earlier: Older events of the same session, newest first.
+        config: The settings in force now, which may not be those of then.
+    """
+    reason = str(event.get("reason"))
+    if reason in _UNREADY:
+        return [_UNREADY[reason]]
+    known = _KNOWN.get(reason)
+    return known(event, earlier, config) if known else []
+
+
+def _gate(event: Event, earlier: Sequence[Event], config: Config) -> list[str]:
+    top, threshold = event.get("top_cosine"), event.get("threshold")
+    if threshold is None:
+        return ["Nobody measured a threshold for this model: `hybrid config set hooks.gate_threshold 0.35` sets one."]
+    if top is None:
+        return ["The prompt has no word that the model knows, so it has no cosine: use words of the code or the docs."]
+    opening = math.floor((top - 0.00005) * 100) / 100
+    lines = [
+        f"It missed by {threshold - top:.2f}. `hooks.gate_threshold` of {opening:.2f} or less would have opened it, "
+        f"for every prompt; `hybrid context --gate-threshold {opening:.2f} PROMPT` shows what it gives."
+    ]
+    return [*lines, *_best(event, "The best candidate it held back")]
+
+
+def _no_results(event: Event, earlier: Sequence[Event], config: Config) -> list[str]:
+    return [
+        f"Every result lies below the floor: `hooks.threshold` ({config.hooks.threshold} of the best) and "
+        f"`search.min_cosine` ({config.search.min_cosine}) set it.",
+        *_best(event, "The best of them"),
+    ]
+
+
+def _prompt(event: Event, earlier: Sequence[Event], config: Config) -> list[str]:
+    rule = str(event.get("detail"))
+    if rule == "too_short":
+        length = event.get("prompt_chars")
+        has = f"; it has {length}" if length else ""
+        return [f"It is shorter than `hooks.min_prompt_length` ({config.hooks.min_prompt_length} characters){has}."]
+    if rule == "skip_prefix":
+        return [f"It begins with one of `hooks.skip_prefixes`: {', '.join(config.hooks.skip_prefixes) or 'none now'}."]
+    return [_RULES[rule]] if rule in _RULES else []
+
+
+def _same_topic(event: Event, earlier: Sequence[Event], config: Config) -> list[str]:
+    topic = event.get("topic_id")
+    before = next((e for e in earlier if e.get("reason") == "injected" and e.get("topic_id") == topic), None)
+    return [_given(before), _again()]
+
+
+def _all_seen(event: Event, earlier: Sequence[Event], config: Config) -> list[str]:
+    digests = {_digest(entry) for entry in event.get("held_back") or () if entry.get("reason") == "seen"}
+    gave = [e for e in earlier if digests & {_digest(item) for item in e.get("items") or ()}]
+    return [*([_given(before) for before in gave[:3]] or [_given(None)]), _again()]
+
+
+def _given(before: Event | None) -> str:
+    if before is None:
+        return "They were given earlier in this session; that event is no longer in the log."
+    places = ", ".join(f"{item['path']}:{item['start_line']}" for item in (before.get("items") or ())[:3])
+    return f"Given at {str(before.get('at'))[:19]} UTC: {places} (`hybrid explain {before.get('id')}`)."
+
+
+def _again() -> str:
+    return (
+        "They are given again after /compact or /clear, in a new session, with `--no-dedup` by hand, or with "
+        "`hooks.dedup_enabled` false."
+    )
+
+
+def _budget(event: Event, earlier: Sequence[Event], config: Config) -> list[str]:
+    hooks = config.hooks
+    return [
+        f"`hooks.budget` ({hooks.budget} lines) and `hooks.budget_chars` ({hooks.budget_chars} characters) set it; "
+        '`hooks.content_mode` "preview" shows less of each.'
+    ]
+
+
+def _paused(event: Event, earlier: Sequence[Event], config: Config) -> list[str]:
+    scope = str(event.get("detail") or "")
+    option = {"all": " --all", "session": f" --session {event.get('session') or ''}".rstrip()}.get(scope, "")
+    return [f"`hybrid resume{option}` switches it on again; `hybrid status` shows what is paused."]
+
+
+def _off(event: Event, earlier: Sequence[Event], config: Config) -> list[str]:
+    key = str(event.get("detail") or "").split(" ")[0]
+    return [f"`hybrid config set {key} true` switches it on."] if key.startswith("hooks.") else []
+
+
+def _error(event: Event, earlier: Sequence[Event], config: Config) -> list[str]:
+    error = str(event.get("error"))
+    if error.startswith("not done after"):
+        return [
+            f"It took longer than `hooks.deadline_ms` ({config.hooks.deadline_ms}). The service answers faster: "
+            "`hybrid doctor` tells whether it runs."
+        ]
+    return ["`hybrid doctor` looks for the cause."]
+
+
+def _best(event: Event, label: str) -> list[str]:
+    best: Event | None = event.get("best")
+    if not best:
+        return []
+    path, start, end, _ = (*str(best.get("key")).rsplit(":", 3), "", "", "")[:4]
+    name = f" {best['name']}" if best.get("name") else ""
+    return [f"{label}: {path}:{start}-{end}{name} (cosine {best.get('cosine')})."]
+
+
+def _digest(entry: Event) -> str:
+    return str(entry.get("key", "")).rsplit(":", 1)[-1]
+
+
+_KNOWN: dict[str, Callable[[Event, Sequence[Event], Config], list[str]]] = {
+    "gate": _gate,
+    "no_results": _no_results,
+    "prompt": _prompt,
+    "same_topic": _same_topic,
+    "all_seen": _all_seen,
+    "budget": _budget,
+    "paused": _paused,
+    "off": _off,
+    "error": _error,
+}

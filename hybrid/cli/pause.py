@@ -1,0 +1,130 @@
+"""`hybrid pause` and `hybrid resume`: switch hybrid off for a while, in a project, a session or everywhere."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import time
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING, Any
+
+from hybrid.cli.common import add_common, print_json, say, workspace_of
+from hybrid.errors import HybridError
+from hybrid.session.pauses import Pause, pause, pauses, resume
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from hybrid.engine.workspace import Workspace
+
+_SESSION_VARIABLES = ("CLAUDE_CODE_SESSION_ID", "GEMINI_SESSION_ID", "QWEN_CODE_SESSION_ID")
+"""Where a client names its session to the commands it runs."""
+
+_UNITS_S = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `pause` or `resume`, as the parser's name says."""
+    is_resume = parser.prog.endswith("resume")
+    add_common(parser, example="hybrid resume --all" if is_resume else "hybrid pause --session --for 2h")
+    scope = parser.add_mutually_exclusive_group()
+    scope.add_argument(
+        "--session", nargs="?", const="", metavar="ID", help="this agent session, or the one with this id"
+    )
+    every = "end every pause: of all projects and sessions" if is_resume else "everywhere"
+    scope.add_argument("--all", action="store_true", help=every)
+    if not is_resume:
+        parser.add_argument("--for", dest="for_s", type=duration_s, metavar="TIME", help="end by itself: 30m, 2h, 1d")
+    parser.set_defaults(is_resume=is_resume)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run it; exit code 1 when there was nothing to resume."""
+    workspace = workspace_of(args, is_strict=False)
+    wanted = _wanted(args, workspace, time.time())
+    if args.is_resume:
+        return _resume(args, workspace.home, wanted)
+    pause(workspace.home, wanted)
+    name = workspace.project.name if workspace.project else ""
+    return _told(args, workspace.home, 0, f"paused {pause_line(wanted, project=name)}")
+
+
+def duration_s(text: str) -> float:
+    """Seconds of `90s`, `30m`, `2h` or `1d`."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)([smhd])", text.strip().lower())
+    if found is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is no time; write 90s, 30m, 2h or 1d")
+    return float(found.group(1)) * _UNITS_S[found.group(2)]
+
+
+def session_id(given: str) -> str:
+    """The session that `--session` means: the given one, else the one this command runs in.
+
+    Raises:
+        HybridError: No session is given and the environment names none.
+    """
+    found = given or next(filter(None, map(os.environ.get, _SESSION_VARIABLES)), "")
+    if not found:
+        raise HybridError("`--session` needs an ID here: no agent session runs this command; `hybrid log` shows ids")
+    return found
+
+
+def pause_line(found: Pause, *, project: str = "") -> str:
+    """A pause in words, with the command that ends it.
+
+    Args:
+        found: The pause.
+        project: Name of the project, when it is the one that is paused.
+    """
+    where = {
+        "all": "everywhere",
+        "project": f"in project {project or found.name}",
+        "session": f"in session {found.name}",
+    }
+    option = {"all": " --all", "project": "", "session": f" --session {found.name}"}
+    until = "" if found.until_s is None else f" until {_local(found.until_s)}"
+    return f"{where[found.scope]}{until}: `hybrid resume{option[found.scope]}`"
+
+
+def _wanted(args: argparse.Namespace, workspace: Workspace, now_s: float) -> Pause:
+    until_s = now_s + args.for_s if getattr(args, "for_s", None) else None
+    if args.all:
+        return Pause("all", "", now_s, until_s)
+    if args.session is not None:
+        return Pause("session", session_id(args.session), now_s, until_s)
+    return Pause("project", workspace.require_project().key, now_s, until_s)
+
+
+def _resume(args: argparse.Namespace, home: Path, wanted: Pause) -> int:
+    keys = frozenset(found.key for found in pauses(home)) if args.all else frozenset({wanted.key})
+    n_ended = resume(home, keys)
+    text = "resumed" if n_ended else "nothing was paused here"
+    left = [pause_line(found) for found in pauses(home) if found.scope == "all"]
+    return _told(args, home, 0 if n_ended else 1, "; still paused ".join([text, *left]))
+
+
+def _told(args: argparse.Namespace, home: Path, code: int, text: str) -> int:
+    if args.json:
+        print_json({"pauses": [form(found) for found in pauses(home)]})
+    elif not args.quiet:
+        say(text)
+    return code
+
+
+def form(found: Pause) -> dict[str, Any]:
+    """A pause as JSON."""
+    return {
+        "scope": found.scope,
+        "name": found.name or None,
+        "since": _utc(found.since_s),
+        "until": None if found.until_s is None else _utc(found.until_s),
+    }
+
+
+def _utc(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, timezone.utc).isoformat(timespec="seconds")
+
+
+def _local(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds).astimezone().strftime("%Y-%m-%d %H:%M")

@@ -1,0 +1,360 @@
+"""Brings indexes up to date in the background: one build at a time, in a process of its own; the service asks.
+
+Requests for one project that wait are one request. A search never waits for any of this.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import subprocess
+import threading
+import time
+from collections import Counter, OrderedDict
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+from hybrid.daemon.worker import spawn_worker
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping
+    from pathlib import Path
+
+_LONGEST_BUILD_S = 3600.0
+"""Seconds after which a build is given up: a file system that hangs must not keep other projects waiting for ever."""
+
+_LOOK_AFTER_S = 75.0
+"""Seconds between two looks whether the idle worker ended, so that no dead process stays."""
+
+_NOISY_LOOKS = 5
+"""Looks at a path in a row that changed nothing, after which it is looked at less often."""
+
+_GRACE_S = 2.0
+_MAX_PATHS = 1000
+"""Changed paths of one project beyond which everything is looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Waits:
+    """Seconds before the next try.
+
+    Attributes:
+        first: After a failure, doubled with each more.
+        longest: At most so long.
+        refused: How long a refusal is taken as still true.
+        tries: After so many failures in a row only a new request leads to another try.
+        noisy: Between two looks at a path that changes all the time and never matters, such as a log in the tree.
+    """
+
+    first: float = 2.0
+    longest: float = 300.0
+    refused: float = 60.0
+    tries: int = 6
+    noisy: float = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """How the last build of a project went.
+
+    Attributes:
+        state: `built`; `refused`, `busy` or `failed` with a `reason`.
+        reason: A word of `engine.automatic`, or a message; empty when it was built.
+        paths: That were asked for; None for everything.
+        summary: The keys of `hybrid reindex --json`; empty unless it was built.
+        folders: Relative folders in which a change matters: all of the project after a look at everything, else
+            those below the changed folders.
+        failures: In a row.
+        at_s: When, by the builder's clock.
+    """
+
+    state: Literal["built", "refused", "busy", "failed"]
+    reason: str
+    paths: frozenset[str] | None
+    summary: Mapping[str, Any]
+    folders: tuple[str, ...]
+    failures: int
+    at_s: float
+
+    def as_json(self, now_s: float) -> dict[str, Any]:
+        """Stable keys for `hybrid daemon status`."""
+        return {
+            "state": self.state,
+            "reason": self.reason or None,
+            "summary": dict(self.summary) or None,
+            "failures": self.failures,
+            "age_s": round(now_s - self.at_s, 1),
+        }
+
+    @property
+    def is_full(self) -> bool:
+        """Whether everything was looked at."""
+        return bool(self.summary.get("is_full", False))
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """What waits for one project; `paths` None means everything."""
+
+    cwd: str
+    environ: Mapping[str, str]
+    paths: frozenset[str] | None
+    is_first: bool
+    not_before_s: float
+
+    def joined(self, later: _Request) -> _Request:
+        paths = None if self.paths is None or later.paths is None else self.paths | later.paths
+        return replace(
+            later,
+            paths=None if paths is not None and len(paths) > _MAX_PATHS else paths,
+            is_first=self.is_first or later.is_first,
+            not_before_s=min(self.not_before_s, later.not_before_s),
+        )
+
+
+class Builder:
+    """A queue of builds by project with one thread and at most one worker process; safe to use from several threads."""
+
+    def __init__(
+        self,
+        home: Path,
+        *,
+        on_built: Callable[[Path, Result], None] | None = None,
+        on_error: Callable[[Path, str], None] | None = None,
+        spawn: Callable[[], subprocess.Popen[bytes]] = spawn_worker,
+        clock: Callable[[], float] = time.monotonic,
+        waits: Waits | None = None,
+    ) -> None:
+        """A builder that rests until something is requested.
+
+        Args:
+            home: `$HYBRID_HOME`.
+            on_built: Told the root and the result after each build, on the builder's thread.
+            on_error: Told the root and a message when a build failed; not when another process builds.
+            spawn: Starts a worker.
+            clock: Monotonic seconds.
+            waits: Before the next try.
+        """
+        self._home = home
+        self._on_built = on_built
+        self._on_error = on_error
+        self._worker = _WorkerProcess(spawn)
+        self._clock = clock
+        self._waits = waits or Waits()
+        self._queue: OrderedDict[Path, _Request] = OrderedDict()
+        self._building: Path | None = None
+        self._results: dict[Path, Result] = {}
+        self._idle_looks: dict[Path, Counter[str]] = {}
+        self._changed = threading.Condition()
+        self._is_closed = False
+        self._thread: threading.Thread | None = None
+
+    def request(
+        self, root: Path, environ: Mapping[str, str], paths: Collection[str] | None = None, *, is_first: bool = True
+    ) -> None:
+        """Ask for a build; returns at once.
+
+        Args:
+            root: Real path of the working tree.
+            environ: Of the client; only what begins with `HYBRID_` counts.
+            paths: Files and folders that changed, absolute or relative to the root; None looks at everything.
+            is_first: Whether the first index of the tree may be made.
+        """
+        wanted = None if paths is None else frozenset(paths)
+        settings = {name: value for name, value in environ.items() if name.startswith("HYBRID_")}
+        settings["HYBRID_HOME"] = str(self._home)
+        with self._changed:
+            if self._is_closed or wanted == frozenset() or self._is_refused(root):
+                return
+            self._put(root, _Request(str(root), settings, wanted, is_first, self._not_before(root, wanted)))
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="hybrid-builder", daemon=True)
+                self._thread.start()
+            self._changed.notify_all()
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a build runs or waits."""
+        with self._changed:
+            return bool(self._queue) or self._building is not None
+
+    def is_pending(self, root: Path) -> bool:
+        """Whether a build of this project runs or waits."""
+        with self._changed:
+            return root in self._queue or self._building == root
+
+    def last_result(self, root: Path) -> dict[str, Any] | None:
+        """How the last build of a project went, as JSON; None before the first."""
+        with self._changed:
+            result = self._results.get(root)
+            return None if result is None else result.as_json(self._clock())
+
+    def close(self) -> None:
+        """Stop at once; a build that runs is given up, and its work is gone on with by the next one."""
+        with self._changed:
+            self._is_closed = True
+            self._queue.clear()
+            self._changed.notify_all()
+        self._worker.kill()
+        if self._thread is not None and self._thread is not threading.current_thread():
+            self._thread.join(_GRACE_S)
+
+    def _is_refused(self, root: Path) -> bool:
+        last = self._results.get(root)
+        return last is not None and last.state == "refused" and self._clock() - last.at_s < self._waits.refused
+
+    def _earliest(self, root: Path) -> float:
+        """When a project may be tried: a failure is not repeated at once, however many requests come."""
+        last = self._results.get(root)
+        if last is None or last.failures == 0:
+            return 0.0
+        return last.at_s + min(self._waits.first * 2 ** (last.failures - 1), self._waits.longest)
+
+    def _not_before(self, root: Path, paths: frozenset[str] | None) -> float:
+        """Later, when only such paths are asked for that never matter."""
+        looks = self._idle_looks.get(root)
+        is_noise = paths is not None and looks is not None and all(looks[path] >= _NOISY_LOOKS for path in paths)
+        return self._clock() + self._waits.noisy if is_noise else 0.0
+
+    def _count_looks(self, root: Path, result: Result) -> None:
+        if result.state != "built" or result.is_full or result.paths is None:
+            return
+        looks = self._idle_looks.setdefault(root, Counter())
+        if any(result.summary.get(key) for key in ("added", "changed", "removed")) or len(looks) > _MAX_PATHS:
+            looks.clear()
+        else:
+            looks.update(result.paths)
+
+    def _put(self, root: Path, request: _Request) -> None:
+        waiting = self._queue.get(root)
+        self._queue[root] = request if waiting is None else waiting.joined(request)
+
+    def _run(self) -> None:
+        while True:
+            taken = self._take()
+            if taken is None:
+                return
+            root, request = taken
+            answer = self._worker.ask(request)
+            self._finish(root, request, answer)
+
+    def _take(self) -> tuple[Path, _Request] | None:
+        """The oldest request that may be tried; None when the builder was closed."""
+        with self._changed:
+            while not self._is_closed:
+                now_s = self._clock()
+                due_s = {root: max(wish.not_before_s, self._earliest(root)) for root, wish in self._queue.items()}
+                ready = next((root for root, at_s in due_s.items() if at_s <= now_s), None)
+                if ready is not None:
+                    self._building = ready
+                    return ready, self._queue.pop(ready)
+                self._changed.wait(min((at_s - now_s for at_s in due_s.values()), default=_LOOK_AFTER_S))
+                self._worker.reap()
+            return None
+
+    def _finish(self, root: Path, request: _Request, answer: Mapping[str, Any]) -> None:
+        state = answer["state"]
+        with self._changed:
+            self._building = None
+            if self._is_closed:
+                return
+            last = self._results.get(root)
+            is_bad = state in ("busy", "failed")
+            failures = (last.failures if last else 0) + 1 if is_bad else 0
+            result = Result(
+                state=state,
+                reason=answer.get("reason", ""),
+                paths=request.paths,
+                summary=answer.get("summary", {}),
+                folders=tuple(answer.get("folders", ())),
+                failures=failures,
+                at_s=self._clock(),
+            )
+            self._results[root] = result
+            if is_bad and failures < self._waits.tries:
+                # What a part could not do, a look at everything may.
+                paths = request.paths if state == "busy" else None
+                self._put(root, replace(request, paths=paths))
+            self._count_looks(root, result)
+        # A callback of the service that fails must not end all building.
+        with contextlib.suppress(Exception):
+            if state == "built" and self._on_built is not None:
+                self._on_built(root, result)
+            elif state == "failed" and self._on_error is not None:
+                self._on_error(root, result.reason)
+
+
+class _WorkerProcess:
+    """The worker, started when it is needed and started again when it ended."""
+
+    def __init__(self, spawn: Callable[[], subprocess.Popen[bytes]]) -> None:
+        self._spawn = spawn
+        self._process: subprocess.Popen[bytes] | None = None
+        self._lock = threading.Lock()
+        self._is_closed = False
+
+    def ask(self, request: _Request) -> dict[str, Any]:
+        """The worker's answer; `failed` when it ends without one."""
+        paths = None if request.paths is None else sorted(request.paths)
+        message = {"cwd": request.cwd, "environ": dict(request.environ), "paths": paths, "is_first": request.is_first}
+        line = json.dumps(message).encode() + b"\n"
+        try:
+            # A worker that was idle may end just when it is asked: then another one is.
+            data = self._exchange(line) or self._exchange(line, is_anew=True)
+            answer: dict[str, Any] = json.loads(data) if data else {}
+        except (OSError, ValueError) as error:
+            return {"state": "failed", "reason": f"the building process cannot be asked: {error}"}
+        return answer if "state" in answer else {"state": "failed", "reason": "the building process ended early"}
+
+    def kill(self) -> None:
+        """End the worker for good."""
+        with self._lock:
+            self._is_closed = True
+            process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            _reap(process)
+
+    def reap(self) -> None:
+        """Let go of a worker that ended."""
+        with self._lock:
+            if self._process is not None and self._process.poll() is not None:
+                _reap(self._process)
+                self._process = None
+
+    def _exchange(self, line: bytes, *, is_anew: bool = False) -> bytes:
+        process = self._running(is_anew=is_anew)
+        if process is None or process.stdin is None or process.stdout is None:
+            return b""
+        limit = threading.Timer(_LONGEST_BUILD_S, process.kill)
+        limit.daemon = True
+        limit.start()
+        try:
+            process.stdin.write(line)
+            process.stdin.flush()
+            return process.stdout.readline()
+        except (OSError, ValueError):
+            return b""
+        finally:
+            limit.cancel()
+
+    def _running(self, *, is_anew: bool) -> subprocess.Popen[bytes] | None:
+        with self._lock:
+            if self._is_closed:
+                return None
+            if self._process is not None and (is_anew or self._process.poll() is not None):
+                self._process.kill()
+                _reap(self._process)
+                self._process = None
+            if self._process is None:
+                self._process = self._spawn()
+            return self._process
+
+
+def _reap(process: subprocess.Popen[bytes]) -> None:
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(_GRACE_S)
+    for pipe in (process.stdin, process.stdout):
+        if pipe is not None:
+            with contextlib.suppress(OSError, ValueError):
+                pipe.close()

@@ -1,0 +1,143 @@
+"""The life of the service process: one at a time, detached, replaced by a newer version, gone when nobody needs it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hybrid import __version__
+from hybrid.atomic import locked, make_private_folder, write_atomic
+from hybrid.ipc.endpoint import Greeting, connect, is_newer, read_endpoint, run_folder
+from hybrid.ipc.start import starting_mark
+from hybrid.ipc.wire import WireError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_HUNG_S = 5.0
+"""Seconds without a greeting after which a service that holds the lock is taken for hung."""
+_END_S = 3.0
+_ANSWERS_S = 2.0
+
+
+def run_service(home: Path, environ: Mapping[str, str], *, project: str = "", is_tcp: bool = False) -> int:
+    """Be the service of a `$HYBRID_HOME` until it is time to stop; returns the exit code.
+
+    Args:
+        home: Of the user.
+        environ: Environment variables.
+        project: A directory of the project to look after first.
+        is_tcp: Listen on a port although there are Unix sockets.
+
+    Returns:
+        0, also when another service is there already.
+    """
+    run = Path(run_folder(str(home)))
+    make_private_folder(run)
+    if not _has_room(home, run):
+        return 0
+    with locked(run / "daemon.lock", _END_S) as is_mine:
+        if not is_mine:
+            return 0
+        write_atomic(run / "daemon.pid", str(os.getpid()).encode(), durable=False)
+        try:
+            _serve(home, environ, project=project, is_tcp=is_tcp)
+        finally:
+            with contextlib.suppress(OSError):
+                (run / "daemon.pid").unlink()
+    return 0
+
+
+def detach_from_caller() -> None:
+    """Let go of what the caller left open: its pipes and sockets would stay open as long as we live."""
+    if sys.platform != "win32":
+        os.closerange(3, 4096)
+        os.umask(0o077)
+    with contextlib.suppress(OSError):
+        os.chdir(Path(sys.executable).anchor or "/")
+
+
+def _serve(home: Path, environ: Mapping[str, str], *, project: str, is_tcp: bool) -> None:
+    from hybrid.daemon.listener import Listener
+    from hybrid.daemon.server import Server
+    from hybrid.daemon.service import Service
+
+    listener = Listener(home, environ, is_tcp=is_tcp)
+    with contextlib.suppress(OSError):
+        Path(starting_mark(str(home))).unlink()
+    service = Service(home, environ, listener)
+    try:
+        server = Server(listener, service)
+        for name in ("SIGTERM", "SIGINT", "SIGHUP"):
+            if hasattr(signal, name):
+                signal.signal(getattr(signal, name), lambda _number, _frame: server.stop())
+        service.start(project)
+        server.serve()
+        listener.close()
+        server.wait_for_answers(_ANSWERS_S)
+    finally:
+        listener.close()
+        service.close()
+
+
+def _has_room(home: Path, run: Path) -> bool:
+    """Is there no other service, or was one that is older or hung made to end?"""
+    until_s = time.monotonic() + _HUNG_S
+    pid = _holder(run)
+    while _is_held(run):
+        greeting = _greeting(home, max(until_s - time.monotonic(), 0.05))
+        if greeting is not None:
+            if not is_newer(__version__, greeting.version):
+                return False
+            return _ended(run, greeting.pid, is_asked=True)
+        if time.monotonic() >= until_s:
+            # The lock is held, so its holder lives; the number has not changed in all that time, so it is the holder's.
+            return pid > 0 and pid == _holder(run) and _ended(run, pid, is_asked=False)
+        time.sleep(0.05)
+        pid = pid or _holder(run)
+    return True
+
+
+def _is_held(run: Path) -> bool:
+    with locked(run / "daemon.lock", 0) as held:
+        return not held
+
+
+def _holder(run: Path) -> int:
+    try:
+        return int((run / "daemon.pid").read_bytes()[:20])
+    except (OSError, ValueError):
+        return 0
+
+
+def _greeting(home: Path, timeout_s: float) -> Greeting | None:
+    endpoint = read_endpoint(str(home))
+    if endpoint is None:
+        return None
+    try:
+        connection = connect(endpoint, timeout_s=timeout_s)
+    except WireError:
+        return None
+    try:
+        return Greeting(connection.receive(timeout_s=timeout_s))
+    except WireError:
+        return None
+    finally:
+        connection.close()
+
+
+def _ended(run: Path, pid: int, *, is_asked: bool) -> bool:
+    """Make a service end, gently first; True when its lock is free."""
+    for number in (signal.SIGTERM, getattr(signal, "SIGKILL", signal.SIGTERM)):
+        if pid > 0 and pid != os.getpid():
+            with contextlib.suppress(OSError):
+                os.kill(pid, number)
+        with locked(run / "daemon.lock", _END_S if is_asked else 0.5) as held:
+            if held:
+                return True
+    return False

@@ -1,0 +1,133 @@
+"""Answers the connections of hooks and commands, one thread each, until it is told to stop or nobody asks any more."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import selectors
+import socket
+import threading
+import time
+from typing import TYPE_CHECKING, Any, Protocol
+
+from hybrid import __version__
+from hybrid.ipc.wire import PROTOCOL, Connection, WireError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from hybrid.daemon.listener import Listener
+
+_TICK_S = 2.0
+"""Seconds between two looks at socket, code and idleness: each costs a few `stat`."""
+_SEND_S = 2.0
+_REQUEST_S = 5.0
+_MOST_CONNECTIONS = 512
+_STACK_BYTES = 1 << 20
+
+
+class Answers(Protocol):
+    """What a server needs of the service behind it."""
+
+    def event(self, message: list[bytes], connection: Connection) -> None:
+        """Answer a hook event on its connection and record what was delivered."""
+        ...
+
+    def status(self) -> dict[str, Any]:
+        """Figures for `hybrid daemon status`."""
+        ...
+
+    def tick(self) -> bool:
+        """Look after things; False when it is time to stop."""
+        ...
+
+
+class Server:
+    """The loop that accepts; every connection has a thread of its own, which a slow client keeps waiting alone."""
+
+    def __init__(self, listener: Listener, answers: Answers) -> None:
+        self._listener = listener
+        self._answers = answers
+        self._started_s = time.monotonic()
+        self._wake, self._waker = socket.socketpair()
+        self._waker.setblocking(False)
+        self._places = threading.BoundedSemaphore(_MOST_CONNECTIONS)
+        self._n_busy = 0
+        self._busy = threading.Condition()
+        self._is_stopping = False
+        self._greeting = [str(PROTOCOL).encode(), __version__.encode(), str(os.getpid()).encode()]
+        self._operations: dict[bytes, Callable[[list[bytes], Connection], None]] = {
+            b"event": answers.event,
+            b"status": self._status,
+            b"stop": self._stop,
+        }
+
+    def stop(self) -> None:
+        """Stop soon; may be called from a signal handler and from any thread."""
+        self._is_stopping = True
+        with contextlib.suppress(OSError):
+            self._waker.send(b"x")
+
+    def serve(self) -> None:
+        """Accept until stopped."""
+        threading.stack_size(_STACK_BYTES)
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._listener.socket, selectors.EVENT_READ)
+            selector.register(self._wake, selectors.EVENT_READ)
+            next_tick_s = time.monotonic() + _TICK_S
+            while not self._is_stopping:
+                ready = selector.select(max(next_tick_s - time.monotonic(), 0))
+                if any(key.fileobj is self._listener.socket for key, _ in ready):
+                    self._accept()
+                if time.monotonic() >= next_tick_s:
+                    next_tick_s = time.monotonic() + _TICK_S
+                    if not self._answers.tick():
+                        return
+
+    def wait_for_answers(self, timeout_s: float) -> None:
+        """Give the connections that are being answered some time."""
+        with self._busy:
+            self._busy.wait_for(lambda: self._n_busy == 0, timeout_s)
+
+    @property
+    def is_idle(self) -> bool:
+        """No connection is being answered."""
+        return self._n_busy == 0
+
+    def _accept(self) -> None:
+        connection = self._listener.accepted()
+        if connection is None:
+            return
+        if not self._places.acquire(blocking=False):
+            connection.close()
+            return
+        with self._busy:
+            self._n_busy += 1
+        threading.Thread(target=self._serve, args=[connection], daemon=True).start()
+
+    def _serve(self, connection: Connection) -> None:
+        try:
+            self._listener.admit(connection)
+            connection.send(*self._greeting, timeout_s=_SEND_S)
+            message = connection.receive(timeout_s=_REQUEST_S)
+            operation = self._operations.get(message[0])
+            if operation is not None:
+                operation(message, connection)
+        except WireError:
+            pass  # A client that hung up, or that only wanted to know whether we are there.
+        finally:
+            connection.close()
+            self._places.release()
+            with self._busy:
+                self._n_busy -= 1
+                self._busy.notify_all()
+
+    def _status(self, _message: list[bytes], connection: Connection) -> None:
+        figures = {"uptime_s": round(time.monotonic() - self._started_s, 1), **self._answers.status()}
+        connection.send(json.dumps(figures).encode(), timeout_s=_SEND_S)
+
+    def _stop(self, _message: list[bytes], connection: Connection) -> None:
+        with contextlib.suppress(WireError):
+            connection.send(b"{}", timeout_s=_SEND_S)
+        self.stop()

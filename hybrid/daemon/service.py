@@ -1,0 +1,185 @@
+"""What the server does with a request: the engine answers events, and what they tell of files is passed on."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import hybrid
+from hybrid.daemon.care import Care
+from hybrid.daemon.indexes import OpenIndexes
+from hybrid.engine.answering import answer
+from hybrid.engine.recording import record_error
+from hybrid.engine.workspace import keep_hook_settings, open_workspace
+from hybrid.hooks.answer import client_of, printed_answer
+from hybrid.hooks.event import EventError, parse_event
+from hybrid.ipc.wire import WireError
+from hybrid.types import HookEvent
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from hybrid.daemon.listener import Listener
+    from hybrid.engine.answering import Reply
+    from hybrid.engine.workspace import Workspace
+    from hybrid.ipc.wire import Connection
+
+_DELIVERY_S = 2.0
+_SEND_S = 1.0
+_CLEAN_EVERY_S = 60.0
+
+
+class Service:
+    """The service behind the server.
+
+    Args:
+        home: `$HYBRID_HOME`.
+        environ: Of the process.
+        listener: Is looked after: a socket that was deleted ends the service, the next hook starts another one.
+    """
+
+    def __init__(self, home: Path, environ: Mapping[str, str], listener: Listener) -> None:
+        self._home = home
+        self._environ = dict(environ)
+        self._listener = listener
+        self._indexes = OpenIndexes()
+        self._care = Care(home)
+        self._engine = threading.BoundedSemaphore(max(os.cpu_count() or 1, 2))
+        self._code = _code_stamp()
+        self._active_s = time.monotonic()
+        self._cleaned_s = time.monotonic()
+        self._idle_s = open_workspace(home, environ=self._own_environ()).config.daemon.idle_minutes * 60
+        self._n_answers = 0
+
+    def start(self, project: str) -> None:
+        """Keep the settings for hooks, and open the index of the first project while its first prompt is on its way."""
+        keep_hook_settings(self._home)
+        threading.Thread(target=self._warm_up, args=[project], daemon=True).start()
+
+    def event(self, message: list[bytes], connection: Connection) -> None:
+        """Answer a hook event; what was not delivered is not recorded."""
+        received_s = time.monotonic()
+        self._active_s = received_s
+        request = _Request(message)
+        environ = self._own_environ(request.environ)
+        workspace: Workspace | None = None
+        event: HookEvent | None = None
+        reply: Reply | None = None
+        try:
+            with self._engine:
+                event = request.event()
+                workspace = open_workspace(Path(event.cwd or "/"), environ=environ)
+                if (time.monotonic() - received_s) * 1000 > request.left_ms:
+                    raise TimeoutError("too late: the hook does not wait any more")
+                reply = answer(workspace, event, open_searcher=self._indexes.searcher, environ=environ)
+        except Exception as error:  # noqa: BLE001 - the rim: silent to the agent, a line in the log
+            message = str(error) if isinstance(error, (EventError, TimeoutError)) else error
+            record_error(workspace or open_workspace(self._home, environ=environ), event, message)
+            connection.send(b"", f"hybrid: failed ({error})".encode("utf-8", "replace"), timeout_s=_SEND_S)
+        else:
+            _deliver(reply, event, connection, lambda: request.elapsed_ms + (time.monotonic() - received_s) * 1000)
+        self._n_answers += 1
+        if workspace is not None and event is not None:
+            self._care.after(workspace, event, reply, environ)
+
+    def status(self) -> dict[str, Any]:
+        """Figures for `hybrid daemon status`."""
+        return {
+            "version": hybrid.__version__,
+            "rss_bytes": _rss_bytes(),
+            "answers": self._n_answers,
+            "idle_s": round(time.monotonic() - self._active_s, 1),
+            "indexes": self._indexes.figures(),
+            **self._care.figures(),
+        }
+
+    def tick(self) -> bool:
+        """Close what nobody uses; False when the service is to end: idle, upgraded, or its home or socket is gone."""
+        now_s = time.monotonic()
+        if now_s - self._cleaned_s > _CLEAN_EVERY_S:
+            self._cleaned_s = now_s
+            self._indexes.close_unused()
+            self._care.tick()
+        if now_s - self._active_s > self._idle_s and not self._care.is_building:
+            return False
+        return self._listener.is_reachable() and _code_stamp() == self._code
+
+    def close(self) -> None:
+        """Stop watching and building."""
+        self._care.close()
+
+    def _own_environ(self, given: Mapping[str, str] = MappingProxyType({})) -> dict[str, str]:
+        """The settings that a client has in its environment, and nothing else of it."""
+        kept = {name: value for name, value in self._environ.items() if not name.startswith("HYBRID_")}
+        return kept | dict(given) | {"HYBRID_HOME": str(self._home)}
+
+    def _warm_up(self, project: str) -> None:
+        try:
+            workspace = open_workspace(Path(project) if project else self._home, environ=self._own_environ())
+            if project and workspace.project is not None:
+                self._care.begin(workspace, self._own_environ())
+                self._indexes.searcher(workspace).embedder.embed_query("warm up")
+        except Exception:  # noqa: BLE001 - the first prompt meets the same, and says so
+            pass
+
+
+class _Request:
+    """The parts of a question: client, event, directory, milliseconds so far and left, environment, the event."""
+
+    def __init__(self, message: list[bytes]) -> None:
+        parts = [*message[1:8], *[b""] * 7][:7]
+        texts = [part.decode("utf-8", "replace") for part in parts[:6]]
+        self._client, self._name, self._cwd, elapsed, left, environ = texts
+        self._data = parts[6]
+        self.elapsed_ms = float(elapsed or 0)
+        self.left_ms = float(left or 0)
+        self.environ = dict(pair.split("=", 1) for pair in environ.split("\0") if "=" in pair)
+
+    def event(self) -> HookEvent:
+        """The event.
+
+        Raises:
+            EventError: It is none.
+        """
+        client = client_of(self._client, self.environ)
+        return HookEvent.of(parse_event(self._data, client=client, event=self._name, cwd=self._cwd))
+
+
+def _deliver(reply: Reply, event: HookEvent, connection: Connection, elapsed_ms: Callable[[], float]) -> None:
+    """Give the answer, and record it once the agent has it."""
+    printed = printed_answer(reply.text, event, notice=reply.notice(elapsed_ms()))
+    try:
+        connection.send(printed, reply.debug_line.encode("utf-8", "replace"), timeout_s=_SEND_S)
+        if printed:
+            reply.finish(float(connection.receive(timeout_s=_DELIVERY_S)[0]))
+        else:
+            reply.finish(elapsed_ms())
+    except (WireError, ValueError):
+        reply.drop(elapsed_ms())
+
+
+def _code_stamp() -> tuple[int, int]:
+    """Changes when another version is installed in our place: modules that are not imported yet would not fit."""
+    try:
+        status = Path(hybrid.__file__).stat()
+    except OSError:
+        return 0, 0
+    return status.st_mtime_ns, status.st_ino
+
+
+def _rss_bytes() -> int | None:
+    """Memory of this process; None where the system does not tell."""
+    if sys.platform == "win32":
+        return None
+    try:
+        return int(Path("/proc/self/statm").read_bytes().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError, IndexError):
+        import resource
+
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return peak if sys.platform == "darwin" else peak * 1024

@@ -1,0 +1,301 @@
+"""Tells which files of open projects changed; `freshness` asks for builds of them. Knows nothing of indexes.
+
+On Linux only the folders that were named are watched, one watch each, so that installed packages and build output cost
+nothing; elsewhere one watch covers the tree, and what lies in other folders is passed over. Where watching fails (no
+watches left, a network file system) nothing is said and `is_watching` is false: the caller looks from time to time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import threading
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from hybrid.project.git_folder import folders_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable
+    from typing import Literal
+
+_LONGEST_BATCH_MS = 1500
+"""Milliseconds after which changes are reported although more keep coming."""
+
+_WAIT_MS = 2000
+_MAX_NEW_FOLDERS = 100
+_MAX_FOLDERS = 20_000
+_ADDED = 1
+_GIT_FILES = ("HEAD", "index")
+_IS_RECURSIVE = sys.platform != "linux"
+
+
+class Notifier(Protocol):
+    """What `watchfiles` offers below its generators; a test may give another."""
+
+    def watch(
+        self, debounce_ms: int, step_ms: int, timeout_ms: int, stop_event: threading.Event | None
+    ) -> set[tuple[int, str]] | Literal["signal", "stop", "timeout"]:
+        """Wait for changes: (1 added, 2 modified, 3 deleted; path)."""
+        ...
+
+    def close(self) -> None:
+        """Stop watching."""
+        ...
+
+
+def open_notifier(paths: list[str], *, is_recursive: bool) -> Notifier:
+    """Watch folders.
+
+    Raises:
+        OSError: One is not there, or there are no watches left.
+    """
+    # 25 ms and 5 MB, on the thread of the first project that is watched.
+    from watchfiles._rust_notify import RustNotify
+
+    return RustNotify(paths, False, False, 0, is_recursive, True)
+
+
+@dataclass(slots=True)
+class _Tree:
+    """One followed project.
+
+    Attributes:
+        root: Real path.
+        git: Folders of the repository that are watched too.
+        folders: Relative folders in which a change matters.
+        wake: Ends the wait of its thread.
+        is_over: Ends its thread.
+        is_watching: Its thread runs.
+        is_renewing: The folders are others than those that are watched.
+        is_blind: Something may have changed unseen, which is to be told once the watches stand.
+        has_failed: Watching failed; it is not tried again.
+    """
+
+    root: str
+    git: tuple[str, ...]
+    folders: frozenset[str] = frozenset()
+    wake: threading.Event = field(default_factory=threading.Event)
+    is_over: bool = False
+    is_watching: bool = False
+    is_renewing: bool = False
+    is_blind: bool = True
+    has_failed: bool = False
+
+
+class Watcher:
+    """Watches projects, each on a thread of its own; safe to use from several threads."""
+
+    def __init__(
+        self,
+        on_change: Callable[[Path, set[str]], None],
+        *,
+        debounce_ms: int,
+        notify: Callable[..., Notifier] = open_notifier,
+        is_recursive: bool = _IS_RECURSIVE,
+    ) -> None:
+        """A watcher of nothing yet.
+
+        Args:
+            on_change: Told a root and relative paths that changed, appeared or vanished, on a thread of the watcher.
+                `.git/HEAD`, `.git/index` and `.git/info/exclude` stand for those of the repository, wherever it lies.
+            debounce_ms: Changes are reported when none came for so long.
+            notify: Opens a notifier.
+            is_recursive: One watch for the whole tree rather than one for each folder.
+        """
+        self._on_change = on_change
+        # The system's reports are collected once in so long; a batch ends when nothing was new then.
+        self._step_ms = max(debounce_ms, 20)
+        self._notify = notify
+        self._is_recursive = is_recursive
+        self._trees: dict[Path, _Tree] = {}
+        self._threads: list[threading.Thread] = []
+        self._lock = threading.Lock()
+
+    def watch(self, root: Path) -> None:
+        """Follow a project from now on; it is watched as soon as `learn` says which folders matter."""
+        with self._lock:
+            if root not in self._trees:
+                self._trees[root] = _Tree(str(root), _git_folders(root))
+
+    def learn(self, root: Path, folders: Collection[str]) -> None:
+        """The folders of a project in which a change matters, relative to its real path; the root always does.
+
+        When the watches of new folders stand, everything is reported as changed (an empty path): what happened in them
+        before was not seen. A project that is not followed, or has too many folders, is passed over.
+        """
+        with self._lock:
+            tree = self._trees.get(root)
+            if tree is None or len(folders) > _MAX_FOLDERS or (tree.folders == frozenset(folders) and tree.is_watching):
+                return
+            tree.is_blind = tree.is_blind or not tree.folders.issuperset(folders) or not tree.is_watching
+            tree.folders, tree.is_renewing = frozenset(folders), True
+            if tree.is_watching and tree.is_blind:
+                tree.wake.set()
+            elif not tree.is_watching and not tree.has_failed:
+                tree.is_watching = True
+                thread = threading.Thread(target=self._follow, args=(root, tree), name="hybrid-watcher", daemon=True)
+                self._threads = [known for known in self._threads if known.is_alive()] + [thread]
+                thread.start()
+
+    def learn_below(self, root: Path, within: Collection[str], folders: Collection[str]) -> None:
+        """After a look at new folders: below `within`, these matter and no others."""
+        with self._lock:
+            tree = self._trees.get(root)
+            if tree is None:
+                return
+            others = {path for path in tree.folders if not any(_is_below(path, top) for top in within)}
+            wanted = frozenset(others.union(folders))
+            if wanted != tree.folders:
+                tree.folders, tree.is_renewing = wanted, True
+
+    def unwatch(self, root: Path) -> None:
+        """Watch a project no more."""
+        with self._lock:
+            tree = self._trees.pop(root, None)
+        if tree is not None:
+            tree.is_over = True
+            tree.wake.set()
+
+    def is_watching(self, root: Path) -> bool:
+        """Whether changes of a project are told; false until the watches are set, and after any failure."""
+        with self._lock:
+            tree = self._trees.get(root)
+            return tree is not None and tree.is_watching
+
+    def roots(self) -> list[Path]:
+        """Projects that are watched, in order of path."""
+        with self._lock:
+            return sorted(root for root, tree in self._trees.items() if tree.is_watching)
+
+    def close(self) -> None:
+        """Stop all."""
+        for root in list(self._trees):
+            self.unwatch(root)
+        for thread in self._threads:
+            if thread is not threading.current_thread():
+                thread.join(1.0)
+
+    # --- the thread of one project -------------------------------------------------------------------------
+
+    def _follow(self, root: Path, tree: _Tree) -> None:
+        notifier: Notifier | None = None
+        # The rim of this thread: whatever fails, the project is looked at from time to time instead.
+        try:
+            notifier = self._open(tree)
+            while not tree.is_over:
+                self._report(root, tree, set())
+                found = notifier.watch(max(_LONGEST_BATCH_MS, self._step_ms), self._step_ms, _WAIT_MS, tree.wake)
+                if found == "stop":
+                    # What was reported until then is thrown away with the wait.
+                    tree.wake.clear()
+                    tree.is_blind = True
+                changes = _relative(tree, found) if isinstance(found, set) else set[tuple[int, str]]()
+                self._note_new_folders(tree, changes)
+                if tree.is_renewing:
+                    # The new watches stand before the old ones go and before anyone looks: nothing is missed between.
+                    notifier, late = self._renew(tree, notifier)
+                    changes |= late
+                self._report(root, tree, {path for _, path in changes if _matters(tree, path)})
+        except Exception:  # noqa: BLE001 - see above
+            tree.has_failed = True
+        finally:
+            with self._lock:
+                tree.is_watching = False
+            if notifier is not None:
+                with contextlib.suppress(Exception):
+                    notifier.close()
+
+    def _renew(self, tree: _Tree, old: Notifier) -> tuple[Notifier, set[tuple[int, str]]]:
+        """Another notifier for the folders of now, and what the old one had still to tell."""
+        if self._is_recursive:
+            tree.is_renewing = False
+            return old, set()
+        notifier = self._open(tree)
+        late = old.watch(1, 1, 1, None)
+        old.close()
+        return notifier, _relative(tree, late) if isinstance(late, set) else set()
+
+    def _report(self, root: Path, tree: _Tree, paths: set[str]) -> None:
+        with self._lock:
+            if tree.is_blind and not tree.is_renewing:
+                tree.is_blind = False
+                paths = paths | {""}
+        if paths and not tree.is_over:
+            self._on_change(root, paths)
+
+    def _open(self, tree: _Tree) -> Notifier:
+        with self._lock:
+            tree.is_renewing = False
+            folders = tree.folders
+        for _ in range(3):
+            paths = [tree.root] if self._is_recursive else _existing(tree, folders)
+            with contextlib.suppress(FileNotFoundError):  # one went between the look and the watch
+                return self._notify(paths, is_recursive=self._is_recursive)
+        raise FileNotFoundError(tree.root)
+
+    def _note_new_folders(self, tree: _Tree, changes: Iterable[tuple[int, str]]) -> None:
+        """Watch folders that appeared, or appeared again: their old watches are gone."""
+        new: set[str] = set()
+        for kind, path in changes:
+            if kind == _ADDED and ".git" not in path.split("/") and _matters(tree, path):
+                new.update(_folders_in(tree.root, path, _MAX_NEW_FOLDERS - len(new)))
+        if new:
+            with self._lock:
+                tree.folders, tree.is_renewing = tree.folders.union(new), True
+
+
+def _matters(tree: _Tree, path: str) -> bool:
+    """Whether a path lies in a folder that is watched; a watch for the whole tree tells of others too."""
+    if path.startswith(".hybrid/"):
+        return path == ".hybrid/config.toml"
+    if path.startswith(".git/"):
+        return path in (".git/HEAD", ".git/index", ".git/info/exclude")
+    parent = path.rpartition("/")[0]
+    return not parent or parent in tree.folders
+
+
+def _git_folders(root: Path) -> tuple[str, ...]:
+    """Where the repository keeps what decides on files, HEAD and index, and the rules that all working trees share."""
+    folders = folders_of(root)
+    return () if folders is None else (str(folders[0]), str(folders[1] / "info"))
+
+
+def _existing(tree: _Tree, folders: Iterable[str]) -> list[str]:
+    inside = [f"{tree.root}/{path}" for path in sorted({*folders, ".hybrid"})]
+    return [tree.root, *(path for path in (*inside, *tree.git) if Path(path).is_dir())]
+
+
+def _relative(tree: _Tree, found: Iterable[tuple[int, str]]) -> set[tuple[int, str]]:
+    changes: set[tuple[int, str]] = set()
+    own, info = tree.git or ("", "")
+    for kind, path in found:
+        folder, name = os.path.split(path)
+        if folder == own and name in _GIT_FILES:
+            changes.add((kind, f".git/{name}"))
+        elif folder == info and name == "exclude":
+            changes.add((kind, ".git/info/exclude"))
+        elif path.startswith(tree.root + os.sep):
+            changes.add((kind, path[len(tree.root) + 1 :].replace(os.sep, "/")))
+    return changes
+
+
+def _folders_in(root: str, path: str, limit: int) -> list[str]:
+    """A folder with those in it, breadth first; nothing for a file or a link, nor below a repository."""
+    found: list[str] = []
+    waiting = [path]
+    while waiting and len(found) < limit:
+        folder = waiting.pop(0)
+        full = Path(root, folder)
+        if full.is_symlink() or not full.is_dir() or (full / ".git").exists():
+            continue
+        found.append(folder)
+        with contextlib.suppress(OSError), os.scandir(full) as entries:
+            waiting.extend(f"{folder}/{entry.name}" for entry in entries if entry.is_dir(follow_symlinks=False))
+    return found
+
+
+def _is_below(path: str, top: str) -> bool:
+    return path == top or path.startswith(f"{top}/")

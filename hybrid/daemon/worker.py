@@ -1,0 +1,127 @@
+"""The process in which the service builds indexes: requests come as JSON lines on stdin, answers go to stdout.
+
+It ends by itself: when stdin closes, even in the middle of a build (a build can be killed at any byte), and when
+nothing was asked for a while. The service keeps its memory and its interpreter lock free that way.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import queue
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from hybrid.engine.workspace import Workspace
+    from hybrid.models.lazy import LazyEmbedder
+
+_IDLE_S = 60.0
+_NICE = 10
+_START = "import sys; sys.path.insert(0, sys.argv[1]); from hybrid.daemon.worker import main; main()"
+_NOT_PASSED_ON = ("HYBRID_", "PYTHON", "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE")
+
+
+def spawn_worker() -> subprocess.Popen[bytes]:
+    """A worker, ready for requests; it ends with its stdin.
+
+    Raises:
+        OSError: The system starts no more processes.
+    """
+    package = Path(__file__).resolve().parent.parent.parent
+    environ = {name: value for name, value in os.environ.items() if not name.startswith(_NOT_PASSED_ON)}
+    flags = 0
+    if sys.platform == "win32":
+        flags = subprocess.CREATE_NO_WINDOW | subprocess.BELOW_NORMAL_PRIORITY_CLASS
+    return subprocess.Popen(
+        [sys.executable, "-I", "-c", _START, str(package)],
+        cwd=str(package),
+        env=environ,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        creationflags=flags,
+    )
+
+
+def main() -> None:
+    """Serve until stdin closes or nothing was asked for a minute."""
+    # Ctrl-C in the terminal of a service in the foreground reaches every process there; the service decides.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if sys.platform != "win32":
+        with contextlib.suppress(OSError):
+            os.nice(_NICE)
+    # Whatever a library prints must not mix with the answers.
+    answers = os.dup(1)
+    os.dup2(2, 1)
+    worker = _Worker()
+    for request in _requests():
+        line = json.dumps(worker.answer(request)).encode() + b"\n"
+        try:
+            with os.fdopen(os.dup(answers), "wb") as file:
+                file.write(line)
+        except OSError:
+            return
+
+
+def _requests() -> Iterator[dict[str, Any]]:
+    """Requests as they come; ends the process when stdin closes."""
+    waiting: queue.Queue[bytes] = queue.Queue()
+
+    def read() -> None:
+        for line in sys.stdin.buffer:
+            waiting.put(line)
+        os._exit(0)
+
+    threading.Thread(target=read, daemon=True).start()
+    while True:
+        try:
+            yield json.loads(waiting.get(timeout=_IDLE_S))
+        except queue.Empty:
+            return
+
+
+class _Worker:
+    """Answers requests one after the other; the embedder stays loaded between them."""
+
+    def __init__(self) -> None:
+        self._embedder: LazyEmbedder | None = None
+
+    def answer(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """`state` is `built` (with `summary` and `folders`), `refused`, `busy` or `failed` (with `reason`)."""
+        from hybrid.errors import BusyError
+
+        try:
+            return self._build(request)
+        except BusyError as error:
+            return {"state": "busy", "reason": str(error)}
+        except Exception as error:  # noqa: BLE001 - the rim of this process: the service logs it and tries again
+            return {"state": "failed", "reason": f"{type(error).__name__}: {error}"}
+
+    def _build(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        from hybrid.engine.automatic import reason_against
+        from hybrid.engine.indexing import bring_up_to_date
+        from hybrid.engine.workspace import open_workspace
+
+        environ = {name: value for name, value in os.environ.items() if not name.startswith("HYBRID_")}
+        workspace = open_workspace(Path(request["cwd"]), environ=environ | dict(request["environ"]))
+        reason = reason_against(workspace, is_first=request["is_first"])
+        if reason:
+            return {"state": "refused", "reason": reason}
+        done = bring_up_to_date(workspace, paths=request["paths"], embedder=self._embedder_of(workspace))
+        return {"state": "built", "summary": done.summary.as_json(), "folders": list(done.folders)}
+
+    def _embedder_of(self, workspace: Workspace) -> LazyEmbedder:
+        from hybrid.models.lazy import LazyEmbedder
+
+        found = LazyEmbedder(workspace.config.model.name, workspace.home)
+        if self._embedder is None or self._embedder.info != found.info:
+            self._embedder = found
+        return self._embedder

@@ -1,0 +1,125 @@
+"""Asks the service for the answer to one event; the hook process uses it before anything else."""
+
+from __future__ import annotations
+
+import time
+
+from hybrid import __version__
+from hybrid.ipc.endpoint import Greeting, connect, is_newer, read_endpoint
+from hybrid.ipc.wire import WireError
+
+TYPE_CHECKING = False  # `typing` costs a hook four milliseconds.
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from hybrid.ipc.wire import Connection
+
+MARKS = ("CLAUDECODE", "COPILOT_CLI", "GEMINI_SESSION_ID", "QWEN_CODE_SESSION_ID")
+"""Variables that tell which client runs the hook, whoever's settings it stands in."""
+
+_AGAIN_S = 0.05
+_SEND_S = 0.5
+
+
+class Input:
+    """An event as it came, unread: the service reads it, which spares every hook the import of a parser.
+
+    Attributes:
+        client: Who calls.
+        name: Of the event, from the command line.
+        cwd: Of the hook process.
+        data: Standard input.
+    """
+
+    def __init__(self, client: str, name: str, cwd: str, data: bytes) -> None:
+        self.client = client
+        self.name = name
+        self.cwd = cwd
+        self.data = data
+
+
+class Call:
+    """One question to the service of a `$HYBRID_HOME`.
+
+    Args:
+        home: `$HYBRID_HOME`.
+        environ: Of the client; the service gets what is meant for hybrid.
+    """
+
+    def __init__(self, home: str, environ: Mapping[str, str]) -> None:
+        self._home = home
+        given = (f"{name}={value}" for name, value in environ.items() if name.startswith("HYBRID_") or name in MARKS)
+        self._environ = "\0".join(given).encode("utf-8", "surrogateescape")
+        self._connection: Connection | None = None
+        self._is_greeted = False
+
+    def reach(self, timeout_s: float) -> bool:
+        """Is there a service that can answer us? One that is older than we are is told to end."""
+        try:
+            if self._connection is None:
+                endpoint = read_endpoint(self._home)
+                if endpoint is None:
+                    return False
+                self._connection = connect(endpoint, timeout_s=timeout_s)
+            greeting = Greeting(self._connection.receive(timeout_s=timeout_s))
+        except WireError as error:
+            if not error.is_timeout:
+                self.close()
+            return False
+        if greeting.is_usable(__version__):
+            self._is_greeted = True
+            return True
+        if is_newer(__version__, greeting.version):
+            self._connection.send(b"stop", timeout_s=_SEND_S)
+        self.close()
+        return False
+
+    def wait(self, timeout_s: float) -> None:
+        """Wait for a service that is busy, or that starts just now.
+
+        Raises:
+            WireError: None came in time.
+        """
+        until_s = time.monotonic() + timeout_s
+        while not self._is_greeted:
+            left_s = until_s - time.monotonic()
+            if left_s <= 0:
+                raise WireError("the service did not answer in time", is_timeout=True)
+            if not self.reach(left_s):
+                time.sleep(_AGAIN_S)
+
+    def ask(self, event: Input, *, elapsed_ms: float, timeout_s: float) -> tuple[bytes, str]:
+        """What to print, and one line for a person.
+
+        Args:
+            event: As it came.
+            elapsed_ms: Since the hook started.
+            timeout_s: To wait for it.
+
+        Raises:
+            WireError: The service ended meanwhile, or needs longer.
+        """
+        if self._connection is None:
+            raise WireError("not connected")
+        texts = (event.client, event.name, event.cwd, str(elapsed_ms), str(timeout_s * 1000))
+        self._connection.send(
+            b"event",
+            *(text.encode("utf-8", "surrogateescape") for text in texts),
+            self._environ,
+            event.data,
+            timeout_s=_SEND_S,
+        )
+        printed, line = self._connection.receive(timeout_s=timeout_s, least=2)[:2]
+        return printed, line.decode("utf-8", "replace")
+
+    def delivered(self, latency_ms: float) -> None:
+        """Tell that the agent has the text: only then it counts as given."""
+        if self._connection is not None:
+            self._connection.send(str(latency_ms).encode(), timeout_s=_SEND_S)
+
+    def close(self) -> None:
+        """Hang up."""
+        if self._connection is not None:
+            self._connection.close()
+        self._connection = None
+        self._is_greeted = False

@@ -1,0 +1,60 @@
+"""Asks the service how it is, or to stop: for commands, which may wait longer than a hook."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+from hybrid.ipc.endpoint import Greeting, connect, read_endpoint
+from hybrid.ipc.wire import WireError
+
+_ASK_S = 2.0
+_LOOK_S = 0.02
+
+
+def ask(home: str, operation: str, *, timeout_s: float = _ASK_S) -> dict[str, Any] | None:
+    """The answer to an operation (`status`, `stop`), or None when no service answers in time.
+
+    Args:
+        home: `$HYBRID_HOME`.
+        operation: Its name.
+        timeout_s: For each step.
+    """
+    endpoint = read_endpoint(home)
+    if endpoint is None:
+        return None
+    try:
+        connection = connect(endpoint, timeout_s=timeout_s)
+        try:
+            greeting = Greeting(connection.receive(timeout_s=timeout_s))
+            connection.send(operation.encode(), timeout_s=timeout_s)
+            answer = json.loads(connection.receive(timeout_s=timeout_s)[0])
+        finally:
+            connection.close()
+    except (WireError, ValueError):
+        return None
+    return {"pid": greeting.pid, "version": greeting.version, **answer} if isinstance(answer, dict) else None
+
+
+def daemon_status(home: str, *, timeout_s: float = _ASK_S) -> dict[str, Any]:
+    """The `daemon` part of the status: `running`, `pid`, `uptime_s`, `rss_bytes`, and what it says besides.
+
+    Args:
+        home: `$HYBRID_HOME`.
+        timeout_s: For each step.
+    """
+    absent = {"running": False, "pid": None, "uptime_s": None, "rss_bytes": None}
+    answer = ask(home, "status", timeout_s=timeout_s)
+    return absent if answer is None else absent | answer | {"running": True}
+
+
+def stop(home: str, *, timeout_s: float) -> bool:
+    """Ask the service to stop, and wait until nobody answers any more; True when nobody does."""
+    until_s = time.monotonic() + timeout_s
+    while ask(home, "stop") is not None:
+        while read_endpoint(home) is not None and time.monotonic() < until_s:
+            time.sleep(_LOOK_S)
+        if time.monotonic() >= until_s:
+            return False
+    return True

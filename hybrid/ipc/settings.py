@@ -1,0 +1,80 @@
+"""The few settings that a hook needs before it asks the service, resolved and kept in `run/hook`.
+
+A hook reads no TOML. Every command and the service write the file again when it is not that of the user's settings.
+Standard library only and cheap to import.
+"""
+
+from __future__ import annotations
+
+import os
+
+from hybrid import __version__
+from hybrid.ipc.endpoint import run_folder
+from hybrid.ipc.wire import pairs, read_pairs
+
+TYPE_CHECKING = False  # `typing` costs a hook four milliseconds.
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class HookSettings:
+    """What a hook must know by itself.
+
+    Attributes:
+        deadline_ms: After which it gives up.
+        is_daemon_enabled: Whether there may be a service.
+    """
+
+    def __init__(self, deadline_ms: int, is_daemon_enabled: bool) -> None:
+        self.deadline_ms = deadline_ms
+        self.is_daemon_enabled = is_daemon_enabled
+
+
+def read_settings(home: str, environ: Mapping[str, str]) -> HookSettings | None:
+    """The settings, or None when nobody resolved them since they changed.
+
+    Args:
+        home: `$HYBRID_HOME`.
+        environ: `HYBRID_HOOKS_DEADLINE_MS` and `HYBRID_DAEMON_ENABLED` are later than the file.
+    """
+    found = read_pairs(_path(home))
+    deadline = found.get("deadline_ms", "")
+    if found.get("stamp") != _stamp(home) or not deadline.isdigit():
+        return None
+    given = environ.get("HYBRID_HOOKS_DEADLINE_MS", "")
+    enabled = environ.get("HYBRID_DAEMON_ENABLED", "").lower()
+    return HookSettings(
+        int(given if given.isascii() and given.isdigit() else deadline),
+        (enabled if enabled in ("true", "false") else found.get("is_daemon_enabled")) == "true",
+    )
+
+
+def write_settings(home: str, settings: HookSettings) -> None:
+    """Keep what was resolved from the user's layer, without the environment.
+
+    Raises:
+        OSError: The folder is read-only or the disk is full.
+    """
+    from pathlib import Path
+
+    from hybrid.atomic import write_atomic
+
+    values = {
+        "deadline_ms": str(settings.deadline_ms),
+        "is_daemon_enabled": str(settings.is_daemon_enabled).lower(),
+        "stamp": _stamp(home),
+    }
+    write_atomic(Path(_path(home)), pairs(values), durable=False)
+
+
+def _path(home: str) -> str:
+    return os.path.join(run_folder(home), "hook")  # noqa: PTH118 - pathlib costs a hook 6 ms
+
+
+def _stamp(home: str) -> str:
+    """What the settings were resolved from: this version's defaults, and the user's file as it is."""
+    try:
+        status = os.stat(os.path.join(home, "config.toml"))  # noqa: PTH116, PTH118
+    except OSError:
+        return f"{__version__} 0 0"
+    return f"{__version__} {status.st_mtime_ns} {status.st_size}"

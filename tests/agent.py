@@ -1,0 +1,146 @@
+"""Plays a coding agent: runs the installed form of the hook command as a process, as a client would."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hybrid.ipc.control import daemon_status, stop
+from hybrid.ipc.endpoint import read_endpoint
+from hybrid.ipc.start import start_command
+from tests.builders import command_environment
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.builders import Shop
+
+PATIENT_MS = 60_000
+"""Deadline where a test asks what is answered, not how fast: machines that run tests are slow at times."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What one hook process did."""
+
+    code: int
+    out: bytes
+    err: bytes
+    seconds: float
+
+    @property
+    def text(self) -> str:
+        """What the agent got; empty for silence. Fails where the hook was not as a hook must be."""
+        assert (0, b"") == (self.code, self.err), self.err.decode()
+        if not self.out:
+            return ""
+        found = json.loads(self.out)
+        return found["hookSpecificOutput"]["additionalContext"]
+
+
+@dataclass
+class Agent:
+    """One client on one project; the service is that of the project's `HYBRID_HOME`."""
+
+    shop: Shop
+    client: str = "claude"
+    environ: dict[str, str] = field(default_factory=dict)
+    deadline_ms: int = PATIENT_MS
+
+    def start(self, event: str = "UserPromptSubmit", **fields: Any) -> subprocess.Popen[bytes]:
+        """Start one hook process and give it its event."""
+        settings = command_environment(self.shop.home) | {
+            "HOME": str(self.shop.home / "user"),
+            "HYBRID_HOOKS_DEADLINE_MS": str(self.deadline_ms),
+        }
+        data = {"hook_event_name": event, "session_id": "s1", "cwd": str(self.shop.root), **fields}
+        process = subprocess.Popen(
+            start_command("hook", "run", "--client", self.client, "--event", event),
+            cwd=self.shop.root,
+            env=settings | self.environ,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        assert process.stdin is not None
+        with contextlib.suppress(BrokenPipeError):
+            process.stdin.write(json.dumps(data).encode())
+            process.stdin.close()
+        process.stdin = None
+        return process
+
+    def send(self, event: str = "UserPromptSubmit", **fields: Any) -> Answer:
+        """One event through the hook."""
+        started_s = time.monotonic()
+        process = self.start(event, **fields)
+        out, err = process.communicate(timeout=120)
+        return Answer(process.returncode, out, err, time.monotonic() - started_s)
+
+    def prompt(self, prompt: str, session: str = "s1") -> Answer:
+        """One prompt of a user."""
+        return self.send(prompt=prompt, session_id=session)
+
+    def status(self) -> dict[str, Any]:
+        """How the service is."""
+        return daemon_status(str(self.shop.home))
+
+    def wait_for_service(self) -> int:
+        """Its process number, as soon as it answers."""
+        until(lambda: self.status()["running"])
+        return int(self.status()["pid"])
+
+    def stop_service(self) -> None:
+        """End the service, however it is, and wait until its process is gone."""
+        run = self.shop.home / "run"
+        # What starts just now has not said yet who it is.
+        for _ in range(2):
+            found = read_endpoint(str(self.shop.home)) or {}
+            pid = int(found.get("pid", "0")) or _number(run / "daemon.pid")
+            if pid:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGCONT)
+            if not stop(str(self.shop.home), timeout_s=10) and pid:
+                kill(pid)
+            if pid:
+                until(lambda pid=pid: not is_alive(pid))
+
+
+def _number(path: Path) -> int:
+    try:
+        return int(path.read_bytes())
+    except (OSError, ValueError):
+        return 0
+
+
+def kill(pid: int, number: int = signal.SIGKILL) -> None:
+    """End a process that a test knows by its number."""
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, number)
+
+
+def is_alive(pid: int) -> bool:
+    """Does a process live? One that has ended and waits for its parent does not."""
+    try:
+        os.kill(pid, 0)
+    except OSError:
+        return False
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] not in ("Z", "X")
+    except OSError:
+        return sys.platform != "linux"
+
+
+def until(is_so: Callable[[], object], timeout_s: float = 30.0) -> None:
+    """Wait for something that happens soon."""
+    limit_s = time.monotonic() + timeout_s
+    while not is_so():
+        assert time.monotonic() < limit_s, "did not happen in time"
+        time.sleep(0.02)

@@ -1,0 +1,284 @@
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import signal
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from hybrid import __version__
+from hybrid.cli.trial import Ran, judge
+from tests.builders import command_environment, python_process
+
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Generator
+
+    from tests.builders import Shop
+
+ANSWER = b'{"hookSpecificOutput": {"hookEventName": "UserPromptSubmit", "additionalContext": "x"}}\n'
+REPLACED = {"type": "command", "command": "node /opt/claude-mem/worker-service.cjs hook"}
+
+
+def _findings(shop: Shop, *args: str, code: int = 0, **environ: str) -> list[tuple[str, str, str, str]]:
+    """(level, area, what, remedy) of each finding, without a trial run unless asked for."""
+    found = shop.json("doctor", "--no-trial", *args, code=code, **environ)["findings"]
+    return [(each["level"], each["area"], each["what"], each["remedy"] or "") for each in found]
+
+
+def _of(area: str, findings: list[tuple[str, str, str, str]]) -> list[tuple[str, str, str]]:
+    return [(level, what, remedy) for level, where, what, remedy in findings if where == area]
+
+
+def _files(shop: Shop) -> dict[str, bytes]:
+    """Everything in the user's folders; SQLite leaves its working files beside a database that was read."""
+    files = [path for path in shop.home.rglob("*") if path.is_file() and not path.name.endswith(("-wal", "-shm"))]
+    return {str(path.relative_to(shop.home)): path.read_bytes() for path in files}
+
+
+def _settings(shop: Shop) -> Path:
+    """The user's settings of Claude Code, with the test's home folder."""
+    return shop.home / "user" / ".claude" / "settings.json"
+
+
+def test_a_whole_installation_has_no_problem(own_shop: Shop) -> None:
+    """Every area is looked at; the installed command answers a sample prompt; nothing of the user is changed by it."""
+    own_shop.out("hook", "install", "--client", "claude", "--scope", "user")
+    own_shop.hook("How does the payment client retry?", "--client", "claude")
+    own_shop.out("status")  # Every command keeps the resolved settings for the hooks.
+    before = _files(own_shop)
+
+    found = own_shop.json("doctor")
+
+    *checks, trial = found["findings"]
+    assert (0, []) == (found["problems"], found["fixed"])
+    assert [
+        ("python", "ok"),
+        ("install", "ok"),
+        ("home", "ok"),
+        ("rights", "ok"),
+        ("settings", "ok"),
+        ("model", "ok"),
+        ("index", "ok"),
+        ("state", "ok"),
+        ("log", "ok"),
+        ("service", "ok"),
+        ("hooks", "ok"),
+    ] == [(each["area"], each["level"]) for each in checks]
+    # How long it took is the machine's affair; that it answered is not.
+    assert re.search(r"on a sample prompt (answered in|took) \d+ ms", trial["what"]), trial
+    assert before == _files(own_shop)
+
+
+def test_each_finding_is_a_line_with_its_remedy(new_project: Shop) -> None:
+    """For people: level, area and finding in a line, what to type below it, the count at the end."""
+    lines = new_project.out("doctor", "--no-trial").splitlines()
+
+    at = next(number for number, line in enumerate(lines) if line.startswith("warning  index"))
+    assert ["warning  index    shop is not indexed", f"{'':<18}→ hybrid reindex"] == lines[at : at + 2]
+    assert "0 problems, 2 warnings." == lines[-1]
+    quiet = new_project.out("doctor", "--no-trial", "--quiet").splitlines()
+    assert quiet
+    assert not any(line.startswith("ok") for line in quiet)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="rights are not those of POSIX")
+def test_rights_of_others_are_found_and_taken_away(own_shop: Shop) -> None:
+    """What tells of the owner is for the owner alone; `--fix` makes it so, and touches no link's target."""
+    own_shop.hook("How does the payment client retry?")
+    log = own_shop.home / "log" / "events.jsonl"
+    outside = own_shop.root / "README.md"
+    outside.chmod(0o644)
+    log.chmod(0o644)
+    own_shop.home.chmod(0o755)
+    (own_shop.home / "log" / "link").symlink_to(outside)
+
+    before = _of("rights", _findings(own_shop))
+    fixed = own_shop.json("doctor", "--no-trial", "--fix")["fixed"]
+
+    assert [
+        ("warning", f"others may read 2 files or folders, such as {own_shop.home}", "hybrid doctor --fix")
+    ] == before
+    assert [f"took the rights of others from 2 files or folders in {own_shop.home}"] == fixed
+    assert (0o600, 0o700, 0o644) == tuple(path.stat().st_mode & 0o777 for path in (log, own_shop.home, outside))
+    assert [("ok", "only you can read it", "")] == _of("rights", _findings(own_shop))
+
+
+def test_mistakes_in_settings_are_told(own_shop: Shop) -> None:
+    """A mistake of the user is a problem with exit code 1, one of the project a warning."""
+    (own_shop.root / ".hybrid" / "config.toml").write_text("[hooks]\nbudgte = 3\n")
+    warned = _of("settings", _findings(own_shop))
+    (own_shop.home / "config.toml").write_text('[hooks]\nbudget = "many"\n')
+    found = _of("settings", _findings(own_shop, code=1))
+
+    assert ["warning"] == [level for level, _, _ in warned]
+    assert ["problem", "warning"] == [level for level, _, _ in found]
+    assert "hooks.budget" in found[0][1]
+    assert "hybrid config" == found[0][2]
+
+
+def test_switches_are_told(own_shop: Shop) -> None:
+    """A pause and HYBRID_DISABLE explain a silence before anything else does."""
+    own_shop.out("pause", "--all")
+
+    found = _of("switch", _findings(own_shop, HYBRID_DISABLE="1"))
+
+    assert [
+        ("warning", "HYBRID_DISABLE switches everything off", "unset HYBRID_DISABLE"),
+        ("warning", "paused: all", "hybrid resume --all"),
+    ] == found
+
+
+def test_failures_in_a_row_are_told(own_shop: Shop) -> None:
+    """One failure is a warning, three are a problem; a success after them is all well again."""
+    own_shop.out("hook", "inject-context", stdin=b"not json")
+    one = _of("log", _findings(own_shop))
+    for _ in range(2):
+        own_shop.out("hook", "inject-context", stdin=b"not json")
+    three = _of("log", _findings(own_shop, code=1))
+    own_shop.hook("How does the payment client retry?")
+    after = _of("log", _findings(own_shop))
+
+    assert ["warning", "problem", "ok"] == [found[0][0] for found in (one, three, after)]
+    assert three[0][1].startswith("3 failures in a row, last ")
+    assert "hybrid log --reason error" == three[0][2]
+
+
+def test_state_that_was_set_aside_is_told(own_shop: Shop) -> None:
+    """A damaged file that was kept under another name is named with its path."""
+    aside = own_shop.root / ".hybrid" / "hook_state.json.corrupt-20261122T000000"
+    aside.write_text("{")
+    (own_shop.home / "pauses.json").write_text("{")
+
+    found = _of("state", _findings(own_shop))
+
+    assert [
+        f"{aside} was damaged and set aside",
+        "pauses.json is damaged: nothing is paused",
+    ] == [what for _, what, _ in found]
+
+
+def test_a_damaged_index_is_a_problem(own_shop: Shop) -> None:
+    """An index that cannot be opened is told with the command that makes it anew."""
+    key = own_shop.json("status")["project"]["key"]
+    (own_shop.home / "projects" / key / "catalog.db").write_bytes(b"no database" * 100)
+
+    found = _of("index", _findings(own_shop, code=1))
+
+    assert [("problem", "hybrid reindex --full")] == [(level, remedy) for level, _, remedy in found]
+
+
+@contextlib.contextmanager
+def _service(shop: Shop) -> Generator[subprocess.Popen[bytes]]:
+    """A running service of the test's home; it is gone after the block whatever happened to it."""
+    script = "import sys\nfrom hybrid.cli.main import run\nsys.exit(run(['daemon', 'run', '--quiet'], started_s=0.0))"
+    environ = command_environment(shop.home) | {"HOME": str(shop.home / "user")}
+    service = python_process(script, **environ)
+    try:
+        while shop.run("daemon", "status", "--quiet").returncode != 0:
+            assert service.poll() is None
+            time.sleep(0.05)
+        yield service
+    finally:
+        service.kill()
+        service.communicate(timeout=30)
+
+
+def test_a_service_that_lives_is_asked(own_shop: Shop) -> None:
+    """A running service is named with its version, process and the time it took to answer."""
+    with _service(own_shop) as service:
+        found = _of("service", _findings(own_shop))
+
+    assert ["ok"] == [level for level, _, _ in found]
+    assert found[0][1].startswith(f"version {__version__}, process {service.pid}, answers in ")
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="processes cannot be stopped here")
+@pytest.mark.parametrize("name", ["SIGKILL", "SIGSTOP"])
+def test_a_service_that_died_or_hangs_is_told(own_shop: Shop, name: str) -> None:
+    """A service that was killed, or that is stopped and answers nobody, is a warning with its remedy."""
+    with _service(own_shop) as service:
+        service.send_signal(getattr(signal, name))
+        found = _of("service", _findings(own_shop))
+
+    assert [("warning", "hybrid daemon start replaces it, as the next prompt does")] == [
+        (level, remedy) for level, _, remedy in found
+    ]
+    assert f"names process {service.pid}, which does not answer" in found[0][1]
+
+
+def test_hooks_that_are_missing_doubled_or_gone_are_told(own_shop: Shop) -> None:
+    """No hook at all, two places of one client, and a command that is no longer there, each with its remedy."""
+    none = _of("hooks", _findings(own_shop, "--client", "gemini"))
+    own_shop.out("hook", "install", "--client", "claude", "--scope", "user")
+    own_shop.run("hook", "install", "--client", "claude", "--scope", "local", "--force")
+    doubled = _of("hooks", _findings(own_shop, code=1))
+    text = _settings(own_shop).read_text().replace(str(Path(sys.executable).parent), "/nowhere")
+    _settings(own_shop).write_text(text)
+    gone = _of("hooks", _findings(own_shop, code=1))
+
+    assert [("warning", "no client calls hybrid", "hybrid hook install --client gemini")] == none
+    assert ["ok", "ok", "problem"] == [level for level, _, _ in doubled], doubled
+    assert "calls hybrid from 2 places" in doubled[2][1]
+    assert ("problem", "hybrid hook install --client claude --scope user") == (gone[0][0], gone[0][2])
+    assert gone[0][1].endswith("python is not there") or "/nowhere" in gone[0][1]
+
+
+def test_hooks_of_replaced_systems_are_named_and_switched_off_on_request(own_shop: Shop) -> None:
+    """A system that would add its own text is a warning; only `--fix-foreign` removes it, and keeps a copy of the file."""
+    path = _settings(own_shop)
+    path.parent.mkdir(parents=True)
+    kept = {"type": "command", "command": "echo mine"}
+    path.write_text(json.dumps({"hooks": {"UserPromptSubmit": [{"hooks": [REPLACED, kept]}]}}, indent=2))
+    text = path.read_text()
+
+    named = _of("hooks", _findings(own_shop))
+    unchanged = path.read_text()
+    fixed = own_shop.json("doctor", "--no-trial", "--fix-foreign")["fixed"]
+
+    assert "claude-mem" in named[-1][1]
+    assert "hybrid doctor --fix-foreign" == named[-1][2]
+    assert text == unchanged
+    assert "echo mine" in path.read_text()
+    assert "claude-mem" not in path.read_text()
+    assert 2 == len(fixed)
+    assert any(copy.read_text() == text for copy in (own_shop.home / "installs" / "replaced").iterdir())
+
+
+def test_codex_that_never_called_is_told_to_be_trusted(own_shop: Shop) -> None:
+    """Codex says nothing of hooks that it does not trust: that none was called is a warning with the step to take."""
+    own_shop.out("hook", "install", "--client", "codex", "--scope", "user")
+
+    found = _of("hooks", _findings(own_shop, "--client", "codex"))
+
+    assert [("warning", "approve the hooks in Codex: type /hooks")] == [(level, remedy) for level, _, remedy in found]
+
+
+@pytest.mark.parametrize(
+    ("ran", "level", "said"),
+    [
+        (Ran(0, ANSWER, b"", 40.0), "ok", "answered in 40 ms"),
+        (Ran(0, b"", b"", 1500.0), "warning", "stayed silent after 1500 ms"),
+        (Ran(0, ANSWER, b"", 4000.0), "warning", "took 4000 ms"),
+        (Ran(1, b"", b"Traceback\nboom\n", 40.0), "problem", "ended with code 1: boom"),
+        (Ran(0, ANSWER, b"WARN x\n", 40.0), "problem", "wrote to standard error: WARN x"),
+        (Ran(0, b"WARN x\n" + ANSWER, b"", 40.0), "problem", "something else than one JSON answer"),
+        (Ran(0, b"[]", b"", 40.0), "problem", "something else than one JSON answer"),
+        (Ran(0, b'{"hookSpecificOutput": 3}', b"", 40.0), "problem", "something else than one JSON answer"),
+        (Ran(None, b"", b"", 30_000.0), "problem", "did not end within 30 s"),
+        (Ran(127, b"", b"no such file", 0.0), "problem", "ended with code 127: no such file"),
+    ],
+    ids=["good", "silent", "slow", "code", "stderr", "log-line", "list", "shape", "hung", "missing"],
+)
+def test_what_a_run_of_the_command_says(ran: Ran, level: str, said: str) -> None:
+    """Exit code 0, an empty standard error and one JSON answer are what a client needs; anything else is told."""
+    finding = judge("hybrid hook run", ran)
+
+    assert level == finding.level
+    assert said in finding.what
+    assert bool(finding.remedy) == (level != "ok")

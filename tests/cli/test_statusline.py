@@ -1,0 +1,138 @@
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from hybrid.atomic import locked
+from hybrid.cli.statusline import line_of
+from tests.builders import CHECKOUT, command_environment
+
+if TYPE_CHECKING:
+    from tests.builders import Shop
+
+FITS = "How does the payment client retry?"
+CAPTURED = CHECKOUT / "tests/fixtures/hooks/claude_code-2.1.330/statusLine.json"
+
+
+def _line(shop: Shop, session: str = "s1", **environ: str) -> str:
+    """What the status line shows for a session, given what a client really sends."""
+    sent = json.loads(CAPTURED.read_bytes()) | {"session_id": session}
+    return shop.out("statusline", stdin=json.dumps(sent).encode(), **environ)
+
+
+def _event(reason: str, **fields: Any) -> dict[str, Any]:
+    return {"event": "UserPromptSubmit", "reason": reason, "top_cosine": None, "threshold": None} | fields
+
+
+@pytest.mark.parametrize(
+    ("events", "expected"),
+    [
+        ([], "hybrid: no prompt yet"),
+        ([_event("injected", items=[{}, {}], top_cosine=0.614, threshold=0.29)], "hybrid: 2 notes (0.61 ≥ 0.29)"),
+        ([_event("injected", items=[{}])], "hybrid: 1 note"),
+        ([_event("gate", top_cosine=0.21, threshold=0.29)], "hybrid: silent (0.21 < 0.29)"),
+        ([_event("same_topic")], "hybrid: silent (given before)"),
+        ([_event("prompt", detail="too_short")], "hybrid: silent (nothing to look up)"),
+        ([_event("something_new")], "hybrid: silent (something_new)"),
+        ([{"reason": "error", "error": "boom"}, _event("gate")], "hybrid: failed (hybrid doctor)"),
+        ([{"event": "Stop", "reason": "stop"}, _event("all_seen")], "hybrid: silent (given before)"),
+        ([{"event": "SessionStart", "reason": "injected"}], "hybrid: no prompt yet"),
+        ([{"event": "SessionStart", "reason": "no_index"}], "hybrid: no index (hybrid reindex)"),
+    ],
+    ids=range(11),
+)
+def test_one_line_for_the_last_prompt(events: list[dict[str, Any]], expected: str) -> None:
+    """What the last prompt of the session got, and the numbers behind it; other events do not hide it."""
+    assert expected == line_of(events, is_building=lambda: False)
+
+
+def test_the_line_is_that_of_the_session(own_shop: Shop) -> None:
+    """Each session has its own line, from what the hook recorded for it."""
+    own_shop.hook(FITS, session="s1")
+    own_shop.hook("Which wine goes with grilled salmon tonight?", session="s2")
+
+    assert re.fullmatch(r"hybrid: 2 notes \(0\.\d\d ≥ 0\.29\)\n", _line(own_shop, "s1"))
+    assert re.fullmatch(r"hybrid: silent \(0\.\d\d < 0\.29\)\n", _line(own_shop, "s2"))
+    assert "hybrid: no prompt yet\n" == _line(own_shop, "s3")
+
+
+def test_a_pause_and_the_off_switch_show(own_shop: Shop) -> None:
+    """A paused project, a paused session and HYBRID_DISABLE are told before anything else."""
+    own_shop.hook(FITS)
+    own_shop.out("pause")
+
+    assert "hybrid: paused\n" == _line(own_shop)
+    own_shop.out("resume")
+    own_shop.out("pause", "--session", "s1")
+    assert "hybrid: paused\n" == _line(own_shop)
+    assert "hybrid: off\n" == _line(own_shop, HYBRID_DISABLE="1")
+
+
+def test_a_first_build_shows(new_project: Shop) -> None:
+    """While the index that a prompt missed is being built, the line says so."""
+    new_project.hook(FITS)
+    key = new_project.json("status")["project"]["key"]
+
+    with locked(new_project.home / "projects" / key / "build.lock", 1.0) as held:
+        assert held
+        assert "hybrid: indexing…\n" == _line(new_project)
+    assert "hybrid: no index (hybrid reindex)\n" == _line(new_project)
+
+
+@pytest.mark.parametrize(
+    "stdin",
+    [b"", b"{", b"[]", b"\xff\xfe", b'{"session_id": 3}', b"[" * 100_000, b"\xef\xbb\xbf{}"],
+    ids=["empty", "half", "list", "bytes", "number", "deep", "mark"],
+)
+def test_bad_input_is_never_an_error(own_shop: Shop, stdin: bytes) -> None:
+    """Whatever the client sends: exit code 0, no word on standard error, at most one line, nothing in the log."""
+    own_shop.hook(FITS)
+
+    shown = own_shop.out("statusline", stdin=stdin)
+
+    assert len(shown.splitlines()) <= 1
+    assert ["injected"] == own_shop.reasons()
+
+
+@pytest.mark.parametrize("args", [("--nonsense",), ("--install-hint", "more")], ids=["unknown", "argument"])
+def test_wrong_arguments_are_silent(own_shop: Shop, args: tuple[str, ...]) -> None:
+    """A client shows what a status line says on standard error: a wrong option says nothing and is no failed hook."""
+    assert "" == own_shop.out("statusline", *args)
+    assert [] == own_shop.reasons()
+
+
+def test_the_hint_is_a_setting_of_the_client(own_shop: Shop) -> None:
+    """`--install-hint` prints a piece of settings that parses."""
+    hint = own_shop.out("statusline", "--install-hint")
+
+    setting = json.loads("{" + hint[hint.index('"statusLine"') :] + "}")
+    assert {"type": "command", "command": "hybrid statusline 2>/dev/null || true"} == setting["statusLine"]
+
+
+def test_a_large_log_is_not_read_whole(own_shop: Shop) -> None:
+    """The end of the log is enough, whatever came long before; and only the standard library's cheap part is imported."""
+    own_shop.hook(FITS)
+    path = own_shop.home / "log" / "events.jsonl"
+    last = path.read_bytes()
+    path.write_bytes(b'{"id":"0","session":"other","reason":"gate"}\n' * 110_000 + last)
+    script = (
+        "import sys\nfrom hybrid.cli.main import run\nrun(['statusline'], started_s=0.0)\n"
+        "print(sorted({'numpy', 'tomli', 'dataclasses'} & set(sys.modules)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        input=b'{"session_id": "s1"}',
+        env=command_environment(own_shop.home),
+        capture_output=True,
+        timeout=60,
+        check=True,
+    )
+
+    line, imported = done.stdout.decode().splitlines()
+    assert line.startswith("hybrid: 2 notes")
+    assert "[]" == imported

@@ -1,0 +1,235 @@
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import stat
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from hybrid.ipc.endpoint import connect, read_endpoint
+from hybrid.ipc.wire import WireError
+from tests.agent import Agent, is_alive, until
+from tests.builders import Shop, new_shop
+
+RETRY = "How does the payment client retry?"
+ROTATE = "How do I rotate the database password?"
+FRAME = "--- hybrid context (auto-injected"
+
+
+def test_the_first_hook_starts_the_service_and_is_answered_all_the_same(agent: Agent) -> None:
+    """Without a service the first prompt is answered by its own process, the next one by the service that it started."""
+    first = agent.prompt(RETRY, "a")
+    agent.wait_for_service()
+    second = agent.prompt(RETRY, "b")
+    until(lambda: agent.status()["answers"] == 1)
+
+    assert first.text.startswith(FRAME)
+    assert first.text == second.text
+
+
+def test_the_service_answers_as_the_process_alone_does(served: Agent) -> None:
+    """Gate, repeats and counters are the same through the service: the fitting prompt once, the strange one never."""
+    texts = [served.prompt(prompt).text for prompt in (RETRY, RETRY, "Which wine goes with grilled salmon?", ROTATE)]
+    until(lambda: served.status()["answers"] == 4)
+    state = json.loads((served.shop.root / ".hybrid" / "hook_state.json").read_text())
+
+    assert [True, False, False, True] == [text.startswith(FRAME) for text in texts]
+    assert ["injected", "same_topic", "gate", "injected"] == served.shop.reasons()
+    assert 2 == state["injection_count"]
+
+
+def test_hooks_that_race_to_start_the_service_start_one(agent: Agent) -> None:
+    """However many first prompts come at once, one service lives, and each prompt is answered."""
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(lambda n: agent.prompt(RETRY, f"s{n}"), range(8)))
+    pid = agent.wait_for_service()
+    agent.shop.out("daemon", "start", "--quiet")
+
+    assert [True] * 8 == [answer.text.startswith(FRAME) for answer in answers]
+    assert pid == agent.wait_for_service()
+
+
+def test_two_services_are_never_there(served: Agent) -> None:
+    """A second `daemon run` goes at once when one answers."""
+    pid = served.wait_for_service()
+    served.shop.out("daemon", "run")
+
+    assert pid == served.wait_for_service()
+
+
+def test_the_service_ends_cleanly(served: Agent) -> None:
+    """SIGTERM ends it: the process, its socket and the file that tells of it are gone."""
+    found = read_endpoint(str(served.shop.home)) or {}
+    os.kill(int(found["pid"]), signal.SIGTERM)
+    until(lambda: not is_alive(int(found["pid"])))
+
+    assert read_endpoint(str(served.shop.home)) is None
+    assert not Path(found["socket"]).exists()
+    assert not served.status()["running"]
+
+
+def test_the_service_can_be_started_looked_at_and_stopped(agent: Agent) -> None:
+    """`hybrid daemon start|status|stop` say what is, with exit code 1 when no service runs."""
+    before = agent.shop.json("daemon", "status", code=1)
+    started = agent.shop.json("daemon", "start")
+    shown = agent.shop.out("daemon", "status")
+    status = agent.shop.json("status")["daemon"]
+    stopped = agent.shop.json("daemon", "stop")
+    again = agent.shop.json("daemon", "stop")
+
+    assert {"running": False, "pid": None, "uptime_s": None, "rss_bytes": None} == before == stopped == again
+    assert started["running"]
+    assert (started["pid"], True) == (status["pid"], status["running"])
+    assert shown.startswith(f"The service runs (process {started['pid']}, ")
+
+
+def test_the_service_ends_when_nobody_needs_it(agent: Agent) -> None:
+    """After `[daemon] idle_minutes` without an event the service ends by itself."""
+    agent.shop.home.mkdir(exist_ok=True)
+    (agent.shop.home / "config.toml").write_text("[daemon]\nidle_minutes = 0.01\n")
+    agent.shop.out("daemon", "start", "--quiet")
+    pid = agent.wait_for_service()
+    until(lambda: not is_alive(pid))
+
+    assert read_endpoint(str(agent.shop.home)) is None
+
+
+def test_the_service_ends_with_its_home(tmp_path: Path) -> None:
+    """When `HYBRID_HOME` is deleted nothing is left running."""
+    agent = Agent(new_shop(tmp_path))
+    agent.shop.out("daemon", "start", "--quiet")
+    pid = agent.wait_for_service()
+    subprocess.run(["rm", "-rf", str(agent.shop.home)], check=True)
+    until(lambda: not is_alive(pid))
+
+    assert not agent.shop.home.joinpath("run", "daemon").exists()
+
+
+def test_nobody_else_can_reach_the_service(served: Agent) -> None:
+    """Folder, socket and endpoint file belong to their owner alone."""
+    run = served.shop.home / "run"
+    found = read_endpoint(str(served.shop.home)) or {}
+
+    assert 0o700 == stat.S_IMODE(run.stat().st_mode)
+    assert 0o600 == stat.S_IMODE((run / "daemon").stat().st_mode)
+    assert run == Path(found["socket"]).parent
+
+
+def test_a_port_with_a_token_does_where_there_are_no_unix_sockets(agent: Agent) -> None:
+    """The same answers over loopback; who does not know the token hears nothing but a closed connection."""
+    service = subprocess.Popen(
+        [*_command(agent), "--tcp"], stdin=subprocess.DEVNULL, env=os.environ | {"HYBRID_HOME": str(agent.shop.home)}
+    )
+    try:
+        agent.wait_for_service()
+        found = read_endpoint(str(agent.shop.home)) or {}
+        answer = agent.prompt(RETRY)
+        refused = False
+        try:
+            connect(found | {"token": "wrong"}, timeout_s=5)
+        except WireError:
+            refused = True
+    finally:
+        agent.stop_service()
+        service.wait(10)
+
+    assert answer.text.startswith(FRAME)
+    assert 0 < int(found["port"])
+    assert refused
+
+
+def _command(agent: Agent) -> list[str]:
+    from hybrid.ipc.start import start_command
+
+    return start_command("daemon", "run", "--project", str(agent.shop.root))
+
+
+def test_a_client_that_says_nothing_keeps_nobody_waiting(served: Agent) -> None:
+    """Connections that are opened and left alone, or send nonsense, do not stand in the way of a prompt."""
+    found = read_endpoint(str(served.shop.home)) or {}
+    idle = [socket.socket(socket.AF_UNIX) for _ in range(20)]
+    for number, sock in enumerate(idle):
+        sock.connect(found["socket"])
+        if number % 2:
+            sock.sendall(b"\xff\xff\xff\xff nonsense")
+    answer = served.prompt(RETRY)
+    for sock in idle:
+        sock.close()
+
+    assert answer.text.startswith(FRAME)
+
+
+def test_the_service_keeps_nothing_of_its_caller(agent: Agent) -> None:
+    """Pipes that a client left open for the hook are closed when the hook ends, though the service it started lives."""
+    ours, theirs = os.pipe()
+    os.set_inheritable(theirs, True)
+    event = {"session_id": "s1", "cwd": str(agent.shop.root), "prompt": RETRY}
+    from hybrid.ipc.start import start_command
+
+    done = subprocess.run(
+        start_command("hook", "run", "--client", "claude", "--event", "UserPromptSubmit"),
+        input=json.dumps(event).encode(),
+        capture_output=True,
+        close_fds=False,
+        cwd=agent.shop.root,
+        env=os.environ
+        | {"HYBRID_HOME": str(agent.shop.home), "SECRET": "hunter2", "HYBRID_HOOKS_DEADLINE_MS": "60000"},
+        check=True,
+    )
+    os.close(theirs)
+    pid = agent.wait_for_service()
+    with os.fdopen(ours, "rb") as reader:
+        left = reader.read()
+    environ = Path(f"/proc/{pid}/environ")
+
+    assert b"hybrid context" in done.stdout
+    assert b"" == left
+    assert not environ.exists() or b"hunter2" not in environ.read_bytes()
+    assert not environ.exists() or str(agent.shop.root) != str(Path(f"/proc/{pid}/cwd").readlink())
+
+
+def test_settings_in_the_environment_of_a_client_count_for_it(served: Agent) -> None:
+    """What a client has in its environment holds for its prompts, and not for those of another one."""
+    strict = Agent(served.shop, environ={"HYBRID_HOOKS_GATE_THRESHOLD": "0.99"})
+    off = Agent(served.shop, environ={"HYBRID_DISABLE": "1"})
+
+    assert ["", "", True] == [
+        strict.prompt(RETRY, "a").text,
+        off.prompt(RETRY, "b").text,
+        served.prompt(RETRY, "c").text.startswith(FRAME),
+    ]
+
+
+def test_without_the_service_by_wish_each_prompt_is_answered_alone(agent: Agent) -> None:
+    """`[daemon] enabled = false` starts no service; prompts are answered all the same."""
+    (agent.shop.home / "config.toml").write_text("[daemon]\nenabled = false\n")
+    texts = [agent.prompt(RETRY, session).text for session in ("a", "b")]
+
+    assert [True, True] == [text.startswith(FRAME) for text in texts]
+    assert not agent.status()["running"]
+
+
+def test_answers_of_many_sessions_at_once_are_kept_apart(tmp_path: Path) -> None:
+    """Prompts of several sessions on two projects at once each get their own project's chunk, and none is lost."""
+    one = Agent(new_shop(tmp_path / "one"))
+    files = {
+        "pay.py": "def capture_invoice(invoice):\n    '''Capture the invoice at the bank.'''\n    return bank(invoice)\n"
+    }
+    two = Agent(Shop(new_shop(tmp_path / "two", files, is_indexed=False).root, one.shop.home))
+    two.shop.out("reindex", "--quiet")
+    one.shop.out("daemon", "start", "--quiet")
+    try:
+        with ThreadPoolExecutor(6) as pool:
+            first = list(pool.map(lambda n: one.prompt(RETRY, f"a{n}").text, range(6)))
+            second = list(
+                pool.map(lambda n: two.prompt("Where is an invoice captured at the bank?", f"b{n}").text, range(6))
+            )
+        until(lambda: one.status()["answers"] == 12)
+    finally:
+        one.stop_service()
+
+    assert {True} == {"src/payments/client.py" in text for text in first}
+    assert {True} == {"pay.py" in text for text in second}

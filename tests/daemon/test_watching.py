@@ -1,0 +1,162 @@
+"""The watcher tells which files changed, and nothing else."""
+
+from __future__ import annotations
+
+import queue
+import shutil
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from hybrid.daemon.watching import Watcher
+from tests.builders import git_project, write_files
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+FILES = {"a.py": "a = 1\n", "src/b.py": "b = 1\n", "src/deep/c.py": "c = 1\n", "other/d.bin": "d"}
+FOLDERS = ["src", "src/deep"]
+LONG_S = 20.0
+
+
+class Watched:
+    """A followed project, and what the watcher told of it."""
+
+    def __init__(self, root: Path, *, is_recursive: bool, folders: list[str]) -> None:
+        self.root = root
+        self.told: queue.Queue[set[str]] = queue.Queue()
+        self.watcher = Watcher(lambda _, paths: self.told.put(paths), debounce_ms=50, is_recursive=is_recursive)
+        self.watcher.watch(root)
+        self.watcher.learn(root, folders)
+        assert self.told.get(timeout=LONG_S) == {""}, "everything may have changed before the watches stood"
+
+    def wait_for(self, *wanted: str) -> set[str]:
+        """What is told until all of these were."""
+        seen: set[str] = set()
+        while not seen.issuperset(wanted):
+            seen |= self.told.get(timeout=LONG_S)
+        return seen
+
+
+@pytest.fixture(params=[False, True], ids=["a watch for each folder", "one watch for the tree"])
+def watched(request: pytest.FixtureRequest, tmp_path: Path) -> Generator[Watched]:
+    """A small project, watched in both ways."""
+    found = Watched(git_project(tmp_path / "tree", FILES), is_recursive=request.param, folders=FOLDERS)
+    yield found
+    found.watcher.close()
+
+
+@pytest.mark.parametrize("path", ["a.py", "src/b.py", "src/deep/c.py", "src/new.py"])
+def test_a_write_is_told(watched: Watched, path: str) -> None:
+    """A file that is written or made in a known folder is told by its relative path."""
+    (watched.root / path).write_text("changed = 2\n")
+
+    assert {path} == watched.wait_for(path)
+
+
+def test_a_rename_is_told(watched: Watched) -> None:
+    """A rename tells the old name and the new one."""
+    (watched.root / "src/b.py").rename(watched.root / "src/deep/renamed.py")
+
+    assert {"src/b.py", "src/deep/renamed.py"} == watched.wait_for("src/b.py", "src/deep/renamed.py")
+
+
+def test_other_folders_are_silent(watched: Watched) -> None:
+    """What happens in a folder that holds no document, in `.hybrid` or in git's own folder is not told."""
+    write_files(watched.root, {"other/d.bin": "dd", ".git/objects/x": "x", ".git/FETCH_HEAD": "x", "a.py": "a = 2\n"})
+
+    assert {"a.py"} == watched.wait_for("a.py")
+
+
+@pytest.mark.parametrize("name", ["HEAD", "index"])
+def test_git_is_told(watched: Watched, name: str) -> None:
+    """A branch switch and a change of what is tracked are told."""
+    (watched.root / ".git" / name).write_text("ref: refs/heads/other\n")
+
+    assert {f".git/{name}"} == watched.wait_for(f".git/{name}")
+
+
+def test_new_folders_are_followed(watched: Watched) -> None:
+    """A new folder is told, and so is what is written later into the folders in it."""
+    (watched.root / "new/inner").mkdir(parents=True)
+    watched.wait_for("new")
+    (watched.root / "new/inner/e.py").write_text("e = 1\n")
+    seen = watched.wait_for("new/inner/e.py")
+
+    assert "new/inner/e.py" in seen
+
+
+def test_a_folder_that_comes_back_is_followed(watched: Watched) -> None:
+    """A folder that is removed and made again, as by a branch switch, is watched again."""
+    shutil.rmtree(watched.root / "src")
+    watched.wait_for("src")
+    write_files(watched.root, {"src/deep/c.py": "c = 1\n"})
+    watched.wait_for("src")
+    (watched.root / "src/deep/c.py").write_text("c = 22\n")
+    seen = watched.wait_for("src/deep/c.py")
+
+    assert "src/deep/c.py" in seen
+
+
+def test_new_folders_that_do_not_matter_are_dropped(tmp_path: Path) -> None:
+    """A folder that a look found to be ignored is watched no more."""
+    watched = Watched(git_project(tmp_path / "tree", FILES), is_recursive=False, folders=FOLDERS)
+    (watched.root / "build/out").mkdir(parents=True)
+    watched.wait_for("build")
+    watched.watcher.learn_below(watched.root, {"build"}, ())
+    (watched.root / "a.py").write_text("a = 2\n")
+    watched.wait_for("a.py")
+    (watched.root / "build/out/x.py").write_text("x = 1\n")
+    (watched.root / "a.py").write_text("a = 3\n")
+    seen = watched.wait_for("a.py")
+    watched.watcher.close()
+
+    assert {"a.py"} == seen
+
+
+def test_a_linked_working_tree(tmp_path: Path) -> None:
+    """The HEAD of a linked working tree lies elsewhere, and its change is told all the same."""
+    if shutil.which("git") is None:
+        pytest.skip("git is not installed")
+    main, tree = tmp_path / "main", tmp_path / "tree"
+    write_files(main, FILES)
+    git = ["git", "-c", "user.name=Ada", "-c", "user.email=ada@example.org"]
+    for arguments in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "all"], ["worktree", "add", "-q", str(tree)]):
+        subprocess.run([*git, *arguments], cwd=main, check=True, capture_output=True)
+    watched = Watched(tree.resolve(), is_recursive=False, folders=FOLDERS)
+    subprocess.run([*git, "checkout", "-q", "--detach"], cwd=tree, check=True, capture_output=True)
+    seen = watched.wait_for(".git/HEAD")
+    watched.watcher.close()
+
+    assert ".git/HEAD" in seen
+
+
+def test_no_watches_left(tmp_path: Path) -> None:
+    """When the system gives no more watches, the project counts as not watched, in silence."""
+    root = git_project(tmp_path / "tree", FILES)
+    tried = queue.Queue[bool]()
+
+    def refuse(_: list[str], *, is_recursive: bool) -> None:
+        tried.put(is_recursive)
+        raise OSError("OS file watch limit reached.")
+
+    told: list[set[str]] = []
+    watcher = Watcher(lambda _, paths: told.append(paths), debounce_ms=50, notify=refuse)  # type: ignore[arg-type]
+    watcher.watch(root)
+    watcher.learn(root, FOLDERS)
+    tried.get(timeout=LONG_S)
+    watcher.close()
+
+    assert (False, []) == (watcher.is_watching(root), told)
+
+
+def test_unwatched(watched: Watched) -> None:
+    """A project that is not followed any more is silent."""
+    watched.watcher.unwatch(watched.root)
+    (watched.root / "a.py").write_text("a = 2\n")
+    with pytest.raises(queue.Empty):
+        watched.told.get(timeout=0.4)
+
+    assert not watched.watcher.is_watching(watched.root)
