@@ -18,6 +18,7 @@ from hybrid.evaluation.speed_build import (
     workspace_of_tree,
 )
 from hybrid.evaluation.speed_hook import hook_figures
+from hybrid.evaluation.speed_load import load_figures
 from hybrid.evaluation.speed_search import (
     lexical_figures,
     open_folder,
@@ -25,6 +26,7 @@ from hybrid.evaluation.speed_search import (
     search_figures,
     synthetic_figures,
 )
+from hybrid.evaluation.speed_service import service_figures
 from hybrid.evaluation.timing import machine, sum_up, time_ms
 from hybrid.models.registry import load_embedder
 from hybrid.project.places import hybrid_home
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
     from hybrid.config import Loaded
     from hybrid.index.snapshot import Snapshot
 
-PARTS = ("build", "search", "synthetic", "lexical", "hook", "files")
+PARTS = ("build", "search", "synthetic", "lexical", "hook", "service", "load", "files")
 _N_QUERIES = 200
 
 
@@ -110,6 +112,8 @@ class _Session:
             "synthetic": self._synthetic,
             "lexical": self._lexical,
             "hook": self._hook,
+            "service": self._service,
+            "load": self._load,
             "files": self._files,
         }[part]()
 
@@ -163,9 +167,25 @@ class _Session:
         )
 
     def _hook(self) -> dict[str, Any]:
+        return hook_figures(self._tree().root, self._runner, self._prompts(), rounds=2 * self._plan.rounds)
+
+    def _prompts(self) -> Sequence[str]:
         # A bare name may be too short for a prompt, which would time the way into silence.
-        prompts = self._plan.queries or [f"where is {text} and how does it work" for text in self._queries()]
-        return hook_figures(self._tree().root, self._runner, prompts, rounds=2 * self._plan.rounds)
+        return self._plan.queries or [f"where is {text} and how does it work" for text in self._queries()]
+
+    def _service(self) -> dict[str, Any]:
+        return service_figures(
+            self._tree(),
+            self._runner,
+            self._loaded,
+            self._embedder,
+            self._prompts(),
+            rounds=4 * self._plan.rounds,
+            scratch=self._scratch / "service",
+        )
+
+    def _load(self) -> dict[str, Any]:
+        return load_figures(self._scratch / "load", self._new_runner("home-load"))
 
     def _files(self) -> dict[str, Any]:
         own = self._new_runner("home-files")
