@@ -1,15 +1,18 @@
 # make demo    install, index a repository (REPO=…, default this checkout) and show three prompts
 # make test    the tests
 # make check   what CI runs: lint, types, layers, tests
+# make clients the tests with real coding clients from npm (CLIENTS="claude codex"; kept in CLIENTS_DIR)
 # make bench   the benchmarks, with figures as ratios to something measured in the same run
 
 PYTHON ?= python3
 VENV ?= .venv
 REPO ?= .
+CLIENTS_DIR ?= .clients
+CLIENTS ?=
 BIN := $(VENV)/bin
 HERE := $(CURDIR)
 
-.PHONY: demo test check lint types layers bench wheel clean
+.PHONY: demo test clients check lint types layers bench wheel clean
 
 $(VENV)/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -20,7 +23,14 @@ demo: $(VENV)/installed
 	@$(BIN)/python tests/demo.py "$(REPO)" $(if $(PROMPT),--prompt "$(PROMPT)")
 
 test: $(VENV)/installed
-	$(BIN)/python -m pytest -m "not bench and not model"
+	$(BIN)/python -m pytest -m "not bench and not model and not clients"
+
+# Needs npm and its registry, once. What cannot be installed or run is named, with the reason, and its tests skip.
+clients: export HYBRID_CLIENTS_DIR = $(CLIENTS_DIR)
+clients: export HYBRID_CLIENTS = $(CLIENTS)
+clients: $(VENV)/installed
+	$(BIN)/python -m tests.clients.installing
+	$(BIN)/python -m pytest -m clients tests/clients
 
 check: lint types layers test
 
@@ -42,4 +52,4 @@ wheel: $(VENV)/installed
 	$(BIN)/python -m build --outdir dist .
 
 clean:
-	rm -rf $(VENV) dist .demo
+	rm -rf $(VENV) dist .demo $(CLIENTS_DIR)
