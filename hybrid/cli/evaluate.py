@@ -72,6 +72,7 @@ def _configure_speed(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--synthetic", type=positive, default=100_000, metavar="N", help="seeded chunks to search")
     parser.add_argument("--lexical", type=positive, default=50_000, metavar="N", help="chunks to compare rank-bm25 on")
     parser.add_argument("--files", type=positive, default=10_000, metavar="N", help="files of the generated tree")
+    parser.add_argument("--idle", type=positive, default=20, metavar="S", help="seconds in which the service rests")
     parser.add_argument("--rounds", type=positive, default=15, metavar="N", help="repetitions of whole processes")
     _add_settings(parser)
 
@@ -264,6 +265,7 @@ def _speed(args: argparse.Namespace) -> int:
         n_lexical=args.lexical,
         n_files=args.files,
         rounds=args.rounds,
+        idle_s=args.idle,
     )
     with scratch_home(None) as scratch:
         figures = measure_speed(plan, scratch, settings_in_force(args.settings), report_part=_teller(args))

@@ -26,7 +26,7 @@ from hybrid.evaluation.speed_search import (
     search_figures,
     synthetic_figures,
 )
-from hybrid.evaluation.speed_service import service_figures
+from hybrid.evaluation.speed_service import ServiceMeasurement
 from hybrid.evaluation.timing import machine, sum_up, time_ms
 from hybrid.models.registry import load_embedder
 from hybrid.project.places import hybrid_home
@@ -54,6 +54,7 @@ class SpeedPlan:
         n_lexical: Chunks of the part `lexical`.
         n_files: Files of the generated tree of the part `files`.
         rounds: Of what is repeated as a whole process.
+        idle_s: Seconds of rest in which the service's cost is taken, in the part `service`.
     """
 
     repo: Path
@@ -63,6 +64,7 @@ class SpeedPlan:
     n_lexical: int = 50_000
     n_files: int = 10_000
     rounds: int = 15
+    idle_s: float = 20.0
 
 
 def measure_speed(
@@ -174,15 +176,17 @@ class _Session:
         return self._plan.queries or [f"where is {text} and how does it work" for text in self._queries()]
 
     def _service(self) -> dict[str, Any]:
-        return service_figures(
-            self._tree(),
-            self._runner,
-            self._loaded,
-            self._embedder,
-            self._prompts(),
-            rounds=4 * self._plan.rounds,
+        return ServiceMeasurement(
+            tree=self._tree(),
+            runner=self._runner,
+            loaded=self._loaded,
+            embedder=self._embedder,
+            prompts=self._prompts(),
             scratch=self._scratch / "service",
-        )
+            rounds=4 * self._plan.rounds,
+            n_files=self._plan.n_files,
+            idle_s=self._plan.idle_s,
+        ).figures()
 
     def _load(self) -> dict[str, Any]:
         return load_figures(self._scratch / "load", self._new_runner("home-load"))

@@ -89,9 +89,9 @@ def test_chunks_of_nothing_is_nothing_found(tmp_path: Path) -> None:
 def test_speed_measures_a_copy(repos: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Every part gives its figures, and the repository stays as it is."""
     before = {path: path.stat().st_mtime_ns for path in repos.rglob("*")}
-    code = evaluate(
-        *("speed", repos / "boats", "--synthetic", 50, "--lexical", 50, "--files", 5, "--rounds", 1, "--json", *MODEL)
-    )
+    parts = [word for part in ("build", "search", "synthetic", "lexical", "hook", "files") for word in ("--part", part)]
+    sizes = ("--synthetic", 50, "--lexical", 50, "--files", 5, "--rounds", 1)
+    code = evaluate("speed", repos / "boats", *parts, *sizes, "--json", *MODEL)
     form = json.loads(capsys.readouterr().out)
 
     assert 0 == code
@@ -101,6 +101,24 @@ def test_speed_measures_a_copy(repos: Path, capsys: pytest.CaptureFixture[str]) 
     assert form["lexical"]["largest_score_difference"] < 1e-9
     assert form["hook"]["injected"] == 1.0
     assert before == {path: path.stat().st_mtime_ns for path in repos.rglob("*")}
+
+
+@pytest.mark.slow
+def test_speed_measures_the_service(repos: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Round trips, memory and freshness of a service, and 200 prompts at once, of which none gets a chunk twice."""
+    parts = ("--part", "service", "--part", "load")
+    code = evaluate("speed", repos / "boats", *parts, "--files", 5, "--rounds", 1, "--idle", 1, "--json")
+    form = json.loads(capsys.readouterr().out)
+
+    assert 0 == code
+    assert (1.0, 10, 4) == (
+        form["service"]["injected"],
+        form["service"]["saved_to_found_s"]["n"],
+        form["service"]["loaded"]["open_indexes"],
+    )
+    assert (200, 0, True, True) == tuple(
+        form["load"][key] for key in ("prompts", "given_twice", "counts_are_right", "same_service")
+    )
 
 
 @pytest.mark.parametrize(
