@@ -17,6 +17,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+REDACT_VERSION = "2"
+"""Of the rules; an index made by others is made again, so that no secret lives on in it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Secret:
@@ -310,15 +313,18 @@ _TELLING_KEYS = ("api", "access", "account", "auth", "signing", "encryption", "p
 # The tail of the name is bounded and judged by `_NAMES_NO_SECRET`: `token_url` and `password_hash` hold no secret.
 _NAME_TAIL = r"([\w-]{0,40})"
 _QUOTED_REST = (
-    rf"{_NAME_TAIL}[\"']?\]?[^\S\n]{{0,8}}(?::=|=>|[:=,])[^\S\n]{{0,8}}[bru]?(\"\"\"|[\"'`])"
-    r"(?P<value>[^\s\"'`]{8,512})\2"
+    rf"{_NAME_TAIL}[\"']?\]?(?::[^\S\n]?[\w.\[\]| ]{{1,40}}?)?[^\S\n]{{0,8}}(?::=|=>|[!=]==?|[:=,])[^\S\n]{{0,8}}"
+    r"[bru]?(\"\"\"|[\"'`])(?P<value>[^\s\"'`]{6,512})\2"
 )
 _BARE_REST = rf"{_NAME_TAIL}[^\S\n]{{0,3}}[:=][^\S\n]{{0,3}}(?P<value>[^\s\"'`;,(){{}}\[\]<>]{{8,512}})[^\S\n]*(?:\n|$)"
+_PROSE_REST = (
+    r"[^\S\n]{1,3}(?:is|was|ist|est|es)[^\S\n]{1,3}[\"'`]?(?P<value>[^\s\"'`,;()]{6,64}?)[\"'`]?[.,;!)]?(?=\s|$)"
+)
 _BARE_BEGIN = r"\n[^\S\n]{0,60}(?:export |set |- )?[\w.-]{0,60}$"
 _NAMES_NO_SECRET = (
     r"(?:hash(?:ed)?|digest|sha\d*|md5|checksum|salt|sum|id|ids|name|names|url|uri|endpoint|path|file|filename|dir|type"
     r"|types|kind|field|header|param|length|size|len|count|limit|max|min|expir\w*|expiry|ttl|lifetime|label|title|text"
-    r"|prefix|suffix|placeholder|regex|pattern|format|policy|manager|provider|help|hint|message|error|class|factory"
+    r"|prefix|suffix|template|startswith|endswith|contains|placeholder|regex|pattern|format|policy|manager|provider|help|hint|message|error|class|factory"
     r"|scope|scopes|algorithm|alg|version|env|var|ref|selector|input|description|s)$"
 )
 
@@ -327,13 +333,19 @@ def _assigned_values(text: str, lower: str) -> Iterator[Secret]:
     for start, end in _occurrences(lower, _TELLING):
         if lower[start:end] == "key" and not lower[max(0, start - 12) : start].rstrip("_-").endswith(_TELLING_KEYS):
             continue
+        prose = _pattern(_PROSE_REST).match(text, end)
+        if prose is not None and _is_said_password(text[start:end], prose["value"]):
+            yield Secret("secret", prose.start("value"), prose.end("value"))
+            continue
         match = _pattern(_QUOTED_REST).match(text, end)
         if match is None:
             match = _pattern(_BARE_REST).match(text, end)
             if match is None or _is_code_name(match["value"]) or not _begins_line(text, start):
                 continue
         is_setting = _is_environment_setting(text, start, end, match)
-        if _holds_secret(text[start : match.end(1)], match["value"], is_setting=is_setting):
+        # `("password", "new-password")` lists two names; only what is assigned counts as typed by a person.
+        is_pair = "," in text[match.end(1) : match.start("value")]
+        if _holds_secret(text[start : match.end(1)], match["value"], is_setting=is_setting, is_pair=is_pair):
             yield Secret("secret", match.start("value"), match.end("value"))
 
 
@@ -350,13 +362,36 @@ def _is_environment_setting(text: str, start: int, end: int, match: re.Match[str
     return name.isupper() and text[match.start("value") - 1] == "="
 
 
-def _holds_secret(name: str, value: str, *, is_setting: bool = False) -> bool:
+def _holds_secret(name: str, value: str, *, is_setting: bool = False, is_pair: bool = False) -> bool:
     parts = re.split(r"[_.-]|(?<=[a-z])(?=[A-Z])", name)
     if len(parts) > 1 and _pattern(_NAMES_NO_SECRET, re.IGNORECASE).match(parts[-1]):
         return False
     if is_setting and _pattern(_LETTERS_AND_DIGITS).fullmatch(value) and not _is_filler(value):
         return True
-    return not _is_reference(value) and (_is_mixed(value) or _looks_random(_without_dummies(value)))
+    if _is_reference(value):
+        return False
+    if not is_pair and _pattern(_NAMES_PASSWORD, re.IGNORECASE).search(name) and _is_typed(value):
+        return True
+    return len(value) >= 8 and (_is_mixed(value) or _looks_random(_without_dummies(value)))
+
+
+_NAMES_PASSWORD = r"passw(?:or)?d|passphrase|passcode|pwd"
+
+
+def _is_typed(value: str) -> bool:
+    """True for what a person may have chosen as a password: no example, and no plain name of letters and dots.
+
+    Under such a name it is safer to hide a word too many than to show a weak password.
+    """
+    rest = _without_dummies(value)
+    return len(rest) >= 4 and re.fullmatch(r"[A-Za-z_.:]*|.*/.*", value) is None and not _is_filler(value)
+
+
+def _is_said_password(word: str, value: str) -> bool:
+    """True for `my password is Winter24`: after such a word, letters and digits together are no word of a sentence."""
+    is_password = _pattern(_NAMES_PASSWORD, re.IGNORECASE).search(word) is not None
+    has_both = re.search(r"[A-Za-z]", value) is not None and re.search(r"\d", value) is not None
+    return is_password and has_both and not _is_reference(value) and _is_typed(value)
 
 
 def _is_reference(value: str) -> bool:

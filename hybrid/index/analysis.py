@@ -10,7 +10,7 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from hybrid.digest import DIGEST_BYTES, chunk_digest, normalise
-from hybrid.redact import mask, masker, redact
+from hybrid.redact import REDACT_VERSION, mask, masker, redact
 from hybrid.tokens import TOKENS_VERSION, term_counts
 from hybrid.types import Definition, LineSpan
 
@@ -65,7 +65,7 @@ class ChunkRecord:
 def recipe(chunker_version: str, limits: ChunkLimits) -> str:
     """What a chunk depends on besides the text: when it changes, every document is chunked anew."""
     sizes = f"{limits.max_chars},{limits.merge_chars},{limits.cut_chars}"
-    return f"chunker {chunker_version}; limits {sizes}; tokens {TOKENS_VERSION}"
+    return f"chunker {chunker_version}; limits {sizes}; tokens {TOKENS_VERSION}; redact {REDACT_VERSION}"
 
 
 def chunk_text(lines: Sequence[str], start_line: int, end_line: int) -> str:
