@@ -15,8 +15,12 @@ def main() -> int:
             from hybrid.hooks.run import main as run_hook
 
             return run_hook(sys.argv[3:])
-        except Exception:  # noqa: BLE001 - an agent must hear of nothing, whatever is broken
+        except BaseException:  # noqa: BLE001 - Ctrl-C too: an agent must hear of nothing, whatever is broken
             return 0
+    if sys.argv[1:] == ["statusline"]:
+        from hybrid.cli.statusline import main as show_status
+
+        return show_status()
     from hybrid.cli.main import run
 
     return run(sys.argv[1:], started_s=started_s)

@@ -16,9 +16,17 @@ def _main() -> int:
             from hybrid.hooks.run import main
 
             main(sys.argv[3:])
-        except Exception:  # noqa: BLE001 - while another version is installed a module may be missing
+        except BaseException:  # noqa: BLE001 - Ctrl-C too; while another version is installed a module may be missing
             pass
         # Everything is written: the interpreter need not take itself apart while the agent waits.
+        os._exit(0)
+    if sys.argv[1:] == ["statusline"]:
+        try:
+            from hybrid.cli.statusline import main as show_status
+
+            show_status()
+        except BaseException:  # noqa: BLE001 - as above
+            pass
         os._exit(0)
     import site
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hybrid.daemon.lifecycle import end_service
 from hybrid.ipc.control import daemon_status, stop
-from hybrid.ipc.endpoint import read_endpoint
 from hybrid.ipc.start import start_command
 from tests.builders import command_environment
 
@@ -99,16 +99,14 @@ class Agent:
 
     def stop_service(self) -> None:
         """End the service, however it is, and wait until its process is gone."""
-        run = self.shop.home / "run"
         # What starts just now has not said yet who it is.
         for _ in range(2):
-            found = read_endpoint(str(self.shop.home)) or {}
-            pid = int(found.get("pid", "0")) or _number(run / "daemon.pid")
+            pid = _number(self.shop.home / "run" / "daemon.pid")
             if pid:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGCONT)
-            if not stop(str(self.shop.home), timeout_s=10) and pid:
-                kill(pid)
+            stop(str(self.shop.home), timeout_s=10)
+            assert end_service(self.shop.home), "the service does not end"
             if pid:
                 until(lambda pid=pid: not is_alive(pid))
 

@@ -81,9 +81,13 @@ def _start(args: argparse.Namespace, home: Path) -> dict[str, Any]:
 
 
 def _stop(home: Path) -> dict[str, Any]:
+    from hybrid.daemon.lifecycle import end_service
+    from hybrid.errors import HybridError
     from hybrid.ipc.control import stop
 
     stop(str(home), timeout_s=_WAIT_S)
+    if not end_service(home):
+        raise HybridError("the service does not end; `run/daemon.pid` in `HYBRID_HOME` names its process")
     return _status(home)
 
 

@@ -42,6 +42,7 @@ class Waits:
         first: After a failure, doubled with each more.
         longest: At most so long.
         refused: How long a refusal is taken as still true.
+        busy: At most so long while another process builds, for as long as it does.
         tries: After so many failures in a row only a new request leads to another try.
         noisy: Between two looks at a path that changes all the time and never matters, such as a log in the tree.
     """
@@ -49,6 +50,7 @@ class Waits:
     first: float = 2.0
     longest: float = 300.0
     refused: float = 60.0
+    busy: float = 5.0
     tries: int = 6
     noisy: float = 10.0
 
@@ -64,7 +66,7 @@ class Result:
         summary: The keys of `hybrid reindex --json`; empty unless it was built.
         folders: Relative folders in which a change matters: all of the project after a look at everything, else
             those below the changed folders.
-        failures: In a row.
+        failures: Of this state in a row.
         at_s: When, by the builder's clock.
     """
 
@@ -119,7 +121,7 @@ class Builder:
         self,
         home: Path,
         *,
-        on_built: Callable[[Path, Result], None] | None = None,
+        on_done: Callable[[Path, Result], None] | None = None,
         on_error: Callable[[Path, str], None] | None = None,
         spawn: Callable[[], subprocess.Popen[bytes]] = spawn_worker,
         clock: Callable[[], float] = time.monotonic,
@@ -129,14 +131,14 @@ class Builder:
 
         Args:
             home: `$HYBRID_HOME`.
-            on_built: Told the root and the result after each build, on the builder's thread.
+            on_done: Told the root and the result after each build or refusal, on the builder's thread.
             on_error: Told the root and a message when a build failed; not when another process builds.
             spawn: Starts a worker.
             clock: Monotonic seconds.
             waits: Before the next try.
         """
         self._home = home
-        self._on_built = on_built
+        self._on_done = on_done
         self._on_error = on_error
         self._worker = _WorkerProcess(spawn)
         self._clock = clock
@@ -201,14 +203,18 @@ class Builder:
 
     def _is_refused(self, root: Path) -> bool:
         last = self._results.get(root)
-        return last is not None and last.state == "refused" and self._clock() - last.at_s < self._waits.refused
+        if last is None or last.state != "refused" or last.reason == "no_project":
+            # Who asks where there was no project has just seen one.
+            return False
+        return self._clock() - last.at_s < self._waits.refused
 
     def _earliest(self, root: Path) -> float:
         """When a project may be tried: a failure is not repeated at once, however many requests come."""
         last = self._results.get(root)
         if last is None or last.failures == 0:
             return 0.0
-        return last.at_s + min(self._waits.first * 2 ** (last.failures - 1), self._waits.longest)
+        longest = self._waits.busy if last.state == "busy" else self._waits.longest
+        return last.at_s + min(self._waits.first * 2 ** min(last.failures - 1, 20), longest)
 
     def _not_before(self, root: Path, paths: frozenset[str] | None) -> float:
         """Later, when only such paths are asked for that never matter."""
@@ -260,7 +266,8 @@ class Builder:
                 return
             last = self._results.get(root)
             is_bad = state in ("busy", "failed")
-            failures = (last.failures if last else 0) + 1 if is_bad else 0
+            before = last.failures if last is not None and last.state == state else 0
+            failures = before + 1 if is_bad else 0
             result = Result(
                 state=state,
                 reason=answer.get("reason", ""),
@@ -271,15 +278,15 @@ class Builder:
                 at_s=self._clock(),
             )
             self._results[root] = result
-            if is_bad and failures < self._waits.tries:
+            if state == "busy" or (is_bad and failures < self._waits.tries):
                 # What a part could not do, a look at everything may.
                 paths = request.paths if state == "busy" else None
                 self._put(root, replace(request, paths=paths))
             self._count_looks(root, result)
         # A callback of the service that fails must not end all building.
         with contextlib.suppress(Exception):
-            if state == "built" and self._on_built is not None:
-                self._on_built(root, result)
+            if state in ("built", "refused") and self._on_done is not None:
+                self._on_done(root, result)
             elif state == "failed" and self._on_error is not None:
                 self._on_error(root, result.reason)
 

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 from hybrid.daemon.building import Builder
 from hybrid.daemon.watching import Watcher
-from hybrid.feedback.events import EventLog
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from hybrid.daemon.building import Result
     from hybrid.engine.answering import Reply
     from hybrid.engine.workspace import Workspace
+    from hybrid.feedback.events import EventLog
     from hybrid.types import HookEvent
 
 _SWEEP_AGAIN_S = 30.0
@@ -28,17 +28,24 @@ _SWEEP_AGAIN_S = 30.0
 _SESSION_S = 1800.0
 """Seconds without an event after which a session counts as over: not every client says so."""
 
+_MOST_TREES = 32
+"""Projects that are looked after: each takes a thread and one of the 128 watchers that Linux gives a user."""
+
 
 @dataclass(slots=True)
 class _Tree:
     """A working tree that somebody works in.
 
     Attributes:
+        key: Of the project.
+        log: Where failures of its builds are noted.
         environ: Settings from the environment of the client that was heard last.
         sessions: Session → monotonic time of its last event.
         swept_s: Of the last request for a full sweep.
     """
 
+    key: str
+    log: EventLog
     environ: Mapping[str, str]
     sessions: dict[tuple[str, str], float] = field(default_factory=dict[tuple[str, str], float])
     swept_s: float = -_SWEEP_AGAIN_S
@@ -52,10 +59,9 @@ class Care:
     """
 
     def __init__(self, home: Path) -> None:
-        self._home = home
         self._trees: dict[Path, _Tree] = {}
         self._lock = threading.Lock()
-        self._builder = Builder(home, on_built=self._built, on_error=self._note)
+        self._builder = Builder(home, on_done=self._done, on_error=self._note)
         self._watcher: Watcher | None = None
 
     def begin(self, workspace: Workspace, environ: Mapping[str, str]) -> None:
@@ -64,23 +70,23 @@ class Care:
             return
         root = workspace.project.root
         with self._lock:
-            tree = self._trees.setdefault(root, _Tree(environ))
-            tree.environ = environ
+            tree = self._heard(workspace, root, environ)
             is_due = time.monotonic() - tree.swept_s >= _SWEEP_AGAIN_S
         self._watch(workspace, root)
         if is_due:
             self._build(root, None)
 
     def after(self, workspace: Workspace, event: HookEvent, reply: Reply | None, environ: Mapping[str, str]) -> None:
-        """Draw the consequences of an event that was answered."""
+        """Draw the consequences of an event that was answered; none where hybrid is switched off or paused."""
         if workspace.project is None or not workspace.config.index.auto:
+            return
+        if environ.get("HYBRID_DISABLE", "") not in ("", "0") or (reply and reply.decision.reason == "paused"):
             return
         root = workspace.project.root
         session = (event.client, event.session_id)
         with self._lock:
             is_new = root not in self._trees
-            tree = self._trees.setdefault(root, _Tree(environ))
-            tree.environ = environ
+            tree = self._heard(workspace, root, environ)
             if event.event == "SessionEnd":
                 tree.sessions.pop(session, None)
                 return
@@ -108,11 +114,7 @@ class Care:
             for tree in self._trees.values():
                 tree.sessions = {key: seen_s for key, seen_s in tree.sessions.items() if seen_s > limit_s}
             over = [root for root, tree in self._trees.items() if not tree.sessions and tree.swept_s < limit_s]
-            for root in over:
-                del self._trees[root]
-        for root in over:
-            if self._watcher is not None:
-                self._watcher.unwatch(root)
+        self._leave(over)
 
     @property
     def is_building(self) -> bool:
@@ -142,7 +144,25 @@ class Care:
             self._watcher.close()
         self._builder.close()
 
+    def _heard(self, workspace: Workspace, root: Path, environ: Mapping[str, str]) -> _Tree:
+        """The tree, which from here on is the last one that was heard of."""
+        new = _Tree(workspace.require_project().key, workspace.log, environ)
+        tree = self._trees[root] = self._trees.pop(root, new)
+        tree.environ = environ
+        return tree
+
+    def _leave(self, roots: Collection[Path]) -> None:
+        with self._lock:
+            for root in roots:
+                self._trees.pop(root, None)
+        for root in roots:
+            if self._watcher is not None:
+                self._watcher.unwatch(root)
+
     def _watch(self, workspace: Workspace, root: Path) -> None:
+        with self._lock:
+            surplus = list(self._trees)[:-_MOST_TREES]
+        self._leave(surplus)
         if not workspace.config.index.watch:
             return
         with self._lock:
@@ -156,9 +176,14 @@ class Care:
     def _changed(self, root: Path, paths: Collection[str] | None) -> None:
         self._build(root, paths)
 
-    def _built(self, root: Path, result: Result) -> None:
-        """Watch the folders that the build found worth it."""
-        if self._watcher is not None and result.is_full:
+    def _done(self, root: Path, result: Result) -> None:
+        """Watch the folders that the build found worth it, and nothing of a project that is gone or not to be built."""
+        if result.state == "refused":
+            if result.reason == "no_project":
+                self._leave([root])
+            elif self._watcher is not None:
+                self._watcher.unwatch(root)
+        elif self._watcher is not None and result.is_full:
             self._watcher.learn(root, result.folders)
         elif self._watcher is not None and result.paths is not None:
             self._watcher.learn_below(root, result.paths, result.folders)
@@ -174,5 +199,8 @@ class Care:
         self._builder.request(root, environ, paths)
 
     def _note(self, root: Path, message: str) -> None:
-        log = EventLog(self._home / "log", max_bytes=5_000_000, keep=2)
-        log.append({"root": str(root), "reason": "error", "event": "build", "error": message[:500]})
+        with self._lock:
+            tree = self._trees.get(root)
+        if tree is not None:
+            line = {"project": tree.key, "root": str(root), "event": "build", "reason": "error"}
+            tree.log.append(line | {"error": message[:500]})

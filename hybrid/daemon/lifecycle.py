@@ -22,7 +22,11 @@ if TYPE_CHECKING:
 _HUNG_S = 5.0
 """Seconds without a greeting after which a service that holds the lock is taken for hung."""
 _END_S = 3.0
+_HUNG_END_S = 0.5
+_STOP_S = 4.0
 _ANSWERS_S = 2.0
+_MOST_FILES = 4096
+"""Open files that a service may need: connections, and one for each segment of an open index; macOS gives 256."""
 
 
 def run_service(home: Path, environ: Mapping[str, str], *, project: str = "", is_tcp: bool = False) -> int:
@@ -39,10 +43,13 @@ def run_service(home: Path, environ: Mapping[str, str], *, project: str = "", is
     """
     run = Path(run_folder(str(home)))
     make_private_folder(run)
-    if not _has_room(home, run):
+    mark = Path(starting_mark(str(home)))
+    is_sent = mark.exists()
+    if not _is_own(run) or not _has_room(home, run):
         return 0
     with locked(run / "daemon.lock", _END_S) as is_mine:
-        if not is_mine:
+        # Who stops the service while another one waits to take over takes the mark of its start away.
+        if not is_mine or (is_sent and not mark.exists()):
             return 0
         write_atomic(run / "daemon.pid", str(os.getpid()).encode(), durable=False)
         try:
@@ -51,6 +58,20 @@ def run_service(home: Path, environ: Mapping[str, str], *, project: str = "", is
             with contextlib.suppress(OSError):
                 (run / "daemon.pid").unlink()
     return 0
+
+
+def end_service(home: Path) -> bool:
+    """Make a service end that does not answer, or that nobody can find any more; True when none lives."""
+    run = Path(run_folder(str(home)))
+    with contextlib.suppress(OSError):
+        Path(starting_mark(str(home))).unlink()
+    until_s = time.monotonic() + _ANSWERS_S
+    while _is_held(run):
+        # One that starts just now has not written its number yet.
+        if (pid := _holder(run)) or time.monotonic() >= until_s:
+            return _ended(run, pid, wait_s=_STOP_S)
+        time.sleep(0.02)
+    return True
 
 
 def detach_from_caller() -> None:
@@ -67,6 +88,7 @@ def _serve(home: Path, environ: Mapping[str, str], *, project: str, is_tcp: bool
     from hybrid.daemon.server import Server
     from hybrid.daemon.service import Service
 
+    _allow_files()
     listener = Listener(home, environ, is_tcp=is_tcp)
     with contextlib.suppress(OSError):
         Path(starting_mark(str(home))).unlink()
@@ -94,17 +116,34 @@ def _has_room(home: Path, run: Path) -> bool:
         if greeting is not None:
             if not is_newer(__version__, greeting.version):
                 return False
-            return _ended(run, greeting.pid, is_asked=True)
+            return _ended(run, greeting.pid, wait_s=_END_S)
         if time.monotonic() >= until_s:
             # The lock is held, so its holder lives; the number has not changed in all that time, so it is the holder's.
-            return pid > 0 and pid == _holder(run) and _ended(run, pid, is_asked=False)
+            return pid > 0 and pid == _holder(run) and _ended(run, pid, wait_s=_HUNG_END_S)
         time.sleep(0.05)
         pid = pid or _holder(run)
     return True
 
 
+def _is_own(run: Path) -> bool:
+    """Is the folder ours alone? Whoever can write there can tell hooks where to send prompts."""
+    if sys.platform == "win32":
+        return True
+    try:
+        status = run.stat()
+        if status.st_uid == os.getuid() and status.st_mode & 0o022:
+            run.chmod(0o700)
+    except OSError:
+        return False
+    return status.st_uid == os.getuid()
+
+
 def _is_held(run: Path) -> bool:
-    with locked(run / "daemon.lock", 0) as held:
+    """Does a service live? A lock that cannot be opened here proves nothing of the number beside it."""
+    path = run / "daemon.lock"
+    if path.is_symlink() or not os.access(path, os.W_OK):
+        return False
+    with locked(path, 0) as held:
         return not held
 
 
@@ -131,13 +170,34 @@ def _greeting(home: Path, timeout_s: float) -> Greeting | None:
         connection.close()
 
 
-def _ended(run: Path, pid: int, *, is_asked: bool) -> bool:
+def _ended(run: Path, pid: int, *, wait_s: float) -> bool:
     """Make a service end, gently first; True when its lock is free."""
     for number in (signal.SIGTERM, getattr(signal, "SIGKILL", signal.SIGTERM)):
-        if pid > 0 and pid != os.getpid():
+        if _is_service(pid):
             with contextlib.suppress(OSError):
                 os.kill(pid, number)
-        with locked(run / "daemon.lock", _END_S if is_asked else 0.5) as held:
+        with locked(run / "daemon.lock", wait_s) as held:
             if held:
                 return True
     return False
+
+
+def _is_service(pid: int) -> bool:
+    """Is a process a service? Its number may have become that of a stranger; where nothing tells, the lock must do."""
+    if pid <= 0 or pid == os.getpid():
+        return False
+    try:
+        return b"\0daemon\0run\0" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return not Path("/proc/self").exists()
+
+
+def _allow_files() -> None:
+    if sys.platform != "win32":
+        import resource
+
+        with contextlib.suppress(OSError, ValueError):
+            soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+            wanted = _MOST_FILES if hard == resource.RLIM_INFINITY else min(_MOST_FILES, hard)
+            if 0 <= soft < wanted:
+                resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))

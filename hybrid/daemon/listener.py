@@ -22,6 +22,8 @@ _BACKLOG = 1024
 _PATH_BYTES = 100
 """A socket's path may have 108 bytes on Linux, 104 on macOS."""
 _PROOF_S = 2.0
+_PROOF_BYTES = 1000
+"""More is not read of somebody who has not proved anything."""
 
 
 class Listener:
@@ -40,10 +42,15 @@ class Listener:
         self._home = home
         self._token = ""
         self._path: Path | None = None
+        self._announcement = b""
         self.socket = self._bound(environ, is_tcp=is_tcp or not hasattr(socket, "AF_UNIX"))
-        self.socket.listen(_BACKLOG)
-        self.socket.setblocking(False)
-        self._announcement = self._announce()
+        try:
+            self.socket.listen(_BACKLOG)
+            self.socket.setblocking(False)
+            self._announcement = self._announce()
+        except BaseException:
+            self.close()
+            raise
 
     def is_reachable(self) -> bool:
         """Do the socket and the file that tells of it still stand as they were made?"""
@@ -70,10 +77,11 @@ class Listener:
         """
         if self._path is not None:
             return
-        challenge = connection.receive(timeout_s=_PROOF_S)[0]
+        challenge = connection.receive(timeout_s=_PROOF_S, most_bytes=_PROOF_BYTES)[0]
         nonce = os.urandom(16).hex().encode()
-        connection.send(proof(self._token, challenge), nonce, timeout_s=_PROOF_S)
-        if connection.receive(timeout_s=_PROOF_S)[0] != proof(self._token, nonce + challenge):
+        connection.send(proof(self._token, b"service", challenge), nonce, timeout_s=_PROOF_S)
+        theirs = connection.receive(timeout_s=_PROOF_S, most_bytes=_PROOF_BYTES)[0]
+        if theirs != proof(self._token, b"hook", nonce + challenge):
             raise WireError("the token is wrong")
 
     def close(self) -> None:
@@ -89,6 +97,10 @@ class Listener:
 
     def _bound(self, environ: Mapping[str, str], *, is_tcp: bool) -> socket.socket:
         if not is_tcp:
+            for left in Path(run_folder(str(self._home))).glob("*.sock"):
+                # Of services that were killed: there is no other one beside us.
+                with contextlib.suppress(OSError):
+                    left.unlink()
             for folder in _folders(self._home, environ):
                 path = folder / f"{os.getpid():x}.sock"
                 with contextlib.suppress(OSError):
@@ -116,7 +128,10 @@ class Listener:
         if self._token:
             where["token"] = self._token
         data = pairs({"pid": str(os.getpid()), "protocol": str(PROTOCOL), "version": __version__, **where})
-        write_atomic(Path(endpoint_path(str(self._home))), data, durable=False)
+        path = Path(endpoint_path(str(self._home)))
+        # A file that is replaced keeps its rights, and those may have let others write it.
+        path.unlink(missing_ok=True)
+        write_atomic(path, data, durable=False)
         return data
 
 

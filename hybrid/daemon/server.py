@@ -24,6 +24,8 @@ _TICK_S = 2.0
 _SEND_S = 2.0
 _REQUEST_S = 5.0
 _MOST_CONNECTIONS = 512
+_NONE_S = 0.05
+"""Seconds of rest when a connection that waits cannot be taken: without file descriptors it goes on waiting."""
 _STACK_BYTES = 1 << 20
 
 
@@ -90,21 +92,27 @@ class Server:
         with self._busy:
             self._busy.wait_for(lambda: self._n_busy == 0, timeout_s)
 
-    @property
-    def is_idle(self) -> bool:
-        """No connection is being answered."""
-        return self._n_busy == 0
-
     def _accept(self) -> None:
         connection = self._listener.accepted()
         if connection is None:
+            time.sleep(_NONE_S)
             return
         if not self._places.acquire(blocking=False):
             connection.close()
             return
         with self._busy:
             self._n_busy += 1
-        threading.Thread(target=self._serve, args=[connection], daemon=True).start()
+        try:
+            threading.Thread(target=self._serve, args=[connection], daemon=True).start()
+        except RuntimeError:  # The system has no room for a thread: this hook answers by itself.
+            self._end(connection)
+
+    def _end(self, connection: Connection) -> None:
+        connection.close()
+        self._places.release()
+        with self._busy:
+            self._n_busy -= 1
+            self._busy.notify_all()
 
     def _serve(self, connection: Connection) -> None:
         try:
@@ -117,11 +125,7 @@ class Server:
         except WireError:
             pass  # A client that hung up, or that only wanted to know whether we are there.
         finally:
-            connection.close()
-            self._places.release()
-            with self._busy:
-                self._n_busy -= 1
-                self._busy.notify_all()
+            self._end(connection)
 
     def _status(self, _message: list[bytes], connection: Connection) -> None:
         figures = {"uptime_s": round(time.monotonic() - self._started_s, 1), **self._answers.status()}

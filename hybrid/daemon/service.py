@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import threading
@@ -18,11 +19,12 @@ from hybrid.engine.recording import record_error
 from hybrid.engine.workspace import keep_hook_settings, open_workspace
 from hybrid.hooks.answer import client_of, printed_answer
 from hybrid.hooks.event import EventError, parse_event
+from hybrid.ipc.start import kept_environment
 from hybrid.ipc.wire import WireError
 from hybrid.types import HookEvent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Generator, Mapping
 
     from hybrid.daemon.listener import Listener
     from hybrid.engine.answering import Reply
@@ -39,13 +41,13 @@ class Service:
 
     Args:
         home: `$HYBRID_HOME`.
-        environ: Of the process.
+        environ: Of the process; one that was started by hand has more in it than its clients may be answered with.
         listener: Is looked after: a socket that was deleted ends the service, the next hook starts another one.
     """
 
     def __init__(self, home: Path, environ: Mapping[str, str], listener: Listener) -> None:
         self._home = home
-        self._environ = dict(environ)
+        self._environ = kept_environment(environ, str(home))
         self._listener = listener
         self._indexes = OpenIndexes()
         self._care = Care(home)
@@ -55,6 +57,7 @@ class Service:
         self._cleaned_s = time.monotonic()
         self._idle_s = open_workspace(home, environ=self._own_environ()).config.daemon.idle_minutes * 60
         self._n_answers = 0
+        self._counting = threading.Lock()
 
     def start(self, project: str) -> None:
         """Keep the settings for hooks, and open the index of the first project while its first prompt is on its way."""
@@ -71,19 +74,18 @@ class Service:
         event: HookEvent | None = None
         reply: Reply | None = None
         try:
-            with self._engine:
-                event = request.event()
-                workspace = open_workspace(Path(event.cwd or "/"), environ=environ)
-                if (time.monotonic() - received_s) * 1000 > request.left_ms:
-                    raise TimeoutError("too late: the hook does not wait any more")
-                reply = answer(workspace, event, open_searcher=self._indexes.searcher, environ=environ)
+            event = request.event()
+            workspace = open_workspace(Path(event.cwd or "/"), environ=environ)
+            working = self._working(received_s + request.left_ms / 1000)
+            reply = answer(workspace, event, open_searcher=self._indexes.searcher, environ=environ, working=working)
         except Exception as error:  # noqa: BLE001 - the rim: silent to the agent, a line in the log
-            message = str(error) if isinstance(error, (EventError, TimeoutError)) else error
-            record_error(workspace or open_workspace(self._home, environ=environ), event, message)
+            said = str(error) if isinstance(error, (EventError, TimeoutError)) else error
+            record_error(workspace or open_workspace(self._home, environ=environ), event, said)
             connection.send(b"", f"hybrid: failed ({error})".encode("utf-8", "replace"), timeout_s=_SEND_S)
         else:
             _deliver(reply, event, connection, lambda: request.elapsed_ms + (time.monotonic() - received_s) * 1000)
-        self._n_answers += 1
+        with self._counting:
+            self._n_answers += 1
         if workspace is not None and event is not None:
             self._care.after(workspace, event, reply, environ)
 
@@ -113,10 +115,17 @@ class Service:
         """Stop watching and building."""
         self._care.close()
 
+    @contextlib.contextmanager
+    def _working(self, until_s: float) -> Generator[None]:
+        """One of the places where answers are worked out; a text that comes too late is not worth it."""
+        with self._engine:
+            if time.monotonic() > until_s:
+                raise TimeoutError("too late: the hook does not wait any more")
+            yield
+
     def _own_environ(self, given: Mapping[str, str] = MappingProxyType({})) -> dict[str, str]:
         """The settings that a client has in its environment, and nothing else of it."""
-        kept = {name: value for name, value in self._environ.items() if not name.startswith("HYBRID_")}
-        return kept | dict(given) | {"HYBRID_HOME": str(self._home)}
+        return self._environ | dict(given) | {"HYBRID_HOME": str(self._home)}
 
     def _warm_up(self, project: str) -> None:
         try:
@@ -133,7 +142,7 @@ class _Request:
 
     def __init__(self, message: list[bytes]) -> None:
         parts = [*message[1:8], *[b""] * 7][:7]
-        texts = [part.decode("utf-8", "replace") for part in parts[:6]]
+        texts = [part.decode("utf-8", "surrogateescape") for part in parts[:6]]
         self._client, self._name, self._cwd, elapsed, left, environ = texts
         self._data = parts[6]
         self.elapsed_ms = float(elapsed or 0)

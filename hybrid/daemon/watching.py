@@ -28,6 +28,7 @@ _WAIT_MS = 2000
 _MAX_NEW_FOLDERS = 100
 _MAX_FOLDERS = 20_000
 _ADDED = 1
+_DELETED = 3
 _GIT_FILES = ("HEAD", "index")
 _IS_RECURSIVE = sys.platform != "linux"
 
@@ -182,12 +183,18 @@ class Watcher:
 
     def _follow(self, root: Path, tree: _Tree) -> None:
         notifier: Notifier | None = None
+        is_gone = False
         # The rim of this thread: whatever fails, the project is looked at from time to time instead.
         try:
+            identity = _identity(root)
+            tree.git = _git_folders(root)
             notifier = self._open(tree)
             while not tree.is_over:
                 self._report(root, tree, set())
                 found = notifier.watch(max(_LONGEST_BATCH_MS, self._step_ms), self._step_ms, _WAIT_MS, tree.wake)
+                is_gone = _identity(root) != identity or _tells_of_its_end(tree, found)
+                if is_gone:
+                    return
                 if found == "stop":
                     # What was reported until then is thrown away with the wait.
                     tree.wake.clear()
@@ -207,6 +214,9 @@ class Watcher:
             if notifier is not None:
                 with contextlib.suppress(Exception):
                     notifier.close()
+            if is_gone and not tree.is_over:
+                # Watches follow a folder, not its name: what stands there now is looked at, and then watched anew.
+                self._on_change(root, {""})
 
     def _renew(self, tree: _Tree, old: Notifier) -> tuple[Notifier, set[tuple[int, str]]]:
         """Another notifier for the folders of now, and what the old one had still to tell."""
@@ -255,6 +265,24 @@ def _matters(tree: _Tree, path: str) -> bool:
         return path in (".git/HEAD", ".git/index", ".git/info/exclude")
     parent = path.rpartition("/")[0]
     return not parent or parent in tree.folders
+
+
+def _identity(root: Path) -> tuple[tuple[int, int] | None, ...]:
+    """Changes when a project was removed, moved away or put in the place of another, or its repository was."""
+    found: list[tuple[int, int] | None] = []
+    for path in (root, root / ".git"):
+        try:
+            status = path.stat()
+            found.append((status.st_dev, status.st_ino))
+        except OSError:
+            found.append(None)
+    return tuple(found)
+
+
+def _tells_of_its_end(tree: _Tree, found: set[tuple[int, str]] | str) -> bool:
+    """Whether the project or its repository was removed; another one in its place may have the same identity."""
+    ends = {(_DELETED, path) for path in (tree.root, *tree.git)}
+    return isinstance(found, set) and not ends.isdisjoint(found)
 
 
 def _git_folders(root: Path) -> tuple[str, ...]:

@@ -112,7 +112,9 @@ class _Worker:
 
         environ = {name: value for name, value in os.environ.items() if not name.startswith("HYBRID_")}
         workspace = open_workspace(Path(request["cwd"]), environ=environ | dict(request["environ"]))
-        reason = reason_against(workspace, is_first=request["is_first"])
+        is_there = workspace.project is not None and str(workspace.project.root) == request["cwd"]
+        # Where a project inside another one is gone, the folder lies in the other one.
+        reason = reason_against(workspace, is_first=request["is_first"]) if is_there else "no_project"
         if reason:
             return {"state": "refused", "reason": reason}
         done = bring_up_to_date(workspace, paths=request["paths"], embedder=self._embedder_of(workspace))

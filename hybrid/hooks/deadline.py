@@ -43,6 +43,7 @@ class Deadline:
         """Another deadline, counted from the start of the process."""
         self._seconds = milliseconds / 1000
         self._until_s = self._started_s + self._seconds
+        self._look()
 
     def meet(self) -> None:
         """From here on the answer is written; nothing interrupts that."""
@@ -60,9 +61,12 @@ class Deadline:
             if self._is_met or self.left_s > 0:
                 time.sleep(_LOOK_S)
                 continue
-            with self._lock:
-                if not self._is_met:
-                    self._end()
+            self._look()
+
+    def _look(self) -> None:
+        with self._lock:
+            if not self._is_met and self.left_s <= 0:
+                self._end()
 
     def _end(self) -> None:
         # The disk may be what hangs, so the note is not waited for beyond the deadline.

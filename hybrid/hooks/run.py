@@ -44,6 +44,7 @@ def main(argv: list[str]) -> int:
     """`hybrid hook run --client C --event E`; returns 0, always. Wrong arguments count as none."""
     started_s = time.monotonic()
     options = dict(zip(argv, [*argv[1:], ""], strict=False))
+    _guard_streams(is_debug="--debug" in argv)
     hook = _Hook(options.get("--client", "manual"), options.get("--event", ""), {}, started_s)
     line = hook.run(is_service_wanted=True)
     if "--debug" in argv:
@@ -134,10 +135,12 @@ class _Hook:
     def _ask(self, call: Call, event: Input, deadline: Deadline) -> str:
         printed, line = call.ask(event, elapsed_ms=self._elapsed_ms, timeout_s=deadline.left_s)
         if printed:
-            deadline.meet()
-            _write_out(printed)
-            deadline.allow(_RECORD_S)
-            call.delivered(self._elapsed_ms)
+            _give(printed, deadline)
+            try:
+                call.delivered(self._elapsed_ms)
+            except WireError:
+                # The service ended meanwhile. The agent has its text all the same, and must not get a second one.
+                self._note("the service ended before it was told that its answer was given")
         call.close()
         return line
 
@@ -149,9 +152,7 @@ class _Hook:
         reply, printed = answer_event(
             self._fields, self._flags, set_deadline=deadline.set_ms, elapsed_ms=lambda: self._elapsed_ms
         )
-        deadline.meet()
-        _write_out(printed)
-        deadline.allow(_RECORD_S)
+        _give(printed, deadline)
         reply.finish(self._elapsed_ms)
         return reply.debug_line
 
@@ -214,6 +215,35 @@ def _read_input() -> bytes:
         parts.append(part)
         n_bytes += len(part)
     return b"".join(parts)
+
+
+def _guard_streams(*, is_debug: bool) -> None:
+    """Fill the places of closed standard streams, or the next file that is opened would be one; stderr is silent.
+
+    What is put in the place of standard output cannot be written: a text that nobody gets was not given.
+    """
+    for number in (0, 1, 2):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDONLY)
+    if not is_debug:
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, 2)
+        os.close(null)
+
+
+def _give(printed: bytes, deadline: Deadline) -> None:
+    """Write the answer, which nothing interrupts; what follows has a time limit of its own.
+
+    Raises:
+        OSError: As `_write_out`.
+    """
+    deadline.meet()
+    try:
+        _write_out(printed)
+    finally:
+        deadline.allow(_RECORD_S)
 
 
 def _write_out(data: bytes) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,11 @@ _PLACES = 2
 
 @contextlib.contextmanager
 def place(home: str) -> Generator[bool]:
-    """One of the places for the block; False when all are taken. The system frees that of a process that died."""
-    folder = Path(run_folder(home))
+    """One of the places for the block; False when all are taken. The system frees that of a process that died.
+
+    Where no file can be written no service can start either, so nobody is in its way.
+    """
+    paths = [Path(run_folder(home)) / f"here.{n}.lock" for n in range(_PLACES)]
     with contextlib.ExitStack() as stack:
-        yield any(stack.enter_context(locked(folder / f"here.{n}.lock", 0)) for n in range(_PLACES))
+        is_mine = any(stack.enter_context(locked(path, 0)) for path in paths)
+        yield is_mine or not any(os.access(path, os.W_OK) for path in paths)

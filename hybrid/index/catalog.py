@@ -237,6 +237,15 @@ class Catalog:
         )
         return [decode_record(row) for row in rows]
 
+    def lines_of(self, path: str, digest: bytes, *, near: int) -> tuple[int, int] | None:
+        """First and last line of the chunk with this text in a document, of several the nearest to a line."""
+        row = self._db.execute(
+            "SELECT c.start_line, c.end_line FROM documents d JOIN chunks c ON c.content_id = d.content_id "
+            "WHERE d.tree_id = ? AND d.path = ? AND c.digest = ? ORDER BY abs(c.start_line - ?), c.start_line LIMIT 1",
+            (self._tree_id, encode_path(path), digest, near),
+        ).fetchone()
+        return None if row is None else (row[0], row[1])
+
     def n_chunks(self, content_id: int | None) -> int:
         """How many chunks a content has; none without one."""
         row = self._db.execute("SELECT n_chunks FROM contents WHERE id = ?", (content_id,)).fetchone()

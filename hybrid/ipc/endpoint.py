@@ -47,7 +47,7 @@ def connect(endpoint: dict[str, str], *, timeout_s: float) -> Connection:
     """
     try:
         connection = Connection(_connected(endpoint, timeout_s))
-    except (OSError, OverflowError, TypeError, ValueError) as error:
+    except (AttributeError, OSError, OverflowError, TypeError, ValueError) as error:
         raise WireError(f"no service: {error}") from error
     try:
         if "socket" not in endpoint:
@@ -76,12 +76,12 @@ class Greeting:
 
 
 def is_newer(version: str, than: str) -> bool:
-    """Is a version newer than another one? Compared number by number; what follows the numbers does not count."""
+    """Is a version newer than another one? Compared number by number; what follows a number does not count."""
     return _numbers(version) > _numbers(than)
 
 
 def _numbers(version: str) -> list[int]:
-    return [int("".join(filter(str.isdigit, part)) or 0) for part in version.split("+")[0].split(".")[:3]]
+    return [int(part[: len(part) - len(part.lstrip("0123456789"))] or 0) for part in version.split(".")[:3]]
 
 
 def _connected(endpoint: dict[str, str], timeout_s: float) -> Any:
@@ -104,6 +104,6 @@ def _exchange_proofs(connection: Connection, token: str, timeout_s: float) -> No
     nonce = os.urandom(16).hex().encode()
     connection.send(nonce, timeout_s=timeout_s)
     theirs, challenge = connection.receive(timeout_s=timeout_s, least=2)[:2]
-    if not token or theirs != proof(token, nonce):
+    if not token or theirs != proof(token, b"service", nonce):
         raise WireError("another program listens in the place of the service")
-    connection.send(proof(token, challenge + nonce), timeout_s=timeout_s)
+    connection.send(proof(token, b"hook", challenge + nonce), timeout_s=timeout_s)

@@ -30,6 +30,7 @@ _KEPT = (
     "LANG",
     "LC_ALL",
     "LC_CTYPE",
+    "LD_LIBRARY_PATH",
     "LOCALAPPDATA",
     "LOGNAME",
     "PATH",
@@ -42,6 +43,8 @@ _KEPT = (
     "USER",
     "USERPROFILE",
     "WINDIR",
+    "XDG_CACHE_HOME",
+    "XDG_CONFIG_HOME",
     "XDG_DATA_HOME",
     "XDG_RUNTIME_DIR",
 )

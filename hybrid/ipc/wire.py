@@ -5,6 +5,7 @@ Standard library only and cheap to import: there is no `json`, which would cost 
 
 from __future__ import annotations
 
+import os
 import time
 
 TYPE_CHECKING = False  # `typing` costs a hook four milliseconds.
@@ -72,19 +73,20 @@ class Connection:
         except OSError as error:
             raise WireError(f"not sent: {error}", is_timeout=isinstance(error, TimeoutError)) from error
 
-    def receive(self, *, timeout_s: float, least: int = 1) -> list[bytes]:
+    def receive(self, *, timeout_s: float, least: int = 1, most_bytes: int = MAX_BYTES) -> list[bytes]:
         """The next message.
 
         Args:
             timeout_s: For all of it.
             least: Parts that it must have.
+            most_bytes: A longer one is not read.
 
         Raises:
             WireError: None came within the time, or what came is none.
         """
         until_s = time.monotonic() + timeout_s
         length = int.from_bytes(self._exactly(_HEAD, until_s), "big")
-        if length > MAX_BYTES:
+        if length > most_bytes:
             raise WireError(f"a message of {length} bytes is not read")
         parts = unpacked(self._exactly(length, until_s))
         if len(parts) < least:
@@ -123,18 +125,26 @@ def _send_all(sock: Any, data: bytes, timeout_s: float) -> None:
         view = view[sock.send(view[: 1 << 20]) :]
 
 
-def proof(token: str, challenge: bytes) -> bytes:
-    """Shows that one knows the token of a service without saying it; only where there are no sockets with rights."""
+def proof(token: str, role: bytes, challenge: bytes) -> bytes:
+    """Shows that one knows the token of a service without saying it; only where there are no sockets with rights.
+
+    Args:
+        token: Of the service.
+        role: `service` or `hook`: what one side says is of no use to somebody who plays the other.
+        challenge: What the other side said.
+    """
     import hmac
 
-    return hmac.new(token.encode(), challenge, "sha256").hexdigest().encode()
+    return hmac.new(token.encode(), role + b":" + challenge, "sha256").hexdigest().encode()
 
 
 def read_pairs(path: str) -> dict[str, str]:
-    """What `write_pairs` wrote; empty for a file that is missing or damaged."""
+    """The values of `pairs` in a file; empty when it is missing, damaged, or not written by us for sure."""
     try:
         with open(path, "rb") as file:  # noqa: PTH123 - pathlib costs a hook 6 ms
-            lines = file.read(10_000).decode("utf-8", "replace").split("\n")
+            if not _is_own(file.fileno()):
+                return {}
+            lines = os.fsdecode(file.read(10_000)).split("\n")
     except OSError:
         return {}
     # The last line is `end`: a half-written file is none.
@@ -145,4 +155,12 @@ def read_pairs(path: str) -> dict[str, str]:
 
 def pairs(values: dict[str, str]) -> bytes:
     """A small file of names and values, one pair a line, that is read without any parser."""
-    return "".join(f"{name} {value}\n" for name, value in values.items()).encode() + b"end\n"
+    return os.fsencode("".join(f"{name} {value}\n" for name, value in values.items())) + b"end\n"
+
+
+def _is_own(descriptor: int) -> bool:
+    """Is a file ours, and can only we write it? Prompts must not go where a stranger says."""
+    if not hasattr(os, "getuid"):
+        return True
+    status = os.fstat(descriptor)
+    return status.st_uid == os.getuid() and not status.st_mode & 0o022

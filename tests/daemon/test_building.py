@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import queue
+import shutil
 import signal
 import subprocess
 import sys
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 LONG_S = 60.0
 ENVIRON = {"HYBRID_MODEL_NAME": "hashing"}
-SOON = Waits(first=0.05, longest=0.2, refused=30.0, tries=3)
+SOON = Waits(first=0.05, longest=0.2, refused=30.0, busy=0.05, tries=3)
 
 
 class Building:
@@ -37,7 +38,7 @@ class Building:
         self.workers: list[subprocess.Popen[bytes]] = []
         self.builder = Builder(
             self.home,
-            on_built=lambda root, result: self.told.put((root, result)),
+            on_done=lambda root, result: self.told.put((root, result)),
             on_error=lambda root, message: self.told.put((root, message)),
             **({"spawn": self.spawn, "waits": SOON} | options),  # type: ignore[arg-type]
         )
@@ -180,6 +181,25 @@ def test_refused(building: Building, root: Path, settings: dict[str, str], reaso
     assert not (building.workspace(root).place.folder / "manifest.json").exists()
 
 
+def test_a_project_that_comes_back(building: Building, root: Path) -> None:
+    """A project that was removed is no project, and is built as soon as it is there again."""
+    away = root.rename(root.with_name("away"))
+    gone = building.built(root)
+    away.rename(root)
+    back = building.built(root)
+
+    assert ("refused", "no_project", "built") == (gone.state, gone.reason, back.state)
+
+
+def test_a_project_inside_another_one_that_is_gone(building: Building, root: Path) -> None:
+    """The folder of a repository that was removed lies in the outer one, which is not built in its place."""
+    inner = git_project(root / "vendor/inner", {"a.py": "a = 1\n"})
+    building.built(inner)
+    shutil.rmtree(inner / ".git")
+
+    assert "no_project" == building.built(inner).reason
+
+
 def test_a_folder_without_git(building: Building, tmp_path: Path) -> None:
     """The first index of a folder without git is made by hand only; then it is kept fresh like any other."""
     root = write_files(tmp_path / "plain", {"a.md": "# Alpha\n", ".hybrid/config.toml": ""})
@@ -223,7 +243,7 @@ def test_another_process_builds(building: Building, root: Path) -> None:
     with locked(place.lock, 1.0) as held:
         building.builder.request(root, ENVIRON)
         until_s = time.monotonic() + LONG_S
-        while (building.builder.last_result(root) or {}).get("state") != "busy":
+        while (building.builder.last_result(root) or {"failures": 0})["failures"] <= SOON.tries:
             assert held
             assert time.monotonic() < until_s
             time.sleep(0.01)

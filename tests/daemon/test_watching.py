@@ -100,6 +100,25 @@ def test_a_folder_that_comes_back_is_followed(watched: Watched) -> None:
     assert "src/deep/c.py" in seen
 
 
+@pytest.mark.parametrize("how", ["removed", "moved away", "repository removed"])
+def test_a_project_that_is_replaced_is_watched_anew(watched: Watched, how: str) -> None:
+    """Watches end with the folder that they stand on: the project is told as a whole, and followed again if learnt."""
+    if how == "moved away":
+        watched.root.rename(watched.root.with_name("old"))
+    else:
+        shutil.rmtree(watched.root / (".git" if how == "repository removed" else "."))
+    git_project(watched.root, FILES)
+    watched.wait_for("")
+
+    assert not watched.watcher.is_watching(watched.root)
+
+    watched.watcher.learn(watched.root, FOLDERS)
+    watched.wait_for("")
+    (watched.root / "src/b.py").write_text("b = 2\n")
+    (watched.root / ".git/HEAD").write_text("ref: refs/heads/other\n")
+    watched.wait_for("src/b.py", ".git/HEAD")
+
+
 def test_new_folders_that_do_not_matter_are_dropped(tmp_path: Path) -> None:
     """A folder that a look found to be ignored is watched no more."""
     watched = Watched(git_project(tmp_path / "tree", FILES), is_recursive=False, folders=FOLDERS)
