@@ -8,7 +8,7 @@ import stat
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 from hybrid import __version__
 from hybrid.engine.doctor import Finding
@@ -70,12 +70,13 @@ def check_service(workspace: Workspace) -> Iterator[Finding]:
         yield Finding("warning", "service", what, "hybrid daemon start replaces it, as the next prompt does")
         return
     yield _answered(answer.get("version"), answer.get("pid"), (time.perf_counter() - started_s) * 1000)
+    yield from build_findings(answer.get("projects"))
     yield from _socket_rights(endpoint.get("socket"))
 
 
 def check_hooks(workspace: Workspace, client: str | None) -> Iterator[Finding]:
     """Where hooks of ours and of the systems we replace are registered, and what stands in their way."""
-    from hybrid.hooks.install.found import doubled, unreadable
+    from hybrid.hooks.install.found import doubled, switched_off, unreadable
 
     installs = installs_of(workspace, client)
     callers = _callers(workspace)
@@ -84,8 +85,12 @@ def check_hooks(workspace: Workspace, client: str | None) -> Iterator[Finding]:
     if not installs:
         which = client or "claude"
         yield Finding("warning", "hooks", "no client calls hybrid", f"hybrid hook install --client {which}")
-    for what in doubled(installs):
-        yield Finding("problem", "hooks", what, "hybrid hook uninstall --client NAME --scope SCOPE, for all but one")
+    for double in doubled(installs):
+        yield Finding("problem", "hooks", double.what, double.remedy)
+    if any(install.client == "claude" for install in installs):
+        for path, member in switched_off(places_of(workspace)):
+            what = f"`{member}` in {path} switches off the hooks of Claude Code"
+            yield Finding("problem", "hooks", what, f"take `{member}` out of that file")
     for what in unreadable(places_of(workspace)):
         yield Finding("warning", "hooks", what, "mend the file: its client reads no hook of it either")
     for found in foreign_of(workspace, client):
@@ -113,6 +118,15 @@ def _answered(version: object, pid: object, took_ms: float) -> Finding:
     return Finding("ok", "service", what)
 
 
+def build_findings(projects: object) -> Iterator[Finding]:
+    """Projects whose last build in the background failed."""
+    for project in cast("list[dict[str, Any]]", projects if isinstance(projects, list) else []):
+        build = cast("dict[str, Any]", project.get("last_build") or {})
+        if build.get("state") == "failed":
+            what = f"the last build of {project.get('root')} in the background failed: {build.get('reason')}"
+            yield Finding("problem", "service", what, f"hybrid reindex --project '{project.get('root')}' shows why")
+
+
 def _socket_rights(socket: object) -> Iterator[Finding]:
     if not isinstance(socket, str) or sys.platform == "win32":
         return
@@ -133,6 +147,8 @@ def _installed(install: Install, has_called: bool) -> Finding:
     """One registration: does what it calls exist, is it this installation, and has the client ever called?"""
     what = f"{install.client} ({install.scope}) in {install.path}: {', '.join(install.events)}"
     again = f"hybrid hook install --client {install.client} --scope {install.scope}"
+    if install.scope in ("config", "managed"):
+        again = f"mend it in {install.path} by hand"
     if not install.is_runnable and install.program == "hybrid":
         # The form that colleagues share; it is silent where hybrid is missing, so nothing breaks.
         return Finding(

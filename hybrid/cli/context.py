@@ -63,7 +63,7 @@ def explanation(decision: Decision) -> list[str]:
         f"fusion      {searched.n_candidates} candidates, weights dense {dense_weight} lexical {lexical_weight}",
         f"topic id    {decision.topic_id or 'none'}",
         "",
-        "rank  cosine (rank)   bm25 (rank)     rrf      relevance  fate       chunk",
+        "rank  cosine (rank)   bm25 (rank)     rrf      relevance  fate         chunk",
     ]
     fate = {item.hit.row: item.form for item in decision.items}
     fate |= {entry.hit.row: entry.reason for entry in decision.withheld}
@@ -72,7 +72,7 @@ def explanation(decision: Decision) -> list[str]:
         bm25 = "–" if hit.bm25 is None else f"{hit.bm25:.2f}"
         legs = f"{cosine:>6} ({hit.cosine_rank or '–':>3})  {bm25:>6} ({hit.bm25_rank or '–':>3})"
         lines.append(
-            f"{hit.rank:>4}  {legs}  {hit.rrf:.5f}  {hit.relevance:>9.2f}  {fate.get(hit.row, 'not reached'):<11}"
+            f"{hit.rank:>4}  {legs}  {hit.rrf:.5f}  {hit.relevance:>9.2f}  {fate.get(hit.row, 'not reached'):<11}  "
             f"{hit.path}:{hit.start_line}-{hit.end_line} {hit.name}"
         )
     return lines

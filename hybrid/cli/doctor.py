@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from hybrid.engine.workspace import Workspace
 
+_WELL = "All is well."
 _MARKS = {"ok": "ok     ", "warning": "warning", "problem": "PROBLEM"}
 
 
@@ -32,6 +33,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run it; exit code 1 when there is a problem."""
+    if args.client:
+        from hybrid.cli.installing import client_named
+
+        client_named(args.client)
     workspace = workspace_of(args, is_strict=False)
     mended = _mended(args, workspace)
     findings: list[Finding] = []
@@ -47,8 +52,12 @@ def run(args: argparse.Namespace) -> int:
     elif not args.quiet:
         for line in mended:
             say(f"fixed    {line}")
-        say(f"{n_problems} problems, {n_warnings} warnings." if n_problems or n_warnings else "All is well.")
+        say(f"{_count(n_problems, 'problem')}, {_count(n_warnings, 'warning')}." if n_problems or n_warnings else _WELL)
     return 1 if n_problems else 0
+
+
+def _count(n: int, what: str) -> str:
+    return f"{n} {what}" if n == 1 else f"{n} {what}s"
 
 
 def line_of(finding: Finding) -> str:

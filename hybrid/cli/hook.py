@@ -62,8 +62,8 @@ def _configure_installing(actions: argparse._SubParsersAction[argparse.ArgumentP
     scopes = ("user", "project", "local")
     about = "user: you, everywhere (default); project: all who work on it; local: you, in this project (Claude Code)"
     install.add_argument("--scope", default="user", choices=scopes, help=about)
-    about = "which files; all (default): yours, this project's, and those of every project that hybrid was put into"
-    uninstall.add_argument("--scope", default="all", choices=("all", *scopes), help=about)
+    about = "which files; here (default): yours and this project's; all: those of every other project too"
+    uninstall.add_argument("--scope", default="here", choices=("here", "all", *scopes), help=about)
     for parser in (install, uninstall):
         parser.add_argument("--dry-run", action="store_true", help="show what would change, and change nothing")
     install.add_argument("--force", action="store_true", help="register although another place calls hybrid already")

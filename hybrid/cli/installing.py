@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 from hybrid.cli.common import print_json, say
 from hybrid.errors import HybridError, ProjectError
-from hybrid.hooks.install.changes import Change, install, recorded_targets, target_of, uninstall
+from hybrid.hooks.install.changes import Change, diff, install, recorded_targets, target_of, uninstall
 from hybrid.hooks.install.client import SCOPES, Places
 from hybrid.hooks.install.clients import CLAUDE, CLIENTS
 from hybrid.hooks.install.clients.claude import SUBAGENT_START, SUBAGENTS_SINCE
+from hybrid.hooks.install.clients.gemini import GEMINI
 from hybrid.hooks.install.command import PORTABLE, absolute_launcher
 from hybrid.hooks.install.foreign import find_foreign, switch_off
 from hybrid.hooks.install.found import find_installs, installed_part
+from hybrid.hooks.install.trusted import forget
 
 if TYPE_CHECKING:
     import argparse
@@ -54,14 +56,14 @@ def installed_here(project: str | None) -> dict[str, Any]:
 def run_install(args: argparse.Namespace) -> int:
     """Run `hybrid hook install`."""
     places, home = places_here(args.project, os.environ), _home()
-    client, scope = _client(args.client), args.scope
+    client, scope = client_named(args.client), args.scope
     target = target_of(client, scope, places)
     notes: list[str] = []
     elsewhere = _elsewhere(client, target, places)
     if elsewhere and not args.force:
         raise HybridError(
             f"{client.label} calls hybrid already from {elsewhere[0].path} ({elsewhere[0].scope}), and hooks add up: "
-            "uninstall it there, or use --force"
+            f"{elsewhere[0].removal}, or use --force"
         )
     notes += [f"{each.path} ({each.scope}) calls hybrid too: each prompt is answered twice" for each in elsewhere]
     notes += _foreign(args, places, home)
@@ -109,28 +111,56 @@ def _is_here(client: Client, places: Places) -> bool:
 def run_uninstall(args: argparse.Namespace) -> int:
     """Run `hybrid hook uninstall`; every file is tried, the first that fails is the error."""
     places, home = places_here(args.project, os.environ), _home()
-    clients = [_client(args.client)] if args.client else list(CLIENTS.values())
+    clients = [client_named(args.client)] if args.client else list(CLIENTS.values())
     changes: list[Change] = []
     errors: list[HybridError | OSError] = []
-    for target in _targets(clients, args.scope, places, home):
+    here = _targets(clients, args.scope, places, home)
+    for target in here:
         try:
             changes.append(uninstall(target, home=home, is_dry_run=args.dry_run))
         except (HybridError, OSError) as error:
             errors.append(error)
     done = [change for change in changes if change.action != "absent"]
+    if any(client is GEMINI for client in clients):
+        try:
+            done += _forget_trust(places, done, is_dry_run=args.dry_run)
+        except (HybridError, OSError) as error:
+            errors.append(error)
+    left = _left(clients, here, home) if args.scope == "here" else []
     if args.json:
-        print_json({"changes": [_as_json(change) for change in done], "dry_run": args.dry_run})
+        print_json(
+            {"changes": [_as_json(change) for change in done], "left": list(map(str, left)), "dry_run": args.dry_run}
+        )
     elif not args.quiet:
         for change in done:
             _tell(change, is_dry_run=args.dry_run, label=CLIENTS[change.client].label)
         if not done and not errors:
-            say("Nothing of hybrid was registered")
-        for plugin in _plugins(places):
-            name = plugin.commands[0].split()[1]
-            say(f"Note: the plugin is still on in {plugin.path}: claude plugin uninstall {name}")
+            say("Nothing of hybrid was registered" + (" here" if left else ""))
+        for path in left:
+            say(f"Note: {path} still calls hybrid, in another project: --scope all removes that too")
+        for each in _not_ours_to_change(places):
+            what = "the plugin is still on in" if each.scope == "plugin" else "hybrid is still called from"
+            say(f"Note: {what} {each.path}: {each.removal}")
     if errors:
         raise errors[0]
     return 0
+
+
+def _forget_trust(places: Places, done: Sequence[Change], *, is_dry_run: bool) -> list[Change]:
+    """The change of Gemini CLI's list of hooks it has seen."""
+    cleaned = {change.path for change in done if change.client == GEMINI.name}
+    found = forget(places, cleaned=cleaned, is_dry_run=is_dry_run)
+    if found is None:
+        return []
+    action = "deleted" if found.is_deleted else "removed"
+    return [Change(GEMINI.name, "user", found.path, action, diff(found.old, found.new, str(found.path)))]
+
+
+def _left(clients: Sequence[Client], here: Sequence[Target], home: Path) -> list[Path]:
+    """Files of other projects that still call us."""
+    known = {os.path.realpath(target.path) for target in here}
+    recorded = [target.path for client in clients for target in recorded_targets(client, home=home)]
+    return [path for path in recorded if str(path) not in known and path.exists()]
 
 
 def run_plugin_path(args: argparse.Namespace) -> int:
@@ -151,7 +181,7 @@ def _home() -> Path:
     return hybrid_home(os.environ)
 
 
-def _client(name: str) -> Client:
+def client_named(name: str) -> Client:
     """The client of that name.
 
     Raises:
@@ -165,12 +195,15 @@ def _client(name: str) -> Client:
 def _elsewhere(client: Client, target: Target, places: Places) -> list[Install]:
     """Other places from which the same client would call us in this project."""
     found = find_installs(places.user_home, places.project_root, places.environ)
-    return [each for each in found if each.client == client.name and each.path != target.path]
+    return [
+        each for each in found if each.client == client.name and (each.path, each.scope) != (target.path, target.scope)
+    ]
 
 
-def _plugins(places: Places) -> list[Install]:
+def _not_ours_to_change(places: Places) -> list[Install]:
+    """The plugin, and files that are only looked at."""
     found = find_installs(places.user_home, places.project_root, places.environ)
-    return [each for each in found if each.scope == "plugin"]
+    return [each for each in found if each.scope not in SCOPES]
 
 
 def _foreign(args: argparse.Namespace, places: Places, home: Path) -> list[str]:
@@ -222,11 +255,11 @@ def claude_version(environ: Mapping[str, str]) -> tuple[int, ...] | None:
 
 def _copilot(client: Client, scope: Scope, places: Places) -> list[str]:
     """A warning where Copilot would run both its own hooks and those of Claude Code's project file."""
-    found = {each.client: each for each in find_installs(places.user_home, places.project_root, places.environ)}
-    other = {"copilot": "claude", "claude": "copilot"}.get(client.name, "")
-    shared = found.get("claude")
-    is_shared = scope in ("project", "local") if client is CLAUDE else shared is not None and shared.scope != "user"
-    if other not in found or not is_shared:
+    found = find_installs(places.user_home, places.project_root, places.environ)
+    registered = {(each.client, each.scope) for each in found} | {(client.name, scope)}
+    has_own = any(name == "copilot" for name, _ in registered)
+    has_shared = bool(registered & {("claude", "project"), ("claude", "local")})
+    if client.name not in ("claude", "copilot") or not (has_own and has_shared):
         return []
     return ["Copilot CLI runs its own hooks and those of .claude/settings.json: in this project it calls hybrid twice"]
 
@@ -236,12 +269,12 @@ def _targets(clients: Sequence[Client], scope: str, places: Places, home: Path) 
     found: dict[Path, Target] = {}
     for client in clients:
         for each in SCOPES:
-            if scope in ("all", each) and client.files(each, places) is not None:
+            if scope in ("all", "here", each) and client.files(each, places) is not None:
                 target = target_of(client, each, places)
-                found[target.path.resolve()] = target
+                found[Path(os.path.realpath(target.path))] = target
         if scope == "all":
             found |= {each.path: each for each in recorded_targets(client, home=home) if each.path not in found}
-        elif scope != "all" and len(clients) == 1:
+        elif scope != "here" and len(clients) == 1:
             target_of(client, _known(scope), places)  # Says what is wrong with a scope that the client has not.
     return list(found.values())
 

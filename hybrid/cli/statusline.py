@@ -1,31 +1,32 @@
 """`hybrid statusline`: one short line about this session for a client's status line, from the end of the event log.
 
-A client runs it every few hundred milliseconds, so it reads no settings and opens no index; it never fails.
+A client runs it every few hundred milliseconds, so it reads no settings, opens no index and imports little; it never
+fails. `entry.py` and `__main__.py` call `main` without parsing options.
 """
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import json
 import os
 import sys
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
 
-from hybrid.feedback.events import log_folder, newest_events
+from hybrid.feedback.events import FOLDER, newest_events
 from hybrid.feedback.health import is_prompt
 from hybrid.home import home_path
-from hybrid.session.pauses import is_paused
 
+TYPE_CHECKING = False  # `typing` costs four milliseconds, `pathlib` and `argparse` fifteen.
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    import argparse
+    from collections.abc import Callable, Iterable
+    from typing import Any
 
 _LOG_BYTES = 128_000
 """The end of the log that is read: a hundred events, of which this session's last one is seldom far."""
 
 _INPUT_BYTES = 1_000_000
 _NOT_READY = frozenset({"no_index", "index_corrupt", "index_mismatch"})
+_STARTS = frozenset({"oriented", "resumed", "given_back"})
 _WHY = {
     "prompt": "nothing to look up",
     "late": "too late",
@@ -42,45 +43,64 @@ example:
 reads the client's JSON on standard input and prints one of:
   hybrid: 3 notes (0.61 ≥ 0.29)      the last prompt got three records; its cosine and the gate's threshold
   hybrid: silent (0.21 < 0.29)       nothing was close enough
-  hybrid: indexing…  hybrid: paused  hybrid: failed"""
-_HINT = """\
-Put this into ~/.claude/settings.json (Claude Code shows one status line; with one of your own, call `hybrid statusline`
-in it and give it the same standard input):
+  hybrid: ready                      the session began, or goes on
+  hybrid: 3 notes given back         after a compaction
+  hybrid: indexing…  hybrid: paused  hybrid: failed
 
-  "statusLine": {"type": "command", "command": "hybrid statusline 2>/dev/null || true"}"""
+--install-hint prints the lines for ~/.claude/settings.json. Claude Code shows one status line: one of your own can call
+the command in them, with the same standard input."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.epilog = _HELP
-    parser.add_argument("--install-hint", action="store_true", help="tell how to set it in Claude Code")
+    parser.add_argument("--install-hint", action="store_true", help="print the settings that have Claude Code show it")
 
 
 def run(args: argparse.Namespace) -> int:
     """Run it; exit code 0 always."""
     if args.install_hint:
-        print(_HINT)
+        print(_setting())
         return 0
+    return main()
+
+
+def main() -> int:
+    """Print the line; returns 0, always."""
     # A rim: the client would show whatever is said here on every key press.
     with contextlib.suppress(Exception):
-        print(_line())
+        shown = _line().encode() + b"\n"
+        sys.stdout.buffer.write(shown)
+        sys.stdout.flush()
     return 0
+
+
+def _setting() -> str:
+    """The member of Claude Code's settings, with the fastest way to start this installation."""
+    import shlex
+
+    from hybrid.ipc.start import start_command
+
+    # Claude Code runs it in a Bash on Windows too, which takes backslashes away.
+    words = [word.replace("\\", "/") if sys.platform == "win32" else word for word in start_command("statusline")]
+    setting = {"type": "command", "command": f"{shlex.join(words)} 2>/dev/null || true"}
+    return f'"statusLine": {json.dumps(setting, ensure_ascii=False, indent=2)}'
 
 
 def _line() -> str:
     session = _session()
-    home = Path(home_path(os.environ))
-    events = newest_events(log_folder(home), max_bytes=_LOG_BYTES)
+    home = home_path(os.environ)
+    events = newest_events(os.path.join(home, FOLDER), max_bytes=_LOG_BYTES)  # noqa: PTH118 - see above
     of_session = [event for event in events if not session or event.get("session") == session]
     if os.environ.get("HYBRID_DISABLE", "") not in ("", "0"):
         return "hybrid: off"
     key = next((event["project"] for event in of_session if isinstance(event.get("project"), str)), None)
-    if is_paused(home, key, _client(of_session), session):
+    if _is_paused(home, key, _client(of_session), session):
         return "hybrid: paused"
     return line_of(of_session, is_building=lambda: key is not None and _is_building(home, key))
 
 
-def line_of(newest_first: Iterable[dict[str, Any]], *, is_building: Any) -> str:
+def line_of(newest_first: Iterable[dict[str, Any]], *, is_building: Callable[[], bool]) -> str:
     """The line for a session's events.
 
     Args:
@@ -88,7 +108,7 @@ def line_of(newest_first: Iterable[dict[str, Any]], *, is_building: Any) -> str:
         is_building: Tells whether its index is being built; asked only when there was none to search.
     """
     events = list(newest_first)
-    last = next((event for event in events if event.get("error") or is_prompt(event)), None)
+    last = next((event for event in events if event.get("error") or _is_start(event) or is_prompt(event)), None)
     reason = str((last or (events[0] if events else {})).get("reason", ""))
     if reason in _NOT_READY:
         return "hybrid: indexing…" if is_building() else "hybrid: no index (hybrid reindex)"
@@ -96,10 +116,18 @@ def line_of(newest_first: Iterable[dict[str, Any]], *, is_building: Any) -> str:
         return "hybrid: no prompt yet"
     if last.get("error"):
         return "hybrid: failed (hybrid doctor)"
+    count = len(last.get("items") or ())
+    notes = f"{count} {'note' if count == 1 else 'notes'}"
+    if _is_start(last):
+        return f"hybrid: {notes} given back" if reason == "given_back" and count else "hybrid: ready"
     if reason == "injected":
-        count = len(last.get("items") or ())
-        return f"hybrid: {count} {'note' if count == 1 else 'notes'}{_numbers(last)}"
+        return f"hybrid: {notes}{_numbers(last)}"
     return f"hybrid: silent{_numbers(last) if reason == 'gate' else f' ({_WHY.get(reason, reason)})'}"
+
+
+def _is_start(event: dict[str, Any]) -> bool:
+    """Was a session told something, or left as it is, when it began or went on?"""
+    return event.get("reason") in _STARTS
 
 
 def _numbers(event: dict[str, Any]) -> str:
@@ -113,19 +141,33 @@ def _session() -> str:
     """The session in the client's JSON; empty by hand, where the newest event of any session counts."""
     if sys.stdin.isatty():
         return ""
-    found: object = json.loads(sys.stdin.buffer.read(_INPUT_BYTES).decode("utf-8-sig", "replace") or "{}")
-    session = cast("dict[str, object]", found).get("session_id") if isinstance(found, dict) else None
-    return session if isinstance(session, str) else ""
+    found: Any = json.loads(sys.stdin.buffer.read(_INPUT_BYTES).decode("utf-8-sig", "replace") or "{}")
+    with contextlib.suppress(KeyError, TypeError):
+        session: Any = found["session_id"]
+        return session if isinstance(session, str) else ""
+    return ""
 
 
 def _client(events: list[dict[str, Any]]) -> str:
     return str(events[0].get("client") or "") if events else ""
 
 
-def _is_building(home: Path, key: str) -> bool:
+def _is_paused(home: str, key: str | None, client: str, session: str) -> bool:
+    if not os.path.exists(os.path.join(home, "pauses.json")):  # noqa: PTH110, PTH118 - what reads it costs 8 ms
+        return False
+    from pathlib import Path
+
+    from hybrid.session.pauses import is_paused
+
+    return is_paused(Path(home), key, client, session) is not None
+
+
+def _is_building(home: str, key: str) -> bool:
+    from pathlib import Path
+
     from hybrid.atomic import locked
 
-    lock = home / "projects" / key / "build.lock"
+    lock = Path(home, "projects", key, "build.lock")
     if not lock.exists():
         return False
     with locked(lock, 0) as held:

@@ -208,11 +208,23 @@ def _index(workspace: Workspace) -> Iterator[Finding]:
     if state == "error":
         yield Finding("problem", "index", str(index["error"]), "hybrid reindex --full")
     elif state == "missing":
-        yield Finding("warning", "index", f"{workspace.project.name} is not indexed", "hybrid reindex")
+        yield _missing(workspace, workspace.project.name)
     elif state == "stale":
         yield Finding("warning", "index", f"{size}; {index['stale_documents']} changed since", "hybrid reindex")
     else:
         yield Finding("ok", "index", f"{state}: {size}")
+
+
+def _missing(workspace: Workspace, name: str) -> Finding:
+    """No index yet, and whether the service would make one by itself."""
+    from hybrid.engine.automatic import refused
+
+    no = refused(workspace)
+    if no is None:
+        return Finding("warning", "index", f"{name} is not indexed", "hybrid reindex")
+    # `too_many_files` is the one refusal that is remembered.
+    what = f"{name} is not indexed, and not by itself: it has more than {no['limit']:,} files ({no['reason']})"
+    return Finding("warning", "index", what, "hybrid reindex; `index.exclude` leaves folders out")
 
 
 def _set_aside(workspace: Workspace) -> Iterator[Finding]:
@@ -238,7 +250,12 @@ def _failures(workspace: Workspace) -> Iterator[Finding]:
     count, last = found["consecutive_failures"], cast("dict[str, Any] | None", found["last_error"])
     if count and last:
         level = "problem" if count >= _MANY_FAILURES else "warning"
-        yield Finding(level, "log", f"{count} failures in a row, last {_when(last)}", "hybrid log --reason error")
+        yield Finding(
+            level,
+            "log",
+            f"{count} {'failure' if count == 1 else 'failures in a row'}, last {_when(last)}",
+            "hybrid log --reason error",
+        )
     elif last:
         yield Finding("ok", "log", f"last decision {found['last_success']}; last error {_when(last)}, working since")
     else:

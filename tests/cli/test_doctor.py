@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hybrid import __version__
+from hybrid.cli.checks import build_findings
 from hybrid.cli.trial import Ran, judge
-from tests.builders import command_environment, python_process
+from hybrid.engine.workspace import open_workspace
+from tests.builders import command_environment, python_process, write_files
 
 if TYPE_CHECKING:
     import subprocess
@@ -145,6 +147,7 @@ def test_failures_in_a_row_are_told(own_shop: Shop) -> None:
     after = _of("log", _findings(own_shop))
 
     assert ["warning", "problem", "ok"] == [found[0][0] for found in (one, three, after)]
+    assert one[0][1].startswith("1 failure, last ")
     assert three[0][1].startswith("3 failures in a row, last ")
     assert "hybrid log --reason error" == three[0][2]
 
@@ -161,6 +164,27 @@ def test_state_that_was_set_aside_is_told(own_shop: Shop) -> None:
         f"{aside} was damaged and set aside",
         "pauses.json is damaged: nothing is paused",
     ] == [what for _, what, _ in found]
+
+
+def test_an_index_that_is_not_made_by_itself_is_told(new_project: Shop) -> None:
+    """A working tree with more files than the service would index unasked: the finding says so, and what to type."""
+    workspace = open_workspace(new_project.root, environ={"HYBRID_HOME": str(new_project.home)})
+    note = {"reason": "too_many_files", "limit": 20_000, "at_s": 1.0}
+    write_files(workspace.place.folder, {"refused.json": json.dumps(note)})
+
+    found = _of("index", _findings(new_project))
+
+    assert [("warning", "hybrid reindex; `index.exclude` leaves folders out")] == [(found[0][0], found[0][2])]
+    assert "more than 20,000 files" in found[0][1]
+
+
+def test_a_build_that_failed_is_told() -> None:
+    """What the service says of its last build of a project: a failure is a problem, anything else is not."""
+    last = ({"state": "failed", "reason": "no space"}, {"state": "built"}, {"state": "busy", "reason": "x"}, None)
+    found = list(build_findings([{"root": f"/p{at}", "last_build": build} for at, build in enumerate(last)]))
+
+    assert ["the last build of /p0 in the background failed: no space"] == [each.what for each in found]
+    assert [] == list(build_findings(None))
 
 
 def test_a_damaged_index_is_a_problem(own_shop: Shop) -> None:
@@ -248,6 +272,11 @@ def test_hooks_of_replaced_systems_are_named_and_switched_off_on_request(own_sho
     assert "claude-mem" not in path.read_text()
     assert 2 == len(fixed)
     assert any(copy.read_text() == text for copy in (own_shop.home / "installs" / "replaced").iterdir())
+
+
+def test_a_client_that_is_none_is_an_error(own_shop: Shop) -> None:
+    """A misspelt client is told the known ones, not what to install for it."""
+    assert "hybrid knows no client 'cluade'" in own_shop.error("doctor", "--client", "cluade")
 
 
 def test_codex_that_never_called_is_told_to_be_trusted(own_shop: Shop) -> None:

@@ -43,8 +43,12 @@ def _event(reason: str, **fields: Any) -> dict[str, Any]:
         ([{"event": "Stop", "reason": "stop"}, _event("all_seen")], "hybrid: silent (given before)"),
         ([{"event": "SessionStart", "reason": "injected"}], "hybrid: no prompt yet"),
         ([{"event": "SessionStart", "reason": "no_index"}], "hybrid: no index (hybrid reindex)"),
+        ([{"event": "SessionStart", "reason": "oriented"}], "hybrid: ready"),
+        ([{"event": "SessionStart", "reason": "resumed"}, _event("gate")], "hybrid: ready"),
+        ([{"event": "SessionStart", "reason": "given_back", "items": [{}]}], "hybrid: 1 note given back"),
+        ([_event("gate"), {"event": "SessionStart", "reason": "oriented"}], "hybrid: silent"),
     ],
-    ids=range(11),
+    ids=range(15),
 )
 def test_one_line_for_the_last_prompt(events: list[dict[str, Any]], expected: str) -> None:
     """What the last prompt of the session got, and the numbers behind it; other events do not hide it."""
@@ -107,11 +111,15 @@ def test_wrong_arguments_are_silent(own_shop: Shop, args: tuple[str, ...]) -> No
 
 
 def test_the_hint_is_a_setting_of_the_client(own_shop: Shop) -> None:
-    """`--install-hint` prints a piece of settings that parses."""
+    """`--install-hint` prints a piece of settings and nothing else; its command starts this installation, and shows."""
     hint = own_shop.out("statusline", "--install-hint")
 
-    setting = json.loads("{" + hint[hint.index('"statusLine"') :] + "}")
-    assert {"type": "command", "command": "hybrid statusline 2>/dev/null || true"} == setting["statusLine"]
+    setting = json.loads("{" + hint + "}")["statusLine"]
+    shown = subprocess.run(
+        setting["command"], shell=True, input=b"{}", env=command_environment(own_shop.home), capture_output=True
+    )
+    assert "command" == setting["type"]
+    assert ("hybrid: no prompt yet\n", b"") == (shown.stdout.decode(), shown.stderr)
 
 
 def test_a_large_log_is_not_read_whole(own_shop: Shop) -> None:
@@ -121,11 +129,11 @@ def test_a_large_log_is_not_read_whole(own_shop: Shop) -> None:
     last = path.read_bytes()
     path.write_bytes(b'{"id":"0","session":"other","reason":"gate"}\n' * 110_000 + last)
     script = (
-        "import sys\nfrom hybrid.cli.main import run\nrun(['statusline'], started_s=0.0)\n"
-        "print(sorted({'numpy', 'tomli', 'dataclasses'} & set(sys.modules)))"
+        "import sys\nfrom hybrid.cli.statusline import main\nmain()\n"
+        "print(sorted({'argparse', 'datetime', 'numpy', 'pathlib', 'tomli', 'typing'} & set(sys.modules)))"
     )
     done = subprocess.run(
-        [sys.executable, "-c", script],
+        [sys.executable, "-I", "-S", "-c", f"import sys\nsys.path.append({str(CHECKOUT)!r})\n{script}"],
         input=b'{"session_id": "s1"}',
         env=command_environment(own_shop.home),
         capture_output=True,

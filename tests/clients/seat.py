@@ -57,12 +57,11 @@ class Seat:
         return [sum(place in frame for frame in request.frames) for request in self.api.asked(prompt)]
 
     def settings_texts(self) -> dict[str, bytes]:
-        """The files of the project and the home that call `hybrid`, but for what a client notes of hooks it has seen."""
+        """The files of the project and the home that call `hybrid`."""
         folders = [self.desk.project, self.desk.home]
         names = [path for folder in folders for path in folder.rglob("*") if path.suffix in {".json", ".toml", ".js"}]
         read = {str(path.relative_to(self.desk.folder)): path.read_bytes() for path in names if path.is_file()}
-        calls = {name: data for name, data in read.items() if b"hook run" in data or b"hybrid hook" in data}
-        return {name: data for name, data in calls.items() if not name.endswith("/.gemini/trusted_hooks.json")}
+        return {name: data for name, data in read.items() if b"hook run" in data or b"hybrid hook" in data}
 
 
 def troubles(talk: Talk) -> list[str]:

@@ -361,16 +361,87 @@ def test_init_names_the_agents_it_finds(desk: Desk) -> None:
     assert "hybrid hook install" not in second
 
 
-def test_removal_reaches_other_projects(desk: Desk, tmp_path: Path) -> None:
-    """What was installed into one project is taken out from anywhere, for it is remembered."""
+def test_removal_reaches_other_projects_where_that_is_asked_for(desk: Desk, tmp_path: Path) -> None:
+    """What was installed into one project is remembered: removal in another one names it, `--scope all` takes it out."""
     other = Desk(_Shop(git_project(tmp_path / "other"), desk.shop.home), desk.user)
     other.hook("install", "--client", "claude", "--scope", "local")
+    path = other.root / ".claude" / "settings.local.json"
 
+    left = desk.json("uninstall")
+    said = desk.hook("uninstall")
+    kept = path.exists()
+    removed = desk.json("uninstall", "--scope", "all")
+
+    assert ([], [str(path)]) == (left["changes"], left["left"])
+    assert f"Note: {path} still calls hybrid, in another project: --scope all removes that too" in said
+    assert kept
+    assert [("local", "deleted")] == [(each["scope"], each["action"]) for each in removed["changes"]]
+    assert not path.parent.exists()
+    assert [] == desk.installs()
+
+
+def test_a_plugin_of_the_same_file_is_another_place(desk: Desk) -> None:
+    """The plugin is switched on in the very file that would take our hooks: refused with the command that removes it."""
+    path = desk.user / ".claude" / "settings.json"
+    path.parent.mkdir()
+    path.write_text('{"enabledPlugins": {"hybrid@hybrid": true}}', encoding="utf-8")
+
+    said = desk.error("install", "--client", "claude")
+
+    assert "(plugin), and hooks add up: claude plugin uninstall hybrid@hybrid, or use --force" in said
+
+
+def test_what_a_killed_process_left_goes_with_the_hooks(desk: Desk) -> None:
+    """A half-written file beside the settings, and one beside the record, are taken away; files of others stay."""
+    desk.hook("install", "--client", "claude")
+    folder = desk.user / ".claude"
+    (folder / ".settings.json.12.345.tmp").write_text("{")
+    (folder / ".settings.json.mine.tmp").write_text("{")
+    (desk.shop.home / "installs" / ".0123456789abcdef.original.12.345.tmp").write_text("{")
+
+    desk.hook("uninstall", "--client", "claude")
+
+    assert [".settings.json.mine.tmp"] == [path.name for path in folder.iterdir()]
+    assert [] == desk.installs()
+
+
+def test_gemini_forgets_the_hooks_it_has_seen(desk: Desk) -> None:
+    """Its own list of project hooks loses our commands of this project; those of others and of other projects stay."""
+    desk.hook("install", "--client", "gemini", "--scope", "project")
+    line = "hybrid:hybrid hook run --client gemini --event BeforeAgent 2>/dev/null || true"
+    other = desk.user / "other"
+    (other / ".gemini").mkdir(parents=True)
+    (other / ".gemini" / "settings.json").write_bytes((desk.root / ".gemini" / "settings.json").read_bytes())
+    path = desk.user / ".gemini" / "trusted_hooks.json"
+    path.parent.mkdir()
+    rest = {"/elsewhere": ["x:y"], str(other): [line], str(desk.root): ["lint:hybrid-linter hook run"]}
+    path.write_text(json.dumps(rest | {str(desk.root): [line, *rest[str(desk.root)], line]}, indent=2))
+
+    shown = desk.json("uninstall", "--client", "gemini", "--dry-run")["changes"]
+    removed = desk.json("uninstall", "--client", "gemini")["changes"]
+    text = path.read_text()
+    path.write_text(json.dumps({str(desk.root): [line]}, indent=2))
+    desk.hook("uninstall")
+
+    assert shown == removed
+    assert ["deleted", "removed"] == [each["action"] for each in removed]
+    assert json.dumps(rest, indent=2) == text
+    assert not path.exists()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need rights there")
+def test_links_in_a_circle_keep_nothing_from_removal(desk: Desk) -> None:
+    """A settings file that leads to itself is one line for the installer, and nothing for removal of the others."""
+    path = desk.user / ".claude" / "settings.json"
+    path.parent.mkdir()
+    path.symlink_to(path)
+    desk.hook("install", "--client", "codex")
+
+    refused = desk.error("install", "--client", "claude")
     removed = desk.json("uninstall")["changes"]
 
-    assert [("local", "deleted")] == [(each["scope"], each["action"]) for each in removed]
-    assert not (other.root / ".claude").exists()
-    assert [] == desk.installs()
+    assert f"hybrid: Too many levels of symbolic links: {path}" == refused
+    assert ["codex"] == [each["client"] for each in removed]
 
 
 def test_a_program_that_is_gone_is_told(desk: Desk) -> None:

@@ -113,7 +113,7 @@ def install(
             record, original = _record(target, path, data, records, had=had)
             record = record.with_written(digest_of(new.encode()))
             _write(path, new.encode(), record, original, records, is_shared=target.scope != "user")
-        return Change(target.client.name, target.scope, target.path, action, _diff(text, new, name))
+        return Change(target.client.name, target.scope, target.path, action, diff(text, new, name))
 
 
 def uninstall(target: Target, *, home: Path, is_dry_run: bool = False) -> Change:
@@ -138,6 +138,8 @@ def uninstall(target: Target, *, home: Path, is_dry_run: bool = False) -> Change
     if not path.exists() and Records(home).get(path) is None:
         return absent
     with _held(home, is_dry_run=is_dry_run) as records:
+        if not is_dry_run:
+            files.sweep(path)
         data = files.read_bytes(path)
         known = records.get(path)
         action, text, new = _without(target, data, known, name)
@@ -147,7 +149,7 @@ def uninstall(target: Target, *, home: Path, is_dry_run: bool = False) -> Change
             elif action in ("removed", "restored"):
                 files.write(path, new, is_shared=target.scope != "user")
             records.drop(path)
-        shown = "" if action == "absent" else _diff(text, new.decode("utf-8", "replace"), name)
+        shown = "" if action == "absent" else diff(text, new.decode("utf-8", "replace"), name)
         return Change(target.client.name, target.scope, target.path, action, shown)
 
 
@@ -223,7 +225,8 @@ def _held(home: Path, *, is_dry_run: bool) -> Generator[Records]:
             records.clear()
 
 
-def _diff(old: str, new: str, name: str) -> str:
+def diff(old: str, new: str, name: str) -> str:
+    """Unified, of two texts of a file."""
     lines = difflib.unified_diff(old.splitlines(), new.splitlines(), name, name, lineterm="")
     return "\n".join(lines)
 

@@ -18,8 +18,20 @@ if TYPE_CHECKING:
 ENTRY = Path(__file__).resolve().parents[2] / "entry.py"
 """Starts the hook without site-packages being searched."""
 
-_OURS = re.compile(r"\bhybrid\b.*\bhook +(?:run +--client +\w|inject-context\b)", re.DOTALL)
+_OURS = re.compile(
+    r"(?:(?:^|[\s/\\;&|(])hybrid(?:\.exe|\.cmd)?|\bhybrid[/\\](?:hooks[/\\])?entry\.py)"
+    r"\s+hook\s+(?:run\s+--client\s+\w|inject-context\b)"
+)
+"""Our program, or our file, and at once the words that we are called with: others have `hybrid` in their names."""
+_NOTE = re.compile(r"(?:^|\s)#\s.*")
 _QUOTES = re.compile(r"""["'\\]?["']""")
+_GUARD = '"$0" "$@" 2>/dev/null || :'
+"""For `sh`: run the words that follow. Python ends with 2 where a file is gone, which takes the user's prompt away."""
+_OPEN = (
+    "import sys\np = sys.argv.pop(1)\ntry: f = open(p, encoding='utf-8')\nexcept OSError: sys.exit(0)\n"
+    "exec(compile(f.read(), p, 'exec'), {'__name__': '__main__', '__file__': p})"
+)
+"""For Python where there is no `sh`: run a file if it is still there. An interpreter that is gone is not caught."""
 _SAFE_WORD = re.compile(r"[\w./:\\=+-]+\Z")
 
 
@@ -63,8 +75,22 @@ def portable_line(client: str, event: str) -> str:
     return f"hybrid {' '.join(arguments(client, event))} 2>/dev/null || true"
 
 
+def as_words(launcher: Launcher, *, client: str, event: str) -> list[str]:
+    """The command word by word, for clients that need no shell; it ends with 0 also where we were uninstalled.
+
+    Args:
+        launcher: How to start us; not the portable one.
+        client: Name of the client.
+        event: Its word for the event.
+    """
+    if launcher.platform != "win32":
+        return ["/bin/sh", "-c", _GUARD, *launcher.program, *arguments(client, event)]
+    *program, entry = launcher.program
+    return [*program, "-c", _OPEN, entry, *arguments(client, event)]
+
+
 def as_line(launcher: Launcher, *, client: str, event: str, windows_shell: str = "cmd") -> str:
-    """The command as one line for a shell.
+    """The command as one line for a shell; it ends with 0 also where we were uninstalled.
 
     Args:
         launcher: How to start us.
@@ -76,11 +102,12 @@ def as_line(launcher: Launcher, *, client: str, event: str, windows_shell: str =
         return portable_line(client, event)
     words = [*launcher.program, *arguments(client, event)]
     if launcher.platform != "win32":
-        return shlex.join(words)
+        return f"{shlex.join(words)} 2>/dev/null || true"
     if windows_shell == "cmd":
-        return subprocess.list2cmdline(words)
+        return f"{subprocess.list2cmdline(words)} 2>nul || exit /b 0"
     quoted = [word if _SAFE_WORD.match(word) else "'" + word.replace("'", "''") + "'" for word in words]
-    return " ".join(["&", *quoted] if quoted[0].startswith("'") else quoted)
+    line = " ".join(["&", *quoted] if quoted[0].startswith("'") else quoted)
+    return f"try {{ {line} 2>$null }} catch {{ }}; exit 0"
 
 
 def command_text(handler: Mapping[str, Any]) -> str:
@@ -92,18 +119,21 @@ def command_text(handler: Mapping[str, Any]) -> str:
 
 def is_ours(handler: object) -> bool:
     """Whether a handler calls us: in today's form, as the older `hybrid hook inject-context`, or wrapped."""
-    return is_object(handler) and bool(_OURS.search(_QUOTES.sub("", command_text(handler))))
+    return is_object(handler) and bool(_OURS.search(_NOTE.sub("", _QUOTES.sub("", command_text(handler)))))
 
 
 def program_of(handler: Mapping[str, Any]) -> str:
-    """The file or name that a handler starts, as far as can be told."""
+    """The file or name that a handler starts, as far as can be told; behind our guard, what that runs."""
+    words = handler.get("args")
+    if is_list(words) and words[:2] == ["-c", _GUARD] and len(words) > 2:
+        return str(words[2])
     if isinstance(handler.get("exec"), str):
         return handler["exec"]
     command = str(handler.get("command") or handler.get("bash") or "")
     if handler.get("args"):
         return command
     try:
-        words = shlex.split(command.removeprefix("& "), posix="\\" not in command)
+        words = shlex.split(command.removeprefix("try { ").removeprefix("& "), posix="\\" not in command)
     except ValueError:
         words = command.split()
     return words[0].strip("\"'") if words else ""

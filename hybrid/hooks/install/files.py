@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import glob
 import os
+import re
 from typing import TYPE_CHECKING
 
 from hybrid.atomic import write_atomic
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from hybrid.hooks.install.client import Scope
 
 _MAX_BYTES = 5_000_000
+_TEMPORARY = re.compile(r"\d+\.\d+\.tmp")
 
 
 def real_path(path: Path, scope: Scope, root: Path | None) -> Path:
@@ -26,7 +29,8 @@ def real_path(path: Path, scope: Scope, root: Path | None) -> Path:
         ProjectError: A link stands in a project's file or folder.
     """
     if scope == "user":
-        return path.resolve()
+        # `Path.resolve` raises for links in a circle, in some versions of Python what is no OSError.
+        return type(path)(os.path.realpath(path))
     # Of a project elsewhere only the file and its folder are known to belong to it.
     inside = path.parent.parent if root is None else root
     for part in (path, *path.parents):
@@ -75,6 +79,14 @@ def write(path: Path, data: bytes, *, is_shared: bool) -> None:
         mask = os.umask(0)
         os.umask(mask)
         path.chmod(0o666 & ~mask)
+
+
+def sweep(path: Path) -> None:
+    """Delete what a write of ours that was killed left beside a file; for the holder of the lock on all writes."""
+    with contextlib.suppress(OSError):
+        for file in path.parent.glob(f".{glob.escape(path.name)}.*.tmp"):
+            if _TEMPORARY.fullmatch(file.name.removeprefix(f".{path.name}.")):
+                file.unlink()
 
 
 def missing_folders(path: Path) -> tuple[str, ...]:

@@ -5,16 +5,19 @@
 
 from __future__ import annotations
 
+import json
 import shutil
+import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hybrid.errors import HybridError
 from hybrid.hooks.install import files, targets
 from hybrid.hooks.install.client import SCOPES, Client, Places
 from hybrid.hooks.install.clients import CLAUDE, CLIENTS
-from hybrid.hooks.install.jsonc import is_object
+from hybrid.hooks.install.clients.codex import CODEX
+from hybrid.hooks.install.jsonc import is_list, is_object
 from hybrid.hooks.install.merge import read
 
 if TYPE_CHECKING:
@@ -23,6 +26,12 @@ if TYPE_CHECKING:
 PLUGIN = "hybrid"
 """Name of our plugin for Claude Code; settings name it with its marketplace: `hybrid@…`."""
 
+MANAGED = {
+    "darwin": Path("/Library/Application Support/ClaudeCode/managed-settings.json"),
+    "win32": Path("C:/Program Files/ClaudeCode/managed-settings.json"),
+}.get(sys.platform, Path("/etc/claude-code/managed-settings.json"))
+"""Settings that an administrator gives to every user of Claude Code on the machine."""
+
 
 @dataclass(frozen=True, slots=True)
 class Install:
@@ -30,7 +39,8 @@ class Install:
 
     Attributes:
         client: Name of the client.
-        scope: `user`, `project`, `local`, or `plugin`.
+        scope: `user`, `project`, `local`, or `plugin`; `config` (Codex's `config.toml`) and `managed` (an
+            administrator's) are only looked at.
         path: The settings file; of a plugin, the one that switches it on.
         events: The client's words, in the order of the file.
         commands: What is run, one for each event.
@@ -45,6 +55,15 @@ class Install:
     commands: tuple[str, ...]
     program: str
     is_runnable: bool
+
+    @property
+    def removal(self) -> str:
+        """What to type or do to be called from there no longer."""
+        if self.scope == "plugin":
+            return f"claude plugin uninstall {self.commands[0].split()[1]}"
+        if self.scope not in SCOPES:
+            return f"take it out of {self.path} by hand"
+        return f"hybrid hook uninstall --client {self.client} --scope {self.scope}"
 
     def as_json(self) -> dict[str, Any]:
         """For `status --json`."""
@@ -69,7 +88,7 @@ def find_installs(user_home: Path, project_root: Path | None, environ: Mapping[s
     """
     places = Places(user_home, project_root, environ)
     found = [install for client in CLIENTS.values() for install in _of_client(client, places)]
-    return [*found, *_plugins(places)]
+    return [*found, *_in_codex_config(places), *_managed(places.environ), *_plugins(places)]
 
 
 def unreadable(places: Places) -> list[str]:
@@ -83,19 +102,49 @@ def unreadable(places: Places) -> list[str]:
     return problems
 
 
-def doubled(installs: Sequence[Install]) -> list[str]:
-    """What would be injected twice, in words: all places of a client add up."""
-    problems: list[str] = []
+class Double(NamedTuple):
+    """A prompt that is answered twice.
+
+    Attributes:
+        what: In words.
+        remedy: What to type or do.
+    """
+
+    what: str
+    remedy: str
+
+
+def doubled(installs: Sequence[Install]) -> list[Double]:
+    """What would be injected twice: all places of a client add up."""
+    found: list[Double] = []
     for name in CLIENTS:
-        places = [f"{each.path} ({each.scope})" for each in installs if each.client == name]
+        places = [each for each in installs if each.client == name]
         if len(places) > 1:
-            problems.append(f"{CLIENTS[name].label} calls hybrid from {len(places)} places: {', '.join(places)}")
-    problems += [f"{each.path} calls hybrid twice for {event}" for each in installs for event in _repeated(each.events)]
-    clients = {each.client for each in installs}
+            where = ", ".join(f"{each.path} ({each.scope})" for each in places)
+            found.append(
+                Double(f"{CLIENTS[name].label} calls hybrid from {len(places)} places: {where}", _but_one(places))
+            )
+    for each in installs:
+        again = f"{each.removal}, then install it again"
+        found += [Double(f"{each.path} calls hybrid twice for {event}", again) for event in _repeated(each.events)]
+    own = [each for each in installs if each.client == "copilot"]
     shared = [each for each in installs if each.client == "claude" and each.scope in ("project", "local")]
-    if "copilot" in clients and shared:
-        problems.append(f"Copilot CLI has hooks of its own and runs those of {shared[0].path} in trusted folders too")
-    return problems
+    if own and shared:
+        what = f"Copilot CLI has hooks of its own and runs those of {shared[0].path} in trusted folders too"
+        found.append(Double(what, _but_one([*own, *shared])))
+    return found
+
+
+def switched_off(places: Places) -> list[tuple[Path, str]]:
+    """(settings file, member) where all hooks of Claude Code, or all but an administrator's, are switched off."""
+    paths = [path for scope in SCOPES if (path := CLAUDE.files(scope, places)) is not None]
+    found = [(path, "disableAllHooks") for path in (*paths, MANAGED) if _settings(path).get("disableAllHooks") is True]
+    is_managed_only = _settings(MANAGED).get("allowManagedHooksOnly") is True
+    return [*found, (MANAGED, "allowManagedHooksOnly")] if is_managed_only else found
+
+
+def _but_one(places: Sequence[Install]) -> str:
+    return f"keep one; to remove: {', or: '.join(each.removal for each in places)}"
 
 
 def installed_part(installs: Sequence[Install]) -> dict[str, Any]:
@@ -130,16 +179,45 @@ def enabled_plugins(places: Places) -> Iterator[tuple[str, str, Path]]:
 def _of_client(client: Client, places: Places) -> Iterator[Install]:
     for scope in SCOPES:
         path = client.files(scope, places)
-        if path is None:
+        if path is not None:
+            yield from _in_text(client, scope, path, _text_or_empty(path), places.environ)
+
+
+def _in_text(client: Client, scope: str, path: Path, text: str, environ: Mapping[str, str]) -> Iterator[Install]:
+    try:
+        present = targets.ours_in(text, client, name=str(path))
+    except HybridError:
+        return
+    if present:
+        events, commands = tuple(each.event for each in present), tuple(each.command for each in present)
+        is_runnable = all(_exists(each, environ) for each in present)
+        yield Install(client.name, scope, path, events, commands, present[0].program, is_runnable)
+
+
+def _in_codex_config(places: Places) -> Iterator[Install]:
+    """Codex reads `[hooks]` of `config.toml` besides `hooks.json`, in the same form."""
+    import tomli
+
+    for scope in SCOPES:
+        hooks_file = CODEX.files(scope, places)
+        if hooks_file is None:
             continue
+        path = hooks_file.with_name("config.toml")
         try:
-            present = targets.ours_in(_text(path), client, name=str(path))
-        except (HybridError, OSError):
+            hooks: object = tomli.loads(_text_or_empty(path)).get("hooks")
+        except (tomli.TOMLDecodeError, RecursionError):
             continue
-        if present:
-            events, commands = tuple(each.event for each in present), tuple(each.command for each in present)
-            is_runnable = all(_exists(each, places.environ) for each in present)
-            yield Install(client.name, scope, path, events, commands, present[0].program, is_runnable)
+        if is_object(hooks):
+            # Beside the lists of events stand tables of Codex itself, such as the hooks that are trusted.
+            lists = {event: groups for event, groups in hooks.items() if is_list(groups)}
+            text = json.dumps({"hooks": lists}, default=str)
+            yield from _in_text(CODEX, "config", path, text, places.environ)
+
+
+def _managed(environ: Mapping[str, str]) -> Iterator[Install]:
+    """Settings of an administrator, and the parts beside them."""
+    for path in (MANAGED, *sorted((MANAGED.parent / "managed-settings.d").glob("*.json"))):
+        yield from _in_text(CLAUDE, "managed", path, _text_or_empty(path), environ)
 
 
 def _plugins(places: Places) -> Iterator[Install]:
@@ -154,6 +232,14 @@ def _text(path: Path) -> str:
     try:
         return files.decoded(files.read_bytes(path), path)
     except OSError:
+        return ""
+
+
+def _text_or_empty(path: Path) -> str:
+    """The text; empty also for what is not to be read as settings."""
+    try:
+        return _text(path)
+    except HybridError:
         return ""
 
 

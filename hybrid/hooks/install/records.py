@@ -79,9 +79,11 @@ class Records:
             file.unlink(missing_ok=True)
 
     def clear(self) -> None:
-        """Remove the folder when no record is left in it."""
+        """Remove the folder when no record is left in it, with what a process that was killed left there."""
         if not any(True for _ in self.all()):
             with contextlib.suppress(OSError):
+                for file in (*self._folder.glob("*.original"), *self._folder.glob(".*.tmp")):
+                    file.unlink()
                 self.lock.unlink(missing_ok=True)
                 self._folder.rmdir()
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hybrid.hooks.install.client import Client, Places, Registration, Scope, line_handler
-from hybrid.hooks.install.command import arguments
+from hybrid.hooks.install.command import as_words
 
 if TYPE_CHECKING:
     from hybrid.hooks.install.command import Launcher
@@ -33,13 +33,8 @@ def _files(scope: Scope, places: Places) -> Path | None:
 def _handler(registration: Registration, launcher: Launcher) -> dict[str, Any]:
     if launcher.is_portable:
         return line_handler(registration, launcher, client="claude")
-    program, *rest = launcher.program
-    return {
-        "type": "command",
-        "command": program,
-        "args": [*rest, *arguments("claude", registration.event)],
-        "timeout": registration.timeout_s,
-    }
+    program, *rest = as_words(launcher, client="claude", event=registration.event)
+    return {"type": "command", "command": program, "args": rest, "timeout": registration.timeout_s}
 
 
 def _notes(scope: Scope) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hybrid.hooks.install.client import Client, Places, Registration, Scope
-from hybrid.hooks.install.command import arguments, portable_line
+from hybrid.hooks.install.command import arguments, as_words, portable_line
 
 if TYPE_CHECKING:
     from hybrid.hooks.install.command import Launcher
@@ -33,7 +33,8 @@ def _handler(registration: Registration, launcher: Launcher) -> dict[str, Any]:
         powershell = f"try {{ hybrid {words} 2>$null }} catch {{ }}; exit 0"
         how: dict[str, Any] = {"bash": portable_line("copilot", event), "powershell": powershell}
     else:
-        how = {"exec": launcher.program[0], "args": [*launcher.program[1:], *arguments("copilot", event)]}
+        program, *rest = as_words(launcher, client="copilot", event=event)
+        how = {"exec": program, "args": rest}
     return {"type": "command", **how, "timeoutSec": registration.timeout_s}
 
 
