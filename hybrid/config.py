@@ -40,6 +40,7 @@ class HooksConfig:
     skip_prefixes: tuple[str, ...]
     deadline_ms: int
     ledger_days: int
+    known_best: int
     session_start: bool
     subagent_reports: bool
     subagent_brief: bool
@@ -174,6 +175,7 @@ _RANGES: dict[str, tuple[float, float]] = {
     "hooks.gate_threshold": (-1, 1),
     "hooks.deadline_ms": (50, 60_000),
     "hooks.ledger_days": (1, 3650),
+    "hooks.known_best": (0, 100),
     "search.depth": (1, 10_000),
     "search.rrf_k": (1, 10_000),
     "search.dense_weight": (0, 100),

@@ -19,6 +19,7 @@ from hybrid.engine.recording import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from contextlib import AbstractContextManager
 
     from hybrid.engine.searching import Searcher
     from hybrid.engine.workspace import Workspace
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 _TURN_S = 0.5
 """Seconds that an event waits for another one of the same session: a cold answer takes about that long."""
 
+_NOTHING = contextlib.nullcontext()
 _IGNORED = Decision("ignored")
 """For what asks for nothing: a tool's edit, the end of a turn; a line in the log for each would bury the others."""
 
@@ -77,6 +79,7 @@ def answer(
     *,
     open_searcher: Callable[[Workspace], Searcher],
     environ: Mapping[str, str] = os.environ,
+    working: AbstractContextManager[object] = _NOTHING,
 ) -> Reply:
     """Decide what an event gets.
 
@@ -85,6 +88,7 @@ def answer(
         event: Of a client.
         open_searcher: Gives the open index.
         environ: Environment variables of the client.
+        working: Entered for the decision alone, not while another event of the session is waited for.
 
     Raises:
         HybridError: A model cannot be loaded.
@@ -95,7 +99,8 @@ def answer(
         return Reply(workspace, event, _keep_books(workspace, event), turn)
     turn.enter_context(workspace.ledgers.turn(session_key(workspace, event), _TURN_S))
     try:
-        decision = _decision(workspace, event, open_searcher, environ)
+        with working:
+            decision = _decision(workspace, event, open_searcher, environ)
     except BaseException:
         turn.close()
         raise
@@ -129,7 +134,7 @@ def _keep_books(workspace: Workspace, event: HookEvent) -> Decision:
     """Note in the ledger what happened to the session; a disk that is full loses the note."""
     key, ledgers = session_key(workspace, event), workspace.ledgers
     with contextlib.suppress(OSError):
-        if event.event == "PreCompact" and ledgers.read(key).given:
+        if event.event == "PreCompact" and not _is_false_alarm(event) and ledgers.read(key).given:
             # Most clients say nothing after a compaction. Where one does, its session start finds all it needs.
             ledgers.reset(key, "compact")
             return Decision("reset", event.source)
@@ -138,3 +143,8 @@ def _keep_books(workspace: Workspace, event: HookEvent) -> Decision:
         if event.event == "SessionEnd":
             ledgers.end(key)
     return _IGNORED
+
+
+def _is_false_alarm(event: HookEvent) -> bool:
+    """Gemini announces an automatic compaction before every request, and only then looks whether there is need."""
+    return event.client == "gemini" and event.source == "auto"

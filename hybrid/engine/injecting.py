@@ -25,7 +25,7 @@ from hybrid.session.pauses import is_paused
 from hybrid.types import Hit, Item, Verdict, Withheld
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from hybrid.engine.searching import Searched, Searcher
     from hybrid.engine.workspace import Workspace
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 _CONSIDERED = 30
 """Fused hits that are looked at: what fits a budget is seldom more than ten."""
 _TOPIC_HITS = 10
+_HINT_CHARS = 60
 _PLURAL_CHARS = 2
 """Characters that `10 items` takes more than `1 item`, for which the frame is measured."""
 _BEST_FORM: dict[ContentMode, Form] = {"adaptive": "full", "full": "full", "preview": "preview", "none": "pointer"}
@@ -218,6 +219,9 @@ class _Injection:
         if hooks.dedup_enabled and topic == self._ledger.last_topic_id:
             chosen.keep("seen", lambda hit: hit.digest.hex() not in self._ledger.given)
             return replace(base, reason="same_topic", withheld=self._withheld(chosen))
+        if self._has_the_best(chosen.hits[: hooks.known_best]):
+            chosen.keep("seen", lambda hit: hit.digest.hex() not in self._ledger.given)
+            return replace(base, reason="all_seen", withheld=self._withheld(chosen))
         chosen.keep("seen", lambda hit: self._ledger.allows(hit.digest, _BEST_FORM[hooks.content_mode]))
         n_seen = sum(withheld.reason == "seen" for withheld in chosen.withheld)
         if not chosen.hits:
@@ -230,6 +234,12 @@ class _Injection:
         items, text = self._pack(chosen, n_seen)
         reason = "injected" if items else "budget" if chosen.hits else "no_results"
         return replace(base, reason=reason, items=items, text=text, withheld=self._withheld(chosen))
+
+    def _has_the_best(self, best: Sequence[Hit]) -> bool:
+        """Does the session have what fits best, and the first of it in full? What is left is second choice."""
+        given = self._ledger.given
+        is_known = bool(best) and all(hit.digest.hex() in given for hit in best)
+        return is_known and not self._ledger.allows(best[0].digest, _BEST_FORM[self._config.hooks.content_mode])
 
     def _withheld(self, chosen: _Selection) -> tuple[Withheld, ...]:
         return tuple(replace(entry, hit=self._spans.shown(entry.hit)) for entry in chosen.withheld)
@@ -267,7 +277,7 @@ class _Injection:
 
     def _pack(self, chosen: _Selection, n_seen: int) -> tuple[tuple[Item, ...], str]:
         hooks = self._config.hooks
-        footer = Footer(given_earlier=n_seen, search_hint=self._searched.query.text)
+        footer = Footer(given_earlier=n_seen, search_hint=_hint(self._searched.query.text))
         candidates = [self._candidate(hit) for hit in chosen.hits]
         first = [file_entry(self._spans.shown(hit)) for hit in chosen.hits[:1]]
         empty_frame = render_frame(first, fmt=hooks.format, footer=footer) if first else ""
@@ -294,6 +304,11 @@ class _Injection:
         fmt = self._config.hooks.format
         full, preview, pointer = (render_entry(item_entry(self._item(hit, form)), fmt=fmt) for form in forms)
         return Candidate(full, preview, pointer, is_full_only=not self._ledger.allows(hit.digest, "preview"))
+
+
+def _hint(query: str) -> str:
+    """The query as a search to type; a long or pasted one stands as `…`."""
+    return query if len(query) <= _HINT_CHARS and "\n" not in query else ""
 
 
 def _measure_json(text: str) -> Size:

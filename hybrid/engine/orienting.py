@@ -11,12 +11,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hybrid.engine.injecting import Decision, session_key, span_reader, switched_off
-from hybrid.errors import IndexUnavailableError
+from hybrid.errors import HybridError, IndexUnavailableError
 from hybrid.feedback.state import read_state
 from hybrid.index.catalog import Catalog
 from hybrid.index.manifest import read_manifest
 from hybrid.redact import redact
 from hybrid.render.frame import Entry, Footer, render_frame
+from hybrid.render.marks import neutralise_line
 from hybrid.render.records import item_entry
 from hybrid.retrieval.pack import HARD_CAP_BYTES
 from hybrid.types import Item, Withheld
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
     from hybrid.engine.workspace import Workspace
     from hybrid.session.ledger import Ledger, Remembered
-    from hybrid.types import HookEvent
+    from hybrid.types import Hit, HookEvent
 
 ORIENTATION_CHARS = 600
 """Of the text at a session's start: every session pays for it, whatever it is about."""
@@ -35,6 +36,9 @@ GIVEN_BACK = 5
 """Records that are given back at most: a compaction made room, and is not to be undone."""
 
 GIVEN_BACK_CHARS = 1_500
+
+_LOOKED_AT = 30
+"""Records whose files are read again for that: a long session has hundreds, and its agent waits."""
 
 _NEW = ("", "startup", "new", "clear")
 """Sources of a session whose context is empty; in others (`resume`, `fork`) it still holds what was given."""
@@ -47,13 +51,16 @@ _HALVED_AFTER = 8
 
 _MAIN_LANGUAGES = 4
 _MOST_USED = 5
-_HOW_TO_SEARCH = 'What fits a prompt is added to it. To look up more: hybrid search "words" (--path GLOB narrows it)'
-_BEFORE_COMPACTION = "Of use earlier in this session, before its conversation was shortened."
-_FROM_THE_CALLER = "Of use in the session that started this subagent."
+_OFTEN = 2
+"""Times that a file was given before it is named: once says nothing about a project."""
+
+_HOW_TO_SEARCH = 'Passages that fit a prompt are added to it. More: hybrid search "words" (--path GLOB narrows it)'
+_BEFORE_COMPACTION = "Given earlier in this session, before its conversation was shortened."
+_FROM_THE_CALLER = "Given to the session that started this subagent."
 
 
 def start_session(workspace: Workspace, event: HookEvent, *, environ: Mapping[str, str], now_s: float) -> Decision:
-    """What a session gets at its start, after `clear` and after a compaction; resets its ledger for the last two.
+    """What a session gets at its start, after `clear` and after a compaction; resets its ledger where that is lost.
 
     Args:
         workspace: Of the event's directory.
@@ -66,7 +73,7 @@ def start_session(workspace: Workspace, event: HookEvent, *, environ: Mapping[st
     if now_s - ledger.starts.get(start_name(event), 0.0) < _TWICE_S:
         return Decision("repeated", event.source)
     is_compact = event.source == "compact"
-    if is_compact or event.source == "clear":
+    if is_compact or event.source == "clear" or _is_without_history(event):
         with contextlib.suppress(OSError):
             workspace.ledgers.reset(key, event.source)
     off = switched_off(workspace, event, environ)
@@ -75,6 +82,11 @@ def start_session(workspace: Workspace, event: HookEvent, *, environ: Mapping[st
     if is_compact:
         return _records("given_back", workspace, ledger, _BEFORE_COMPACTION)
     return _orientation(workspace) if event.source in _NEW else Decision("resumed", event.source)
+
+
+def _is_without_history(event: HookEvent) -> bool:
+    """Gemini resumes a conversation without what hooks had added to it."""
+    return event.client == "gemini" and event.source == "resume"
 
 
 def start_name(event: HookEvent) -> str:
@@ -116,10 +128,11 @@ def _records(reason: str, workspace: Workspace, ledger: Ledger, note: str) -> De
     chosen: list[Item] = []
     stale: list[Withheld] = []
     text = ""
-    for found in most_useful(ledger):
-        body = spans.text(found.hit)
+    for found in most_useful(ledger)[:_LOOKED_AT]:
+        now = found.hit if spans.text(found.hit) is not None else _where_now(workspace, found.hit)
+        body = spans.text(now)
         # What it measured was about another question.
-        hit = spans.shown(replace(found.hit, cosine=None))
+        hit = spans.shown(replace(now, cosine=None))
         if body is None:
             stale.append(Withheld(hit, "stale"))
             continue
@@ -132,6 +145,18 @@ def _records(reason: str, workspace: Workspace, ledger: Ledger, note: str) -> De
             break
     decision = Decision(reason, text=text) if chosen else Decision("nothing_given", reason)
     return replace(decision, items=tuple(chosen), withheld=tuple(stale))
+
+
+def _where_now(workspace: Workspace, hit: Hit) -> Hit:
+    """A record whose lines were moved by an edit above it, at the lines where the index has its text now."""
+    place = workspace.place
+    lines = None
+    with (
+        contextlib.suppress(HybridError, OSError, sqlite3.DatabaseError),
+        Catalog(place.catalog, tree=place.tree, root=place.root, is_read_only=True) as catalog,
+    ):
+        lines = catalog.lines_of(hit.path, hit.digest, near=hit.start_line)
+    return hit if lines is None else replace(hit, start_line=lines[0], end_line=lines[1])
 
 
 def _orientation(workspace: Workspace) -> Decision:
@@ -158,7 +183,7 @@ def _orientation_text(workspace: Workspace, languages: Mapping[str, int], used: 
     counts = ", ".join(f"{name} {count}" for name, count in list(languages.items())[:_MAIN_LANGUAGES])
     n_documents = sum(languages.values())
     title = f"{workspace.require_project().name}: {n_documents} document{'' if n_documents == 1 else 's'} indexed"
-    lines = [f"Needed most so far: {', '.join(used)}"] if used else []
+    lines = [f"Found for prompts most often so far: {', '.join(used)}"] if used else []
     return _framed([Entry("project", f"{title} ({counts})", (*lines, _HOW_TO_SEARCH))], workspace, "")
 
 
@@ -179,9 +204,10 @@ def _most_used(workspace: Workspace) -> list[str]:
     """The files that were injected most and are still there; the counters may come with a repository."""
     root = workspace.require_project().root
     counts = read_state(workspace.state_folder).file_frequencies
-    ordered = sorted(counts, key=lambda path: (-counts[path], path))
+    often = (path for path in counts if counts[path] >= _OFTEN)
+    ordered = sorted(often, key=lambda path: (-counts[path], path))
     there = [path for path in ordered[: 4 * _MOST_USED] if _is_inside(path) and (root / path).is_file()]
-    return [redact(path) for path in there[:_MOST_USED]]
+    return [neutralise_line(redact(path)) for path in there[:_MOST_USED]]
 
 
 def _is_inside(path: str) -> bool:

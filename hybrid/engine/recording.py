@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 def record(workspace: Workspace, event: HookEvent, decision: Decision, *, latency_ms: float) -> None:
     """Note a decision; a disk that is full or read-only loses the note, never the prompt."""
     with contextlib.suppress(OSError):
-        _note_in_ledger(workspace, event, decision)
+        if decision.reason != "late":  # It never reached the agent.
+            _note_in_ledger(workspace, event, decision)
     with contextlib.suppress(OSError):
         workspace.log.append(_event_line(workspace, event, decision, latency_ms))
     with contextlib.suppress(OSError):

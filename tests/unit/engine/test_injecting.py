@@ -275,6 +275,25 @@ def test_no_chunk_comes_twice_in_a_session(session: Session) -> None:
         assert forms in (["full"], ["preview"], ["pointer"], ["preview", "full"], ["pointer", "full"])
 
 
+def test_an_old_question_brings_no_second_choice(tmp_path: Path) -> None:
+    """Asked again after another one, a question whose best results were given is silent; with 0 what is left comes."""
+    files = {f"r{n}.py": f"def retry_request_{n}(request):\n    return send_again('{n}', request)\n" for n in range(12)}
+    files |= {
+        f"d{n}.py": f"def roll_back_{n}(release):\n    return balancer.point_at('{n}', release)\n" for n in range(12)
+    }
+    session = _session(tmp_path, files)
+    small: dict[str, object] = {"hooks_budget_chars": 900}
+    retry, deploy = (
+        "Where do we retry and send a request again?",
+        "How does the balancer roll back and point at a release?",
+    )
+    reasons = [session.ask(prompt, **small).reason for prompt in (retry, deploy, retry)]
+    rest = session.decide(retry, hooks_known_best=0, **small)
+
+    assert ["injected", "injected", "all_seen"] == reasons
+    assert "injected" == rest.reason
+
+
 def test_identical_chunks_are_given_once(tmp_path: Path) -> None:
     """Copies of a chunk in several files are one chunk to the reader."""
     body = PAYMENTS["src/payments/client.py"]
