@@ -21,9 +21,12 @@ def main() -> int:
         from hybrid.cli.statusline import main as show_status
 
         return show_status()
-    from hybrid.cli.main import run
+    try:
+        from hybrid.cli.main import run
 
-    return run(sys.argv[1:], started_s=started_s)
+        return run(sys.argv[1:], started_s=started_s)
+    except KeyboardInterrupt:  # Before the command line could say so itself.
+        return 2
 
 
 if __name__ == "__main__":

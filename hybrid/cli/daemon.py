@@ -85,21 +85,30 @@ def _stop(home: Path) -> dict[str, Any]:
     from hybrid.errors import HybridError
     from hybrid.ipc.control import stop
 
+    before = _status(home)
+    was_there = before["running"] or before["hung_pid"] is not None
     stop(str(home), timeout_s=_WAIT_S)
     if not end_service(home):
         raise HybridError("the service does not end; `run/daemon.pid` in `HYBRID_HOME` names its process")
-    return _status(home)
+    return _status(home) | {"stopped": was_there}
 
 
 def _status(home: Path) -> dict[str, Any]:
+    from hybrid.daemon.lifecycle import hung_process
     from hybrid.ipc.control import daemon_status
 
-    return daemon_status(str(home))
+    found = daemon_status(str(home))
+    return found if found["running"] else found | {"hung_pid": hung_process(home)}
 
 
 def _show(found: Mapping[str, Any]) -> None:
     if not found["running"]:
-        say("The service does not run; the next prompt of an agent starts it.")
+        if found["hung_pid"]:
+            say(f"The service does not answer (process {found['hung_pid']}): the next prompt replaces it.")
+        elif found.get("stopped"):
+            say("The service was stopped; the next prompt of an agent starts it again.")
+        else:
+            say("The service does not run; the next prompt of an agent starts it.")
         return
     memory = f", {found['rss_bytes'] / 1e6:.0f} MB" if found["rss_bytes"] else ""
     say(f"The service runs (process {found['pid']}, {found['uptime_s']:.0f} s{memory}, {found['answers']} answers).")

@@ -52,8 +52,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run it; exit code 1 when there is no such event."""
     workspace = workspace_of(args, is_strict=False)
-    key = workspace.project.key if workspace.project else None
-    event = workspace.log.find(args.id) if args.id else _last(workspace, key)
+    event = workspace.log.find(args.id) if args.id else _last(workspace)
     hints = advice(event, _earlier(workspace, event), workspace.config) if event else []
     if args.json:
         print_json({"event": event, "advice": hints})
@@ -64,10 +63,11 @@ def run(args: argparse.Namespace) -> int:
     return 0 if event else 1
 
 
-def _last(workspace: Workspace, project: str | None) -> dict[str, Any] | None:
+def _last(workspace: Workspace) -> dict[str, Any] | None:
     """The newest answer to a prompt, or failure; without any, the newest event of another kind."""
-    newest = next(workspace.log.newest(project=project, limit=1), None)
-    return next((e for e in workspace.log.newest(project=project) if e.get("error") or is_prompt(e)), newest)
+    newest = next(filter(workspace.is_here, workspace.log.newest()), None)
+    here = filter(workspace.is_here, workspace.log.newest())
+    return next((event for event in here if event.get("error") or is_prompt(event)), newest)
 
 
 def _earlier(workspace: Workspace, event: dict[str, Any]) -> list[dict[str, Any]]:

@@ -18,7 +18,7 @@ from hybrid.hooks.install.clients.claude import SUBAGENT_START, SUBAGENTS_SINCE
 from hybrid.hooks.install.clients.gemini import GEMINI
 from hybrid.hooks.install.command import PORTABLE, absolute_launcher
 from hybrid.hooks.install.foreign import find_foreign, switch_off
-from hybrid.hooks.install.found import find_installs, installed_part
+from hybrid.hooks.install.found import find_installs, ignored, installed_part
 from hybrid.hooks.install.trusted import forget
 
 if TYPE_CHECKING:
@@ -71,6 +71,8 @@ def run_install(args: argparse.Namespace) -> int:
     launcher = PORTABLE if scope == "project" else absolute_launcher()
     change = install(target, registrations, launcher, home=home, is_dry_run=args.dry_run)
     notes += [*client.notes(scope), *_copilot(client, scope, places)]
+    if target.path.is_file() and client.ignores(target.path.read_text(encoding="utf-8", errors="replace")):
+        notes.append(f"{ignored(client, target.path)}; take them out")
     events = [each.event for each in registrations]
     if args.json:
         print_json(_as_json(change) | {"events": events, "notes": notes, "dry_run": args.dry_run})

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from hybrid.engine.workspace import Workspace
+
 _POLL_S = 0.5
 _FOLLOWED_BYTES = 256_000
 _PROMPT_CHARS = 60
@@ -38,7 +40,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run it; exit code 1 when there is nothing."""
     workspace = workspace_of(args, is_strict=False)
-    is_wanted = _wanted(args, None if args.all or workspace.project is None else workspace.project.key)
+    is_wanted = _wanted(args, workspace)
     events = list(islice(filter(is_wanted, workspace.log.newest()), args.limit))
     if args.follow:
         return _follow(log_folder(workspace.home), events, is_wanted)
@@ -66,13 +68,13 @@ def line_of(event: dict[str, Any]) -> str:
     return "  ".join(part for part in parts if part).rstrip()
 
 
-def _wanted(args: argparse.Namespace, project: str | None) -> Callable[[dict[str, Any]], bool]:
+def _wanted(args: argparse.Namespace, workspace: Workspace) -> Callable[[dict[str, Any]], bool]:
     session = None if args.session is None else session_id(args.session)
     since_s = None if args.since is None else time.time() - args.since
 
     def is_wanted(event: dict[str, Any]) -> bool:
         return (
-            project in (None, event.get("project"))
+            (args.all or workspace.is_here(event))
             and (session is None or str(event.get("session") or "").startswith(session))
             and args.client in (None, event.get("client"))
             and args.reason in (None, event.get("reason"))

@@ -74,6 +74,12 @@ def end_service(home: Path) -> bool:
     return True
 
 
+def hung_process(home: Path) -> int | None:
+    """The process of a service that holds its lock, which one that does not answer does too; None without one."""
+    run = Path(run_folder(str(home)))
+    return (_holder(run) or None) if _is_held(run) else None
+
+
 def detach_from_caller() -> None:
     """Let go of what the caller left open: its pipes and sockets would stay open as long as we live."""
     if sys.platform != "win32":

@@ -245,8 +245,7 @@ def _state_folders(workspace: Workspace) -> list[Path]:
 
 
 def _failures(workspace: Workspace) -> Iterator[Finding]:
-    key = workspace.project.key if workspace.project else None
-    found = health(workspace.log.newest(project=key))
+    found = health(filter(workspace.is_here, workspace.log.newest()))
     count, last = found["consecutive_failures"], cast("dict[str, Any] | None", found["last_error"])
     if count and last:
         level = "problem" if count >= _MANY_FAILURES else "warning"

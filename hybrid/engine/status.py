@@ -55,7 +55,7 @@ def status(workspace: Workspace, *, installed: Mapping[str, Any] | None = None) 
         "model": {"name": model.name, "dim": model.dim, "sha256": model.sha256},
         "gate": gate_part(gate),
         "hooks": hooks_status(workspace, installed=installed),
-        "health": health(workspace.log.newest(project=project.key)),
+        "health": health(filter(workspace.is_here, workspace.log.newest())),
         "daemon": daemon_status(str(workspace.home)),
         "paused": [{"scope": found.scope, "name": found.name} for found in pauses_for(workspace.home, project.key)],
         "config_problems": list(workspace.loaded.problems),

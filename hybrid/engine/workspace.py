@@ -73,6 +73,17 @@ class Workspace:
         """Where the repository's counters and hot topics lie."""
         return open_tree_state(self.require_project(), self.home)
 
+    def is_here(self, event: Mapping[str, object]) -> bool:
+        """Is a line of the event log about this project? Outside of any project: about none.
+
+        A hook that had no time to find its project leaves only its directory.
+        """
+        key = event.get("project")
+        if key is not None or self.project is None:
+            return key == (self.project.key if self.project else None)
+        cwd = str(event.get("cwd") or "")
+        return bool(cwd) and self.project.root in (Path(cwd), *Path(cwd).parents)
+
     @property
     def ledgers(self) -> LedgerStore:
         """The ledgers of all agent sessions."""

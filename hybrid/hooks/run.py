@@ -182,6 +182,7 @@ class _Hook:
             "at": at,
             "client": "".join(filter(str.isalnum, self._client)),
             "event": "".join(filter(str.isalnum, self._name)),
+            "cwd": _plain(_working_directory()),
             "reason": "error",
             "error": message,
         }
@@ -267,6 +268,11 @@ def _append(path: str, line: bytes) -> None:
         os.write(descriptor, line)
     finally:
         os.close(descriptor)
+
+
+def _plain(text: str) -> str:
+    """A text that can stand in JSON as it is; empty for one that cannot."""
+    return text if text.isascii() and text.isprintable() and not set(text) & set('"\\') else ""
 
 
 def _first_deadline_s(environ: Mapping[str, str]) -> float:

@@ -65,9 +65,11 @@ def test_a_build_killed_at_any_moment_leaves_a_searchable_index(tmp_path: Path) 
 def test_an_interrupted_build_says_so_and_keeps_what_was_done(tmp_path: Path) -> None:
     """Ctrl-C ends a build with one line and exit code 2; the next run finishes."""
     root, home = tmp_path / "project", tmp_path / "home"
-    write_files(root, {".hybrid/.gitignore": "*\n", **_many_files(300, "refund")})
+    write_files(root, {".hybrid/.gitignore": "*\n", **_many_files(900, "refund")})
     build = _start(root, home)
-    time.sleep(1.2)
+    while build.poll() is None and not list(home.glob("projects/*/catalog.db")):
+        time.sleep(0.01)
+    time.sleep(0.2)
     build.send_signal(signal.SIGINT)
     _, errors = build.communicate(timeout=30)
 

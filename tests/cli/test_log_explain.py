@@ -296,3 +296,25 @@ def test_all_seen_names_every_event_that_gave_a_result(tmp_path: Path) -> None:
     found = advice({"reason": "all_seen", "held_back": held}, earlier, default_config(tmp_path))
 
     assert ["e3", "e2"] == [line.rsplit("`hybrid explain ", 1)[1].rstrip("`).") for line in found[:-1]]
+
+
+def test_each_project_shows_its_own_events(own_shop: Shop, tmp_path: Path) -> None:
+    """Outside of a project `log` shows what belongs to none; a hook that had no time left its directory alone."""
+    log = own_shop.home / "log" / "events.jsonl"
+    log.parent.mkdir(parents=True, exist_ok=True)
+    late = {"at": "2026-01-01T00:00:00+00:00", "client": "claude", "reason": "error", "error": "not done after 1.5 s"}
+    lines = [
+        late | {"id": "aaaaaaaaaa", "cwd": str(own_shop.root / "src")},
+        late | {"id": "bbbbbbbbbb", "cwd": str(tmp_path / "elsewhere")},
+        late | {"id": "cccccccccc", "project": "0123456789abcdef"},
+    ]
+    log.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    here, none, every = (
+        [event["id"][0] for event in own_shop.json("log", *options, cwd=cwd)["events"]]
+        for options, cwd in (((), own_shop.root), ((), outside), (("--all",), outside))
+    )
+
+    assert (["a"], ["b", "a"], ["c", "b", "a"]) == (here, none, every)
+    assert 1 == own_shop.json("status")["health"]["consecutive_failures"]

@@ -484,3 +484,14 @@ def test_an_unknown_client_is_told_the_known_ones(desk: Desk) -> None:
 
     assert f"hybrid: hybrid knows no client 'emacs': it is one of {', '.join(CLIENTS)}" == said
     assert all(name in desk.hook("install", "--help") for name in CLIENTS)
+
+
+def test_a_client_that_reads_no_comments_is_named(desk: Desk) -> None:
+    """Claude Code ignores a settings file with a comment as a whole: the installer says so, and keeps the comment."""
+    path = desk.user / ".claude" / "settings.json"
+    path.parent.mkdir()
+    path.write_text(SETTINGS, encoding="utf-8")
+    said = desk.hook("install", "--client", "claude")
+
+    assert f"Note: {path} holds comments or trailing commas: Claude Code ignores such a file as a whole" in said
+    assert "// mine" in path.read_text(encoding="utf-8")

@@ -5,6 +5,7 @@ One module in `clients` fills in these values for each agent; `merge` and `insta
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -71,6 +72,7 @@ class Client:
         base: What a new file holds besides `hooks`.
         stamps: Members that the client itself adds to a file it finds.
         has_own_file: The file is ours alone; one that holds nothing of others is deleted at removal.
+        is_plain: Reads JSON without comments only, and ignores a whole file that has one.
         module: Name of the folder with a code module in place of settings; empty for settings.
         notes: Scope → what the user must do or know besides.
     """
@@ -84,8 +86,19 @@ class Client:
     base: tuple[tuple[str, Any], ...] = ()
     stamps: tuple[str, ...] = ()
     has_own_file: bool = False
+    is_plain: bool = False
     module: str = ""
     notes: Callable[[Scope], Sequence[str]] = lambda scope: ()
+
+    def ignores(self, text: str) -> bool:
+        """Whether the client reads nothing of a settings file that we can read."""
+        if not self.is_plain or not text.strip():
+            return False
+        try:
+            json.loads(text.removeprefix("\ufeff"))
+        except ValueError:
+            return True
+        return False
 
     def entry(self, registration: Registration, launcher: Launcher) -> dict[str, Any]:
         """The element of the event's list that calls us."""

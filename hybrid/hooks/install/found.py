@@ -96,10 +96,19 @@ def unreadable(places: Places) -> list[str]:
     problems: list[str] = []
     for client, path in settings_files(places):
         try:
-            targets.ours_in(_text(path), client, name=str(path))
+            text = _text(path)
+            targets.ours_in(text, client, name=str(path))
         except HybridError as error:
             problems.append(str(error))
+            continue
+        if client.ignores(text):
+            problems.append(ignored(client, path))
     return problems
+
+
+def ignored(client: Client, path: Path) -> str:
+    """That a client reads nothing of a file, in words."""
+    return f"{path} holds comments or trailing commas: {client.label} ignores such a file as a whole"
 
 
 class Double(NamedTuple):

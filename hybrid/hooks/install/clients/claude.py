@@ -46,6 +46,7 @@ CLAUDE = Client(
     name="claude",
     label="Claude Code",
     files=_files,
+    is_plain=True,
     registrations=(
         Registration("SessionStart"),
         Registration("UserPromptSubmit"),
