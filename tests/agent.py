@@ -99,16 +99,14 @@ class Agent:
 
     def stop_service(self) -> None:
         """End the service, however it is, and wait until its process is gone."""
-        # What starts just now has not said yet who it is.
-        for _ in range(2):
-            pid = _number(self.shop.home / "run" / "daemon.pid")
-            if pid:
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGCONT)
-            stop(str(self.shop.home), timeout_s=10)
-            assert end_service(self.shop.home), "the service does not end"
-            if pid:
-                until(lambda pid=pid: not is_alive(pid))
+        pid = _number(self.shop.home / "run" / "daemon.pid")
+        if pid:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGCONT)
+        stop(str(self.shop.home), timeout_s=10)
+        assert end_service(self.shop.home), "the service does not end"
+        if pid:
+            until(lambda: not is_alive(pid))
 
 
 def _number(path: Path) -> int:

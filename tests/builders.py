@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import signal
 import subprocess
 import sys
 import textwrap
@@ -141,6 +142,11 @@ def hybrid_command(
         timeout=120,
         check=False,
     )
+
+
+def hear_interrupts() -> None:
+    """For a process that a test interrupts: who runs the tests in the background may have it ignored."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def command_environment(home: Path) -> dict[str, str]:

@@ -36,6 +36,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         if name in ("start", "run"):
             action.add_argument("--project", metavar="DIR", default="", help="a project to look after first")
         if name == "run":
+            action.add_argument("--marked", action="store_true", help=argparse.SUPPRESS)
             action.add_argument("--tcp", action="store_true", help="listen on a port of loopback, not on a Unix socket")
 
 
@@ -63,7 +64,7 @@ def _run(args: argparse.Namespace, home: Path) -> int:
     project = str(Path(args.project).absolute()) if args.project else ""
     if not sys.stdin.isatty():
         detach_from_caller()
-    return run_service(home, os.environ, project=project, is_tcp=args.tcp)
+    return run_service(home, os.environ, project=project, is_tcp=args.tcp, is_marked=args.marked)
 
 
 def _start(args: argparse.Namespace, home: Path) -> dict[str, Any]:

@@ -29,7 +29,9 @@ _MOST_FILES = 4096
 """Open files that a service may need: connections, and one for each segment of an open index; macOS gives 256."""
 
 
-def run_service(home: Path, environ: Mapping[str, str], *, project: str = "", is_tcp: bool = False) -> int:
+def run_service(
+    home: Path, environ: Mapping[str, str], *, project: str = "", is_tcp: bool = False, is_marked: bool = False
+) -> int:
     """Be the service of a `$HYBRID_HOME` until it is time to stop; returns the exit code.
 
     Args:
@@ -37,6 +39,8 @@ def run_service(home: Path, environ: Mapping[str, str], *, project: str = "", is
         environ: Environment variables.
         project: A directory of the project to look after first.
         is_tcp: Listen on a port although there are Unix sockets.
+        is_marked: Go when the mark of the start is gone: who stops the service takes it away, also from one that is
+            about to start, or that waits to take over.
 
     Returns:
         0, also when another service is there already.
@@ -44,12 +48,10 @@ def run_service(home: Path, environ: Mapping[str, str], *, project: str = "", is
     run = Path(run_folder(str(home)))
     make_private_folder(run)
     mark = Path(starting_mark(str(home)))
-    is_sent = mark.exists()
     if not _is_own(run) or not _has_room(home, run):
         return 0
     with locked(run / "daemon.lock", _END_S) as is_mine:
-        # Who stops the service while another one waits to take over takes the mark of its start away.
-        if not is_mine or (is_sent and not mark.exists()):
+        if not is_mine or (is_marked and not mark.exists()):
             return 0
         write_atomic(run / "daemon.pid", str(os.getpid()).encode(), durable=False)
         try:

@@ -82,7 +82,7 @@ def start_service(home: str, environ: Mapping[str, str], *, cwd: str = "") -> bo
     """
     if not sys.executable or not _may_start(home):
         return False
-    command = start_command("daemon", "run", *(["--project", cwd] if cwd else []))
+    command = start_command("daemon", "run", "--marked", *(["--project", cwd] if cwd else []))
     with contextlib.suppress(OSError, ValueError):
         _detached(command, kept_environment(environ, home))
         return True

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.builders import CHECKOUT, hybrid_command, write_files
+from tests.builders import CHECKOUT, hear_interrupts, hybrid_command, write_files
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there is no kill -9 on Windows")
 
@@ -28,7 +28,8 @@ def _many_files(n_files: int, word: str) -> dict[str, str]:
 def _start(root: Path, home: Path) -> subprocess.Popen[bytes]:
     environ = os.environ | {"HYBRID_HOME": str(home), "PYTHONPATH": str(CHECKOUT)}
     command = [sys.executable, "-m", "hybrid", "reindex", "--json"]
-    return subprocess.Popen(command, cwd=root, env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, cwd=root, env=environ, stdout=pipe, stderr=pipe, preexec_fn=hear_interrupts)
 
 
 @pytest.mark.slow

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from hybrid.cli.advice import advice
-from tests.builders import command_environment, default_config
+from tests.builders import command_environment, default_config, hear_interrupts
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -68,7 +68,9 @@ def test_log_follows_what_comes(own_shop: Shop) -> None:
     own_shop.hook(WINE, session="s2")
     command = [sys.executable, "-m", "hybrid", "log", "--follow", "--limit", "1"]
     environ = command_environment(own_shop.home) | {"HOME": str(own_shop.home / "user")}
-    with subprocess.Popen(command, cwd=own_shop.root, env=environ, stdout=subprocess.PIPE) as process:
+    with subprocess.Popen(
+        command, cwd=own_shop.root, env=environ, stdout=subprocess.PIPE, preexec_fn=hear_interrupts
+    ) as process:
         assert process.stdout is not None
         shown = [process.stdout.readline().decode()]
         own_shop.hook("thanks a lot, that is all", session="s3")

@@ -21,10 +21,10 @@ from hybrid.daemon.lifecycle import end_service
 from hybrid.daemon.listener import Listener
 from hybrid.engine.workspace import open_workspace
 from hybrid.ipc.endpoint import connect, is_newer, read_endpoint
-from hybrid.ipc.start import start_command
+from hybrid.ipc.start import kept_environment, start_command
 from hybrid.ipc.wire import Connection, WireError, packed
 from tests.agent import Agent, is_alive, kill, until
-from tests.builders import Shop, new_shop
+from tests.builders import Shop, hear_interrupts, new_shop
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -329,6 +329,7 @@ def test_ctrl_c_ends_a_hook_in_silence(agent: Agent) -> None:
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
+        preexec_fn=hear_interrupts,
         env=os.environ | {"HYBRID_HOME": str(agent.shop.home), "HYBRID_HOOKS_DEADLINE_MS": "60000"},
     )
     assert hook.stdin is not None
@@ -383,3 +384,17 @@ def _is_reading(pid: int) -> bool:
         return syscall.read_text().split()[:2] == ["0", "0x0"]
     except OSError:
         return True
+
+
+def test_stopping_reaches_a_service_that_is_about_to_start(agent: Agent) -> None:
+    """A service that a hook sent off, but that does not listen yet, is not there later either."""
+    run = agent.shop.home / "run"
+    run.mkdir(parents=True, exist_ok=True)
+    waiting = subprocess.Popen(
+        start_command("daemon", "run", "--marked"),
+        stdin=subprocess.DEVNULL,
+        env=kept_environment(os.environ, str(agent.shop.home)),
+    )
+
+    assert 0 == waiting.wait(30)
+    assert not agent.status()["running"]
