@@ -49,8 +49,9 @@ def test_edits_are_found_after_the_project_was_made_anew(served: Agent) -> None:
     served.send("SessionStart", source="startup", session_id="s2")
     until(lambda: _is_watched(served))
     (served.shop.root / "src/payments/crossing.py").write_text(ANSWER)
-
     until(lambda: _finds(served))
+
+    assert [str(served.shop.root)] == [project["root"] for project in served.status()["projects"]]
 
 
 def test_a_build_that_fails_is_told(served: Agent) -> None:

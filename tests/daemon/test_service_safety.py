@@ -161,6 +161,8 @@ def test_stopping_ends_a_service_that_does_not_answer(served: Agent) -> None:
 
     until(lambda: not is_alive(hung) and not is_alive(lost))
 
+    assert not served.status()["running"]
+
 
 def test_a_process_that_got_the_number_of_a_service_is_left_alone(tmp_path: Path) -> None:
     """A number that is left of a killed service may be a stranger's by now, whoever holds the lock."""
