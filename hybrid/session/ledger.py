@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
     from hybrid.types import Hit
 
+_UNWRITTEN: dict[Path, tuple[bytes, ...]] = {}
+"""Lines that could not be written, by ledger: while a disk is full a service knows by them what it gave."""
+_MOST_UNWRITTEN = 200
 _DAY_S = 86_400
 _SUFFIX = ".jsonl"
 
@@ -90,12 +93,16 @@ class LedgerStore:
             key: Whose.
             is_remembering: Read the records too; a prompt has no use for them, and they take most of the time.
         """
+        path = self._folder / key.file_name
+        unwritten = _UNWRITTEN.get(path, ())
         try:
-            data = (self._folder / key.file_name).read_bytes()
+            data = path.read_bytes()
         except OSError:
-            return EMPTY
+            if not unwritten:
+                return EMPTY
+            data = b""
         reading = _Reading(is_remembering)
-        for line in filter(None, data.splitlines()):
+        for line in filter(None, [*data.splitlines(), *unwritten]):
             reading.add(line)
         return reading.ledger()
 
@@ -168,8 +175,22 @@ class LedgerStore:
             self._append(key, {what: True})
 
     def _append(self, key: SessionKey, entry: dict[str, Any]) -> None:
-        line = {"t": round(time.time(), 3), **entry}
-        append_line(self._folder / key.file_name, json.dumps(line, separators=(",", ":")).encode())
+        path = self._folder / key.file_name
+        line = json.dumps({"t": round(time.time(), 3), **entry}, separators=(",", ":")).encode()
+        lines = [*_UNWRITTEN.get(path, ()), line]
+        try:
+            while lines:
+                append_line(path, lines[0])
+                del lines[0]
+        finally:
+            _keep_unwritten(path, lines)
+
+
+def _keep_unwritten(path: Path, lines: list[bytes]) -> None:
+    if not lines:
+        _UNWRITTEN.pop(path, None)
+    elif path in _UNWRITTEN or len(_UNWRITTEN) < _MOST_UNWRITTEN:
+        _UNWRITTEN[path] = tuple(lines[-_MOST_UNWRITTEN:])
 
 
 class _Reading:

@@ -121,6 +121,20 @@ def test_nothing_can_be_written(served: Agent) -> None:
     assert [(0, b"", True)] * 3 == [with_service, without, again]
 
 
+def test_nothing_comes_twice_while_nothing_can_be_written(served: Agent) -> None:
+    """A service that cannot write its ledgers remembers what it gave, and writes it when it can."""
+    pid = served.wait_for_service()
+    resource.prlimit(pid, resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
+    texts = [served.prompt(RETRY).text, served.prompt(RETRY).text]
+    resource.prlimit(pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    texts.append(served.prompt(ROTATE).text)
+    until(lambda: served.status()["answers"] == 3)
+    served.stop_service()
+    texts.append(served.prompt(RETRY).text)
+
+    assert [True, False, True, False] == [text.startswith(FRAME) for text in texts]
+
+
 def test_the_home_cannot_be_written(agent: Agent) -> None:
     """Where a file stands in the place of the folder for the service, each prompt is answered by its own process."""
     shutil.rmtree(agent.shop.home / "run", ignore_errors=True)
