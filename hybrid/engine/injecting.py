@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from hybrid.digest import topic_id
@@ -19,7 +20,7 @@ from hybrid.render.frame import Footer, frame_bytes, render_entry, render_frame
 from hybrid.render.records import file_entry, item_entry
 from hybrid.retrieval.floor import passes
 from hybrid.retrieval.gate import threshold_for, verdict
-from hybrid.retrieval.pack import Budget, Candidate, ContentMode, Form, Size, measure_text, pack
+from hybrid.retrieval.pack import Budget, ContentMode, Form, Size, measure_text, pack
 from hybrid.session.ledger import EMPTY, Ledger, SessionKey
 from hybrid.session.pauses import is_paused
 from hybrid.types import Hit, Item, Verdict, Withheld
@@ -284,7 +285,7 @@ class _Injection:
         budget = Budget(
             lines=int(hooks.budget * self._budget_share) - empty_frame.count("\n"),
             chars=int(hooks.budget_chars * self._budget_share)
-            - (len(empty_frame) - len(candidates[0].pointer) if candidates else 0)
+            - (len(empty_frame) - len(candidates[0].text("pointer")) if candidates else 0)
             - _PLURAL_CHARS,
         )
         packed = pack(
@@ -299,11 +300,22 @@ class _Injection:
         items = tuple(self._item(hits[index], form) for index, form in packed.chosen)
         return items, render_frame([item_entry(item) for item in items], fmt=hooks.format, footer=footer)
 
-    def _candidate(self, hit: Hit) -> Candidate:
-        forms: tuple[Form, ...] = ("full", "preview", "pointer")
+    def _candidate(self, hit: Hit) -> _Rendered:
         fmt = self._config.hooks.format
-        full, preview, pointer = (render_entry(item_entry(self._item(hit, form)), fmt=fmt) for form in forms)
-        return Candidate(full, preview, pointer, is_full_only=not self._ledger.allows(hit.digest, "preview"))
+
+        def render(form: Form) -> str:
+            return render_entry(item_entry(self._item(hit, form)), fmt=fmt)
+
+        return _Rendered(cache(render), is_full_only=not self._ledger.allows(hit.digest, "preview"))
+
+
+@dataclass(frozen=True, slots=True)
+class _Rendered:
+    """A candidate whose forms are rendered when they are asked for: most are not."""
+
+    text: Callable[[Form], str]
+    is_full_only: bool
+    is_full_worthy: bool = True
 
 
 def _hint(query: str) -> str:

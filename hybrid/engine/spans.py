@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 from hybrid.digest import chunk_digest
@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from hybrid.types import Hit
+
+_KEPT_CHARS = 40_000
+"""Longer files are masked anew each time: the texts that a service keeps stay below ten megabytes."""
 
 
 class SpanReader:
@@ -78,5 +81,11 @@ class _File:
     @cached_property
     def masked_lines(self) -> list[str]:
         """As many as there are lines."""
-        masked = mask(self._text)
-        return self.lines if masked is self._text else masked.split("\n")
+        masked = _masked(self._text) if len(self._text) <= _KEPT_CHARS else mask(self._text)
+        return self.lines if masked == self._text else masked.split("\n")
+
+
+@lru_cache(maxsize=128)
+def _masked(text: str) -> str:
+    """As `mask`; prompts of a session come back to the same files."""
+    return mask(text)

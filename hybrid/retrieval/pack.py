@@ -1,12 +1,12 @@
 """Chooses which records fit the budget and in which form; plain arithmetic over texts that are already rendered.
 
-The engine renders each candidate in its forms and passes them best first; pack knows no kinds, scores or marks.
+The engine passes candidates best first and renders the forms that are asked for; pack knows no kinds, scores or marks.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -58,6 +58,27 @@ class Budget:
     size_bytes: int = HARD_CAP_BYTES
 
 
+class Packable(Protocol):
+    """A record that can be shown in several forms; what is never asked for need not be rendered.
+
+    Attributes are those of `Candidate`.
+    """
+
+    @property
+    def is_full_worthy(self) -> bool:
+        """See `Candidate`."""
+        ...
+
+    @property
+    def is_full_only(self) -> bool:
+        """See `Candidate`."""
+        ...
+
+    def text(self, form: Form, /) -> str:
+        """The rendered text in one form."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Candidate:
     """A record in each form it may be shown in, rendered with its header line.
@@ -104,7 +125,7 @@ def measure_text(text: str) -> Size:
 
 
 def pack(
-    candidates: Sequence[Candidate],
+    candidates: Sequence[Packable],
     budget: Budget,
     mode: ContentMode = "adaptive",
     *,
@@ -132,7 +153,7 @@ def pack(
     for index, candidate in enumerate(candidates):
         allowed = _allowed(forms, candidate, n_pointers)
         form = _first_fitting(candidate, allowed, left, measure)
-        if form != "full" and "full" in allowed and _fits(measure(candidate.full), room):
+        if form != "full" and "full" in allowed and _fits(measure(candidate.text("full")), room):
             forms = forms[1:] or forms
         if form is None:
             skipped.append(index)
@@ -143,7 +164,7 @@ def pack(
     return Packed(tuple(chosen), tuple(skipped), left)
 
 
-def _allowed(forms: tuple[Form, ...], candidate: Candidate, n_pointers: int) -> tuple[Form, ...]:
+def _allowed(forms: tuple[Form, ...], candidate: Packable, n_pointers: int) -> tuple[Form, ...]:
     """The forms still open to a candidate, longest first."""
     if candidate.is_full_only:
         return tuple(form for form in forms if form == "full")
@@ -157,7 +178,7 @@ def _allowed(forms: tuple[Form, ...], candidate: Candidate, n_pointers: int) -> 
 
 
 def _first_fitting(
-    candidate: Candidate, forms: tuple[Form, ...], left: Budget, measure: Callable[[str], Size]
+    candidate: Packable, forms: tuple[Form, ...], left: Budget, measure: Callable[[str], Size]
 ) -> Form | None:
     for form in forms:
         if _fits(measure(candidate.text(form)), left):
