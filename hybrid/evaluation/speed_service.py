@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from hybrid.evaluation.service_process import ServiceProcess
 from hybrid.evaluation.speed_build import generate_tree, workspace_of_tree
 from hybrid.evaluation.speed_search import open_folder
-from hybrid.evaluation.timing import alternate, sum_up, time_each, time_ms
+from hybrid.evaluation.timing import alternate, sum_up, time_ms
 from hybrid.project.places import hybrid_home
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ _N_PROJECTS = 3
 _FILES_OF_A_PROJECT = 2_850
 """Of a generated tree: about 5,000 chunks."""
 _N_SAVES = 10
+_RECORDING_S = 0.03
 _LONGEST_SAVE_S = 30.0
 _OPEN_GATE = {"HYBRID_HOOKS_GATE_THRESHOLD": "-1"}
 
@@ -75,7 +76,7 @@ class ServiceMeasurement:
             idle_bytes = service.status()["rss_bytes"]
             injected: list[bool] = []
             warm_ms, bare_ms = alternate(lambda: injected.append(bool(call())), service.bare, self.rounds)
-            inside_ms = time_each(lambda ask: service.ask(root, ask[0], session=ask[1]), asks)
+            inside_ms = [self._inside_ms(service, *ask) for ask in asks]
             saved_s = self._seconds_to_find(service)
             loaded = self._with_more_projects(service)
             cpu = self._idle_cpu(service)
@@ -93,6 +94,12 @@ class ServiceMeasurement:
             "idle_cpu_share": cpu,
             "saved_to_found_s": saved_s,
         }
+
+    def _inside_ms(self, service: ServiceProcess, prompt: str, session: str) -> float:
+        taken_ms = time_ms(lambda: service.ask(self.tree.root, prompt, session=session))
+        # What is recorded after an answer must not be taken for a part of the next one.
+        time.sleep(_RECORDING_S)
+        return taken_ms
 
     def _idle_cpu(self, service: ServiceProcess) -> float | None:
         """Processor seconds for each second in which nobody asks anything."""
