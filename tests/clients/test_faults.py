@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -90,3 +91,18 @@ def test_broken_script_would_be_seen(open_seat: OpenSeat) -> None:
     talk = seat.agent.talk(seat.desk, QUESTION)
 
     assert 1 == len(troubles(talk))
+
+
+@pytest.mark.parametrize("gone", [sys.executable, "entry.py"], ids=["interpreter", "package"])
+def test_hybrid_that_was_removed_takes_no_prompt_away(open_seat: OpenSeat, gone: str) -> None:
+    """Hooks that were left behind when hybrid went are silent, and every prompt reaches the model."""
+    seat = open_seat("claude")
+    seat.install(scope="user")
+    [settings] = [
+        path for path in seat.desk.home.rglob("settings.json") if "hybrid" in path.read_text(encoding="utf-8")
+    ]
+    settings.write_text(settings.read_text(encoding="utf-8").replace(gone, f"{gone}-gone"), encoding="utf-8")
+
+    seat.talk(QUESTION)
+
+    assert [0] == seat.given(QUESTION, ANSWER)
