@@ -168,7 +168,7 @@ class _Hook:
     def _start_service(self, event: Input) -> None:
         from hybrid.ipc.start import start_service
 
-        start_service(self._home, os.environ, cwd=event.cwd)
+        start_service(self._home, os.environ, cwd=_session_directory(event))
 
     def _note(self, error: Exception | str) -> None:
         note_failure(error, self._fields)
@@ -279,6 +279,17 @@ def _first_deadline_s(environ: Mapping[str, str]) -> float:
     """The deadline until the settings are read; on a slow machine that alone may outlast it."""
     text = environ.get("HYBRID_HOOKS_DEADLINE_MS", "")
     return max(HARD_STOP_S, int(text) / 1000) if text.isascii() and text.isdigit() else HARD_STOP_S
+
+
+def _session_directory(event: Input) -> str:
+    """Where the session works, which need not be where its client starts hooks; only then the event is read here."""
+    import json
+
+    try:
+        cwd = json.loads(event.data.decode("utf-8-sig", "replace"))["cwd"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return event.cwd
+    return cwd if isinstance(cwd, str) and os.path.isdir(cwd) else event.cwd  # noqa: PTH112 - pathlib is 6 ms
 
 
 def _working_directory() -> str:

@@ -10,9 +10,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from hybrid.ipc.endpoint import connect, read_endpoint
+from hybrid.ipc.start import start_command
 from hybrid.ipc.wire import WireError
 from tests.agent import Agent, is_alive, until
-from tests.builders import Shop, new_shop
+from tests.builders import Shop, git_project, new_shop
 
 RETRY = "How does the payment client retry?"
 ROTATE = "How do I rotate the database password?"
@@ -28,6 +29,24 @@ def test_the_first_hook_starts_the_service_and_is_answered_all_the_same(agent: A
 
     assert first.text.startswith(FRAME)
     assert first.text == second.text
+
+
+def test_the_service_looks_after_the_project_of_the_session(agent: Agent, tmp_path: Path) -> None:
+    """A client may start hooks anywhere: what counts is the directory that the event names."""
+    elsewhere = git_project(tmp_path / "elsewhere")
+    event = {"session_id": "s1", "cwd": str(agent.shop.root), "prompt": RETRY}
+    subprocess.run(
+        start_command("hook", "run", "--client", "claude", "--event", "UserPromptSubmit"),
+        input=json.dumps(event).encode(),
+        capture_output=True,
+        cwd=elsewhere,
+        env=os.environ | {"HYBRID_HOME": str(agent.shop.home), "HYBRID_HOOKS_DEADLINE_MS": "60000"},
+        check=True,
+    )
+    agent.wait_for_service()
+    until(lambda: agent.status()["projects"])
+
+    assert [str(agent.shop.root)] == [project["root"] for project in agent.status()["projects"]]
 
 
 def test_the_service_answers_as_the_process_alone_does(served: Agent) -> None:
@@ -143,8 +162,6 @@ def test_a_port_with_a_token_does_where_there_are_no_unix_sockets(agent: Agent) 
 
 
 def _command(agent: Agent) -> list[str]:
-    from hybrid.ipc.start import start_command
-
     return start_command("daemon", "run", "--project", str(agent.shop.root))
 
 
@@ -168,8 +185,6 @@ def test_the_service_keeps_nothing_of_its_caller(agent: Agent) -> None:
     ours, theirs = os.pipe()
     os.set_inheritable(theirs, True)
     event = {"session_id": "s1", "cwd": str(agent.shop.root), "prompt": RETRY}
-    from hybrid.ipc.start import start_command
-
     done = subprocess.run(
         start_command("hook", "run", "--client", "claude", "--event", "UserPromptSubmit"),
         input=json.dumps(event).encode(),
