@@ -133,7 +133,7 @@ class _Hook:
         return self._ask(call, event, deadline)
 
     def _ask(self, call: Call, event: Input, deadline: Deadline) -> str:
-        printed, line = call.ask(event, elapsed_ms=self._elapsed_ms, timeout_s=deadline.left_s)
+        printed, line = call.ask(event, elapsed_ms=self._elapsed_ms, left_s=deadline.left_s)
         if printed:
             _give(printed, deadline)
             try:

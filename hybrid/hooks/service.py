@@ -19,6 +19,8 @@ MARKS = ("CLAUDECODE", "COPILOT_CLI", "GEMINI_SESSION_ID", "QWEN_CODE_SESSION_ID
 
 _AGAIN_S = 0.05
 _SEND_S = 0.5
+_GRACE_S = 1.0
+"""An error at the deadline would be written to the log the long way; the deadline itself ends the process at once."""
 
 
 class Input:
@@ -80,7 +82,7 @@ class Call:
         Raises:
             WireError: None came in time.
         """
-        until_s = time.monotonic() + timeout_s
+        until_s = time.monotonic() + timeout_s + _GRACE_S
         while not self._is_greeted:
             left_s = until_s - time.monotonic()
             if left_s <= 0:
@@ -88,20 +90,20 @@ class Call:
             if not self.reach(left_s):
                 time.sleep(_AGAIN_S)
 
-    def ask(self, event: Input, *, elapsed_ms: float, timeout_s: float) -> tuple[bytes, str]:
+    def ask(self, event: Input, *, elapsed_ms: float, left_s: float) -> tuple[bytes, str]:
         """What to print, and one line for a person.
 
         Args:
             event: As it came.
             elapsed_ms: Since the hook started.
-            timeout_s: To wait for it.
+            left_s: Until the deadline, which ends the process before this call gives up.
 
         Raises:
             WireError: The service ended meanwhile, or needs longer.
         """
         if self._connection is None:
             raise WireError("not connected")
-        texts = (event.client, event.name, event.cwd, str(elapsed_ms), str(timeout_s * 1000))
+        texts = (event.client, event.name, event.cwd, str(elapsed_ms), str(left_s * 1000))
         self._connection.send(
             b"event",
             *(text.encode("utf-8", "surrogateescape") for text in texts),
@@ -109,7 +111,7 @@ class Call:
             event.data,
             timeout_s=_SEND_S,
         )
-        printed, line = self._connection.receive(timeout_s=timeout_s, least=2)[:2]
+        printed, line = self._connection.receive(timeout_s=left_s + _GRACE_S, least=2)[:2]
         return printed, line.decode("utf-8", "replace")
 
     def delivered(self, latency_ms: float) -> None:
