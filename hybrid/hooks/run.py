@@ -99,6 +99,9 @@ class _Hook:
         deadline = Deadline(self._started_s, first_s, self._note_late)
         try:
             event = Input(self._client, self._name, _working_directory(), _read_input())
+            if is_service_wanted and os.environ.get("HYBRID_DISABLE", "") not in ("", "0"):
+                # Switched off is off: no service is started for it, and nothing is imported.
+                return "hybrid: skipped (disabled)"
             if settings and settings.is_daemon_enabled:
                 return self._answer_with_service(event, deadline)
             line = self._answer_here(event, deadline)

@@ -219,6 +219,16 @@ def test_settings_in_the_environment_of_a_client_count_for_it(served: Agent) -> 
     ]
 
 
+def test_switched_off_nothing_is_started(agent: Agent) -> None:
+    """With `HYBRID_DISABLE=1` a hook is silent, starts no service and leaves no line in the log."""
+    texts = [Agent(agent.shop, environ={"HYBRID_DISABLE": "1"}).prompt(RETRY, session).text for session in "ab"]
+
+    assert ["", ""] == texts
+    assert not (agent.shop.home / "run" / "starting").exists()
+    assert [] == agent.shop.reasons()
+    assert not agent.status()["running"]
+
+
 def test_without_the_service_by_wish_each_prompt_is_answered_alone(agent: Agent) -> None:
     """`[daemon] enabled = false` starts no service; prompts are answered all the same."""
     (agent.shop.home / "config.toml").write_text("[daemon]\nenabled = false\n")
