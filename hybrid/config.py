@@ -64,6 +64,24 @@ class SearchConfig:
 
 
 @dataclass(frozen=True, slots=True)
+class GateConfig:
+    """The `[gate]` section: the rates allowed, and the parts of the statistic with their weights."""
+
+    max_false_open_rate: float
+    max_other_task_rate: float
+    pieces: int
+    null: bool
+    hub: bool
+    chat: float
+    chat_without_probe: float
+    probe: float
+    lexical: float
+    names: float
+    absent: float
+    length: float
+
+
+@dataclass(frozen=True, slots=True)
 class IndexConfig:
     """The `[index]` section."""
 
@@ -121,6 +139,7 @@ class Config:
     """Every setting in force."""
 
     hooks: HooksConfig
+    gate: GateConfig
     search: SearchConfig
     index: IndexConfig
     daemon: DaemonConfig
@@ -154,6 +173,7 @@ class Loaded:
 
 _SECTIONS: dict[str, type[Any]] = {
     "hooks": HooksConfig,
+    "gate": GateConfig,
     "search": SearchConfig,
     "index": IndexConfig,
     "daemon": DaemonConfig,
@@ -176,6 +196,16 @@ _RANGES: dict[str, tuple[float, float]] = {
     "hooks.deadline_ms": (50, 60_000),
     "hooks.ledger_days": (1, 3650),
     "hooks.known_best": (0, 100),
+    "gate.max_false_open_rate": (0, 1),
+    "gate.max_other_task_rate": (0, 1),
+    "gate.pieces": (0, 12),
+    "gate.chat": (0, 10),
+    "gate.chat_without_probe": (0, 10),
+    "gate.probe": (0, 1),
+    "gate.lexical": (0, 1),
+    "gate.names": (0, 1),
+    "gate.absent": (0, 1),
+    "gate.length": (0, 10),
     "search.depth": (1, 10_000),
     "search.rrf_k": (1, 10_000),
     "search.dense_weight": (0, 100),

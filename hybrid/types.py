@@ -228,6 +228,14 @@ class Embedder(Protocol):
         """A unit vector, shape (dim,); all zeros when the text has no known token."""
         ...
 
+    def embed_queries(self, texts: Sequence[str]) -> tuple[NDArray[np.float32], NDArray[np.float32] | None]:
+        """As `embed_query` for several texts, shape (n_texts, dim), and the lengths that their sums had, (n_texts,).
+
+        A query's length is that of its weighted sum before it was made unit length; None for a model where it says
+        nothing about how much a text says.
+        """
+        ...
+
     def truncated(self, inputs: Sequence[EmbedInput]) -> NDArray[np.bool_]:
         """For each input, shape (n_inputs,): is it longer than what the model reads of it?"""
         ...
@@ -310,14 +318,26 @@ class Verdict:
         top_cosine: The raw top cosine, before fusion; None when the query has no vector.
         threshold: What it was compared with; None when there was nothing to compare.
         source: `auto`, `config` or `flag`: where the threshold came from.
-        parts: Named corrections that were added, empty when the raw cosine alone decided.
+        score: What was compared with it: the raw top cosine, or the sum of `parts`, without `chat` and `probe` when
+            `bar` is `tasks`; None when there was nothing to compare.
+        bar: Whose threshold it is when a calibration decided: `talk`, or `tasks` for tasks of other projects.
+        parts: Named parts of the prompt's best piece, empty when the raw cosine alone decided.
+        subject: The pieces of the prompt that rose above their bars; empty when it is the whole prompt, or closed.
     """
 
     is_open: bool
     top_cosine: float | None
     threshold: float | None
     source: str
+    score: float | None = None
+    bar: str = ""
     parts: Mapping[str, float] = field(default_factory=dict[str, float])
+    subject: str = ""
+
+    @property
+    def margin(self) -> float | None:
+        """Score − threshold: how far it was open, or how much it missed by; None when nothing was compared."""
+        return None if self.score is None or self.threshold is None else self.score - self.threshold
 
 
 # --- injection ---------------------------------------------------------------------------------------------

@@ -8,6 +8,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from hybrid.cli.gate_words import BARS
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -53,17 +55,57 @@ def advice(event: Event, earlier: Sequence[Event], config: Config) -> list[str]:
 
 
 def _gate(event: Event, earlier: Sequence[Event], config: Config) -> list[str]:
-    top, threshold = event.get("top_cosine"), event.get("threshold")
+    # Lines of earlier versions have no score: they compared the raw top cosine.
+    score, threshold = event.get("score", event.get("top_cosine")), event.get("threshold")
     if threshold is None:
-        return ["Nobody measured a threshold for this model: `hybrid config set hooks.gate_threshold 0.35` sets one."]
-    if top is None:
-        return ["The prompt has no word that the model knows, so it has no cosine: use words of the code or the docs."]
-    opening = math.floor((top - 0.00005) * 100) / 100
-    lines = [
-        f"It missed by {threshold - top:.2f}. `hooks.gate_threshold` of {opening:.2f} or less would have opened it, "
-        f"for every prompt; `hybrid context --gate-threshold {opening:.2f} PROMPT` shows what it gives."
+        return [
+            "The index was not calibrated, and nobody measured a threshold for this model: `hybrid reindex` calibrates "
+            "it, `hybrid config set hooks.gate_threshold 0.35` does without."
+        ]
+    if score is None:
+        return [
+            "The prompt has no word that could be compared, or the index no chunk: use words of the code or the docs."
+        ]
+    missed = _by(threshold - score)
+    lines = _of_bar(event, missed, config) if event.get("bar") else [f"It missed the threshold by {missed}."]
+    return [*lines, *_fixed(event), *_mark(event), *_best(event, "The best candidate it held back")]
+
+
+def _of_bar(event: Event, missed: str, config: Config) -> list[str]:
+    """What sets the bar that a calibrated gate found too high, and the other one."""
+    rates = {
+        "tasks": f"`gate.max_other_task_rate` ({config.gate.max_other_task_rate})",
+        "talk": f"`gate.max_false_open_rate` ({config.gate.max_false_open_rate})",
+    }
+    bar = "talk" if event["bar"] == "talk" else "tasks"
+    other = "tasks" if bar == "talk" else "talk"
+    return [
+        f"It missed by {missed} what {BARS[bar]} may reach here by chance. {rates[bar]} sets that bar, {rates[other]} "
+        f"the one for {BARS[other]}: a larger share opens more often."
     ]
-    return [*lines, *_best(event, "The best candidate it held back")]
+
+
+def _fixed(event: Event) -> list[str]:
+    """The raw top cosine that would have done; a fixed threshold takes the place of every bar."""
+    top = event.get("top_cosine")
+    if top is None:
+        return []
+    opening = f"{math.floor((top - 0.00005) * 100) / 100:.2f}"
+    instead = " in place of the bars" if event.get("bar") else ""
+    return [
+        f"`hooks.gate_threshold` of {opening} or less would have opened it: it is compared with the raw top cosine of "
+        f"every prompt{instead}; `hybrid context --gate-threshold {opening} PROMPT` shows what it gives."
+    ]
+
+
+def _mark(event: Event) -> list[str]:
+    if not event.get("id"):
+        return []
+    return [f"If it should have spoken, `hybrid mark {event['id']} good` notes that for `hybrid eval gate --marks`."]
+
+
+def _by(missed: float) -> str:
+    return f"{missed:.2f}" if missed >= 0.005 else "less than 0.01"
 
 
 def _no_results(event: Event, earlier: Sequence[Event], config: Config) -> list[str]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hybrid.cli.common import add_common, print_json, say, share, workspace_of
+from hybrid.cli.gate_words import gate_rows
 
 if TYPE_CHECKING:
     from hybrid.engine.injecting import Decision
+    from hybrid.types import Verdict
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -41,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
     decision = decide(workspace, event, open_searcher=open_searcher, environ=os.environ)
     if args.json:
         name = workspace.project.name if workspace.project else None
-        print_json(context_form(decision, project=name, is_explained=args.explain))
+        print_json(context_form(decision, project=name, is_explained=args.explain) | _gate_form(decision.verdict))
     else:
         say(decision.text if decision.is_injected else decision.debug_line)
         if args.explain:
@@ -49,17 +51,28 @@ def run(args: argparse.Namespace) -> int:
     return 0 if decision.is_injected else 1
 
 
+def _gate_form(said: Verdict | None) -> dict[str, Any]:
+    """What the gate compared, with the keys of the event log; every value is None when it was not asked."""
+    return {
+        "top_cosine": said and said.top_cosine,
+        "threshold": said and said.threshold,
+        "threshold_source": said and said.source,
+        "score": said and said.score,
+        "bar": (said and said.bar) or None,
+        "parts": (said and dict(said.parts)) or None,
+    }
+
+
 def explanation(decision: Decision) -> list[str]:
     """The numbers behind a decision, a line each."""
     lines = ["", f"reason      {decision.reason}{f' ({decision.detail})' if decision.detail else ''}"]
-    if decision.searched is None or decision.verdict is None:
+    searched = decision.searched
+    if searched is None:
         return lines
-    said, searched = decision.verdict, decision.searched
-    top = "no vector" if said.top_cosine is None else f"{said.top_cosine:.4f}"
     dense_weight, lexical_weight = searched.weights
     lines += [
         f"query       {decision.query}",
-        f"gate        raw top cosine {top}, opens from {said.threshold} ({said.source})",
+        *(f"{label:<11} {text}" for label, text in gate_rows(_gate_form(decision.verdict))),
         f"fusion      {searched.n_candidates} candidates, weights dense {dense_weight} lexical {lexical_weight}",
         f"topic id    {decision.topic_id or 'none'}",
         "",

@@ -5,24 +5,25 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hybrid.cli import evaluate_gate
 from hybrid.cli.common import add_common, positive, print_json, say
+from hybrid.cli.evaluating import add_settings, add_shared, percent, print_table, teller
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping
 
 _MODES = ("hybrid", "dense", "lexical", "all")
-_PARTS = ("build", "search", "synthetic", "lexical", "hook", "service", "load", "files")
+_PARTS = ("build", "search", "synthetic", "gate", "lexical", "hook", "service", "load", "files")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the subcommands."""
     actions = parser.add_subparsers(dest="action", metavar="WHAT", required=True)
     _configure_retrieval(_action(actions, "retrieval", "nDCG@10 and file measures of judged queries"))
-    _configure_gate(_action(actions, "gate", "how often judged prompts get something, rightly and wrongly"))
+    evaluate_gate.configure(_action(actions, "gate", "how often judged prompts get something, rightly and wrongly"))
     _configure_chunks(_action(actions, "chunks", "the share of definitions that is found in real trees"))
     _configure_speed(_action(actions, "speed", "times and sizes, each beside something timed in the same run"))
 
@@ -34,7 +35,7 @@ def _action(actions: Any, name: str, about: str) -> argparse.ArgumentParser:
 def _configure_retrieval(parser: argparse.ArgumentParser) -> None:
     add_common(parser, example="hybrid eval retrieval queries.jsonl --repos ~/checkouts --manifest manifest.json")
     parser.add_argument("queries", type=Path, metavar="QUERIES.jsonl", help="judged queries")
-    _add_shared(parser)
+    add_shared(parser)
     parser.add_argument("--manifest", type=Path, metavar="FILE", help="names the folder of each repository to compare")
     parser.add_argument(
         "--whole", action="store_true", help="index everything, docs and tests too (default: code of that folder)"
@@ -45,19 +46,10 @@ def _configure_retrieval(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _configure_gate(parser: argparse.ArgumentParser) -> None:
-    add_common(parser, example="hybrid eval gate gate.jsonl --repos ~/checkouts --chatty gate_chatty.jsonl")
-    parser.add_argument("prompts", type=Path, metavar="GATE.jsonl", help="judged prompts")
-    _add_shared(parser)
-    parser.add_argument("--chatty", type=Path, metavar="FILE", help="the same for prompts in chatty wording")
-    parser.add_argument("--threshold", type=float, metavar="COSINE", help="instead of the one in force")
-    parser.add_argument("--run", type=Path, metavar="OUT.jsonl", help="write the scores")
-
-
 def _configure_chunks(parser: argparse.ArgumentParser) -> None:
     add_common(parser, example="hybrid eval chunks ~/checkouts/tokio ~/checkouts/redis")
     parser.add_argument("folders", nargs="+", type=Path, metavar="DIR", help="trees of source files")
-    _add_settings(parser)
+    add_settings(parser)
 
 
 def _configure_speed(parser: argparse.ArgumentParser) -> None:
@@ -74,32 +66,14 @@ def _configure_speed(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--files", type=positive, default=10_000, metavar="N", help="files of the generated tree")
     parser.add_argument("--idle", type=positive, default=20, metavar="S", help="seconds in which the service rests")
     parser.add_argument("--rounds", type=positive, default=15, metavar="N", help="repetitions of whole processes")
-    _add_settings(parser)
-
-
-def _add_shared(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--repos", type=Path, required=True, metavar="DIR", help="holds a folder for each repository")
-    parser.add_argument("--only", nargs="+", default=[], metavar="NAME", help="only these repositories")
-    parser.add_argument("--home", type=Path, metavar="DIR", help="keep the indexes here (default: a temporary folder)")
-    _add_settings(parser)
-
-
-def _add_settings(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        dest="settings",
-        help="a setting for this run, for example search.rrf_k=20; may be repeated",
-    )
+    add_settings(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Run it."""
     actions: dict[str, Callable[[argparse.Namespace], int]] = {
         "retrieval": _retrieval,
-        "gate": _gate,
+        "gate": evaluate_gate.run,
         "chunks": _chunks,
         "speed": _speed,
     }
@@ -124,7 +98,7 @@ def _retrieval(args: argparse.Namespace) -> int:
         modes=modes,
     )
     with scratch_home(args.home) as home:
-        report = evaluate_retrieval(plan, home, settings_in_force(args.settings), report_repo=_teller(args))
+        report = evaluate_retrieval(plan, home, settings_in_force(args.settings), report_repo=teller(args))
     if args.run:
         write_run(args.run, [answer for answer in report.answered if answer.mode == modes[-1]])
     if args.json:
@@ -151,71 +125,7 @@ def _print_scores(title: str, rows: Mapping[str, Mapping[str, float]], counts: M
         [name, str(counts.get(name, "")), *(f"{scores[measure]:.4f}" for measure in NAMES)]
         for name, scores in rows.items()
     ]
-    _print_table(title, ["", "n", *NAMES], table)
-
-
-# --- gate --------------------------------------------------------------------------------------------------
-
-
-def _gate(args: argparse.Namespace) -> int:
-    from hybrid.evaluation.gate import evaluate_gate, write_run
-    from hybrid.evaluation.qrels import read_prompts
-    from hybrid.evaluation.trees import scratch_home
-
-    settings = list(args.settings)
-    if args.threshold is not None:
-        settings.append(f"hooks.gate_threshold={args.threshold}")
-    files: dict[str, Path] = {"prompts": args.prompts} | ({"chatty": args.chatty} if args.chatty else {})
-    judged = {name: read_prompts(path) for name, path in files.items()}
-    with scratch_home(args.home) as home:
-        reports = {
-            name: evaluate_gate(
-                prompts, args.repos, home, settings=settings, only=args.only, report_repo=_teller(args, f"{name}: ")
-            )
-            for name, prompts in judged.items()
-        }
-    if args.run:
-        write_run(args.run, reports["prompts"].asked)
-    if args.json:
-        print_json({name: report.as_json() for name, report in reports.items()})
-        return 0
-    for name, report in reports.items():
-        form = report.as_json()
-        _print_gate(name, form)
-    return 0
-
-
-def _print_gate(name: str, form: Mapping[str, Any]) -> None:
-    shown = ", ".join(f"{threshold:.4f}" for threshold in form["thresholds"]) or "none"
-    say(f"{name}: {form['n_wanted']} wanted, {form['n_unwanted']} unwanted (strict); threshold {shown}")
-    say(f"  injected when wanted {_percent(form['true_rate'])}, when not wanted {_percent(form['false_rate'])}")
-    if form["auc"] is not None:
-        say(f"  AUC of the score {form['auc']:.4f}")
-        rows = [
-            [at["label"], _number(at["threshold"]), _percent(at["true_rate"]), _percent(at["false_rate"])]
-            for at in form["at"]
-        ]
-        _print_table("thresholds", ["", "threshold", "true", "false"], rows)
-    rows = [
-        [
-            f"{'wanted' if kind['is_wanted'] else 'unwanted'} {kind['kind']}{'' if kind['is_strict'] else ' (soft)'}",
-            str(kind["n_asked"]),
-            *(_percent(kind[column]) for column in ("injected", "opened", "silenced")),
-            _number(kind["median_score"]),
-        ]
-        for kind in form["kinds"]
-    ]
-    _print_table("by kind", ["", "n", "injected", "opened", "by rule", "median"], rows)
-    if form["missing"]:
-        say(f"not there: {', '.join(form['missing'])}")
-
-
-def _percent(share: float | None) -> str:
-    return "–" if share is None else f"{share:.1%}"
-
-
-def _number(value: float | None) -> str:
-    return "–" if value is None else f"{value:.4f}"
+    print_table(title, ["", "n", *NAMES], table)
 
 
 # --- chunks and speed --------------------------------------------------------------------------------------
@@ -236,15 +146,15 @@ def _chunks(args: argparse.Namespace) -> int:
         print_json(form)
         return 0 if rows else 1
     table = [
-        [row.language, *(str(n) for n in (row.files, row.failed, row.definitions, row.expected)), _percent(row.share)]
+        [row.language, *(str(n) for n in (row.files, row.failed, row.definitions, row.expected)), percent(row.share)]
         for row in rows
     ]
-    _print_table("definitions", ["", "files", "failed", "found", "expected", "share"], table)
+    print_table("definitions", ["", "files", "failed", "found", "expected", "share"], table)
     if args.verbose:
         for row in rows:
             for missed in row.missed:
                 say(f"  {row.language}: {missed}")
-    say(f"all: {form['found']} of {form['expected']} expected definitions, {_percent(form['share'])}")
+    say(f"all: {form['found']} of {form['expected']} expected definitions, {percent(form['share'])}")
     return 0 if rows else 1
 
 
@@ -268,7 +178,7 @@ def _speed(args: argparse.Namespace) -> int:
         idle_s=args.idle,
     )
     with scratch_home(None) as scratch:
-        figures = measure_speed(plan, scratch, settings_in_force(args.settings), report_part=_teller(args))
+        figures = measure_speed(plan, scratch, settings_in_force(args.settings), report_part=teller(args))
     if args.json:
         print_json(figures)
     else:
@@ -283,27 +193,3 @@ def _flat(figures: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, A
             yield from _flat(value, f"{prefix}{key}.")  # pyright: ignore[reportUnknownArgumentType]
         else:
             yield prefix + key, value
-
-
-# --- output ------------------------------------------------------------------------------------------------
-
-
-def _teller(args: argparse.Namespace, prefix: str = "") -> Callable[[str], None]:
-    """Names on standard error what is worked on, for a person who waits."""
-
-    def tell(name: str) -> None:
-        if sys.stderr.isatty() and not args.quiet:
-            sys.stderr.write(f"{prefix}{name}\n")
-
-    return tell
-
-
-def _print_table(title: str, heads: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """A table in plain text, the first column to the left, the others to the right."""
-    listed = [list(heads), *(list(row) for row in rows)]
-    widths = [max(len(row[column]) for row in listed) for column in range(len(heads))]
-    say(title)
-    for first, *others in listed:
-        cells = [first.ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(others, widths[1:], strict=True))]
-        say(f"  {'  '.join(cells).rstrip()}")
-    say("")

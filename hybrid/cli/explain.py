@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from hybrid.cli.advice import advice
 from hybrid.cli.common import add_common, print_json, say, workspace_of
+from hybrid.cli.gate_words import gate_rows
 from hybrid.feedback.health import is_prompt
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ _REASONS = {
     "no_index": "The project was not indexed yet.",
     "index_corrupt": "The index is damaged.",
     "index_mismatch": "The index is of another format or model.",
-    "gate": "Nothing in the project is close enough: the raw top cosine lies below the threshold.",
+    "gate": "Nothing in the project is close enough to the prompt: the gate stayed closed.",
     "no_results": "The gate was open, but no result reached the floor.",
     "late": "Something fitted, but the agent did not wait for it.",
     "same_topic": "The results are those of this session's last injection.",
@@ -92,11 +93,7 @@ def lines_of(event: dict[str, Any]) -> list[str]:
     for label, key in (("detail", "detail"), ("error", "error"), ("topic id", "topic_id")):
         if event.get(key):
             lines.append(f"  {label:<10} {event[key]}")
-    if event.get("threshold") is not None:
-        source = event.get("threshold_source")
-        lines.append(
-            f"  gate       raw top cosine {event.get('top_cosine')}, opens from {event['threshold']} ({source})"
-        )
+    lines += [f"  {label:<10} {text}" for label, text in gate_rows(event)]
     for item in event.get("items") or ():
         lines.append(
             f"  {item['form']:<10} {item['path']}:{item['start_line']}-{item['end_line']} {item['name'] or ''}"

@@ -110,8 +110,9 @@ def _is_unfiltered(args: argparse.Namespace) -> bool:
 
 
 def _reason(event: dict[str, Any]) -> str:
-    top, threshold, name = event.get("top_cosine"), event.get("threshold"), event.get("event")
-    numbers = f" {top:.2f}/{threshold:.2f}" if top is not None and threshold is not None else ""
+    # Lines of earlier versions have no score: they compared the raw top cosine.
+    score, threshold, name = event.get("score", event.get("top_cosine")), event.get("threshold"), event.get("event")
+    numbers = f" {score:.2f}/{threshold:.2f}" if score is not None and threshold is not None else ""
     about = " (report)" if event.get("is_report") else "" if name in (None, "UserPromptSubmit") else f" ({name})"
     return f"{event.get('reason')}{numbers}{about}"
 

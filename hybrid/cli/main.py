@@ -26,6 +26,7 @@ COMMANDS = {
     "daemon": ("daemon", "the service that answers agents: start, stop, status, run"),
     "explain": ("explain", "why something was injected, or why it was silent"),
     "log": ("log", "the last decisions"),
+    "mark": ("mark", "say whether a decision was good or noise"),
     "doctor": ("doctor", "check installation, hooks, service, index, model and rights, with a remedy for each finding"),
     "pause": ("pause", "switch hybrid off in this project, a session or everywhere"),
     "resume": ("pause", "switch it on again"),

@@ -52,7 +52,7 @@ def rows(found: dict[str, Any]) -> list[tuple[str, str]]:
         ("Stale documents", str(index["stale_documents"])),
         ("Languages", ", ".join(f"{name} {count}" for name, count in list(index["languages"].items())[:8]) or "–"),
         ("Model", f"{found['model']['name']}, {found['model']['dim']} dimensions"),
-        ("Gate", f"opens from {gate['threshold']} ({gate['source']})"),
+        ("Gate", _gate(gate) if index["chunks"] else "closed: nothing is indexed"),
         ("Injections", f"{hooks['injection_count']}, last {hooks['last_injection_time'] or 'never'}"),
         ("Last decision", f"{health['last_success'] or 'none'}, median {latency:.0f} ms" if latency else "none"),
     ]
@@ -67,3 +67,25 @@ def rows(found: dict[str, Any]) -> list[tuple[str, str]]:
     if set_aside:
         shown.append(("Set aside", ", ".join(set_aside)))
     return shown
+
+
+def _gate(gate: dict[str, Any]) -> str:
+    """Where the gate opens: both bars of a calibrated index, else the one threshold in force."""
+    bars, rates = gate["thresholds"], gate["expected_rates"]
+    if bars is None:
+        if gate["threshold"] is None:
+            return "closed: not calibrated, and nobody measured a threshold for this model; run `hybrid reindex`"
+        return f"opens from a raw top cosine of {gate['threshold']} ({gate['source']})"
+    return (
+        f"opens above {_bar(bars['tasks'])} (tasks), {_bar(bars['talk'])} (talk); {gate['source']}, "
+        f"{gate['background_prompts']} background prompts, expected false openings {_percent(rates['talk'])} of talk, "
+        f"{_percent(rates['tasks'])} of other projects' tasks"
+    )
+
+
+def _bar(value: float | None) -> str:
+    return "no score" if value is None else f"{value:.2f}".replace("-", "−")
+
+
+def _percent(rate: float) -> str:
+    return f"{rate * 100:g} %"

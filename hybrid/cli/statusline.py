@@ -41,7 +41,7 @@ example:
   hybrid statusline --install-hint
 
 reads the client's JSON on standard input and prints one of:
-  hybrid: 3 notes (0.61 ≥ 0.29)      the last prompt got three records; its cosine and the gate's threshold
+  hybrid: 3 notes (0.61 ≥ 0.29)      the last prompt got three records; its score and the gate's threshold
   hybrid: silent (0.21 < 0.29)       nothing was close enough
   hybrid: ready                      the session began, or goes on
   hybrid: 3 notes given back         after a compaction
@@ -131,10 +131,11 @@ def _is_start(event: dict[str, Any]) -> bool:
 
 
 def _numbers(event: dict[str, Any]) -> str:
-    top, threshold = event.get("top_cosine"), event.get("threshold")
-    if not isinstance(top, (int, float)) or not isinstance(threshold, (int, float)):
+    # Lines of earlier versions have no score: they compared the raw top cosine.
+    score, threshold = event.get("score", event.get("top_cosine")), event.get("threshold")
+    if not isinstance(score, (int, float)) or not isinstance(threshold, (int, float)):
         return ""
-    return f" ({top:.2f} {'≥' if top >= threshold else '<'} {threshold:.2f})"
+    return f" ({score:.2f} {'<' if event.get('reason') == 'gate' else '≥'} {threshold:.2f})"
 
 
 def _session() -> str:

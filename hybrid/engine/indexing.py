@@ -16,6 +16,7 @@ from hybrid.chunking.languages import kind_of, language_of
 from hybrid.engine.projects import enforce_quota
 from hybrid.engine.targets import targets_of, write_links
 from hybrid.errors import ProjectError
+from hybrid.gate.annotator import GateAnnotator
 from hybrid.index.build import Part, Recipe, Summary, build, silent
 from hybrid.models.lazy import LazyEmbedder
 from hybrid.project.find import refusal
@@ -148,6 +149,7 @@ def bring_up_to_date(
         max_segments=settings.max_segments,
         wait_s=wait_s,
         progress=progress,
+        annotator=GateAnnotator(embedder, workspace.home, with_hub=workspace.config.gate.hub),
     )
     if summary.is_full:
         write_links(workspace.place.folder, source.links)

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 from hybrid.digest import topic_id
 from hybrid.engine.spans import SpanReader
 from hybrid.errors import IndexCorruptError, IndexMismatchError, IndexMissingError
+from hybrid.gate.threshold import compare, fixed_threshold
 from hybrid.prompting.clean import clean
 from hybrid.prompting.gate import prompt_verdict
 from hybrid.prompting.query import make_query
 from hybrid.render.frame import Footer, frame_bytes, render_entry, render_frame
 from hybrid.render.records import file_entry, item_entry
 from hybrid.retrieval.floor import passes
-from hybrid.retrieval.gate import threshold_for, verdict
 from hybrid.retrieval.pack import Budget, ContentMode, Form, Size, measure_text, pack
 from hybrid.session.ledger import EMPTY, Ledger, SessionKey
 from hybrid.session.pauses import is_paused
@@ -85,8 +85,8 @@ class Decision:
     def debug_line(self) -> str:
         """One line for a person who debugs a hook."""
         if self.reason == "gate" and self.verdict:
-            top, threshold = self.verdict.top_cosine, self.verdict.threshold
-            shown = "none" if top is None else f"{top:.2f}"
+            score, threshold = self.verdict.score, self.verdict.threshold
+            shown = "none" if score is None else f"{score:.2f}"
             limit = "unknown" if threshold is None else f"{threshold:.2f}"
             return f"hybrid: skipped (semantic={shown} < gate={limit})"
         if self.is_injected:
@@ -171,7 +171,8 @@ def _search(
         return Decision("index_corrupt", str(error))
     is_dedup = workspace.config.hooks.dedup_enabled
     ledger = workspace.ledgers.read(session_key(workspace, event)) if is_dedup else EMPTY
-    searched = searcher.search(make_query(text), top_k=_CONSIDERED)
+    is_auto = workspace.config.hooks.gate_threshold == "auto"
+    searched = searcher.search(make_query(text), top_k=_CONSIDERED, is_judged=is_auto)
     return _Injection(workspace, searcher, searched, ledger, budget_share).decide()
 
 
@@ -246,18 +247,20 @@ class _Injection:
         return tuple(replace(entry, hit=self._spans.shown(entry.hit)) for entry in chosen.withheld)
 
     def _verdict(self) -> Verdict:
-        threshold = threshold_for(
+        if self._searched.verdict:
+            return self._searched.verdict
+        threshold = fixed_threshold(
             self._config.hooks.gate_threshold,
             origin=self._loaded.origins["hooks.gate_threshold"],
             model=self._searcher.embedder.info,
-            calibration=self._searcher.snapshot.manifest.calibration,
         )
-        return verdict(self._searched.top_cosine, threshold)
+        return compare(self._searched.top_cosine, threshold)
 
     def _min_cosine(self, said: Verdict) -> float:
-        """The raw cosine floor; a gate that its owner set below it would otherwise open onto nothing."""
+        """The raw cosine floor; what opened the gate passes it, or an open gate would give nothing."""
         low = self._config.search.min_cosine
-        return low if said.source == "auto" or said.threshold is None else min(low, said.threshold)
+        opening = self._searched.top_cosine if said.source == "auto" else said.threshold
+        return low if opening is None else min(low, opening)
 
     def _passes_floor(self, hit: Hit, low: float) -> bool:
         """The floor; whether a hit holds a word of the query literally is looked up only when that decides."""
@@ -341,7 +344,9 @@ def explain_steps(decision: Decision) -> dict[str, Any]:
             "top_cosine": said.top_cosine,
             "threshold": said.threshold,
             "source": said.source,
-            "parts": dict(said.parts),
+            "score": said.score,
+            "bar": said.bar or None,
+            "parts": dict(said.parts) or None,
         },
         "fusion": None
         if searched is None

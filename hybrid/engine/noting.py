@@ -11,7 +11,7 @@ from hybrid.redact import redact
 
 if TYPE_CHECKING:
     from hybrid.engine.injecting import Decision
-    from hybrid.types import Hit
+    from hybrid.types import Hit, Verdict
 
 _PROMPT_CHARS = 80
 """Enough to know one's own prompt again, little enough not to keep what was pasted into it."""
@@ -22,6 +22,7 @@ _REDACTED_CHARS = 5_000
 _HELD_BACK = 5
 _BEST_FOR = frozenset({"gate", "no_results"})
 _EXPLAINED = frozenset({"seen", "budget", "stale"})
+_OF_GATE = ("top_cosine", "threshold", "threshold_source", "score", "bar", "parts")
 
 
 def prompt_part(prompt: str, decision: Decision, how: str) -> dict[str, Any]:
@@ -53,6 +54,30 @@ def _kept(prompt: str, decision: Decision) -> str:
     return "" if cleaned.is_opted_out else cleaned.text
 
 
+def gate_part(said: Verdict | None) -> dict[str, Any]:
+    """What the gate compared, numbers with four digits.
+
+    Returns:
+        `top_cosine`, `threshold`, `threshold_source`, `score`, `bar` and `parts`, as of a `Verdict`; None for what is
+        empty, and all of them without a verdict.
+    """
+    if said is None:
+        return dict.fromkeys(_OF_GATE)
+    return {
+        "top_cosine": rounded(said.top_cosine),
+        "threshold": rounded(said.threshold),
+        "threshold_source": said.source,
+        "score": rounded(said.score),
+        "bar": said.bar or None,
+        "parts": {name: rounded(value) for name, value in said.parts.items()} or None,
+    }
+
+
+def rounded(value: float | None) -> float | None:
+    """Four digits, never −0."""
+    return None if value is None else round(value, 4) + 0.0
+
+
 def evidence_part(decision: Decision) -> dict[str, Any]:
     """Numbers behind a silence: the best candidate that gate or floor held back, and what was given before.
 
@@ -78,8 +103,8 @@ def _best(decision: Decision) -> dict[str, Any] | None:
     return {
         "key": _key(hit),
         "name": hit.name or None,
-        "cosine": None if hit.cosine is None else round(hit.cosine, 4),
-        "bm25": None if hit.bm25 is None else round(hit.bm25, 4),
+        "cosine": rounded(hit.cosine),
+        "bm25": rounded(hit.bm25),
     }
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from hybrid.engine.injecting import session_key
-from hybrid.engine.noting import evidence_part, prompt_part
+from hybrid.engine.noting import evidence_part, gate_part, prompt_part, rounded
 from hybrid.engine.orienting import start_name
 from hybrid.feedback.hot_topics import is_due, write_hot_topics
 from hybrid.feedback.state import Given, count_injection, update_state
@@ -86,7 +86,6 @@ def _count(workspace: Workspace, decision: Decision) -> None:
 
 
 def _event_line(workspace: Workspace, event: HookEvent, decision: Decision, latency_ms: float) -> dict[str, Any]:
-    said = decision.verdict
     withheld: dict[str, int] = {}
     for entry in decision.withheld:
         withheld[entry.reason] = withheld.get(entry.reason, 0) + 1
@@ -102,9 +101,7 @@ def _event_line(workspace: Workspace, event: HookEvent, decision: Decision, late
         **prompt_part(event.prompt, decision, workspace.config.privacy.log_prompts),
         "reason": decision.reason,
         "detail": decision.detail or None,
-        "top_cosine": _rounded(said.top_cosine) if said else None,
-        "threshold": _rounded(said.threshold) if said else None,
-        "threshold_source": said.source if said else None,
+        **gate_part(decision.verdict),
         "topic_id": decision.topic_id or None,
         "items": [_item_line(item) for item in decision.items],
         "withheld": withheld,
@@ -125,19 +122,15 @@ def _item_line(item: Item) -> dict[str, Any]:
         "end_line": hit.end_line,
         "name": hit.name or None,
         "form": item.form,
-        "cosine": _rounded(hit.cosine),
+        "cosine": rounded(hit.cosine),
         "cosine_rank": hit.cosine_rank,
-        "bm25": _rounded(hit.bm25),
+        "bm25": rounded(hit.bm25),
         "bm25_rank": hit.bm25_rank,
         "rrf": round(hit.rrf, 6),
-        "relevance": _rounded(hit.relevance),
+        "relevance": rounded(hit.relevance),
     }
 
 
 def _without_secrets(hit: Hit) -> Hit:
     """The hit as it may be noted, whatever may be shown; all but its path comes without secrets from the index."""
     return replace(hit, path=redact(hit.path))
-
-
-def _rounded(value: float | None) -> float | None:
-    return None if value is None else round(value, 4)

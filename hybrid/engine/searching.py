@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from hybrid.errors import HybridError
+from hybrid.gate.identity import annotation_key
 from hybrid.index.backend import Filter
 from hybrid.index.snapshot import Snapshot, open_snapshot
 from hybrid.models.registry import load_embedder
@@ -20,9 +21,10 @@ if TYPE_CHECKING:
 
     from hybrid.config import SearchConfig
     from hybrid.engine.workspace import Workspace
+    from hybrid.gate.verdict import Gate
     from hybrid.index.backend import Leg
     from hybrid.prompting.query import Query
-    from hybrid.types import Embedder
+    from hybrid.types import Embedder, Verdict
 
 Mode = Literal["hybrid", "dense", "lexical"]
 _NO_FILTER = Filter()
@@ -36,10 +38,11 @@ class Searched:
         query: What was searched with.
         mode: Which legs took part.
         n_candidates: After fusion.
-        top_cosine: The raw top cosine of the whole collection; None when the query has no vector.
+        top_cosine: The raw top cosine of what was searched for in the whole collection; None when it has no vector.
         top_bm25: The top bm25; 0 when no chunk holds a query term.
         weights: Of the dense and the lexical leg in the fusion.
         hits: Best first.
+        verdict: Of the calibrated gate; None when it was not asked, or the index has no calibration.
     """
 
     query: Query
@@ -49,18 +52,30 @@ class Searched:
     top_bm25: float
     weights: tuple[float, float]
     hits: tuple[Hit, ...]
+    verdict: Verdict | None = None
 
 
 class Searcher:
     """Searches one open snapshot with the embedder it was built with; many queries, no state between them."""
 
-    def __init__(self, snapshot: Snapshot, embedder: Embedder, settings: SearchConfig) -> None:
+    def __init__(
+        self, snapshot: Snapshot, embedder: Embedder, settings: SearchConfig, gate: Gate | None = None
+    ) -> None:
         self.snapshot = snapshot
         self.embedder = embedder
+        self.gate = gate
         self._settings = settings
         self._lexical = self._lexical_leg()
 
-    def search(self, query: Query, *, top_k: int, mode: Mode = "hybrid", only: Filter = _NO_FILTER) -> Searched:
+    def search(
+        self,
+        query: Query,
+        *,
+        top_k: int,
+        mode: Mode = "hybrid",
+        only: Filter = _NO_FILTER,
+        is_judged: bool = False,
+    ) -> Searched:
         """Search the collection.
 
         Args:
@@ -68,10 +83,15 @@ class Searcher:
             top_k: Hits to return at most.
             mode: `dense` or `lexical` leave the other leg out.
             only: Restricts the hits; the top cosine stays that of the whole collection.
+            is_judged: Ask the calibrated gate too, in the same pass over the vectors. Of a prompt that opens it with a
+                part of what it says, that part is searched for: the rest is greetings, stories and deadlines.
         """
         settings = self._settings
-        dense = self.snapshot.dense(self.embedder.embed_query(query.text), settings.depth, only)
-        lexical = self._lexical(query_tokens(query.text), settings.depth, only)
+        dense, verdict = self._dense(query, only, is_judged=is_judged)
+        subject = verdict.subject if verdict else ""
+        if subject:
+            dense = self.snapshot.dense(self.embedder.embed_query(subject), settings.depth, only)
+        lexical = self._lexical(query_tokens(subject or query.text), settings.depth, only)
         weights = self._weights(query, mode)
         fused = fuse(
             (dense.ranking, lexical.ranking), weights=weights, rrf_k=settings.rrf_k, tie_key=self.snapshot.tie_key
@@ -81,7 +101,15 @@ class Searcher:
         hits = [
             self._hit(entry, rank, dense, lexical, best_cosine, top_bm25) for rank, entry in enumerate(fused[:top_k], 1)
         ]
-        return Searched(query, mode, len(fused), dense.top, top_bm25, weights, tuple(hits))
+        return Searched(query, mode, len(fused), dense.top, top_bm25, weights, tuple(hits), verdict)
+
+    def _dense(self, query: Query, only: Filter, *, is_judged: bool) -> tuple[Leg, Verdict | None]:
+        vector, depth = self.embedder.embed_query(query.text), self._settings.depth
+        if self.gate is None or not is_judged:
+            return self.snapshot.dense(vector, depth, only), None
+        asked = self.gate.ask(query.text)
+        leg, closest = self.snapshot.dense_with_pieces(vector, asked.vectors, depth, only)
+        return leg, self.gate.judge(asked, closest, leg.top)
 
     def _weights(self, query: Query, mode: Mode) -> tuple[float, float]:
         settings = self._settings
@@ -144,4 +172,15 @@ def open_searcher(workspace: Workspace, *, load: Callable[[str, Path], Embedder]
     embedder = load(name, workspace.home) if load else load_embedder(name, home=workspace.home)
     if embedder.info.key != model.key:
         raise HybridError(f"model {model.name} changed while it was loaded; try again")
-    return Searcher(snapshot, embedder, settings)
+    return Searcher(snapshot, embedder, settings, _gate(workspace, snapshot, embedder))
+
+
+def _gate(workspace: Workspace, snapshot: Snapshot, embedder: Embedder) -> Gate | None:
+    """The calibrated gate of a snapshot; None for one that was annotated with another background, or not at all."""
+    settings = workspace.config.gate
+    if snapshot.manifest.background != annotation_key(embedder.info, with_hub=settings.hub):
+        return None
+    from hybrid.gate.background import load_background
+    from hybrid.gate.verdict import Gate
+
+    return Gate(snapshot, embedder, load_background(embedder, workspace.home), settings)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
+import math
 import sqlite3
+from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
 from hybrid import __version__
 from hybrid.errors import IndexCorruptError, IndexMissingError, IndexUnavailableError
 from hybrid.feedback.health import health
 from hybrid.feedback.state import is_corrupt, read_state
-from hybrid.index.manifest import FORMAT_VERSION
+from hybrid.gate.threshold import fixed_threshold
+from hybrid.index.manifest import FORMAT_VERSION, NAME
 from hybrid.ipc.control import daemon_status
 from hybrid.models.registry import embedder_info
-from hybrid.retrieval.gate import Threshold, threshold_for
 from hybrid.session.pauses import pauses_for
 
 if TYPE_CHECKING:
@@ -20,6 +23,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from hybrid.engine.workspace import Workspace
+    from hybrid.gate.calibration import Calibration
+    from hybrid.index.snapshot import Snapshot
     from hybrid.types import EmbedderInfo
 
 
@@ -37,12 +42,6 @@ def status(workspace: Workspace, *, installed: Mapping[str, Any] | None = None) 
     project = workspace.require_project()
     model = embedder_info(workspace.config.model.name, home=workspace.home)
     index, calibration = _index(workspace, model)
-    gate = threshold_for(
-        workspace.config.hooks.gate_threshold,
-        origin=workspace.loaded.origins["hooks.gate_threshold"],
-        model=model,
-        calibration=calibration,
-    )
     return {
         "version": __version__,
         "project": {
@@ -53,7 +52,7 @@ def status(workspace: Workspace, *, installed: Mapping[str, Any] | None = None) 
         },
         "index": index,
         "model": {"name": model.name, "dim": model.dim, "sha256": model.sha256},
-        "gate": gate_part(gate),
+        "gate": _gate(workspace, model, calibration),
         "hooks": hooks_status(workspace, installed=installed),
         "health": health(filter(workspace.is_here, workspace.log.newest())),
         "daemon": daemon_status(str(workspace.home)),
@@ -62,14 +61,50 @@ def status(workspace: Workspace, *, installed: Mapping[str, Any] | None = None) 
     }
 
 
-def gate_part(gate: Threshold) -> dict[str, Any]:
-    """The `gate` part of the status."""
-    return {
-        "threshold": gate.value,
-        "source": gate.source,
-        "calibrated_at": gate.calibrated_at,
-        "expected_false_open_rate": gate.expected_false_open_rate,
+_NO_BAR = -2.0
+"""Below every score that compares a vector: the bar of an index without one."""
+
+
+def _gate(workspace: Workspace, model: EmbedderInfo, calibration: Calibration | None) -> dict[str, Any]:
+    """The `gate` part of the status: the calibrated bars of the index, or the one threshold in force.
+
+    `threshold` is that of tasks; a prompt must reach both bars.
+    """
+    origin = workspace.loaded.origins["hooks.gate_threshold"]
+    fixed = fixed_threshold(workspace.config.hooks.gate_threshold, origin=origin, model=model)
+    found: dict[str, Any] = {
+        "threshold": fixed.value,
+        "source": fixed.source,
+        "calibrated_at": None,
+        "expected_false_open_rate": fixed.expected_false_open_rate,
+        "compares": "raw top cosine",
+        "thresholds": None,
+        "expected_rates": None,
+        "background_prompts": None,
     }
+    if calibration is None or fixed.source != "auto":
+        return found
+    return found | {
+        "threshold": _finite(calibration.tasks),
+        "calibrated_at": _built_at(workspace.place.folder),
+        "expected_false_open_rate": calibration.talk_rate,
+        "compares": "score",
+        "thresholds": {"talk": _finite(calibration.talk), "tasks": _finite(calibration.tasks)},
+        "expected_rates": {"talk": calibration.talk_rate, "tasks": calibration.task_rate},
+        "background_prompts": calibration.n_prompts,
+    }
+
+
+def _finite(value: float) -> float | None:
+    """A bar as it is shown; None where there is nothing to compare with."""
+    return round(value, 4) if math.isfinite(value) and value > _NO_BAR else None
+
+
+def _built_at(folder: Path) -> str | None:
+    """When the snapshot was written: its bars follow its segments."""
+    with contextlib.suppress(OSError):
+        return datetime.fromtimestamp((folder / NAME).stat().st_mtime, timezone.utc).isoformat(timespec="seconds")
+    return None
 
 
 def hooks_status(workspace: Workspace, *, installed: Mapping[str, Any] | None = None) -> dict[str, Any]:
@@ -96,8 +131,8 @@ def hooks_status(workspace: Workspace, *, installed: Mapping[str, Any] | None = 
     }
 
 
-def _index(workspace: Workspace, model: EmbedderInfo) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The `index` part, and the calibration that the snapshot carries."""
+def _index(workspace: Workspace, model: EmbedderInfo) -> tuple[dict[str, Any], Calibration | None]:
+    """The `index` part, and the calibration of the snapshot, if it has one."""
     place = workspace.place
     index: dict[str, Any] = {
         "state": "missing",
@@ -119,8 +154,8 @@ def _index(workspace: Workspace, model: EmbedderInfo) -> tuple[dict[str, Any], d
         "error": None,
     }
     if not place.catalog.exists():
-        return index, {}
-    calibration: dict[str, Any] = {}
+        return index, None
+    calibration: Calibration | None = None
     try:
         index |= _catalog_part(workspace)
         from hybrid.index.snapshot import open_snapshot
@@ -129,7 +164,7 @@ def _index(workspace: Workspace, model: EmbedderInfo) -> tuple[dict[str, Any], d
         index["generation"], index["segments"] = snapshot.generation, len(snapshot.segments)
         index["truncated_chunks"], index["chunks_without_vector"] = snapshot.vectors_figures()
         index["state"] = "stale" if index["stale_documents"] else "ready"
-        calibration = snapshot.manifest.calibration
+        calibration = _calibration(workspace, snapshot)
     except IndexMissingError:
         index["state"] = "missing"
     except (IndexUnavailableError, OSError) as error:
@@ -137,6 +172,19 @@ def _index(workspace: Workspace, model: EmbedderInfo) -> tuple[dict[str, Any], d
     if _is_building(place.lock):
         index["state"] = "building"
     return index, calibration
+
+
+def _calibration(workspace: Workspace, snapshot: Snapshot) -> Calibration | None:
+    from hybrid.gate.background import load_background
+    from hybrid.gate.calibration import calibrate
+    from hybrid.gate.identity import annotation_key
+    from hybrid.models.lazy import LazyEmbedder
+
+    embedder = LazyEmbedder(workspace.config.model.name, workspace.home)
+    settings = workspace.config.gate
+    if snapshot.manifest.background != annotation_key(embedder.info, with_hub=settings.hub):
+        return None
+    return calibrate(load_background(embedder, workspace.home), snapshot.segments, settings)
 
 
 def _catalog_part(workspace: Workspace) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """Puts judged prompts through the whole decision of the hook and counts when it speaks; `hybrid eval gate` calls it.
 
-A prompt without a repository of its own is asked of every index. What rules silence has the score −∞.
+A prompt without a repository of its own is asked of every index. What rules silence has the score −∞. The score is the
+margin, so that prompts of several repositories, each with bars of its own, can be counted together.
 """
 
 from __future__ import annotations
@@ -9,27 +10,73 @@ import json
 import math
 from collections import defaultdict
 from dataclasses import dataclass
+from functools import cache
 from statistics import median_low
 from typing import TYPE_CHECKING, Any
 
 from hybrid.engine.injecting import decide
 from hybrid.engine.searching import open_searcher
-from hybrid.evaluation.rates import Rates, at_false_rate, auc, best_rates
+from hybrid.evaluation.rates import Rates, at_false_rate, auc, best_rates, open_rate
 from hybrid.evaluation.trees import build_index, repositories, settings_in_force, workspace_at
+from hybrid.models.registry import load_embedder
+from hybrid.prompting.clean import clean
+from hybrid.prompting.query import make_query
 from hybrid.types import HookEvent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from hybrid.config import Loaded
     from hybrid.engine.searching import Searcher
     from hybrid.engine.workspace import Workspace
     from hybrid.evaluation.qrels import JudgedPrompt
+    from hybrid.gate.calibration import Calibration
+    from hybrid.types import Embedder, EmbedderInfo, Verdict
 
-FALSE_RATES = (0.02, 0.05, 0.10, 0.15)
+FALSE_RATES = (0.01, 0.02, 0.05)
+OTHER_TASKS = "other_repo"
+"""Kind of prompts that are tasks of another project: strict, and so much harder than talk that they are told apart."""
+
 _SILENCED = -2.0
 """Stands for −∞ in a run file: below every cosine."""
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """One way to decide.
+
+    Attributes:
+        label: Unique among those that are compared.
+        settings: `section.key=value`, on top of the plan's.
+        has_rules: False leaves out the prompt rules, and what comes after the gate: what opens counts as injected.
+    """
+
+    label: str
+    settings: tuple[str, ...] = ()
+    has_rules: bool = True
+
+
+IN_FORCE = Variant("all parts")
+
+
+@dataclass(frozen=True, slots=True)
+class GatePlan:
+    """What is asked, of what, in which ways.
+
+    Attributes:
+        judged: Prompts by the name of their set.
+        repos: Folder that holds a folder for each repository.
+        settings: `section.key=value`, on top of the settings in force.
+        only: Names of repositories; empty for all.
+        variants: Ways to decide, in the order in which they are tried.
+    """
+
+    judged: Mapping[str, Sequence[JudgedPrompt]]
+    repos: Path
+    settings: tuple[str, ...] = ()
+    only: tuple[str, ...] = ()
+    variants: tuple[Variant, ...] = (IN_FORCE,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +86,12 @@ class Asked:
     Attributes:
         prompt: Judged.
         repo: Where it was asked.
-        score: The raw top cosine; −∞ when a rule silenced the prompt or it has no vector.
+        score: What the gate compared minus its threshold; −∞ when a rule silenced the prompt or it has no vector.
         is_open: The gate opened.
         reason: Why it was silent, or `injected`.
         detail: More about it, for example the prompt rule.
-        threshold: That the score was compared with; None when it was not compared.
+        threshold: That was in force; None when nothing was compared.
+        top_cosine: The raw one; None when nothing was compared.
     """
 
     prompt: JudgedPrompt
@@ -53,6 +101,7 @@ class Asked:
     reason: str
     detail: str
     threshold: float | None
+    top_cosine: float | None
 
     @property
     def is_injected(self) -> bool:
@@ -94,12 +143,16 @@ class GateReport:
         repos: Repositories that were asked.
         missing: Repositories of prompts that are not there.
         model: Key of the embedder.
+        model_threshold: Its measured default for the raw top cosine, or None.
+        bars: Of every repository whose calibration decided.
     """
 
     asked: tuple[Asked, ...]
     repos: tuple[str, ...]
     missing: tuple[str, ...]
     model: str
+    model_threshold: float | None
+    bars: Mapping[str, Calibration]
 
     @property
     def wanted(self) -> list[Asked]:
@@ -122,6 +175,16 @@ class GateReport:
         return _share(asked.is_injected for asked in self.unwanted)
 
     @property
+    def other_tasks(self) -> list[Asked]:
+        """Those of the strict unwanted that are tasks of other projects."""
+        return [asked for asked in self.unwanted if asked.prompt.kind == OTHER_TASKS]
+
+    @property
+    def other_rate(self) -> float:
+        """Share of the tasks of other projects that got a text; NaN without any."""
+        return _share(asked.is_injected for asked in self.other_tasks)
+
+    @property
     def thresholds(self) -> tuple[float, ...]:
         """The thresholds that were in force, ascending; one unless repositories are calibrated one by one."""
         return tuple(sorted({asked.threshold for asked in self.asked if asked.threshold is not None}))
@@ -132,7 +195,7 @@ class GateReport:
         return [asked.score for asked in self.wanted], [asked.score for asked in self.unwanted]
 
     def sweep(self) -> list[tuple[str, Rates]]:
-        """The thresholds for the usual false rates and the best one, with what each does."""
+        """What all thresholds would have to move by for the usual false rates and the best one, and what that does."""
         wanted, unwanted = self.scores
         rows = [(f"{rate:.0%} false", at_false_rate(rate, wanted, unwanted)) for rate in FALSE_RATES]
         return [*rows, ("largest true - false", best_rates(wanted, unwanted))]
@@ -144,8 +207,12 @@ class GateReport:
             groups[not asked.prompt.is_wanted, asked.prompt.kind, asked.prompt.is_strict].append(asked)
         return [_kind_row(groups[key]) for key in sorted(groups)]
 
-    def as_json(self) -> dict[str, Any]:
-        """Stable keys; an infinite score or threshold is None."""
+    def as_json(self, chatty: Sequence[float] = ()) -> dict[str, Any]:
+        """Stable keys; an infinite score or threshold is None.
+
+        Args:
+            chatty: Scores of the wanted prompts in chatty wording, to tell what a shift of the thresholds does to them.
+        """
         wanted, unwanted = self.scores
         return {
             "model": self.model,
@@ -153,61 +220,116 @@ class GateReport:
             "missing": list(self.missing),
             "n_wanted": len(wanted),
             "n_unwanted": len(unwanted),
+            "n_other_repo": len(self.other_tasks),
             "thresholds": list(self.thresholds),
-            "true_rate": _finite(self.true_rate),
-            "false_rate": _finite(self.false_rate),
-            "auc": _finite(auc(wanted, unwanted)),
-            "at": [
-                {
-                    "label": label,
-                    "threshold": _finite(rates.threshold),
-                    "true_rate": rates.true_rate,
-                    "false_rate": rates.false_rate,
-                }
-                for label, rates in self.sweep()
-            ],
+            "bars": {
+                repo: {"talk": finite(bars.talk), "tasks": finite(bars.tasks)} for repo, bars in self.bars.items()
+            },
+            "true_rate": finite(self.true_rate),
+            "false_rate": finite(self.false_rate),
+            "other_repo_rate": finite(self.other_rate),
+            "auc": finite(auc(wanted, unwanted)),
+            "at": [self._at(label, rates, chatty) for label, rates in self.sweep()],
             "kinds": [
-                {name: getattr(row, name) for name in row.__slots__} | {"median_score": _finite(row.median_score)}
+                {name: getattr(row, name) for name in row.__slots__} | {"median_score": finite(row.median_score)}
                 for row in self.kinds()
             ],
         }
 
+    def _at(self, label: str, rates: Rates, chatty: Sequence[float]) -> dict[str, Any]:
+        """One row of the sweep; `threshold` is a number only where one threshold is in force everywhere."""
+        fixed = self.thresholds[0] if len(self.thresholds) == 1 else math.nan
+        others = [asked.score for asked in self.other_tasks]
+        return {
+            "label": label,
+            "shift": finite(rates.threshold),
+            "threshold": finite(fixed + rates.threshold),
+            "true_rate": rates.true_rate,
+            "false_rate": rates.false_rate,
+            "other_repo_rate": finite(open_rate(others, rates.threshold)),
+            "chatty_rate": finite(open_rate(chatty, rates.threshold)),
+        }
+
 
 def evaluate_gate(
-    prompts: Sequence[JudgedPrompt],
-    repos: Path,
-    home: Path,
-    *,
-    settings: Sequence[str] = (),
-    only: Sequence[str] = (),
-    report_repo: Callable[[str], None] = lambda _: None,
-) -> GateReport:
-    """Ask every prompt of its repository, or of all of them; each repository is indexed whole and opened once.
+    plan: GatePlan, home: Path, *, report_repo: Callable[[str], None] = lambda _: None
+) -> dict[str, dict[str, GateReport]]:
+    """Ask every prompt of its repository, or of all of them; each repository is indexed whole.
+
+    An index is built once, and once more for variants that keep other numbers of each chunk; none is embedded twice.
 
     Args:
-        prompts: Judged.
-        repos: Folder that holds a folder for each repository.
+        plan: What to ask.
         home: Where the indexes lie.
-        settings: `section.key=value`, on top of the settings in force.
-        only: Names of repositories; empty for all.
         report_repo: Hears the name of each repository before it is built.
+
+    Returns:
+        By the label of the variant, then by the name of the set.
 
     Raises:
         QrelsError: No repository is there.
         ModelError: The embedder cannot be loaded.
     """
-    judged = {prompt.repo for prompt in prompts if prompt.repo is not None}
-    found = repositories(judged, repos, only)
-    asked: list[Asked] = []
-    model = ""
+    judged = {prompt.repo for prompts in plan.judged.values() for prompt in prompts if prompt.repo is not None}
+    found = repositories(judged, plan.repos, plan.only)
+    missing = tuple(sorted((set(plan.only) or judged) - found.keys()))
+    tallies = {variant.label: _Tally() for variant in plan.variants}
+    load = cache(_load)
     for name, root in found.items():
         report_repo(name)
-        workspace = workspace_at(root, home, _settings_at(root, settings))
-        build_index(workspace)
-        searcher = open_searcher(workspace)
-        model = searcher.embedder.info.key
-        asked += [_ask(workspace, searcher, prompt, name) for prompt in prompts if prompt.repo in (None, name)]
-    return GateReport(tuple(asked), tuple(found), tuple(sorted((set(only) or judged) - found.keys())), model)
+        for variant, workspace, searcher in _opened(plan, root, home, load):
+            tallies[variant.label].add(plan.judged, name, workspace, searcher, has_rules=variant.has_rules)
+    return {label: tally.reports(tuple(found), missing) for label, tally in tallies.items()}
+
+
+class _Tally:
+    """What one variant decided, repository after repository."""
+
+    def __init__(self) -> None:
+        self._asked: dict[str, list[Asked]] = defaultdict(list)
+        self._bars: dict[str, Calibration] = {}
+        self._models: list[EmbedderInfo] = []
+
+    def add(
+        self,
+        judged: Mapping[str, Sequence[JudgedPrompt]],
+        repo: str,
+        workspace: Workspace,
+        searcher: Searcher,
+        *,
+        has_rules: bool,
+    ) -> None:
+        self._models.append(searcher.embedder.info)
+        if searcher.gate and workspace.config.hooks.gate_threshold == "auto":
+            self._bars[repo] = searcher.gate.calibration
+        ask = _ask if has_rules else _ask_without_rules
+        for name, prompts in judged.items():
+            chosen = [prompt for prompt in prompts if prompt.repo in (None, repo)]
+            self._asked[name] += [ask(workspace, searcher, prompt, repo) for prompt in chosen]
+
+    def reports(self, repos: tuple[str, ...], missing: tuple[str, ...]) -> dict[str, GateReport]:
+        model = self._models[-1]
+        return {
+            name: GateReport(tuple(asked), repos, missing, model.key, model.gate_threshold, self._bars)
+            for name, asked in self._asked.items()
+        }
+
+
+def _opened(
+    plan: GatePlan, root: Path, home: Path, load: Callable[[str, Path], Embedder]
+) -> Iterator[tuple[Variant, Workspace, Searcher]]:
+    """The searcher of a repository for each variant; its index is looked at again only where it must be another one."""
+    has_hub: bool | None = None
+    for variant in plan.variants:
+        workspace = workspace_at(root, home, _settings_at(root, (*plan.settings, *variant.settings)))
+        if workspace.config.gate.hub is not has_hub:
+            has_hub = workspace.config.gate.hub
+            build_index(workspace, embedder=load(workspace.config.model.name, home))
+        yield variant, workspace, open_searcher(workspace, load=load)
+
+
+def _load(name: str, home: Path) -> Embedder:
+    return load_embedder(name, home=home)
 
 
 def _settings_at(root: Path, settings: Sequence[str]) -> Loaded:
@@ -220,16 +342,26 @@ def _ask(workspace: Workspace, searcher: Searcher, prompt: JudgedPrompt, repo: s
     root = str(workspace.require_project().root)
     event = HookEvent("manual", "UserPromptSubmit", session_id="", agent_id="", cwd=root, prompt=prompt.text)
     decision = decide(workspace, event, open_searcher=lambda _: searcher, environ={})
-    said = decision.verdict
-    top_cosine = said.top_cosine if said else None
+    return _asked(prompt, repo, decision.verdict, decision.reason, decision.detail)
+
+
+def _ask_without_rules(_: Workspace, searcher: Searcher, prompt: JudgedPrompt, repo: str) -> Asked:
+    searched = searcher.search(make_query(clean(prompt.text).text), top_k=1, is_judged=True)
+    is_open = searched.verdict is not None and searched.verdict.is_open
+    return _asked(prompt, repo, searched.verdict, "injected" if is_open else "gate", "")
+
+
+def _asked(prompt: JudgedPrompt, repo: str, said: Verdict | None, reason: str, detail: str) -> Asked:
+    margin = said.margin if said else None
     return Asked(
         prompt=prompt,
         repo=repo,
-        score=-math.inf if top_cosine is None else top_cosine,
+        score=-math.inf if margin is None else margin,
         is_open=said is not None and said.is_open,
-        reason=decision.reason,
-        detail=decision.detail,
+        reason=reason,
+        detail=detail,
         threshold=said.threshold if said else None,
+        top_cosine=said.top_cosine if said else None,
     )
 
 
@@ -263,5 +395,6 @@ def _share(claims: Iterable[bool]) -> float:
     return sum(listed) / len(listed) if listed else math.nan
 
 
-def _finite(value: float) -> float | None:
+def finite(value: float) -> float | None:
+    """The value as JSON can hold it: None instead of an infinity or NaN."""
     return value if math.isfinite(value) else None

@@ -86,3 +86,33 @@ def _sweep(wanted: Sequence[float], unwanted: Sequence[float]) -> list[Rates]:
 
 def _share(ordered: Sequence[float], threshold: float) -> float:
     return 1 - bisect_left(ordered, threshold) / len(ordered) if ordered else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """How far values lie apart.
+
+    Attributes:
+        mean: Of all.
+        low: The 5 % quantile.
+        high: The 95 % quantile.
+    """
+
+    mean: float
+    low: float
+    high: float
+
+
+def spread(values: Sequence[float]) -> Spread:
+    """Mean and quantiles, linear between neighbours; NaN without any value."""
+    if not values:
+        return Spread(math.nan, math.nan, math.nan)
+    ordered = sorted(values)
+    return Spread(sum(ordered) / len(ordered), _quantile(ordered, 0.05), _quantile(ordered, 0.95))
+
+
+def _quantile(ordered: Sequence[float], share: float) -> float:
+    place = share * (len(ordered) - 1)
+    below = int(place)
+    above = min(below + 1, len(ordered) - 1)
+    return ordered[below] + (place - below) * (ordered[above] - ordered[below])

@@ -17,6 +17,7 @@ from hybrid.evaluation.speed_build import (
     generate_tree,
     workspace_of_tree,
 )
+from hybrid.evaluation.speed_gate import gate_figures
 from hybrid.evaluation.speed_hook import hook_figures
 from hybrid.evaluation.speed_load import load_figures
 from hybrid.evaluation.speed_search import (
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from hybrid.config import Loaded
     from hybrid.index.snapshot import Snapshot
 
-PARTS = ("build", "search", "synthetic", "lexical", "hook", "service", "load", "files")
+PARTS = ("build", "search", "synthetic", "gate", "lexical", "hook", "service", "load", "files")
 _N_QUERIES = 200
 
 
@@ -50,7 +51,7 @@ class SpeedPlan:
         repo: Repository that is copied and measured; never written to.
         parts: Of `PARTS`.
         queries: Texts to search for; empty takes seeded ones from the repository.
-        n_synthetic: Seeded chunks of the part `synthetic`.
+        n_synthetic: Seeded chunks of the parts `synthetic` and `gate`.
         n_lexical: Chunks of the part `lexical`.
         n_files: Files of the generated tree of the part `files`.
         rounds: Of what is repeated as a whole process.
@@ -112,6 +113,7 @@ class _Session:
             "build": self._build,
             "search": self._search_repository,
             "synthetic": self._synthetic,
+            "gate": self._gate,
             "lexical": self._lexical,
             "hook": self._hook,
             "service": self._service,
@@ -153,6 +155,17 @@ class _Session:
             self._scratch / "synthetic",
             self._embedder,
             self._search,
+            n_chunks=self._plan.n_synthetic,
+            n_queries=_N_QUERIES,
+            bare_ms=self._bare_ms,
+        )
+
+    def _gate(self) -> dict[str, Any]:
+        return gate_figures(
+            self._scratch / "gate",
+            self._embedder,
+            self._scratch / "home",
+            self._loaded.config,
             n_chunks=self._plan.n_synthetic,
             n_queries=_N_QUERIES,
             bare_ms=self._bare_ms,

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from hybrid.index.commit import Annotator
     from hybrid.types import EmbedderInfo
 
 _SYLLABLES = [consonant + vowel for consonant in "bdfgklmnprtvz" for vowel in "aou"]
@@ -102,7 +103,12 @@ class Words:
 
 
 def write_snapshot(
-    folder: Path, bags: Iterator[Mapping[str, int]] | Sequence[Mapping[str, int]], model: EmbedderInfo, *, seed: int = 1
+    folder: Path,
+    bags: Iterator[Mapping[str, int]] | Sequence[Mapping[str, int]],
+    model: EmbedderInfo,
+    annotator: Annotator | None = None,
+    *,
+    seed: int = 1,
 ) -> int:
     """Write chunks of these term frequencies as a snapshot, without building from files; vectors are random units.
 
@@ -110,6 +116,7 @@ def write_snapshot(
         folder: Of the snapshot; made when it is not there.
         bags: Of each chunk; eight chunks make a document.
         model: Whose vectors the random ones pretend to be.
+        annotator: Adds to the segments.
         seed: Of the vectors.
 
     Returns:
@@ -121,10 +128,11 @@ def write_snapshot(
     step = max(_SEGMENT_CHUNKS, -(-len(listed) // _MAX_SEGMENTS))
     step += -step % _CHUNKS_A_FILE
     entries = tuple(
-        _write_segment(folder, number, listed[at : at + step], at, model, random)
+        _write_segment(folder, number, listed[at : at + step], at, model, annotator, random)
         for number, at in enumerate(range(0, len(listed), step), 1)
     )
-    write_manifest(folder, Manifest(FORMAT_VERSION, 1, model.key, model.dim, "synthetic", entries, {}))
+    background = annotator.key if annotator else ""
+    write_manifest(folder, Manifest(FORMAT_VERSION, 1, model.key, model.dim, "synthetic", entries, {}, background))
     return sum(path.stat().st_size for path in folder.iterdir())
 
 
@@ -134,6 +142,7 @@ def _write_segment(
     bags: Sequence[Mapping[str, int]],
     first: int,
     model: EmbedderInfo,
+    annotator: Annotator | None,
     random: np.random.Generator,
 ) -> SegmentEntry:
     documents = [_document(bags[at : at + _CHUNKS_A_FILE], first + at) for at in range(0, len(bags), _CHUNKS_A_FILE)]
@@ -141,7 +150,10 @@ def _write_segment(
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     stored = quantise(vectors, np.zeros(len(bags), np.bool_))
     path = folder / f"segment-{number:08d}.safetensors"
-    data = write_arrays(path, encode_segment(documents, stored), {"format": str(FORMAT_VERSION), "model": model.key})
+    arrays = encode_segment(documents, stored)
+    if annotator:
+        arrays |= annotator.annotate(arrays)
+    data = write_arrays(path, arrays, {"format": str(FORMAT_VERSION), "model": model.key})
     return SegmentEntry(path.name, len(data), path.stat().st_mtime_ns, sha256_hex(data), len(bags), ())
 
 

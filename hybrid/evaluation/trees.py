@@ -18,6 +18,7 @@ from hybrid.engine.indexing import file_source, recipe_of
 from hybrid.engine.workspace import Workspace
 from hybrid.errors import ConfigError
 from hybrid.evaluation.qrels import QrelsError
+from hybrid.gate.annotator import GateAnnotator
 from hybrid.index.build import build
 from hybrid.models.registry import load_embedder
 from hybrid.project.find import FOLDER_NAME, Project
@@ -143,7 +144,14 @@ def build_index(workspace: Workspace, scope: Scope = WHOLE, *, embedder: Embedde
     if scope != WHOLE:
         source = ScopedSource(source, scope)
     embedder = embedder or load_embedder(workspace.config.model.name, home=workspace.home)
-    return build(workspace.place, source, embedder, recipe_of(settings), max_segments=settings.max_segments)
+    return build(
+        workspace.place,
+        source,
+        embedder,
+        recipe_of(settings),
+        max_segments=settings.max_segments,
+        annotator=GateAnnotator(embedder, workspace.home, with_hub=workspace.config.gate.hub),
+    )
 
 
 class ScopedSource:

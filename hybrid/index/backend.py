@@ -57,6 +57,21 @@ class Leg:
 
 
 @dataclass(frozen=True, slots=True)
+class Closest:
+    """For each piece of a query, the chunk with the largest cosine − hub.
+
+    Attributes:
+        rows: In the snapshot, shape (n_pieces,); −1 for a piece without a vector, or when nothing can be compared.
+        cosines: Of the piece to that chunk, shape (n_pieces,).
+        hubs: Of that chunk, shape (n_pieces,); 0 where none was found.
+    """
+
+    rows: NDArray[np.int64]
+    cosines: NDArray[np.float32]
+    hubs: NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
 class ChunkView:
     """A chunk as a result shows it; fields as in `hybrid.types.Hit`."""
 

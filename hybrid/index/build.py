@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from hybrid.index.analysis import ChunkRecord
     from hybrid.index.catalog import DocumentRow, KnownDocument
+    from hybrid.index.commit import Annotator
     from hybrid.index.place import Place
     from hybrid.index.vectors import StoredVectors
     from hybrid.types import Chunked, ChunkLimits, Document, Embedder, Found, Source
@@ -132,6 +133,7 @@ def build(
     wait_s: float = 0.0,
     progress: Progress = silent,
     now_ns: Callable[[], int] = time.time_ns,
+    annotator: Annotator | None = None,
 ) -> Summary:
     """Bring the index up to date.
 
@@ -146,6 +148,7 @@ def build(
         wait_s: How long to wait for another build of this project, in seconds.
         progress: Hears how far it is.
         now_ns: Clock, nanoseconds since the epoch.
+        annotator: Adds arrays to the segments that are written.
 
     Raises:
         BusyError: Another process is building, and the wait is over.
@@ -161,7 +164,8 @@ def build(
                 f"another process is indexing this project ({_holder(place.lock)}); try again when it is done"
             )
         _sign(place.lock)
-        run = _Run(place, source, embedder, how, None if full else part, full, max_segments, progress, now_ns, started)
+        part = None if full else part
+        run = _Run(place, source, embedder, how, part, full, max_segments, progress, now_ns, started, annotator)
         try:
             return run.once()
         except sqlite3.DatabaseError as error:
@@ -185,6 +189,7 @@ class _Run:
     progress: Progress
     now_ns: Callable[[], int]
     started: float
+    annotator: Annotator | None
 
     def once(self) -> Summary:
         place = self.place
@@ -225,6 +230,7 @@ class _Run:
             full=self.full,
             max_segments=self.max_segments,
             progress=self.progress,
+            annotator=self.annotator,
         )
 
     def _current(self, catalog: Catalog) -> int:
@@ -233,8 +239,9 @@ class _Run:
             manifest = read_manifest(self.place.folder)
         except IndexUnavailableError:
             return 0
-        wanted = (FORMAT_VERSION, self.embedder.info.key, self.how.of_chunks, catalog.generation())
-        found = (manifest.format_version, manifest.model, manifest.recipe, manifest.generation)
+        background = self.annotator.key if self.annotator else ""
+        wanted = (FORMAT_VERSION, self.embedder.info.key, self.how.of_chunks, background, catalog.generation())
+        found = (manifest.format_version, manifest.model, manifest.recipe, manifest.background, manifest.generation)
         return manifest.generation if found == wanted and is_untouched(self.place.folder, manifest) else 0
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 from hybrid.arrays import write_arrays
 from hybrid.atomic import sync_folder
@@ -19,12 +19,27 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
+    from numpy.typing import NDArray
+
     from hybrid.index.build import Progress
     from hybrid.index.catalog import Catalog, DocumentRow
     from hybrid.index.segment import Segment
     from hybrid.types import EmbedderInfo
 
 _PATTERN = "segment-*.safetensors"
+
+
+class Annotator(Protocol):
+    """Adds arrays to every segment that is written, for a gate that compares chunks with a background."""
+
+    @property
+    def key(self) -> str:
+        """Of the background: segments with another one are written anew."""
+        ...
+
+    def annotate(self, arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+        """The arrays to add to those of a segment, or to put in their place."""
+        ...
 
 
 def commit_snapshot(
@@ -37,6 +52,7 @@ def commit_snapshot(
     full: bool,
     max_segments: int,
     progress: Progress,
+    annotator: Annotator | None = None,
 ) -> int:
     """Make the snapshot hold what the catalog holds.
 
@@ -52,6 +68,7 @@ def commit_snapshot(
         full: Write one new segment.
         max_segments: Beyond which small segments are merged.
         progress: Hears how far it is.
+        annotator: Adds to the segments that are written.
 
     Returns:
         The generation that is current afterwards: the old one when nothing had to change.
@@ -59,12 +76,13 @@ def commit_snapshot(
     Raises:
         OSError: The disk is full or read-only; the old generation stays.
     """
-    old = None if full else _usable(folder, model, recipe, catalog.generation())
+    background = annotator.key if annotator else ""
+    old = None if full else _usable(folder, model, recipe, background, catalog.generation())
     if old is not None and not catalog.is_dirty():
         _restamp(folder, old[0])
         return old[0].generation
     previous, opened = old or (
-        Manifest(FORMAT_VERSION, _last_generation(folder), model.key, model.dim, recipe, (), {}),
+        Manifest(FORMAT_VERSION, _last_generation(folder), model.key, model.dim, recipe, (), {}, background),
         [],
     )
     if changes is not None and old is not None:
@@ -80,7 +98,9 @@ def commit_snapshot(
     if documents:
         progress("write", 0, len(documents))
         kept.append(
-            _write_segment(catalog, folder, previous.generation + 1, model, [(p, *wanted[p]) for p in documents])
+            _write_segment(
+                catalog, folder, previous.generation + 1, model, [(p, *wanted[p]) for p in documents], annotator
+            )
         )
         progress("write", len(documents), len(documents))
     manifest = replace(previous, generation=previous.generation + 1, segments=tuple(kept))
@@ -89,19 +109,23 @@ def commit_snapshot(
     return manifest.generation
 
 
-def _usable(folder: Path, model: EmbedderInfo, recipe: str, noted: int) -> tuple[Manifest, list[Segment]] | None:
-    """The current generation, when it can be built upon: of this format, model and catalog, and whole.
+def _usable(
+    folder: Path, model: EmbedderInfo, recipe: str, background: str, noted: int
+) -> tuple[Manifest, list[Segment]] | None:
+    """The current generation, when it can be built upon: of this format, model, background and catalog, and whole.
 
     Args:
         folder: Of the tree.
         model: Of the vectors.
         recipe: Of the chunks.
+        background: Key of what the segments must have been annotated with.
         noted: The generation that the catalog last made; a killed build leaves one more on disk. Any other snapshot
             was made from a catalog that is lost: its content ids mean other texts.
     """
     try:
         manifest = read_manifest(folder)
-        if (manifest.format_version, manifest.model, manifest.recipe) != (FORMAT_VERSION, model.key, recipe):
+        found = (manifest.format_version, manifest.model, manifest.recipe, manifest.background)
+        if found != (FORMAT_VERSION, model.key, recipe, background):
             return None
         if noted == 0 or manifest.generation - noted not in (0, 1):
             return None
@@ -189,7 +213,12 @@ def _choose_merges(
 
 
 def _write_segment(
-    catalog: Catalog, folder: Path, generation: int, model: EmbedderInfo, rows: list[tuple[str, int, str, str]]
+    catalog: Catalog,
+    folder: Path,
+    generation: int,
+    model: EmbedderInfo,
+    rows: list[tuple[str, int, str, str]],
+    annotator: Annotator | None,
 ) -> SegmentEntry:
     encoder = SegmentEncoder()
     keys: list[bytes] = []
@@ -199,7 +228,10 @@ def _write_segment(
         keys += [input_key(head_line(path, r.scope, r.definitions), r.digest) for r in records]
     vectors = catalog.vectors(catalog.model_id(model.key), keys, model.dim)
     target = folder / f"segment-{generation:08d}.safetensors"
-    data = write_arrays(target, encoder.finish(vectors), {"format": str(FORMAT_VERSION), "model": model.key})
+    arrays = encoder.finish(vectors)
+    if annotator:
+        arrays |= annotator.annotate(arrays)
+    data = write_arrays(target, arrays, {"format": str(FORMAT_VERSION), "model": model.key})
     sync_folder(folder)
     return SegmentEntry(
         file=target.name,

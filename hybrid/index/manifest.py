@@ -50,7 +50,8 @@ class Manifest:
         dim: Length of a vector.
         recipe: Of the chunks and tokens.
         segments: In the order of their rows.
-        calibration: What a gate calibration found for this corpus; empty until one exists.
+        calibration: No longer written; read from older files.
+        background: Key of the background that the segments were annotated with; empty when they were not.
     """
 
     format_version: int
@@ -60,6 +61,7 @@ class Manifest:
     recipe: str
     segments: tuple[SegmentEntry, ...]
     calibration: dict[str, Any]
+    background: str = ""
 
 
 def read_manifest(folder: Path) -> Manifest:

@@ -12,8 +12,8 @@ import numpy as np
 
 from hybrid.digest import sha256_hex
 from hybrid.errors import IndexCorruptError, IndexMismatchError
-from hybrid.index.backend import ChunkView, Filter, Leg
-from hybrid.index.dense import NO_VECTOR, cosines
+from hybrid.index.backend import ChunkView, Closest, Filter, Leg
+from hybrid.index.dense import NO_VECTOR, scan
 from hybrid.index.lexical import length_norms, okapi
 from hybrid.index.manifest import FORMAT_VERSION, Manifest, SegmentEntry, read_manifest
 from hybrid.index.segment import DOCUMENT_KINDS, Segment
@@ -25,9 +25,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from hybrid.index.dense import Scan
+
 _EVERYTHING = Filter()
 _OPEN_ATTEMPTS = 3
 _NAMES_SHOWN = 3
+_REMEMBERED_TERMS = 10_000
 
 
 def open_snapshot(folder: Path, *, model: str, k1: float = 1.5, b: float = 0.75) -> Snapshot:
@@ -99,6 +102,7 @@ class Snapshot:
         self._k1 = k1
         self._b = b
         self._starts = np.cumsum([0, *(segment.n_chunks for segment in segments)])
+        self._frequencies: dict[str, int] = {}
 
     @property
     def generation(self) -> int:
@@ -121,11 +125,55 @@ class Snapshot:
 
     def dense(self, query: NDArray[np.float32], depth: int, only: Filter = _EVERYTHING) -> Leg:
         """See `SearchBackend.dense`; a query of zeros ranks nothing."""
-        if not self.segments or not query.any():
-            return Leg((), np.full(self.n_rows, np.nan))
-        found = np.concatenate([cosines(s, query) for s in self.segments])
+        return self.dense_with_pieces(query, query[np.newaxis, :][:0], depth, only)[0]
+
+    def dense_with_pieces(
+        self,
+        query: NDArray[np.float32],
+        pieces: NDArray[np.float32],
+        depth: int,
+        only: Filter = _EVERYTHING,
+    ) -> tuple[Leg, Closest]:
+        """The dense leg of a query, and the closest chunk of each of its pieces in the same pass.
+
+        Args:
+            query: Unit vector or zeros, shape (dim,).
+            pieces: Unit vectors or zeros, shape (n_pieces, dim).
+            depth: Of the leg.
+            only: Restricts the ranking of the leg; the closest chunks are those of the whole collection.
+        """
+        if not self.segments or not (query.any() or pieces.any()):
+            return Leg((), np.full(self.n_rows, np.nan)), self._closest([], pieces)
+        scans = [scan(segment, query, pieces) for segment in self.segments]
+        closest = self._closest(scans, pieces)
+        if not query.any():
+            return Leg((), np.full(self.n_rows, np.nan)), closest
+        found = np.concatenate([one.cosines for one in scans])
         scores = np.where(found == NO_VECTOR, np.nan, found).astype(np.float64)
-        return Leg(self._best(scores, depth, only), scores)
+        return Leg(self._best(scores, depth, only), scores), closest
+
+    def _closest(self, scans: Sequence[Scan], pieces: NDArray[np.float32]) -> Closest:
+        rows = np.full(len(pieces), -1, np.int64)
+        cosines, hubs = np.zeros(len(pieces), np.float32), np.zeros(len(pieces), np.float32)
+        best = np.full(len(pieces), -1.5, np.float32)  # A real one lies above, one without a vector below.
+        for segment, start, one in zip(self.segments, self._starts, scans, strict=False):
+            hub = segment.array("chunk_hub")[one.rows] if segment.n_chunks else np.zeros_like(best)
+            is_better = (one.best > best) & pieces.any(axis=1)
+            rows[is_better] = start + one.rows[is_better]
+            cosines[is_better] = (one.best + hub)[is_better]
+            hubs[is_better] = hub[is_better]
+            best[is_better] = one.best[is_better]
+        return Closest(rows, cosines, hubs)
+
+    def document_frequency(self, term: str) -> int:
+        """Chunks that hold a term, tombstoned ones too; remembered, since a prompt asks for a term several times."""
+        found = self._frequencies.get(term)
+        if found is None:
+            if len(self._frequencies) >= _REMEMBERED_TERMS:
+                self._frequencies.clear()
+            spans = [segment.postings(term) for segment in self.segments]
+            found = self._frequencies[term] = sum(span.stop - span.start for span in spans)
+        return found
 
     def lexical(self, tokens: Sequence[str], depth: int, only: Filter = _EVERYTHING) -> Leg:
         """See `SearchBackend.lexical`."""

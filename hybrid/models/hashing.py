@@ -75,6 +75,15 @@ class HashingEmbedder:
         length = np.linalg.norm(vector)
         return (vector / length if length else vector).astype(np.float32)
 
+    def embed_queries(self, texts: Sequence[str]) -> tuple[NDArray[np.float32], NDArray[np.float32] | None]:
+        """As `Embedder.embed_queries`; every term weighs the same, so the length says nothing."""
+        import numpy as np
+
+        vectors = np.zeros((len(texts), self._info.dim), np.float32)
+        for row, text in zip(vectors, texts, strict=True):
+            row[:] = self.embed_query(text)
+        return vectors, None
+
     def truncated(self, inputs: Sequence[EmbedInput]) -> NDArray[np.bool_]:
         """False for every input, shape (n_inputs,): every word counts, however long the text."""
         import numpy as np

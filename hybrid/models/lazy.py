@@ -46,6 +46,10 @@ class LazyEmbedder:
         """As `Embedder.embed_query`."""
         return self._loaded.embed_query(text)
 
+    def embed_queries(self, texts: Sequence[str]) -> tuple[NDArray[np.float32], NDArray[np.float32] | None]:
+        """As `Embedder.embed_queries`."""
+        return self._loaded.embed_queries(texts)
+
     def truncated(self, inputs: Sequence[EmbedInput]) -> NDArray[np.bool_]:
         """As `Embedder.truncated`."""
         return self._loaded.truncated(inputs)

@@ -118,6 +118,20 @@ def embedder_info(name: str, home: Path, environ: Mapping[str, str] = os.environ
     return _info(located, folder, read_facts(folder), home)
 
 
+def model_folder(name: str, environ: Mapping[str, str] = os.environ) -> Path | None:
+    """Where hybrid's own files of a model lie: its manifest, its probe; None for a model without a folder.
+
+    For a model that does not ship but is known, that is the folder of its manifest, not that of its weights.
+
+    Raises:
+        ModelError: The name is neither a model nor of the form of one.
+    """
+    if _hashing_dim(name):
+        return None
+    known = None if Path(name).is_absolute() or name.startswith((".", "~")) else _known(name)
+    return known[1] if known else _locate(name, environ).folder
+
+
 def describe(name: str, environ: Mapping[str, str] = os.environ) -> ModelDescription:
     """What is known of a model, whether it is on disk or not.
 

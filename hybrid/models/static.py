@@ -83,6 +83,14 @@ class StaticEmbedder:
         """A unit vector, shape (dim,); all zeros when the text has no known token."""
         return make_unit(self.query_sum(text)[np.newaxis])[0]
 
+    def embed_queries(self, texts: Sequence[str]) -> tuple[NDArray[np.float32], NDArray[np.float32] | None]:
+        """As `Embedder.embed_queries`; a vague text has a short sum."""
+        sums = np.zeros((len(texts), self._info.dim), np.float32)
+        bags = query_bags(self._model.tokenizer, [self._query_prefix + text for text in texts], self._model.limits)
+        add_up(bags, self._model.table, self._model.query_weights, out=sums)
+        lengths = np.sqrt(np.einsum("ij,ij->i", sums, sums))
+        return make_unit(sums), lengths
+
     def query_sum(self, text: str) -> NDArray[np.float32]:
         """The weighted sum of a query before it is made unit length, shape (dim,); its length tells vague words."""
         sums = np.zeros((1, self._info.dim), np.float32)

@@ -62,6 +62,10 @@ class TokenTableEmbedder:
         """A unit vector, shape (dim,); all zeros when the text has no known token."""
         return self._embed([self._prefixes[0] + text])[0]
 
+    def embed_queries(self, texts: Sequence[str]) -> tuple[NDArray[np.float32], NDArray[np.float32] | None]:
+        """As `Embedder.embed_queries`; a mean of rows keeps no length that compares."""
+        return self._embed([self._prefixes[0] + text for text in texts]), None
+
     def truncated(self, inputs: Sequence[EmbedInput]) -> NDArray[np.bool_]:
         """False for every input, shape (n_inputs,): every token counts, however long the text."""
         return np.zeros(len(inputs), np.bool_)

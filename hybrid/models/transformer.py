@@ -78,6 +78,11 @@ class SentenceTransformerEmbedder:
         encode = getattr(self._model, "encode_query", self._model.encode)
         return self._embed(encode, [text], self._query_prefix)[0]
 
+    def embed_queries(self, texts: Sequence[str]) -> tuple[NDArray[np.float32], NDArray[np.float32] | None]:
+        """As `Embedder.embed_queries`; the length of a transformer's vector says nothing."""
+        encode = getattr(self._model, "encode_query", self._model.encode)
+        return self._embed(encode, list(texts), self._query_prefix), None
+
     def truncated(self, inputs: Sequence[EmbedInput]) -> NDArray[np.bool_]:
         """Whether each input has more tokens than the model reads, shape (n_inputs,); False without a limit."""
         is_longer = np.zeros(len(inputs), np.bool_)

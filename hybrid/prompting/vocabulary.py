@@ -6,6 +6,7 @@ A prompt is a turn when one language covers all its words, and no word of it may
 from __future__ import annotations
 
 import re
+import unicodedata
 from enum import Enum
 from functools import cache
 from typing import TYPE_CHECKING
@@ -13,14 +14,25 @@ from typing import TYPE_CHECKING
 from hybrid.prompting import words as data
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Container, Iterable, Iterator, Sequence
 
-_APOSTROPHES = str.maketrans("", "", "'’‘ʼ´")
-_WORD = re.compile(r"[^\W_]+(?:[\u0300-\u036f\u0900-\u0903\u093a-\u094f\u0e31\u0e34-\u0e3a\u0e47-\u0e4e]+[^\W_]*)*")
+_APOSTROPHES = "'’‘ʼ´"
+_WORD = re.compile(
+    r"[^\W_]+(?:[\u0300-\u036f\u064b-\u0652\u0900-\u0903\u093a-\u094f\u0e31\u0e34-\u0e3a\u0e47-\u0e4e]+[^\W_]*)*"
+)
 _STRETCHED = re.compile(r"([^\W\d_])\1{2,}")
 _NUMBER = re.compile(r"\d{1,4}(?:st|nd|rd|th|s|m|h|min|x|pm|am)?")
 
+_MARKS = re.compile("[\u0300-\u036f\u064b-\u0652]+")
+_BARRED = (("ł", "l"), ("ø", "o"), ("đ", "d"), ("ı", "i"), ("ß", "ss"), ("æ", "ae"), ("œ", "oe"))
+# `make a commit` asks for nothing but a commit, while `make commits faster` is about a project.
+_MADE = re.compile(
+    r"\b(?:make|create|open|write)(?: (?:me|us|a|an|one|new|another|draft|clean|single|separate|small|nice))+"
+    r" (commit|branch|pr|mr)\b(?: with an?(?: \w+){1,2} message\b)?"
+)
+
 _MIN_TYPO_CHARS = 5
+_MIN_SWAPPED_CHARS = 4
 _MAX_TYPO_SHARE = 0.34
 
 
@@ -34,7 +46,7 @@ class Turn(Enum):
 
 def plain_words(text: str) -> list[str]:
     """Words in lower case, apostrophes dropped, split at everything that is no letter or digit."""
-    return _WORD.findall(text.translate(_APOSTROPHES).lower())
+    return _WORD.findall(_without_apostrophes(text).lower())
 
 
 def turn_of(words: Sequence[str]) -> Turn:
@@ -42,8 +54,9 @@ def turn_of(words: Sequence[str]) -> Turn:
     if not words:
         return Turn.NONE
     if _is_english_turn(words):
-        said = [word for word in map(_squeeze, words) if word not in _sets().function]
-        is_courtesy = all(word in _sets().courtesy or _is_number(word) for word in said)
+        sets = _sets()
+        said = [word for word in (_squeeze(word, sets.any_english) for word in words) if word not in sets.function]
+        is_courtesy = all(word in sets.courtesy or _is_number(word) for word in said)
         return Turn.ACKNOWLEDGEMENT if is_courtesy else Turn.SESSION_TURN
     if _is_covered_by_language(words) or _is_covered_by_phrases(words):
         return Turn.SESSION_TURN
@@ -55,11 +68,14 @@ class _Sets:
 
     __slots__ = (
         "any_english",
+        "asked_about",
+        "asking",
         "change_verbs",
         "converse_pointers",
         "courtesy",
         "function",
         "near",
+        "no_typos",
         "pointers",
         "questions",
         "subject",
@@ -75,6 +91,9 @@ class _Sets:
         self.converse_pointers = _split(data.CONVERSE_POINTERS)
         self.change_verbs = _split(data.CHANGE_VERBS)
         self.questions = _split(data.QUESTION_WORDS)
+        self.asking = _split(_fold(data.ASKING))
+        self.asked_about = _split(_fold(data.ASKED_ABOUT)) | self.workflow
+        self.no_typos = _split(data.NO_TYPOS)
         talk = _split(data.TALK)
         self.any_english = (
             self.function | self.courtesy | talk | self.workflow | self.subject | _split(data.KNOWN_TYPOS)
@@ -88,28 +107,29 @@ def _sets() -> _Sets:
 
 
 @cache
-def _languages() -> dict[str, frozenset[str]]:
-    """Word → the languages other than English it is a session word of."""
-    table: dict[str, set[str]] = {}
-    for language, text in data.LANGUAGES.items():
-        for word in plain_words(text):
-            table.setdefault(word, set()).add(language)
-    return {word: frozenset(languages) for word, languages in table.items()}
+def _languages() -> dict[str, int]:
+    """Word without its accents → the languages other than English it is a session word of, one bit each."""
+    table: dict[str, int] = {}
+    for place, text in enumerate(data.LANGUAGES.values()):
+        for word in _fold(_without_apostrophes(text)).replace("-", " ").split():
+            table[word] = table.get(word, 0) | 1 << place
+    return table
 
 
 @cache
-def _phrases() -> tuple[re.Pattern[str], ...]:
-    """One pattern a script without spaces: its phrases, longest first."""
-    rows = (sorted(set(text.split()), key=lambda phrase: (-len(phrase), phrase)) for text in data.UNSPACED.values())
-    return tuple(re.compile("|".join(map(re.escape, row))) for row in rows)
+def _phrases() -> tuple[tuple[frozenset[str], int], ...]:
+    """The phrases of each script without spaces, with the length of the longest."""
+    rows = (frozenset(text.split()) for text in data.UNSPACED.values())
+    return tuple((row, max(map(len, row))) for row in rows)
 
 
 def _is_english_turn(words: Sequence[str]) -> bool:
     """True when every word is a session word, and the words that may be a subject are tied to the conversation."""
     sets = _sets()
-    squeezed = [_squeeze(word) for word in words]
+    squeezed = [_squeeze(word, sets.any_english) for word in words]
+    squeezed = _MADE.sub(r"\1", " ".join(squeezed).replace("pull request", "pr")).split()
     unknown = [word for word in squeezed if word not in sets.any_english and not _is_number(word)]
-    if len(unknown) > _MAX_TYPO_SHARE * len(words) or not all(map(_is_near_miss, unknown)):
+    if len(unknown) > _MAX_TYPO_SHARE * len(squeezed) or not all(map(_is_near_miss, unknown)):
         return False
     topics = [word for word in squeezed if word in sets.subject or word in sets.workflow]
     if not topics:
@@ -122,44 +142,71 @@ def _is_english_turn(words: Sequence[str]) -> bool:
 
 
 def _is_covered_by_language(words: Sequence[str]) -> bool:
-    """True when one language, with the courtesies that English lent to all, covers every word."""
-    table, borrowed = _languages(), _sets().courtesy | _sets().workflow
-    common: frozenset[str] | None = None
-    for word in map(_squeeze, words):
-        languages = table.get(word)
-        if languages is None:
-            if word in borrowed or _is_number(word):
-                continue
-            return False
-        common = languages if common is None else common & languages
+    """True when one language, with the courtesies that English lent to all, covers every word.
+
+    Accents do not count, since many people leave them out. A question where or how about tests, changes or the like is
+    about the project, as in English.
+    """
+    sets, table = _sets(), _languages()
+    folded = [_squeeze(_fold(word), table) for word in words]
+    everything = common = (1 << len(data.LANGUAGES)) - 1
+    for word in folded:
+        if word in sets.courtesy or word in sets.workflow or _is_number(word):
+            continue
+        common &= table.get(word, 0)
         if not common:
             return False
-    return common is not None
+    asks = any(word in sets.asking for word in folded[:2]) and any(word in sets.asked_about for word in folded)
+    return common != everything and not asks
 
 
 def _is_covered_by_phrases(words: Sequence[str]) -> bool:
     """True when the phrases of one unspaced script, laid end to end, give every word."""
     if all(word.isascii() for word in words):
         return False
-    borrowed = _sets().courtesy | _sets().workflow
-    rest = [word for word in words if word not in borrowed and not _is_number(word)]
-    return any(all(_is_laid_out(pattern, word) for word in rest) for pattern in _phrases())
+    sets = _sets()
+    rest = [word for word in words if not (word in sets.courtesy or word in sets.workflow or _is_number(word))]
+    if not any(all(_is_laid_out(phrases, longest, word) for word in rest) for phrases, longest in _phrases()):
+        return False
+    text = " ".join(rest)
+    asks = any(word in text for word in data.ASKING_UNSPACED.split())
+    return not (asks and any(word in text for word in data.ASKED_ABOUT_UNSPACED.split()))
 
 
-def _is_laid_out(pattern: re.Pattern[str], word: str) -> bool:
-    """Greedy from the left, the longest phrase first; linear in the length of the word."""
-    position = 0
-    while position < len(word):
-        match = pattern.match(word, position)
-        if match is None:
+def _is_laid_out(phrases: frozenset[str], longest: int, word: str) -> bool:
+    """True when a word is a sequence of phrases, whichever way it has to be cut; linear in its length."""
+    reached = [True] + [False] * len(word)
+    farthest = 0
+    for begin in range(len(word)):
+        if begin > farthest:
             return False
-        position = match.end()
-    return True
+        if reached[begin]:
+            for end in range(begin + 1, min(begin + longest, len(word)) + 1):
+                if word[begin:end] in phrases:
+                    reached[end] = True
+                    farthest = max(farthest, end)
+    return reached[-1]
 
 
-def _squeeze(word: str) -> str:
+def _fold(text: str) -> str:
+    """Text in lower case without accents and vowel signs, `ł` as `l` and the like."""
+    if text.isascii():
+        return text.lower()
+    bare = unicodedata.normalize("NFC", _MARKS.sub("", unicodedata.normalize("NFD", text.lower())))
+    for letter, plain in _BARRED:
+        bare = bare.replace(letter, plain)
+    return bare
+
+
+def _without_apostrophes(text: str) -> str:
+    # One replacement each: `str.translate` is ten times slower on text that is not ASCII.
+    for apostrophe in _APOSTROPHES:
+        text = text.replace(apostrophe, "")
+    return text
+
+
+def _squeeze(word: str, known: Container[str]) -> str:
     """`thaaanks` → `thanks`, `gooood` → `good`: letters stretched to three or more stand once, or twice where known."""
-    known = _sets().any_english
     if word in known or not _STRETCHED.search(word):
         return word
     twice = _STRETCHED.sub(r"\1\1", word)
@@ -173,24 +220,34 @@ def _is_number(word: str) -> bool:
 def _is_near_miss(word: str) -> bool:
     """True when a word is one slip away from a session word: a letter too many, too few, swapped, or another one.
 
-    Another letter counts from seven letters on: in short words it makes a different word (`commit` and `permit`).
+    Of four letters two may be swapped. Another letter counts from seven letters on: in short words it makes a different
+    word (`commit` and `permit`). Another or one more letter at the end makes another form of a word (`starter`,
+    `releases`), and is no slip unless it is doubled.
     """
-    near, known = _sets().near, _sets().any_english
-    if len(word) < _MIN_TYPO_CHARS:
+    sets = _sets()
+    known = sets.any_english
+    if word in sets.no_typos:
         return False
-    if word in near:
+    if len(word) < _MIN_TYPO_CHARS:
+        return len(word) == _MIN_SWAPPED_CHARS and any(swapped in sets.function for swapped in _swapped(word))
+    if word in sets.near:
         return True
-    shorter = _one_letter_less(word)
+    shorter = [less for less in _one_letter_less(word) if less != word[:-1] or word[-1] == word[-2]]
     if any(len(candidate) >= _MIN_TYPO_CHARS - 1 and candidate in known for candidate in shorter):
         return True
-    if any(word[:i] + word[i + 1] + word[i] + word[i + 2 :] in known for i in range(1, len(word) - 1)):
+    if any(swapped in known for swapped in _swapped(word)):
         return True
-    return len(word) >= 7 and any(candidate in near and candidate[0] == word[0] for candidate in shorter)
+    return len(word) >= 7 and any(candidate in sets.near and candidate[0] == word[0] for candidate in shorter)
 
 
 def _with_one_letter_less(known: Iterable[str]) -> frozenset[str]:
     """What known words of six letters and more become when one letter after the first is missing."""
     return frozenset(less for word in known if len(word) > _MIN_TYPO_CHARS for less in _one_letter_less(word))
+
+
+def _swapped(word: str) -> Iterator[str]:
+    """A word with two neighbouring letters after the first swapped."""
+    return (word[:i] + word[i + 1] + word[i] + word[i + 2 :] for i in range(1, len(word) - 1))
 
 
 def _one_letter_less(word: str) -> list[str]:

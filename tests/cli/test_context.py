@@ -9,6 +9,7 @@ if TYPE_CHECKING:
 FITS = "How does the payment client retry?"
 STRANGE = "Which wine goes with grilled salmon tonight?"
 KEYS = ["injected", "reason", "top_cosine", "threshold", "topic_id", "items", "withheld", "text"]
+GATE_KEYS = ["top_cosine", "threshold", "threshold_source", "score", "bar", "parts"]
 
 
 def test_context_prints_exactly_the_injection(shop: Shop) -> None:
@@ -53,20 +54,25 @@ def test_context_has_every_key_of_the_machine_form(shop: Shop) -> None:
         shop.json("context", "thanks a lot, that is all", code=1),
     )
 
-    assert all(set(KEYS) <= set(form) for form in (given, closed, short))
+    assert all({*KEYS, *GATE_KEYS} <= set(form) for form in (given, closed, short))
     assert [(True, "injected"), (False, "gate"), (False, "prompt")] == [
         (form["injected"], form["reason"]) for form in (given, closed, short)
     ]
-    assert given["top_cosine"] >= given["threshold"] > closed["top_cosine"]
+    assert given["score"] > given["threshold"]
+    assert closed["score"] <= closed["threshold"]
+    assert {given["bar"], closed["bar"]} <= {"talk", "tasks"}
     assert 16 == len(given["topic_id"])
     assert {"rank", "path", "start_line", "end_line", "cosine", "bm25", "text", "form"} <= set(given["items"][0])
-    assert [None, None, [], None] == [short[key] for key in ("top_cosine", "topic_id", "items", "text")]
+    assert [None, [], None] == [short[key] for key in ("topic_id", "items", "text")]
+    assert [None] * len(GATE_KEYS) == [short[key] for key in GATE_KEYS]
     assert closed["text"] is None
 
 
 def test_a_closed_gate_is_one_line_and_code_1(shop: Shop) -> None:
     """Where nothing is close, the numbers are shown and the code is 1."""
-    assert re.fullmatch(r"hybrid: skipped \(semantic=0\.\d\d < gate=0\.\d\d\)\n", shop.out("context", STRANGE, code=1))
+    assert re.fullmatch(
+        r"hybrid: skipped \(semantic=-?0\.\d\d < gate=0\.\d\d\)\n", shop.out("context", STRANGE, code=1)
+    )
     assert "< gate=0.99" in shop.out("context", FITS, "--gate-threshold", "0.99", code=1)
     assert shop.out("context", STRANGE, "--gate-threshold", "0.0").startswith("--- hybrid context")
 
@@ -77,12 +83,26 @@ def test_explain_tells_the_fate_of_every_candidate(shop: Shop) -> None:
     form = shop.json("context", FITS, "--explain")
 
     assert re.search(r"^reason +injected$", shown, re.MULTILINE)
-    assert re.search(r"^gate +raw top cosine 0\.\d{4}, opens from 0\.\d+ \(auto\)$", shown, re.MULTILINE)
+    assert re.search(r"^gate        score 0\.\d\d, opens above 0\.\d\d \(\w[\w ]+, auto\)$", shown, re.MULTILINE)
+    assert re.search(r"^parts       cosine 0\.\d\d \(best piece to closest chunk\), ", shown, re.MULTILINE)
     assert re.search(r"^ +1 +0\.\d+ \( +1\) .* full +src/payments/client\.py:1-22 PaymentClient$", shown, re.MULTILINE)
     assert re.search(r" floor +docs/deploy\.md", shown)
     assert {"query", "gate", "fusion", "withheld"} <= set(form["steps"])
     assert "auto" == form["steps"]["gate"]["source"]
+    assert [form["score"], form["bar"], form["parts"]] == [
+        form["steps"]["gate"][key] for key in ("score", "bar", "parts")
+    ]
     assert "floor" in {entry["reason"] for entry in form["withheld"]}
+
+
+def test_a_fixed_threshold_compares_the_raw_cosine(shop: Shop) -> None:
+    """With `--gate-threshold` the score is the raw top cosine, without bars and parts, and the explanation says so."""
+    form = shop.json("context", FITS, "--gate-threshold", "0.99", code=1)
+    shown = shop.out("context", FITS, "--gate-threshold", "0.99", "--explain", code=1)
+
+    assert ("flag", 0.99, None, None) == tuple(form[key] for key in ("threshold_source", "threshold", "bar", "parts"))
+    assert form["top_cosine"] == form["score"]
+    assert f"gate        raw top cosine {form['top_cosine']:.4f}, opens from 0.99 (flag)\nfusion" in shown
 
 
 def test_a_session_has_its_own_past(own_shop: Shop) -> None:

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from hybrid.cli.advice import advice
+from hybrid.cli.explain import lines_of
+from hybrid.cli.gate_words import gate_rows
 from tests.builders import command_environment, default_config, hear_interrupts
 
 if TYPE_CHECKING:
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 
     from tests.builders import Shop
 
+CLOSED = {"reason": "gate", "top_cosine": 0.41, "threshold": 0.25, "score": 0.2}
 FITS = "How does the payment client retry?"
 WINE = "Which wine goes with grilled salmon tonight?"
 
@@ -32,7 +35,7 @@ def test_log_shows_each_decision_newest_first(own_shop: Shop) -> None:
 
     took = r" +\d+ ms  "
     patterns = [
-        rf'manual    gate 0\.\d\d/0\.\d\d {took}"{re.escape(WINE)}"',
+        rf'manual    gate -?0\.\d\d/0\.\d\d {took}"{re.escape(WINE)}"',
         rf'manual    prompt {took}"thanks a lot, that is all"  \w+',
         rf'claude    same_topic 0\.\d\d/0\.\d\d {took}"{re.escape(FITS)}"',
         rf'claude    injected 0\.\d\d/0\.\d\d {took}"{re.escape(FITS)}"  src/payments/client\.py:1, src/payments/client\.py:25',
@@ -104,7 +107,8 @@ def test_explain_tells_the_last_decision_in_full(own_shop: Shop) -> None:
     assert "The gate was open and these records fitted." == shown.splitlines()[1]
     assert "  client     claude (session s1)" in shown
     assert f"  prompt     {FITS}" in shown
-    assert re.search(r"^  gate       raw top cosine 0\.\d+, opens from 0\.\d+ \(auto\)$", shown, re.MULTILINE)
+    assert re.search(r"^  gate       score 0\.\d\d, opens above 0\.\d\d \(\w[\w ]+, auto\)$", shown, re.MULTILINE)
+    assert re.search(r"^  parts      cosine 0\.\d\d \(best piece to closest chunk\), ", shown, re.MULTILINE)
     assert "  full       src/payments/client.py:1-22 PaymentClient" in shown
     assert "  held back  3 floor" in shown
     assert re.search(r"^  latency    \d+\.\d+ ms, \d+ bytes$", shown, re.MULTILINE)
@@ -117,9 +121,59 @@ def test_explain_tells_the_last_decision_in_full(own_shop: Shop) -> None:
         "reason",
         "top_cosine",
         "threshold",
+        "score",
+        "bar",
+        "parts",
         "topic_id",
         "items",
     } <= set(form)
+
+
+PARTS = {"cosine": 0.422, "hub": 0.0, "null": -0.051, "lexical": 0.06, "names": 0.0, "chat": -0.2, "probe": 0.03}
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ({}, []),
+        ({"threshold_source": None, "threshold": None}, []),
+        (
+            {"threshold_source": "config", "threshold": 0.5, "top_cosine": 0.4, "score": 0.4, "bar": None},
+            [("gate", "raw top cosine 0.4000, opens from 0.5 (config)")],
+        ),
+        (
+            {"threshold_source": "auto", "threshold": None, "top_cosine": None},
+            [("gate", "no vector, no threshold was measured for this model (auto)")],
+        ),
+        (
+            {"threshold_source": "auto", "threshold": -9.0, "score": None, "bar": "talk", "parts": None},
+            [("gate", "nothing to compare (auto)")],
+        ),
+        (
+            {"threshold_source": "auto", "threshold": 0.24, "score": 0.431, "bar": "tasks", "parts": PARTS},
+            [
+                ("gate", "score 0.43, opens above 0.24 (tasks of other projects, auto)"),
+                ("parts", "cosine 0.42 (best piece to closest chunk), null −0.05 (vague words), lexical +0.06 (telling word)"),
+                ("", "chat −0.20 (like small talk), probe +0.03 (is it about code) – these count for talk only"),
+            ],
+        ),
+        (
+            {"threshold_source": "auto", "threshold": -0.0213, "score": -0.0249, "bar": "talk", "parts": {"cosine": -0.02}},
+            [("gate", "score −0.0249, opens above −0.0213 (talk, auto)"), ("parts", "cosine −0.02 (best piece to closest chunk)")],
+        ),
+    ],
+    ids=["old", "not-asked", "fixed", "unmeasured", "nothing-to-compare", "tasks", "near-miss"],
+)  # fmt: skip
+def test_the_gate_in_words(said: dict[str, Any], expected: list[tuple[str, str]]) -> None:
+    """What was compared and, for a calibrated gate, each part that changed something; a near miss gets more digits."""
+    assert expected == gate_rows(said)
+
+
+def test_explain_of_an_event_of_an_earlier_version() -> None:
+    """A line that has no score compared the raw top cosine."""
+    event = {"id": "a1", "reason": "gate", "top_cosine": 0.21, "threshold": 0.29, "threshold_source": "auto"}
+
+    assert "  gate       raw top cosine 0.2100, opens from 0.29 (auto)" in lines_of(event)
 
 
 def test_explain_finds_an_event_by_the_beginning_of_its_id(own_shop: Shop) -> None:
@@ -187,12 +241,16 @@ def test_what_is_kept_of_a_prompt_is_a_setting(own_shop: Shop, setting: str, exp
 
 
 def test_explain_of_a_closed_gate_tells_what_would_have_opened_it(own_shop: Shop) -> None:
-    """By how much it missed, a threshold that opens it (and does), and the best candidate that was held back."""
+    """By how much it missed which bar, a raw threshold that opens it (and does), a mark, and the best candidate."""
     own_shop.hook(WINE)
+    event = own_shop.json("explain")["event"]
 
     shown = own_shop.out("explain")
 
-    found = re.search(r"missed by 0\.\d\d\. `hooks\.gate_threshold` of (-?0\.\d\d) or less would have opened it", shown)
+    missed = event["threshold"] - event["score"]
+    assert f"It missed by {missed:.2f} what {event['bar']} may reach here by chance." in shown
+    assert f"`hybrid mark {event['id']} good`" in shown
+    found = re.search(r"`hooks\.gate_threshold` of (-?0\.\d\d) or less would have opened it", shown)
     assert found, shown
     assert re.search(r"The best candidate it held back: \S+:\d+-\d+ .*\(cosine 0\.\d+\)\.", shown)
     opened = own_shop.run("context", WINE, "--gate-threshold", found.group(1), "--json")
@@ -263,10 +321,14 @@ def test_explain_of_a_project_without_an_index_names_the_command(new_project: Sh
         ({"reason": "paused", "detail": "project"}, ["`hybrid resume` switches it on again"]),
         ({"reason": "paused", "detail": "session", "session": "s1"}, ["`hybrid resume --session s1` switches it on again"]),
         ({"reason": "off", "detail": "hooks.session_start is off"}, ["`hybrid config set hooks.session_start true`"]),
-        ({"reason": "gate", "top_cosine": 0.3, "threshold": None}, ["Nobody measured a threshold for this model"]),
-        ({"reason": "gate", "top_cosine": None, "threshold": 0.29}, ["The prompt has no word that the model knows"]),
-        ({"reason": "gate", "top_cosine": 0.28, "threshold": 0.29}, ["`hooks.gate_threshold` of 0.27 or less"]),
-        ({"reason": "gate", "top_cosine": -0.051, "threshold": 0.29}, ["`hooks.gate_threshold` of -0.06 or less"]),
+        ({"reason": "gate", "top_cosine": 0.3, "threshold": None}, ["nobody measured a threshold for this model"]),
+        ({"reason": "gate", "top_cosine": None, "threshold": 0.29}, ["The prompt has no word that could be compared"]),
+        ({"reason": "gate", "top_cosine": 0.28, "threshold": 0.29}, ["missed the threshold by 0.01.", "of 0.27 or less"]),
+        ({"reason": "gate", "top_cosine": -0.051, "threshold": 0.29}, ["by 0.34.", "threshold` of -0.06 or less"]),
+        (CLOSED | {"bar": "tasks"}, ["It missed by 0.05 what tasks of other projects may reach", "of 0.40 or less"]),
+        (CLOSED | {"bar": "talk", "score": 0.2499}, ["It missed by less than 0.01 what talk may", "of every prompt in place"]),
+        (CLOSED | {"bar": "talk", "score": None}, ["The prompt has no word that could be compared"]),
+        (CLOSED | {"bar": "talk", "id": "a1"}, ["(0.03) sets that bar", "of 0.40", "`hybrid mark a1 good`"]),
         ({"reason": "no_results"}, ["`hooks.threshold` (0.5 of the best) and `search.min_cosine` (0.15) set it."]),
         ({"reason": "same_topic", "topic_id": "t"}, ["that event is no longer in the log", "`--no-dedup`"]),
         ({"reason": "all_seen"}, ["that event is no longer in the log", "`--no-dedup`"]),
@@ -275,7 +337,7 @@ def test_explain_of_a_project_without_an_index_names_the_command(new_project: Sh
         ({"reason": "error", "error": "not done after 1.5 s"}, ["`hooks.deadline_ms` (1500)"]),
         ({"reason": "repeated"}, ["`hybrid doctor` names the places that call hybrid"]),
     ],
-    ids=range(17),
+    ids=range(21),
 )  # fmt: skip
 def test_advice_names_what_decides(tmp_path: Path, event: dict[str, Any], expected: list[str]) -> None:
     """For each reason: the setting, option or command that would have changed it; nothing for what needs no change."""

@@ -2,6 +2,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
+from hybrid.cli.status import rows
+
 if TYPE_CHECKING:
     from tests.builders import Shop
 
@@ -156,6 +160,53 @@ def test_gate_and_settings_in_force_are_shown(shop: Shop) -> None:
     assert (0.5, "config") == (fixed["gate"]["threshold"], fixed["gate"]["source"])
     assert 150 == wrong["hooks"]["config"]["budget_lines"]
     assert ["HYBRID_HOOKS_BUDGET: hooks.budget = 'many': must be a whole number"] == wrong["config_problems"]
+
+
+AUTO = {
+    "threshold": 0.24,
+    "source": "auto",
+    "thresholds": {"talk": -0.051, "tasks": 0.24},
+    "expected_rates": {"talk": 0.03, "tasks": 0.3},
+    "background_prompts": 327,
+}
+
+
+@pytest.mark.parametrize(
+    ("chunks", "gate", "expected"),
+    [
+        (
+            5,
+            AUTO,
+            "opens above 0.24 (tasks), −0.05 (talk); auto, 327 background prompts, expected false openings 3 % of talk, "
+            "30 % of other projects' tasks",
+        ),
+        (
+            5,
+            AUTO | {"thresholds": {"talk": None, "tasks": 0.1}},
+            "opens above 0.10 (tasks), no score (talk); auto, 327",
+        ),
+        (5, {"threshold": 0.5, "source": "config"}, "opens from a raw top cosine of 0.5 (config)"),
+        (5, {"threshold": None, "source": "auto"}, "closed: not calibrated, and nobody measured a threshold"),
+        (0, AUTO, "closed: nothing is indexed"),
+    ],
+    ids=["auto", "never", "fixed", "unmeasured", "empty"],
+)
+def test_the_gate_in_the_table(shop: Shop, chunks: int, gate: dict[str, Any], expected: str) -> None:
+    """Both bars with source, background and expected rates; a fixed threshold; or why it stays closed."""
+    found = shop.json("status")
+    found["index"]["chunks"] = chunks
+    found["gate"] = {"thresholds": None, "expected_rates": None, "background_prompts": None} | gate
+
+    assert dict(rows(found))["Gate"].startswith(expected)
+
+
+def test_a_built_index_shows_its_own_bars(shop: Shop) -> None:
+    """The table of a project says where its calibrated gate opens."""
+    bars = shop.json("status")["gate"]["thresholds"]
+
+    table = shop.out("status", "--table", COLUMNS="200")
+
+    assert f"opens above {bars['tasks']:.2f} (tasks), " in table
 
 
 def test_errors_of_the_hook_show_in_the_health(own_shop: Shop) -> None:

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import re
 import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
@@ -36,6 +35,12 @@ def _event(reason: str, **fields: Any) -> dict[str, Any]:
         ([_event("injected", items=[{}, {}], top_cosine=0.614, threshold=0.29)], "hybrid: 2 notes (0.61 ≥ 0.29)"),
         ([_event("injected", items=[{}])], "hybrid: 1 note"),
         ([_event("gate", top_cosine=0.21, threshold=0.29)], "hybrid: silent (0.21 < 0.29)"),
+        (
+            [_event("injected", items=[{}], top_cosine=0.21, score=0.614, threshold=0.29)],
+            "hybrid: 1 note (0.61 ≥ 0.29)",
+        ),
+        ([_event("gate", top_cosine=0.61, score=-0.214, threshold=0.05)], "hybrid: silent (-0.21 < 0.05)"),
+        ([_event("gate", top_cosine=0.61, score=None, threshold=0.05)], "hybrid: silent"),
         ([_event("same_topic")], "hybrid: silent (given before)"),
         ([_event("prompt", detail="too_short")], "hybrid: silent (nothing to look up)"),
         ([_event("something_new")], "hybrid: silent (something_new)"),
@@ -48,10 +53,13 @@ def _event(reason: str, **fields: Any) -> dict[str, Any]:
         ([{"event": "SessionStart", "reason": "given_back", "items": [{}]}], "hybrid: 1 note given back"),
         ([_event("gate"), {"event": "SessionStart", "reason": "oriented"}], "hybrid: silent"),
     ],
-    ids=range(15),
+    ids=range(18),
 )
 def test_one_line_for_the_last_prompt(events: list[dict[str, Any]], expected: str) -> None:
-    """What the last prompt of the session got, and the numbers behind it; other events do not hide it."""
+    """What the last prompt of the session got, and the numbers behind it; other events do not hide it.
+
+    The raw top cosine stands for the score only in lines that know of no score.
+    """
     assert expected == line_of(events, is_building=lambda: False)
 
 
@@ -60,8 +68,9 @@ def test_the_line_is_that_of_the_session(own_shop: Shop) -> None:
     own_shop.hook(FITS, session="s1")
     own_shop.hook("Which wine goes with grilled salmon tonight?", session="s2")
 
-    assert re.fullmatch(r"hybrid: 2 notes \(0\.\d\d ≥ 0\.29\)\n", _line(own_shop, "s1"))
-    assert re.fullmatch(r"hybrid: silent \(0\.\d\d < 0\.29\)\n", _line(own_shop, "s2"))
+    silent, given = own_shop.json("log")["events"]
+    assert f"hybrid: 2 notes ({given['score']:.2f} ≥ {given['threshold']:.2f})\n" == _line(own_shop, "s1")
+    assert f"hybrid: silent ({silent['score']:.2f} < {silent['threshold']:.2f})\n" == _line(own_shop, "s2")
     assert "hybrid: no prompt yet\n" == _line(own_shop, "s3")
 
 

@@ -73,12 +73,20 @@ def test_the_wheel_holds_one_package_and_its_data(archives: tuple[Path, Path]) -
 
 
 def test_the_sdist_can_be_tested(archives: tuple[Path, Path]) -> None:
-    """The sdist holds the tests, the Makefile and the pinned versions, and nothing that was built."""
+    """The sdist holds the tests and what they read, the Makefile and the pinned versions, and nothing that was built."""
     with tarfile.open(archives[0]) as sdist:
         names = {name.partition("/")[2] for name in sdist.getnames()}
 
-    assert {"tests/builders.py", "tests/demo.py", "Makefile", "constraints.txt", "README.md", "LICENSE"} <= names
-    assert not [name for name in names if name.startswith((".venv", "dist/", ".demo", "training/"))]
+    assert {
+        "tests/builders.py",
+        "tests/demo.py",
+        "training/gate_terms.py",
+        "Makefile",
+        "constraints.txt",
+        "README.md",
+        "LICENSE",
+    } <= names
+    assert not [name for name in names if name.startswith((".venv", "dist/", ".demo"))]
 
 
 def test_the_installed_command_works_in_hostile_surroundings(program: Path, tmp_path: Path) -> None:

@@ -106,6 +106,17 @@ def test_it_answers_by_vectors(frozen: Snapshot) -> None:
         assert frozen.get(row).path == frozen.get(best.row).path
 
 
+def test_it_is_of_no_background(frozen: Snapshot) -> None:
+    """A manifest without the key was not annotated; it opens, and its pieces are compared without hubs."""
+    row = next(iter(frozen.live_rows()))
+    vector = frozen.segments[0].vector[row].astype("float32") * frozen.segments[0].vector_scale[row]
+
+    _, closest = frozen.dense_with_pieces(vector, vector[None], 5)
+
+    assert "" == frozen.manifest.background
+    assert ([row], [0]) == (closest.rows.tolist(), closest.hubs.tolist())
+
+
 @pytest.mark.parametrize("number", [0, 2, 99])
 def test_another_format_asks_for_a_rebuild(tmp_path: Path, number: int) -> None:
     """A manifest of another format number is refused with the command that builds anew."""
@@ -150,11 +161,13 @@ def test_every_array_of_the_format_is_there() -> None:
 
 
 def test_the_manifest_has_the_keys_of_the_format() -> None:
-    """Manifest and segment entries of format 1 hold exactly these keys."""
+    """Manifest and segment entries of format 1 hold exactly these keys; a later one of the manifest may be missing."""
     data = json.loads((FROZEN / "manifest.json").read_bytes())
     manifest = read_manifest(FROZEN)
 
-    assert {field.name for field in dataclasses.fields(manifest)} == set(data)
+    later = {field.name for field in dataclasses.fields(manifest) if field.default is not dataclasses.MISSING}
+    assert {"background"} == later
+    assert {field.name for field in dataclasses.fields(manifest)} == set(data) | later
     assert {field.name for field in dataclasses.fields(manifest.segments[0])} == set(data["segments"][0])
 
 

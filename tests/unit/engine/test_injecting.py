@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 RETRY = "How does the payment client retry a request after a timeout?"
 DEPLOY = "How do we roll back a release with the load balancer?"
 USERS = "Where is a user found by the e-mail address in the database?"
+WINE = "Which wine goes with grilled salmon tonight?"
 FORMATS = ["text", "xml", "json"]
 MODES = ["adaptive", "full", "preview", "none"]
 
@@ -188,10 +189,10 @@ def test_a_damaged_index(session: Session) -> None:
 
 @pytest.mark.parametrize(
     ("threshold", "reason", "source"),
-    [(0.99, "gate", "flag"), (0.0, "injected", "flag"), (-1.0, "injected", "flag"), ("auto", "gate", "auto")],
+    [(0.99, "gate", "flag"), (0.0, "injected", "flag"), (-1.0, "injected", "flag"), ("auto", "injected", "auto")],
 )
 def test_the_gate(reader: Session, threshold: object, reason: str, source: str) -> None:
-    """0.99 is silent, 0.0 injects; `auto` stays closed for a model that nobody measured."""
+    """0.99 is silent, 0.0 injects; `auto` opens for what fits, with a model that nobody measured too."""
     decision = reader.decide(RETRY, hooks_gate_threshold=threshold)
 
     assert reason == decision.reason
@@ -305,32 +306,40 @@ def test_identical_chunks_are_given_once(tmp_path: Path) -> None:
     assert "duplicate" in _reasons(decision)
 
 
-def _calibrate(session: Session, threshold: float) -> None:
-    """Put a gate calibration into the snapshot's manifest, as a later version does."""
+@pytest.mark.parametrize(("prompt", "reason"), [(RETRY, "injected"), (WINE, "gate")], ids=["fits", "talk"])
+def test_the_calibration_of_the_corpus_decides(reader: Session, prompt: str, reason: str) -> None:
+    """With `auto` the score of a prompt, not its raw cosine, is compared with a bar of the corpus."""
+    decision = reader.decide(prompt, hooks_gate_threshold="auto")
+
+    said = decision.verdict
+    assert said is not None
+    assert said.score is not None
+    assert said.threshold is not None
+    assert (reason, reason == "injected") == (decision.reason, said.score > said.threshold)
+    assert ("auto", True) == (said.source, said.bar in ("talk", "tasks"))
+    assert said.score != said.top_cosine
+
+
+def test_an_index_without_calibration_takes_the_measured_threshold_of_its_model(session: Session) -> None:
+    """An index that was annotated with another background has no bars; nobody measured the hashing model: closed."""
     path = session.workspace().place.folder / "manifest.json"
-    data = json.loads(path.read_bytes())
-    path.write_text(json.dumps(data | {"calibration": {"threshold": threshold}}))
+    path.write_text(json.dumps(json.loads(path.read_bytes()) | {"background": "of another version"}))
+
+    decision = session.ask(RETRY, hooks_gate_threshold="auto")
+
+    (line,) = session.events()
+    assert "gate" == decision.reason
+    assert (None, "auto", None, None) == tuple(line[key] for key in ("threshold", "threshold_source", "bar", "parts"))
+    assert line["top_cosine"] == line["score"] > 0
 
 
-@pytest.mark.parametrize(("threshold", "reason"), [(0.01, "injected"), (0.95, "gate")])
-def test_a_calibration_of_the_corpus_decides(session: Session, threshold: float, reason: str) -> None:
-    """With `auto` the gate compares with the calibration that the snapshot carries."""
-    _calibrate(session, threshold)
-    decision = session.decide(RETRY, hooks_gate_threshold="auto")
+def test_what_opens_the_gate_passes_the_floor(reader: Session) -> None:
+    """However high the floor, an open gate gives the closest record; what is less close stays below."""
+    decision = reader.decide(RETRY, search_min_cosine=1.0, hooks_gate_threshold="auto")
 
-    assert reason == decision.reason
     assert decision.verdict is not None
-    assert ("auto", threshold) == (decision.verdict.source, decision.verdict.threshold)
-
-
-def test_no_results(session: Session) -> None:
-    """When the gate is open but nothing reaches the floor, there is no topic, and nothing is noted."""
-    _calibrate(session, 0.01)
-    decision = session.ask(RETRY, search_min_cosine=1.0, hooks_gate_threshold="auto")
-
-    assert ("no_results", "", "") == (decision.reason, decision.topic_id, decision.text)
+    assert ("injected", [decision.verdict.top_cosine]) == (decision.reason, [i.hit.cosine for i in decision.items])
     assert {"floor"} == _reasons(decision)
-    assert 0 == read_state(session.workspace().state_folder).injection_count
 
 
 @pytest.mark.parametrize(
@@ -348,7 +357,8 @@ def test_explain_names_every_step(reader: Session) -> None:
     """The machine form of a decision holds gate, fusion and what was withheld."""
     steps = explain_steps(reader.decide(RETRY))
 
-    assert {"is_open", "top_cosine", "threshold", "source", "parts"} == set(steps["gate"])
+    assert {"is_open", "top_cosine", "threshold", "source", "score", "bar", "parts"} == set(steps["gate"])
+    assert (None, None) == (steps["gate"]["bar"], steps["gate"]["parts"])
     assert {"floor", "seen", "stale", "budget", "duplicate", "kind_closed"} >= {
         entry["reason"] for entry in steps["withheld"]
     }
@@ -678,6 +688,31 @@ def test_an_injection_is_recorded(session: Session) -> None:
     assert [item.hit.key for item in decision.items] == [item["key"] for item in line["items"]]
     assert len(decision.withheld) == sum(line["withheld"].values())
     assert RETRY == line["prompt"]
+
+
+def test_what_the_gate_compared_is_recorded(session: Session) -> None:
+    """Score, bar and parts of a calibrated gate with four digits, beside the raw top cosine; −0 is written as 0."""
+    said = session.ask(RETRY, hooks_gate_threshold="auto").verdict
+
+    (line,) = session.events()
+    assert said is not None
+    assert said.score is not None
+    assert said.top_cosine is not None
+    assert (round(said.top_cosine, 4), round(said.score, 4), said.bar) == (
+        line["top_cosine"],
+        line["score"],
+        line["bar"],
+    )
+    assert {name: pytest.approx(value, abs=5e-5) for name, value in said.parts.items()} == line["parts"]
+    assert "-0.0" not in [str(value) for value in line["parts"].values()]
+
+
+def test_a_prompt_that_was_not_searched_has_no_numbers_of_the_gate(session: Session) -> None:
+    """The keys are there and null."""
+    session.ask("thanks, that works great!")
+
+    (line,) = session.events()
+    assert [None] * 6 == [line[key] for key in ("top_cosine", "threshold", "threshold_source", "score", "bar", "parts")]
 
 
 def test_silence_is_logged_only(session: Session) -> None:

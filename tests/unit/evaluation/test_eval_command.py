@@ -1,4 +1,5 @@
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -52,20 +53,84 @@ def test_retrieval_writes_json_and_a_run(
 
 
 def test_gate_prints_rates_of_both_files(repos: Path, prompts_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Rates, the score's AUC, thresholds, and kinds."""
+    """The threshold that was fixed, what it does, what moving it would do, and kinds."""
     code = evaluate("gate", prompts_file, "--repos", repos, "--chatty", prompts_file, "--threshold", "0.3", *MODEL)
     shown = capsys.readouterr().out
 
     assert 0 == code
     for part in (
-        "prompts: 2 wanted, 4 unwanted",
+        "prompts: 2 wanted, 4 unwanted (strict), repositories: 2",
+        "  threshold 0.3000 of the raw top cosine",
+        "  AUC of the margin, score - threshold: ",
+        "with the thresholds in force, whole decision",
+        "  wanted, in chatty wording  2 ",
+        "  generic (soft)             2 ",
+        "  1% false ",
+        "  5% false ",
         "chatty: 2 wanted",
-        "threshold 0.3000",
-        "AUC",
-        "15% false",
         "by kind",
+        "not there: far-away",
     ):
         assert part in shown
+
+
+def test_gate_prints_the_range_of_the_bars(repos: Path, prompts_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each repository has its own: their list would say nothing."""
+    code = evaluate("gate", prompts_file, "--repos", repos, "--halves", "3", *MODEL)
+    shown = capsys.readouterr().out
+
+    assert 0 == code
+    for what in ("small talk", "tasks of other projects"):
+        assert re.search(
+            rf"^  bar for {what} -?\d\.\d{{4}} to -?\d\.\d{{4}}, found without labels", shown, re.MULTILINE
+        )
+    assert "on 3 random halves" in shown
+    assert "ablation" not in shown
+
+
+def test_gate_shows_what_each_part_is_worth(
+    repos: Path, prompts_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`--ablation` gives one row a part, as a table and as JSON, and one curve a row; the same home serves again."""
+    arguments = [
+        "gate",
+        prompts_file,
+        "--repos",
+        repos,
+        "--chatty",
+        prompts_file,
+        "--home",
+        tmp_path / "kept",
+        "--ablation",
+    ]
+    code = evaluate(*arguments, "--plot", tmp_path / "roc.svg", *MODEL)
+    shown = capsys.readouterr().out
+    again = evaluate(*arguments, "--json", *MODEL)
+    form = json.loads(capsys.readouterr().out)
+    drawn = (tmp_path / "roc.svg").read_text(encoding="utf-8")
+
+    assert (0, 0) == (code, again)
+    assert ["prompts", "chatty", "ablation"] == list(form)
+    labels = [row["label"] for row in form["ablation"]]
+    assert ("all parts", "raw top cosine, no rules") == (labels[0], labels[-1])
+    assert form["prompts"]["auc"] == form["ablation"][0]["auc"]
+    for label in labels:
+        assert f"\n  {label} " in shown
+        assert f"<!-- {label} (AUC " in drawn
+
+
+@pytest.mark.parametrize(
+    "fixed", [["--threshold", "0.3"], ["--set", "hooks.gate_threshold=0.3"]], ids=["option", "setting"]
+)
+def test_a_fixed_threshold_has_no_ablation(
+    repos: Path, prompts_file: Path, tmp_path: Path, fixed: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It switches every part off; the command says so before it builds anything."""
+    home = tmp_path / "kept"
+
+    assert 2 == evaluate("gate", prompts_file, "--repos", repos, "--home", home, "--ablation", *fixed)
+    assert "--ablation compares the parts of the gate" in capsys.readouterr().err
+    assert not home.exists()
 
 
 def test_chunks_reports_each_language(repos: Path, capsys: pytest.CaptureFixture[str]) -> None:

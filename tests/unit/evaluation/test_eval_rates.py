@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid.evaluation.rates import Rates, at_false_rate, auc, best_rates, open_rate, rates_at
+from hybrid.evaluation.rates import Rates, Spread, at_false_rate, auc, best_rates, open_rate, rates_at, spread
 
 WANTED = [0.9, 0.6, 0.4, -math.inf]
 UNWANTED = [0.5, 0.4, 0.2, 0.1, -math.inf]
@@ -82,6 +82,29 @@ def test_nothing_to_compare_has_no_threshold() -> None:
     """Silenced prompts alone leave nothing to choose from."""
 
     assert math.inf == best_rates([-math.inf], []).threshold
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ([0.5], Spread(0.5, 0.5, 0.5)),
+        ([1.0, 0.0], Spread(0.5, 0.05, 0.95)),
+        ([float(n) for n in range(20, -1, -1)], Spread(10.0, 1.0, 19.0)),
+    ],
+    ids=["one", "two", "twenty-one"],
+)
+def test_a_spread_has_mean_and_quantiles(values: list[float], expected: Spread) -> None:
+    """The quantiles lie between neighbours, in whatever order the values come."""
+    found = spread(values)
+
+    assert (expected.mean, expected.low, expected.high) == pytest.approx((found.mean, found.low, found.high))
+
+
+def test_the_spread_of_nothing_is_not_a_number() -> None:
+    """There is no mean of no value."""
+    found = spread([])
+
+    assert all(math.isnan(value) for value in (found.mean, found.low, found.high))
 
 
 SCORES = st.lists(st.floats(-1, 1) | st.just(-math.inf), min_size=1, max_size=30)

@@ -9,7 +9,8 @@ import pytest
 
 from hybrid.errors import ModelError
 from hybrid.models import hub
-from hybrid.models.registry import describe, embedder_info, known_models, load_embedder
+from hybrid.models.lazy import LazyEmbedder
+from hybrid.models.registry import describe, embedder_info, known_models, load_embedder, model_folder
 from hybrid.resources import shipped
 from hybrid.types import EmbedInput
 
@@ -174,6 +175,55 @@ def test_describe_answers_for_models_without_a_manifest(tmp_path: Path, name: st
 def test_the_cache_is_where_the_hubs_own_tools_look(environ: dict[str, str], expected: str) -> None:
     """The same variables in the same order decide."""
     assert Path(expected) == hub.cache_folder(environ)
+
+
+@pytest.mark.parametrize("name", ["hashing", "hashing-16"])
+def test_a_hashing_model_has_no_folder(name: str) -> None:
+    """It is made of nothing."""
+    assert model_folder(name) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "folder"),
+    [
+        ("static-v0", "static-v0"),
+        ("all-MiniLM-L6-v2", "all-MiniLM-L6-v2"),
+        ("sentence-transformers/all-MiniLM-L6-v2", "all-MiniLM-L6-v2"),
+        ("nomic-ai/CodeRankEmbed", "CodeRankEmbed"),
+    ],
+)
+def test_a_known_model_has_the_folder_of_its_manifest(tmp_path: Path, name: str, folder: str) -> None:
+    """By either name, and whether its weights are on this machine or not: our own files of it lie there."""
+    assert shipped("models", folder) == model_folder(name, {"HF_HUB_CACHE": str(tmp_path)})
+
+
+def test_other_models_have_the_folder_they_lie_in(tiny_folder: Path, tmp_path: Path) -> None:
+    """A folder is its own; a hub model that nobody knows lies in the cache, or nowhere."""
+    environ = downloaded(tmp_path / "cache", "someone/tiny", tiny_folder)
+
+    assert tiny_folder == model_folder(str(tiny_folder), environ)
+    assert tmp_path / "cache" / "models--someone--tiny" / "snapshots" / ("a" * 40) == model_folder(
+        "someone/tiny", environ
+    )
+    assert model_folder("someone/unheard-of", environ) is None
+
+
+@pytest.mark.parametrize("name", ["a b", "owner/..", "/no/such/folder"])
+def test_what_is_no_name_has_no_folder(name: str) -> None:
+    """A typing mistake is an error of the model's name."""
+    with pytest.raises(ModelError):
+        model_folder(name)
+
+
+def test_a_lazy_embedder_answers_several_queries(tiny_folder: Path, tmp_path: Path) -> None:
+    """It loads the model for the first of them."""
+    vectors, lengths = LazyEmbedder(str(tiny_folder), tmp_path).embed_queries(["retry client", "?"])
+
+    expected = load_embedder(str(tiny_folder), home=tmp_path).embed_queries(["retry client", "?"])
+    assert lengths is not None
+    assert expected[1] is not None
+    np.testing.assert_array_equal(expected[0], vectors)
+    np.testing.assert_array_equal(expected[1], lengths)
 
 
 def test_asking_who_a_model_is_loads_no_numpy(tmp_path: Path) -> None:

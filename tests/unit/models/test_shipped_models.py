@@ -5,7 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from hybrid.arrays import read_arrays
+from hybrid.gate.parts import code_logit, null_factor
 from hybrid.models.manifest import read_manifest, verify
+from hybrid.models.probe import read_probe
 from hybrid.models.registry import load_embedder
 from hybrid.resources import shipped
 from hybrid.types import Embedder, EmbedInput
@@ -26,16 +29,43 @@ def test_every_manifest_is_complete(folder: Path) -> None:
 
 
 def test_every_model_folder_has_a_manifest() -> None:
-    """A folder without one could not be offered."""
-    assert FOLDERS == sorted(path for path in shipped("models").iterdir() if path.is_dir())
+    """A folder without one could not be offered; the background is no model."""
+    folders = {path for path in shipped("models").iterdir() if path.is_dir()}
+
+    assert FOLDERS == sorted(folders - {shipped("models", "background")})
 
 
 def test_the_shipped_files_are_those_of_the_manifest() -> None:
-    """Every deciding file of the shipped model has its digest in the manifest, and it fits."""
+    """Every deciding file of the shipped model has its digest in the manifest, and it fits; the probe decides no vector."""
     manifest = verify(shipped("models", "static-v0"))
     names = {path.name for path in shipped("models", "static-v0").iterdir()}
 
-    assert names - {"manifest.toml", "README.md"} == set(manifest.files)
+    assert names - {"manifest.toml", "README.md", "probe.safetensors"} == set(manifest.files)
+
+
+def test_the_probe_belongs_to_the_shipped_model(embedder: Embedder) -> None:
+    """The file beside the model says which vectors it was trained on: those of this very model."""
+    arrays = read_arrays(shipped("models", "static-v0", "probe.safetensors"))
+
+    assert embedder.info.key == arrays.metadata["model"]
+
+
+def test_the_probe_tells_code_from_talk(embedder: Embedder) -> None:
+    """Requests about code have a positive logit, small talk a negative one."""
+    probe = read_probe("static-v0", embedder.info.dim)
+    assert probe is not None
+    texts = [
+        "parse config file returns wrong type",
+        "add unit test http client timeout",
+        "birthday cake grandmother",
+        "weekend weather beach",
+    ]
+    vectors, lengths = embedder.embed_queries(texts)
+    assert lengths is not None
+
+    logits = code_logit(vectors * null_factor(lengths)[:, None], probe.weight, probe.bias)
+
+    assert [True, True, False, False] == (logits > 0).tolist()
 
 
 def test_the_models_folder_holds_no_python() -> None:

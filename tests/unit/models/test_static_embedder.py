@@ -133,3 +133,35 @@ def test_another_dimension_than_promised_is_refused(tiny_model: BagModel) -> Non
     """A table that does not fit its manifest would give vectors of another index."""
     with pytest.raises(ModelError, match="8 dimensions where 9 were expected"):
         StaticEmbedder(tiny_model, replace(INFO, dim=9))
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(TEXTS, max_size=8))
+def test_several_queries_at_once(embedder: StaticEmbedder, texts: list[str]) -> None:
+    """Each row is what one query gives, and its length is that of the query's sum; 0 without a known token."""
+    vectors, lengths = embedder.embed_queries(texts)
+
+    assert ((len(texts), 8), np.float32) == (vectors.shape, vectors.dtype)
+    assert lengths is not None
+    assert (len(texts),) == lengths.shape
+    for text, vector, length in zip(texts, vectors, lengths, strict=True):
+        np.testing.assert_allclose(embedder.embed_query(text), vector, atol=1e-6)
+        np.testing.assert_allclose(np.linalg.norm(embedder.query_sum(text)), length, rtol=1e-5)
+
+
+def test_a_word_that_weighs_more_makes_a_longer_query(tiny_model: BagModel) -> None:
+    """The length tells how much a text says: twice the weights, twice the length."""
+    heavier = replace(tiny_model, query_weights=2 * tiny_model.query_weights)
+    light, heavy = (StaticEmbedder(model, INFO).embed_queries(["retry client"])[1] for model in (tiny_model, heavier))
+
+    assert light is not None
+    assert heavy is not None
+    np.testing.assert_allclose(2 * light, heavy, rtol=1e-6)
+
+
+def test_prefixes_stand_before_several_queries(tiny_model: BagModel) -> None:
+    """As before a single one."""
+    prefixed = StaticEmbedder(tiny_model, INFO, query_prefix="http ")
+    plain = StaticEmbedder(tiny_model, INFO)
+
+    assert np.array_equal(plain.embed_queries(["http retry"])[0], prefixed.embed_queries(["retry"])[0])

@@ -93,3 +93,15 @@ def test_a_missing_table_is_an_error_of_the_model(token_table_folder: Path) -> N
 
     with pytest.raises(ModelError, match="cannot be read"):
         TokenTableEmbedder(token_table_folder, INFO)
+
+
+def test_several_queries_at_once(token_table_folder: Path) -> None:
+    """Each row is what one query gives, with its prefix; the mean of rows keeps no length that compares."""
+    embedder = TokenTableEmbedder(token_table_folder, INFO, query_prefix="loop ")
+    texts = ["retry", "client retry", ""]
+
+    vectors, lengths = embedder.embed_queries(texts)
+
+    np.testing.assert_allclose(np.stack([embedder.embed_query(text) for text in texts]), vectors, atol=1e-6)
+    assert lengths is None
+    assert (0, 2) == embedder.embed_queries([])[0].shape

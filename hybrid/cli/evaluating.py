@@ -1,0 +1,61 @@
+"""Options and output that the parts of `hybrid eval` share."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hybrid.cli.common import say
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+
+def add_shared(parser: argparse.ArgumentParser, *, needs_repos: bool = True) -> None:
+    """Add the options that name repositories and where their indexes lie, and `--set`."""
+    parser.add_argument(
+        "--repos", type=Path, required=needs_repos, metavar="DIR", help="holds a folder for each repository"
+    )
+    parser.add_argument("--only", nargs="+", default=[], metavar="NAME", help="only these repositories")
+    parser.add_argument("--home", type=Path, metavar="DIR", help="keep the indexes here (default: a temporary folder)")
+    add_settings(parser)
+
+
+def add_settings(parser: argparse.ArgumentParser) -> None:
+    """Add `--set`."""
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        dest="settings",
+        help="a setting for this run, for example search.rrf_k=20; may be repeated",
+    )
+
+
+def teller(args: argparse.Namespace) -> Callable[[str], None]:
+    """Names on standard error what is worked on, for a person who waits."""
+
+    def tell(name: str) -> None:
+        if sys.stderr.isatty() and not args.quiet:
+            sys.stderr.write(f"{name}\n")
+
+    return tell
+
+
+def print_table(title: str, heads: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """A table in plain text, the first column to the left, the others to the right."""
+    listed = [list(heads), *(list(row) for row in rows)]
+    widths = [max(len(row[column]) for row in listed) for column in range(len(heads))]
+    say(title)
+    for first, *others in listed:
+        cells = [first.ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(others, widths[1:], strict=True))]
+        say(f"  {'  '.join(cells).rstrip()}")
+    say("")
+
+
+def percent(share: float | None) -> str:
+    """A share in percent; a dash for None."""
+    return "–" if share is None else f"{share:.1%}"

@@ -1,0 +1,134 @@
+"""`hybrid mark`: say of a decision whether speaking was good or noise, so that `hybrid eval gate --marks` can count."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from hybrid.cli.common import add_common, print_json, say, workspace_of
+from hybrid.cli.log import line_of
+from hybrid.errors import HybridError
+from hybrid.feedback.events import log_folder
+from hybrid.feedback.health import is_decision, is_prompt
+from hybrid.feedback.marks import add_mark, read_marks, withdraw_mark
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from hybrid.engine.workspace import Workspace
+    from hybrid.feedback.marks import Mark
+
+_USAGE = """hybrid mark ID good|noise [--note TEXT]
+       hybrid mark --last good|noise [--note TEXT]
+       hybrid mark list [--all] [--json]
+       hybrid mark remove ID"""
+
+_MEANINGS = {
+    (True, True): "speaking was good",
+    (True, False): "it should have been silent",
+    (False, True): "it should have spoken",
+    (False, False): "silence was right",
+}
+"""(has spoken, is good) → what was said with that; a person who means a good silence sees it here."""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    parser.usage = _USAGE
+    parser.description = (
+        "say of a decision whether context was wanted: of an injection, `good` or `noise`; of a silence, `good` means "
+        "that speaking would have been good, `noise` that silence was right"
+    )
+    add_common(parser, example='hybrid mark --last noise --note "it was about another service"')
+    parser.add_argument(
+        "words",
+        nargs="+",
+        metavar="WORD",
+        help="ID and `good` or `noise`; `list`; or `remove` and ID. `hybrid log` shows ids, their beginning is enough",
+    )
+    parser.add_argument("--last", action="store_true", help="mark the answer to the last prompt here")
+    parser.add_argument("--note", metavar="TEXT", default="", help="why, in your words; kept with the mark")
+    parser.add_argument("--all", action="store_true", help="list the marks of every project")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run it; exit code 1 when there is no such decision, or no mark.
+
+    Raises:
+        HybridError: The words are none of the four forms, or an id fits several decisions or none that was decided.
+    """
+    workspace = workspace_of(args, is_strict=False)
+    words: list[str] = args.words
+    if words == ["list"]:
+        return _list(args, workspace)
+    if len(words) == 2 and words[0] == "remove" and not args.last:
+        return _remove(args, workspace, words[1])
+    if len(words) == (1 if args.last else 2) and words[-1] in ("good", "noise"):
+        return _add(args, workspace, None if args.last else words[0], is_good=words[-1] == "good")
+    raise HybridError(
+        f"{' '.join(words)!r} is no mark; write `hybrid mark ID good` or `hybrid mark ID noise`; `hybrid log` shows ids"
+    )
+
+
+def _add(args: argparse.Namespace, workspace: Workspace, event_id: str | None, *, is_good: bool) -> int:
+    event = _last(workspace) if event_id is None else _logged_or_marked(workspace, event_id)
+    if event is None:
+        return _told(args, None, "No prompt was answered here yet." if event_id is None else f"No event {event_id}.")
+    if not is_decision(event):
+        raise HybridError(f"event {event['id']} ({event.get('reason')}) was no decision; `hybrid log` shows others")
+    mark = add_mark(log_folder(workspace.home), event, is_good=is_good, note=args.note)
+    return _told(args, mark, f"{mark.event_id}  {mark.word}: {_MEANINGS[mark.is_injected, is_good]}")
+
+
+def _remove(args: argparse.Namespace, workspace: Workspace, event_id: str) -> int:
+    folder = log_folder(workspace.home)
+    marks = {mark.event_id: mark for mark in read_marks(folder)}
+    mark = marks.get(_only(marks, event_id))
+    if mark is not None:
+        withdraw_mark(folder, mark)
+    return _told(args, mark, f"{mark.event_id}  no longer marked" if mark else f"No mark of an event {event_id}.")
+
+
+def _list(args: argparse.Namespace, workspace: Workspace) -> int:
+    marks = [mark for mark in read_marks(log_folder(workspace.home)) if args.all or workspace.is_here(mark.event)]
+    if args.json:
+        print_json({"marks": [mark.as_json() for mark in marks]})
+        return 0 if marks else 1
+    for mark in marks:
+        note = f"  ({' '.join(mark.note.split())})" if mark.note else ""
+        say(f"{mark.word:<5}  {line_of(dict(mark.event))}{note}")
+    if not marks:
+        say("No decision was marked yet; `hybrid mark ID good` or `noise` marks one.")
+    return 0 if marks else 1
+
+
+def _logged_or_marked(workspace: Workspace, event_id: str) -> dict[str, Any] | None:
+    """A decision by the beginning of its id; one that the log rotated away is still known by its mark."""
+    marked = {mark.event_id: dict(mark.event) for mark in read_marks(log_folder(workspace.home))}
+    logged = {str(event["id"]): event for event in workspace.log.newest() if event.get("id")}
+    events = marked | logged
+    return events.get(_only(events, event_id))
+
+
+def _only(ids: Iterable[str], beginning: str) -> str:
+    """The one id that begins so; empty when none does.
+
+    Raises:
+        HybridError: Several do: what is written down must be the decision that was meant.
+    """
+    found = [event_id for event_id in ids if event_id.startswith(beginning)]
+    if len(found) > 1:
+        raise HybridError(f"{len(found)} events begin with {beginning!r}; give more of the ID, `hybrid log` shows it")
+    return found[0] if found else ""
+
+
+def _last(workspace: Workspace) -> dict[str, Any] | None:
+    return next((event for event in workspace.log.newest() if workspace.is_here(event) and is_prompt(event)), None)
+
+
+def _told(args: argparse.Namespace, mark: Mark | None, text: str) -> int:
+    if args.json:
+        print_json({"mark": mark.as_json() if mark else None})
+    elif mark is None or not args.quiet:
+        say(text)
+    return 0 if mark else 1

@@ -1,0 +1,53 @@
+"""Annotates segments for the gate while an index is written; loads nothing until a segment is."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from hybrid.gate.identity import annotation_key
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from hybrid.gate.background import Background
+    from hybrid.types import Embedder
+
+
+class GateAnnotator:
+    """Fulfils `hybrid.index.commit.Annotator` with the background of an embedder.
+
+    Args:
+        embedder: Of the chunks.
+        home: `$HYBRID_HOME`, which keeps the background's vectors.
+        with_hub: Find the hub of every chunk, too.
+    """
+
+    def __init__(self, embedder: Embedder, home: Path, *, with_hub: bool) -> None:
+        self._embedder = embedder
+        self._home = home
+        self._with_hub = with_hub
+
+    @property
+    def key(self) -> str:
+        """Of what `annotate` adds."""
+        return self._key
+
+    @cached_property
+    def _key(self) -> str:
+        return annotation_key(self._embedder.info, with_hub=self._with_hub)
+
+    @cached_property
+    def _background(self) -> Background:
+        from hybrid.gate.background import load_background
+
+        return load_background(self._embedder, self._home)
+
+    def annotate(self, arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+        """The arrays to add to a segment, as `hybrid.gate.hubs` makes them."""
+        from hybrid.gate.hubs import segment_arrays
+
+        return segment_arrays(arrays, self._background, with_hub=self._with_hub)

@@ -1,0 +1,31 @@
+"""Which background an index was compared with: the shipped files and the key that they give; no numpy."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+from hybrid.models.probe import probe_digest
+from hybrid.resources import shipped
+
+if TYPE_CHECKING:
+    from hybrid.types import EmbedderInfo
+
+PROMPTS = ("models", "background", "prompts.jsonl")
+TERMS = ("models", "background", "terms.tsv")
+"""The shipped prompts, and the counts of terms in code at large."""
+
+VERSION = "1"
+"""Changes whenever the same prompts and model give other arrays: other pieces, other parts, other names."""
+
+
+def background_key(model: EmbedderInfo) -> str:
+    """The identity of the background of a model, 16 hex digits; reads the files' bytes, embeds nothing."""
+    files = (shipped(*PROMPTS).read_bytes(), shipped(*TERMS).read_bytes())
+    names = (VERSION.encode(), model.key.encode(), probe_digest(model.name).encode())
+    return hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in (*files, *names))).hexdigest()[:16]
+
+
+def annotation_key(model: EmbedderInfo, *, with_hub: bool) -> str:
+    """The identity of what segments keep for the gate: of the background, and whether hubs are subtracted."""
+    return f"{background_key(model)}{'+hub' if with_hub else ''}"

@@ -1,0 +1,97 @@
+"""The parts of the gate's statistic: plain arithmetic over arrays, one function a part; no part knows another.
+
+The statistic of a piece of a prompt is what raises its top cosine above what any prompt reaches in this corpus:
+
+    evidence = null · (cosine − hub) + lexical + names − absent − length
+    talk     = probe − chat
+
+`verdict` compares evidence with what tasks of other projects reach here, and evidence + talk with what talk reaches.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+HUB_NEIGHBOURS = 10
+"""Background prompts whose mean cosine to a chunk is its hub."""
+
+CHAT_NEIGHBOURS = 3
+"""Background prompts of talk whose mean cosine to a piece is its closeness to chat."""
+
+MIN_LOGIT, MAX_LOGIT = -2.0, 4.0
+"""The probe's logit is cut here. Against code it counts less: people describe code in everyday words and in typos."""
+
+MAX_GAIN = 8.0
+"""A term 3,000 times as frequent here as elsewhere tells no more than a more frequent one."""
+
+MAX_NAMES = 2
+MAX_ABSENT = 3
+MIN_GENERIC_SHARE = 1 / 8000
+"""Share of documents in which a term may occur that the generic counts do not list; half of where their list ends."""
+
+LENGTH_WORDS = 60
+"""Words from which on length counts: a pasted log finds something close anywhere."""
+
+
+def null_factor(lengths: NDArray[np.float32]) -> NDArray[np.float32]:
+    """N / √(n² + 1) of the lengths n of query sums before they were made unit length, shape (n,), in [0, 1).
+
+    The cosine as if every query had one coordinate of size 1 that no document has: vague words have little length.
+    """
+    return (lengths / np.sqrt(lengths * lengths + 1)).astype(np.float32)
+
+
+def hubness(cosines: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Mean of the `HUB_NEIGHBOURS` largest cosines of each row, shape (n_chunks, n_prompts) → (n_chunks,).
+
+    Source: Radovanović et al., Hubs in space (JMLR 2010); corrected as in CSLS, Conneau et al. (ICLR 2018).
+    """
+    return _mean_of_largest(cosines, HUB_NEIGHBOURS)
+
+
+def chat_closeness(cosines: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Mean of the `CHAT_NEIGHBOURS` largest cosines of each row, shape (n_pieces, n_prompts) → (n_pieces,)."""
+    return _mean_of_largest(cosines, CHAT_NEIGHBOURS)
+
+
+def code_logit(damped: NDArray[np.float32], weight: NDArray[np.float32], bias: float) -> NDArray[np.float32]:
+    """W · q + b, cut to `MIN_LOGIT`…`MAX_LOGIT`: is a piece about code?
+
+    q is the unit vector of a piece times its null factor, shape (n, dim).
+    """
+    return np.clip(damped @ weight + np.float32(bias), MIN_LOGIT, MAX_LOGIT)
+
+
+def gain(
+    n_here: NDArray[np.float64], n_chunks: int, n_generic: NDArray[np.float64], n_documents: int
+) -> NDArray[np.float64]:
+    """How much more frequent terms are here than in code at large, as a log ratio in [0, `MAX_GAIN`]; 0 if absent.
+
+    Args:
+        n_here: Chunks of the corpus that hold each term, shape (n_terms,).
+        n_chunks: Of the corpus.
+        n_generic: Documents of code at large that hold each term, 0 for one that is not listed; shape (n_terms,).
+        n_documents: That were counted.
+    """
+    generic = np.maximum(n_generic, n_documents * MIN_GENERIC_SHARE)
+    ratio = np.log((n_here + 0.5) / (n_chunks + 1)) - np.log((generic + 0.5) / (n_documents + 1))
+    return np.where(n_here > 0, np.clip(ratio, 0, MAX_GAIN), 0.0)
+
+
+def length_penalty(n_words: int) -> float:
+    """ln(words / `LENGTH_WORDS`), at least 0."""
+    return math.log(max(n_words, LENGTH_WORDS) / LENGTH_WORDS)
+
+
+def _mean_of_largest(values: NDArray[np.float32], count: int) -> NDArray[np.float32]:
+    """Of each row; 0 for rows without a column."""
+    if values.shape[1] == 0:
+        return np.zeros(len(values), np.float32)
+    count = min(count, values.shape[1])
+    return np.partition(values, -count, axis=1)[:, -count:].mean(axis=1)

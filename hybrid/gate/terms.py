@@ -1,0 +1,71 @@
+"""Which terms of a piece tell a project from others: looked up here and in code at large.
+
+`models/background/terms.tsv` holds in how many documents of public code each term occurs; `training/gate_terms.py`
+counted them.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
+
+from hybrid.gate.identity import TERMS
+from hybrid.prompting import symbols
+from hybrid.resources import shipped
+from hybrid.tokens import query_tokens, tokens_of_word
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+_TERMS = 128
+_LAST_NAME = re.compile(r"[A-Za-z_]\w+")
+
+
+@dataclass(frozen=True, slots=True)
+class PieceTerms:
+    """The terms of one piece, each once.
+
+    Attributes:
+        words: What the piece is made of, as the lexical leg counts it.
+        names: For each identifier of the piece, the term that stands for it as a whole.
+    """
+
+    words: tuple[str, ...]
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GenericTerms:
+    """In how many of `n_documents` documents of code at large each term occurs."""
+
+    n_documents: int
+    counts: Mapping[str, int]
+
+
+def terms_of(piece: str) -> PieceTerms:
+    """The terms of a piece. Numbers and words beyond ASCII are left out: the generic counts know none."""
+    words = dict.fromkeys(term for term in query_tokens(piece)[:_TERMS] if term.isascii() and not term.isdigit())
+    names = dict.fromkeys(whole for name in symbols.identifiers(piece) if (whole := _whole(name)))
+    return PieceTerms(tuple(words), tuple(names))
+
+
+def _whole(name: str) -> str:
+    """The term under which the last part of an identifier is found as a whole: `Client.retry_once` → retry_once."""
+    parts: list[str] = _LAST_NAME.findall(name)
+    found = tokens_of_word(parts[-1]) if parts else ()
+    return found[0] if found else ""
+
+
+def generic_terms() -> GenericTerms:
+    """The shipped counts."""
+    return _read(shipped(*TERMS))
+
+
+@cache
+def _read(path: Path) -> GenericTerms:
+    first, *lines = path.read_text(encoding="utf-8").splitlines()
+    rows = (line.split("\t") for line in lines)
+    return GenericTerms(int(first.split("\t")[1]), {term: int(count) for term, count in rows})

@@ -1,0 +1,63 @@
+"""The probe of a model: weights of a logistic regression "is this text about code", beside the model's files.
+
+`training/gate_probe.py` makes it. It changes no vector, so it is no part of a model's identity; a model without one
+is used all the same.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from hybrid.errors import ModelError
+from hybrid.models.registry import model_folder
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+_NAME = "probe.safetensors"
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """Logit = weight · x + bias, with x a query's unit vector times its null factor; weight has shape (dim,)."""
+
+    weight: NDArray[np.float32]
+    bias: float
+
+
+def read_probe(name: str, dim: int) -> Probe | None:
+    """The probe of a model, or None when it has none.
+
+    Raises:
+        ModelError: It is damaged, or of another dimension.
+    """
+    from hybrid.arrays import read_arrays  # Brings numpy, which a digest does not need.
+
+    path = _path(name)
+    if path is None:
+        return None
+    try:
+        arrays = read_arrays(path)
+        probe = Probe(arrays["weight"], float(arrays["bias"][0]))
+    except (OSError, ValueError, KeyError, IndexError) as error:
+        raise ModelError(f"{path} cannot be read: {error}; reinstall hybrid") from error
+    if probe.weight.shape != (dim,):
+        raise ModelError(f"{path} has {probe.weight.shape} weights where {dim} were expected; reinstall hybrid")
+    return probe
+
+
+def probe_digest(name: str) -> str:
+    """SHA-256 in hex of a model's probe; empty without one."""
+    path = _path(name)
+    return hashlib.sha256(path.read_bytes()).hexdigest() if path else ""
+
+
+def _path(name: str) -> Path | None:
+    folder = model_folder(name)
+    path = folder / _NAME if folder else None
+    return path if path and path.is_file() else None

@@ -1,0 +1,263 @@
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from hybrid.arrays import encode_arrays, read_arrays
+from hybrid.gate.background import FOLDER, Background, load_background, shipped_prompts
+from hybrid.gate.identity import background_key
+from hybrid.gate.pieces import gate_pieces
+from hybrid.gate.terms import generic_terms, terms_of
+from hybrid.models.hashing import HashingEmbedder
+from hybrid.prompting.clean import clean
+from hybrid.prompting.content import MAX_PIECES, content_words
+from hybrid.prompting.gate import prompt_verdict
+from hybrid.resources import shipped
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from hybrid.types import Embedder
+
+TALK = {"session", "ack", "chat", "life", "facts", "assist"}
+TASKS = {"task", "request", "report"}
+
+
+class Mute(HashingEmbedder):
+    """The hashing model, for calls that must not embed."""
+
+    def embed_queries(self, texts: Sequence[str]) -> tuple[NDArray[np.float32], NDArray[np.float32] | None]:
+        """Refuse."""
+        raise AssertionError(f"{len(texts)} texts were embedded")
+
+
+def _held_pieces() -> list[tuple[int, str]]:
+    """Number of the prompt and text of every calibration piece, one by one."""
+    found: list[tuple[int, str]] = []
+    held = [prompt for prompt in shipped_prompts() if not prompt.is_bank]
+    for number, prompt in enumerate(held):
+        cleaned = clean(prompt.text)
+        if prompt_verdict(cleaned, min_prompt_length=20).is_searchable:
+            found += [(number, piece) for piece in gate_pieces(cleaned.text, MAX_PIECES)]
+    return found
+
+
+# --- the shipped prompts ---------------------------------------------------------------------------------------
+
+
+def test_the_shipped_prompts_are_of_known_kinds() -> None:
+    """Talk and tasks, each kind with prompts of the bank and, a quarter or more, for calibration."""
+    prompts = shipped_prompts()
+    held = Counter(prompt.kind for prompt in prompts if not prompt.is_bank)
+    everything = Counter(prompt.kind for prompt in prompts)
+
+    assert TALK | TASKS == set(everything)
+    assert [] == [kind for kind in everything if not 0.2 < held[kind] / everything[kind] < 0.5]
+    assert {kind: kind in TALK for kind in everything} == {prompt.kind: prompt.is_talk for prompt in prompts}
+
+
+def test_no_prompt_stands_twice() -> None:
+    """A prompt of the calibration part that the bank holds, too, would be measured against itself."""
+    texts = Counter(" ".join(prompt.text.lower().split()) for prompt in shipped_prompts())
+
+    assert [] == [text for text, n in texts.items() if n > 1]
+
+
+def test_every_prompt_has_a_language_and_words() -> None:
+    """Most are English, as prompts are; no text is empty."""
+    prompts = shipped_prompts()
+
+    assert [] == [prompt for prompt in prompts if len(prompt.language) != 2 or not prompt.text.strip()]
+    assert Counter(prompt.language for prompt in prompts)["en"] > len(prompts) / 2
+
+
+def test_the_readme_tells_how_many_there_are() -> None:
+    """The table in the folder of the prompts counts each kind, in the bank and for calibration."""
+    counts = Counter((prompt.kind, prompt.is_bank) for prompt in shipped_prompts())
+    text = shipped("models", "background", "README.md").read_text(encoding="utf-8")
+    rows: list[tuple[str, str, str]] = re.findall(r"^\| `(\w+)` \| .* \| (\d+) \| (\d+) \|$", text, re.MULTILINE)
+
+    assert {kind: (int(bank), int(held)) for kind, bank, held in rows} == {
+        kind: (counts[kind, True], counts[kind, False]) for kind in TALK | TASKS
+    }
+    assert f"{len(shipped_prompts()):,} prompts" in text
+
+
+# --- as a model sees them --------------------------------------------------------------------------------------
+
+
+def test_the_pieces_are_those_that_a_hook_would_search_with(hashing_background: Background) -> None:
+    """Calibration prompts one after another, each with its pieces; a prompt that a rule silences has none."""
+    expected = _held_pieces()
+    vectors, _ = HashingEmbedder().embed_queries([text for _, text in expected])
+
+    assert [number for number, _ in expected] == hashing_background.array("piece_prompt").tolist()
+    np.testing.assert_allclose(vectors, hashing_background.piece_vectors, atol=1e-6)
+    assert len({number for number, _ in expected}) < hashing_background.n_prompts
+
+
+def test_what_is_known_of_the_prompts(hashing_background: Background) -> None:
+    """In the order of the file: talk or task, and how many words were typed."""
+    held = [prompt for prompt in shipped_prompts() if not prompt.is_bank]
+
+    assert [prompt.is_talk for prompt in held] == hashing_background.array("prompt_is_talk").astype(bool).tolist()
+    assert [len(prompt.text.split()) for prompt in held] == hashing_background.array("prompt_words").tolist()
+
+
+def test_the_banks_are_of_bank_prompts_only(hashing_background: Background) -> None:
+    """Tasks are whole and make the hub bank; talk is cut to pieces, each once; texts without a vector are left out."""
+    bank = [prompt for prompt in shipped_prompts() if prompt.is_bank]
+    tasks = [content_words(prompt.text) for prompt in bank if not prompt.is_talk]
+    talk = list(
+        dict.fromkeys(piece for prompt in bank if prompt.is_talk for piece in gate_pieces(prompt.text, MAX_PIECES))
+    )
+
+    for texts, vectors in ((tasks, hashing_background.hub_bank), (talk, hashing_background.chat_bank)):
+        expected = HashingEmbedder().embed_queries(texts)[0]
+        np.testing.assert_allclose(expected[expected.any(axis=1)], vectors, atol=1e-6)
+        np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
+
+
+def test_the_terms_of_each_piece(hashing_background: Background) -> None:
+    """Words and names of a piece are found again by their numbers, with the counts of code at large."""
+    terms = hashing_background.terms
+    generic = generic_terms()
+    arrays = {name: hashing_background.array(name).tolist() for name in ("piece_words_at", "piece_names_at")}
+    words, names = hashing_background.array("piece_words"), hashing_background.array("piece_names")
+
+    assert sorted(set(terms)) == terms
+    assert generic.n_documents == hashing_background.n_generic_documents
+    assert [generic.counts.get(term, 0) for term in terms] == hashing_background.array("term_generic").tolist()
+    for i, (_, text) in enumerate(_held_pieces()):
+        of_words = words[arrays["piece_words_at"][i] : arrays["piece_words_at"][i + 1]]
+        of_names = names[arrays["piece_names_at"][i] : arrays["piece_names_at"][i + 1]]
+        found = terms_of(text)
+        assert (list(found.words), list(found.names)) == ([terms[n] for n in of_words], [terms[n] for n in of_names])
+
+
+def test_chat_is_the_mean_of_the_three_nearest_pieces_of_talk(hashing_background: Background) -> None:
+    """What is kept of the calibration pieces is what a prompt gets, and both are a plain loop over the bank."""
+    kept = hashing_background.array("piece_chat")
+
+    np.testing.assert_allclose(kept, hashing_background.chat(hashing_background.piece_vectors), atol=1e-6)
+    for row in (0, 17, len(kept) - 1):
+        cosines = sorted(float(hashing_background.piece_vectors[row] @ talk) for talk in hashing_background.chat_bank)
+        assert pytest.approx(sum(cosines[-3:]) / 3, abs=1e-5) == float(kept[row])
+
+
+def test_a_model_without_lengths_and_without_a_probe(hashing_background: Background) -> None:
+    """Every null factor is 1, every logit 0."""
+
+    assert {1.0} == set(hashing_background.array("piece_null").tolist())
+    assert {0.0} == set(hashing_background.array("piece_probe").tolist())
+    assert hashing_background.probe is None
+    vectors = hashing_background.piece_vectors[:2]
+    assert [0.0, 0.0] == hashing_background.logit(vectors, np.ones(2, np.float32)).tolist()
+
+
+def test_the_shipped_model_has_lengths_and_a_probe(static_background: Background) -> None:
+    """Null factors lie below 1, and the kept logits are those that a prompt gets."""
+    null = static_background.array("piece_null")
+
+    assert ((null >= 0) & (null < 1)).all()
+    assert len(set(null.tolist())) > 100
+    assert static_background.probe is not None
+    logits = static_background.logit(static_background.piece_vectors, null)
+    np.testing.assert_allclose(static_background.array("piece_probe"), logits, atol=1e-5)
+    assert (np.abs(logits) <= 4).all()
+
+
+# --- kept between calls ----------------------------------------------------------------------------------------
+
+
+def _path(home: Path) -> Path:
+    (path,) = (home / FOLDER).iterdir()
+    return path
+
+
+def _same(one: Background, other: Background) -> bool:
+    names = ("hub_bank", "chat_bank", "piece_vector", "piece_null", "piece_chat", "piece_prompt", "term_text")
+    return all(np.array_equal(one.array(name), other.array(name)) for name in names)
+
+
+def test_what_was_embedded_is_kept(tmp_path: Path) -> None:
+    """The second call embeds nothing and gives the same; the file is named after model and key."""
+    made = load_background(HashingEmbedder(), tmp_path)
+
+    assert _same(made, load_background(Mute(), tmp_path))
+    assert made.key == background_key(HashingEmbedder().info)
+    assert _path(tmp_path).name.startswith("hashing-64-")
+    assert _path(tmp_path).name.endswith(f"-{made.key}.safetensors")
+
+
+@pytest.mark.parametrize("damage", ["cut", "garbage", "empty", "other arrays", "arrays that disagree"])
+def test_a_damaged_file_is_made_anew(hashing_home: Path, tmp_path: Path, damage: str) -> None:
+    """Whatever stands in the file, the background is the right one, and the file is whole afterwards."""
+    whole = _path(hashing_home)
+    path = tmp_path / FOLDER / whole.name
+    path.parent.mkdir()
+    kept = read_arrays(whole)
+    damaged = {
+        "cut": whole.read_bytes()[:-100],
+        "garbage": b"\xff" * 500,
+        "empty": b"",
+        "other arrays": encode_arrays({"vector": np.zeros(3, np.float32)}),
+        "arrays that disagree": encode_arrays({n: kept[n][:1] if n == "piece_prompt" else kept[n] for n in kept}),
+    }
+    path.write_bytes(damaged[damage])
+
+    found = load_background(HashingEmbedder(), tmp_path)
+
+    assert _same(load_background(HashingEmbedder(), hashing_home), found)
+    assert _same(found, load_background(Mute(), tmp_path))
+
+
+def test_a_file_that_lacks_an_array_is_made_anew(hashing_home: Path, tmp_path: Path) -> None:
+    """A file of another making must not fail later, when a build or a prompt asks for what it lacks."""
+    whole = _path(hashing_home)
+    (tmp_path / FOLDER).mkdir()
+    kept = read_arrays(whole)
+    (tmp_path / FOLDER / whole.name).write_bytes(encode_arrays({n: kept[n] for n in kept if n != "term_at"}))
+
+    assert load_background(HashingEmbedder(), hashing_home).terms == load_background(HashingEmbedder(), tmp_path).terms
+
+
+def test_a_home_that_cannot_be_written_costs_only_time(tmp_path: Path) -> None:
+    """Where no folder can be made the background is embedded again each time."""
+    (tmp_path / "home").write_text("a file where a folder belongs")
+
+    found = [load_background(HashingEmbedder(), tmp_path / "home") for _ in range(2)]
+
+    assert _same(found[0], found[1])
+    assert ["home"] == [path.name for path in tmp_path.iterdir()]
+
+
+def test_older_files_of_the_same_model_go(tmp_path: Path) -> None:
+    """What another version kept of this model is removed; other models keep theirs."""
+    load_background(HashingEmbedder(), tmp_path)
+    current = _path(tmp_path)
+    older = current.with_name(current.name.replace(background_key(HashingEmbedder().info), "0" * 16))
+    current.rename(older)
+    other = current.with_name(f"hashing-32-{'1' * 16}-{'2' * 16}.safetensors")
+    other.write_bytes(b"of another model")
+
+    load_background(HashingEmbedder(), tmp_path)
+
+    assert {current, other} == set((tmp_path / FOLDER).iterdir())
+
+
+def test_any_name_of_a_model_is_a_file_name(tmp_path: Path) -> None:
+    """A model may be named by its folder."""
+    (tmp_path / "model").mkdir()
+    named: Embedder = HashingEmbedder(64, str(tmp_path / "model"))
+
+    load_background(named, tmp_path / "home")
+
+    assert _path(tmp_path / "home").parent == tmp_path / "home" / FOLDER

@@ -1,0 +1,324 @@
+"""What an index keeps and answers for the gate: annotation of segments, pieces of a query, frequencies of terms."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from hybrid.index.backend import Filter
+from hybrid.index.dense import NO_VECTOR, scan
+from hybrid.index.manifest import NAME, read_manifest
+from hybrid.models.hashing import HashingEmbedder
+from tests.builders import PAYMENTS, ListSource, build_index, open_index, place_in
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from hybrid.index.snapshot import Snapshot
+
+TEXTS = {
+    "a.txt": "alpha one shared\n",
+    "b.txt": "beta two shared\n",
+    "c.txt": "gamma three shared\n",
+    "d.txt": "delta four shared\n",
+    "_": "+++\n",
+}
+TERMS = ("alpha", "beta", "gamma", "delta")
+
+
+@dataclass
+class Hubs:
+    """An annotator: gives every chunk the hub 0.1 · (row + 1), and counts the chunks of each segment it is asked for."""
+
+    key: str = "hubs-1"
+    annotated: list[int] = field(default_factory=list)
+
+    def annotate(self, arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+        """Hubs in the place of the zeros, and an array of our own."""
+        n_chunks = len(arrays["vector"])
+        self.annotated.append(n_chunks)
+        hubs = 0.1 * np.arange(1, n_chunks + 1, dtype=np.float32)
+        return {"chunk_hub": hubs, "background_top": np.full(2, n_chunks, np.float32)}
+
+
+@pytest.fixture
+def source() -> ListSource:
+    """Five texts of one chunk each, of which one has no vector."""
+    return ListSource(dict(TEXTS))
+
+
+# --- annotation ------------------------------------------------------------------------------------------------
+
+
+def test_an_annotator_adds_to_every_segment_that_is_written(tmp_path: Path, source: ListSource) -> None:
+    """Its arrays stand in the segment, in the place of ours where they have the same name; the manifest holds its key."""
+    hubs = Hubs()
+    build_index(place_in(tmp_path), source, annotator=hubs)
+    index = open_index(place_in(tmp_path))
+
+    assert [5] == hubs.annotated
+    assert "hubs-1" == index.manifest.background
+    assert pytest.approx([0.1, 0.2, 0.3, 0.4, 0.5]) == index.segments[0].array("chunk_hub").tolist()
+    assert [5, 5] == index.segments[0].array("background_top").tolist()
+
+
+def test_without_an_annotator_hubs_are_zeros(tmp_path: Path, source: ListSource) -> None:
+    """The manifest names no background then."""
+    build_index(place_in(tmp_path), source)
+    index = open_index(place_in(tmp_path))
+
+    assert "" == index.manifest.background
+    assert [0] * 5 == index.segments[0].array("chunk_hub").tolist()
+    with pytest.raises(KeyError):
+        index.segments[0].array("background_top")
+
+
+def test_an_edit_annotates_the_new_segment_only(tmp_path: Path, source: ListSource) -> None:
+    """What the other segments keep stays as it is."""
+    hubs = Hubs()
+    build_index(place_in(tmp_path), source, annotator=hubs)
+    source.put("a.txt", "alpha changed\n")
+
+    build_index(place_in(tmp_path), source, annotator=hubs)
+    build_index(place_in(tmp_path), source, annotator=hubs)
+
+    assert [5, 1] == hubs.annotated
+
+
+@pytest.mark.parametrize("later", [Hubs("hubs-2"), None], ids=["another key", "no annotator"])
+def test_segments_of_another_background_are_written_anew(
+    tmp_path: Path, source: ListSource, later: Hubs | None
+) -> None:
+    """Nothing is read or embedded again for that; the generation grows."""
+    place = place_in(tmp_path)
+    build_index(place, source, annotator=Hubs())
+    source.reads.clear()
+    before = open_index(place).generation
+
+    summary = build_index(place, source, annotator=later)
+
+    after = open_index(place)
+    assert ([], 0, before + 1) == (source.reads, summary.embedded, after.generation)
+    assert (later.key if later else "") == after.manifest.background
+    assert sorted(TEXTS) == sorted(after.live_documents())
+
+
+def test_a_full_build_keeps_the_annotation(tmp_path: Path, source: ListSource) -> None:
+    """A build from the start is annotated like the first one."""
+    build_index(place_in(tmp_path), source, annotator=Hubs())
+
+    build_index(place_in(tmp_path), source, annotator=Hubs(), full=True)
+
+    assert "hubs-1" == open_index(place_in(tmp_path)).manifest.background
+
+
+def test_a_manifest_of_an_older_version_has_no_background(tmp_path: Path, source: ListSource) -> None:
+    """It opens and is searched; the next build annotates its segments without reading or embedding a file."""
+    place = place_in(tmp_path)
+    build_index(place, source)
+    path = place.folder / NAME
+    data = json.loads(path.read_bytes())
+    del data["background"]
+    path.write_text(json.dumps(data), encoding="utf-8")
+    source.reads.clear()
+
+    assert "" == read_manifest(place.folder).background
+    assert 5 == open_index(place).n_chunks
+    summary = build_index(place, source, annotator=Hubs())
+    assert ([], 0, "hubs-1") == (source.reads, summary.embedded, open_index(place).manifest.background)
+
+
+# --- pieces of a query -----------------------------------------------------------------------------------------
+
+
+def _grown(folder: Path, *, annotator: Hubs | None = None) -> Snapshot:
+    """Three segments: of four texts, one without a vector, one dead; of one text; of one text and the new `b.txt`."""
+    place = place_in(folder)
+    source = ListSource({path: TEXTS[path] for path in ("a.txt", "b.txt", "_")} | {"f.txt": "filler words here\n"})
+    options: dict[str, Any] = {"annotator": annotator, "max_segments": 99}
+    build_index(place, source, **options)
+    source.put("c.txt", TEXTS["c.txt"])
+    build_index(place, source, **options)
+    source.put("d.txt", TEXTS["d.txt"])
+    source.put("b.txt", "beta renewed\n")
+    build_index(place, source, **options)
+    index = open_index(place)
+    assert (3, 7, 6) == (len(index.segments), index.n_rows, index.n_chunks)
+    return index
+
+
+def _vectors(*texts: str) -> NDArray[np.float32]:
+    return HashingEmbedder().embed_queries(texts)[0]
+
+
+def _slow_closest(index: Snapshot, piece: NDArray[np.float32]) -> tuple[int, float, float]:
+    """Row, cosine and hub of the live chunk with the largest cosine − hub, in a plain loop; the first of equal ones."""
+    best = (-1, 0.0, 0.0)
+    largest = -math.inf
+    live, start = set(index.live_rows()), 0
+    for segment in index.segments:
+        for local in range(segment.n_chunks):
+            scale, hub = float(segment.vector_scale[local]), float(segment.array("chunk_hub")[local])
+            if start + local not in live or not scale or not piece.any():
+                continue
+            vector = segment.vector[local].tolist()
+            cosine = sum(v * scale * p for v, p in zip(vector, piece.tolist(), strict=True))
+            if cosine - hub > largest + 1e-7:
+                best, largest = (start + local, cosine, hub), cosine - hub
+        start += segment.n_chunks
+    return best
+
+
+@pytest.mark.parametrize("hubs", [None, Hubs()], ids=["without hubs", "with hubs"])
+@pytest.mark.parametrize("block_rows", [1, 2, 4096])
+def test_the_closest_chunk_of_each_piece(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hubs: Hubs | None, block_rows: int
+) -> None:
+    """As a plain loop over live chunks finds them: by cosine − hub, over all segments, never a tombstoned one."""
+    monkeypatch.setattr("hybrid.index.dense._BLOCK_ROWS", block_rows)
+    index = _grown(tmp_path, annotator=hubs)
+    texts = (
+        "alpha one shared",
+        "beta two shared",
+        "beta renewed",
+        "gamma shared",
+        "delta",
+        "filler words",
+        "?!",
+        "zeta",
+    )
+    vectors = _vectors(*texts)
+
+    _, found = index.dense_with_pieces(vectors[0], vectors, 10)
+
+    for i, vector in enumerate(vectors):
+        row, cosine, hub = _slow_closest(index, vector)
+        assert (row, pytest.approx(cosine, abs=1e-5), pytest.approx(hub)) == (
+            int(found.rows[i]),
+            float(found.cosines[i]),
+            float(found.hubs[i]),
+        )
+    assert -1 == found.rows[6]
+
+
+def test_a_replaced_text_is_closest_to_nothing(tmp_path: Path) -> None:
+    """The row of the old `b.txt` is dead: its own words lead elsewhere."""
+    index = _grown(tmp_path)
+    vectors = _vectors("beta two shared")
+
+    _, found = index.dense_with_pieces(vectors[0], vectors, 10)
+
+    assert "b.txt" != index.get(int(found.rows[0])).path or found.cosines[0] < 0.99
+
+
+def test_the_leg_is_the_same_with_pieces_and_without(tmp_path: Path) -> None:
+    """Pieces ride along: they change no score and no rank of the query itself."""
+    index = _grown(tmp_path, annotator=Hubs())
+    query = _vectors("gamma shared")[0]
+    alone = index.dense(query, 10)
+
+    leg, _ = index.dense_with_pieces(query, _vectors("alpha", "beta"), 10)
+
+    assert alone.ranking == leg.ranking
+    np.testing.assert_array_equal(alone.scores, leg.scores)
+
+
+def test_a_filter_restricts_the_leg_and_not_the_pieces(tmp_path: Path) -> None:
+    """The gate asks what the whole project knows."""
+    index = _grown(tmp_path)
+    vectors = _vectors("alpha one shared")
+
+    leg, found = index.dense_with_pieces(vectors[0], vectors, 10, Filter(path="c.txt"))
+
+    assert ["c.txt"] == [index.get(entry.row).path for entry in leg.ranking]
+    assert "a.txt" == index.get(int(found.rows[0])).path
+
+
+def test_pieces_count_where_the_whole_has_no_vector(tmp_path: Path) -> None:
+    """A query of zeros ranks nothing; its pieces are compared all the same."""
+    index = _grown(tmp_path)
+    zeros = np.zeros(64, np.float32)
+
+    leg, found = index.dense_with_pieces(zeros, _vectors("gamma three shared"), 10)
+
+    assert ((), None) == (leg.ranking, leg.top)
+    assert "c.txt" == index.get(int(found.rows[0])).path
+
+
+@pytest.mark.parametrize("texts", [{}, {"_": "+++\n"}], ids=["no segment", "no vector"])
+def test_an_index_without_a_vector(tmp_path: Path, texts: dict[str, str]) -> None:
+    """No piece is close to anything."""
+    build_index(place_in(tmp_path), ListSource(texts), annotator=Hubs())
+    vectors = _vectors("alpha", "?!")
+
+    leg, found = open_index(place_in(tmp_path)).dense_with_pieces(vectors[0], vectors, 10)
+
+    assert () == leg.ranking
+    assert ([-1, -1], [0, 0], [0, 0]) == (found.rows.tolist(), found.cosines.tolist(), found.hubs.tolist())
+
+
+def test_no_pieces(tmp_path: Path) -> None:
+    """A query without pieces gives empty arrays."""
+    _, found = _grown(tmp_path).dense_with_pieces(_vectors("alpha")[0], np.zeros((0, 64), np.float32), 10)
+
+    assert (0, 0, 0) == (len(found.rows), len(found.cosines), len(found.hubs))
+
+
+def test_a_scan_of_one_segment(tmp_path: Path) -> None:
+    """Cosines of the query, `NO_VECTOR` for dead chunks and for those without one; best and row of each piece."""
+    index = _grown(tmp_path)
+    segment = index.segments[0]
+    paths = [segment.paths[int(doc)] for doc in segment.chunk_doc]
+    vectors = _vectors("alpha one shared", "filler words here")
+
+    found = scan(segment, vectors[0], vectors)
+
+    assert [path in ("b.txt", "_") for path in paths] == (found.cosines == NO_VECTOR).tolist()
+    assert [paths.index("a.txt"), paths.index("f.txt")] == found.rows.tolist()
+    assert pytest.approx(float(found.cosines.max()), abs=1e-6) == float(found.best[0])
+    assert np.float32 == found.cosines.dtype == found.best.dtype
+
+
+# --- frequencies -----------------------------------------------------------------------------------------------
+
+
+def test_document_frequency_counts_chunks_of_all_segments(tmp_path: Path) -> None:
+    """Dead chunks too, as the bars count them, until their segment is written anew; a term counts once in a chunk."""
+    index = _grown(tmp_path)
+    expected = [sum(term in index.terms(row) for row in range(index.n_rows)) for term in (*TERMS, "shar", "none")]
+
+    assert expected == [index.document_frequency(term) for term in (*TERMS, "shar", "none")]
+    assert [1, 2, 1, 1, 4, 0] == expected
+
+
+def test_document_frequency_is_remembered_and_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beyond what is remembered it starts anew; the answers stay the same."""
+    monkeypatch.setattr("hybrid.index.snapshot._REMEMBERED_TERMS", 2)
+    index = _grown(tmp_path)
+    asked = [*TERMS, "none", *TERMS, "shar", "shar"]
+
+    assert [1, 2, 1, 1, 0, 1, 2, 1, 1, 4, 4] == [index.document_frequency(term) for term in asked]
+
+
+def test_document_frequency_of_an_empty_index(tmp_path: Path) -> None:
+    """No segment holds no term."""
+    build_index(place_in(tmp_path), ListSource({}))
+
+    assert 0 == open_index(place_in(tmp_path)).document_frequency("alpha")
+
+
+def test_frequencies_follow_the_real_tokens(tmp_path: Path) -> None:
+    """A term of the code is found as a query would ask for it."""
+    build_index(place_in(tmp_path), ListSource(dict(PAYMENTS)))
+    index = open_index(place_in(tmp_path))
+
+    assert index.document_frequency("paymentclient") > 0
+    assert 0 == index.document_frequency("PaymentClient")

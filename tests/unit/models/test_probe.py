@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hybrid.arrays import encode_arrays
+from hybrid.errors import ModelError
+from hybrid.models.probe import probe_digest, read_probe
+from hybrid.resources import shipped
+
+WEIGHT = np.array([0.5, -1.0, 2.0], np.float32)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """The folder of a model of three dimensions with a probe."""
+    path = tmp_path / "model"
+    path.mkdir()
+    probe = encode_arrays({"weight": WEIGHT, "bias": np.array([0.25], np.float32)})
+    (path / "probe.safetensors").write_bytes(probe)
+    return path
+
+
+def test_a_probe_beside_a_model(folder: Path) -> None:
+    """Weights and bias as they stand in the file, with its digest."""
+    probe = read_probe(str(folder), 3)
+
+    assert probe is not None
+    assert (WEIGHT.tolist(), 0.25) == (probe.weight.tolist(), probe.bias)
+    content = (folder / "probe.safetensors").read_bytes()
+    assert hashlib.sha256(content).hexdigest() == probe_digest(str(folder))
+
+
+@pytest.mark.parametrize("name", ["hashing-64", "all-MiniLM-L6-v2", "someone/unheard-of"])
+def test_a_model_without_a_probe(name: str) -> None:
+    """It has none, whether it has a folder or not."""
+
+    assert (None, "") == (read_probe(name, 64), probe_digest(name))
+
+
+def test_the_shipped_model_has_a_probe() -> None:
+    """Of its dimension."""
+    probe = read_probe("static-v0", 256)
+
+    assert probe is not None
+    assert ((256,), np.float32) == (probe.weight.shape, probe.weight.dtype)
+    assert hashlib.sha256(shipped("models", "static-v0", "probe.safetensors").read_bytes()).hexdigest() == probe_digest(
+        "static-v0"
+    )
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param(b"", id="empty"),
+        pytest.param(b"\xff" * 100, id="garbage"),
+        pytest.param(encode_arrays({"weight": WEIGHT}), id="no bias"),
+        pytest.param(encode_arrays({"bias": WEIGHT}), id="no weight"),
+        pytest.param(encode_arrays({"weight": WEIGHT, "bias": WEIGHT[:0]}), id="empty bias"),
+    ],
+)
+def test_a_damaged_probe_is_refused(folder: Path, content: bytes) -> None:
+    """The error names the file and says what to do."""
+    (folder / "probe.safetensors").write_bytes(content)
+
+    with pytest.raises(ModelError, match=r"probe\.safetensors cannot be read.*reinstall hybrid"):
+        read_probe(str(folder), 3)
+
+
+def test_a_probe_of_another_dimension_is_refused(folder: Path) -> None:
+    """It was trained on other vectors."""
+    with pytest.raises(ModelError, match="weights where 4 were expected"):
+        read_probe(str(folder), 4)

@@ -1,0 +1,159 @@
+"""Backgrounds and corpora for the gate, small enough to work out by hand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import accumulate, count
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hybrid.arrays import pack_strings, write_arrays
+from hybrid.config import GateConfig
+from hybrid.gate.background import Background
+from hybrid.gate.hubs import segment_arrays
+from hybrid.index.manifest import FORMAT_VERSION, Manifest
+from hybrid.index.segment import Segment
+from hybrid.index.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from hybrid.models.probe import Probe
+
+DIM = 4
+N_GENERIC = 16_000
+SCALE = 0.01
+SETTINGS = GateConfig(
+    max_false_open_rate=0.25,
+    max_other_task_rate=0.5,
+    pieces=12,
+    null=True,
+    hub=False,
+    chat=0.5,
+    chat_without_probe=0.9,
+    probe=0.1,
+    lexical=0.05,
+    names=0.2,
+    absent=0.07,
+    length=0.3,
+)
+
+
+@dataclass(frozen=True)
+class Piece:
+    """One piece of a calibration prompt."""
+
+    vector: Sequence[float]
+    null: float = 1.0
+    chat: float = 0.0
+    logit: float = 0.0
+    words: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Held:
+    """A calibration prompt; without a piece it is one that a rule silences."""
+
+    is_talk: bool
+    pieces: tuple[Piece, ...]
+    n_words: int = 5
+
+
+@dataclass(frozen=True)
+class TinyChunk:
+    """A chunk: its vector in hundredths, or None for one without, and its terms."""
+
+    vector: Sequence[int] | None
+    terms: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class World:
+    """A background with the numbers that it was made of, for a second implementation to read."""
+
+    held: tuple[Held, ...]
+    generic: Mapping[str, int]
+    hub_bank: tuple[Sequence[float], ...]
+    background: Background
+
+
+def make_world(
+    held: Sequence[Held],
+    *,
+    generic: Mapping[str, int] | None = None,
+    hub_bank: Sequence[Sequence[float]] = ((1, 0, 0, 0),),
+    chat_bank: Sequence[Sequence[float]] = ((0, 0, 0, 1),),
+    probe: Probe | None = None,
+) -> World:
+    """A background of these calibration prompts; `generic` counts terms in `N_GENERIC` documents of code at large."""
+    generic = generic or {}
+    pieces = [piece for prompt in held for piece in prompt.pieces]
+    terms = sorted({term for piece in pieces for term in (*piece.words, *piece.names)})
+    blob, offsets = pack_strings(terms)
+    words, words_at = _ragged([[terms.index(word) for word in piece.words] for piece in pieces])
+    names, names_at = _ragged([[terms.index(name) for name in piece.names] for piece in pieces])
+    arrays: dict[str, NDArray[Any]] = {
+        "hub_bank": np.array(hub_bank, np.float32),
+        "chat_bank": np.array(chat_bank, np.float32),
+        "piece_vector": np.array([piece.vector for piece in pieces], np.float32).reshape(len(pieces), DIM),
+        "piece_null": np.array([piece.null for piece in pieces], np.float32),
+        "piece_chat": np.array([piece.chat for piece in pieces], np.float32),
+        "piece_probe": np.array([piece.logit for piece in pieces], np.float32),
+        "piece_prompt": np.array([i for i, prompt in enumerate(held) for _ in prompt.pieces], np.int32),
+        "prompt_is_talk": np.array([prompt.is_talk for prompt in held], np.uint8),
+        "prompt_words": np.array([prompt.n_words for prompt in held], np.int32),
+        "term_text": blob,
+        "term_at": offsets,
+        "term_generic": np.array([generic.get(term, 0) for term in terms], np.int64),
+        "generic_documents": np.array([N_GENERIC], np.int64),
+        "piece_words": words,
+        "piece_words_at": words_at,
+        "piece_names": names,
+        "piece_names_at": names_at,
+    }
+    return World(tuple(held), generic, tuple(hub_bank), Background("tiny-key", arrays, probe))
+
+
+def segment_file(path: Path, chunks: Sequence[TinyChunk], background: Background, *, with_hub: bool = False) -> Segment:
+    """The chunks as a segment on disk, one document each, annotated with a background."""
+    rows: dict[bytes, list[int]] = {}
+    for row, chunk in enumerate(chunks):
+        for term in chunk.terms:
+            rows.setdefault(term.encode(), []).append(row)
+    terms = sorted(rows)
+    blob, offsets = pack_strings([term.decode() for term in terms])
+    posted = [row for term in terms for row in rows[term]]
+    arrays: dict[str, NDArray[Any]] = {
+        "doc_content": np.arange(len(chunks), dtype=np.int64),
+        "chunk_doc": np.arange(len(chunks), dtype=np.int32),
+        "chunk_length": np.ones(len(chunks), np.float32),
+        "vector": np.array([chunk.vector or [0] * DIM for chunk in chunks], np.int8).reshape(len(chunks), DIM),
+        "vector_scale": np.array([SCALE if chunk.vector else 0 for chunk in chunks], np.float32),
+        "term_text": blob,
+        "term_at": offsets,
+        "term_start": np.array([0, *accumulate(len(rows[term]) for term in terms)], np.uint32),
+        "post_row": np.array(posted, np.int32),
+        "post_tf": np.ones(len(posted), np.uint16),
+    }
+    write_arrays(path, arrays | segment_arrays(arrays, background, with_hub=with_hub))
+    return Segment(path)
+
+
+def snapshot_of(folder: Path, world: World, *segments: Sequence[TinyChunk], with_hub: bool = False) -> Snapshot:
+    """A snapshot of some segments, which are written to a folder."""
+    manifest = Manifest(FORMAT_VERSION, 1, "tiny", DIM, "recipe", (), {}, world.background.key)
+    numbers = count(len(list(folder.iterdir())))
+    opened = [
+        segment_file(folder / f"segment-{next(numbers)}.safetensors", chunks, world.background, with_hub=with_hub)
+        for chunks in segments
+    ]
+    return Snapshot(manifest, opened)
+
+
+def _ragged(rows: Sequence[Sequence[int]]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    return np.array([i for row in rows for i in row], np.int32), np.array([0, *accumulate(map(len, rows))], np.int32)
