@@ -84,9 +84,10 @@ class Gate:
         """
         bars = self.calibration
         rows = [row for row in range(len(asked.texts)) if closest.rows[row] >= 0]
-        judged = [_judged(row, self._parts(asked, closest, row), bars) for row in rows]
-        if not judged:
+        if not rows:
             return Verdict(False, top_cosine, bars.talk if bars.talk > SILENT else None, "auto", bar="talk")
+        found = self._parts(asked, closest)
+        judged = [_judged(row, found[row], bars) for row in rows]
         best = max(judged, key=lambda one: one.margin)
         subject = "" if best.row == 0 else _joined([asked.texts[one.row] for one in judged if one.row and one.is_open])
         return Verdict(
@@ -100,41 +101,40 @@ class Gate:
             subject=subject,
         )
 
-    def _parts(self, asked: Asked, closest: Closest, row: int) -> dict[str, float]:
-        """The parts of one piece, each with its sign, so that they add up to the score."""
+    def _parts(self, asked: Asked, closest: Closest) -> list[dict[str, float]]:
+        """The parts of every piece, each with its sign, so that they add up to the score."""
         settings = self._settings
-        cosine, hub = float(closest.cosines[row]), float(closest.hubs[row])
-        null = float(asked.null[row]) if settings.null else 1.0
-        terms = terms_of(asked.texts[row])
-        vector = asked.vectors[row : row + 1]
+        null = asked.null if settings.null else np.ones_like(asked.null)
+        terms = [terms_of(text) for text in asked.texts]
+        lexical, absent = self._lexical(terms)
+        n_known = [sum(self._snapshot.document_frequency(name) > 0 for name in piece.names) for piece in terms]
+        length = settings.length * parts.length_penalty(asked.n_words)
         chat_weight = settings.chat if self._background.probe else settings.chat_without_probe
-        logit = float(self._background.logit(vector, asked.null[row : row + 1])[0])
-        found = {
-            "cosine": cosine,
-            "hub": -hub,
-            "null": (null - 1) * (cosine - hub),
-            **self._lexical_parts(terms),
-            "length": -settings.length * parts.length_penalty(asked.n_words),
-            "chat": -chat_weight * float(self._background.chat(vector)[0]),
-            "probe": settings.probe * logit,
+        columns = {
+            "cosine": closest.cosines,
+            "hub": -closest.hubs,
+            "null": (null - 1) * (closest.cosines - closest.hubs),
+            "lexical": settings.lexical * lexical,
+            "names": settings.names * np.minimum(n_known, parts.MAX_NAMES),
+            "absent": -settings.absent * np.minimum(absent, parts.MAX_ABSENT),
+            "length": np.full(len(terms), -length),
+            "chat": -chat_weight * self._background.chat(asked.vectors),
+            "probe": settings.probe * self._background.logit(asked.vectors, asked.null),
         }
-        return {name: value + 0.0 for name, value in found.items()}  # Of −0 and 0 the latter.
+        # Adding 0 makes 0 of −0, which would be shown.
+        rows = np.stack([np.asarray(column, np.float64) for column in columns.values()], axis=1) + 0.0
+        return [dict(zip(columns, row, strict=True)) for row in rows.tolist()]
 
-    def _lexical_parts(self, terms: PieceTerms) -> dict[str, float]:
-        settings, generic = self._settings, self._generic
-        n_here = self._frequencies(terms.words)
-        n_generic = np.array([generic.counts.get(term, 0) for term in terms.words], np.float64)
-        gains = parts.gain(n_here, self._snapshot.n_rows, n_generic, generic.n_documents)
-        n_absent = int(((n_here == 0) & (n_generic == 0)).sum())
-        n_known = int((self._frequencies(terms.names) > 0).sum())
-        return {
-            "lexical": settings.lexical * float(gains.max(initial=0)),
-            "names": settings.names * min(n_known, parts.MAX_NAMES),
-            "absent": -settings.absent * min(n_absent, parts.MAX_ABSENT),
-        }
-
-    def _frequencies(self, terms: Sequence[str]) -> NDArray[np.float64]:
-        return np.array([self._snapshot.document_frequency(term) for term in terms], np.float64)
+    def _lexical(self, terms: Sequence[PieceTerms]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """The gain of each piece's most telling word, and how many of its words nobody knows, shape (n_pieces,)."""
+        words = list({word: None for piece in terms for word in piece.words})
+        n_here = np.array([self._snapshot.document_frequency(word) for word in words], np.float64)
+        n_generic = np.array([self._generic.counts.get(word, 0) for word in words], np.float64)
+        gains = parts.gain(n_here, self._snapshot.n_rows, n_generic, self._generic.n_documents).tolist()
+        gain_of = dict(zip(words, gains, strict=True))
+        unknown = {word for word, here, at_large in zip(words, n_here, n_generic, strict=True) if here == at_large == 0}
+        lexical = [max((gain_of[word] for word in piece.words), default=0.0) for piece in terms]
+        return np.array(lexical), np.array([sum(word in unknown for word in piece.words) for piece in terms], np.int64)
 
 
 @dataclass(frozen=True, slots=True)
