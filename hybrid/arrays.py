@@ -106,7 +106,7 @@ def read_arrays(path: Path) -> Arrays:
         raise ValueError(f"{path}: damaged header")
     try:
         header = json.loads(data[8 : 8 + header_bytes])
-        metadata = header.pop("__metadata__", {})
+        metadata: dict[str, str] = dict(header.pop("__metadata__", {}).items())
         total = max((_end_of(entry) for entry in header.values()), default=0)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ValueError(f"{path}: damaged header") from error

@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.builders import PAYMENTS, ListSource, build_index, git_project, place_in
+from tests.remembered import remember_backgrounds
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from hybrid.index.place import Place
+
+remember_backgrounds()
 
 
 @pytest.fixture(autouse=True)

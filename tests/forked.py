@@ -27,6 +27,9 @@ import gc, json, os, signal, sys, traceback
 os.environ["OPENBLAS_NUM_THREADS"] = "1"
 import hybrid.__main__, hybrid.cli.main, hybrid.engine.indexing, hybrid.engine.searching, hybrid.engine.status
 import hybrid.hooks.direct, hybrid.index.snapshot, hybrid.models.registry
+import tests.remembered
+tests.remembered.remember_backgrounds()
+tests.remembered.make_backgrounds("hashing", "static-v0")
 for name in ("common", "config", "context", "explain", "hook", "init", "log", "models", "pause", "projects", "reindex", "search", "status"):
     __import__(f"hybrid.cli.{name}")
 

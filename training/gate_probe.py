@@ -20,6 +20,7 @@ import numpy as np
 from gate_terms import SHARDS, read_pairs
 
 from hybrid.arrays import write_arrays
+from hybrid.gate.background import Prompt
 from hybrid.gate.pieces import gate_pieces
 from hybrid.models.manifest import read_manifest
 from hybrid.models.static import StaticEmbedder
@@ -34,9 +35,6 @@ PROBE = "probe.safetensors"
 
 TYPES = ("commit2code", "doc2code", "test2code", "head2body")
 """Pairs whose query is written by a person: commit subjects, doc comments, test names, headings."""
-
-TALK = frozenset({"session", "ack", "chat", "life", "facts", "assist"})
-"""Kinds of background prompts that are not about code; the others are tasks of other projects."""
 
 N_TRAINED, N_HELD_OUT = 2_000, 500
 """Queries of each type."""
@@ -74,7 +72,8 @@ class Examples:
 
     Attributes:
         x: One row a piece, shape (n, dim).
-        groups: Number of the text, ascending, shape (n,); the whole text is its first row.
+        groups: Number of the text, shape (n,). Its rows follow one another, the whole text first; a text that is
+            repeated comes again with all of its rows.
     """
 
     x: NDArray[np.float64]
@@ -141,7 +140,12 @@ def cross_validated(code: Examples, talk: Examples, c: float) -> tuple[float, fl
 
 
 def described(probe: Probe, examples: Examples) -> str:
-    """How often texts look like code as a whole, how often any piece of them does, and the mean of the best piece."""
+    """How often texts look like code as a whole, how often any piece of them does, and the mean of the best piece.
+
+    Args:
+        probe: Any.
+        examples: As `embed` gives them: no text is repeated.
+    """
     scores = probe.scores(examples.x)
     _, first = np.unique(examples.groups, return_index=True)
     whole, best = scores[first], np.maximum.reduceat(scores, first)
@@ -184,8 +188,8 @@ def read_prompts(path: Path) -> dict[tuple[str, str], list[str]]:
     prompts: dict[tuple[str, str], list[str]] = defaultdict(list)
     for line in path.read_text(encoding="utf-8").splitlines():
         row = json.loads(line)
-        kind = "talk" if row["kind"] in TALK else row["kind"]
-        prompts[kind, row["use"]].append(row["text"])
+        prompt = Prompt(row["kind"], row["language"], row["use"] == "bank", row["text"])
+        prompts["talk" if prompt.is_talk else prompt.kind, row["use"]].append(prompt.text)
     return prompts
 
 

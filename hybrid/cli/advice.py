@@ -40,7 +40,7 @@ _UNREADY = {
 
 
 def advice(event: Event, earlier: Sequence[Event], config: Config) -> list[str]:
-    """What would have changed the decision; empty for an injection and for reasons that nothing is known of.
+    """What would have changed the decision; empty for a calibrated injection and for reasons that nothing is known of.
 
     Args:
         event: A line of the event log.
@@ -51,20 +51,32 @@ def advice(event: Event, earlier: Sequence[Event], config: Config) -> list[str]:
     if reason in _UNREADY:
         return [_UNREADY[reason]]
     known = _KNOWN.get(reason)
-    return known(event, earlier, config) if known else []
+    return [*_uncalibrated(event), *(known(event, earlier, config) if known else [])]
+
+
+def _uncalibrated(event: Event) -> list[str]:
+    """An index with chunks should have had bars; lines of earlier versions, which knew none, do not tell."""
+    is_plain = event.get("threshold_source") == "auto" and "bar" in event and not event["bar"]
+    has_chunks = event.get("top_cosine") is not None or event.get("best") or event.get("items")
+    if not is_plain or not has_chunks:
+        return []
+    return [
+        "The index was not calibrated (an older version built it, or `gate.hub` was switched), so the raw top cosine "
+        "alone decided: run `hybrid reindex`."
+    ]
 
 
 def _gate(event: Event, earlier: Sequence[Event], config: Config) -> list[str]:
     # Lines of earlier versions have no score: they compared the raw top cosine.
     score, threshold = event.get("score", event.get("top_cosine")), event.get("threshold")
-    if threshold is None:
-        return [
-            "The index was not calibrated, and nobody measured a threshold for this model: `hybrid reindex` calibrates "
-            "it, `hybrid config set hooks.gate_threshold 0.35` does without."
-        ]
-    if score is None:
+    if score is None or (threshold is None and event.get("bar")):
         return [
             "The prompt has no word that could be compared, or the index no chunk: use words of the code or the docs."
+        ]
+    if threshold is None:
+        return [
+            "There are no bars, and nobody measured a threshold for this model: `hybrid reindex` finds bars, "
+            "`hybrid config set hooks.gate_threshold 0.35` does without."
         ]
     missed = _by(threshold - score)
     lines = _of_bar(event, missed, config) if event.get("bar") else [f"It missed the threshold by {missed}."]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from hybrid.render.numbers import LOWEST_BAR, compared, number
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -36,19 +38,19 @@ def gate_rows(said: Mapping[str, Any]) -> list[tuple[str, str]]:
         return [("gate", _raw(said.get("top_cosine"), threshold, source))]
     if score is None or threshold is None:
         return [("gate", f"nothing to compare ({source})")]
-    digits = 2 if f"{score:.2f}" != f"{threshold:.2f}" else 4
-    bar = BARS.get(said["bar"], said["bar"])
-    compared = f"score {_number(score, digits)}, opens above {_number(threshold, digits)} ({bar}, {source})"
-    return [("gate", compared), *_parts(said.get("parts") or {}, is_talk=said["bar"] == "talk")]
+    shown, above = compared(score, threshold)
+    opens = "opens always" if threshold <= LOWEST_BAR else f"opens above {typeset(above)}"
+    row = f"score {typeset(shown)}, {opens} ({BARS.get(said['bar'], said['bar'])}, {source})"
+    return [("gate", row), *_parts(said.get("parts") or {}, is_talk=said["bar"] == "talk")]
 
 
 def _raw(top: float | None, threshold: float | None, source: str) -> str:
-    shown = "no vector" if top is None else f"raw top cosine {top:.4f}"
+    shown = "no vector" if top is None else f"raw top cosine {typeset(number(top, 4))}"
     opens = "no threshold was measured for this model" if threshold is None else f"opens from {threshold}"
     return f"{shown}, {opens} ({source})"
 
 
-def _parts(parts: Mapping[str, float], *, is_talk: bool) -> list[tuple[str, str]]:
+def _parts(parts: Mapping[str, float | None], *, is_talk: bool) -> list[tuple[str, str]]:
     """What the score is made of: one line with the evidence, one with what counts for the bar of talk alone."""
     evidence, talk = _named(parts, _EVIDENCE), _named(parts, _TALK)
     if talk and not is_talk:
@@ -56,19 +58,16 @@ def _parts(parts: Mapping[str, float], *, is_talk: bool) -> list[tuple[str, str]
     return [(label, text) for label, text in (("parts", evidence), ("", talk)) if text]
 
 
-def _named(parts: Mapping[str, float], words: Mapping[str, str]) -> str:
+def _named(parts: Mapping[str, float | None], words: Mapping[str, str]) -> str:
     """The parts that changed something; one that is switched off is 0."""
-    shown = [(name, f"{parts.get(name, 0):+.2f}") for name in words]
+    shown = [(name, f"{parts.get(name) or 0:+.2f}") for name in words]
     return ", ".join(
-        f"{name} {_typeset(number.removeprefix('+') if name == 'cosine' else number)} ({words[name]})"
-        for name, number in shown
-        if float(number)
+        f"{name} {typeset(value.removeprefix('+') if name == 'cosine' else value)} ({words[name]})"
+        for name, value in shown
+        if float(value)
     )
 
 
-def _number(value: float, digits: int) -> str:
-    return _typeset(f"{value:.{digits}f}")
-
-
-def _typeset(number: str) -> str:
-    return number.replace("-", "−")
+def typeset(shown: str) -> str:
+    """A number with the sign that people read."""
+    return shown.replace("-", "−")

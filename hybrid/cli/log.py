@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from hybrid.cli.common import add_common, positive, print_json, say, workspace_of
 from hybrid.cli.pause import duration_s, session_id
 from hybrid.feedback.events import log_folder, newest_events
+from hybrid.render.numbers import bar, number
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -112,7 +113,7 @@ def _is_unfiltered(args: argparse.Namespace) -> bool:
 def _reason(event: dict[str, Any]) -> str:
     # Lines of earlier versions have no score: they compared the raw top cosine.
     score, threshold, name = event.get("score", event.get("top_cosine")), event.get("threshold"), event.get("event")
-    numbers = f" {score:.2f}/{threshold:.2f}" if score is not None and threshold is not None else ""
+    numbers = f" {number(score)}/{bar(threshold)}" if score is not None and threshold is not None else ""
     about = " (report)" if event.get("is_report") else "" if name in (None, "UserPromptSubmit") else f" ({name})"
     return f"{event.get('reason')}{numbers}{about}"
 

@@ -10,7 +10,7 @@ from hybrid.cli.log import line_of
 from hybrid.errors import HybridError
 from hybrid.feedback.events import log_folder
 from hybrid.feedback.health import is_decision, is_prompt
-from hybrid.feedback.marks import add_mark, read_marks, withdraw_mark
+from hybrid.feedback.marks import add_mark, read_marks, remove_marks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -85,7 +85,7 @@ def _remove(args: argparse.Namespace, workspace: Workspace, event_id: str) -> in
     marks = {mark.event_id: mark for mark in read_marks(folder)}
     mark = marks.get(_only(marks, event_id))
     if mark is not None:
-        withdraw_mark(folder, mark)
+        remove_marks(folder, mark.event_id)
     return _told(args, mark, f"{mark.event_id}  no longer marked" if mark else f"No mark of an event {event_id}.")
 
 
@@ -114,8 +114,10 @@ def _only(ids: Iterable[str], beginning: str) -> str:
     """The one id that begins so; empty when none does.
 
     Raises:
-        HybridError: Several do: what is written down must be the decision that was meant.
+        HybridError: It is empty, or several do: what is written down must be the decision that was meant.
     """
+    if not beginning:
+        raise HybridError("an empty ID means no event; `hybrid log` shows ids, `--last` is the last one")
     found = [event_id for event_id in ids if event_id.startswith(beginning)]
     if len(found) > 1:
         raise HybridError(f"{len(found)} events begin with {beginning!r}; give more of the ID, `hybrid log` shows it")

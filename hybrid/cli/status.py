@@ -7,6 +7,8 @@ import sys
 from typing import Any
 
 from hybrid.cli.common import add_common, console, print_json, workspace_of
+from hybrid.cli.gate_words import typeset
+from hybrid.render.numbers import number
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -71,21 +73,29 @@ def rows(found: dict[str, Any]) -> list[tuple[str, str]]:
 
 def _gate(gate: dict[str, Any]) -> str:
     """Where the gate opens: both bars of a calibrated index, else the one threshold in force."""
-    bars, rates = gate["thresholds"], gate["expected_rates"]
+    bars, allowed, expected = gate["thresholds"], gate["allowed_rates"], gate["expected_rates"]
     if bars is None:
-        if gate["threshold"] is None:
-            return "closed: not calibrated, and nobody measured a threshold for this model; run `hybrid reindex`"
-        return f"opens from a raw top cosine of {gate['threshold']} ({gate['source']})"
+        return _without_bars(gate["threshold"], gate["source"])
     return (
         f"opens above {_bar(bars['tasks'])} (tasks), {_bar(bars['talk'])} (talk); {gate['source']}, "
-        f"{gate['background_prompts']} background prompts, expected false openings {_percent(rates['talk'])} of talk, "
-        f"{_percent(rates['tasks'])} of other projects' tasks"
+        f"{gate['background_prompts']} background prompts: at most {_percent(allowed['talk'])} of talk, "
+        f"{_percent(allowed['tasks'])} of other projects' tasks; expected {_percent(expected['talk'])} and "
+        f"{_percent(expected['tasks'])}"
     )
 
 
+def _without_bars(threshold: float | None, source: str) -> str:
+    """The one threshold on the raw top cosine: of a setting, or in place of the bars that an index lacks."""
+    if source != "auto":
+        return f"opens from a raw top cosine of {threshold} ({source})"
+    if threshold is None:
+        return "closed: not calibrated: run `hybrid reindex`; nobody measured a threshold for this model"
+    return f"not calibrated: run `hybrid reindex`; until then it opens from a raw top cosine of {threshold} ({source})"
+
+
 def _bar(value: float | None) -> str:
-    return "no score" if value is None else f"{value:.2f}".replace("-", "−")
+    return "always" if value is None else typeset(number(value))
 
 
 def _percent(rate: float) -> str:
-    return f"{rate * 100:g} %"
+    return f"{round(rate * 100, 1):g} %"

@@ -14,6 +14,7 @@ import sys
 from hybrid.feedback.events import FOLDER, newest_events
 from hybrid.feedback.health import is_prompt
 from hybrid.home import home_path
+from hybrid.render.numbers import bar, number
 
 TYPE_CHECKING = False  # `typing` costs four milliseconds, `pathlib` and `argparse` fifteen.
 if TYPE_CHECKING:
@@ -135,7 +136,7 @@ def _numbers(event: dict[str, Any]) -> str:
     score, threshold = event.get("score", event.get("top_cosine")), event.get("threshold")
     if not isinstance(score, (int, float)) or not isinstance(threshold, (int, float)):
         return ""
-    return f" ({score:.2f} {'<' if event.get('reason') == 'gate' else '≥'} {threshold:.2f})"
+    return f" ({number(score)} {'<' if event.get('reason') == 'gate' else '≥'} {bar(threshold)})"
 
 
 def _session() -> str:

@@ -210,9 +210,16 @@ def _index(workspace: Workspace) -> Iterator[Finding]:
     elif state == "missing":
         yield _missing(workspace, workspace.project.name)
     elif state == "stale":
-        yield Finding("warning", "index", f"{size}; {index['stale_documents']} changed since", "hybrid reindex")
+        yield Finding("warning", "index", f"{size}; {_stale(index)}", "hybrid reindex")
     else:
         yield Finding("ok", "index", f"{state}: {size}")
+
+
+def _stale(index: Mapping[str, Any]) -> str:
+    """What the next build brings up to date."""
+    changed = f"{index['stale_documents']} changed since" if index["stale_documents"] else ""
+    uncalibrated = "" if index["is_calibrated"] or not index["chunks"] else "not calibrated for the gate"
+    return ", ".join(filter(None, (changed, uncalibrated)))
 
 
 def _missing(workspace: Workspace, name: str) -> Finding:

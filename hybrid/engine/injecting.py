@@ -18,6 +18,7 @@ from hybrid.prompting.clean import clean
 from hybrid.prompting.gate import prompt_verdict
 from hybrid.prompting.query import make_query
 from hybrid.render.frame import Footer, frame_bytes, render_entry, render_frame
+from hybrid.render.numbers import compared, number
 from hybrid.render.records import file_entry, item_entry
 from hybrid.retrieval.floor import passes
 from hybrid.retrieval.pack import Budget, ContentMode, Form, Size, measure_text, pack
@@ -85,15 +86,22 @@ class Decision:
     def debug_line(self) -> str:
         """One line for a person who debugs a hook."""
         if self.reason == "gate" and self.verdict:
-            score, threshold = self.verdict.score, self.verdict.threshold
-            shown = "none" if score is None else f"{score:.2f}"
-            limit = "unknown" if threshold is None else f"{threshold:.2f}"
-            return f"hybrid: skipped (semantic={shown} < gate={limit})"
+            return f"hybrid: skipped ({_missed(self.verdict)})"
         if self.is_injected:
             return f"hybrid: injected {len(self.items)} items, {len(self.text)} characters"
         if self.text:
             return f"hybrid: {self.reason}, {len(self.text)} characters"
         return f"hybrid: skipped ({self.reason}{': ' + self.detail if self.detail else ''})"
+
+
+def _missed(said: Verdict) -> str:
+    """What a closed gate compared."""
+    if said.score is None:
+        return "gate: nothing to compare"
+    if said.threshold is None:
+        return f"semantic={number(said.score)}, gate=unknown"
+    score, threshold = compared(said.score, said.threshold)
+    return f"semantic={score} {'<' if score != threshold else '<='} gate={threshold}"
 
 
 @dataclass(slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -59,7 +60,7 @@ def gate_part(said: Verdict | None) -> dict[str, Any]:
 
     Returns:
         `top_cosine`, `threshold`, `threshold_source`, `score`, `bar` and `parts`, as of a `Verdict`; None for what is
-        empty, and all of them without a verdict.
+        empty or not finite, and all of them without a verdict.
     """
     if said is None:
         return dict.fromkeys(_OF_GATE)
@@ -74,8 +75,8 @@ def gate_part(said: Verdict | None) -> dict[str, Any]:
 
 
 def rounded(value: float | None) -> float | None:
-    """Four digits, never −0."""
-    return None if value is None else round(value, 4) + 0.0
+    """Four digits, never −0; None for what is not finite, which JSON cannot say."""
+    return None if value is None or not math.isfinite(value) else round(value, 4) + 0.0
 
 
 def evidence_part(decision: Decision) -> dict[str, Any]:

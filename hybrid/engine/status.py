@@ -16,6 +16,7 @@ from hybrid.gate.threshold import fixed_threshold
 from hybrid.index.manifest import FORMAT_VERSION, NAME
 from hybrid.ipc.control import daemon_status
 from hybrid.models.registry import embedder_info
+from hybrid.render.numbers import LOWEST_BAR
 from hybrid.session.pauses import pauses_for
 
 if TYPE_CHECKING:
@@ -61,14 +62,11 @@ def status(workspace: Workspace, *, installed: Mapping[str, Any] | None = None) 
     }
 
 
-_NO_BAR = -2.0
-"""Below every score that compares a vector: the bar of an index without one."""
-
-
 def _gate(workspace: Workspace, model: EmbedderInfo, calibration: Calibration | None) -> dict[str, Any]:
     """The `gate` part of the status: the calibrated bars of the index, or the one threshold in force.
 
-    `threshold` is that of tasks; a prompt must reach both bars.
+    `threshold` is that of tasks; a prompt must rise above both bars, so that fewer pass than each of them allows:
+    `expected_rates` are the shares of the background's prompts that pass both.
     """
     origin = workspace.loaded.origins["hooks.gate_threshold"]
     fixed = fixed_threshold(workspace.config.hooks.gate_threshold, origin=origin, model=model)
@@ -79,6 +77,7 @@ def _gate(workspace: Workspace, model: EmbedderInfo, calibration: Calibration | 
         "expected_false_open_rate": fixed.expected_false_open_rate,
         "compares": "raw top cosine",
         "thresholds": None,
+        "allowed_rates": None,
         "expected_rates": None,
         "background_prompts": None,
     }
@@ -87,17 +86,21 @@ def _gate(workspace: Workspace, model: EmbedderInfo, calibration: Calibration | 
     return found | {
         "threshold": _finite(calibration.tasks),
         "calibrated_at": _built_at(workspace.place.folder),
-        "expected_false_open_rate": calibration.talk_rate,
+        "expected_false_open_rate": round(calibration.expected_talk, 4),
         "compares": "score",
         "thresholds": {"talk": _finite(calibration.talk), "tasks": _finite(calibration.tasks)},
-        "expected_rates": {"talk": calibration.talk_rate, "tasks": calibration.task_rate},
+        "allowed_rates": {"talk": calibration.talk_rate, "tasks": calibration.task_rate},
+        "expected_rates": {
+            "talk": round(calibration.expected_talk, 4),
+            "tasks": round(calibration.expected_tasks, 4),
+        },
         "background_prompts": calibration.n_prompts,
     }
 
 
 def _finite(value: float) -> float | None:
-    """A bar as it is shown; None where there is nothing to compare with."""
-    return round(value, 4) if math.isfinite(value) and value > _NO_BAR else None
+    """A bar with four digits; None for one that keeps nothing out."""
+    return round(value, 4) + 0.0 if math.isfinite(value) and value > LOWEST_BAR else None
 
 
 def _built_at(folder: Path) -> str | None:
@@ -132,7 +135,10 @@ def hooks_status(workspace: Workspace, *, installed: Mapping[str, Any] | None = 
 
 
 def _index(workspace: Workspace, model: EmbedderInfo) -> tuple[dict[str, Any], Calibration | None]:
-    """The `index` part, and the calibration of the snapshot, if it has one."""
+    """The `index` part, and the calibration of the snapshot, if it has one.
+
+    Without one, since an older version built it or `gate.hub` was switched, it is stale: the next build adds it.
+    """
     place = workspace.place
     index: dict[str, Any] = {
         "state": "missing",
@@ -150,6 +156,7 @@ def _index(workspace: Workspace, model: EmbedderInfo) -> tuple[dict[str, Any], C
         "fallbacks": {},
         "truncated_chunks": 0,
         "chunks_without_vector": 0,
+        "is_calibrated": False,
         "set_aside": sorted(path.name for path in place.catalog.parent.glob("*.corrupt-*")),
         "error": None,
     }
@@ -163,8 +170,10 @@ def _index(workspace: Workspace, model: EmbedderInfo) -> tuple[dict[str, Any], C
         snapshot = open_snapshot(place.folder, model=model.key)
         index["generation"], index["segments"] = snapshot.generation, len(snapshot.segments)
         index["truncated_chunks"], index["chunks_without_vector"] = snapshot.vectors_figures()
-        index["state"] = "stale" if index["stale_documents"] else "ready"
         calibration = _calibration(workspace, snapshot)
+        index["is_calibrated"] = calibration is not None
+        is_uncalibrated = calibration is None and index["chunks"] > 0
+        index["state"] = "stale" if index["stale_documents"] or is_uncalibrated else "ready"
     except IndexMissingError:
         index["state"] = "missing"
     except (IndexUnavailableError, OSError) as error:
@@ -177,12 +186,12 @@ def _index(workspace: Workspace, model: EmbedderInfo) -> tuple[dict[str, Any], C
 def _calibration(workspace: Workspace, snapshot: Snapshot) -> Calibration | None:
     from hybrid.gate.background import load_background
     from hybrid.gate.calibration import calibrate
-    from hybrid.gate.identity import annotation_key
+    from hybrid.gate.identity import annotation_key, background_key
     from hybrid.models.lazy import LazyEmbedder
 
     embedder = LazyEmbedder(workspace.config.model.name, workspace.home)
     settings = workspace.config.gate
-    if snapshot.manifest.background != annotation_key(embedder.info, with_hub=settings.hub):
+    if snapshot.manifest.background != annotation_key(background_key(embedder.info), with_hub=settings.hub):
         return None
     return calibrate(load_background(embedder, workspace.home), snapshot.segments, settings)
 

@@ -6,11 +6,10 @@ The axis of the false rate is logarithmic from 0.1 %: a gate works at its left e
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
 from typing import TYPE_CHECKING, Any
 
 from hybrid.errors import HybridError
-from hybrid.evaluation.rates import auc, rates_at
+from hybrid.evaluation.rates import auc, rates_at, share_from
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -82,14 +81,10 @@ def roc_points(wanted: Sequence[float], unwanted: Sequence[float]) -> list[tuple
     thresholds = sorted({score for score in (*ordered, *others) if math.isfinite(score)}, reverse=True)
     points: list[tuple[float, float]] = []
     for threshold in thresholds:
-        point = _share(others, threshold), _share(ordered, threshold)
+        point = share_from(others, threshold), share_from(ordered, threshold)
         if not points or point[1] > points[-1][1] or threshold == thresholds[-1]:
             points.append(point)
     return points
-
-
-def _share(ordered: Sequence[float], threshold: float) -> float:
-    return 1 - bisect_left(ordered, threshold) / len(ordered)
 
 
 def _draw(axes: Axes, label: str, wanted: Sequence[float], unwanted: Sequence[float]) -> None:

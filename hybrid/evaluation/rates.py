@@ -81,10 +81,11 @@ def _sweep(wanted: Sequence[float], unwanted: Sequence[float]) -> list[Rates]:
     """The rates at every finite score, ascending; the rate of nothing counts as 0."""
     ordered, others = sorted(wanted), sorted(unwanted)
     thresholds = sorted({score for score in (*ordered, *others) if math.isfinite(score)})
-    return [Rates(threshold, _share(ordered, threshold), _share(others, threshold)) for threshold in thresholds]
+    return [Rates(threshold, share_from(ordered, threshold), share_from(others, threshold)) for threshold in thresholds]
 
 
-def _share(ordered: Sequence[float], threshold: float) -> float:
+def share_from(ordered: Sequence[float], threshold: float) -> float:
+    """Share of ascending scores that reach a threshold; 0 for no scores."""
     return 1 - bisect_left(ordered, threshold) / len(ordered) if ordered else 0.0
 
 

@@ -46,7 +46,7 @@ def gate_figures(
     write_snapshot(folder, words.bags(n_chunks), embedder.info, GateAnnotator(embedder, home, with_hub=False))
     background = load_background(embedder, home)
     snapshot = open_folder(folder, embedder, config.search)
-    gate = Gate(snapshot, embedder, background, config.gate)
+    gate = Gate(snapshot, embedder, lambda: background, config.gate)
     opening = [time_ms(lambda: calibrate(background, snapshot.segments, config.gate)) for _ in range(_ROUNDS)]
     return {
         "chunks": n_chunks,

@@ -1,25 +1,30 @@
 """Marks: what a person says of decisions of the event log; `hybrid mark` writes them, `hybrid eval gate` counts them.
 
-A mark is one appended line, and the last line of a decision counts. It copies what the log will rotate away. A line
-that cannot be read is passed over and stays where it is: nothing here rewrites the file.
+A mark is one appended line, and the last line of a decision counts. It copies what the log will rotate away, the kept
+beginning of the prompt too, so that taking a mark back takes its lines out of the file. A line that cannot be read is
+passed over and stays where it is.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any, cast
 
-from hybrid.atomic import append_line
+from hybrid.atomic import append_line, locked, write_atomic
+from hybrid.errors import BusyError
 from hybrid.redact import redact
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Generator, Mapping
     from pathlib import Path
 
 NAME = "marks.jsonl"
 """The file, beside the event log."""
+
+_LOCK_S = 5.0
 
 _WORDS = {True: "good", False: "noise"}
 _KEPT = (
@@ -106,8 +111,7 @@ def read_marks(folder: Path) -> list[Mark]:
             continue
         event_id = str(fields["id"])
         found.pop(event_id, None)  # A later mark takes the place at the end.
-        if fields["mark"] is not None:
-            found[event_id] = _mark(fields)
+        found[event_id] = _mark(fields)
     return list(reversed(found.values()))
 
 
@@ -121,28 +125,45 @@ def add_mark(folder: Path, event: Mapping[str, Any], *, is_good: bool, note: str
         note: Secrets in it are replaced.
 
     Raises:
+        BusyError: Another process holds the lock, or none can be had here.
         OSError: The disk is full or read-only.
     """
     mark = Mark(is_good, _now(), redact(note), {key: event[key] for key in _KEPT if key in event})
-    _append(folder, mark.as_json())
+    line = json.dumps(mark.as_json(), separators=(",", ":"), ensure_ascii=True).encode()
+    with _held(folder):
+        append_line(folder / NAME, line)
     return mark
 
 
-def withdraw_mark(folder: Path, mark: Mark) -> None:
-    """Take a mark back: a line says so, the older ones stay in the file and no longer count.
+def remove_marks(folder: Path, event_id: str) -> None:
+    """Take every mark of a decision out of the file; the other lines stay as they are.
 
     Raises:
-        OSError: As `add_mark`.
+        BusyError, OSError: As `add_mark`.
     """
-    _append(folder, {"id": mark.event_id, "mark": None, "marked_at": _now()})
+    path = folder / NAME
+    with _held(folder):
+        lines = path.read_bytes().splitlines(keepends=True)
+        write_atomic(path, b"".join(line for line in lines if not _is_of(line, event_id)))
 
 
-def _append(folder: Path, fields: Mapping[str, Any]) -> None:
-    append_line(folder / NAME, json.dumps(fields, separators=(",", ":"), ensure_ascii=True).encode())
+def _is_of(line: bytes, event_id: str) -> bool:
+    fields = _fields(line)
+    return fields is not None and str(fields["id"]) == event_id
+
+
+@contextlib.contextmanager
+def _held(folder: Path) -> Generator[None]:
+    """Keep a line that is appended from falling between reading the file and replacing it."""
+    lock = folder / "marks.lock"
+    with locked(lock, _LOCK_S) as is_held:
+        if not is_held:
+            raise BusyError(f"{lock} cannot be locked: is its folder writable, is another `hybrid mark` running?")
+        yield
 
 
 def _fields(line: bytes) -> dict[str, Any] | None:
-    """What a line says, if it is a mark of a decision or takes one back."""
+    """What a line says, if it is a mark of a decision."""
     try:
         read: object = json.loads(line)
     except (ValueError, RecursionError):
@@ -150,11 +171,8 @@ def _fields(line: bytes) -> dict[str, Any] | None:
     if not isinstance(read, dict):
         return None
     fields = cast("dict[str, Any]", read)
-    if not fields.get("id") or "mark" not in fields:
-        return None
-    if fields["mark"] is None:
-        return fields
-    return fields if fields["mark"] in ("good", "noise") and isinstance(fields.get("event"), dict) else None
+    is_mark = fields.get("id") and fields.get("mark") in ("good", "noise") and isinstance(fields.get("event"), dict)
+    return fields if is_mark else None
 
 
 def _mark(fields: dict[str, Any]) -> Mark:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from hybrid.gate.identity import annotation_key
+from hybrid.gate.identity import annotation_key, background_key
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,7 +38,7 @@ class GateAnnotator:
 
     @cached_property
     def _key(self) -> str:
-        return annotation_key(self._embedder.info, with_hub=self._with_hub)
+        return annotation_key(background_key(self._embedder.info), with_hub=self._with_hub)
 
     @cached_property
     def _background(self) -> Background:

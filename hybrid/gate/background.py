@@ -7,6 +7,7 @@ no part of the statistic was made from. Their vectors are made when a model is f
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import re
 from dataclasses import dataclass
@@ -53,6 +54,8 @@ _NAMES = tuple(
 """Arrays of a file of vectors; one that lacks any is made anew."""
 
 _MIN_PROMPT_CHARS = 20
+"""The shipped `hooks.min_prompt_length`: what an owner sets for prompts does not change what a background is."""
+
 _UNSAFE = re.compile(r"[^\w.-]+")
 
 
@@ -139,19 +142,27 @@ def shipped_prompts() -> list[Prompt]:
     return [Prompt(row["kind"], row["language"], row["use"] == "bank", row["text"]) for row in rows]
 
 
-def load_background(embedder: Embedder, home: Path) -> Background:
+def load_background(embedder: Embedder, home: Path, key: str = "") -> Background:
     """The background of an embedder: from `$HYBRID_HOME`, or embedded now and kept there.
 
     A folder that cannot be written costs the next call the same work, nothing else.
+
+    Args:
+        embedder: Of the model.
+        home: `$HYBRID_HOME`.
+        key: Of the background, when the caller knows it already.
+
+    Raises:
+        ModelError: The model's probe is damaged, or of another model.
     """
     model = embedder.info
-    key = background_key(model)
-    probe = read_probe(model.name, model.dim)
+    key = key or background_key(model)
+    probe = read_probe(model)
     path = home / FOLDER / f"{_file_stem(model)}-{key}.safetensors"
     kept = _kept(path)
     if kept is not None:
         return Background(key, kept, probe)
-    made = _embedded(embedder, probe)
+    made = embed_background(embedder, probe)
     _keep(path, made, model)
     return Background(key, made, probe)
 
@@ -163,23 +174,33 @@ def _file_stem(model: EmbedderInfo) -> str:
 def _kept(path: Path) -> Arrays | None:
     with contextlib.suppress(OSError, ValueError, KeyError):
         arrays = read_arrays(path)
-        has_all = all(name in arrays for name in _NAMES)
-        if has_all and len(arrays["piece_vector"]) == len(arrays["piece_prompt"]):
+        if arrays.metadata.get("sha256") == _digest({name: arrays[name] for name in _NAMES}):
             return arrays
     return None
 
 
 def _keep(path: Path, arrays: Mapping[str, NDArray[Any]], model: EmbedderInfo) -> None:
-    """Write the arrays; those of other versions of the same model go."""
+    """Write the arrays; of other versions of the same model the newest stays, which another hybrid may use."""
     with contextlib.suppress(OSError):
         make_private_folder(path.parent)
-        write_atomic(path, encode_arrays(arrays, {"model": model.key}), durable=False)
-        for other in path.parent.glob(f"{_file_stem(model)}-*.safetensors"):
-            if other != path:
-                other.unlink()
+        metadata = {"model": model.key, "sha256": _digest(arrays)}
+        write_atomic(path, encode_arrays(arrays, metadata), durable=False)
+        others = [other for other in path.parent.glob(f"{_file_stem(model)}-*.safetensors") if other != path]
+        for other in sorted(others, key=lambda other: other.stat().st_mtime_ns)[:-1]:
+            other.unlink()
 
 
-def _embedded(embedder: Embedder, probe: Probe | None) -> dict[str, NDArray[Any]]:
+def _digest(arrays: Mapping[str, NDArray[Any]]) -> str:
+    """SHA-256 in hex of everything in the arrays: a file that a power cut left half written is made anew."""
+    found = hashlib.sha256()
+    for name in _NAMES:
+        found.update(f"{name} {arrays[name].dtype.str} {arrays[name].shape}\n".encode())
+        found.update(np.ascontiguousarray(arrays[name]).data)
+    return found.hexdigest()
+
+
+def embed_background(embedder: Embedder, probe: Probe | None) -> dict[str, NDArray[Any]]:
+    """The arrays of the background of an embedder, made anew."""
     prompts = shipped_prompts()
     bank = [prompt for prompt in prompts if prompt.is_bank]
     tasks = [content_words(prompt.text) for prompt in bank if not prompt.is_talk]

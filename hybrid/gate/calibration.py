@@ -38,6 +38,8 @@ class Calibration:
         n_prompts: Of the background that were scored, silenced ones too.
         talk_rate: Share of talk that was allowed beyond its bar, in [0, 1].
         task_rate: Share of tasks of other projects.
+        expected_talk: Share of talk that passes both bars, at most: the two are counted at the best piece of each.
+        expected_tasks: The same for tasks of other projects.
     """
 
     talk: float
@@ -45,6 +47,8 @@ class Calibration:
     n_prompts: int
     talk_rate: float
     task_rate: float
+    expected_talk: float
+    expected_tasks: float
 
 
 def calibrate(background: Background, segments: Sequence[Segment], settings: GateConfig) -> Calibration:
@@ -57,12 +61,17 @@ def calibrate(background: Background, segments: Sequence[Segment], settings: Gat
     """
     evidence, talk = background_scores(background, segments, settings)
     is_talk = background.array("prompt_is_talk").astype(np.bool_)
+    talk_bar = _quantile(talk[is_talk], settings.max_false_open_rate)
+    task_bar = _quantile(evidence[~is_talk], settings.max_other_task_rate)
+    is_open = (talk > talk_bar) & (evidence > task_bar)
     return Calibration(
-        talk=_quantile(talk[is_talk], settings.max_false_open_rate),
-        tasks=_quantile(evidence[~is_talk], settings.max_other_task_rate),
+        talk=talk_bar,
+        tasks=task_bar,
         n_prompts=len(is_talk),
         talk_rate=settings.max_false_open_rate,
         task_rate=settings.max_other_task_rate,
+        expected_talk=float(is_open[is_talk].mean()) if is_talk.any() else 0.0,
+        expected_tasks=float(is_open[~is_talk].mean()) if not is_talk.all() else 0.0,
     )
 
 

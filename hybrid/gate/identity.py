@@ -26,6 +26,6 @@ def background_key(model: EmbedderInfo) -> str:
     return hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in (*files, *names))).hexdigest()[:16]
 
 
-def annotation_key(model: EmbedderInfo, *, with_hub: bool) -> str:
-    """The identity of what segments keep for the gate: of the background, and whether hubs are subtracted."""
-    return f"{background_key(model)}{'+hub' if with_hub else ''}"
+def annotation_key(background: str, *, with_hub: bool) -> str:
+    """The identity of what segments keep for the gate: the background's key, and whether hubs are subtracted."""
+    return f"{background}{'+hub' if with_hub else ''}"

@@ -10,7 +10,7 @@ import re
 
 from hybrid.gate.terms import generic_terms
 from hybrid.prompting import symbols
-from hybrid.prompting.content import is_english, pieces
+from hybrid.prompting.content import MAX_PIECES, is_english, pieces
 from hybrid.tokens import tokens_of_word
 
 _MIN_TERMS = 2
@@ -22,9 +22,13 @@ def gate_pieces(text: str, limit: int) -> tuple[str, ...]:
     found = pieces(text)
     if not found:
         return ()
-    borrowed = _borrowed(found[0]) if not is_english(text) else ""
-    extra = (borrowed,) if borrowed and borrowed != found[0] else ()
-    return (found[0], *extra, *found[1:])[: 1 + limit]
+    whole, *rest = found
+    borrowed = _borrowed(whole) if not is_english(text) else ""
+    if borrowed and borrowed != whole:
+        if len(rest) == MAX_PIECES:  # The first and the last of many are kept: room is made in between.
+            del rest[MAX_PIECES // 2]
+        rest.insert(0, borrowed)
+    return (whole, *rest[:limit])
 
 
 def _borrowed(content: str) -> str:

@@ -20,7 +20,7 @@ from hybrid.gate.terms import GenericTerms, generic_terms, terms_of
 from hybrid.types import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -50,13 +50,30 @@ class Asked:
 
 
 class Gate:
-    """The calibrated gate of one open corpus; its snapshot was annotated with the same background."""
+    """The calibrated gate of one open corpus.
 
-    def __init__(self, snapshot: Snapshot, embedder: Embedder, background: Background, settings: GateConfig) -> None:
+    Args:
+        snapshot: Annotated with the background.
+        embedder: Of the snapshot's model.
+        load_background: Gives the background; called when the first prompt is judged.
+        settings: Rates and weights.
+    """
+
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        embedder: Embedder,
+        load_background: Callable[[], Background],
+        settings: GateConfig,
+    ) -> None:
         self._snapshot = snapshot
         self._embedder = embedder
-        self._background = background
+        self._load_background = load_background
         self._settings = settings
+
+    @cached_property
+    def _background(self) -> Background:
+        return self._load_background()
 
     @cached_property
     def calibration(self) -> Calibration:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from hybrid.atomic import write_atomic
@@ -75,7 +75,8 @@ def read_manifest(folder: Path) -> Manifest:
     try:
         data: dict[str, Any] = json.loads(path.read_bytes())
         entries = tuple(_entry(entry) for entry in data.pop("segments"))
-        return Manifest(**data, segments=entries)
+        known = {field.name for field in fields(Manifest)}
+        return Manifest(**{name: value for name, value in data.items() if name in known}, segments=entries)
     except FileNotFoundError as error:
         raise IndexMissingError("no index was built here yet: run `hybrid reindex`") from error
     except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:

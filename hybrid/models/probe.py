@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from hybrid.types import EmbedderInfo
+
 _NAME = "probe.safetensors"
 
 
@@ -30,15 +32,15 @@ class Probe:
     bias: float
 
 
-def read_probe(name: str, dim: int) -> Probe | None:
+def read_probe(model: EmbedderInfo) -> Probe | None:
     """The probe of a model, or None when it has none.
 
     Raises:
-        ModelError: It is damaged, or of another dimension.
+        ModelError: It is damaged, or was made for another model.
     """
     from hybrid.arrays import read_arrays  # Brings numpy, which a digest does not need.
 
-    path = _path(name)
+    path = _path(model.name)
     if path is None:
         return None
     try:
@@ -46,8 +48,10 @@ def read_probe(name: str, dim: int) -> Probe | None:
         probe = Probe(arrays["weight"], float(arrays["bias"][0]))
     except (OSError, ValueError, KeyError, IndexError) as error:
         raise ModelError(f"{path} cannot be read: {error}; reinstall hybrid") from error
-    if probe.weight.shape != (dim,):
-        raise ModelError(f"{path} has {probe.weight.shape} weights where {dim} were expected; reinstall hybrid")
+    made_for = arrays.metadata.get("model", model.key)
+    is_same_name = made_for.startswith(f"{model.name}@")  # A folder given by its path has a name and digest of its own.
+    if probe.weight.shape != (model.dim,) or (is_same_name and made_for != model.key):
+        raise ModelError(f"{path} was made for another model than {model.key}; reinstall hybrid, or remove it")
     return probe
 
 

@@ -7,7 +7,7 @@ talk; the request alone, a sentence or a clause of it, lies where its subject li
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 
 from hybrid.prompting import symbols
 from hybrid.prompting.function_words import ENGLISH, OTHERS
@@ -21,9 +21,8 @@ _MIN_WORDS = 3
 _HEAD_PIECES = 8
 """Of a prompt with more pieces than allowed, so many from its beginning, the rest from its end."""
 
-_PERSONAL = frozenset("my your yours ur".split())
 _MAX_WORD = 40
-_FENCED = re.compile(r"(?:```|~~~)[^\n]*\n(.*?)(?:```|~~~|\Z)", re.DOTALL)
+_FENCED = re.compile(r"^[ \t]*(```|~~~)[^`\n]*\n(.*?)(?:^[ \t]*\1|\Z)", re.DOTALL | re.MULTILINE)
 _TOKEN = re.compile(r"`[^`\n]*`|\S+")
 _EDGES = '.,;:!?¿¡()[]{}"“”„«»*_~'
 _APOSTROPHES = str.maketrans("", "", "'’‘ʼ´")
@@ -52,24 +51,19 @@ def pieces(text: str) -> tuple[str, ...]:
     """The content of a whole prompt, then of its sentences and clauses and fenced blocks, each once.
 
     At most `MAX_PIECES` besides the whole: the first ones and the last ones, since a request stands at either end.
-    A text without content words gives nothing, and neither does one with a single word that belongs to a person (`your
-    age`): with `the` in its place it may be a part of any project.
+    A text without content words gives nothing. Fenced blocks are kept as they are: `if` and `not` mean something there.
     """
-    whole = content_words(_FENCED.sub(lambda block: f" {block.group(1)} ", text))
-    if not whole or (len(whole.split()) == 1 and _is_personal(text)):
+    prose, blocks = _FENCED.sub("\n", text), [" ".join(block.split()) for _, block in _FENCED.findall(text)]
+    whole = " ".join(part for part in (content_words(prose), *blocks) if part)
+    if not whole:
         return ()
-    blocks: list[str] = _FENCED.findall(text)
-    sentences = [part for part in _SENTENCES.split(_FENCED.sub("\n", text)) if part]
+    sentences = [part for part in _SENTENCES.split(prose) if part]
     clauses = [clause for sentence in sentences for clause in _clauses(sentence)]
-    parts = [content_words(part) for part in (*sentences, *clauses, *blocks)]
+    parts = [*(content_words(part) for part in (*sentences, *clauses)), *blocks]
     found = [part for part in dict.fromkeys(parts) if part != whole and _is_telling(part)]
     if len(found) > MAX_PIECES:
         found = [*found[:_HEAD_PIECES], *found[_HEAD_PIECES - MAX_PIECES :]]
     return (whole, *found)
-
-
-def _is_personal(text: str) -> bool:
-    return not _PERSONAL.isdisjoint(map(_plain, text.split())) and not symbols.identifiers(text)
 
 
 def _clauses(sentence: str) -> list[str]:
@@ -82,6 +76,7 @@ def _is_telling(content: str) -> bool:
     return n_words >= _MIN_WORDS or bool(symbols.identifiers(content) or symbols.paths(content))
 
 
+@lru_cache(1 << 12)
 def _plain(token: str) -> str:
     return token[: 2 * _MAX_WORD].translate(_APOSTROPHES).lower().strip(_EDGES)
 

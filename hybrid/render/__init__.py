@@ -1,1 +1,1 @@
-"""The one frame in which records reach an agent: its marks, its entries, its three formats."""
+"""The one frame in which records reach an agent (its marks, entries, three formats), and how numbers are shown."""

@@ -111,6 +111,21 @@ def test_rights_of_others_are_found_and_taken_away(own_shop: Shop) -> None:
     assert [("ok", "only you can read it", "")] == _of("rights", _findings(own_shop))
 
 
+def test_an_index_without_bars_is_told_with_its_remedy(own_shop: Shop) -> None:
+    """An index of another background works, but not as it could; what changed besides is told in the same line."""
+    (path,) = own_shop.home.rglob("manifest.json")
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"background": "0123456789abcdef"}))
+    alone = _of("index", _findings(own_shop))
+    (own_shop.root / "README.md").write_text("# Another shop\n")
+    both = _of("index", _findings(own_shop))
+    own_shop.out("reindex", "--quiet")
+
+    size = "4 documents, 5 chunks"
+    assert [("warning", f"{size}; not calibrated for the gate", "hybrid reindex")] == alone
+    assert [("warning", f"{size}; 1 changed since, not calibrated for the gate", "hybrid reindex")] == both
+    assert [("ok", f"ready: {size}", "")] == _of("index", _findings(own_shop))
+
+
 def test_mistakes_in_settings_are_told(own_shop: Shop) -> None:
     """A mistake of the user is a problem with exit code 1, one of the project a warning."""
     (own_shop.root / ".hybrid" / "config.toml").write_text("[hooks]\nbudgte = 3\n")

@@ -12,13 +12,22 @@ import pytest
 from hybrid.cli.advice import advice
 from hybrid.cli.explain import lines_of
 from hybrid.cli.gate_words import gate_rows
-from tests.builders import command_environment, default_config, hear_interrupts
+from tests.builders import command_environment, default_config, hear_interrupts, new_shop
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.builders import Shop
 
+UNCALIBRATED = {
+    "reason": "gate",
+    "threshold_source": "auto",
+    "threshold": 0.29,
+    "top_cosine": 0.2,
+    "score": 0.2,
+    "bar": None,
+}
+BEST = {"key": "src/a.py:1:2:aaaa", "cosine": None}
 CLOSED = {"reason": "gate", "top_cosine": 0.41, "threshold": 0.25, "score": 0.2}
 FITS = "How does the payment client retry?"
 WINE = "Which wine goes with grilled salmon tonight?"
@@ -161,8 +170,12 @@ PARTS = {"cosine": 0.422, "hub": 0.0, "null": -0.051, "lexical": 0.06, "names": 
             {"threshold_source": "auto", "threshold": -0.0213, "score": -0.0249, "bar": "talk", "parts": {"cosine": -0.02}},
             [("gate", "score −0.0249, opens above −0.0213 (talk, auto)"), ("parts", "cosine −0.02 (best piece to closest chunk)")],
         ),
+        (
+            {"threshold_source": "auto", "threshold": -9.0, "score": -0.004, "bar": "talk", "parts": {"hub": -0.004, "chat": None}},
+            [("gate", "score 0.00, opens always (talk, auto)")],
+        ),
     ],
-    ids=["old", "not-asked", "fixed", "unmeasured", "nothing-to-compare", "tasks", "near-miss"],
+    ids=["old", "not-asked", "fixed", "unmeasured", "nothing-to-compare", "tasks", "near-miss", "always"],
 )  # fmt: skip
 def test_the_gate_in_words(said: dict[str, Any], expected: list[tuple[str, str]]) -> None:
     """What was compared and, for a calibrated gate, each part that changed something; a near miss gets more digits."""
@@ -323,6 +336,14 @@ def test_explain_of_a_project_without_an_index_names_the_command(new_project: Sh
         ({"reason": "off", "detail": "hooks.session_start is off"}, ["`hybrid config set hooks.session_start true`"]),
         ({"reason": "gate", "top_cosine": 0.3, "threshold": None}, ["nobody measured a threshold for this model"]),
         ({"reason": "gate", "top_cosine": None, "threshold": 0.29}, ["The prompt has no word that could be compared"]),
+        ({"reason": "gate", "threshold": None, "score": None, "bar": "talk"}, ["The prompt has no word that could be compared"]),
+        (UNCALIBRATED, ["was not calibrated", "missed the threshold by 0.09.", "of 0.19 or less"]),
+        (UNCALIBRATED | {"reason": "injected", "score": 0.4, "top_cosine": 0.4}, ["run `hybrid reindex`."]),
+        (UNCALIBRATED | {"threshold": None}, ["was not calibrated", "nobody measured a threshold for this model"]),
+        (UNCALIBRATED | {"top_cosine": None, "score": None}, ["The prompt has no word that could be compared"]),
+        (UNCALIBRATED | {"top_cosine": None, "score": None, "best": BEST}, ["was not calibrated", "The prompt has no word"]),
+        (UNCALIBRATED | {"threshold_source": "config"}, ["missed the threshold by 0.09.", "of 0.19 or less"]),
+        ({key: value for key, value in UNCALIBRATED.items() if key != "bar"}, ["missed the threshold by 0.09.", "of 0.19"]),
         ({"reason": "gate", "top_cosine": 0.28, "threshold": 0.29}, ["missed the threshold by 0.01.", "of 0.27 or less"]),
         ({"reason": "gate", "top_cosine": -0.051, "threshold": 0.29}, ["by 0.34.", "threshold` of -0.06 or less"]),
         (CLOSED | {"bar": "tasks"}, ["It missed by 0.05 what tasks of other projects may reach", "of 0.40 or less"]),
@@ -337,7 +358,7 @@ def test_explain_of_a_project_without_an_index_names_the_command(new_project: Sh
         ({"reason": "error", "error": "not done after 1.5 s"}, ["`hooks.deadline_ms` (1500)"]),
         ({"reason": "repeated"}, ["`hybrid doctor` names the places that call hybrid"]),
     ],
-    ids=range(21),
+    ids=range(29),
 )  # fmt: skip
 def test_advice_names_what_decides(tmp_path: Path, event: dict[str, Any], expected: list[str]) -> None:
     """For each reason: the setting, option or command that would have changed it; nothing for what needs no change."""
@@ -345,6 +366,37 @@ def test_advice_names_what_decides(tmp_path: Path, event: dict[str, Any], expect
 
     assert len(expected) == len(found)
     assert all(part in line for part, line in zip(expected, found, strict=True)), found
+
+
+def test_explain_tells_of_an_index_without_bars(own_shop: Shop) -> None:
+    """Of an injection and of a silence: without bars the raw top cosine decided, until the next build."""
+    (path,) = own_shop.home.rglob("manifest.json")
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"background": "0123456789abcdef"}))
+    own_shop.hook(FITS)
+    injected = own_shop.json("explain")
+    own_shop.hook(WINE)
+    silent = own_shop.json("explain")
+    own_shop.out("reindex", "--quiet")
+    own_shop.hook(WINE, session="s2")
+    calibrated = own_shop.json("explain")
+
+    assert ["injected", "gate", "gate"] == [found["event"]["reason"] for found in (injected, silent, calibrated)]
+    assert [True, True, False] == [
+        "The index was not calibrated" in found["advice"][0] if found["advice"] else False
+        for found in (injected, silent, calibrated)
+    ]
+
+
+def test_explain_of_an_empty_project_does_not_ask_for_a_calibration(tmp_path: Path) -> None:
+    """Without a chunk there is nothing to compare a prompt with, which no build changes."""
+    shop = new_shop(tmp_path, {"notes.txt": ""})
+    shop.hook(FITS)
+    debugged = shop.out("context", FITS, code=1)
+    found = shop.json("explain")
+
+    assert "hybrid: skipped (gate: nothing to compare)\n" == debugged
+    assert ("gate", 1) == (found["event"]["reason"], len(found["advice"]))
+    assert found["advice"][0].startswith("The prompt has no word that could be compared, or the index no chunk")
 
 
 def test_all_seen_names_every_event_that_gave_a_result(tmp_path: Path) -> None:

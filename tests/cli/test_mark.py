@@ -99,11 +99,12 @@ def test_a_decision_can_be_marked_again_after_the_log_forgot_it(own_shop: Shop) 
 
 
 def test_remove_takes_a_mark_back(own_shop: Shop) -> None:
-    """A removed mark is no longer listed; removing what is not marked ends with code 1."""
+    """A removed mark is no longer listed, nor its prompt kept; removing what is not marked ends with code 1."""
     own_shop.hook(FITS)
     event_id = own_shop.json("mark", "--last", "good")["mark"]["id"]
 
     assert f"{event_id}  no longer marked\n" == own_shop.out("mark", "remove", event_id[:8])
+    assert "" == (own_shop.home / "log" / "marks.jsonl").read_text()
     assert "No decision was marked yet; `hybrid mark ID good` or `noise` marks one.\n" == own_shop.out(
         "mark", "list", code=1
     )
@@ -121,13 +122,22 @@ def test_what_is_not_in_the_log_ends_with_code_one(shop: Shop) -> None:
 
 
 def test_an_id_must_mean_one_decision(own_shop: Shop) -> None:
-    """A beginning that several ids share, or an empty one, is refused: the wrong decision would be judged."""
+    """A beginning that several ids share is refused: the wrong decision would be judged."""
     _log(own_shop, {"id": "abc0000000", "reason": "gate"}, {"id": "abc1111111", "reason": "gate"})
 
-    for beginning in ("abc", ""):
-        error = f"hybrid: 2 events begin with {beginning!r}; give more of the ID, `hybrid log` shows it"
-        assert error == own_shop.error("mark", beginning, "good")
+    error = "hybrid: 2 events begin with 'abc'; give more of the ID, `hybrid log` shows it"
+    assert error == own_shop.error("mark", "abc", "good")
     assert "abc1111111" == own_shop.json("mark", "abc1", "good")["mark"]["id"]
+
+
+def test_an_empty_id_means_no_decision(own_shop: Shop) -> None:
+    """Every id begins with nothing, so an empty one is refused where there is one event, and to remove marks too."""
+    _log(own_shop, {"id": "abc0000000", "reason": "gate"})
+    own_shop.out("mark", "abc0000000", "good")
+
+    for words in (("", "noise"), ("remove", "")):
+        assert own_shop.error("mark", *words).startswith("hybrid: an empty ID means no event; `hybrid log` shows ids")
+    assert ["good"] == [mark["mark"] for mark in own_shop.json("mark", "list", "--all")["marks"]]
 
 
 @pytest.mark.parametrize(

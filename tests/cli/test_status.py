@@ -1,12 +1,16 @@
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from hybrid.cli.status import rows
+from tests.builders import new_shop
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tests.builders import Shop
 
 KEYS: dict[str, Any] = {
@@ -166,7 +170,8 @@ AUTO = {
     "threshold": 0.24,
     "source": "auto",
     "thresholds": {"talk": -0.051, "tasks": 0.24},
-    "expected_rates": {"talk": 0.03, "tasks": 0.3},
+    "allowed_rates": {"talk": 0.03, "tasks": 0.3},
+    "expected_rates": {"talk": 0.0123, "tasks": 0.2},
     "background_prompts": 327,
 }
 
@@ -177,25 +182,35 @@ AUTO = {
         (
             5,
             AUTO,
-            "opens above 0.24 (tasks), −0.05 (talk); auto, 327 background prompts, expected false openings 3 % of talk, "
-            "30 % of other projects' tasks",
+            "opens above 0.24 (tasks), −0.05 (talk); auto, 327 background prompts: at most 3 % of talk, "
+            "30 % of other projects' tasks; expected 1.2 % and 20 %",
         ),
         (
             5,
-            AUTO | {"thresholds": {"talk": None, "tasks": 0.1}},
-            "opens above 0.10 (tasks), no score (talk); auto, 327",
+            AUTO | {"thresholds": {"talk": None, "tasks": -0.001}},
+            "opens above 0.00 (tasks), always (talk); auto, 327",
         ),
         (5, {"threshold": 0.5, "source": "config"}, "opens from a raw top cosine of 0.5 (config)"),
-        (5, {"threshold": None, "source": "auto"}, "closed: not calibrated, and nobody measured a threshold"),
+        (
+            5,
+            {"threshold": 0.29, "source": "auto"},
+            "not calibrated: run `hybrid reindex`; until then it opens from a raw",
+        ),
+        (5, {"threshold": None, "source": "auto"}, "closed: not calibrated: run `hybrid reindex`; nobody measured"),
         (0, AUTO, "closed: nothing is indexed"),
     ],
-    ids=["auto", "never", "fixed", "unmeasured", "empty"],
+    ids=["auto", "always", "fixed", "uncalibrated", "unmeasured", "empty"],
 )
 def test_the_gate_in_the_table(shop: Shop, chunks: int, gate: dict[str, Any], expected: str) -> None:
-    """Both bars with source, background and expected rates; a fixed threshold; or why it stays closed."""
+    """Both bars with source, background, allowed and expected rates; a fixed threshold; or why it stays closed."""
     found = shop.json("status")
     found["index"]["chunks"] = chunks
-    found["gate"] = {"thresholds": None, "expected_rates": None, "background_prompts": None} | gate
+    found["gate"] = {
+        "thresholds": None,
+        "allowed_rates": None,
+        "expected_rates": None,
+        "background_prompts": None,
+    } | gate
 
     assert dict(rows(found))["Gate"].startswith(expected)
 
@@ -207,6 +222,66 @@ def test_a_built_index_shows_its_own_bars(shop: Shop) -> None:
     table = shop.out("status", "--table", COLUMNS="200")
 
     assert f"opens above {bars['tasks']:.2f} (tasks), " in table
+
+
+def test_the_rates_of_a_built_index_are_those_that_both_bars_allow(shop: Shop) -> None:
+    """A prompt must rise above both bars: of each kind at most the allowed share does, and talk is what is expected."""
+    gate = shop.json("status")["gate"]
+
+    assert {"talk": 0.03, "tasks": 0.3} == gate["allowed_rates"]
+    assert all(0 <= gate["expected_rates"][kind] <= gate["allowed_rates"][kind] for kind in ("talk", "tasks"))
+    assert gate["expected_rates"]["talk"] == gate["expected_false_open_rate"]
+    assert "score" == gate["compares"]
+
+
+def test_a_rate_of_one_is_always(own_shop: Shop) -> None:
+    """A bar that lets everything pass is no number, and says so."""
+    state = own_shop.json("status", HYBRID_GATE_MAX_FALSE_OPEN_RATE="1")
+    table = own_shop.out("status", "--table", COLUMNS="200", HYBRID_GATE_MAX_FALSE_OPEN_RATE="1")
+
+    assert state["gate"]["thresholds"]["talk"] is None
+    assert "always (talk)" in table
+
+
+def _annotate_otherwise(shop: Shop) -> None:
+    """The index as an older version would have left it: compared with another background."""
+    (path,) = shop.home.rglob("manifest.json")
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"background": "0123456789abcdef"}))
+
+
+def test_an_index_without_bars_is_stale_and_says_so(own_shop: Shop) -> None:
+    """Built with another background, it falls back to the raw top cosine until the next build."""
+    _annotate_otherwise(own_shop)
+    before, table = own_shop.json("status"), own_shop.out("status", "--table", COLUMNS="200")
+    own_shop.out("reindex", "--quiet")
+    after = own_shop.json("status")
+
+    assert [("stale", False, 0), ("ready", True, 0)] == [
+        tuple(state["index"][key] for key in ("state", "is_calibrated", "stale_documents")) for state in (before, after)
+    ]
+    assert [("auto", "raw top cosine", None), ("auto", "score", after["gate"]["expected_rates"])] == [
+        tuple(state["gate"][key] for key in ("source", "compares", "expected_rates")) for state in (before, after)
+    ]
+    assert "not calibrated: run `hybrid reindex`" in table
+
+
+def test_a_switched_hub_is_told_like_an_older_index(shop: Shop) -> None:
+    """The bars belong to the setting that the segments were written with."""
+    states = [shop.json("status", HYBRID_GATE_HUB=hub) for hub in ("true", "false")]
+
+    assert {("stale", "raw top cosine"), ("ready", "score")} == {
+        (state["index"]["state"], state["gate"]["compares"]) for state in states
+    }
+
+
+def test_an_empty_index_is_not_stale(tmp_path: Path) -> None:
+    """Without a chunk there is nothing to calibrate, whatever background it was compared with."""
+    shop = new_shop(tmp_path, {"notes.txt": ""})
+    _annotate_otherwise(shop)
+    state = shop.json("status")
+
+    assert ("ready", 0) == (state["index"]["state"], state["index"]["chunks"])
+    assert "closed: nothing is indexed" in shop.out("status", "--table", COLUMNS="200")
 
 
 def test_errors_of_the_hook_show_in_the_health(own_shop: Shop) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,12 @@ NOT_FOUND = {
     "A customer wrote": "it says in everyday words what the code says in others",
     "ok great work so far": "it names a symptom; the code that answers it speaks of journals and time-outs",
 }
+OWNED = (
+    "what does my geocoder do",
+    "how does your scanner work here",
+    "explain my tariff to me please",
+    "why is my scanner not doing anything",
+)
 NOT_TOLD_APART = {"the reverb plugin": "its sample rate and delay lines read like the rates and delays of this project"}
 
 
@@ -68,6 +75,16 @@ def test_an_unfitting_prompt_stays_silent(ask: Callable[[str], Decision], prompt
     decision = ask(prompt)
 
     assert not decision.is_injected, (decision.verdict, [item.hit.path for item in decision.items])
+
+
+@pytest.mark.parametrize("prompt", OWNED)
+def test_a_part_of_the_project_is_found_whoever_owns_it(ask: Callable[[str], Decision], prompt: str):
+    """People say `my` and `your` of the code they work on: that is the same question as one about `the` scanner."""
+    plain = ask(re.sub(r"\b(my|your)\b", "the", prompt))
+    decision = ask(prompt)
+
+    assert plain.is_injected, (plain.reason, plain.verdict)
+    assert decision.is_injected, (decision.reason, decision.verdict)
 
 
 @pytest.mark.parametrize(("name", "wrapping"), WRAPPINGS.items(), ids=list(WRAPPINGS))

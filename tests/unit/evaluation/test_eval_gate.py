@@ -178,6 +178,6 @@ def test_a_threshold_is_told_only_where_there_is_one() -> None:
 
 def test_a_bar_that_nothing_can_reach_is_null() -> None:
     """A corpus without any calibration prompt has bars at infinity, which JSON does not know."""
-    bars = {"boats": Calibration(math.inf, 0.25, 0, 0.03, 0.3)}
+    bars = {"boats": Calibration(math.inf, 0.25, 0, 0.03, 0.3, 0.0, 0.0)}
 
     assert {"boats": {"talk": None, "tasks": 0.25}} == report(wanted(0.5), bars=bars).as_json()["bars"]

@@ -5,7 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hybrid.feedback.marks import NAME, add_mark, read_marks, withdraw_mark
+from hybrid.atomic import locked
+from hybrid.errors import BusyError
+from hybrid.feedback.marks import NAME, add_mark, read_marks, remove_marks
 from tests.builders import python_process
 
 if TYPE_CHECKING:
@@ -56,15 +58,35 @@ def test_the_last_mark_of_a_decision_counts(tmp_path: Path) -> None:
 
 
 def test_a_mark_can_be_taken_back_and_made_again(tmp_path: Path) -> None:
-    """A withdrawn mark no longer counts, its lines stay; the decision can be marked again from its copy."""
+    """Every line of the decision goes, the copied prompt with it; the others stay; it can be marked again."""
+    add_mark(tmp_path, EVENT, is_good=False)
+    other = add_mark(tmp_path, EVENT | {"id": "other", "prompt": "Another question"}, is_good=False)
     mark = add_mark(tmp_path, EVENT, is_good=True)
-    withdraw_mark(tmp_path, mark)
-    withdrawn = read_marks(tmp_path)
+    remove_marks(tmp_path, mark.event_id)
+    left, data = read_marks(tmp_path), (tmp_path / NAME).read_text()
     add_mark(tmp_path, mark.event, is_good=False)
 
-    assert [] == withdrawn
-    assert ["noise"] == [found.word for found in read_marks(tmp_path)]
-    assert 3 == (tmp_path / NAME).read_bytes().count(b"\n")
+    assert [other] == left
+    assert (False, True) == ("How does the client retry?" in data, "Another question" in data)
+    assert 0o600 == (tmp_path / NAME).stat().st_mode & 0o777
+    assert [("0123456789", "noise"), ("other", "noise")] == [(m.event_id, m.word) for m in read_marks(tmp_path)]
+
+
+def test_nothing_is_written_while_another_process_rewrites_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who cannot have the lock is told, and the file stays as it is: a line appended just then could be lost."""
+    monkeypatch.setattr("hybrid.feedback.marks._LOCK_S", 0.0)
+    add_mark(tmp_path, EVENT, is_good=True)
+    before = (tmp_path / NAME).read_bytes()
+    with locked(tmp_path / "marks.lock", 0) as is_held:
+        assert is_held
+        with pytest.raises(BusyError, match=r"another `hybrid mark`"):
+            add_mark(tmp_path, EVENT, is_good=False)
+        with pytest.raises(BusyError, match=r"another `hybrid mark`"):
+            remove_marks(tmp_path, "0123456789")
+
+    assert before == (tmp_path / NAME).read_bytes()
 
 
 @pytest.mark.parametrize(
@@ -75,19 +97,21 @@ def test_a_mark_can_be_taken_back_and_made_again(tmp_path: Path) -> None:
         b"[1]",
         b"[" * 50_000,
         b'{"id":"0123456789","event":{}}',
+        b'{"id":"0123456789","mark":null,"event":{}}',
         b'{"id":"0123456789","mark":"great","event":{}}',
         b'{"id":"0123456789","mark":["good"],"event":{}}',
         b'{"id":"0123456789","mark":"noise","event":null}',
         b'{"mark":"noise","event":{}}',
     ],
-    ids=["half", "bytes", "list", "deep", "no-mark", "word", "type", "no-event", "no-id"],
+    ids=["half", "bytes", "list", "deep", "no-mark", "null", "word", "type", "no-event", "no-id"],
 )
 def test_a_damaged_line_is_passed_over_and_kept(tmp_path: Path, damage: bytes) -> None:
-    """A line that says nothing hides no mark, changes none, and is still in the file after later ones."""
+    """A line that says nothing hides no mark, changes none, and is still in the file after others were removed."""
     add_mark(tmp_path, EVENT, is_good=True)
     with (tmp_path / NAME).open("ab") as file:
         file.write(damage)
-    withdraw_mark(tmp_path, add_mark(tmp_path, EVENT | {"id": "other"}, is_good=True))
+    add_mark(tmp_path, EVENT | {"id": "other"}, is_good=True)
+    remove_marks(tmp_path, "other")
 
     assert [("0123456789", "good")] == [(mark.event_id, mark.word) for mark in read_marks(tmp_path)]
     assert damage in (tmp_path / NAME).read_bytes().split(b"\n")
@@ -118,19 +142,21 @@ def test_a_note_keeps_no_secret(tmp_path: Path) -> None:
 
 
 def test_marks_of_several_processes_never_mix(tmp_path: Path) -> None:
-    """Two processes that mark at the same time lose nothing."""
+    """Two processes that mark, and take marks back, at the same time lose nothing."""
     script = """
         import sys
         from pathlib import Path
-        from hybrid.feedback.marks import add_mark
+        from hybrid.feedback.marks import add_mark, remove_marks
         for number in range(50):
             add_mark(Path(sys.argv[1]), {"id": f"{sys.argv[2]}-{number}"}, is_good=True, note="x" * 500)
+            if number % 10 == 9:
+                remove_marks(Path(sys.argv[1]), f"{sys.argv[2]}-{number}")
     """
     processes = [python_process(script, tmp_path, name) for name in ("a", "b")]
     for process in processes:
         process.communicate(timeout=60)
 
-    assert {f"{name}-{number}" for name in "ab" for number in range(50)} == {
+    assert {f"{name}-{number}" for name in "ab" for number in range(50) if number % 10 != 9} == {
         mark.event_id for mark in read_marks(tmp_path)
     }
-    assert [json.loads(line)["mark"] for line in (tmp_path / NAME).read_text().split()] == ["good"] * 100
+    assert [json.loads(line)["mark"] for line in (tmp_path / NAME).read_text().split()] == ["good"] * 90

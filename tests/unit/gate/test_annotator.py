@@ -10,7 +10,7 @@ from hybrid.gate.annotator import GateAnnotator
 from hybrid.gate.background import FOLDER, load_background
 from hybrid.gate.calibration import calibrate
 from hybrid.gate.hubs import segment_arrays
-from hybrid.gate.identity import annotation_key
+from hybrid.gate.identity import annotation_key, background_key
 from hybrid.models.hashing import HashingEmbedder
 from tests.builders import CHECKOUT, PAYMENTS, ListSource, build_index, open_index, place_in
 from tests.worlds import SETTINGS
@@ -36,7 +36,8 @@ def test_an_index_is_annotated_as_it_is_built(tmp_path: Path, hashing_home: Path
 
     background = load_background(HashingEmbedder(), hashing_home)
     expected = segment_arrays(_arrays(segment), background, with_hub=True)
-    assert annotation_key(HashingEmbedder().info, with_hub=True) == annotator.key == index.manifest.background
+    key = annotation_key(background_key(HashingEmbedder().info), with_hub=True)
+    assert key == annotator.key == index.manifest.background
     assert set(ADDED) == set(expected)
     for name in ADDED:
         np.testing.assert_array_equal(expected[name], segment.array(name))
@@ -83,8 +84,11 @@ def test_the_background_is_loaded_when_a_segment_is_written(tmp_path: Path) -> N
     assert [kept] == list((home / FOLDER).iterdir())
 
 
-def test_bars_do_not_depend_on_how_an_index_came_to_be(tmp_path: Path, hashing_home: Path) -> None:
-    """Documents that came one by one, in segments of their own, give the bars of one build."""
+def test_bars_of_documents_that_came_one_by_one_are_those_of_one_build(tmp_path: Path, hashing_home: Path) -> None:
+    """Segments of one document each give the bars of one segment, as long as nothing was edited or removed.
+
+    A document that was edited or removed counts in the bars until its segment is written anew.
+    """
     annotator = GateAnnotator(HashingEmbedder(), hashing_home, with_hub=True)
     background = load_background(HashingEmbedder(), hashing_home)
     whole, grown = place_in(tmp_path / "whole"), place_in(tmp_path / "grown")

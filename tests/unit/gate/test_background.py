@@ -1,8 +1,9 @@
 from __future__ import annotations
 
+import os
 import re
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from hybrid.prompting.clean import clean
 from hybrid.prompting.content import MAX_PIECES, content_words
 from hybrid.prompting.gate import prompt_verdict
 from hybrid.resources import shipped
+from tests.remembered import EMBED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,10 +26,30 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from hybrid.arrays import Arrays
     from hybrid.types import Embedder
 
 TALK = {"session", "ack", "chat", "life", "facts", "assist"}
 TASKS = {"task", "request", "report"}
+ARRAYS = (
+    "hub_bank",
+    "chat_bank",
+    "piece_vector",
+    "piece_null",
+    "piece_chat",
+    "piece_probe",
+    "piece_prompt",
+    "prompt_is_talk",
+    "prompt_words",
+    "term_text",
+    "term_at",
+    "term_generic",
+    "generic_documents",
+    "piece_words",
+    "piece_words_at",
+    "piece_names",
+    "piece_names_at",
+)
 
 
 class Mute(HashingEmbedder):
@@ -36,6 +58,12 @@ class Mute(HashingEmbedder):
     def embed_queries(self, texts: Sequence[str]) -> tuple[NDArray[np.float32], NDArray[np.float32] | None]:
         """Refuse."""
         raise AssertionError(f"{len(texts)} texts were embedded")
+
+
+@pytest.fixture(autouse=True)
+def _made_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is kept, and what is made again, is counted here."""
+    monkeypatch.setattr("hybrid.gate.background.embed_background", EMBED)
 
 
 def _held_pieces() -> list[tuple[int, str]]:
@@ -182,35 +210,66 @@ def _path(home: Path) -> Path:
     return path
 
 
+def _with(kept: Arrays, name: str, array: NDArray[Any]) -> bytes:
+    """A file with one array in the place of another, which claims the digest of what was kept."""
+    return encode_arrays({**{n: kept[n] for n in kept}, name: array}, kept.metadata)
+
+
 def _same(one: Background, other: Background) -> bool:
-    names = ("hub_bank", "chat_bank", "piece_vector", "piece_null", "piece_chat", "piece_prompt", "term_text")
-    return all(np.array_equal(one.array(name), other.array(name)) for name in names)
+    return all(np.array_equal(one.array(name), other.array(name)) for name in ARRAYS)
 
 
 def test_what_was_embedded_is_kept(tmp_path: Path) -> None:
     """The second call embeds nothing and gives the same; the file is named after model and key."""
     made = load_background(HashingEmbedder(), tmp_path)
 
+    assert set(ARRAYS) == set(read_arrays(_path(tmp_path)))
     assert _same(made, load_background(Mute(), tmp_path))
     assert made.key == background_key(HashingEmbedder().info)
     assert _path(tmp_path).name.startswith("hashing-64-")
     assert _path(tmp_path).name.endswith(f"-{made.key}.safetensors")
 
 
-@pytest.mark.parametrize("damage", ["cut", "garbage", "empty", "other arrays", "arrays that disagree"])
+def test_a_key_that_the_caller_knows_is_used(tmp_path: Path) -> None:
+    """Background and file bear it."""
+    made = load_background(HashingEmbedder(), tmp_path, "f" * 16)
+
+    assert "f" * 16 == made.key
+    assert _path(tmp_path).name.endswith(f"-{made.key}.safetensors")
+
+
+DAMAGES = [
+    "cut",
+    "garbage",
+    "empty",
+    "other arrays",
+    "arrays that disagree",
+    "zeros inside",
+    "ones inside",
+    "a number out of range",
+]
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_file_is_made_anew(hashing_home: Path, tmp_path: Path, damage: str) -> None:
     """Whatever stands in the file, the background is the right one, and the file is whole afterwards."""
     whole = _path(hashing_home)
     path = tmp_path / FOLDER / whole.name
     path.parent.mkdir()
-    kept = read_arrays(whole)
+    content, kept = whole.read_bytes(), read_arrays(whole)
+    middle = slice(len(content) // 2, len(content) // 2 + 4096)
+    far = np.array([*kept["piece_prompt"][:-1].tolist(), 1_000_000], np.int32)
     damaged = {
-        "cut": whole.read_bytes()[:-100],
+        "cut": content[:-100],
         "garbage": b"\xff" * 500,
         "empty": b"",
         "other arrays": encode_arrays({"vector": np.zeros(3, np.float32)}),
-        "arrays that disagree": encode_arrays({n: kept[n][:1] if n == "piece_prompt" else kept[n] for n in kept}),
+        "arrays that disagree": _with(kept, "piece_prompt", kept["piece_prompt"][:1]),
+        "zeros inside": content[: middle.start] + bytes(4096) + content[middle.stop :],
+        "ones inside": content[: middle.start] + b"\xff" * 4096 + content[middle.stop :],
+        "a number out of range": _with(kept, "piece_prompt", far),
     }
+    assert damaged[damage] != content
     path.write_bytes(damaged[damage])
 
     found = load_background(HashingEmbedder(), tmp_path)
@@ -219,12 +278,31 @@ def test_a_damaged_file_is_made_anew(hashing_home: Path, tmp_path: Path, damage:
     assert _same(found, load_background(Mute(), tmp_path))
 
 
+@pytest.mark.parametrize("name", ARRAYS)
+def test_damage_in_any_array_is_found(hashing_home: Path, tmp_path: Path, name: str) -> None:
+    """One wrong bit makes the file another one, whatever array it stands in and though its length is right."""
+    whole = _path(hashing_home)
+    kept = read_arrays(whole)
+    path = tmp_path / FOLDER / whole.name
+    path.parent.mkdir()
+    raw = bytearray(kept[name].tobytes())
+    raw[len(raw) // 2] ^= 1
+    path.write_bytes(_with(kept, name, np.frombuffer(raw, kept[name].dtype).reshape(kept[name].shape)))
+
+    with pytest.raises(AssertionError, match="were embedded"):
+        load_background(Mute(), tmp_path)
+    path.write_bytes(_with(kept, name, kept[name]))
+    assert _same(load_background(Mute(), hashing_home), load_background(Mute(), tmp_path))
+
+
 def test_a_file_that_lacks_an_array_is_made_anew(hashing_home: Path, tmp_path: Path) -> None:
     """A file of another making must not fail later, when a build or a prompt asks for what it lacks."""
     whole = _path(hashing_home)
     (tmp_path / FOLDER).mkdir()
     kept = read_arrays(whole)
-    (tmp_path / FOLDER / whole.name).write_bytes(encode_arrays({n: kept[n] for n in kept if n != "term_at"}))
+    (tmp_path / FOLDER / whole.name).write_bytes(
+        encode_arrays({n: kept[n] for n in kept if n != "term_at"}, kept.metadata)
+    )
 
     assert load_background(HashingEmbedder(), hashing_home).terms == load_background(HashingEmbedder(), tmp_path).terms
 
@@ -239,18 +317,32 @@ def test_a_home_that_cannot_be_written_costs_only_time(tmp_path: Path) -> None:
     assert ["home"] == [path.name for path in tmp_path.iterdir()]
 
 
-def test_older_files_of_the_same_model_go(tmp_path: Path) -> None:
-    """What another version kept of this model is removed; other models keep theirs."""
+def test_of_older_files_of_the_same_model_the_newest_stays(tmp_path: Path) -> None:
+    """Another hybrid on this machine may use it; what is older is removed, and other models keep theirs."""
     load_background(HashingEmbedder(), tmp_path)
     current = _path(tmp_path)
-    older = current.with_name(current.name.replace(background_key(HashingEmbedder().info), "0" * 16))
-    current.rename(older)
-    other = current.with_name(f"hashing-32-{'1' * 16}-{'2' * 16}.safetensors")
-    other.write_bytes(b"of another model")
+    key = background_key(HashingEmbedder().info)
+    # Named so that neither the first nor the last by name is the newest.
+    older, newest, oldest = (current.with_name(current.name.replace(key, digit * 16)) for digit in "012")
+    current.rename(newest)
+    others = [current.with_name(f"hashing-32-{'1' * 16}-{digit * 16}.safetensors") for digit in "23"]
+    for age_s, path in ((9, older), (1, newest), (99, oldest), (500, others[0]), (600, others[1])):
+        path.touch()
+        os.utime(path, (1_900_000_000 - age_s, 1_900_000_000 - age_s))
 
     load_background(HashingEmbedder(), tmp_path)
 
-    assert {current, other} == set((tmp_path / FOLDER).iterdir())
+    assert {current, newest, *others} == set((tmp_path / FOLDER).iterdir())
+
+
+def test_two_versions_that_are_used_in_turn_embed_once_each(tmp_path: Path) -> None:
+    """Neither takes the other's file away."""
+    keys = ("a" * 16, "b" * 16)
+    made = [load_background(HashingEmbedder(), tmp_path, key) for key in keys]
+
+    kept = [load_background(Mute(), tmp_path, key) for key in keys]
+
+    assert [True, True] == [_same(one, other) for one, other in zip(made, kept, strict=True)]
 
 
 def test_any_name_of_a_model_is_a_file_name(tmp_path: Path) -> None:

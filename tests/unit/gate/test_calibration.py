@@ -155,7 +155,7 @@ def test_the_scores_are_those_of_the_slow_loop(tmp_path: Path, seed: int, settin
 @pytest.mark.parametrize("hub", [False, True], ids=["plain", "hub"])
 @pytest.mark.parametrize("seed", range(3))
 def test_segments_together_have_the_scores_of_one(tmp_path: Path, seed: int, hub: bool) -> None:
-    """How an index came to be does not move its bars: ten chunks are ten chunks, in one segment or in four."""
+    """The same ten chunks, none of them removed, give the same bars in one segment and in four."""
     settings = replace(SETTINGS, hub=hub)
     world, chunks = _random_world(seed), _random_chunks(seed, 10)
     (tmp_path / "one").mkdir()
@@ -185,6 +185,24 @@ def test_the_bars_are_observed_scores_that_a_share_exceeds(tmp_path: Path, seed:
     assert pytest.approx(_slow_bar(of_talk, rate), abs=1e-5) == found.talk
     assert pytest.approx(_slow_bar(of_tasks, 1 - rate), abs=1e-5) == found.tasks
     assert (30, rate, 1 - rate) == (found.n_prompts, found.talk_rate, found.task_rate)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("rate", [0.0, 0.25, 0.5, 1.0])
+def test_the_shares_that_pass_both_bars_are_counted_one_by_one(tmp_path: Path, seed: int, rate: float) -> None:
+    """Of talk and of tasks, those above the bar of talk and above that of tasks: never more than either bar allows."""
+    settings = replace(SETTINGS, max_false_open_rate=rate, max_other_task_rate=0.5)
+    world = _random_world(seed)
+    segments = _segments(tmp_path, world, [_random_chunks(seed, 10)], with_hub=False)
+    evidence, talk = (scores.tolist() for scores in background_scores(world.background, segments, settings))
+
+    found = calibrate(world.background, segments, settings)
+
+    passed = [t > found.talk and e > found.tasks for t, e in zip(talk, evidence, strict=True)]
+    for is_talk, share, allowed in ((True, found.expected_talk, rate), (False, found.expected_tasks, 0.5)):
+        of_kind = [one for one, prompt in zip(passed, world.held, strict=True) if prompt.is_talk == is_talk]
+        assert pytest.approx(sum(of_kind) / len(of_kind)) == share
+        assert share <= allowed
 
 
 # --- worked by hand --------------------------------------------------------------------------------------------
@@ -247,6 +265,28 @@ def test_the_best_piece_counts_and_a_silenced_prompt_counts_too(tmp_path: Path) 
     assert pytest.approx([1.0, 0.4, 0.0, SILENT]) == bars
 
 
+def test_the_shares_that_pass_both_bars_by_hand(tmp_path: Path) -> None:
+    """Of four talk prompts two pass the bar of talk and one both; of three tasks one passes both, one is like talk."""
+    world = make_world(
+        [
+            _talk(AXES[0]),
+            _talk([0.8, 0.6, 0, 0]),
+            _talk(AXES[1]),
+            Held(True, ()),
+            Held(False, (Piece(AXES[0]),)),
+            Held(False, (Piece(AXES[0], chat=1.0),)),
+            Held(False, (Piece([0.96, 0.28, 0, 0]),)),
+        ]
+    )
+    segments = _segments(tmp_path, world, [[TinyChunk([100, 0, 0, 0])]], with_hub=False)
+    settings = replace(OFF, chat_without_probe=1.0, max_false_open_rate=0.5, max_other_task_rate=0.7)
+
+    found = calibrate(world.background, segments, settings)
+
+    assert (pytest.approx(0.0), pytest.approx(0.96)) == (found.talk, found.tasks)
+    assert (0.25, pytest.approx(1 / 3)) == (found.expected_talk, found.expected_tasks)
+
+
 def test_equal_scores_are_one_bar(tmp_path: Path) -> None:
     """Where several prompts reach the same score, the bar is that score, which none of them exceeds."""
     world = make_world([_talk(AXES[0]), _talk(AXES[0]), _talk(AXES[0]), _talk(AXES[1])])
@@ -269,6 +309,7 @@ def test_nothing_to_compare_with(tmp_path: Path, parts: list[list[TinyChunk]]) -
     found = calibrate(world.background, segments, SETTINGS)
 
     assert (SILENT, SILENT) == (found.talk, found.tasks)
+    assert (0.0, 0.0) == (found.expected_talk, found.expected_tasks)
 
 
 def test_a_piece_without_a_vector_is_below_any_other(tmp_path: Path) -> None:
@@ -282,11 +323,23 @@ def test_a_piece_without_a_vector_is_below_any_other(tmp_path: Path) -> None:
 
 
 def test_a_background_without_tasks_lets_no_prompt_pass(tmp_path: Path) -> None:
-    """A bar that nothing was measured for is infinite."""
-    world = make_world([_talk(AXES[0])])
+    """A bar that nothing was measured for is infinite, and nothing is expected to pass it."""
+    world = make_world([_talk(AXES[0]), _talk(AXES[1])])
     segments = _segments(tmp_path, world, [[TinyChunk([100, 0, 0, 0])]], with_hub=False)
 
-    assert math.inf == calibrate(world.background, segments, SETTINGS).tasks
+    found = calibrate(world.background, segments, replace(SETTINGS, max_false_open_rate=0.5))
+
+    assert (math.inf, 0.0, 0.0) == (found.tasks, found.expected_talk, found.expected_tasks)
+
+
+def test_a_background_without_talk_lets_no_prompt_pass(tmp_path: Path) -> None:
+    """The bar of talk is infinite then."""
+    world = make_world([Held(False, (Piece(AXES[0]),)), Held(False, (Piece(AXES[1]),))])
+    segments = _segments(tmp_path, world, [[TinyChunk([100, 0, 0, 0])]], with_hub=False)
+
+    found = calibrate(world.background, segments, SETTINGS)
+
+    assert (math.inf, 0.0, 0.0) == (found.talk, found.expected_talk, found.expected_tasks)
 
 
 def test_a_part_with_weight_zero_changes_nothing(tmp_path: Path) -> None:

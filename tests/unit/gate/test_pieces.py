@@ -47,6 +47,24 @@ def test_a_single_english_word_is_no_piece() -> None:
     assert pieces(text) == gate_pieces(text, MAX_PIECES)
 
 
+@pytest.mark.parametrize(
+    ("n_sentences", "lost"),
+    [(MAX_PIECES - 1, None), (MAX_PIECES, 6), (MAX_PIECES + 5, 6)],
+    ids=["room for one more", "full", "more than allowed"],
+)
+def test_room_for_the_borrowed_words_is_made_in_the_middle(n_sentences: int, lost: int | None) -> None:
+    """The last piece stays, since many a request stands at the end; the seventh goes when there are too many."""
+    text = "\n".join(f"el cliente número{i} dice que la conexión{i} se pierde con el token" for i in range(n_sentences))
+    whole, *rest = pieces(text)
+
+    found = gate_pieces(text, MAX_PIECES)
+
+    assert min(n_sentences, MAX_PIECES) == len(rest)
+    assert (whole, *(piece for i, piece in enumerate(rest) if i != lost)) == (found[0], *found[2:])
+    assert "token" in found[1]
+    assert "conexión" not in found[1]
+
+
 @pytest.mark.parametrize("limit", [0, 1, 2, 12])
 @pytest.mark.parametrize("text", [ENGLISH, SPANISH, "please", ""], ids=["english", "spanish", "no content", "empty"])
 def test_a_limit_counts_all_pieces_but_the_whole(text: str, limit: int) -> None:

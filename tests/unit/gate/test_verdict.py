@@ -57,8 +57,10 @@ def _gate(
 ) -> Gate:
     """A gate with bars of our choice over some chunks; the chat bank is one axis."""
     world = make_world([Held(True, ()), Held(False, ())], chat_bank=[[0, 0, 0, 1]], probe=probe)
-    gate = Gate(snapshot_of(folder, world, chunks), HashingEmbedder(4), world.background, how)
-    gate.calibration = Calibration(*bars, n_prompts=2, talk_rate=0.1, task_rate=0.1)
+    gate = Gate(snapshot_of(folder, world, chunks), HashingEmbedder(4), lambda: world.background, how)
+    gate.calibration = Calibration(
+        *bars, n_prompts=2, talk_rate=0.1, task_rate=0.1, expected_talk=0.0, expected_tasks=0.0
+    )
     return gate
 
 
@@ -239,6 +241,26 @@ def test_the_subject_is_the_pieces_that_rise_above_their_bars(tmp_path: Path) ->
     assert "" == subject(0.1, 0.4, 0.3, 0.2)
 
 
+def test_the_background_is_loaded_when_the_first_prompt_is_judged(tmp_path: Path) -> None:
+    """A search without a prompt pays nothing for it, and the second prompt uses what the first one loaded."""
+    world = make_world([Held(True, ()), Held(False, ())])
+    loaded: list[Background] = []
+
+    def load() -> Background:
+        loaded.append(world.background)
+        return world.background
+
+    gate = Gate(snapshot_of(tmp_path, world), HashingEmbedder(4), load, SETTINGS)
+    counts = [len(loaded)]
+    for text in ("rewrite the retry loop", "rewrite the parser of headers"):
+        asked = gate.ask(text)
+        counts.append(len(loaded))
+        gate.judge(asked, _closest((0, 0.6, 0)), 0.6)
+        counts.append(len(loaded))
+
+    assert [0, 0, 1, 1, 1] == counts
+
+
 # --- over an index ---------------------------------------------------------------------------------------------
 
 
@@ -251,7 +273,7 @@ def _shop(folder: Path, embedder: Embedder, home: Path, how: GateConfig) -> tupl
     build_index(place_in(folder), source, embedder, annotator=annotator, max_segments=9)
     snapshot = open_index(place_in(folder), embedder)
     assert 2 == len(snapshot.segments)
-    return snapshot, Gate(snapshot, embedder, load_background(embedder, home), how)
+    return snapshot, Gate(snapshot, embedder, lambda: load_background(embedder, home), how)
 
 
 def _judged(snapshot: Snapshot, gate: Gate, text: str) -> Verdict:
@@ -354,8 +376,9 @@ def test_pieces_are_embedded_and_counted_as_set(tmp_path: Path, static_embedder:
     text = "Please rewrite the retry loop of the client. The load balancer drops a request, and the vault key is old."
     everything = gate_pieces(text, MAX_PIECES)
     world = make_world([])
+    snapshot = snapshot_of(tmp_path, world)
     asked = [
-        Gate(snapshot_of(tmp_path, world), static_embedder, world.background, replace(SETTINGS, pieces=n)).ask(text)
+        Gate(snapshot, static_embedder, lambda: world.background, replace(SETTINGS, pieces=n)).ask(text)
         for n in (0, 1, 12)
     ]
 
@@ -371,7 +394,7 @@ def test_pieces_are_embedded_and_counted_as_set(tmp_path: Path, static_embedder:
 def test_a_model_without_lengths_damps_nothing(tmp_path: Path) -> None:
     """Its null factors are 1."""
     world = make_world([])
-    gate = Gate(snapshot_of(tmp_path, world), HashingEmbedder(), world.background, SETTINGS)
+    gate = Gate(snapshot_of(tmp_path, world), HashingEmbedder(), lambda: world.background, SETTINGS)
 
     asked = gate.ask("rewrite the retry loop, then the parser of headers")
 
@@ -397,7 +420,7 @@ def test_null_can_be_switched_off(tmp_path: Path, static_embedder: Embedder, sta
 
 def test_a_text_without_content_has_no_piece(hashing_background: Background, tmp_path: Path) -> None:
     """Words of grammar alone leave nothing to compare."""
-    gate = Gate(snapshot_of(tmp_path, make_world([])), HashingEmbedder(), hashing_background, SETTINGS)
+    gate = Gate(snapshot_of(tmp_path, make_world([])), HashingEmbedder(), lambda: hashing_background, SETTINGS)
 
     asked = gate.ask("could you please do it for me?")
 

@@ -136,6 +136,20 @@ def test_a_manifest_of_an_older_version_has_no_background(tmp_path: Path, source
     assert ([], 0, "hubs-1") == (source.reads, summary.embedded, open_index(place).manifest.background)
 
 
+def test_a_manifest_of_a_newer_version_may_say_more(tmp_path: Path, source: ListSource) -> None:
+    """What this version does not know is passed over: the index opens as it is and is built upon."""
+    place = place_in(tmp_path)
+    build_index(place, source, annotator=Hubs())
+    before = read_manifest(place.folder)
+    path = place.folder / NAME
+    path.write_text(json.dumps({**json.loads(path.read_bytes()), "later": {"on": [1]}, "zeal": 2}), encoding="utf-8")
+    source.reads.clear()
+
+    assert before == read_manifest(place.folder)
+    summary = build_index(place, source, annotator=Hubs())
+    assert ([], 0, 5) == (source.reads, summary.embedded, open_index(place).n_chunks)
+
+
 # --- pieces of a query -----------------------------------------------------------------------------------------
 
 

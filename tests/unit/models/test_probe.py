@@ -1,17 +1,30 @@
 from __future__ import annotations
 
 import hashlib
-from pathlib import Path
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
 from hybrid.arrays import encode_arrays
 from hybrid.errors import ModelError
+from hybrid.models.hashing import hashing_info
 from hybrid.models.probe import probe_digest, read_probe
+from hybrid.models.registry import load_embedder
 from hybrid.resources import shipped
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from hybrid.types import EmbedderInfo
+
 WEIGHT = np.array([0.5, -1.0, 2.0], np.float32)
+
+
+def _info(folder: Path, dim: int = 3) -> EmbedderInfo:
+    """Of the model in a folder."""
+    return replace(hashing_info(dim), name=str(folder))
 
 
 @pytest.fixture
@@ -26,7 +39,7 @@ def folder(tmp_path: Path) -> Path:
 
 def test_a_probe_beside_a_model(folder: Path) -> None:
     """Weights and bias as they stand in the file, with its digest."""
-    probe = read_probe(str(folder), 3)
+    probe = read_probe(_info(folder))
 
     assert probe is not None
     assert (WEIGHT.tolist(), 0.25) == (probe.weight.tolist(), probe.bias)
@@ -38,12 +51,12 @@ def test_a_probe_beside_a_model(folder: Path) -> None:
 def test_a_model_without_a_probe(name: str) -> None:
     """It has none, whether it has a folder or not."""
 
-    assert (None, "") == (read_probe(name, 64), probe_digest(name))
+    assert (None, "") == (read_probe(hashing_info(64, name)), probe_digest(name))
 
 
-def test_the_shipped_model_has_a_probe() -> None:
-    """Of its dimension."""
-    probe = read_probe("static-v0", 256)
+def test_the_shipped_model_has_a_probe(tmp_path: Path) -> None:
+    """Of its dimension, and made for this very model."""
+    probe = read_probe(load_embedder("static-v0", home=tmp_path).info)
 
     assert probe is not None
     assert ((256,), np.float32) == (probe.weight.shape, probe.weight.dtype)
@@ -67,10 +80,21 @@ def test_a_damaged_probe_is_refused(folder: Path, content: bytes) -> None:
     (folder / "probe.safetensors").write_bytes(content)
 
     with pytest.raises(ModelError, match=r"probe\.safetensors cannot be read.*reinstall hybrid"):
-        read_probe(str(folder), 3)
+        read_probe(_info(folder))
 
 
 def test_a_probe_of_another_dimension_is_refused(folder: Path) -> None:
     """It was trained on other vectors."""
-    with pytest.raises(ModelError, match="weights where 4 were expected"):
-        read_probe(str(folder), 4)
+    with pytest.raises(ModelError, match=r"was made for another model.*reinstall hybrid, or remove it"):
+        read_probe(_info(folder, 4))
+
+
+def test_a_probe_of_another_model_of_the_same_dimension_is_refused(folder: Path) -> None:
+    """The file names the model that it was trained on: the other one is told by name, and this one reads it."""
+    probe = encode_arrays({"weight": WEIGHT, "bias": WEIGHT[:1]}, {"model": _info(folder).key})
+    (folder / "probe.safetensors").write_bytes(probe)
+    other = replace(_info(folder), sha256="00" * 32)
+
+    assert read_probe(_info(folder)) is not None
+    with pytest.raises(ModelError, match=f"was made for another model than {other.key}"):
+        read_probe(other)

@@ -52,7 +52,7 @@ def test_the_probe_belongs_to_the_shipped_model(embedder: Embedder) -> None:
 
 def test_the_probe_tells_code_from_talk(embedder: Embedder) -> None:
     """Requests about code have a positive logit, small talk a negative one."""
-    probe = read_probe("static-v0", embedder.info.dim)
+    probe = read_probe(embedder.info)
     assert probe is not None
     texts = [
         "parse config file returns wrong type",

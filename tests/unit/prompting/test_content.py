@@ -218,7 +218,7 @@ def test_a_fenced_block_is_one_piece(fence: str) -> None:
         f"this hangs when the server restarts:\n{fence}python\n{block}\n{fence}\nwhat blocks the loop there?"
     )
 
-    assert content_words(block) in found
+    assert " ".join(block.split()) in found
     assert not [piece for piece in found if fence in piece or piece.startswith("python")]
     assert not [piece for piece in found[1:] if "return" in piece and "def" not in piece]
 
@@ -227,7 +227,25 @@ def test_a_fence_without_an_end_reaches_to_the_end() -> None:
     """Somebody pasted a log and sent it."""
     found = pieces("what does this say\n```\nconnection reset by peer\nworker died")
 
-    assert "connection reset peer worker died" in found
+    assert ("connection reset by peer worker died",) == found
+
+
+def test_a_fenced_block_keeps_every_word() -> None:
+    """`if` and `not` are grammar in prose and mean something in code; the whole prompt has the block as it is, too."""
+    found = pieces("please check the guard here\n```python\nif not x:\n    return\n```\nthanks a lot, that is it")
+
+    assert ("check guard if not x: return", "if not x: return") == found
+
+
+@pytest.mark.parametrize(("mark", "other"), [("```", "~~~"), ("~~~", "```")])
+def test_a_fence_closes_only_with_its_own_mark(mark: str, other: str) -> None:
+    """A document about fences has the other mark inside; what comes behind the block is prose again."""
+    found = pieces(
+        f"{mark}\nwhat is before\n{other}\nwhat is after\n{mark}\ncould you please render the client retry loop"
+    )
+
+    block = f"what is before {other} what is after"
+    assert (f"render client retry loop {block}", "render client retry loop", block) == found
 
 
 @pytest.mark.parametrize(
@@ -274,17 +292,15 @@ def test_without_content_there_is_no_piece(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("what is your age?", ()),
-        ("tell me about your family", ()),
-        ("what's my horoscope", ()),
+        ("what does my geocoder do", ("geocoder",)),
+        ("what is your age?", ("age?",)),
         ("what is the age?", ("age?",)),
         ("where is your `age`?", ("`age`",)),
-        ("where is your user_age?", ("user_age?",)),
         ("what is your retry limit?", ("retry limit?",)),
     ],
 )
-def test_a_single_word_of_a_person_is_no_piece(text: str, expected: tuple[str, ...]) -> None:
-    """`your age` is talk; `the age`, two words, or a name in backticks may be a part of the project."""
+def test_a_single_word_is_a_piece_whoever_owns_it(text: str, expected: tuple[str, ...]) -> None:
+    """People say `my` and `your` of a part of the project: what is talk is for the gate to tell, not for the words."""
 
     assert expected == pieces(text)
 

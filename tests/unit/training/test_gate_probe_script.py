@@ -57,7 +57,7 @@ def test_calibration_prompts_are_kept_apart(tmp_path: Path) -> None:
     from training.gate_probe import read_prompts
 
     rows = [("ack", "bank", "thanks"), ("life", "bank", "pasta?"), ("chat", "calibration", "hi"), ("task", "bank", "t")]
-    lines = [json.dumps({"kind": kind, "use": use, "text": text}) for kind, use, text in rows]
+    lines = [json.dumps({"kind": kind, "language": "en", "use": use, "text": text}) for kind, use, text in rows]
     (tmp_path / "prompts.jsonl").write_text("\n".join(lines), encoding="utf-8")
 
     expected = {("talk", "bank"): ["thanks", "pasta?"], ("talk", "calibration"): ["hi"], ("task", "bank"): ["t"]}

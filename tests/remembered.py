@@ -1,0 +1,40 @@
+"""Embeds the gate's background once in a test run: every new home would do it again, hundreds of times."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hybrid.gate import background
+from hybrid.gate.identity import background_key
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from hybrid.models.probe import Probe
+    from hybrid.types import Embedder
+
+_MADE: dict[str, dict[str, NDArray[Any]]] = {}
+EMBED = background.embed_background
+"""The real one."""
+
+
+def remember_backgrounds() -> None:
+    """From now on a background that was made once in this process is given again, as if its home had kept it."""
+
+    def embed(embedder: Embedder, probe: Probe | None) -> dict[str, NDArray[Any]]:
+        key = background_key(embedder.info)
+        if key not in _MADE:
+            _MADE[key] = EMBED(embedder, probe)
+        return dict(_MADE[key])
+
+    background.embed_background = embed
+
+
+def make_backgrounds(*models: str) -> None:
+    """Make those of some shipped models now, for processes that are forked from this one."""
+    from hybrid.models.registry import load_embedder
+
+    for model in models:
+        embedder = load_embedder(model, home=Path())  # Where fetched models are noted: shipped ones are not.
+        background.embed_background(embedder, background.read_probe(embedder.info))
