@@ -81,10 +81,7 @@ def commit_snapshot(
     if old is not None and not catalog.is_dirty():
         _restamp(folder, old[0])
         return old[0].generation
-    previous, opened = old or (
-        Manifest(FORMAT_VERSION, _last_generation(folder), model.key, model.dim, recipe, (), {}, background),
-        [],
-    )
+    previous, opened = old or (_empty(folder, model, recipe, background), [])
     if changes is not None and old is not None:
         wanted = {path: row for path, row in changes.items() if row is not None}
         entries, missing = _tombstone_some(previous.segments, opened, changes), set(wanted)
@@ -97,11 +94,8 @@ def commit_snapshot(
     documents = sorted(missing | merged_paths)
     if documents:
         progress("write", 0, len(documents))
-        kept.append(
-            _write_segment(
-                catalog, folder, previous.generation + 1, model, [(p, *wanted[p]) for p in documents], annotator
-            )
-        )
+        rows = [(path, *wanted[path]) for path in documents]
+        kept.append(_write_segment(catalog, folder, previous.generation + 1, model, rows, annotator))
         progress("write", len(documents), len(documents))
     manifest = replace(previous, generation=previous.generation + 1, segments=tuple(kept))
     write_manifest(folder, manifest)
@@ -132,6 +126,11 @@ def _usable(
         return manifest, [open_segment(folder, entry) for entry in manifest.segments]
     except (IndexUnavailableError, OSError, ValueError, IndexError):
         return None
+
+
+def _empty(folder: Path, model: EmbedderInfo, recipe: str, background: str) -> Manifest:
+    """What a generation without a usable one before it is built upon."""
+    return Manifest(FORMAT_VERSION, _last_generation(folder), model.key, model.dim, recipe, (), {}, background)
 
 
 def _last_generation(folder: Path) -> int:

@@ -35,8 +35,10 @@ _ROLE_PLAY = (
     r"|imagine\s+(?:that\s+)?(?:you\s+are|youre)\b|role\s?play\b|play\s+the\s+(?:role|part)\s+of\b|take\s+on\s+the\s+role\b"
     r"|(?:you\s+are|you\s+will\s+be|youre)\s+(?:now\s+)?(?:an?|my|the)\s+(?:\w+\s+){0,3}(?:who|and\s+i\s+am|and\s+im)\b)"
 )
+# Whoever builds software, and whoever meets it: a test may play a client.
 _ENGINEER = (
-    r"\b(?:engineer|developer|programmer|coder|reviewer|architect|maintainer|devops|sre|tester|contributor|committer)\b"
+    r"\b(?:engineer|developer|programmer|coder|reviewer|architect|maintainer|devops|sre|tester|contributor|committer"
+    r"|user|client|admin|administrator|attacker|server|browser|worker|process|script|integration)\b"
 )
 _ROLE_CHARS = 200
 

@@ -251,3 +251,16 @@ def test_any_prompt_gets_a_verdict(prompt: str):
     result = verdict(prompt, min_prompt_length=0)
 
     assert result.is_searchable == (result.reason == "search")
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "imagine that you are a user with no permissions, why does the login fail",
+        "pretend to be a client and reproduce the timeout in the poll job",
+        "play the role of the carrier in the integration test of the label service",
+    ],
+)
+def test_a_role_that_software_knows_is_searched(prompt: str):
+    """A test may play a user or a client; that is no conversation with a chef."""
+    assert PromptVerdict(True, "search") == verdict(prompt)
