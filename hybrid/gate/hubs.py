@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from hybrid.gate.background import Background
 
 _BLOCK_ROWS = 1024
-"""Rows compared at a time, into one buffer of 4 MB: fresh memory for every product takes half as long again."""
+"""Rows compared at a time, into buffers of 5 MB: fresh memory for every product takes twice as long."""
 
 NOTHING = -2.0
 """Stands below every cosine: what a segment without a chunk reaches."""
@@ -62,16 +62,19 @@ def closest_background(
     queries = np.ascontiguousarray(np.swapaxes(np.vstack([bank, background.piece_vectors]), 0, 1))
     hubs = np.zeros(len(vectors), np.float32)
     top = np.full(len(background.piece_vectors), NOTHING, np.float32)
-    known = np.flatnonzero(scales > 0)
-    buffer = np.empty((min(_BLOCK_ROWS, len(known)), queries.shape[1]), np.float32)
-    for at in range(0, len(known), _BLOCK_ROWS):
-        numbers = known[at : at + _BLOCK_ROWS]
-        rows = vectors[numbers] * scales[numbers, np.newaxis]
-        cosines = np.matmul(rows, queries, out=buffer[: len(rows)])
+    rows = np.empty((min(_BLOCK_ROWS, len(vectors)), vectors.shape[1]), np.float32)
+    found = np.empty((len(rows), queries.shape[1]), np.float32)
+    for at in range(0, len(vectors), _BLOCK_ROWS):
+        block = slice(at, min(at + _BLOCK_ROWS, len(vectors)))
+        n_rows = block.stop - at
+        np.multiply(vectors[block], scales[block, np.newaxis], out=rows[:n_rows])
+        cosines = np.matmul(rows[:n_rows], queries, out=found[:n_rows])
+        is_missing = scales[block] == 0
+        cosines[is_missing] = NOTHING
         of_pieces = cosines[:, len(bank) :]
         if with_hub:
-            hubs[numbers] = hubness(cosines[:, : len(bank)])
-            of_pieces -= hubs[numbers, np.newaxis]
+            hubs[block] = np.where(is_missing, 0, hubness(cosines[:, : len(bank)]))
+            of_pieces -= hubs[block, np.newaxis]
         np.maximum(top, of_pieces.max(axis=0), out=top)
     return hubs, top
 
