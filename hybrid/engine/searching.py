@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from hybrid.errors import HybridError
-from hybrid.gate.identity import annotation_key, background_key
+from hybrid.gate.verdict import open_gate
 from hybrid.index.backend import Filter
 from hybrid.index.snapshot import Snapshot, open_snapshot
 from hybrid.models.registry import load_embedder
@@ -172,15 +172,4 @@ def open_searcher(workspace: Workspace, *, load: Callable[[str, Path], Embedder]
     embedder = load(name, workspace.home) if load else load_embedder(name, home=workspace.home)
     if embedder.info.key != model.key:
         raise HybridError(f"model {model.name} changed while it was loaded; try again")
-    return Searcher(snapshot, embedder, settings, _gate(workspace, snapshot, embedder))
-
-
-def _gate(workspace: Workspace, snapshot: Snapshot, embedder: Embedder) -> Gate | None:
-    """The calibrated gate of a snapshot; None for one that was annotated with another background, or not at all."""
-    settings, background = workspace.config.gate, background_key(embedder.info)
-    if snapshot.manifest.background != annotation_key(background, with_hub=settings.hub):
-        return None
-    from hybrid.gate.background import load_background
-    from hybrid.gate.verdict import Gate
-
-    return Gate(snapshot, embedder, lambda: load_background(embedder, workspace.home, background), settings)
+    return Searcher(snapshot, embedder, settings, open_gate(snapshot, embedder, workspace.home, workspace.config.gate))

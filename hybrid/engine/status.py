@@ -184,16 +184,12 @@ def _index(workspace: Workspace, model: EmbedderInfo) -> tuple[dict[str, Any], C
 
 
 def _calibration(workspace: Workspace, snapshot: Snapshot) -> Calibration | None:
-    from hybrid.gate.background import load_background
-    from hybrid.gate.calibration import calibrate
-    from hybrid.gate.identity import annotation_key, background_key
+    from hybrid.gate.verdict import open_gate
     from hybrid.models.lazy import LazyEmbedder
 
     embedder = LazyEmbedder(workspace.config.model.name, workspace.home)
-    settings = workspace.config.gate
-    if snapshot.manifest.background != annotation_key(background_key(embedder.info), with_hub=settings.hub):
-        return None
-    return calibrate(load_background(embedder, workspace.home), snapshot.segments, settings)
+    gate = open_gate(snapshot, embedder, workspace.home, workspace.config.gate)
+    return gate.calibration if gate else None
 
 
 def _catalog_part(workspace: Workspace) -> dict[str, Any]:

@@ -9,8 +9,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from hybrid.evaluation.gate import FALSE_RATES, IN_FORCE, Asked, GateReport, Variant, finite
-from hybrid.evaluation.rates import Rates, at_false_rate, auc, open_rate
+from hybrid.evaluation.gate import IN_FORCE, Asked, GateReport, Variant
+from hybrid.evaluation.rates import FALSE_RATES, Rates, at_false_rate, auc, finite, open_rate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

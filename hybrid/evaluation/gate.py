@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from hybrid.engine.injecting import decide
 from hybrid.engine.searching import open_searcher
-from hybrid.evaluation.rates import Rates, at_false_rate, auc, best_rates, open_rate
+from hybrid.evaluation.rates import Rates, auc, finite, open_rate, usual_rates
 from hybrid.evaluation.trees import build_index, repositories, settings_in_force, workspace_at
 from hybrid.models.registry import load_embedder
 from hybrid.prompting.clean import clean
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from hybrid.gate.calibration import Calibration
     from hybrid.types import Embedder, EmbedderInfo, Verdict
 
-FALSE_RATES = (0.01, 0.02, 0.05)
 OTHER_TASKS = "other_repo"
 """Kind of prompts that are tasks of another project: strict, and so much harder than talk that they are told apart."""
 
@@ -196,9 +195,7 @@ class GateReport:
 
     def sweep(self) -> list[tuple[str, Rates]]:
         """What all thresholds would have to move by for the usual false rates and the best one, and what that does."""
-        wanted, unwanted = self.scores
-        rows = [(f"{rate:.0%} false", at_false_rate(rate, wanted, unwanted)) for rate in FALSE_RATES]
-        return [*rows, ("largest true - false", best_rates(wanted, unwanted))]
+        return usual_rates(*self.scores)
 
     def kinds(self) -> list[KindRow]:
         """By kind, the wanted first."""
@@ -393,8 +390,3 @@ def _kind_row(group: Sequence[Asked]) -> KindRow:
 def _share(claims: Iterable[bool]) -> float:
     listed = list(claims)
     return sum(listed) / len(listed) if listed else math.nan
-
-
-def finite(value: float) -> float | None:
-    """The value as JSON can hold it: None instead of an infinity or NaN."""
-    return value if math.isfinite(value) else None

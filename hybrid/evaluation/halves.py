@@ -10,8 +10,7 @@ from dataclasses import replace
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-from hybrid.evaluation.gate import finite
-from hybrid.evaluation.rates import Spread, at_false_rate, spread
+from hybrid.evaluation.rates import Spread, at_false_rate, finite, spread
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

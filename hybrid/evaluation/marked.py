@@ -10,14 +10,13 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from hybrid.evaluation.rates import Rates, at_false_rate, auc, best_rates
+from hybrid.evaluation.rates import Rates, auc, finite, usual_rates
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from hybrid.feedback.marks import Mark
 
-FALSE_RATES = (0.01, 0.02, 0.05)
 FEWEST = 10
 """Marks of either kind from which on a rate is given: below, one mark moves it by more than ten points."""
 
@@ -71,9 +70,7 @@ class MarkedReport:
 
     def sweep(self) -> list[tuple[str, Rates]]:
         """The shifts of all thresholds for the usual false rates and the best one; a threshold here is a shift."""
-        wanted, unwanted = self.margins
-        rows = [(f"{rate:.0%} false", at_false_rate(rate, wanted, unwanted)) for rate in FALSE_RATES]
-        return [*rows, ("largest true - false", best_rates(wanted, unwanted))]
+        return usual_rates(*self.margins)
 
     def as_json(self) -> dict[str, Any]:
         """Stable keys; rates, AUC and shifts are None or empty when there are too few marks."""
@@ -91,7 +88,7 @@ class MarkedReport:
             "at": [
                 {
                     "label": label,
-                    "shift": rates.threshold if math.isfinite(rates.threshold) else None,
+                    "shift": finite(rates.threshold),
                     "true_rate": rates.true_rate,
                     "false_rate": rates.false_rate,
                 }

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
+FALSE_RATES = (0.01, 0.02, 0.05)
+
+
 @dataclass(frozen=True, slots=True)
 class Rates:
     """What a threshold does.
@@ -74,6 +77,12 @@ def best_rates(wanted: Sequence[float], unwanted: Sequence[float]) -> Rates:
     )
 
 
+def usual_rates(wanted: Sequence[float], unwanted: Sequence[float]) -> list[tuple[str, Rates]]:
+    """The thresholds for each of `FALSE_RATES` and the best one, by name, with what each does."""
+    rows = [(f"{rate:.0%} false", at_false_rate(rate, wanted, unwanted)) for rate in FALSE_RATES]
+    return [*rows, ("largest true - false", best_rates(wanted, unwanted))]
+
+
 _NEVER = Rates(math.inf, 0.0, 0.0)
 
 
@@ -87,6 +96,11 @@ def _sweep(wanted: Sequence[float], unwanted: Sequence[float]) -> list[Rates]:
 def share_from(ordered: Sequence[float], threshold: float) -> float:
     """Share of ascending scores that reach a threshold; 0 for no scores."""
     return 1 - bisect_left(ordered, threshold) / len(ordered) if ordered else 0.0
+
+
+def finite(value: float) -> float | None:
+    """The value as JSON can hold it: None instead of an infinity or NaN."""
+    return value if math.isfinite(value) else None
 
 
 @dataclass(frozen=True, slots=True)

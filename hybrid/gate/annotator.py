@@ -34,17 +34,17 @@ class GateAnnotator:
     @property
     def key(self) -> str:
         """Of what `annotate` adds."""
-        return self._key
+        return annotation_key(self._background_key, with_hub=self._with_hub)
 
     @cached_property
-    def _key(self) -> str:
-        return annotation_key(background_key(self._embedder.info), with_hub=self._with_hub)
+    def _background_key(self) -> str:
+        return background_key(self._embedder.info)
 
     @cached_property
     def _background(self) -> Background:
         from hybrid.gate.background import load_background
 
-        return load_background(self._embedder, self._home)
+        return load_background(self._embedder, self._home, self._background_key)
 
     def annotate(self, arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
         """The arrays to add to a segment, as `hybrid.gate.hubs` makes them."""

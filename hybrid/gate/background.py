@@ -20,7 +20,7 @@ import numpy as np
 from hybrid.arrays import encode_arrays, pack_strings, read_arrays, unpack_strings
 from hybrid.atomic import make_private_folder, write_atomic
 from hybrid.gate.identity import PROMPTS, background_key
-from hybrid.gate.parts import chat_closeness, code_logit, null_factor
+from hybrid.gate.parts import chat_closeness, code_logit, null_factors
 from hybrid.gate.pieces import gate_pieces
 from hybrid.gate.terms import PieceTerms, generic_terms, terms_of
 from hybrid.models.probe import read_probe
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hybrid.arrays import Arrays
+    from hybrid.config import GateConfig
     from hybrid.models.probe import Probe
     from hybrid.types import Embedder, EmbedderInfo
 
@@ -128,11 +129,15 @@ class Background:
 
     def chat(self, vectors: NDArray[np.float32]) -> NDArray[np.float32]:
         """Closeness to chat of unit vectors (n, dim), shape (n,)."""
-        return chat_closeness(vectors @ np.swapaxes(self.chat_bank, 0, 1))
+        return _chat(self.chat_bank, vectors)
 
     def logit(self, vectors: NDArray[np.float32], null: NDArray[np.float32]) -> NDArray[np.float32]:
         """The probe's logit of unit vectors (n, dim) and their null factors; 0 without a probe."""
         return _logit(self.probe, vectors, null)
+
+    def chat_weight(self, settings: GateConfig) -> float:
+        """What closeness to chat weighs: more where no probe tells talk from code."""
+        return settings.chat if self.probe else settings.chat_without_probe
 
 
 def shipped_prompts() -> list[Prompt]:
@@ -209,14 +214,14 @@ def embed_background(embedder: Embedder, probe: Probe | None) -> dict[str, NDArr
     parts = [searched_pieces(prompt.text) for prompt in held]
     texts = [piece for part in parts for piece in part]
     vectors, lengths = embedder.embed_queries(texts)
-    null = _null(lengths, len(texts))
+    null = null_factors(lengths, len(texts))
     chat_bank = _without_zeros(embedder.embed_queries(list(talk))[0])
     return {
         "hub_bank": _without_zeros(embedder.embed_queries(tasks)[0]),
         "chat_bank": chat_bank,
         "piece_vector": vectors,
         "piece_null": null,
-        "piece_chat": chat_closeness(vectors @ np.swapaxes(chat_bank, 0, 1)),
+        "piece_chat": _chat(chat_bank, vectors),
         "piece_probe": _logit(probe, vectors, null),
         "piece_prompt": np.repeat(np.arange(len(held), dtype=np.int32), [len(part) for part in parts]),
         "prompt_is_talk": np.array([prompt.is_talk for prompt in held], np.uint8),
@@ -232,8 +237,8 @@ def searched_pieces(text: str) -> tuple[str, ...]:
     return gate_pieces(cleaned.text, MAX_PIECES) if verdict.is_searchable else ()
 
 
-def _null(lengths: NDArray[np.float32] | None, n_texts: int) -> NDArray[np.float32]:
-    return np.ones(n_texts, np.float32) if lengths is None else null_factor(lengths)
+def _chat(bank: NDArray[np.float32], vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+    return chat_closeness(vectors @ np.swapaxes(bank, 0, 1))
 
 
 def _logit(probe: Probe | None, vectors: NDArray[np.float32], null: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -85,7 +85,7 @@ def background_scores(
     # A prompt is scored with so many pieces besides the whole, which comes first.
     evidence[np.arange(len(of_prompt)) - np.searchsorted(of_prompt, of_prompt) > settings.pieces] = SILENT
     talk = evidence + settings.probe * background.array("piece_probe")
-    talk -= (settings.chat if background.probe else settings.chat_without_probe) * background.array("piece_chat")
+    talk -= background.chat_weight(settings) * background.array("piece_chat")
     talk[evidence == SILENT] = SILENT
     words = background.array("prompt_words").tolist()
     penalty = settings.length * np.array([length_penalty(n) for n in words])

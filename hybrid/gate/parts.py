@@ -47,6 +47,11 @@ def null_factor(lengths: NDArray[np.float32]) -> NDArray[np.float32]:
     return (lengths / np.sqrt(lengths * lengths + 1)).astype(np.float32)
 
 
+def null_factors(lengths: NDArray[np.float32] | None, n_queries: int) -> NDArray[np.float32]:
+    """As `null_factor`; 1 for every query of a model whose lengths say nothing, shape (n_queries,)."""
+    return np.ones(n_queries, np.float32) if lengths is None else null_factor(lengths)
+
+
 def hubness(cosines: NDArray[np.float32]) -> NDArray[np.float32]:
     """Mean of the `HUB_NEIGHBOURS` largest cosines of each row, shape (n_chunks, n_prompts) → (n_chunks,).
 

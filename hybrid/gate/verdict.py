@@ -14,13 +14,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hybrid.gate import parts
+from hybrid.gate.background import load_background
 from hybrid.gate.calibration import SILENT, Calibration, calibrate
+from hybrid.gate.identity import annotation_key, background_key
 from hybrid.gate.pieces import gate_pieces
-from hybrid.gate.terms import GenericTerms, generic_terms, terms_of
+from hybrid.gate.terms import generic_terms, terms_of
 from hybrid.types import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -80,16 +83,11 @@ class Gate:
         """The bars of the corpus."""
         return calibrate(self._background, self._snapshot.segments, self._settings)
 
-    @cached_property
-    def _generic(self) -> GenericTerms:
-        return generic_terms()
-
     def ask(self, text: str) -> Asked:
         """The pieces of a cleaned prompt with their vectors."""
         found = gate_pieces(text, self._settings.pieces)
         vectors, lengths = self._embedder.embed_queries(found)
-        null = np.ones(len(found), np.float32) if lengths is None else parts.null_factor(lengths)
-        return Asked(found, vectors, null, len(text.split()))
+        return Asked(found, vectors, parts.null_factors(lengths, len(found)), len(text.split()))
 
     def judge(self, asked: Asked, closest: Closest, top_cosine: float | None) -> Verdict:
         """The verdict on a prompt.
@@ -126,7 +124,6 @@ class Gate:
         lexical, absent = self._lexical(terms)
         n_known = [sum(self._snapshot.document_frequency(name) > 0 for name in piece.names) for piece in terms]
         length = settings.length * parts.length_penalty(asked.n_words)
-        chat_weight = settings.chat if self._background.probe else settings.chat_without_probe
         columns = {
             "cosine": closest.cosines,
             "hub": -closest.hubs,
@@ -135,7 +132,7 @@ class Gate:
             "names": settings.names * np.minimum(n_known, parts.MAX_NAMES),
             "absent": -settings.absent * np.minimum(absent, parts.MAX_ABSENT),
             "length": np.full(len(terms), -length),
-            "chat": -chat_weight * self._background.chat(asked.vectors),
+            "chat": -self._background.chat_weight(settings) * self._background.chat(asked.vectors),
             "probe": settings.probe * self._background.logit(asked.vectors, asked.null),
         }
         # Adding 0 makes 0 of −0, which would be shown.
@@ -144,14 +141,30 @@ class Gate:
 
     def _lexical(self, terms: Sequence[PieceTerms]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """The gain of each piece's most telling word, and how many of its words nobody knows, shape (n_pieces,)."""
+        generic = generic_terms()
         words = list({word: None for piece in terms for word in piece.words})
         n_here = np.array([self._snapshot.document_frequency(word) for word in words], np.float64)
-        n_generic = np.array([self._generic.counts.get(word, 0) for word in words], np.float64)
-        gains = parts.gain(n_here, self._snapshot.n_rows, n_generic, self._generic.n_documents).tolist()
+        n_generic = np.array([generic.counts.get(word, 0) for word in words], np.float64)
+        gains = parts.gain(n_here, self._snapshot.n_rows, n_generic, generic.n_documents).tolist()
         gain_of = dict(zip(words, gains, strict=True))
         unknown = {word for word, here, at_large in zip(words, n_here, n_generic, strict=True) if here == at_large == 0}
         lexical = [max((gain_of[word] for word in piece.words), default=0.0) for piece in terms]
         return np.array(lexical), np.array([sum(word in unknown for word in piece.words) for piece in terms], np.int64)
+
+
+def open_gate(snapshot: Snapshot, embedder: Embedder, home: Path, settings: GateConfig) -> Gate | None:
+    """The calibrated gate of a snapshot; None for one that was annotated with another background, or not at all.
+
+    Args:
+        snapshot: Open.
+        embedder: Of its model.
+        home: `$HYBRID_HOME`, which keeps the background's vectors.
+        settings: Rates and weights.
+    """
+    background = background_key(embedder.info)
+    if snapshot.manifest.background != annotation_key(background, with_hub=settings.hub):
+        return None
+    return Gate(snapshot, embedder, lambda: load_background(embedder, home, background), settings)
 
 
 @dataclass(frozen=True, slots=True)

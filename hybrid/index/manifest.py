@@ -50,7 +50,7 @@ class Manifest:
         dim: Length of a vector.
         recipe: Of the chunks and tokens.
         segments: In the order of their rows.
-        calibration: No longer written; read from older files.
+        calibration: Always empty: a key of the format, whose bars are found when an index is opened.
         background: Key of the background that the segments were annotated with; empty when they were not.
     """
 
