@@ -58,14 +58,14 @@ class EventLog:
 
     def newest(self) -> Iterator[dict[str, Any]]:
         """Events of all projects, newest first; half-written or foreign lines are passed over."""
-        # A rotation between two parts makes the first one the second: what it held is not given twice.
-        given: set[str] = set()
+        # A rotation between two parts makes the first one the second: what it held is not given twice. Whole lines are
+        # compared: two events of one millisecond may share an id.
+        given: set[bytes] = set()
         for number in range(self._keep + 1):
-            before, given = given, set[str]()
-            for event in _events(self._part(number)):
-                event_id = str(event.get("id", ""))
-                given.add(event_id)
-                if not event_id or event_id not in before:
+            before, given = given, set[bytes]()
+            for line, event in _events(self._part(number)):
+                given.add(line)
+                if line not in before:
                     yield event
 
     def _part(self, number: int) -> Path:
@@ -104,7 +104,7 @@ def newest_events(folder: str | Path, *, max_bytes: int) -> Iterator[dict[str, A
         path = os.path.join(folder, _NAME if number == 0 else f"events.{number}.jsonl")  # noqa: PTH118 - see above
         data, is_whole = _end_of(path, max_bytes - size)
         size += len(data)
-        yield from _parsed(data if is_whole else data.partition(b"\n")[2])
+        yield from (event for _, event in _parsed(data if is_whole else data.partition(b"\n")[2]))
         if size >= max_bytes:
             return
 
@@ -120,7 +120,7 @@ def _end_of(path: str, max_bytes: int) -> tuple[bytes, bool]:
         return b"", True
 
 
-def _events(path: Path) -> Iterator[dict[str, Any]]:
+def _events(path: Path) -> Iterator[tuple[bytes, dict[str, Any]]]:
     try:
         data = path.read_bytes()
     except OSError:
@@ -128,9 +128,9 @@ def _events(path: Path) -> Iterator[dict[str, Any]]:
     yield from _parsed(data)
 
 
-def _parsed(data: bytes) -> Iterator[dict[str, Any]]:
+def _parsed(data: bytes) -> Iterator[tuple[bytes, dict[str, Any]]]:
     for line in reversed(data.splitlines()):
         with contextlib.suppress(ValueError, RecursionError):
             event = json.loads(line)
             if isinstance(event, dict):
-                yield event
+                yield line, event

@@ -121,6 +121,14 @@ def test_processes_that_write_at_once_lose_nothing(tmp_path: Path) -> None:
     assert 300 == len(events)
 
 
+def test_two_events_of_one_id_are_both_given(tmp_path: Path) -> None:
+    """Ids are short: of two events with the same one, on either side of a rotation, none is taken for the other."""
+    (tmp_path / "events.1.jsonl").write_text('{"id": "0123456789", "n": 1}\n')
+    (tmp_path / "events.jsonl").write_text('{"id": "0123456789", "n": 2}\n')
+
+    assert [2, 1] == [event["n"] for event in _log(tmp_path, keep=2).newest()]
+
+
 def test_eight_processes_that_write_while_it_rotates_lose_nothing(tmp_path: Path) -> None:
     """Every line of eight writers is kept once and whole through many rotations, and only the owner may read it."""
     script = """
