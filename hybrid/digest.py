@@ -18,7 +18,12 @@ def normalise(text: str) -> str:
 
 def chunk_digest(text: str) -> bytes:
     """The first 16 bytes of the SHA-256 of the normalised text."""
-    return hashlib.sha256(normalise(text).encode("utf-8", "surrogatepass")).digest()[:DIGEST_BYTES]
+    return digest_of_normalised(normalise(text))
+
+
+def digest_of_normalised(text: str) -> bytes:
+    """The `chunk_digest` of a text that is normalised already."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:DIGEST_BYTES]
 
 
 def digest8(digest: bytes) -> str:

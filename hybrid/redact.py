@@ -15,7 +15,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
 REDACT_VERSION = "2"
 """Of the rules; an index made by others is made again, so that no secret lives on in it."""
@@ -76,6 +76,37 @@ def masker(text: str) -> Callable[[str], str]:
         return _pattern(_PIECE).sub(lambda match: "[redacted]" if match.group() in pieces else match.group(), part)
 
     return without_secrets
+
+
+def part_masker(parts: Iterable[str]) -> Callable[[str], str] | None:
+    """As `masker` for a document that holds no secret: what its names and signatures may make one of themselves.
+
+    Args:
+        parts: All that will be asked for.
+
+    Returns:
+        None when there is nothing to hide in any of them, which is found out at the cost of one look.
+    """
+    # Tokens never cross a line, so what none of the lines holds together, no part holds alone.
+    together = "\n".join(parts)
+    has_token = any(True for _ in _tokens(together))
+    if not has_token and not _may_hold_value(together):
+        return None
+
+    def without_secrets(part: str) -> str:
+        if len(part) < _MIN_PART or not (has_token or _may_hold_value(part)):
+            return part
+        return redact(part)
+
+    return without_secrets
+
+
+def _may_hold_value(text: str) -> bool:
+    """False only when neither the text nor a line of it holds a secret besides tokens with a form of their own."""
+    lower = text.lower()
+    if len(lower) != len(text) or "PRIVATE KEY" in text or "://" in text:
+        return True
+    return any(name in lower for name in _HEADER_NAMES) or any(True for _ in _telling_places(lower))
 
 
 _MIN_PART = 12
@@ -158,6 +189,10 @@ _TOKENS: tuple[tuple[str, str, str], ...] = (
 
 _FORMS = tuple((kind, tuple(literals.split()), pattern) for kind, literals, pattern in _TOKENS)
 
+_ANY_LITERAL = "|".join(re.escape(word) for word in sorted({word for _, words, _ in _FORMS for word in words}))
+_LONG_TEXT = 20_000
+"""Characters from which on one pass for all literals pays for its pattern, which takes milliseconds to compile."""
+
 # A token stands alone: neither inside a longer word nor, for the quadratic case, restarted inside a failed run.
 _NOT_INSIDE = r"(?<![A-Za-z0-9_-])"
 _NOT_BEFORE = r"(?![A-Za-z0-9_])"
@@ -195,6 +230,8 @@ def _occurrences(text: str, words: Sequence[str]) -> Iterator[tuple[int, int]]:
 
 
 def _tokens(text: str) -> Iterator[Secret]:
+    if len(text) > _LONG_TEXT and not _pattern(_ANY_LITERAL).search(text):
+        return
     for kind, words, pattern in _FORMS:
         present = [word for word in words if word in text]
         for match in _matches(text, present, pattern) if present else ():
@@ -330,9 +367,7 @@ _NAMES_NO_SECRET = (
 
 
 def _assigned_values(text: str, lower: str) -> Iterator[Secret]:
-    for start, end in _occurrences(lower, _TELLING):
-        if lower[start:end] == "key" and not lower[max(0, start - 12) : start].rstrip("_-").endswith(_TELLING_KEYS):
-            continue
+    for start, end in _telling_places(lower):
         prose = _pattern(_PROSE_REST).match(text, end)
         if prose is not None and _is_said_password(text[start:end], prose["value"]):
             yield Secret("secret", prose.start("value"), prose.end("value"))
@@ -347,6 +382,13 @@ def _assigned_values(text: str, lower: str) -> Iterator[Secret]:
         is_pair = "," in text[match.end(1) : match.start("value")]
         if _holds_secret(text[start : match.end(1)], match["value"], is_setting=is_setting, is_pair=is_pair):
             yield Secret("secret", match.start("value"), match.end("value"))
+
+
+def _telling_places(lower: str) -> Iterator[tuple[int, int]]:
+    """Where a word stands that a secret may be assigned to; `key` alone is none, `api_key` is."""
+    for start, end in _occurrences(lower, _TELLING):
+        if lower[start:end] != "key" or lower[max(0, start - 12) : start].rstrip("_-").endswith(_TELLING_KEYS):
+            yield start, end
 
 
 def _begins_line(text: str, start: int) -> bool:

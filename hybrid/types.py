@@ -98,8 +98,9 @@ class Definition:
 
     Attributes:
         name: As written (`retry`, `Client`, `operator==`).
-        kind: function, method, constructor, class, struct, union, enum, interface, trait, protocol, object, module,
-            namespace, impl, extension, type, macro, constant, variable, field, property, enum_member, event, heading.
+        kind: function, method, constructor, prototype (announced here, defined elsewhere), class, struct, union, enum,
+            interface, trait, protocol, object, module, namespace, impl, extension, type, macro, constant, variable,
+            field, property, enum_member, event, heading.
         start_line: First line of the definition itself (decorators and comments above it not counted).
         end_line: Last line, inclusive.
         signature: The head of the definition on one line, at most 200 characters.
@@ -116,6 +117,11 @@ class Definition:
     scope: str
     depth: int
     is_value: bool
+
+    @property
+    def is_full(self) -> bool:
+        """False for what only holds a value or is defined elsewhere: its name says less about where it stands."""
+        return not self.is_value and self.kind != "prototype"
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,8 +286,11 @@ class Hit:
         cosine_rank: From 1 in the dense leg, or None.
         bm25: In [0, ∞); None when no query term occurs in the chunk.
         bm25_rank: From 1 in the lexical leg, or None.
-        rrf: In (0, legs/(rrf_k+1)] with unit weights.
-        relevance: Best share of a leg's top, in [0, 1].
+        rrf: In (0, legs/(rrf_k+1)] with unit weights; 0 when it was in neither leg.
+        relevance: Share of the evidence for the best file, in [0, 1], 0 for what only filled up the list; when the
+            ranker was `rrf`, the best share of a leg's top.
+        evidence: Name of a piece of evidence → its weighted value for the file, which together decide the order; empty
+            when the ranker was `rrf`.
     """
 
     row: int
@@ -302,6 +311,7 @@ class Hit:
     bm25_rank: int | None
     rrf: float
     relevance: float
+    evidence: Mapping[str, float] = field(default_factory=dict[str, float])
 
     @property
     def key(self) -> str:

@@ -79,6 +79,11 @@ def parse(text: str, language: str) -> Parsed:
     )
 
 
+def _is_initialised(declaration: Node) -> bool:
+    """Does it give what it declares a value, as of a lambda?"""
+    return any(one.type == "init_declarator" for one in declaration.children_by_field_name("declarator"))
+
+
 def _in_order(captures: Mapping[str, Sequence[Node]]) -> Iterator[tuple[int, int, str, Node]]:
     """Captured nodes outermost first: (start byte, end byte, capture, node)."""
     events = [
@@ -216,6 +221,8 @@ class _Finder:
         scope = heads.join_scope(above.scope, named.scope)
         if kind == "method" and self._language == "cpp" and named.scope.rpartition(".")[2] == named.name:
             kind = "constructor"
+        if kinds.is_prototype(kind, node.type, self._language) and not _is_initialised(node):
+            kind = "prototype"
         start_line = heads.line_at(self._source, node if named.node is None else part, begin)
         return _Draft(
             name=named.name,

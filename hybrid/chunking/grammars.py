@@ -23,6 +23,7 @@ _MAX_LOOSE_TOKENS = 2000
 proportion to their square."""
 
 _STRING = re.compile(r'"[^"]*"')
+_ROW = re.compile(r"\bat row (\d+)")
 _NODE_TYPE = re.compile(r"\(([a-z_]\w*)")
 
 
@@ -102,22 +103,18 @@ def grammars_version() -> str:
 
 
 def _compile(language: Language, patterns: Sequence[str]) -> Query | None:
-    """One query of all patterns; those the grammar does not know are left out."""
+    """One query of all patterns; those the grammar does not know, or that can never match, are left out."""
     from tree_sitter import Query, QueryError
 
-    def compiles(pattern: str) -> bool:
-        try:
-            Query(language, pattern)
-        except QueryError:
-            return False
-        return True
-
     named = [pattern for pattern in patterns if _has_nodes(language, pattern)]
-    try:
-        return Query(language, "\n".join(named)) if named else None
-    except QueryError:
-        known = [pattern for pattern in named if compiles(pattern)]
-    return Query(language, "\n".join(known)) if known else None
+    while named:
+        try:
+            return Query(language, "\n".join(named))
+        except QueryError as error:
+            # The message names the row, and every pattern is one; the last one is left out if it should not.
+            row = _ROW.search(str(error))
+            named.pop(min(int(row[1]), len(named) - 1) if row else -1)
+    return None
 
 
 def _has_nodes(language: Language, pattern: str) -> bool:

@@ -19,7 +19,8 @@ ORDER = {
 
 _CONTAINERS = frozenset("class struct union enum interface trait protocol impl extension object type".split())
 _MODULES = frozenset({"module", "namespace"})
-_CALLABLE = frozenset({"function", "method", "constructor", "macro"})
+_CALLABLE = frozenset({"function", "method", "constructor", "macro", "prototype"})
+_WITH_PROTOTYPES = frozenset({"c", "cpp", "objc"})
 _VALUES = frozenset({"constant", "variable", "field", "property", "enum_member"})
 
 _CONSTRUCTORS = {
@@ -42,6 +43,12 @@ _CONST_BY_CASE = frozenset({"variable", "field"})
 def is_value(kind: str) -> bool:
     """True for kinds that hold a value rather than being called or being a type."""
     return kind in _VALUES or kind == "macro_value"
+
+
+def is_prototype(kind: str, node_type: str, language: str) -> bool:
+    """True for a function that is announced here and defined elsewhere, as in a header."""
+    is_callable = kind in ("function", "method", "constructor")
+    return is_callable and language in _WITH_PROTOTYPES and node_type in ("declaration", "field_declaration")
 
 
 def role_of(kind: str, language: str) -> Role:

@@ -26,14 +26,15 @@ def statement_borders(root: Node, source: bytes) -> dict[int, int]:
         node, level = stack.pop()
         glued_row = -1
         for child in node.named_children:
-            row = child.start_point[0]
-            if row != glued_row and _starts_line(child, source):
+            row, column = child.start_point
+            start = child.start_byte
+            if row != glued_row and column <= _MAX_INDENT and not source[start - column : start].strip():
                 borders.setdefault(row + 1, level)
             glued_row = -1
             if _is_glued(child.type):
                 end_row, end_column = child.end_point
                 glued_row = end_row + (end_column > 0)
-            if child.end_byte - child.start_byte > _LONG_BYTES and level < _MAX_LEVEL:
+            if child.end_byte - start > _LONG_BYTES and level < _MAX_LEVEL:
                 stack.append((child, level + 1))
     return borders
 
@@ -42,8 +43,3 @@ def statement_borders(root: Node, source: bytes) -> dict[int, int]:
 def _is_glued(node_type: str) -> bool:
     """True for what belongs to the part below it."""
     return any(word in node_type for word in _GLUED)
-
-
-def _starts_line(node: Node, source: bytes) -> bool:
-    column = node.start_point[1]
-    return column <= _MAX_INDENT and not source[node.start_byte - column : node.start_byte].strip()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
@@ -61,14 +62,15 @@ class TextLines:
     def _best_border(self, start: int, end: int, limits: ChunkLimits, borders: Mapping[int, int]) -> int:
         """First line of the next piece, in (start, end + 1]."""
         best, best_cost = start + 1, float("inf")
-        least = limits.cut_chars * _LEAST
-        for line in range(start + 1, end + 1):
-            size = self.size(start, line - 1)
-            if size > limits.max_chars:
-                break
-            if size < least or self._is_blank[line - 1]:
+        ends, is_blank, before = self._ends, self._is_blank, self._ends[start - 1]
+        # Of the lines that may begin the next piece, those that leave enough before them, and not too much.
+        first = bisect_left(ends, before + limits.cut_chars * _LEAST, start) + 1
+        last = bisect_right(ends, before + limits.max_chars, start, end)
+        for line in range(first, last + 1):
+            if is_blank[line - 1]:
                 continue
-            after_blank = self._is_blank[line - 2]
+            size = ends[line - 1] - before
+            after_blank = is_blank[line - 2]
             level = borders.get(line, _BLANK_LEVEL if after_blank else _ANY_LEVEL)
             cost = _LEVEL_COST * level + abs(size - limits.cut_chars) - _BLANK_BONUS * after_blank
             if cost <= best_cost:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from hybrid.chunking.heads import last_line
 from hybrid.types import LineSpan
@@ -41,18 +41,20 @@ class Trivia:
 
 def trivia_of(source: bytes, captures: Mapping[str, Sequence[Node]]) -> Trivia:
     """Comments and leads of a text from the captures `comment`, `attribute` and `outer`."""
-    comments = sorted(captures.get("comment", ()), key=lambda node: (node.start_byte, -node.end_byte))
+    # Comments are the most of all captures: each is asked for its places once.
+    places = [_place(node) for node in captures.get("comment", ())]
+    places.sort(key=lambda place: (place.start, -place.end))
     attributes = captures.get("attribute", ())
     leads: dict[int, int] = {}
     spans: list[tuple[LineSpan, bool]] = []
-    for node in comments:
-        span = LineSpan(node.start_point[0] + 1, last_line(node))
-        is_whole = _fills_lines(node, source)
+    for place in places:
+        span = LineSpan(place.first_line, place.last_line)
+        is_whole = _fills_lines(place, source)
         spans.append((span, is_whole))
         if is_whole:
             leads[span.end_line] = span.start_line
     for node in attributes:
-        if _fills_lines(node, source):
+        if _fills_lines(_place(node), source):
             leads[last_line(node)] = node.start_point[0] + 1
     leads.update(_outer_leads(captures.get("outer", ())))
     return Trivia(
@@ -71,12 +73,29 @@ def _outer_leads(nodes: Sequence[Node]) -> Iterator[tuple[int, int]]:
             yield inner, first + 1
 
 
-def _fills_lines(node: Node, source: bytes) -> bool:
-    """True when nothing but white space stands before and after the node on its lines."""
-    start, end = node.start_byte, node.end_byte
-    if source[source.rfind(b"\n", 0, start) + 1 : start].strip():
+class _Place(NamedTuple):
+    """Where a node stands: bytes, and lines from 1; `column` is that of its first byte, from 0."""
+
+    start: int
+    end: int
+    column: int
+    first_line: int
+    last_line: int
+
+
+def _place(node: Node) -> _Place:
+    row, column = node.start_point
+    end_row, end_column = node.end_point
+    last_line = end_row if end_column == 0 and end_row > row else end_row + 1
+    return _Place(node.start_byte, node.end_byte, column, row + 1, last_line)
+
+
+def _fills_lines(place: _Place, source: bytes) -> bool:
+    """True when nothing but white space stands before and after a node on its lines."""
+    start, end = place.start, place.end
+    if place.column and source[start - place.column : start].strip():
         return False
-    if source[end - 1 : end] == b"\n":
+    if source[end - 1 : end] == b"\n" or source[end : end + 1] == b"\n":
         return True
     line_end = source.find(b"\n", end)
     return not source[end : line_end if line_end >= 0 else len(source)].strip()

@@ -49,7 +49,7 @@ class OpenIndexes:
             ModelError: The embedder cannot be loaded.
         """
         folder = workspace.place.folder
-        key = (folder, workspace.config.search, workspace.config.gate, workspace.config.model)
+        key = (folder, workspace.config.search, workspace.config.ranking, workspace.config.gate, workspace.config.model)
         found = self._fresh(key, folder)
         if found is not None:
             return found

@@ -117,7 +117,8 @@ class _Worker:
         reason = reason_against(workspace, is_first=request["is_first"]) if is_there else "no_project"
         if reason:
             return {"state": "refused", "reason": reason}
-        done = bring_up_to_date(workspace, paths=request["paths"], embedder=self._embedder_of(workspace))
+        # Nobody waits for this process: it takes one core and leaves the others alone.
+        done = bring_up_to_date(workspace, paths=request["paths"], embedder=self._embedder_of(workspace), workers=1)
         return {"state": "built", "summary": done.summary.as_json(), "folders": list(done.folders)}
 
     def _embedder_of(self, workspace: Workspace) -> LazyEmbedder:

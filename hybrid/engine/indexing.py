@@ -107,6 +107,7 @@ def bring_up_to_date(
     wait_s: float = 0.0,
     progress: Progress = silent,
     embedder: Embedder | None = None,
+    workers: int | None = None,
 ) -> Indexed:
     """Bring the index of the workspace's project up to date.
 
@@ -119,6 +120,7 @@ def bring_up_to_date(
         wait_s: How long to wait for another build, in seconds.
         progress: Hears how far it is.
         embedder: By default the configured one.
+        workers: As in `build`, instead of what the settings say.
 
     Raises:
         ProjectError: No project, or one that must not be indexed.
@@ -150,6 +152,7 @@ def bring_up_to_date(
         wait_s=wait_s,
         progress=progress,
         annotator=GateAnnotator(embedder, workspace.home, with_hub=workspace.config.gate.hub),
+        workers=settings.workers if workers is None else workers,
     )
     if summary.is_full:
         write_links(workspace.place.folder, source.links)

@@ -46,6 +46,10 @@ class GateAnnotator:
 
         return load_background(self._embedder, self._home, self._background_key)
 
+    def prepare(self) -> None:
+        """Load what `annotate` needs, or make it: embedding the background takes a new home a moment."""
+        _ = self._background
+
     def annotate(self, arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
         """The arrays to add to a segment, as `hybrid.gate.hubs` makes them."""
         from hybrid.gate.hubs import segment_arrays

@@ -7,26 +7,31 @@ import json
 import zlib
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from hybrid.digest import DIGEST_BYTES, chunk_digest, normalise
-from hybrid.redact import REDACT_VERSION, mask, masker, redact
+from hybrid.digest import DIGEST_BYTES, digest_of_normalised, normalise
+from hybrid.redact import REDACT_VERSION, mask, masker, part_masker, redact
 from hybrid.tokens import TOKENS_VERSION, term_counts
-from hybrid.types import Definition, LineSpan
+from hybrid.types import Chunk, Definition, LineSpan
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from hybrid.types import Chunk, ChunkLimits, Document
+    from hybrid.types import ChunkLimits, Document
+
+_Named = TypeVar("_Named", Chunk, Definition)
 
 HEAD_NAMES = 6
 """Definition names that the head line of an embedded chunk holds at most; more drown the path."""
 _DIRECTORIES = 3
+_JSON = json.JSONEncoder(separators=(",", ":"), ensure_ascii=True)
 
 PATH_FIELDS = ("stem", "dir")
 CHUNK_FIELDS = ("name", "scope", "value", "comment")
 FIELDS = PATH_FIELDS + CHUNK_FIELDS
-"""Fields kept beside the body, in the order of the columns of `post_field`."""
+"""Fields kept beside the body."""
+NAME_FIELDS = FIELDS[:-1]
+"""Those of names and paths, in the order of the rows of `field_tf`; comments are postings of their own."""
 OKAPI_FIELDS = ("stem", "dir", "name", "scope")
 """Fields whose frequencies Okapi adds to the body's; values and comments stand in the body already."""
 
@@ -74,7 +79,12 @@ def chunk_text(lines: Sequence[str], start_line: int, end_line: int) -> str:
 
 
 def analyse(document: Document, chunks: Sequence[Chunk], *, masked: str | None = None) -> list[ChunkRecord]:
-    """The records of a document's chunks, in order.
+    """The records of a document's chunks, in order; as `analysed`, without the texts."""
+    return analysed(document, chunks, masked=mask(document.text) if masked is None else masked)[0]
+
+
+def analysed(document: Document, chunks: Sequence[Chunk], *, masked: str) -> tuple[list[ChunkRecord], list[str]]:
+    """The records of a document's chunks, in order, and the text of each: normalised, without secrets.
 
     A secret in a file must not live on in the index, neither as a term nor in a name: secrets are looked for in the
     whole document, since a chunk may hold the middle of one. Digests alone are those of the text as it is.
@@ -82,55 +92,97 @@ def analyse(document: Document, chunks: Sequence[Chunk], *, masked: str | None =
     Args:
         document: With its text as it is.
         chunks: Of it.
-        masked: What `mask` made of its text, when that is known.
+        masked: What `mask` made of its text.
     """
-    lines = document.text.split("\n")
-    masked = mask(document.text) if masked is None else masked
+    lines = _bare_lines(document.text)
+    texts = [_text(lines, chunk) for chunk in chunks]
+    digests = [digest_of_normalised(text) for text in texts]
     is_clean = masked == document.text
-    shown = lines if is_clean else masked.split("\n")
-    clean = cache(masker("" if is_clean else document.text))
-    return [_record(chunk, lines, shown, clean) for chunk in chunks]
+    if not is_clean:
+        lines = _bare_lines(masked)
+        texts = [_text(lines, chunk) for chunk in chunks]
+    clean = part_masker(_parts(chunks)) if is_clean else masker(document.text)
+    if clean is not None:
+        clean = cache(clean)
+        chunks = [_without_secrets(chunk, clean) for chunk in chunks]
+    counts = cache(term_counts)
+    records = [
+        _record(chunk, text, digest, lines, counts) for chunk, text, digest in zip(chunks, texts, digests, strict=True)
+    ]
+    return records, texts
 
 
-def _record(chunk: Chunk, lines: list[str], shown: list[str], clean: Callable[[str], str]) -> ChunkRecord:
-    text = chunk_text(lines, chunk.start_line, chunk.end_line)
-    body = text if shown is lines else chunk_text(shown, chunk.start_line, chunk.end_line)
-    remarks = "\n".join("\n".join(shown[span.start_line - 1 : span.end_line]) for span in chunk.comments)
-    definitions = tuple(_without_secrets(definition, clean) for definition in chunk.definitions)
-    scope = clean(chunk.scope)
+def _bare_lines(text: str) -> list[str]:
+    """Lines without white space at their ends; chunk after chunk is joined of them."""
+    return [line.rstrip() for line in text.split("\n")]
+
+
+def _text(bare_lines: Sequence[str], chunk: Chunk) -> str:
+    """As `chunk_text`."""
+    text = "\n".join(bare_lines[chunk.start_line - 1 : chunk.end_line])
+    return normalise(text) if "\r" in text else text.strip("\n")
+
+
+def _record(
+    chunk: Chunk, text: str, digest: bytes, lines: Sequence[str], counts: Callable[[str], dict[str, int]]
+) -> ChunkRecord:
+    definitions = chunk.definitions
+    remarks = "\n".join("\n".join(lines[span.start_line - 1 : span.end_line]) for span in chunk.comments)
     return ChunkRecord(
         start_line=chunk.start_line,
         end_line=chunk.end_line,
-        digest=chunk_digest(text),
-        name=clean(chunk.name),
+        digest=digest,
+        name=chunk.name,
         kind=chunk.kind,
-        signature=clean(chunk.signature),
-        scope=scope,
-        body=term_counts(body),
+        signature=chunk.signature,
+        scope=chunk.scope,
+        body=term_counts(text),
         fields={
-            "name": term_counts(" ".join(d.name for d in definitions if not d.is_value)),
-            "scope": term_counts(scope),
-            "value": term_counts(" ".join(d.name for d in definitions if d.is_value)),
-            "comment": term_counts(remarks),
+            "name": counts(" ".join([d.name for d in definitions if d.is_full])),
+            "scope": counts(chunk.scope),
+            "value": counts(" ".join([d.name for d in definitions if not d.is_full])),
+            "comment": counts(remarks),
         },
         definitions=definitions,
         comments=chunk.comments,
     )
 
 
-def _without_secrets(definition: Definition, clean: Callable[[str], str]) -> Definition:
-    """A definition as it may be kept; it is the same object when there is nothing to hide."""
-    name, signature, scope = clean(definition.name), clean(definition.signature), clean(definition.scope)
-    if (name, signature, scope) == (definition.name, definition.signature, definition.scope):
-        return definition
-    return replace(definition, name=name, signature=signature, scope=scope)
+def _parts(chunks: Sequence[Chunk]) -> set[str]:
+    """Every name, signature and scope of some chunks: what is kept of them besides their text."""
+    shown: list[Chunk | Definition] = [*chunks]
+    for chunk in chunks:
+        shown += chunk.definitions
+    return {text for thing in shown for text in (thing.name, thing.signature, thing.scope)}
+
+
+def _without_secrets(thing: _Named, clean: Callable[[str], str]) -> _Named:
+    """A chunk or a definition as it may be kept; it is the same object when there is nothing to hide."""
+    if isinstance(thing, Chunk):
+        definitions = tuple(_without_secrets(definition, clean) for definition in thing.definitions)
+        thing = replace(thing, definitions=definitions)
+    name, signature, scope = clean(thing.name), clean(thing.signature), clean(thing.scope)
+    if (name, signature, scope) == (thing.name, thing.signature, thing.scope):
+        return thing
+    return replace(thing, name=name, signature=signature, scope=scope)
 
 
 def path_terms(path: str) -> dict[str, dict[str, int]]:
     """For each of `PATH_FIELDS`: term → frequency; the file's name without suffix, and its last three folders."""
-    *folders, name = _shown_path(path).split("/")
+    folders = path_folders(path).split("/")
+    return {"stem": term_counts(path_stem(path)), "dir": term_counts(" ".join(folders[-_DIRECTORIES:]))}
+
+
+def path_folders(path: str) -> str:
+    """The folders above a file; empty at the top."""
+    return _shown_path(path).rpartition("/")[0]
+
+
+def path_stem(path: str) -> str:
+    """A file's name without its suffix."""
+    name = _shown_path(path).rpartition("/")[2]
     stem, dot, _ = name.rpartition(".")
-    return {"stem": term_counts(stem if dot and stem else name), "dir": term_counts(" ".join(folders[-_DIRECTORIES:]))}
+    return stem if dot and stem else name
 
 
 def head_line(path: str, scope: str, definitions: Sequence[Definition]) -> str:
@@ -139,9 +191,9 @@ def head_line(path: str, scope: str, definitions: Sequence[Definition]) -> str:
     return " ".join(part for part in (_shown_path(path), scope, *names) if part)
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=1 << 14)
 def _shown_path(path: str) -> str:
-    """A path without secrets; kept because the chunks of a document ask for it one after the other."""
+    """A path without secrets; kept because every chunk of a document asks for it, and the segment at its end again."""
     return redact(path)
 
 
@@ -162,7 +214,7 @@ def encode_detail(record: ChunkRecord) -> bytes:
         ],
         "comments": [[span.start_line, span.end_line] for span in record.comments],
     }
-    return zlib.compress(json.dumps(detail, separators=(",", ":"), ensure_ascii=True).encode(), 1)
+    return zlib.compress(_JSON.encode(detail).encode(), 1)
 
 
 def decode_record(row: Sequence[Any]) -> ChunkRecord:

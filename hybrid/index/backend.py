@@ -7,16 +7,17 @@ with ranked rows and raw scores.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
+
+from hybrid.types import Ranked
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
-
-    from hybrid.types import Ranked
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,17 +33,33 @@ class Filter:
     path: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Leg:
     """The answer of one leg.
 
     Attributes:
-        ranking: Best first, ranks from 1; ties by digest, then path and line.
+        rows: The ranked ones, best first; ties by digest, then path and line.
         scores: The leg's raw score of every row of the snapshot, shape (n_rows,); NaN where it has none.
     """
 
-    ranking: tuple[Ranked, ...]
+    rows: NDArray[np.int64]
     scores: NDArray[np.float64]
+
+    @cached_property
+    def ranking(self) -> tuple[Ranked, ...]:
+        """The ranked rows with rank and score, best first, ranks from 1."""
+        entries = zip(self.rows.tolist(), self.scores[self.rows].tolist(), strict=True)
+        return tuple(Ranked(row, rank, raw) for rank, (row, raw) in enumerate(entries, 1))
+
+    @cached_property
+    def ranks(self) -> dict[int, int]:
+        """Row → rank, of those that are ranked."""
+        return {row: rank for rank, row in enumerate(self.rows.tolist(), 1)}
+
+    @property
+    def best(self) -> float:
+        """The raw score of the first ranked row; 0 without one."""
+        return float(self.scores[self.rows[0]]) if len(self.rows) else 0.0
 
     @property
     def top(self) -> float | None:

@@ -16,26 +16,21 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from hybrid.atomic import locked, make_private_folder, write_atomic
 from hybrid.errors import BusyError, IndexUnavailableError
-from hybrid.index.analysis import analyse, chunk_text, head_line, input_key, recipe
+from hybrid.index.analysis import recipe
 from hybrid.index.catalog import Catalog
+from hybrid.index.documents import DocumentUpdate, Means
 from hybrid.index.manifest import FORMAT_VERSION, is_untouched, read_manifest
-from hybrid.redact import mask
 from hybrid.sqlite import set_database_aside
-from hybrid.types import EmbedInput, Skipped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from hybrid.index.analysis import ChunkRecord
-    from hybrid.index.catalog import DocumentRow, KnownDocument
+    from hybrid.index.catalog import DocumentRow
     from hybrid.index.commit import Annotator
     from hybrid.index.place import Place
-    from hybrid.index.vectors import StoredVectors
     from hybrid.types import Chunked, ChunkLimits, Document, Embedder, Found, Source
 
-_BATCH_INPUTS = 512
-_BATCH_SECONDS = 2.0
 _SPARE_CONTENTS = 5_000
 _COLLECT_EVERY = 16
 """Generations between two looks for contents that nobody has: each look costs a pass over the catalog."""
@@ -134,6 +129,7 @@ def build(
     progress: Progress = silent,
     now_ns: Callable[[], int] = time.time_ns,
     annotator: Annotator | None = None,
+    workers: int = 1,
 ) -> Summary:
     """Bring the index up to date.
 
@@ -149,6 +145,7 @@ def build(
         progress: Hears how far it is.
         now_ns: Clock, nanoseconds since the epoch.
         annotator: Adds arrays to the segments that are written.
+        workers: Processes that read and cut files when much changed; 0: as many as are fast, 1: none but this one.
 
     Raises:
         BusyError: Another process is building, and the wait is over.
@@ -165,7 +162,8 @@ def build(
             )
         _sign(place.lock)
         part = None if full else part
-        run = _Run(place, source, embedder, how, part, full, max_segments, progress, now_ns, started, annotator)
+        means = Means(source, embedder, how, progress, now_ns, workers, annotator)
+        run = _Run(place, means, part, full, max_segments, started)
         try:
             return run.once()
         except sqlite3.DatabaseError as error:
@@ -180,30 +178,26 @@ class _Run:
     """One build under the lock: documents into the catalog, the catalog into a snapshot, the summary into both."""
 
     place: Place
-    source: Source
-    embedder: Embedder
-    how: Recipe
+    means: Means
     part: Part | None
     full: bool
     max_segments: int
-    progress: Progress
-    now_ns: Callable[[], int]
     started: float
-    annotator: Annotator | None
 
     def once(self) -> Summary:
         place = self.place
         with Catalog(place.catalog, tree=place.tree, root=place.root) as catalog:
-            documents = _Documents(catalog, self.source, self.embedder, self.how, self.progress, self.now_ns)
+            summary = Summary()
+            documents = DocumentUpdate(catalog, self.means, summary)
             current = 0 if catalog.is_dirty() else self._current(catalog)
-            summary = documents.bring_up_to_date(full=self.full, part=self.part if current else None)
+            documents.run(full=self.full, part=self.part if current else None)
             is_dirty = self.full or catalog.is_dirty()
             is_current = current > 0 and not is_dirty
             summary.generation = (
-                current if is_current else self._commit(catalog, documents.changes if current else None)
+                current if is_current else self._commit(catalog, documents, documents.changes if current else None)
             )
             if summary.is_full:
-                _describe(summary, catalog, self.source)
+                _describe(summary, catalog, self.means.source)
             else:
                 _describe_part(summary, catalog.summary_of(current), documents.n_chunks_more)
             summary.seconds = time.perf_counter() - self.started
@@ -217,20 +211,23 @@ class _Run:
             catalog.commit()
         return summary
 
-    def _commit(self, catalog: Catalog, changes: Mapping[str, DocumentRow | None] | None) -> int:
+    def _commit(
+        self, catalog: Catalog, documents: DocumentUpdate, changes: Mapping[str, DocumentRow | None] | None
+    ) -> int:
         """The generation that is current afterwards."""
         from hybrid.index.commit import commit_snapshot  # Brings numpy, which a build without a change never needs.
 
         return commit_snapshot(
             catalog,
             self.place.folder,
-            self.embedder.info,
-            self.how.of_chunks,
+            self.means.embedder.info,
+            self.means.how.of_chunks,
             changes=changes,
             full=self.full,
             max_segments=self.max_segments,
-            progress=self.progress,
-            annotator=self.annotator,
+            progress=self.means.progress,
+            annotator=self.means.annotator,
+            draft=documents.draft,
         )
 
     def _current(self, catalog: Catalog) -> int:
@@ -239,8 +236,14 @@ class _Run:
             manifest = read_manifest(self.place.folder)
         except IndexUnavailableError:
             return 0
-        background = self.annotator.key if self.annotator else ""
-        wanted = (FORMAT_VERSION, self.embedder.info.key, self.how.of_chunks, background, catalog.generation())
+        background = self.means.annotator.key if self.means.annotator else ""
+        wanted = (
+            FORMAT_VERSION,
+            self.means.embedder.info.key,
+            self.means.how.of_chunks,
+            background,
+            catalog.generation(),
+        )
         found = (manifest.format_version, manifest.model, manifest.recipe, manifest.background, manifest.generation)
         return manifest.generation if found == wanted and is_untouched(self.place.folder, manifest) else 0
 
@@ -272,149 +275,3 @@ def _describe_part(summary: Summary, last: Mapping[str, Any], n_chunks_more: int
     summary.documents = int(last.get("documents", 0)) + summary.added - summary.removed
     summary.chunks = int(last.get("chunks", 0)) + n_chunks_more
     summary.skipped = dict(last.get("skipped", {}))
-
-
-class _Documents:
-    """One run over the documents of a tree: reads what changed and stores chunks and vectors in the catalog."""
-
-    def __init__(
-        self,
-        catalog: Catalog,
-        source: Source,
-        embedder: Embedder,
-        how: Recipe,
-        progress: Progress,
-        now_ns: Callable[[], int],
-    ) -> None:
-        self._catalog = catalog
-        self._source = source
-        self._embedder = embedder
-        self._how = how
-        self._progress = progress
-        self._now_ns = now_ns
-        self._model_id = 0
-        self._is_new_recipe = False
-        self._pending: dict[bytes, tuple[int, EmbedInput]] = {}
-        self._pending_documents: list[tuple[Found, int, int, str]] = []
-        self._last_commit = time.monotonic()
-        self._summary = Summary()
-        self.changes: dict[str, DocumentRow | None] = {}
-        """What this run changed: path → its row, None for a document that is gone or skipped now."""
-        self.n_chunks_more = 0
-        """Chunks there are more than before, or fewer when it is negative."""
-
-    def bring_up_to_date(self, *, full: bool, part: Part | None) -> Summary:
-        catalog = self._catalog
-        recipe_key = f"{self._how.of_documents}; model {self._embedder.info.key}"
-        part = None if catalog.recipe() != recipe_key else part
-        known, found = self._look(part)
-        catalog.begin()
-        self._model_id = catalog.model_id(self._embedder.info.key)
-        self._is_new_recipe = catalog.require_recipe(recipe_key)
-        full = full or self._is_new_recipe
-        catalog.commit()
-        self._progress("scan", len(found), len(found))
-        gone = known.keys() - {entry.path for entry in found}
-        stale = [e for e in found if full or e.path not in known or not known[e.path].is_unchanged(e.stamp)]
-        if gone:
-            catalog.begin()
-            catalog.mark_dirty()
-            catalog.remove_documents(gone)
-            catalog.commit()
-            was_indexed = [path for path in gone if known[path].content_id is not None]
-            self.n_chunks_more -= sum(catalog.n_chunks(known[path].content_id) for path in was_indexed)
-            self.changes.update(dict.fromkeys(was_indexed))
-            self._summary.removed += len(was_indexed)
-        for done, entry in enumerate(stale, 1):
-            before = known.get(entry.path)
-            self._take(entry, before.content_id if before else None, before.kind if before else "")
-            if done % 16 == 0 or done == len(stale):
-                self._progress("read", done, len(stale))
-        self._flush()
-        return self._summary
-
-    def _look(self, part: Part | None) -> tuple[dict[str, KnownDocument], list[Found]]:
-        """What was known and what is there now, of the part, or of everything when the part cannot tell alone."""
-        if part is not None:
-            found = part.scan(part.paths)
-            if found is not None:
-                self._summary.is_full = False
-                return self._catalog.known_within(part.paths), list(found)
-        return self._catalog.known(), list(self._source.scan())
-
-    def _take(self, found: Found, content_before: int | None, kind_before: str) -> None:
-        checked_ns = self._now_ns()
-        document = self._source.read(found)
-        self._catalog.begin()
-        if isinstance(document, Skipped):
-            if content_before is not None:
-                self._catalog.mark_dirty()
-                self.changes[found.path] = None
-                self.n_chunks_more -= self._catalog.n_chunks(content_before)
-                self._summary.removed += 1
-            self._catalog.put_document(found, checked_ns, content_id=None, kind="", reason=document.reason)
-            return
-        masked = mask(document.text)
-        content_id, records = self._content(document, masked)
-        is_same = content_id == content_before and document.kind == kind_before
-        if is_same and not self._is_new_recipe:
-            self._catalog.put_document(found, checked_ns, content_id=content_id, kind=document.kind, reason=None)
-            return
-        self.n_chunks_more += len(records) - self._catalog.n_chunks(content_before)
-        self._summary.added += content_before is None
-        self._summary.changed += content_before is not None and not is_same
-        self.changes[found.path] = (content_id, document.kind, document.language)
-        self._need_vectors(document.path, masked, content_id, records)
-        # The row is written with the vectors of its chunks, so that a killed run reads the document again.
-        self._pending_documents.append((found, checked_ns, content_id, document.kind))
-        if len(self._pending) >= _BATCH_INPUTS or time.monotonic() - self._last_commit > _BATCH_SECONDS:
-            self._flush()
-
-    def _content(self, document: Document, masked: str) -> tuple[int, list[ChunkRecord]]:
-        catalog, key = self._catalog, self._how.of_chunks
-        content_id = catalog.content_of(document, key)
-        if content_id is not None:
-            return content_id, catalog.records(content_id)
-        chunked = self._how.chunk(document, self._how.limits)
-        records = analyse(document, chunked.chunks, masked=masked)
-        content_id = catalog.put_content(document, key, records, method=chunked.method, fallback=chunked.fallback)
-        return content_id, records
-
-    def _need_vectors(self, path: str, masked: str, content_id: int, records: list[ChunkRecord]) -> None:
-        heads = [head_line(path, record.scope, record.definitions) for record in records]
-        keys = [input_key(head, record.digest) for head, record in zip(heads, records, strict=True)]
-        unknown = set(keys) - self._catalog.known_inputs(self._model_id, keys) - self._pending.keys()
-        self._summary.reused += sum(key not in unknown for key in keys)
-        if not unknown:
-            return
-        lines = masked.split("\n")
-        for key, head, record in zip(keys, heads, records, strict=True):
-            if key in unknown:
-                body = chunk_text(lines, record.start_line, record.end_line)
-                self._pending[key] = (content_id, EmbedInput(head, body))
-
-    def _flush(self) -> None:
-        """Embed what is waiting and make it durable together with the documents that need it."""
-        catalog = self._catalog
-        # A transformer may take a minute for a batch: nobody else's write waits for it.
-        catalog.commit()
-        stored: StoredVectors | None = None
-        if self._pending:
-            from hybrid.index.vectors import quantise  # Brings numpy, which a build without a change never needs.
-
-            inputs = [entry for _, entry in self._pending.values()]
-            vectors = self._embedder.embed_documents(inputs)
-            stored = quantise(vectors, self._embedder.truncated(inputs))
-            self._summary.embedded += len(inputs)
-        catalog.begin()
-        if stored is not None:
-            keys = [(key, content_id) for key, (content_id, _) in self._pending.items()]
-            catalog.put_vectors(self._model_id, keys, stored)
-        if self._pending_documents:
-            catalog.mark_dirty()
-        for found, checked_ns, content_id, kind in self._pending_documents:
-            catalog.put_document(found, checked_ns, content_id=content_id, kind=kind, reason=None)
-        catalog.commit()
-        self._pending.clear()
-        self._pending_documents.clear()
-        self._last_commit = time.monotonic()

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
-from hybrid.index.analysis import ChunkRecord, decode_record, encode_detail
+from hybrid.index.analysis import ChunkRecord, decode_record
 from hybrid.sqlite import open_database, open_for_reading
 from hybrid.types import FileStamp
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from hybrid.index.reading import Analysis
     from hybrid.index.vectors import StoredVectors
     from hybrid.types import Document, Found
 
@@ -199,32 +200,25 @@ class Catalog:
         ).fetchone()
         return row[0] if row else None
 
-    def put_content(
-        self, document: Document, recipe: str, records: Sequence[ChunkRecord], *, method: str, fallback: str
-    ) -> int:
+    def known_contents(self, recipe: str) -> frozenset[tuple[bytes, str]]:
+        """Digest and language of every text that was chunked by this recipe."""
+        rows = self._db.execute("SELECT digest, language FROM contents WHERE recipe = ?", (recipe,))
+        return frozenset(rows.fetchall())
+
+    def put_content(self, document: Document, recipe: str, analysis: Analysis) -> int:
         """Store a text's chunks; returns its content id."""
+        records, details = analysis.records, analysis.details
         cursor = self._db.execute(
             "INSERT INTO contents(digest, language, recipe, method, fallback, n_chunks) VALUES(?, ?, ?, ?, ?, ?)",
-            (document.digest, document.language, recipe, method, fallback, len(records)),
+            (document.digest, document.language, recipe, analysis.method, analysis.fallback, len(records)),
         )
         content_id = cursor.lastrowid or 0
         self._db.executemany(
             "INSERT INTO chunks VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                (
-                    content_id,
-                    ordinal,
-                    r.start_line,
-                    r.end_line,
-                    r.digest,
-                    r.name,
-                    r.kind,
-                    r.signature,
-                    r.scope,
-                    encode_detail(r),
-                )
-                for ordinal, r in enumerate(records)
-            ),
+            [
+                (content_id, n, r.start_line, r.end_line, r.digest, r.name, r.kind, r.signature, r.scope, detail)
+                for n, (r, detail) in enumerate(zip(records, details, strict=True))
+            ],
         )
         return content_id
 
@@ -271,12 +265,16 @@ class Catalog:
         """Store one vector for each (input, content id); one that is known stays."""
         self._db.executemany(
             "INSERT OR IGNORE INTO vectors VALUES(?, ?, ?, ?, ?, ?)",
-            (
-                (model_id, key, content_id, int(is_cut), float(scale), data.tobytes())
-                for (key, content_id), data, scale, is_cut in zip(
-                    inputs, vectors.data, vectors.scale, vectors.is_cut, strict=True
+            [
+                (model_id, key, content_id, is_cut, scale, row)
+                for (key, content_id), is_cut, scale, row in zip(
+                    inputs,
+                    vectors.is_cut.astype(int).tolist(),
+                    vectors.scale.tolist(),
+                    vectors.rows(),
+                    strict=True,
                 )
-            ),
+            ],
         )
 
     def vectors(self, model_id: int, inputs: Sequence[bytes], dim: int) -> StoredVectors:

@@ -10,8 +10,7 @@ from hybrid.arrays import write_arrays
 from hybrid.atomic import sync_folder
 from hybrid.digest import sha256_hex
 from hybrid.errors import IndexUnavailableError
-from hybrid.index.analysis import head_line, input_key
-from hybrid.index.encoding import SegmentDocument, SegmentEncoder
+from hybrid.index.drafting import SegmentDraft
 from hybrid.index.manifest import FORMAT_VERSION, Manifest, SegmentEntry, read_manifest, write_manifest
 from hybrid.index.snapshot import open_segment
 
@@ -37,6 +36,10 @@ class Annotator(Protocol):
         """Of the background: segments with another one are written anew."""
         ...
 
+    def prepare(self) -> None:
+        """Load what `annotate` needs, when a segment is sure to be written."""
+        ...
+
     def annotate(self, arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
         """The arrays to add to those of a segment, or to put in their place."""
         ...
@@ -53,6 +56,7 @@ def commit_snapshot(
     max_segments: int,
     progress: Progress,
     annotator: Annotator | None = None,
+    draft: SegmentDraft | None = None,
 ) -> int:
     """Make the snapshot hold what the catalog holds.
 
@@ -69,6 +73,7 @@ def commit_snapshot(
         max_segments: Beyond which small segments are merged.
         progress: Hears how far it is.
         annotator: Adds to the segments that are written.
+        draft: What this build has read; saves decoding it again when the segment holds just that.
 
     Returns:
         The generation that is current afterwards: the old one when nothing had to change.
@@ -95,7 +100,7 @@ def commit_snapshot(
     if documents:
         progress("write", 0, len(documents))
         rows = [(path, *wanted[path]) for path in documents]
-        kept.append(_write_segment(catalog, folder, previous.generation + 1, model, rows, annotator))
+        kept.append(_write_segment(catalog, folder, previous.generation + 1, model, rows, annotator, draft))
         progress("write", len(documents), len(documents))
     manifest = replace(previous, generation=previous.generation + 1, segments=tuple(kept))
     write_manifest(folder, manifest)
@@ -218,16 +223,14 @@ def _write_segment(
     model: EmbedderInfo,
     rows: list[tuple[str, int, str, str]],
     annotator: Annotator | None,
+    draft: SegmentDraft | None,
 ) -> SegmentEntry:
-    encoder = SegmentEncoder()
-    keys: list[bytes] = []
-    for path, content_id, kind, language in rows:
-        records = catalog.records(content_id)
-        encoder.add(SegmentDocument(path, content_id, kind, language, records))
-        keys += [input_key(head_line(path, r.scope, r.definitions), r.digest) for r in records]
-    vectors = catalog.vectors(catalog.model_id(model.key), keys, model.dim)
+    if draft is None or not draft.holds(rows):
+        draft = SegmentDraft()
+        for row in rows:
+            draft.add(row, catalog.records(row[1]))
     target = folder / f"segment-{generation:08d}.safetensors"
-    arrays = encoder.finish(vectors)
+    arrays = draft.arrays(catalog, model)
     if annotator:
         arrays |= annotator.annotate(arrays)
     data = write_arrays(target, arrays, {"format": str(FORMAT_VERSION), "model": model.key})
@@ -237,7 +240,7 @@ def _write_segment(
         size_bytes=len(data),
         mtime_ns=target.stat().st_mtime_ns,
         sha256=sha256_hex(data),
-        n_chunks=len(keys),
+        n_chunks=draft.n_chunks,
         dead_documents=(),
     )
 

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
     from hybrid.index.segment import Segment
 
-_BLOCK_ROWS = 4096
-"""Rows turned into float32 at a time: 4 MB at 256 dimensions, which stays in the cache.
+_BLOCK_ROWS = 1024
+"""Rows turned into float32 at a time: 1 MB at 256 dimensions, which stays in the cache.
 
 A product over all rows kept as float32 is slower: it waits for memory (22 against 15 ms a search at 100,000 chunks).
 """

@@ -12,7 +12,7 @@ from hybrid.errors import IndexCorruptError, IndexMissingError
 if TYPE_CHECKING:
     from pathlib import Path
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 """Of segments and manifest; another number asks for a rebuild."""
 
 NAME = "manifest.json"

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import itertools
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 
 DOCUMENT_KINDS = ("code", "doc")
+_REMEMBERED_TERMS = 10_000
 
 
 class Segment:
@@ -48,6 +50,7 @@ class Segment:
             self._check(path)
         except (KeyError, TypeError) as error:
             raise ValueError(f"{path}: an array is missing or of another shape ({error})") from error
+        self._numbers: dict[str, int | None] = {}
         dead = np.zeros(self.n_documents, np.bool_)
         dead[list(dead_documents)] = True
         self.doc_is_live: NDArray[np.bool_] = ~dead
@@ -107,10 +110,54 @@ class Segment:
 
     def postings(self, term: str) -> slice:
         """Where the postings of a term stand in `post_row` and `post_tf`; an empty slice when it does not occur."""
-        number = self._find("term", term)
+        number = self.term_number(term)
+        return slice(0, 0) if number is None else self.span("term_start", number)
+
+    def term_number(self, term: str) -> int | None:
+        """The number of a term; None when it does not occur.
+
+        Remembered, since both legs, the gate and the ranker ask for the terms of one prompt.
+        """
+        try:
+            return self._numbers[term]
+        except KeyError:
+            if len(self._numbers) >= _REMEMBERED_TERMS:
+                self._numbers.clear()
+            number = self._numbers[term] = self._find("term", term)
+            return number
+
+    def span(self, starts: str, number: int) -> slice:
+        """Where what belongs to a number stands, by an array of starts that is one longer than the numbers."""
+        start = self._arrays[starts]
+        return slice(int(start[number]), int(start[number + 1]))
+
+    def numbers(self, table: str, entries: str, wanted: str) -> NDArray[np.int32]:
+        """The list of numbers that belongs to a string of a sorted table; empty when the table does not hold it."""
+        number = self._find(table, wanted)
         if number is None:
-            return slice(0, 0)
-        return slice(int(self.term_start[number]), int(self.term_start[number + 1]))
+            return self._arrays[entries][:0]
+        return self.entries(entries, number)
+
+    def entries(self, entries: str, number: int) -> NDArray[np.int32]:
+        """The list of numbers at a place of an array of lists."""
+        return self._arrays[entries][self.span(f"{entries}_start", number)]
+
+    def numbers_of_equal(self, table: str, wanted: str) -> range:
+        """The numbers of all strings of a sorted table that equal one."""
+        key = wanted.encode("utf-8", "surrogatepass")
+        low = self._lower_bound(table, key)
+        return range(low, self._lower_bound(table, key + b"\0", low))
+
+    def strings_with_prefix(self, table: str, prefix: str) -> tuple[int, list[str]]:
+        """The strings of a sorted table that begin with a prefix, and the number of the first of them."""
+        blob, offsets = self._arrays[f"{table}_text"], self._arrays[f"{table}_at"]
+        key = prefix.encode("utf-8", "surrogatepass")
+        low = self._lower_bound(table, key)
+        high = self._lower_bound(table, key + b"\xff", low)
+        ends = offsets[low : high + 1].tolist()
+        data = blob[ends[0] : ends[-1]].tobytes()
+        parts = (data[start - ends[0] : end - ends[0]] for start, end in itertools.pairwise(ends))
+        return low, [part.decode("utf-8", "surrogatepass") for part in parts]
 
     def document_at(self, path: str) -> int | None:
         """The row of the document at a path, dead or not; None when the segment has none."""
@@ -120,15 +167,21 @@ class Segment:
         """The number of a string in a table that is sorted by bytes."""
         blob, offsets = self._arrays[f"{table}_text"], self._arrays[f"{table}_at"]
         key = wanted.encode("utf-8", "surrogatepass")
-        low, high = 0, len(offsets) - 1
+        number = self._lower_bound(table, key)
+        if number == len(offsets) - 1 or blob[offsets[number] : offsets[number + 1]].tobytes() != key:
+            return None
+        return number
+
+    def _lower_bound(self, table: str, key: bytes, low: int = 0) -> int:
+        """The number of the first string of a sorted table that is not below a key."""
+        blob, offsets = self._arrays[f"{table}_text"], self._arrays[f"{table}_at"]
+        high = len(offsets) - 1
         while low < high:
             middle = (low + high) // 2
             if blob[offsets[middle] : offsets[middle + 1]].tobytes() < key:
                 low = middle + 1
             else:
                 high = middle
-        if low == len(offsets) - 1 or blob[offsets[low] : offsets[low + 1]].tobytes() != key:
-            return None
         return low
 
     def terms_of_chunks(self) -> Iterator[dict[str, int]]:

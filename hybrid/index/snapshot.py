@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fnmatch
 import re
-from collections import Counter
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -14,10 +13,10 @@ from hybrid.digest import sha256_hex
 from hybrid.errors import IndexCorruptError, IndexMismatchError
 from hybrid.index.backend import ChunkView, Closest, Filter, Leg
 from hybrid.index.dense import NO_VECTOR, scan
+from hybrid.index.largest import largest
 from hybrid.index.lexical import length_norms, okapi
 from hybrid.index.manifest import FORMAT_VERSION, Manifest, SegmentEntry, read_manifest
 from hybrid.index.segment import DOCUMENT_KINDS, Segment
-from hybrid.types import Ranked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -143,11 +142,11 @@ class Snapshot:
             only: Restricts the ranking of the leg; the closest chunks are those of the whole collection.
         """
         if not self.segments or not (query.any() or pieces.any()):
-            return Leg((), np.full(self.n_rows, np.nan)), self._closest([], pieces)
+            return _nothing(self.n_rows), self._closest([], pieces)
         scans = [scan(segment, query, pieces) for segment in self.segments]
         closest = self._closest(scans, pieces)
         if not query.any():
-            return Leg((), np.full(self.n_rows, np.nan)), closest
+            return _nothing(self.n_rows), closest
         found = np.concatenate([one.cosines for one in scans])
         scores = np.where(found == NO_VECTOR, np.nan, found).astype(np.float64)
         return Leg(self._best(scores, depth, only), scores), closest
@@ -178,7 +177,7 @@ class Snapshot:
     def lexical(self, tokens: Sequence[str], depth: int, only: Filter = _EVERYTHING) -> Leg:
         """See `SearchBackend.lexical`."""
         if not self.segments or not tokens:
-            return Leg((), np.full(self.n_rows, np.nan))
+            return _nothing(self.n_rows)
         found = np.concatenate(okapi(self.segments, tokens, self._norms, k1=self._k1))
         found[found == 0] = np.nan
         return Leg(self._best(found, depth, only), found)
@@ -199,6 +198,16 @@ class Snapshot:
             language=segment.language(doc),
             digest=segment.array("chunk_digest")[local].tobytes(),
         )
+
+    def vectors(self, rows: NDArray[np.intp]) -> NDArray[np.float32]:
+        """The vectors of some rows, shape (len(rows), dim); zeros for a row without one."""
+        found = np.zeros((len(rows), self.manifest.dim), np.float32)
+        numbers = np.searchsorted(self._starts, rows, side="right") - 1
+        for number, segment in enumerate(self.segments):
+            mine = numbers == number
+            local = rows[mine] - int(self._starts[number])
+            found[mine] = segment.vector[local] * segment.vector_scale[local, np.newaxis]
+        return found
 
     def terms(self, row: int) -> dict[str, int]:
         """See `SearchBackend.terms`; visits every posting, so it is for reference engines only."""
@@ -241,7 +250,7 @@ class Snapshot:
         number = int(np.searchsorted(self._starts, row, side="right")) - 1
         return self.segments[number], row - int(self._starts[number])
 
-    def _best(self, scores: NDArray[np.float64], depth: int, only: Filter) -> tuple[Ranked, ...]:
+    def _best(self, scores: NDArray[np.float64], depth: int, only: Filter) -> NDArray[np.int64]:
         """The best `depth` rows by score; equal scores by digest, then path and line."""
         allowed = ~np.isnan(scores)
         if only != _EVERYTHING:
@@ -249,21 +258,26 @@ class Snapshot:
         rows = np.flatnonzero(allowed)
         if len(rows) > depth:
             rows = self._cut(rows, scores[rows], depth)
-        score_of: dict[int, float] = dict(zip(rows.tolist(), scores[rows].tolist(), strict=True))
-        order = sorted(score_of, key=lambda row: -score_of[row])
-        if len(set(score_of.values())) != len(order):
-            n_equal = Counter(score_of.values())
-            nothing = (b"", "", 0)
-            order.sort(key=lambda row: (-score_of[row], self.tie_key(row) if n_equal[score_of[row]] > 1 else nothing))
-        return tuple(Ranked(row, rank, score_of[row]) for rank, row in enumerate(order[:depth], 1))
+        rows = rows[np.argsort(-scores[rows], kind="stable")]
+        values = scores[rows]
+        is_equal = values[1:] == values[:-1]
+        if is_equal.any():
+            # A row is one of several equal ones when the row before it or after it is.
+            is_tied = np.append(is_equal, False) | np.append(False, is_equal)
+            tied = rows[is_tied].tolist()
+            keys = {row: (-score, self.tie_key(row)) for row, score in zip(tied, values[is_tied].tolist(), strict=True)}
+            rows[is_tied] = sorted(tied, key=lambda row: keys[row])
+        return rows[:depth]
 
     def _cut(self, rows: NDArray[np.int64], values: NDArray[np.float64], depth: int) -> NDArray[np.int64]:
         """The rows that may be among the best `depth`: a few more than that when scores and digests are equal.
 
         Thousands of rows can share the score at the cut (copies, boilerplate), so they are told apart by digest here.
         """
-        limit = np.partition(values, len(values) - depth)[len(values) - depth]
-        above, at_limit = rows[values > limit], rows[values == limit]
+        places = largest(values, depth)
+        rows, values = rows[places], values[places]
+        is_last = values == values.min()
+        above, at_limit = rows[~is_last], rows[is_last]
         n_wanted = depth - len(above)
         if len(at_limit) > n_wanted:
             digests = self._digests[at_limit]
@@ -289,6 +303,10 @@ class Snapshot:
         if not self.segments:
             return np.zeros(0, np.bool_)
         return np.concatenate([_segment_mask(segment, only) for segment in self.segments])
+
+
+def _nothing(n_rows: int) -> Leg:
+    return Leg(np.zeros(0, np.int64), np.full(n_rows, np.nan))
 
 
 def _names(segment: Segment, row: int) -> str:

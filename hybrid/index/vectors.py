@@ -21,6 +21,11 @@ class StoredVectors:
     scale: NDArray[np.float32]
     is_cut: NDArray[np.bool_]
 
+    def rows(self) -> list[bytes]:
+        """The bytes of each row of `data`."""
+        dim, data = self.data.shape[1], self.data.tobytes()
+        return [data[at : at + dim] for at in range(0, len(data), max(dim, 1))]
+
 
 def from_rows(rows: Sequence[tuple[float, bytes, int]], dim: int) -> StoredVectors:
     """Vectors from (scale, data, is_cut) of the catalog, in order."""

@@ -11,7 +11,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 NUMBER = "<num>"
 """The token that stands for every number of three digits or more."""
@@ -24,6 +24,8 @@ _CACHED_RUNS = 1 << 16
 
 _LETTERS_OR_DIGITS = re.compile(r"[A-Za-z]+|[0-9]+")
 _CAMEL_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[A-Z]")
+_DIGITS = b"0123456789"
+_CAPITALS_AND_DIGITS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ" + _DIGITS
 _TO_SPACES = bytes(code if chr(code).isalnum() and code < 128 else 32 for code in range(256))
 
 Words = tuple[tuple[int, ...], ...]
@@ -37,46 +39,96 @@ class WordTokenizer:
         vocabulary: One token a row, in row order: the id of a token is its position.
     """
 
-    __slots__ = ("_ids", "_runs", "vocabulary")
+    __slots__ = ("_runs", "vocabulary")
 
     def __init__(self, vocabulary: Sequence[str]) -> None:
         self.vocabulary = vocabulary
-        self._ids = dict(zip(vocabulary, range(len(vocabulary)), strict=True))
-        self._runs = _Runs(self._ids)
+        self._runs = _Runs(dict(zip(vocabulary, range(len(vocabulary)), strict=True)))
 
     def words(self, text: str, limit: int) -> Words:
         """The first words of a text, at most `limit`; unknown words count too."""
-        runs = text.encode("ascii", "replace").translate(_TO_SPACES).split()
-        if len(self._runs) > _CACHED_RUNS:
-            self._runs.clear()
-        return tuple(chain.from_iterable(map(self._runs.__getitem__, runs)))[:limit]
+        return tuple(chain.from_iterable(map(self._runs.words_of, self._split(text))))[:limit]
 
     def token_ids(self, text: str, limit: int) -> list[int]:
         """The token ids of the first `limit` words, in order, repeated as often as they occur."""
-        return list(chain.from_iterable(self.words(text, limit)))
+        runs = self._split(text)
+        if self._is_longer(text, runs, limit):
+            return list(self._first_ids(runs, limit))
+        return list(chain.from_iterable(map(self._runs.__getitem__, runs)))
+
+    def _first_ids(self, runs: Sequence[bytes], limit: int) -> Iterator[int]:
+        """The token ids of the first words of runs that have more; the limit may fall inside a run."""
+        for run in runs:
+            n_words = self._runs.n_words[run]
+            if n_words > limit:
+                yield from chain.from_iterable(self._runs.words_of(run)[:limit])
+                return
+            yield from self._runs[run]
+            limit -= n_words
 
     def is_longer(self, text: str, limit: int) -> bool:
         """Whether a text has more than `limit` words."""
-        if len(text) <= limit:
+        return len(text) > limit and self._is_longer(text, self._split(text), limit)
+
+    def _is_longer(self, text: str, runs: Sequence[bytes], limit: int) -> bool:
+        # A word begins with its run, at a capital, or where digits begin or end: what counts them all is an upper
+        # bound, far cheaper than looking up every run. No text has more words than characters.
+        if len(text) <= limit or len(runs) + _n_borders(text) <= limit:
             return False
-        return len(self.words(text, limit + 1)) > limit
+        return sum(map(self._runs.n_words.__getitem__, runs)) > limit
+
+    def _split(self, text: str) -> list[bytes]:
+        """The runs of letters and digits of a text."""
+        if len(self._runs) > _CACHED_RUNS:
+            self._runs.forget()
+        return text.encode("ascii", "replace").translate(_TO_SPACES).split()
 
 
-class _Runs(dict[bytes, Words]):
-    """The words of every run of letters and digits met so far; a new run is worked out when it is looked up."""
+class _Runs(dict[bytes, tuple[int, ...]]):
+    """The token ids of every run of letters and digits met so far; a new run is worked out when it is looked up."""
 
     def __init__(self, ids: dict[str, int]) -> None:
         super().__init__()
         self._ids = ids
+        self.n_words = _WordCounts(self)
+        """How many words each run has."""
 
-    def __missing__(self, run: bytes) -> Words:
-        words = tuple(pieces(word, self._ids) for word in split_run(run.decode("ascii")))
-        self[run] = words
-        return words
+    def __missing__(self, run: bytes) -> tuple[int, ...]:
+        words = self.words_of(run)
+        found = self[run] = words[0] if len(words) == 1 else tuple(chain.from_iterable(words))
+        self.n_words[run] = len(words)
+        return found
+
+    def words_of(self, run: bytes) -> Words:
+        """The words of a run."""
+        return tuple([pieces(word, self._ids) for word in split_run(run.decode("ascii"))])
+
+    def forget(self) -> None:
+        """Begin anew, so that memory stays bounded."""
+        self.clear()
+        self.n_words.clear()
+
+
+class _WordCounts(dict[bytes, int]):
+    def __init__(self, runs: _Runs) -> None:
+        super().__init__()
+        self._runs = runs
+
+    def __missing__(self, run: bytes) -> int:
+        self._runs.__missing__(run)
+        return self[run]
+
+
+def _n_borders(text: str) -> int:
+    """At most how many words of a text begin inside a run: capitals, and digits twice."""
+    data = text.encode("ascii", "replace")
+    return 2 * len(data) - len(data.translate(None, _CAPITALS_AND_DIGITS)) - len(data.translate(None, _DIGITS))
 
 
 def split_run(run: str) -> list[str]:
     """The lower-case words of a run of ASCII letters and digits: `parseHTTP2Frame` → parse, http, 2, frame."""
+    if run.islower() and run.isalpha():
+        return [run]
     words: list[str] = []
     for part in _LETTERS_OR_DIGITS.findall(run):
         words += [word.lower() for word in _CAMEL_PART.findall(part)] or [part]

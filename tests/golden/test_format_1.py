@@ -1,11 +1,7 @@
-"""The frozen index of format 1, which every later version opens or asks to build anew.
-
-`python -m tests.golden.test_format_1` makes the files again; that is done once for a format, never to mend a test.
-"""
+"""The frozen index of format 1, which this version builds anew."""
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import shutil
 from pathlib import Path
@@ -13,164 +9,46 @@ from pathlib import Path
 import pytest
 
 from hybrid.errors import IndexMismatchError
-from hybrid.index.backend import Filter
 from hybrid.index.manifest import FORMAT_VERSION, read_manifest
-from hybrid.index.snapshot import Snapshot, open_segment, open_snapshot
+from hybrid.index.snapshot import open_snapshot
 from hybrid.models.hashing import HashingEmbedder
+from tests.builders import ListSource, build_index, open_index, place_in
+from tests.golden.test_format_2 import DIM, FILES
 
 FROZEN = Path(__file__).parent / "format-1"
-DIM = 16
-FILES = {
-    "src/ferry.py": '''"""Carries letters over the river."""
-
-CAPACITY = 12
 
 
-class Ferry:
-    """A boat with a captain."""
+def test_it_is_of_format_1() -> None:
+    """The frozen manifest is read by this version and says that it is of the first format."""
 
-    def cross(self, letters):
-        # At most CAPACITY letters.
-        return letters[:CAPACITY]
-''',
-    "docs/harbour.md": "# Harbour\n\n## Opening hours\n\nThe harbour opens at dawn.\n",
-}
+    assert 1 == read_manifest(FROZEN).format_version < FORMAT_VERSION
 
 
-def make(folder: Path) -> None:
-    """Build the index of the two files above with the hashing model of 16 dimensions, and keep only what is read."""
-    from tests.builders import ListSource, build_index, place_in
-
-    place = place_in(folder / "making", "format-1")
-    build_index(place, ListSource(FILES), HashingEmbedder(DIM))
-    for path in sorted(place.folder.iterdir()):
-        shutil.copyfile(path, folder / path.name)
-    shutil.rmtree(folder / "making")
+def test_it_asks_for_a_rebuild() -> None:
+    """An index of format 1 is refused with the command that builds anew, before a segment is looked at."""
+    with pytest.raises(IndexMismatchError, match=r"format 1, not 2.*hybrid reindex"):
+        open_snapshot(FROZEN, model=read_manifest(FROZEN).model)
 
 
-@pytest.fixture
-def frozen() -> Snapshot:
-    """The frozen index, opened as its own manifest says."""
-    manifest = read_manifest(FROZEN)
-    assert 1 == manifest.format_version
-    if FORMAT_VERSION != 1:
-        pytest.skip("format 1 is built anew by this version")
-    return open_snapshot(FROZEN, model=manifest.model)
+def test_a_build_replaces_it(tmp_path: Path) -> None:
+    """A build over an index of format 1 writes one of today's, with a generation of its own, and removes the old segment."""
+    place = place_in(tmp_path)
+    shutil.copytree(FROZEN, place.folder)
+    before = read_manifest(place.folder)
+    build_index(place, ListSource(dict(FILES)), HashingEmbedder(DIM))
+    index = open_index(place, HashingEmbedder(DIM))
+
+    assert FORMAT_VERSION == index.manifest.format_version
+    assert before.generation < index.manifest.generation
+    assert sorted(FILES) == sorted(index.live_documents())
+    assert {entry.file for entry in index.manifest.segments} == {path.name for path in place.folder.glob("segment-*")}
 
 
-def test_the_frozen_files_are_small() -> None:
-    """The frozen index is one manifest and one segment of less than 20 KB."""
-    files = sorted(FROZEN.iterdir())
-
-    assert ["manifest.json", "segment-00000001.safetensors"] == [path.name for path in files]
-    assert sum(path.stat().st_size for path in files) < 20_000
-
-
-def test_its_bytes_are_those_that_were_written() -> None:
-    """The digest in the manifest is that of the segment: neither git nor an editor changed a byte."""
-    (entry,) = read_manifest(FROZEN).segments
-
-    assert entry.n_chunks == open_segment(FROZEN, entry, verify=True).n_chunks
-
-
-def test_what_it_holds(frozen: Snapshot) -> None:
-    """The chunks of format 1 are read with every field."""
-    views = [frozen.get(row) for row in frozen.live_rows()]
-
-    assert ["docs/harbour.md", "src/ferry.py"] == sorted({view.path for view in views})
-    (ferry,) = [view for view in views if view.path == "src/ferry.py"]
-    assert ("code", "python", 1, 11) == (ferry.kind, ferry.language, ferry.start_line, ferry.end_line)
-    row = next(row for row in frozen.live_rows() if frozen.get(row).path == "src/ferry.py")
-    assert [("CAPACITY", 3, True), ("Ferry", 6, False), ("cross", 9, False)] == [
-        (d.name, d.start_line, d.is_value) for d in frozen.segments[0].definitions(row)
-    ]
-
-
-@pytest.mark.parametrize(
-    ("term", "path"), [("harbour", "docs/harbour.md"), ("captain", "src/ferry.py"), ("cross", "src/ferry.py")]
-)
-def test_it_answers_by_words(frozen: Snapshot, term: str, path: str) -> None:
-    """The lexical leg finds the file that holds a word."""
-
-    assert path == frozen.get(frozen.lexical([term], 5).ranking[0].row).path
-    assert () == frozen.lexical(["submarin"], 5).ranking
-
-
-def test_it_answers_by_vectors(frozen: Snapshot) -> None:
-    """The dense leg finds a chunk by its own vector, under a filter too."""
-    segment = frozen.segments[0]
-    for row in frozen.live_rows():
-        query = segment.vector[row].astype("float32") * segment.vector_scale[row]
-        best = frozen.dense(query, 5, Filter(path=frozen.get(row).path)).ranking[0]
-        assert best.raw == pytest.approx(1, abs=1e-5)
-        assert frozen.get(row).path == frozen.get(best.row).path
-
-
-def test_it_is_of_no_background(frozen: Snapshot) -> None:
-    """A manifest without the key was not annotated; it opens, and its pieces are compared without hubs."""
-    row = next(iter(frozen.live_rows()))
-    vector = frozen.segments[0].vector[row].astype("float32") * frozen.segments[0].vector_scale[row]
-
-    _, closest = frozen.dense_with_pieces(vector, vector[None], 5)
-
-    assert "" == frozen.manifest.background
-    assert ([row], [0]) == (closest.rows.tolist(), closest.hubs.tolist())
-
-
-@pytest.mark.parametrize("number", [0, 2, 99])
-def test_another_format_asks_for_a_rebuild(tmp_path: Path, number: int) -> None:
-    """A manifest of another format number is refused with the command that builds anew."""
-    if number == FORMAT_VERSION:
-        pytest.skip("this is the current format")
+@pytest.mark.parametrize("number", [0, 1, 3, 99])
+def test_any_other_format_asks_for_a_rebuild(tmp_path: Path, number: int) -> None:
+    """A manifest of another format number, older or newer, is refused with the command that builds anew."""
     data = json.loads((FROZEN / "manifest.json").read_bytes())
     (tmp_path / "manifest.json").write_text(json.dumps(data | {"format_version": number}))
 
     with pytest.raises(IndexMismatchError, match=f"format {number}.*hybrid reindex"):
         open_snapshot(tmp_path, model=data["model"])
-
-
-def test_another_model_asks_for_a_rebuild() -> None:
-    """The frozen index is not searched with vectors of another model."""
-    with pytest.raises(IndexMismatchError, match="hybrid reindex"):
-        open_snapshot(FROZEN, model="other@0123456789abcdef")
-
-
-def test_every_array_of_the_format_is_there() -> None:
-    """The frozen segment holds exactly the arrays that a segment written today holds, of the same types."""
-    from hybrid.arrays import read_arrays
-    from hybrid.chunking.chunker import chunk_document
-    from hybrid.index.analysis import analyse
-    from hybrid.index.encoding import SegmentDocument, encode_segment
-    from hybrid.index.vectors import quantise
-    from hybrid.types import Document
-    from tests.builders import LIMITS
-
-    if FORMAT_VERSION != 1:
-        pytest.skip("segments are of another format now")
-    document = Document("src/ferry.py", "code", "python", FILES["src/ferry.py"], b"0" * 32)
-    records = analyse(document, chunk_document(document, LIMITS).chunks)
-    import numpy as np
-
-    stored = quantise(np.ones((len(records), DIM), np.float32), np.zeros(len(records), np.bool_))
-    today = encode_segment([SegmentDocument(document.path, 1, "code", "python", records)], stored)
-    frozen = read_arrays(FROZEN / "segment-00000001.safetensors")
-
-    assert {name: (str(a.dtype), a.ndim) for name, a in today.items()} == {
-        name: (str(frozen[name].dtype), frozen[name].ndim) for name in frozen
-    }
-
-
-def test_the_manifest_has_the_keys_of_the_format() -> None:
-    """Manifest and segment entries of format 1 hold exactly these keys; a later one of the manifest may be missing."""
-    data = json.loads((FROZEN / "manifest.json").read_bytes())
-    manifest = read_manifest(FROZEN)
-
-    later = {field.name for field in dataclasses.fields(manifest) if field.default is not dataclasses.MISSING}
-    assert {"background"} == later
-    assert {field.name for field in dataclasses.fields(manifest)} == set(data) | later
-    assert {field.name for field in dataclasses.fields(manifest.segments[0])} == set(data["segments"][0])
-
-
-if __name__ == "__main__":
-    FROZEN.mkdir(exist_ok=True)
-    make(FROZEN)

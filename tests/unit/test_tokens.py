@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid.tokens import FUNCTION_WORDS, query_tokens, stem, term_counts, tokens
+from hybrid.tokens import FUNCTION_WORDS, part_terms, query_tokens, stem, term_counts, tokens
 
 
 @pytest.mark.parametrize(
@@ -185,3 +185,29 @@ def test_a_megabyte_of_one_character_takes_linear_time(character: str) -> None:
     term_counts(character * 1_000_000)
 
     assert time.perf_counter() - started < 5
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("HTTPServer_v2", ["http", "server", "v", "2"]),
+        ("retry_count retries", ["retri", "count", "retri"]),
+        ("plain", ["plain"]),
+        ("__init__", ["init"]),
+        ("größe_max", ["größe", "max"]),
+        ("__ +", []),
+        ("", []),
+    ],
+)
+def test_parts_without_wholes(text: str, expected: list[str]) -> None:
+    """The parts of compound identifiers stand without the whole of it."""
+
+    assert expected == part_terms(text)
+
+
+@given(st.text(max_size=40))
+def test_parts_are_tokens(text: str) -> None:
+    """Every part is a token of the text, in the order of the tokens."""
+    rest = iter(tokens(text))
+
+    assert all(part in rest for part in part_terms(text))

@@ -42,8 +42,8 @@ SAMPLES = {
         variable    counter         41-41
         variable    names           42-45
         variable    shared          46-46
-        function    ring_push       48-48
-        function    ring_pop        49-49
+        prototype   ring_push       48-48
+        prototype   ring_pop        49-49
         function    ring_push       52-60
         function    ring_pop        62-65
         function    ring_dump       68-70
@@ -65,12 +65,12 @@ SAMPLES = {
         constructor Vec             17-17 geo.flat.Vec
         constructor Vec             18-18 geo.flat.Vec
         method      dot             19-19 geo.flat.Vec
-        method      operator==      20-20 geo.flat.Vec
+        prototype   operator==      20-20 geo.flat.Vec
         class       Shape           23-43 geo.flat
         field       count           25-25 geo.flat.Shape
-        constructor Shape           26-26 geo.flat.Shape
+        prototype   Shape           26-26 geo.flat.Shape
         method      ~Shape          27-27 geo.flat.Shape
-        method      area            28-28 geo.flat.Shape
+        prototype   area            28-28 geo.flat.Shape
         method      each            30-35 geo.flat.Shape
         class       Builder         36-38 geo.flat.Shape
         field       sides_          37-37 geo.flat.Shape.Builder

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hybrid.index.analysis import FIELDS
+from hybrid.index.analysis import NAME_FIELDS
 from hybrid.index.backend import Filter
 from hybrid.models.hashing import HashingEmbedder
-from hybrid.tokens import query_tokens
+from hybrid.tokens import query_tokens, term_counts
 from hybrid.types import Chunk, Chunked, Definition, LineSpan
 from tests.builders import ListSource, build_index, open_index, place_in, recipe
 
@@ -313,8 +313,12 @@ def _fields(segment: Segment, term: str) -> tuple[int, dict[str, int]]:
     """Frequency of a term in the one chunk, in all and in each field."""
     span = segment.postings(term)
     (total,) = segment.post_tf[span].tolist()
-    (columns,) = segment.array("post_field")[span].tolist()
-    return total, {field: n for field, n in zip(FIELDS, columns, strict=True) if n}
+    number = segment.term_number(term)
+    assert number is not None
+    columns = segment.array("field_tf")[:, segment.span("field_start", number)]
+    remarks = segment.array("remark_tf")[segment.span("remark_start", number)].tolist()
+    named = dict(zip(NAME_FIELDS, columns.sum(axis=1).tolist(), strict=True)) | {"comment": sum(remarks)}
+    return total, {field: n for field, n in named.items() if n}
 
 
 @pytest.mark.parametrize(
@@ -402,17 +406,60 @@ def test_view_of_a_chunk(hand_made: Snapshot) -> None:
     )
 
 
-def test_document_vectors_are_unit_means(tmp_path: Path) -> None:
-    """A document's vector is the mean of its chunks' vectors, of unit length; without any it is zero."""
+def test_sums_of_vectors(tmp_path: Path) -> None:
+    """A segment keeps the sum of its vectors, and of each document the length of the sum of its own."""
     place = place_in(tmp_path)
-    build_index(place, ListSource({"a.txt": "one two", "_": "+++"}))
+    two = "# One\n\n" + "heron\n" * 200 + "\n# Two\n\n" + "stork\n" * 200
+    build_index(place, ListSource({"a.txt": "one two", "_": "+++", "two.md": two, "empty.txt": ""}))
     (segment,) = open_index(place).segments
-    vectors = segment.array("doc_vector").astype(np.float32) * segment.array("doc_vector_scale")[:, None]
+    vectors = segment.vector.astype(np.float32) * segment.vector_scale[:, None]
 
-    by_path = dict(zip(segment.paths, np.linalg.norm(vectors, axis=1), strict=True))
-    assert {"a.txt": pytest.approx(1, abs=1e-5), "_": 0.0} == by_path
-    chunk = segment.vector[segment.paths.index("a.txt")] * segment.vector_scale[segment.paths.index("a.txt")]
-    assert float(chunk @ vectors[segment.paths.index("a.txt")]) == pytest.approx(1, abs=1e-3)
+    expected = {path: np.zeros(vectors.shape[1], np.float32) for path in segment.paths}
+    for row, doc in enumerate(segment.chunk_doc.tolist()):
+        expected[segment.paths[doc]] += vectors[row]
+    lengths = dict(zip(segment.paths, segment.array("doc_vector_length").tolist(), strict=True))
+    assert {path: pytest.approx(np.linalg.norm(total), abs=1e-5) for path, total in expected.items()} == lengths
+    assert {"a.txt": pytest.approx(1, abs=1e-5), "_": 0.0, "empty.txt": 0.0} == {
+        p: n for p, n in lengths.items() if p != "two.md"
+    }
+    assert 1 < lengths["two.md"] < np.count_nonzero(segment.chunk_doc == segment.paths.index("two.md"))
+    np.testing.assert_allclose(vectors.sum(axis=0), segment.array("vector_sum"), atol=1e-5)
+
+
+def test_lengths_of_text_and_comments(hand_made: Snapshot) -> None:
+    """The lengths that the ranker divides by are those of the text and of its comments, without names and paths."""
+    segment = hand_made.segments[0]
+
+    assert [sum(term_counts(HAND_MADE).values())] == segment.array("chunk_body_length").tolist()
+    assert [2.0] == segment.array("chunk_remark_length").tolist()
+    assert segment.array("chunk_body_length")[0] < segment.chunk_length[0]
+
+
+def test_full_definitions(hand_made: Snapshot) -> None:
+    """Values are not full definitions, and neither is what is only announced."""
+
+    assert [1, 0, 1] == hand_made.segments[0].array("def_is_full").tolist()
+    assert not Definition("send", "prototype", 1, 1, "", "", 0, False).is_full
+
+
+def test_rows_of_vectors(snapshot: Snapshot) -> None:
+    """Vectors are given for any rows of any segment, in the order that was asked for."""
+    rows = np.array([snapshot.n_rows - 1, 0, 3, 0])
+    found = snapshot.vectors(rows)
+
+    assert 2 == len(snapshot.segments)
+    for row, vector in zip(rows.tolist(), found, strict=True):
+        assert row == snapshot.dense(vector, 1).rows[0]
+    assert (0, snapshot.manifest.dim) == snapshot.vectors(rows[:0]).shape
+
+
+def test_ranks_of_a_leg(snapshot: Snapshot) -> None:
+    """The ranks of a leg are those of its ranking, and its best score is that of rank 1."""
+    leg = snapshot.lexical(["text", "number3"], 4)
+
+    assert {entry.row: entry.rank for entry in leg.ranking} == leg.ranks
+    assert leg.ranking[0].raw == leg.best == leg.top
+    assert ({}, 0.0) == (snapshot.lexical([], 4).ranks, snapshot.lexical([], 4).best)
 
 
 def test_a_lone_surrogate_in_a_path_survives_a_rebuild(tmp_path: Path) -> None:

@@ -1,0 +1,247 @@
+"""Brings the documents of a tree in the catalog up to date: reads what changed, stores its chunks and vectors.
+
+`build` calls it under its lock. It can be killed at any byte: a document's row is written with the vectors of its
+chunks, so that the next run reads it again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from hybrid.index.analysis import chunk_text, head_line, input_key
+from hybrid.index.reading import Reader
+from hybrid.index.workers import MANY_BYTES, automatic_workers, look_in_processes
+from hybrid.redact import mask
+from hybrid.types import EmbedInput, Skipped
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Sequence
+
+    from hybrid.index.analysis import ChunkRecord
+    from hybrid.index.build import Part, Progress, Recipe, Summary
+    from hybrid.index.catalog import Catalog, DocumentRow, KnownDocument
+    from hybrid.index.commit import Annotator
+    from hybrid.index.drafting import SegmentDraft
+    from hybrid.index.reading import Looked
+    from hybrid.index.vectors import StoredVectors
+    from hybrid.types import Document, Embedder, Found, Source
+
+_BATCH_INPUTS = 512
+_BATCH_SECONDS = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """What a build works with.
+
+    Attributes:
+        source: Of documents.
+        embedder: Of chunks.
+        how: How documents are cut.
+        progress: Hears how far it is.
+        now_ns: Clock, nanoseconds since the epoch.
+        workers: Processes that read and cut files when much changed; 0: as many as are fast, 1: none but this one.
+        annotator: Of the segments to be, to be prepared in time.
+    """
+
+    source: Source
+    embedder: Embedder
+    how: Recipe
+    progress: Progress
+    now_ns: Callable[[], int]
+    workers: int
+    annotator: Annotator | None
+
+
+class DocumentUpdate:
+    """One run over the documents of a tree.
+
+    Args:
+        catalog: Gets documents, chunks and vectors.
+        means: Of the build.
+        summary: Is told what was done.
+    """
+
+    def __init__(self, catalog: Catalog, means: Means, summary: Summary) -> None:
+        self._catalog = catalog
+        self._means = means
+        self._embedder = means.embedder
+        self._how = means.how
+        self._reader = Reader(means.source, means.how.chunk, means.how.limits)
+        self._summary = summary
+        self._model_id = 0
+        self._is_new_recipe = False
+        self._is_full = False
+        self._pending: dict[bytes, tuple[int, EmbedInput]] = {}
+        self._pending_documents: list[tuple[Found, int, int, str]] = []
+        self._last_commit = time.monotonic()
+        self.changes: dict[str, DocumentRow | None] = {}
+        """What this run changed: path → its row, None for a document that is gone or skipped now."""
+        self.draft: SegmentDraft | None = None
+        """What this run has read, for the segment to be; None when that is nothing."""
+        self.n_chunks_more = 0
+        """Chunks there are more than before, or fewer when it is negative."""
+
+    def run(self, *, full: bool, part: Part | None) -> None:
+        """Bring everything up to date, or one part.
+
+        Args:
+            full: Read every file again.
+            part: Look at this part only, if it can tell alone.
+        """
+        catalog = self._catalog
+        recipe_key = f"{self._how.of_documents}; model {self._embedder.info.key}"
+        part = None if catalog.recipe() != recipe_key else part
+        known, found = self._look(part)
+        catalog.begin()
+        self._model_id = catalog.model_id(self._embedder.info.key)
+        self._is_new_recipe = catalog.require_recipe(recipe_key)
+        self._is_full = full or self._is_new_recipe
+        catalog.commit()
+        self._means.progress("scan", len(found), len(found))
+        gone = known.keys() - {entry.path for entry in found}
+        stale = [e for e in found if self._is_full or e.path not in known or not known[e.path].is_unchanged(e.stamp)]
+        if gone:
+            self._forget(gone, known)
+        with contextlib.closing(self._looked_at(stale)) as looked_at:
+            for done, (entry, checked_ns, looked) in enumerate(looked_at, 1):
+                self._take(entry, checked_ns, looked, known.get(entry.path))
+                if done % 16 == 0 or done == len(stale):
+                    self._means.progress("read", done, len(stale))
+        self._flush()
+
+    def _look(self, part: Part | None) -> tuple[dict[str, KnownDocument], list[Found]]:
+        """What was known and what is there now, of the part, or of everything when the part cannot tell alone."""
+        if part is not None:
+            found = part.scan(part.paths)
+            if found is not None:
+                self._summary.is_full = False
+                return self._catalog.known_within(part.paths), list(found)
+        return self._catalog.known(), list(self._means.source.scan())
+
+    def _forget(self, gone: set[str], known: dict[str, KnownDocument]) -> None:
+        catalog = self._catalog
+        catalog.begin()
+        catalog.mark_dirty()
+        catalog.remove_documents(gone)
+        catalog.commit()
+        was_indexed = [path for path in gone if known[path].content_id is not None]
+        self.n_chunks_more -= sum(catalog.n_chunks(known[path].content_id) for path in was_indexed)
+        self.changes.update(dict.fromkeys(was_indexed))
+        self._summary.removed += len(was_indexed)
+
+    def _looked_at(self, stale: Sequence[Found]) -> Generator[tuple[Found, int, Looked | Skipped]]:
+        """Each file with when it was looked at, in order; the clock is asked before the file is read."""
+        n_workers = self._means.workers or automatic_workers()
+        if n_workers > 1 and sum(found.stamp.size_bytes for found in stale) >= MANY_BYTES:
+            known = self._catalog.known_contents(self._how.of_chunks)
+            yield from look_in_processes(
+                self._reader, stale, known, n_workers=n_workers, now_ns=self._means.now_ns, meanwhile=self._prepare
+            )
+            return
+        for found in stale:
+            checked_ns = self._means.now_ns()
+            yield found, checked_ns, self._reader.look(found, self._is_known)
+
+    def _is_known(self, document: Document) -> bool:
+        return self._catalog.content_of(document, self._how.of_chunks) is not None
+
+    def _take(self, found: Found, checked_ns: int, looked: Looked | Skipped, before: KnownDocument | None) -> None:
+        content_before = before.content_id if before else None
+        self._catalog.begin()
+        if isinstance(looked, Skipped):
+            if content_before is not None:
+                self._catalog.mark_dirty()
+                self.changes[found.path] = None
+                self.n_chunks_more -= self._catalog.n_chunks(content_before)
+                self._summary.removed += 1
+            self._catalog.put_document(found, checked_ns, content_id=None, kind="", reason=looked.reason)
+            return
+        document = looked.document
+        content_id, records = self._content(looked)
+        row = (document.path, content_id, document.kind, document.language)
+        is_same = before is not None and (content_id, document.kind) == (content_before, before.kind)
+        if is_same and not self._is_new_recipe:
+            self._catalog.put_document(found, checked_ns, content_id=content_id, kind=document.kind, reason=None)
+            if self._is_full:
+                self._draft().add(row, records)
+            return
+        self.n_chunks_more += len(records) - self._catalog.n_chunks(content_before)
+        self._summary.added += content_before is None
+        self._summary.changed += content_before is not None and not is_same
+        self.changes[found.path] = row[1:]
+        self._draft().add(row, records, self._need_vectors(looked, content_id, records))
+        # The row is written with the vectors of its chunks, so that a killed run reads the document again.
+        self._pending_documents.append((found, checked_ns, content_id, document.kind))
+        if len(self._pending) >= _BATCH_INPUTS or time.monotonic() - self._last_commit > _BATCH_SECONDS:
+            self._flush()
+
+    def _prepare(self) -> None:
+        """Load what the first documents and the commit will need."""
+        self._draft()
+        if self._means.annotator is not None:
+            self._means.annotator.prepare()
+
+    def _draft(self) -> SegmentDraft:
+        if self.draft is None:
+            from hybrid.index.drafting import SegmentDraft  # Brings numpy, which a build without a change never needs.
+
+            self.draft = SegmentDraft()
+        return self.draft
+
+    def _content(self, looked: Looked) -> tuple[int, Sequence[ChunkRecord]]:
+        catalog, key, document = self._catalog, self._how.of_chunks, looked.document
+        content_id = catalog.content_of(document, key)
+        if content_id is not None:
+            return content_id, looked.analysis.records if looked.analysis else catalog.records(content_id)
+        analysis = looked.analysis or self._reader.analyse(document)
+        return catalog.put_content(document, key, analysis), analysis.records
+
+    def _need_vectors(self, looked: Looked, content_id: int, records: Sequence[ChunkRecord]) -> list[bytes]:
+        """Note which inputs of a document must be embedded; gives the keys of all."""
+        heads = [head_line(looked.document.path, record.scope, record.definitions) for record in records]
+        keys = [input_key(head, record.digest) for head, record in zip(heads, records, strict=True)]
+        unknown = set(keys) - self._catalog.known_inputs(self._model_id, keys) - self._pending.keys()
+        self._summary.reused += sum(key not in unknown for key in keys)
+        if unknown:
+            texts = looked.analysis.texts if looked.analysis else _texts(looked.document.text, records)
+            for key, head, text in zip(keys, heads, texts, strict=True):
+                if key in unknown:
+                    self._pending[key] = (content_id, EmbedInput(head, text))
+        return keys
+
+    def _flush(self) -> None:
+        """Embed what is waiting and make it durable together with the documents that need it."""
+        catalog = self._catalog
+        # A transformer may take a minute for a batch: nobody else's write waits for it.
+        catalog.commit()
+        stored: StoredVectors | None = None
+        if self._pending:
+            from hybrid.index.vectors import quantise  # Brings numpy, which a build without a change never needs.
+
+            inputs = [entry for _, entry in self._pending.values()]
+            vectors = self._embedder.embed_documents(inputs)
+            stored = quantise(vectors, self._embedder.truncated(inputs))
+            self._draft().add_vectors(list(self._pending), stored)
+            self._summary.embedded += len(inputs)
+        catalog.begin()
+        if stored is not None:
+            keys = [(key, content_id) for key, (content_id, _) in self._pending.items()]
+            catalog.put_vectors(self._model_id, keys, stored)
+        if self._pending_documents:
+            catalog.mark_dirty()
+        for found, checked_ns, content_id, kind in self._pending_documents:
+            catalog.put_document(found, checked_ns, content_id=content_id, kind=kind, reason=None)
+        catalog.commit()
+        self._pending.clear()
+        self._pending_documents.clear()
+        self._last_commit = time.monotonic()
+
+
+def _texts(text: str, records: Sequence[ChunkRecord]) -> list[str]:
+    """What is embedded of each chunk of a text that was cut before."""
+    lines = mask(text).split("\n")
+    return [chunk_text(lines, record.start_line, record.end_line) for record in records]

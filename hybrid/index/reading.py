@@ -1,0 +1,79 @@
+"""Looks at one file after the other: reads it, cuts it into chunks and makes all that the catalog keeps of them.
+
+What is done here asks neither the catalog nor an embedder, so `workers` can do it in processes of their own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from hybrid.index.analysis import analysed, encode_detail
+from hybrid.redact import mask
+from hybrid.types import Skipped
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from hybrid.index.analysis import ChunkRecord
+    from hybrid.types import Chunked, ChunkLimits, Document, Found, Source
+
+
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """What a text is cut into.
+
+    Attributes:
+        method: As in `Chunked`.
+        fallback: As in `Chunked`.
+        records: Of its chunks, in order.
+        details: Of each record, as the catalog stores them.
+        texts: Of each chunk, normalised and without secrets: what is embedded.
+    """
+
+    method: str
+    fallback: str
+    records: Sequence[ChunkRecord]
+    details: Sequence[bytes]
+    texts: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """A document that was read.
+
+    Attributes:
+        document: Its text may be empty when there is an analysis.
+        analysis: None for a text that is known.
+    """
+
+    document: Document
+    analysis: Analysis | None
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """How files are looked at: it can be sent to another process as long as its source can.
+
+    Attributes:
+        source: Of documents.
+        chunk: Cuts a document.
+        limits: Sizes of chunks.
+    """
+
+    source: Source
+    chunk: Callable[[Document, ChunkLimits], Chunked]
+    limits: ChunkLimits
+
+    def look(self, found: Found, is_known: Callable[[Document], bool]) -> Looked | Skipped:
+        """Read a file, and cut it unless its text is known."""
+        document = self.source.read(found)
+        if isinstance(document, Skipped):
+            return document
+        return Looked(document, None if is_known(document) else self.analyse(document))
+
+    def analyse(self, document: Document) -> Analysis:
+        """Cut a document and make what is kept of its chunks."""
+        chunked = self.chunk(document, self.limits)
+        records, texts = analysed(document, chunked.chunks, masked=mask(document.text))
+        return Analysis(chunked.method, chunked.fallback, records, list(map(encode_detail, records)), texts)

@@ -1,0 +1,249 @@
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from hybrid.arrays import read_arrays
+from hybrid.index.analysis import encode_detail
+from hybrid.index.reading import Analysis, Looked
+from hybrid.index.transport import pack, unpack
+from hybrid.index.workers import automatic_workers
+from hybrid.types import Document, Found, Skipped
+from tests.builders import PAYMENTS, ListSource, build_index, open_index, place_in, python_process
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from hybrid.index.place import Place
+
+TEXTS = {
+    f"part{n:03d}/{path}": text.replace("retry", f"retry{n}") for n in range(20) for path, text in PAYMENTS.items()
+}
+
+
+@dataclass
+class TroubledSource(ListSource):
+    """A source with trouble in every process but the one that made it, at its tenth file there."""
+
+    trouble: str = ""
+    owner: int = field(default_factory=os.getpid)
+
+    def read(self, found: Found) -> Document | Skipped:
+        """As `ListSource`, until the trouble."""
+        if os.getpid() != self.owner and len(self.reads) == 9:
+            if self.trouble == "dies":
+                os._exit(139)
+            raise RuntimeError(self.trouble)
+        return super().read(found)
+
+
+@dataclass
+class ReportingSource(ListSource):
+    """A source that notes which processes read it."""
+
+    pids: str = ""
+
+    def read(self, found: Found) -> Document | Skipped:
+        """As `ListSource`."""
+        with open(self.pids, "a", encoding="utf-8") as file:  # noqa: PTH123 - one write for each line
+            file.write(f"{os.getpid()}\n")
+        return super().read(found)
+
+
+@pytest.fixture(autouse=True)
+def _workers_for_little(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other processes start for any amount of text."""
+    monkeypatch.setattr("hybrid.index.documents.MANY_BYTES", 0)
+
+
+def _arrays(place: Place) -> dict[str, NDArray[Any]]:
+    (path,) = place.folder.glob("segment-*.safetensors")
+    arrays = read_arrays(path)
+    return {name: arrays[name] for name in arrays}
+
+
+def _rows(place: Place) -> list[list[Any]]:
+    """Everything that a build stores, but for times."""
+    with sqlite3.connect(place.catalog) as catalog:
+        queries = (
+            "SELECT path, size_bytes, content_id, kind, skip_reason FROM documents ORDER BY path",
+            "SELECT * FROM contents ORDER BY id",
+            "SELECT * FROM chunks ORDER BY content_id, ordinal",
+            "SELECT * FROM vectors ORDER BY input",
+        )
+        found = [catalog.execute(query).fetchall() for query in queries]
+    catalog.close()
+    return found
+
+
+def _assert_same(one: Place, other: Place) -> None:
+    ours, theirs = _arrays(one), _arrays(other)
+
+    assert ours.keys() == theirs.keys()
+    assert [] == [name for name in ours if not np.array_equal(ours[name], theirs[name])]
+    assert _rows(one) == _rows(other)
+
+
+@pytest.mark.parametrize("workers", [2, 3])
+def test_workers_make_the_same_index(tmp_path: Path, workers: int) -> None:
+    """An index does not tell how many processes read its files, and the build itself reads none of them."""
+    texts = {**TEXTS, "part007/blob.py": "binary \0", "part008/copy.py": TEXTS["part003/README.md"]}
+    alone, together = ListSource(texts), ListSource(texts)
+    build_index(place_in(tmp_path / "alone"), alone)
+
+    summary = build_index(place_in(tmp_path / "together"), together, workers=workers)
+
+    assert len(texts) == len(alone.reads)
+    assert [] == together.reads
+    assert {"binary": 1} == summary.skipped
+    _assert_same(place_in(tmp_path / "alone"), place_in(tmp_path / "together"))
+
+
+@pytest.mark.parametrize("trouble", ["dies", "raises"])
+def test_a_lost_worker_loses_nothing(tmp_path: Path, trouble: str) -> None:
+    """When a worker ends in the middle, the build reads the rest by itself."""
+    build_index(place_in(tmp_path / "alone"), ListSource(TEXTS))
+    source = TroubledSource(TEXTS, trouble=trouble)
+
+    build_index(place_in(tmp_path / "together"), source, workers=2)
+
+    assert 0 < len(source.reads) <= len(TEXTS)
+    _assert_same(place_in(tmp_path / "alone"), place_in(tmp_path / "together"))
+
+
+def test_a_source_that_cannot_be_sent_is_read_here(tmp_path: Path) -> None:
+    """A source that no other process can have is read by the build."""
+    source = ListSource(TEXTS)
+    source.put = lambda path, text: None  # type: ignore[method-assign]
+
+    summary = build_index(place_in(tmp_path), source, workers=2)
+
+    assert len(TEXTS) == summary.documents == len(source.reads)
+
+
+def test_an_interpreter_that_does_not_start_costs_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where no process can be started, the build reads alone."""
+    monkeypatch.setattr("sys.executable", str(tmp_path / "missing"))
+    source = ListSource(TEXTS)
+
+    summary = build_index(place_in(tmp_path), source, workers=2)
+
+    assert len(TEXTS) == summary.documents == len(source.reads)
+
+
+def test_workers_leave_known_texts_alone(tmp_path: Path) -> None:
+    """Texts that another tree of the project has are neither cut nor embedded again."""
+    place, other = place_in(tmp_path), place_in(tmp_path, "t2")
+    build_index(place, ListSource(TEXTS))
+    before = _rows(place)[1:]
+
+    summary = build_index(other, ListSource(TEXTS), workers=2)
+
+    assert (len(TEXTS), 0) == (summary.documents, summary.embedded)
+    assert before == _rows(other)[1:]
+    assert open_index(place).n_chunks == open_index(other).n_chunks
+
+
+def test_an_interrupted_build_ends_its_workers(tmp_path: Path) -> None:
+    """Ctrl-C ends the workers with the build, and the next build goes on."""
+    pids = tmp_path / "pids"
+    source = ReportingSource(TEXTS, pids=str(pids))
+
+    def interrupted(step: str, done: int, total: int) -> None:
+        if step == "read":
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        build_index(place_in(tmp_path), source, workers=2, progress=interrupted)
+
+    assert [] == [pid for pid in _noted(pids) if _is_alive(pid)]
+    assert len(TEXTS) == build_index(place_in(tmp_path), source, workers=2).documents
+
+
+def _noted(path: Path) -> list[int]:
+    return sorted({int(line) for line in path.read_text().split()})
+
+
+def _is_alive(pid: int) -> bool:
+    """Whether a process runs; one that ended and that nobody has asked for yet does not."""
+    try:
+        os.kill(pid, 0)
+    except OSError:
+        return False
+    status = Path(f"/proc/{pid}/stat")
+    return not (status.exists() and " Z " in status.read_text())
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+import hybrid.index.documents
+from tests.builders import build_index, place_in
+from tests.unit.index.test_workers import TEXTS, ReportingSource
+
+hybrid.index.documents.MANY_BYTES = 0
+
+def killed(step, done, total):
+    if step == "read":
+        os.kill(os.getpid(), signal.SIGKILL)
+
+folder = Path(sys.argv[1])
+build_index(place_in(folder), ReportingSource(TEXTS, pids=str(folder / "pids")), workers=2, progress=killed)
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no such signal here")
+def test_workers_end_when_their_build_is_killed(tmp_path: Path) -> None:
+    """A worker whose build is gone ends by itself."""
+    with python_process(KILLED, tmp_path) as build:
+        assert -signal.SIGKILL == build.wait(timeout=60)
+
+    workers = _noted(tmp_path / "pids")
+    until_s = time.monotonic() + 10
+    while any(map(_is_alive, workers)) and time.monotonic() < until_s:
+        time.sleep(0.02)
+
+    assert 2 == len(workers)
+    assert [] == [pid for pid in workers if _is_alive(pid)]
+
+
+def test_a_looked_at_file_survives_the_way(payments_source: ListSource) -> None:
+    """What a worker packs is what the build unpacks, but for the text of an analysed document."""
+    from hybrid.chunking.chunker import chunk_document
+    from hybrid.index.analysis import analysed
+    from tests.builders import LIMITS
+
+    looked: list[Looked | Skipped] = [Skipped("a.bin", "binary")]
+    for found in payments_source.scan():
+        document = payments_source.read(found)
+        assert isinstance(document, Document)
+        records, texts = analysed(document, chunk_document(document, LIMITS).chunks, masked=document.text)
+        analysis = Analysis("definitions", "", records, [encode_detail(record) for record in records], texts)
+        looked += [Looked(document, analysis), Looked(document, None)]
+
+    back = list(unpack(pack(looked)))
+
+    assert looked[0] == back[0]
+    assert looked[2::2] == back[2::2]
+    for ours, theirs in zip(looked[1::2], back[1::2], strict=True):
+        assert isinstance(ours, Looked)
+        assert isinstance(theirs, Looked)
+        assert ours.analysis == theirs.analysis
+        assert (ours.document.path, ours.document.digest, "") == (
+            theirs.document.path,
+            theirs.document.digest,
+            theirs.document.text,
+        )
+
+
+def test_automatic_workers_are_few() -> None:
+    """Automatic means as many as cores, at most four."""
+    assert 1 <= automatic_workers() <= min(4, os.cpu_count() or 1)
