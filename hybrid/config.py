@@ -51,6 +51,7 @@ class HooksConfig:
 class SearchConfig:
     """The `[search]` section."""
 
+    ranker: Literal["evidence", "rrf"]
     depth: int
     rrf_k: int
     dense_weight: float
@@ -82,6 +83,35 @@ class GateConfig:
 
 
 @dataclass(frozen=True, slots=True)
+class RankingConfig:
+    """The `[ranking]` section: the weight of each piece of `hybrid.ranking.evidence.PIECES`, in their order."""
+
+    best_words: float
+    best_sense: float
+    sum_words: float
+    sum_sense: float
+    file_words: float
+    file_sense: float
+    file_name: float
+    path: float
+    path_words: float
+    defines: float
+    definition_fit: float
+    definition_words: float
+    remarks: float
+    opening: float
+    feedback: float
+    test: float
+    example: float
+    generated: float
+    vendored: float
+    legacy: float
+    interface: float
+    version: float
+    aside: float
+
+
+@dataclass(frozen=True, slots=True)
 class IndexConfig:
     """The `[index]` section."""
 
@@ -93,6 +123,7 @@ class IndexConfig:
     chunk_merge_chars: int
     chunk_cut_chars: int
     max_segments: int
+    workers: int
     quota_mb: int
     auto: bool
     auto_max_files: int
@@ -141,6 +172,7 @@ class Config:
     hooks: HooksConfig
     gate: GateConfig
     search: SearchConfig
+    ranking: RankingConfig
     index: IndexConfig
     daemon: DaemonConfig
     model: ModelConfig
@@ -175,6 +207,7 @@ _SECTIONS: dict[str, type[Any]] = {
     "hooks": HooksConfig,
     "gate": GateConfig,
     "search": SearchConfig,
+    "ranking": RankingConfig,
     "index": IndexConfig,
     "daemon": DaemonConfig,
     "model": ModelConfig,
@@ -184,6 +217,7 @@ _SECTIONS: dict[str, type[Any]] = {
 _CHOICES: dict[str, tuple[str, ...]] = {
     "hooks.content_mode": ("adaptive", "full", "preview", "none"),
     "hooks.format": ("text", "xml", "json"),
+    "search.ranker": ("evidence", "rrf"),
     "search.lexical_engine": ("postings", "rank_bm25"),
     "privacy.log_prompts": ("none", "hash", "text"),
 }
@@ -215,11 +249,13 @@ _RANGES: dict[str, tuple[float, float]] = {
     "search.bm25_k1": (0, 10),
     "search.bm25_b": (0, 1),
     "search.min_cosine": (-1, 1),
+    **{f"ranking.{field.name}": (-10, 10) for field in fields(RankingConfig)},
     "index.max_file_bytes": (1, 1_000_000_000),
     "index.chunk_max_chars": (100, 100_000),
     "index.chunk_merge_chars": (1, 100_000),
     "index.chunk_cut_chars": (100, 100_000),
     "index.max_segments": (1, 1_000),
+    "index.workers": (0, 64),
     "index.quota_mb": (1, 100_000_000),
     "index.auto_max_files": (0, 10_000_000),
     "index.debounce_ms": (50, 60_000),
@@ -237,6 +273,7 @@ _PROJECT_MAY_NOT = (
     "index.auto_max_files",
     "index.max_file_bytes",
     "index.quota_mb",
+    "index.workers",
     "search.lexical_engine",
 )
 _PROJECT_FILE_BYTES = 256_000

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from hybrid.cli.common import add_common, print_json, say, share, workspace_of
 from hybrid.cli.gate_words import gate_rows
+from hybrid.render.numbers import evidence_line
 
 if TYPE_CHECKING:
     from hybrid.engine.injecting import Decision
@@ -80,6 +81,7 @@ def explanation(decision: Decision) -> list[str]:
     ]
     fate = {item.hit.row: item.form for item in decision.items}
     fate |= {entry.hit.row: entry.reason for entry in decision.withheld}
+    shown = {item.hit.row for item in decision.items}
     for hit in searched.hits:
         cosine = "–" if hit.cosine is None else f"{hit.cosine:.3f}"
         bm25 = "–" if hit.bm25 is None else f"{hit.bm25:.2f}"
@@ -88,4 +90,6 @@ def explanation(decision: Decision) -> list[str]:
             f"{hit.rank:>4}  {legs}  {hit.rrf:.5f}  {hit.relevance:>9.2f}  {fate.get(hit.row, 'not reached'):<11}  "
             f"{hit.path}:{hit.start_line}-{hit.end_line} {hit.name}"
         )
+        if hit.evidence and hit.row in shown:
+            lines.append(f"      {evidence_line(hit.evidence)}")
     return lines

@@ -25,7 +25,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--path", metavar="GLOB", default="", help="only files that match, for example 'src/*.py' or docs"
     )
-    parser.add_argument("--explain", action="store_true", help="show rank and score of each leg, and the fusion")
+    parser.add_argument("--explain", action="store_true", help="show scores, fusion and evidence")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -59,11 +59,14 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _print_hit(hit: Hit, text: str | None, *, is_quiet: bool, is_explained: bool, is_whole: bool) -> None:
+    from hybrid.render.numbers import evidence_line
     from hybrid.render.records import file_header
 
     say(f"{hit.rank:>2}  {file_header(hit)}")
     if is_explained:
         say(f"      {_steps(hit)}")
+        if hit.evidence:
+            say(f"      {evidence_line(hit.evidence)}")
     if is_quiet:
         return
     if text is None:

@@ -33,11 +33,12 @@ def hit_form(hit: Hit, *, project: str, text: str | None) -> dict[str, Any]:
 
 
 def steps_form(hit: Hit) -> dict[str, Any]:
-    """How a hit got its place: rank and score in each leg, and the fusion."""
+    """How a hit got its place: rank and score in each leg, the fusion, and the evidence for its file."""
     return {
         "dense": {"rank": hit.cosine_rank, "cosine": hit.cosine},
         "lexical": {"rank": hit.bm25_rank, "bm25": hit.bm25},
         "fusion": {"rrf": hit.rrf, "rank": hit.rank},
+        "evidence": {name: value for name, value in hit.evidence.items() if value} or None,
         "floor": {"relevance": hit.relevance},
         "chunk": {
             "kind": hit.chunk_kind,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 from hybrid.errors import HybridError
@@ -10,8 +11,10 @@ from hybrid.gate.verdict import open_gate
 from hybrid.index.backend import Filter
 from hybrid.index.snapshot import Snapshot, open_snapshot
 from hybrid.models.registry import load_embedder
+from hybrid.prompting.query import narrowed
+from hybrid.ranking.ranker import Ranker
 from hybrid.retrieval.floor import relevance
-from hybrid.retrieval.fusion import Fused, fuse
+from hybrid.retrieval.fusion import Fused, fuse, one_of
 from hybrid.tokens import query_tokens
 from hybrid.types import Hit
 
@@ -19,11 +22,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from hybrid.config import SearchConfig
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from hybrid.config import RankingConfig, SearchConfig
     from hybrid.engine.workspace import Workspace
     from hybrid.gate.verdict import Gate
     from hybrid.index.backend import Leg
     from hybrid.prompting.query import Query
+    from hybrid.ranking.ranker import RankedChunk
     from hybrid.types import Embedder, Verdict
 
 Mode = Literal["hybrid", "dense", "lexical"]
@@ -59,12 +66,19 @@ class Searcher:
     """Searches one open snapshot with the embedder it was built with; many queries, no state between them."""
 
     def __init__(
-        self, snapshot: Snapshot, embedder: Embedder, settings: SearchConfig, gate: Gate | None = None
+        self,
+        snapshot: Snapshot,
+        embedder: Embedder,
+        settings: SearchConfig,
+        gate: Gate | None = None,
+        ranking: RankingConfig | None = None,
     ) -> None:
+        """Without weights of the evidence the fused order stays."""
         self.snapshot = snapshot
         self.embedder = embedder
         self.gate = gate
         self._settings = settings
+        self._ranking = ranking if settings.ranker == "evidence" else None
         self._lexical = self._lexical_leg()
 
     def search(
@@ -87,24 +101,48 @@ class Searcher:
                 part of what it says, that part is searched for: the rest is greetings, stories and deadlines.
         """
         settings = self._settings
-        dense, verdict = self._dense(query, only, is_judged=is_judged)
-        subject = verdict.subject if verdict else ""
-        if subject:
-            dense = self.snapshot.dense(self.embedder.embed_query(subject), settings.depth, only)
-        lexical = self._lexical(query_tokens(subject or query.text), settings.depth, only)
+        vector = self.embedder.embed_query(query.focus)
+        dense, verdict = self._dense(query, vector, only, is_judged=is_judged)
+        subject = query
+        if verdict and verdict.subject:
+            subject = narrowed(query, verdict.subject)
+            vector = self.embedder.embed_query(subject.focus)
+            dense = self.snapshot.dense(vector, settings.depth, only)
+        lexical = self._lexical(query_tokens(subject.text), settings.depth, only)
         weights = self._weights(query, mode)
-        fused = fuse(
-            (dense.ranking, lexical.ranking), weights=weights, rrf_k=settings.rrf_k, tie_key=self.snapshot.tie_key
-        )
-        best_cosine = dense.ranking[0].raw if dense.ranking else 0.0
-        top_bm25 = lexical.ranking[0].raw if lexical.ranking else 0.0
+        chunks = self._ranked(subject, vector, dense, lexical, only, top_k) if mode == "hybrid" else ()
+        evidence = {chunk.row: chunk for chunk in chunks}
+        found = [one_of((dense.ranks, lexical.ranks), row, weights=weights, rrf_k=settings.rrf_k) for row in evidence]
+        if len(found) < top_k:
+            fused = fuse(
+                (dense.ranking, lexical.ranking), weights=weights, rrf_k=settings.rrf_k, tie_key=self.snapshot.tie_key
+            )
+            found += [entry for entry in fused if entry.row not in evidence]
         hits = [
-            self._hit(entry, rank, dense, lexical, best_cosine, top_bm25) for rank, entry in enumerate(fused[:top_k], 1)
+            self._hit(entry, rank, dense, lexical, evidence.get(entry.row), is_ranked=bool(chunks))
+            for rank, entry in enumerate(found[:top_k], 1)
         ]
-        return Searched(query, mode, len(fused), dense.top, top_bm25, weights, tuple(hits), verdict)
+        n_candidates = len({*(dense.ranks if weights[0] > 0 else ()), *(lexical.ranks if weights[1] > 0 else ())})
+        return Searched(query, mode, n_candidates, dense.top, lexical.best, weights, tuple(hits), verdict)
 
-    def _dense(self, query: Query, only: Filter, *, is_judged: bool) -> tuple[Leg, Verdict | None]:
-        vector, depth = self.embedder.embed_query(query.text), self._settings.depth
+    def _ranked(
+        self, query: Query, vector: NDArray[np.float32], dense: Leg, lexical: Leg, only: Filter, top_k: int
+    ) -> Sequence[RankedChunk]:
+        """The chunks in order of the evidence for their files; none when the ranker is plain fusion."""
+        if self._ranker is None:
+            return ()
+        allowed = None if only == _NO_FILTER else self.snapshot.mask(only)
+        depth = self._settings.depth
+        return self._ranker.rank(query, vector, dense, lexical, depth=depth, top_k=top_k, allowed=allowed)
+
+    @cached_property
+    def _ranker(self) -> Ranker | None:
+        return Ranker(self.snapshot, self._ranking) if self._ranking else None
+
+    def _dense(
+        self, query: Query, vector: NDArray[np.float32], only: Filter, *, is_judged: bool
+    ) -> tuple[Leg, Verdict | None]:
+        depth = self._settings.depth
         if self.gate is None or not is_judged:
             return self.snapshot.dense(vector, depth, only), None
         asked = self.gate.ask(query.text)
@@ -126,9 +164,15 @@ class Searcher:
 
         return ReferenceLexical(self.snapshot, k1=self._settings.bm25_k1, b=self._settings.bm25_b).lexical
 
-    def _hit(self, entry: Fused, rank: int, dense: Leg, lexical: Leg, top_cosine: float, top_bm25: float) -> Hit:
+    def _hit(
+        self, entry: Fused, rank: int, dense: Leg, lexical: Leg, chunk: RankedChunk | None, *, is_ranked: bool
+    ) -> Hit:
         view = self.snapshot.get(entry.row)
         cosine, bm25 = dense.raw(entry.row), lexical.raw(entry.row)
+        if is_ranked:
+            share = chunk.share if chunk else 0.0
+        else:
+            share = relevance(cosine, bm25, top_cosine=dense.best, top_bm25=lexical.best)
         return Hit(
             row=entry.row,
             rank=rank,
@@ -147,7 +191,8 @@ class Searcher:
             bm25=bm25,
             bm25_rank=entry.ranks[1],
             rrf=entry.rrf,
-            relevance=relevance(cosine, bm25, top_cosine=top_cosine, top_bm25=top_bm25),
+            relevance=share,
+            evidence=chunk.pieces if chunk else {},
         )
 
 
@@ -172,4 +217,5 @@ def open_searcher(workspace: Workspace, *, load: Callable[[str, Path], Embedder]
     embedder = load(name, workspace.home) if load else load_embedder(name, home=workspace.home)
     if embedder.info.key != model.key:
         raise HybridError(f"model {model.name} changed while it was loaded; try again")
-    return Searcher(snapshot, embedder, settings, open_gate(snapshot, embedder, workspace.home, workspace.config.gate))
+    gate = open_gate(snapshot, embedder, workspace.home, workspace.config.gate)
+    return Searcher(snapshot, embedder, settings, gate, workspace.config.ranking)

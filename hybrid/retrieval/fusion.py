@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from hybrid.types import Ranked
 
@@ -69,6 +69,20 @@ def fuse(
             keys[entry.row] = tie_key(entry.row)
     nothing = (b"", "", 0)
     return sorted(fused, key=lambda entry: (-entry.rrf, entry.best_rank, keys.get(entry.row, nothing)))
+
+
+def one_of(ranks: Sequence[Mapping[int, int]], row: int, *, weights: Sequence[float], rrf_k: int) -> Fused:
+    """One row as `fuse` gives it, without the others; rrf 0 for one that no leg of a weight above 0 ranked.
+
+    Args:
+        ranks: Row → rank, one per leg.
+        row: Any row.
+        weights: One per leg.
+        rrf_k: Positive.
+    """
+    found = [of_leg.get(row) if weight > 0 else None for of_leg, weight in zip(ranks, weights, strict=True)]
+    shares = [weight / (rrf_k + rank) for weight, rank in zip(weights, found, strict=True) if rank is not None]
+    return Fused(row, math.fsum(shares), tuple(found))
 
 
 def _clashing(fused: Sequence[Fused]) -> set[tuple[float, int]]:

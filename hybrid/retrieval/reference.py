@@ -13,7 +13,6 @@ import numpy as np
 from rank_bm25 import BM25Okapi  # pyright: ignore[reportMissingTypeStubs]
 
 from hybrid.index.backend import Filter, Leg
-from hybrid.types import Ranked
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,5 +57,4 @@ class ReferenceLexical:
             scores[self._rows] = np.where(found > 0, found, np.nan)
         rows = np.flatnonzero(~np.isnan(scores) & self._snapshot.mask(only)).tolist()
         order = sorted(rows, key=lambda row: (-scores[row], *self._snapshot.tie_key(row)))
-        ranking = tuple(Ranked(row, rank, float(scores[row])) for rank, row in enumerate(order[:depth], 1))
-        return Leg(ranking, scores)
+        return Leg(np.array(order[:depth], np.int64), scores)

@@ -419,7 +419,7 @@ def test_what_changed_does_not_come_back(session: Session) -> None:
 
 def test_what_moved_in_its_file_comes_back(session: Session) -> None:
     """A record whose lines an edit above it moved is found where the index has its text now."""
-    first = session.ask(RETRY)
+    first = session.ask(RETRY, flags={"hooks_threshold": 0.0})
     path = session.root / "src/payments/client.py"
     path.write_text('"""Talks to the bank."""\n\nLIMIT = 7\n\n\n' + path.read_text())
     unindexed = session.start("compact")

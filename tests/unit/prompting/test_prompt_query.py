@@ -2,14 +2,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hybrid.prompting.passages import Passage
 from hybrid.prompting.query import MAX_NAMES, Query, make_query
+from hybrid.prompting.traces import Place
 
 
 def test_a_short_prompt_is_its_own_query():
     """Text under the limit is searched as it is, with the names found in it."""
-    expected = Query("why does Client.retry in src/net.py loop?", False, ("Client.retry",), ("src/net.py",))
+    text = "why does Client.retry in src/net.py loop?"
+    names, paths = ("Client.retry",), ("src/net.py",)
+    expected = Query(text, False, names, paths, (Place("src/net.py"),), (Passage(text, 1.0),), text)
 
-    assert expected == make_query("why does Client.retry in src/net.py loop?")
+    assert expected == make_query(text)
 
 
 @pytest.mark.parametrize(
@@ -76,3 +80,28 @@ def test_a_query_never_exceeds_its_limit(text: str, limit_chars: int):
 def test_a_text_within_the_limit_is_never_changed(text: str):
     """Nothing is cut that fits."""
     assert text == make_query(text, len(text)).text
+
+
+def test_a_pasted_log_does_not_push_out_the_question():
+    """Of a prompt that is too long, what programs printed goes first, wherever it stands."""
+    log = "\n".join(f"2024-01-08 07:15:23,{number:03} WARN [main] shop - no rate for no" for number in range(400))
+    query = make_query(f"The cart forgets the tax.\n{log}\nIt worked in the release before.\n{log}\nPlease fix it.")
+
+    assert "The cart forgets the tax.\nIt worked in the release before.\nPlease fix it." == query.text
+
+
+def test_what_says_most_is_the_focus():
+    """Sentences are embedded, code and logs are not, unless there is hardly a sentence."""
+    code = "```\ncart = Cart(country)\nprint(cart.total())\n```"
+
+    assert "The cart forgets the tax of Norway." == make_query(f"The cart forgets the tax of Norway.\n{code}").focus
+    assert "print(cart.total())" in make_query(f"fix this\n{code}").focus
+    assert "" == make_query("").focus
+
+
+def test_places_are_found_beyond_the_limit():
+    """A trace fails at its end; its places count even when the text between is cut."""
+    frames = "\n".join(f'  File "/x/src/step{number}.py", line {number}, in run' for number in range(1, 90))
+    query = make_query(f"Traceback (most recent call last):\n{frames}\nKeyError: 1", 300)
+
+    assert ("x/src/step89.py", 89) == (query.places[0].path, query.places[0].line)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid.retrieval.fusion import Fused, fuse
+from hybrid.retrieval.fusion import Fused, fuse, one_of
 from hybrid.types import Ranked
 
 
@@ -138,3 +138,21 @@ def test_scores_are_those_of_the_formula(legs: list[list[int]], data: st.DataObj
         assert float(sum(shares)) == entry.rrf
         assert 0 < entry.rrf <= sum(weights) / 61 + 1e-12
     assert sorted((entry.rrf for entry in fused), reverse=True) == [entry.rrf for entry in fused]
+
+
+@given(_legs, st.data())
+def test_one_row_as_fusion_gives_it(legs: list[list[int]], data: st.DataObject) -> None:
+    """A single row has the score and ranks that it has among all others; one that no leg ranks has a score of 0."""
+    weights = [data.draw(_weights) for _ in legs]
+    ranks = [{row: rank for rank, row in enumerate(leg, 1)} for leg in legs]
+    fused = {entry.row: entry for entry in _fuse(*legs, weights=weights)}
+
+    for row in range(9):
+        nothing = Fused(row, 0.0, (None,) * len(legs))
+        assert fused.get(row, nothing) == one_of(ranks, row, weights=weights, rrf_k=60)
+
+
+def test_one_row_needs_a_weight_for_every_leg() -> None:
+    """A leg without a weight is a mistake of the caller here too."""
+    with pytest.raises(ValueError, match="zip"):
+        one_of([{1: 1}, {1: 2}], 1, weights=[1.0], rrf_k=60)

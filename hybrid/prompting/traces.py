@@ -1,0 +1,226 @@
+"""Finds the places in code that a prompt points at: frames of stack traces, lines of compilers, links.
+
+`query` calls it. It reads text only: whether a place is in the project is for `hybrid.ranking.places` to find out.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from hybrid.prompting.symbols import FILE_EXTENSIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MAX_CHARS = 20_000
+"""Characters of a text that are read: half from its beginning, half from its end, where a trace says what failed."""
+
+MAX_PLACES = 100
+"""Places of one text that are kept; of a trace the frames nearest to the failure."""
+
+_GAP = 4
+"""Lines without a frame that a trace may hold in between: the code of a frame, a message."""
+
+_FILE = r"(?P<path>(?:[A-Za-z]:[\\/])?[^\s:\"'`()\[\]<>|,;=*?]+\.[A-Za-z]\w{0,9})"
+_AT = r"(?P<line>\d{1,7})"
+_MAYBE = re.compile(r"\.\w{1,10}(?:\"?, line |:line |[:(]) ?\d|\.pyx?\b.{0,300}? in \w|/blob/|#L\d|\bFile \"")
+
+_LINK = re.compile(
+    r"https?://[^\s/]{1,200}/[^\s/]+/[^\s/]+/(?:-/)?(?:blob|src|raw)/[^\s/]+/(?P<path>[^\s#?()\"'<>]{1,400})(?:#L(?P<line>\d{1,7}))?"
+)
+_PYTHON = re.compile(rf"\bFile \"(?P<path>[^\"\n]{{1,400}})\", line {_AT}(?:, in (?P<name>[\w.<>]+))?")
+_PYTHON_CELL = re.compile(rf"^\s*File (?P<path>[^\s:<>][^:\n]{{0,400}}):{_AT}, in (?P<name>[\w.<>]+)")
+_PYTHON_CELL_HEAD = re.compile(
+    r"^\s*\[?(?P<path>[^\s()\[\]<>]{1,400}\.pyx?)\]?(?:\([^)]{0,400}\))? in (?P<name>[\w<>]+)"
+)
+_PYTHON_CELL_LINE = re.compile(r"^\s*-+> ?(?P<line>\d{1,7})\b")
+_JVM = re.compile(
+    r"\bat (?:[\w.@-]*/)*(?P<class>[\w.$]+)\.(?P<name>[\w$<>]+)\((?P<path>[\w$-]+\.(?:java|kt|kts|scala|groovy|clj)):"
+    rf"{_AT}\)"
+)
+_DOTNET = re.compile(rf"\bat (?P<name>[^\s(]{{1,300}})\(.{{0,1000}}\) in (?P<path>\S.{{0,400}}?):line {_AT}")
+_PHP = re.compile(rf"^\s*#\d+ {_FILE}\({_AT}\): (?P<name>[^\s(]+)")
+_NATIVE = re.compile(rf"^\s*#\d+ +(?:0x[\da-f]+ in )?(?P<name>[\w:~<>.]+)\b.{{0,1000}}?[\s(]{_FILE}:{_AT}")
+_RUBY = re.compile(rf"{_FILE}:{_AT}:in [`'](?:[\w ]+ in )?(?P<name>[\w?!.#:]+)'")
+_NODE = re.compile(
+    rf"^\s*at (?:async )?(?:new )?(?:(?P<name>[^\s(]{{1,200}}) [^(]{{0,100}}\()?(?:[a-z-]+:/{{0,3}})?{_FILE}:{_AT}"
+)
+_ANY = re.compile(rf"{_FILE}(?:\"?, line |:line |:|\(|#L){_AT}\b")
+_LAST_IS_DEEPEST = (_PYTHON, _PYTHON_CELL, _PYTHON_CELL_HEAD)
+_FORMATS = (_LINK, *_LAST_IS_DEEPEST, _JVM, _DOTNET, _PHP, _NATIVE, _RUBY, _NODE, _ANY)
+_CALLED_ABOVE = re.compile(
+    r"^(?!\s*at )\s*(?:\d+: )?(?P<name>[\w./<>:*&({})\[\], ]{1,300}?)(?:::h[\da-f]{16})?(?:\([^()]*\))?$"
+)
+"""The function of a frame of Go or Rust, which stands on the line above its place."""
+
+_SLASHES = re.compile(r"[/\\]+")
+_SCHEME = re.compile(r"^(?:[a-z][a-z-]{1,20}:/*|[A-Za-z]:(?=[\\/]))")
+_VERSION = re.compile(r"(?<=\w)[-@]v?\d+(?:\.\d+)+.*$")
+_PACKAGES = frozenset(("site-packages", "dist-packages", "node_modules", "gems", "mod", "src"))
+_STANDARD = re.compile(
+    r"^<|^node:|/rustc/|/lib/python\d[\d.]*/(?!(?:site|dist)-packages/)|^/usr/include/|^/usr/lib/|/go/src/runtime/"
+    r"|^[a-z]*(?:java|jdk)\.base/"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A place in code that a text names.
+
+    Attributes:
+        path: With `/`, without what only one machine has: a scheme, `.` and the folder of installed packages.
+        line: From 1; None when the text says none.
+        name: Of the function there, as the trace spells it without its scope; empty when none is said.
+        trace: Number of the trace that it is a frame of, from 0; None for a path in prose.
+        is_installed: True for a file of an installed package: of another project, unless this one was installed.
+    """
+
+    path: str
+    line: int | None = None
+    name: str = ""
+    trace: int | None = None
+    is_installed: bool = False
+
+
+def places(text: str) -> tuple[Place, ...]:
+    """The places with a line number that a text names, each once; of every trace the frame that failed comes first.
+
+    Understood are traces of Python, IPython, Node and browsers, the JVM, Go, Rust, .NET, Ruby, PHP, gdb and sanitizers,
+    and any `path:line`, `path(line)` and `path, line 3`. Files of a language's own library are not among them.
+    """
+    if not _MAYBE.search(text):
+        return ()
+    found: list[Place] = []
+    for number, (frames, is_last_deepest) in enumerate(_traces(_ends(text).split("\n"))):
+        ordered = frames[::-1] if is_last_deepest else frames
+        found += [place for frame in ordered if (place := _place(frame, number)) is not None]
+    return tuple(dict.fromkeys(found))[:MAX_PLACES]
+
+
+def is_frame(line: str) -> bool:
+    """True for a line that names a place in code, in whatever project."""
+    return _MAYBE.search(line) is not None and any(form.search(line) for form in _FORMATS)
+
+
+@lru_cache(1 << 10)
+def parts_of_path(path: str) -> tuple[tuple[str, ...], bool]:
+    """The parts of a path as a project would spell it, and whether it lies in a folder of installed packages.
+
+    Versions are cut off: `/root/.cargo/registry/src/index/tokio-1.2.0/src/io.rs` gives tokio, src, io.rs. A path of a
+    language's own library gives nothing.
+    """
+    if _STANDARD.search(_SLASHES.sub("/", path)):
+        return (), False
+    parts = [
+        part
+        for part in _SLASHES.split(_SCHEME.sub("", path.removeprefix("@")))
+        if part not in ("", ".", "..", "~", "_", "@")
+    ]
+    start = _after_packages(parts)
+    kept = parts[start:]
+    return tuple(
+        _VERSION.sub("", part) if place < len(kept) - 1 else part for place, part in enumerate(kept)
+    ), start > 0
+
+
+def _after_packages(parts: list[str]) -> int:
+    """Where the path inside of the folder of installed packages begins; 0 when it lies in none."""
+    for place in range(len(parts) - 2, -1, -1):
+        folder, above = parts[place], parts[place - 1] if place else ""
+        if folder == "mod" and above == "pkg":
+            return place + 1
+        if folder == "src" and above == "registry":
+            return place + 2
+        if folder in _PACKAGES and folder not in ("mod", "src"):
+            return place + 1
+    return 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Frame:
+    path: str
+    line: int | None
+    name: str
+
+
+def _traces(lines: list[str]) -> list[tuple[list[_Frame], bool]]:
+    """The frames that stand together, in order of the text, and whether the last of them is the deepest."""
+    found: list[tuple[list[_Frame], bool]] = []
+    last = -_GAP - 1
+    for number, form, frames in _frames(lines):
+        is_last_deepest = form in _LAST_IS_DEEPEST
+        if found and number - last <= _gap(form) and found[-1][1] == is_last_deepest:
+            found[-1][0].extend(frames)
+        else:
+            found.append((frames, is_last_deepest))
+        last = number
+    return found
+
+
+def _frames(lines: list[str]) -> Iterator[tuple[int, re.Pattern[str], list[_Frame]]]:
+    """Each line with frames: its number, the format and the frames."""
+    last = -1
+    for number, line in enumerate(lines):
+        if not _MAYBE.search(line):
+            continue
+        for form in _FORMATS:
+            matches = [match for match in form.finditer(line) if form is _PYTHON or _is_code(match.group("path"))]
+            if matches:
+                above = lines[number - 1] if number - 1 > last and line[:1].isspace() else ""
+                yield (
+                    number,
+                    form,
+                    [_frame(form, match, above, lines[number + 1 : number + 3 * _GAP]) for match in matches],
+                )
+                last = number
+                break
+
+
+def _gap(form: re.Pattern[str]) -> int:
+    """Cells show the code around each frame."""
+    return 3 * _GAP if form in (_PYTHON_CELL, _PYTHON_CELL_HEAD) else _GAP
+
+
+def _frame(form: re.Pattern[str], match: re.Match[str], above: str, below: list[str]) -> _Frame:
+    groups = match.groupdict()
+    path, name, line = groups["path"], groups.get("name") or "", groups.get("line")
+    if form is _JVM:
+        path = "/".join((*groups["class"].split(".")[:-1], path))
+    elif form is _PYTHON_CELL_HEAD:
+        line = _line_of_cell(below)
+    elif form in (_ANY, _NODE) and not name and (called := _CALLED_ABOVE.match(above)):
+        name = called.group("name")
+    return _Frame(path, int(line) if line else None, _last_name(name))
+
+
+def _line_of_cell(below: list[str]) -> str | None:
+    """The number of the line that an arrow points at, in the code of one frame."""
+    for line in below:
+        if match := _PYTHON_CELL_LINE.match(line):
+            return match.group("line")
+        if not line.strip():
+            return None
+    return None
+
+
+def _is_code(path: str) -> bool:
+    """Not `np.random.rand(3)` and not `example.com:80`."""
+    return path.rpartition(".")[2].lower() in FILE_EXTENSIONS
+
+
+def _last_name(name: str) -> str:
+    """`app::Server<T>::run` → run; empty for closures and other things without a name."""
+    words = [word for word in re.split(r"[^\w$?!~]+", re.sub(r"<[^<>]*>|\{[^{}]*\}", "", name)) if word]
+    return words[-1] if words else ""
+
+
+def _place(frame: _Frame, trace: int) -> Place | None:
+    parts, is_installed = parts_of_path(frame.path)
+    return Place("/".join(parts), frame.line, frame.name, trace, is_installed) if parts else None
+
+
+def _ends(text: str) -> str:
+    return text if len(text) <= MAX_CHARS else f"{text[: MAX_CHARS // 2]}\n\n{text[-MAX_CHARS // 2 :]}"

@@ -1,0 +1,1 @@
+"""In which order files are shown: named pieces of evidence, added up."""

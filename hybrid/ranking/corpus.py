@@ -1,0 +1,303 @@
+"""A snapshot as the ranker reads it: files and chunks numbered through all segments, postings with their fields.
+
+A file is a document that has a chunk; its chunks stand together. Tombstoned ones keep their numbers and get nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hybrid.index.analysis import NAME_FIELDS
+from hybrid.index.roles import bit
+from hybrid.ranking.morphology import kin_among, may_abbreviate, may_have_kin
+from hybrid.ranking.roles import versions_of
+from hybrid.ranking.scale import runs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+    from numpy.typing import NDArray
+
+    from hybrid.index.segment import Segment
+    from hybrid.index.snapshot import Snapshot
+
+_STEM, _DIR, NAME, _SCOPE, VALUE = map(NAME_FIELDS.index, ("stem", "dir", "name", "scope", "value"))
+_REMEMBERED = 4_096
+_KIN_LETTERS = 4
+_MOST_KIN = 11
+
+
+@dataclass(frozen=True, slots=True)
+class Postings:
+    """The chunks of one segment that hold a term, and can be found.
+
+    Attributes:
+        rows: Ascending, shape (n,); at least one.
+        body: Frequency in the text, shape (n,).
+        named: Places in `rows` of those that hold the term in a name or path, ascending.
+        fields: Frequency there in each of `hybrid.index.analysis.NAME_FIELDS`, shape (5, len(named)).
+    """
+
+    rows: NDArray[np.intp]
+    body: NDArray[np.float32]
+    named: NDArray[np.intp]
+    fields: NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class SegmentPart:
+    """A segment and where its chunks and documents begin in the corpus."""
+
+    segment: Segment
+    first_row: int
+    first_doc: int
+
+    @cached_property
+    def abbreviations(self) -> list[tuple[int, str]]:
+        """Words of file names that are spelled like an abbreviation, each with its number."""
+        words = self.segment.texts("stem_word")
+        return [(number, word) for number, word in enumerate(words) if may_abbreviate(word)]
+
+
+class Corpus:
+    """Arrays of one snapshot; made when they are first asked for."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self.snapshot = snapshot
+        self._segments = snapshot.segments
+        self._kin: dict[str, list[list[tuple[SegmentPart, int]]]] = {}
+
+    @cached_property
+    def parts(self) -> tuple[SegmentPart, ...]:
+        """The segments in the order of their rows."""
+        found: list[SegmentPart] = []
+        row = doc = 0
+        for segment in self._segments:
+            found.append(SegmentPart(segment, row, doc))
+            row, doc = row + segment.n_chunks, doc + segment.n_documents
+        return tuple(found)
+
+    @property
+    def n_rows(self) -> int:
+        """Chunks, tombstoned ones too."""
+        return self.snapshot.n_rows
+
+    @cached_property
+    def _doc_of_row(self) -> NDArray[np.int32]:
+        return self._joined(lambda part: part.segment.chunk_doc + np.int32(part.first_doc))
+
+    @cached_property
+    def first_rows(self) -> NDArray[np.intp]:
+        """The first chunk of each file, shape (n_files,)."""
+        return runs(self._doc_of_row) if self.n_rows else np.zeros(0, np.intp)
+
+    @property
+    def n_files(self) -> int:
+        """Documents that have a chunk."""
+        return len(self.first_rows)
+
+    @cached_property
+    def doc_of_file(self) -> NDArray[np.int32]:
+        """For each file its document, numbered through all segments."""
+        return self._doc_of_row[self.first_rows]
+
+    @cached_property
+    def file_of_doc(self) -> NDArray[np.int32]:
+        """For each document its file; 0 for one without chunks, which nothing refers to."""
+        n_docs = sum(segment.n_documents for segment in self._segments)
+        found = np.zeros(n_docs, np.int32)
+        found[self.doc_of_file] = np.arange(self.n_files, dtype=np.int32)
+        return found
+
+    @cached_property
+    def file_of_row(self) -> NDArray[np.int32]:
+        """Shape (n_rows,), ascending."""
+        return self.file_of_doc[self._doc_of_row]
+
+    @cached_property
+    def is_live(self) -> NDArray[np.bool_] | None:
+        """For each chunk: can it be found? None when all can."""
+        if all(segment.is_live is None for segment in self._segments):
+            return None
+        return self._joined(lambda part: part.segment.doc_is_live[part.segment.chunk_doc])
+
+    @cached_property
+    def file_is_live(self) -> NDArray[np.bool_]:
+        """For each file: can it be found?"""
+        return self._of_docs(lambda segment: segment.doc_is_live)
+
+    @cached_property
+    def n_live(self) -> int:
+        """Chunks that can be found."""
+        return self.snapshot.n_chunks
+
+    @cached_property
+    def n_live_files(self) -> int:
+        """Files that can be found."""
+        return int(self.file_is_live.sum())
+
+    @cached_property
+    def roles(self) -> NDArray[np.uint8]:
+        """Bits of `hybrid.index.roles.ROLES` of each file."""
+        return self._of_docs(lambda segment: segment.array("doc_role"))
+
+    @cached_property
+    def versions(self) -> dict[int, tuple[tuple[str, int, int], ...]]:
+        """Version folders of the files that lie in some, as `roles.versions_of` gives them."""
+        files = np.flatnonzero((self.roles & np.uint8(bit("versioned")) > 0) & self.file_is_live).tolist()
+        return versions_of({file: self.path(file) for file in files})
+
+    def path(self, file: int) -> str:
+        """Path of a file."""
+        doc = int(self.doc_of_file[file])
+        part = next(part for part in reversed(self.parts) if part.first_doc <= doc)
+        return part.segment.text("doc_path", doc - part.first_doc)
+
+    @cached_property
+    def file_vector_length(self) -> NDArray[np.float32]:
+        """Length of the sum of the file's vectors, shape (n_files,); 0 for a file without any."""
+        return self._of_docs(lambda segment: segment.array("doc_vector_length"))
+
+    @cached_property
+    def stem_letters(self) -> NDArray[np.uint16]:
+        """Letters of the distinct words of each file's name."""
+        return self._of_docs(lambda segment: segment.array("doc_stem_letters"))
+
+    @cached_property
+    def mean_vector(self) -> NDArray[np.float32]:
+        """Mean of the vectors that can be found, shape (dim,)."""
+        total = np.zeros(self.snapshot.manifest.dim, np.float32)
+        for segment in self._segments:
+            total += segment.array("vector_sum")
+            if segment.is_live is not None:
+                dead = np.flatnonzero(~segment.is_live)
+                total -= segment.vector_scale[dead] @ segment.vector[dead].astype(np.float32)
+        return np.divide(total, max(self.n_live, 1), dtype=np.float32)
+
+    @cached_property
+    def body_length(self) -> NDArray[np.float32]:
+        """Tokens of each chunk's text."""
+        return self._of_rows("chunk_body_length")
+
+    @cached_property
+    def remark_length(self) -> NDArray[np.float32]:
+        """Tokens of each chunk's comments."""
+        return self._of_rows("chunk_remark_length")
+
+    @cached_property
+    def file_length(self) -> NDArray[np.float32]:
+        """Tokens of each file's text."""
+        return self.sum_of_files(self.body_length)
+
+    def sum_of_files(self, values: NDArray[np.float32]) -> NDArray[np.float32]:
+        """The sum over each file's chunks; values have the shape (n_rows,)."""
+        return np.asarray(np.add.reduceat(values, self.first_rows) if self.n_files else values[:0], np.float32)
+
+    def best_of_files(self, values: NDArray[np.float32]) -> NDArray[np.float32]:
+        """The largest over each file's chunks; values ≥ 0 of the shape (n_rows,), most of them 0."""
+        found = np.zeros(self.n_files, np.float32)
+        rows = np.flatnonzero(values > 0)  # Of bool it is ten times as fast as of float32.
+        if len(rows):
+            files = self.file_of_row[rows]
+            starts = runs(files)
+            found[files[starts]] = np.maximum.reduceat(values[rows], starts)
+        return found
+
+    def live_mean(self, values: NDArray[np.float32]) -> float:
+        """The mean over the chunks that can be found."""
+        kept = values if self.is_live is None else values[self.is_live]
+        return float(kept.mean()) if len(kept) else 0.0
+
+    def live_file_mean(self, values: NDArray[np.float32]) -> float:
+        """The mean over the files that can be found."""
+        kept = values[self.file_is_live]
+        return float(kept.mean()) if len(kept) else 0.0
+
+    def postings(self, term: str) -> list[Postings]:
+        """Where a term stands, segment by segment."""
+        found = ((part, part.segment.term_number(term)) for part in self.parts)
+        return _all_postings([(part, number) for part, number in found if number is not None])
+
+    def remarks(self, term: str) -> list[tuple[NDArray[np.intp], NDArray[np.float32]]]:
+        """The chunks whose comments hold a term, with its frequency there, segment by segment."""
+        found = ((part, part.segment.term_number(term)) for part in self.parts)
+        return [_remarks(part, number) for part, number in found if number is not None]
+
+    def kin(self, term: str) -> list[list[Postings]]:
+        """Where each morphological relative of a term stands, the nearest in length first; at most eleven relatives.
+
+        A term that only tombstoned chunks hold is nobody's relative.
+        """
+        found = self._kin.get(term)
+        if found is None:
+            if len(self._kin) >= _REMEMBERED:
+                self._kin.clear()
+            found = self._kin[term] = self._find_kin(term)
+        return [_all_postings(places) for places in found]
+
+    def _find_kin(self, term: str) -> list[list[tuple[SegmentPart, int]]]:
+        """For each relative its number in the segments that hold it."""
+        if not may_have_kin(term, least=_KIN_LETTERS):
+            return []
+        places: dict[str, list[tuple[SegmentPart, int]]] = {}
+        for part in self.parts:
+            first, candidates = part.segment.strings_with_prefix("term", term[:_KIN_LETTERS])
+            for number, other in enumerate(candidates, first):
+                if _is_live(part.segment, number):
+                    places.setdefault(other, []).append((part, number))
+        return [places[other] for other in kin_among(term, list(places), least=_KIN_LETTERS, most=_MOST_KIN)]
+
+    def _of_rows(self, name: str) -> NDArray[np.float32]:
+        return self._joined(lambda part: part.segment.array(name))
+
+    def _of_docs(self, get: Callable[[Segment], NDArray[Any]]) -> NDArray[Any]:
+        return self._joined(lambda part: get(part.segment))[self.doc_of_file]
+
+    def _joined(self, get: Callable[[SegmentPart], NDArray[Any]]) -> NDArray[Any]:
+        arrays = [get(part) for part in self.parts]
+        return arrays[0] if len(arrays) == 1 else np.concatenate(arrays) if arrays else np.zeros(0, np.int32)
+
+
+def _is_live(segment: Segment, number: int) -> bool:
+    """Does a chunk that can be found hold the term with a number?"""
+    is_live = segment.is_live
+    return is_live is None or bool(is_live[segment.post_row[segment.span("term_start", number)]].any())
+
+
+def _all_postings(places: Sequence[tuple[SegmentPart, int]]) -> list[Postings]:
+    found = (_postings(part, number) for part, number in places)
+    return [postings for postings in found if postings is not None]
+
+
+def _postings(part: SegmentPart, number: int) -> Postings | None:
+    segment = part.segment
+    span, fields = segment.span("term_start", number), segment.span("field_start", number)
+    rows = segment.post_row[span].astype(np.intp)
+    body = segment.post_tf[span].astype(np.float32)
+    named = segment.array("field_post")[fields].astype(np.intp) - span.start
+    counts = segment.array("field_tf")[:, fields].astype(np.float32)
+    body[named] -= counts[:VALUE].sum(axis=0)  # Values stand in the body already.
+    np.maximum(body, 0, out=body)
+    if segment.is_live is not None:
+        keep = segment.is_live[rows]
+        if not keep.any():
+            return None
+        named_too = keep[named]
+        named, counts = (np.cumsum(keep) - 1)[named[named_too]], counts[:, named_too]
+        rows, body = rows[keep], body[keep]
+    return Postings(rows + part.first_row, body, named, counts)
+
+
+def _remarks(part: SegmentPart, number: int) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
+    segment = part.segment
+    span = segment.span("remark_start", number)
+    rows, counts = segment.array("remark_row")[span].astype(np.intp), segment.array("remark_tf")[span]
+    if segment.is_live is not None:
+        keep = segment.is_live[rows]
+        rows, counts = rows[keep], counts[keep]
+    return rows + part.first_row, counts.astype(np.float32)

@@ -1,0 +1,75 @@
+"""Which words are relatives of one another, and which are abbreviations; plain functions over terms."""
+
+from __future__ import annotations
+
+import re
+
+_LONGER = 5
+"""Letters that a relative may have more than the term itself."""
+_SHARED = 5
+"""First letters that two relatives share, when neither begins with the other, and their least share of the shorter."""
+_SHARED_SHARE = 0.75
+_VOWEL = re.compile("[aeiou]")
+
+
+def are_kin(a: str, b: str, *, least: int) -> bool:
+    """Is one term a prefix of the other, or do they share five first letters and three quarters of the shorter?
+
+    Args:
+        a: A term.
+        b: Another.
+        least: Letters that the shorter must have.
+    """
+    short, long = (a, b) if len(a) <= len(b) else (b, a)
+    if len(short) >= least and long.startswith(short):
+        return True
+    n_shared = _n_shared(short, long)
+    return n_shared >= _SHARED and n_shared >= _SHARED_SHARE * len(short)
+
+
+def may_have_kin(term: str, *, least: int) -> bool:
+    """Only plain words have relatives: not numbers, not compounds."""
+    return len(term) >= least and term.isalpha()
+
+
+def kin_among(term: str, candidates: list[str], *, least: int, most: int) -> list[str]:
+    """The relatives of a term, the nearest in length first.
+
+    Args:
+        term: A stem.
+        candidates: Terms that share its first letters.
+        least: Letters that the shorter of two must have.
+        most: How many are kept.
+    """
+    longest = len(term) + _LONGER
+    found = [
+        other
+        for other in candidates
+        if len(other) <= longest and other != term and other.isalpha() and are_kin(term, other, least=least)
+    ]
+    return sorted(found, key=lambda other: (abs(len(other) - len(term)), other))[:most]
+
+
+def may_abbreviate(short: str) -> bool:
+    """Is a term spelled like an abbreviation: three letters or more, no vowel but the first?"""
+    return len(short) > 2 and short.isalpha() and not _VOWEL.search(short, 1)
+
+
+def abbreviates(short: str, word: str) -> bool:
+    """Is `short` what is left of `word` when vowels and more are dropped: `cfg` of config, `msg` of message?
+
+    The first letter is the same, no vowel follows it, and its letters stand in the word in this order.
+    """
+    if len(short) >= len(word) or short[0] != word[0] or not may_abbreviate(short):
+        return False
+    letters = iter(word)
+    return all(letter in letters for letter in short)
+
+
+def _n_shared(a: str, b: str) -> int:
+    count = 0
+    for x, y in zip(a, b, strict=False):
+        if x != y:
+            break
+        count += 1
+    return count
