@@ -8,42 +8,31 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hybrid.cli import evaluate_gate
+from hybrid.cli import evaluate_gate, evaluate_injection, evaluate_own, evaluate_peer, evaluate_retrieval
 from hybrid.cli.common import add_common, positive, print_json, say
-from hybrid.cli.evaluating import add_settings, add_shared, percent, print_table, teller
+from hybrid.cli.evaluating import add_settings, percent, print_table, teller
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-_MODES = ("hybrid", "dense", "lexical", "all")
 _PARTS = ("build", "search", "synthetic", "gate", "lexical", "hook", "service", "load", "files")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the subcommands."""
     actions = parser.add_subparsers(dest="action", metavar="WHAT", required=True)
-    _configure_retrieval(_action(actions, "retrieval", "nDCG@10 and file measures of judged queries"))
+    evaluate_retrieval.configure(_action(actions, "retrieval", "how well judged queries are answered, and why"))
+    evaluate_own.configure_init(_action(actions, "init", "propose queries from your own project, to be corrected"))
+    evaluate_own.configure_run(_action(actions, "run", "score those queries on your own project"))
     evaluate_gate.configure(_action(actions, "gate", "how often judged prompts get something, rightly and wrongly"))
+    evaluate_injection.configure(_action(actions, "injection", "whether what is injected holds the right file"))
+    evaluate_peer.configure(_action(actions, "peer", "hybrid and semble side by side: quality, time, memory"))
     _configure_chunks(_action(actions, "chunks", "the share of definitions that is found in real trees"))
     _configure_speed(_action(actions, "speed", "times and sizes, each beside something timed in the same run"))
 
 
 def _action(actions: Any, name: str, about: str) -> argparse.ArgumentParser:
     return actions.add_parser(name, help=about, description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
-
-
-def _configure_retrieval(parser: argparse.ArgumentParser) -> None:
-    add_common(parser, example="hybrid eval retrieval queries.jsonl --repos ~/checkouts --manifest manifest.json")
-    parser.add_argument("queries", type=Path, metavar="QUERIES.jsonl", help="judged queries")
-    add_shared(parser)
-    parser.add_argument("--manifest", type=Path, metavar="FILE", help="names the folder of each repository to compare")
-    parser.add_argument(
-        "--whole", action="store_true", help="index everything, docs and tests too (default: code of that folder)"
-    )
-    parser.add_argument("--mode", choices=_MODES, default="all", help="legs that take part (default: all three ways)")
-    parser.add_argument(
-        "--run", type=Path, metavar="OUT.jsonl", help="write the rankings; with --mode all the fused ones"
-    )
 
 
 def _configure_chunks(parser: argparse.ArgumentParser) -> None:
@@ -72,60 +61,16 @@ def _configure_speed(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run it."""
     actions: dict[str, Callable[[argparse.Namespace], int]] = {
-        "retrieval": _retrieval,
+        "retrieval": evaluate_retrieval.run,
+        "init": evaluate_own.run_init,
+        "run": evaluate_own.run_queries,
         "gate": evaluate_gate.run,
+        "injection": evaluate_injection.run,
+        "peer": evaluate_peer.run,
         "chunks": _chunks,
         "speed": _speed,
     }
     return actions[args.action](args)
-
-
-# --- retrieval ---------------------------------------------------------------------------------------------
-
-
-def _retrieval(args: argparse.Namespace) -> int:
-    from hybrid.evaluation.qrels import read_queries, read_roots
-    from hybrid.evaluation.retrieval import MODES, Plan, evaluate_retrieval, write_run
-    from hybrid.evaluation.trees import scratch_home, settings_in_force
-
-    modes = MODES if args.mode == "all" else (args.mode,)
-    plan = Plan(
-        queries=read_queries(args.queries),
-        repos=args.repos,
-        roots=read_roots(args.manifest) if args.manifest else {},
-        is_whole=args.whole,
-        only=tuple(args.only),
-        modes=modes,
-    )
-    with scratch_home(args.home) as home:
-        report = evaluate_retrieval(plan, home, settings_in_force(args.settings), report_repo=teller(args))
-    if args.run:
-        write_run(args.run, [answer for answer in report.answered if answer.mode == modes[-1]])
-    if args.json:
-        print_json(report.as_json(modes))
-        return 0
-    for mode in modes:
-        counts = report.n_queries(mode)
-        _print_scores(f"{mode}: by repository", report.by_repo(mode), counts)
-        if not args.quiet:
-            _print_scores(f"{mode}: by category", report.by_category(mode), {})
-            _print_scores(f"{mode}: by language", report.by_language(mode), {})
-    _print_scores(
-        f"mean of the means of {len(report.builds)} repositories", {mode: report.overall(mode) for mode in modes}, {}
-    )
-    if report.missing:
-        say(f"not there: {', '.join(report.missing)}")
-    return 0
-
-
-def _print_scores(title: str, rows: Mapping[str, Mapping[str, float]], counts: Mapping[str, int]) -> None:
-    from hybrid.evaluation.measures import NAMES
-
-    table = [
-        [name, str(counts.get(name, "")), *(f"{scores[measure]:.4f}" for measure in NAMES)]
-        for name, scores in rows.items()
-    ]
-    print_table(title, ["", "n", *NAMES], table)
 
 
 # --- chunks and speed --------------------------------------------------------------------------------------

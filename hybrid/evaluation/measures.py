@@ -1,12 +1,13 @@
 """Measures of rankings, named as in ir_measures; plain arithmetic over passages, called by `retrieval`.
 
-A ranking is of passages (chunks). Every measure is in [0, 1] and better when higher.
+A ranking is of passages (chunks). The measures of `NAMES` are in [0, 1] and better when higher; `TOKENS` is a cost.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from statistics import median
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -15,6 +16,11 @@ if TYPE_CHECKING:
 DEPTH = 10
 NAMES = ("nDCG@10", "R@5", "R@10", "RR@10", "Success@1")
 """nDCG@10 counts chunks; the others count files, each file at its best chunk. Success@1 is also called hit@1."""
+TOKENS = "tokens"
+"""What an agent reads until the first hit, see `tokens_to_hit`; better when lower."""
+MEASURES = (*NAMES, TOKENS)
+CHARS_PER_TOKEN = 4
+"""Characters of a token of a large language model, roughly, in English and in code."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +85,22 @@ def reciprocal_rank(ranks: Iterable[int | None]) -> float:
     return 1 / min((rank for rank in ranks if rank is not None), default=math.inf)
 
 
+def tokens_to_hit(
+    ranking: Sequence[Passage], targets: Sequence[Passage], n_chars: Sequence[int], *, depth: int = DEPTH
+) -> float:
+    """Tokens of the passages from the top to the first that hits a target, that one included; of all without one.
+
+    Args:
+        ranking: Best first.
+        targets: Of the query.
+        n_chars: Of each passage of the ranking, at least of its first `depth`.
+        depth: Passages that are read at most.
+    """
+    top = ranking[:depth]
+    hits = (place for place, found in enumerate(top, 1) if any(found.hits(target) for target in targets))
+    return sum(n_chars[: next(hits, len(top))]) / CHARS_PER_TOKEN
+
+
 def score(ranking: Sequence[Passage], targets: Sequence[Passage]) -> dict[str, float]:
     """The measures `NAMES` of one query."""
     of_files = target_ranks(files_of(ranking), files_of(targets))
@@ -96,3 +118,13 @@ def mean_of(scores: Sequence[Mapping[str, float]]) -> dict[str, float]:
     if not scores:
         return dict.fromkeys(NAMES, math.nan)
     return {name: math.fsum(score[name] for score in scores) / len(scores) for name in NAMES}
+
+
+def summary_of(scores: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """The mean of each measure of `NAMES`, and mean and median of the tokens; NaN for no scores.
+
+    Args:
+        scores: One mapping a query, with each of `MEASURES`.
+    """
+    tokens = [score[TOKENS] for score in scores] or [math.nan]
+    return mean_of(scores) | {"tokens_mean": math.fsum(tokens) / len(tokens), "tokens_median": median(tokens)}

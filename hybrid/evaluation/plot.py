@@ -1,4 +1,4 @@
-"""Draws ROC curves of gates into a file; `hybrid eval gate --plot` calls it. The only user of matplotlib.
+"""Draws ROC curves of gates into a file; `hybrid eval gate --plot` calls it. It and `plot_bars` alone use matplotlib.
 
 The axis of the false rate is logarithmic from 0.1 %: a gate works at its left end, where a linear axis shows a wall.
 """
@@ -12,10 +12,11 @@ from hybrid.errors import HybridError
 from hybrid.evaluation.rates import auc, rates_at, share_from
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
     Margins = tuple[Sequence[float], Sequence[float]]
     """Of the wanted and of the unwanted."""
@@ -55,19 +56,39 @@ def write_roc(path: Path, curves: Mapping[str, Margins]) -> None:
         OSError: The file cannot be written.
     """
     check_plot(path)
-    from matplotlib import style
-    from matplotlib.figure import Figure
-
     for label, (wanted, unwanted) in curves.items():
         if not wanted or not unwanted:
             raise HybridError(f"{label}: a curve needs wanted and unwanted prompts; judge some of both")
-    # The defaults of matplotlib, whatever the user's own file says; the salt makes the names inside an SVG repeatable.
-    with style.context(["default", {"svg.hashsalt": "hybrid"}]):
-        figure = Figure(figsize=(7, 5), layout="constrained")
+
+    def draw(figure: Figure) -> None:
         axes = figure.subplots()
         for label, margins in curves.items():
             _draw(axes, label, *margins)
         _label(axes)
+
+    write_figure(path, (7, 5), draw)
+
+
+def write_figure(path: Path, size_inches: tuple[float, float], draw: Callable[[Figure], None]) -> None:
+    """Draw a figure into a file: the same drawing gives the same bytes, on a machine without a display too.
+
+    Args:
+        path: Ends in .svg or .png.
+        size_inches: Width and height.
+        draw: Fills the empty figure.
+
+    Raises:
+        HybridError: As `check_plot`.
+        OSError: The file cannot be written.
+    """
+    check_plot(path)
+    from matplotlib import style
+    from matplotlib.figure import Figure
+
+    # The defaults of matplotlib, whatever the user's own file says; the salt makes the names inside an SVG repeatable.
+    with style.context(["default", {"svg.hashsalt": "hybrid"}]):
+        figure = Figure(figsize=size_inches, layout="constrained")
+        draw(figure)
         kind = path.suffix.lower()
         figure.savefig(path, format=kind[1:], dpi=150, metadata=_METADATA[kind])
 

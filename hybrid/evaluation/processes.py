@@ -59,19 +59,21 @@ class Runner:
     Attributes:
         environ: Their environment.
         cwd: Their working directory; never a project, whose files could be imported instead of ours.
+        python: Their interpreter; by default that of this process.
     """
 
     environ: Mapping[str, str]
     cwd: Path
+    python: str = sys.executable
 
     def run(self, *arguments: str, text: str = "") -> str:
-        """Run the interpreter of this process with arguments, and give its output.
+        """Run the interpreter with arguments, and give its output.
 
         Raises:
             HybridError: It failed.
         """
         done = subprocess.run(
-            [sys.executable, *arguments],
+            [self.python, *arguments],
             env=dict(self.environ),
             cwd=self.cwd,
             input=text,
@@ -87,7 +89,7 @@ class Runner:
         Raises:
             HybridError: It failed.
         """
-        answer = self.run("-c", _WATCHER, sys.executable, *arguments)
+        answer = self.run("-c", _WATCHER, self.python, *arguments)
         code, seconds, peak, output, errors = json.loads(answer)
         return Watched(seconds, peak, _checked(code, arguments, output, errors))
 

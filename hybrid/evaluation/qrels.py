@@ -13,7 +13,7 @@ from hybrid.errors import HybridError
 from hybrid.evaluation.measures import Passage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
     from typing import TypeVar
 
@@ -37,6 +37,7 @@ class JudgedQuery:
         category: symbol, semantic, architecture, task, …; empty when the file says none.
         language: Of the repository; empty when the file says none.
         targets: At least one; all weigh the same.
+        held_out: Lines that must not be searched when the query is asked, since it was made of them.
     """
 
     id: str
@@ -45,6 +46,7 @@ class JudgedQuery:
     category: str
     language: str
     targets: tuple[Passage, ...]
+    held_out: tuple[Passage, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +60,7 @@ class JudgedPrompt:
         is_wanted: True when something should be injected.
         kind: task, question, session_turn, small_talk, other_repo, …
         is_strict: False for prompts that are reported and not counted in the false rate.
+        files: Paths of which one should be in what is injected; empty when the file does not say.
     """
 
     id: str
@@ -66,6 +69,7 @@ class JudgedPrompt:
     is_wanted: bool
     kind: str
     is_strict: bool
+    files: tuple[str, ...] = ()
 
 
 def read_queries(path: Path) -> list[JudgedQuery]:
@@ -74,16 +78,16 @@ def read_queries(path: Path) -> list[JudgedQuery]:
     Raises:
         QrelsError: The file cannot be read, a line is not of this form, or an id stands twice.
     """
-    return _unique(path, _read_lines(path, _query), lambda query: query.id)
+    return unique(path, read_lines(path, query_of), lambda query: query.id)
 
 
 def read_prompts(path: Path) -> list[JudgedPrompt]:
-    """The prompts of a JSONL file: `{id, prompt, repo or null, expect: inject or stay_silent, kind, strict?}`.
+    """The prompts of a JSONL file: `{id, prompt, repo or null, expect: inject or stay_silent, kind, strict?, gold?}`.
 
     Raises:
         QrelsError: As `read_queries`.
     """
-    return _unique(path, _read_lines(path, _prompt), lambda prompt: prompt.id)
+    return unique(path, read_lines(path, _prompt), lambda prompt: prompt.id)
 
 
 def read_roots(path: Path) -> dict[str, str]:
@@ -101,7 +105,13 @@ def read_roots(path: Path) -> dict[str, str]:
         raise QrelsError(f"{path} is no manifest of repositories ({error!r}); expected repos[].name") from error
 
 
-def _query(fields: Mapping[str, Any]) -> JudgedQuery:
+def query_of(fields: Mapping[str, Any]) -> JudgedQuery:
+    """The query of one line.
+
+    Raises:
+        KeyError: Something that every query has is missing.
+        ValueError: It has no target.
+    """
     targets = tuple(_target(target) for target in fields["gold"])
     if not targets:
         raise ValueError("gold is empty")
@@ -112,11 +122,24 @@ def _query(fields: Mapping[str, Any]) -> JudgedQuery:
         category=str(fields.get("category") or ""),
         language=str(fields.get("language") or ""),
         targets=targets,
+        held_out=tuple(_target(target) for target in fields.get("held_out") or ()),
     )
 
 
+def _path(target: object) -> str:
+    """Of a target that is a path, or has one."""
+    return str(cast("Mapping[str, Any]", target)["path"]) if isinstance(target, dict) else str(target)
+
+
 def _target(fields: Mapping[str, Any]) -> Passage:
-    return Passage(str(fields["path"]), fields.get("start_line"), fields.get("end_line"))
+    return Passage(str(fields["path"]), _line(fields, "start_line"), _line(fields, "end_line"))
+
+
+def _line(fields: Mapping[str, Any], name: str) -> int | None:
+    line = fields.get(name)
+    if line is not None and (isinstance(line, bool) or not isinstance(line, int) or line < 1):
+        raise ValueError(f"{name} {line!r} is no line; lines are whole numbers from 1")
+    return line
 
 
 def _prompt(fields: Mapping[str, Any]) -> JudgedPrompt:
@@ -128,10 +151,16 @@ def _prompt(fields: Mapping[str, Any]) -> JudgedPrompt:
         is_wanted=_EXPECTATIONS[fields["expect"]],
         kind=str(fields["kind"]),
         is_strict=bool(fields.get("strict", True)),
+        files=tuple(dict.fromkeys(_path(target) for target in fields.get("gold") or ())),
     )
 
 
-def _read_lines(path: Path, make: Callable[[Mapping[str, Any]], T]) -> Iterator[T]:
+def read_lines(path: Path, make: Callable[[Mapping[str, Any]], T]) -> Iterator[T]:
+    """What is made of each line of a JSONL file; blank lines are passed over.
+
+    Raises:
+        QrelsError: The file cannot be read, or a line is not of the form that `make` expects; it names the line.
+    """
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -145,7 +174,12 @@ def _read_lines(path: Path, make: Callable[[Mapping[str, Any]], T]) -> Iterator[
             raise QrelsError(f"{path}, line {number}: {type(error).__name__}: {error}") from error
 
 
-def _unique(path: Path, entries: Iterator[T], key: Callable[[T], str]) -> list[T]:
+def unique(path: Path, entries: Iterable[T], key: Callable[[T], str]) -> list[T]:
+    """The entries of a file in order.
+
+    Raises:
+        QrelsError: A key stands twice, or there is no entry.
+    """
     found: dict[str, T] = {}
     for entry in entries:
         if key(entry) in found:

@@ -1,4 +1,4 @@
-"""Asks judged queries of indexed repositories and scores the rankings; `hybrid eval retrieval` calls it.
+"""Asks judged queries of indexed repositories and scores the rankings; `hybrid eval retrieval` and `run` call it.
 
 A figure is comparable with the semble benchmark when only the code files of each repository's benchmark folder are
 indexed; the whole repository, docs and tests included, is what a user has.
@@ -7,27 +7,36 @@ indexed; the whole repository, docs and tests included, is what a user has.
 from __future__ import annotations
 
 import json
-from collections import defaultdict
+import os
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from hybrid.engine.searching import Mode, open_searcher
-from hybrid.evaluation.measures import NAMES, Passage, mean_of, score
-from hybrid.evaluation.trees import WHOLE, Scope, build_index, repositories, workspace_at
+from hybrid.engine.indexing import file_source
+from hybrid.evaluation.measures import DEPTH, TOKENS, Passage, score, tokens_to_hit
+from hybrid.evaluation.opening import Opener, Tree
+from hybrid.evaluation.processes import BARE, Runner
+from hybrid.evaluation.qrels import QrelsError
+from hybrid.evaluation.results import Answered, Results
+from hybrid.evaluation.timing import time_ms, timed
+from hybrid.evaluation.trees import WHOLE, Scope, repositories
 from hybrid.prompting.query import make_query
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from hybrid.config import Loaded
     from hybrid.engine.searching import Searcher
+    from hybrid.engine.workspace import Workspace
+    from hybrid.evaluation.configurations import Configuration
+    from hybrid.evaluation.opening import Load
     from hybrid.evaluation.qrels import JudgedQuery
     from hybrid.index.build import Summary
 
-MODES: tuple[Mode, ...] = ("dense", "lexical", "hybrid")
 RANKED = 50
 """Chunks asked for: enough for the first ten files of nearly every ranking."""
+_BARE_STARTS = 3
+"""Bare interpreter starts that are timed beside the queries of each repository."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,139 +44,152 @@ class Plan:
     """What is evaluated, and how.
 
     Attributes:
-        queries: Judged.
-        repos: Folder that holds a folder for each repository.
-        roots: Repository → folder that comparable figures index; a repository that is absent is taken whole.
-        is_whole: Index everything, docs too, instead of the comparable part.
-        only: Names of repositories; empty for all.
-        modes: Legs that take part.
+        judged: Queries by the name of their set; at least one.
+        trees: Repository → where it lies and what of it is indexed.
+        configurations: Ways to search; at least one.
+        only: Repositories whose absence is told; empty for all that are judged.
     """
 
-    queries: Sequence[JudgedQuery]
-    repos: Path
-    roots: Mapping[str, str] = field(default_factory=dict[str, str])
-    is_whole: bool = False
+    judged: Mapping[str, Sequence[JudgedQuery]]
+    trees: Mapping[str, Tree]
+    configurations: Sequence[Configuration]
     only: tuple[str, ...] = ()
-    modes: tuple[Mode, ...] = MODES
-
-    def scope(self, repo: str) -> Scope:
-        """What of a repository is indexed."""
-        return WHOLE if self.is_whole else Scope(self.roots.get(repo, ""), code_only=True)
-
-
-@dataclass(frozen=True, slots=True)
-class Answered:
-    """A query with its ranking in one mode, and its scores by measure."""
-
-    query: JudgedQuery
-    mode: Mode
-    ranking: tuple[Passage, ...]
-    scores: Mapping[str, float]
 
 
 @dataclass(slots=True)
-class RetrievalReport:
+class Evaluation:
     """What an evaluation found.
 
     Attributes:
-        answered: Every query of the repositories that are there, in every mode.
-        builds: Repository → what its build did.
-        missing: Judged repositories that are not there.
-        model: Key of the embedder.
+        results: By the name of the set.
+        builds: Repository → what the build with the settings in force did.
+        model: Key of the embedder of the settings in force.
+        bare_ms: Wall times of bare interpreter starts between the queries, to compare their times with.
     """
 
-    answered: list[Answered] = field(default_factory=list[Answered])
+    results: dict[str, Results]
     builds: dict[str, Summary] = field(default_factory=dict[str, "Summary"])
-    missing: tuple[str, ...] = ()
     model: str = ""
+    bare_ms: list[float] = field(default_factory=list[float])
 
-    def by_repo(self, mode: Mode) -> dict[str, dict[str, float]]:
-        """Repository → mean of each measure."""
-        return self._by(mode, lambda query: query.repo)
 
-    def by_category(self, mode: Mode) -> dict[str, dict[str, float]]:
-        """Category → mean of each measure over its queries."""
-        return self._by(mode, lambda query: query.category or "none")
+def trees_of(
+    judged: Iterable[JudgedQuery],
+    folder: Path,
+    *,
+    roots: Mapping[str, str] | None = None,
+    is_whole: bool = False,
+    only: Sequence[str] = (),
+) -> dict[str, Tree]:
+    """The repositories of queries that are there.
 
-    def by_language(self, mode: Mode) -> dict[str, dict[str, float]]:
-        """Language → mean of each measure over its queries."""
-        return self._by(mode, lambda query: query.language or "none")
+    Args:
+        judged: Queries of any sets.
+        folder: Holds a folder for each repository.
+        roots: Repository → folder that comparable figures index; a repository that is absent is taken as it is.
+        is_whole: Index everything, docs too, instead of the comparable part.
+        only: Names of repositories; empty for all.
 
-    def overall(self, mode: Mode) -> dict[str, float]:
-        """Mean of the repositories' means, so that a repository with many queries weighs as much as another."""
-        return mean_of(list(self.by_repo(mode).values()))
-
-    def n_queries(self, mode: Mode) -> dict[str, int]:
-        """Repository → number of its queries."""
-        counts: dict[str, int] = defaultdict(int)
-        for answer in self.answered:
-            counts[answer.query.repo] += answer.mode == mode
-        return dict(counts)
-
-    def _by(self, mode: Mode, key: Callable[[JudgedQuery], str]) -> dict[str, dict[str, float]]:
-        groups: dict[str, list[Mapping[str, float]]] = defaultdict(list)
-        for answer in self.answered:
-            if answer.mode == mode:
-                groups[key(answer.query)].append(answer.scores)
-        return {name: mean_of(groups[name]) for name in sorted(groups)}
-
-    def as_json(self, modes: Sequence[Mode]) -> dict[str, Any]:
-        """Stable keys."""
-        return {
-            "model": self.model,
-            "measures": list(NAMES),
-            "missing": list(self.missing),
-            "repositories": {
-                name: {"documents": built.documents, "chunks": built.chunks, "build_s": round(built.seconds, 3)}
-                for name, built in self.builds.items()
-            },
-            "modes": {
-                mode: {
-                    "overall": self.overall(mode),
-                    "repositories": self.by_repo(mode),
-                    "categories": self.by_category(mode),
-                    "languages": self.by_language(mode),
-                }
-                for mode in modes
-            },
-        }
+    Raises:
+        QrelsError: None is there.
+    """
+    found = repositories({query.repo for query in judged}, folder, only)
+    known = roots or {}
+    return {
+        name: Tree(path, WHOLE if is_whole else Scope(known.get(name, ""), code_only=True))
+        for name, path in found.items()
+    }
 
 
 def evaluate_retrieval(
-    plan: Plan, home: Path, loaded: Loaded, *, report_repo: Callable[[str], None] = lambda _: None
-) -> RetrievalReport:
-    """Index each repository once and ask its queries in every mode.
+    plan: Plan, home: Path, load: Load, *, report_repo: Callable[[str], None] = lambda _: None
+) -> Evaluation:
+    """Index each repository once and ask its queries in every configuration.
 
     Args:
         plan: What to do.
         home: Where the indexes lie.
-        loaded: Settings in force.
+        load: Gives the settings in force with assignments on top.
         report_repo: Hears the name of each repository before it is built.
 
     Raises:
-        QrelsError: No judged repository is there.
+        QrelsError: No query is about any of the repositories.
         ModelError: The embedder cannot be loaded.
+        ConfigError: The settings of a configuration are wrong.
     """
-    judged = {query.repo for query in plan.queries}
-    found = repositories(judged, plan.repos, plan.only)
-    report = RetrievalReport(missing=tuple(sorted((set(plan.only) or judged) - found.keys())))
-    for name, root in found.items():
-        report_repo(name)
-        scope = plan.scope(name)
-        workspace = workspace_at(root, home, loaded, scope)
-        report.builds[name] = build_index(workspace, scope)
-        searcher = open_searcher(workspace)
-        report.model = searcher.embedder.info.key
-        for query in plan.queries:
-            if query.repo == name:
-                report.answered += [_ask(searcher, query, mode) for mode in plan.modes]
-    return report
+    opener = Opener(plan.configurations, home, load)
+    found = Evaluation({name: Results(plan.configurations) for name in plan.judged}, model=opener.model)
+    for repo, tree in plan.trees.items():
+        asked = {name: [query for query in queries if query.repo == repo] for name, queries in plan.judged.items()}
+        if not any(asked.values()):
+            continue
+        report_repo(repo)
+        opened = opener.open(tree)
+        found.builds[repo] = opened.built
+        found.bare_ms += [time_ms(lambda: _start_bare(home)) for _ in range(_BARE_STARTS)]
+        n_chars = _Sizes(opened.workspace)
+        for name, queries in asked.items():
+            found.results[name].answered += _ask_all(opened.searchers, plan.configurations, queries, n_chars)
+    if not found.builds:
+        raise QrelsError("no query is about any of the repositories that are there")
+    for name, queries in plan.judged.items():
+        wanted = set(plan.only) or {query.repo for query in queries}
+        found.results[name].missing = tuple(sorted(wanted - found.builds.keys()))
+    return found
 
 
-def _ask(searcher: Searcher, query: JudgedQuery, mode: Mode) -> Answered:
-    found = searcher.search(make_query(query.text), top_k=RANKED, mode=mode)
-    ranking = tuple(Passage(hit.path, hit.start_line, hit.end_line) for hit in found.hits)
-    return Answered(query, mode, ranking, score(ranking, query.targets))
+def _start_bare(cwd: Path) -> str:
+    return Runner(os.environ, cwd).run(*BARE)
+
+
+def _ask_all(
+    searchers: Mapping[str, Searcher],
+    configurations: Sequence[Configuration],
+    queries: Sequence[JudgedQuery],
+    n_chars: _Sizes,
+) -> list[Answered]:
+    """Every query in every configuration; they take turns at being first, so that whatever is warm serves all."""
+    found: list[Answered] = []
+    for number, query in enumerate(queries):
+        first = number % len(configurations)
+        for configuration in (*configurations[first:], *configurations[:first]):
+            if number == 0:  # What is made once for an open index is not part of a query.
+                _search(searchers[configuration.label], query, configuration)
+            found.append(_ask(searchers[configuration.label], query, configuration, n_chars))
+    return found
+
+
+def _ask(searcher: Searcher, query: JudgedQuery, configuration: Configuration, n_chars: _Sizes) -> Answered:
+    ranking, latency_ms = timed(lambda: _search(searcher, query, configuration))
+    scores = score(ranking, query.targets)
+    scores[TOKENS] = tokens_to_hit(ranking, query.targets, [n_chars.of(passage) for passage in ranking[:DEPTH]])
+    return Answered(query, configuration.label, ranking, scores, latency_ms)
+
+
+def _search(searcher: Searcher, query: JudgedQuery, configuration: Configuration) -> tuple[Passage, ...]:
+    found = searcher.search(make_query(query.text), top_k=RANKED, mode=configuration.mode)
+    return tuple(Passage(hit.path, hit.start_line, hit.end_line) for hit in found.hits)
+
+
+class _Sizes:
+    """Characters of passages as they stand in the files; 0 for one that is gone."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        project = workspace.require_project()
+        self._source = file_source(project.root, workspace.config.index, workspace.home)
+        self._ends = lru_cache(maxsize=None)(self._read)
+
+    def of(self, passage: Passage) -> int:
+        ends = self._ends(passage.path)
+        start, end = (passage.start_line or 1) - 1, min(passage.end_line or len(ends) - 1, len(ends) - 1)
+        return ends[end] - ends[start] if start < end else 0
+
+    def _read(self, path: str) -> list[int]:
+        """For each line the characters of all lines up to it, line ends counted, after a first 0."""
+        ends = [0]
+        for line in (self._source.read_text(path) or "").split("\n"):
+            ends.append(ends[-1] + len(line) + 1)
+        return ends
 
 
 def write_run(path: Path, answered: Sequence[Answered]) -> None:

@@ -148,13 +148,15 @@ class _Session:
         return self._plan.queries or queries_of(self._snapshot(), _N_QUERIES)
 
     def _search_repository(self) -> dict[str, Any]:
-        return search_figures(self._folder(), self._embedder, self._search, self._queries(), bare_ms=self._bare_ms)
+        return search_figures(
+            self._folder(), self._embedder, self._loaded.config, self._queries(), bare_ms=self._bare_ms
+        )
 
     def _synthetic(self) -> dict[str, Any]:
         return synthetic_figures(
             self._scratch / "synthetic",
             self._embedder,
-            self._search,
+            self._loaded.config,
             n_chunks=self._plan.n_synthetic,
             n_queries=_N_QUERIES,
             bare_ms=self._bare_ms,

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from hybrid.config import SearchConfig
+    from hybrid.config import Config, RankingConfig, SearchConfig
     from hybrid.index.snapshot import Snapshot
     from hybrid.types import Embedder
 
@@ -34,22 +34,23 @@ def open_folder(folder: Path, embedder: Embedder, settings: SearchConfig) -> Sna
 
 
 def search_figures(
-    folder: Path, embedder: Embedder, settings: SearchConfig, queries: Sequence[str], *, bare_ms: float
+    folder: Path, embedder: Embedder, config: Config, queries: Sequence[str], *, bare_ms: float
 ) -> dict[str, Any]:
-    """Times of opening a snapshot and of searching it.
+    """Times of opening a snapshot and of searching it; `fused` leaves the ranker out.
 
     Args:
         folder: Of the snapshot.
         embedder: Of its model.
-        settings: Of the search.
+        config: Settings of search and ranking.
         queries: At least one; each is asked once in each way.
         bare_ms: Median of a bare interpreter start in the same run.
     """
+    settings = config.search
     opening = [time_ms(lambda: open_folder(folder, embedder, settings)) for _ in range(_OPENINGS)]
     once = open_folder(folder, embedder, settings)
 
-    def whole(snapshot: Snapshot) -> dict[str, Any]:
-        searcher = Searcher(snapshot, embedder, settings)
+    def whole(ranking: RankingConfig | None) -> dict[str, Any]:
+        searcher = Searcher(once, embedder, settings, ranking=ranking)
         times = time_each(lambda text: searcher.search(make_query(text), top_k=_TOP_K), queries)
         return sum_up(times).as_json(per_bare_start=bare_ms)
 
@@ -59,7 +60,8 @@ def search_figures(
         "chunks": once.n_chunks,
         "queries": len(queries),
         "open_snapshot": sum_up(opening).as_json(per_bare_start=bare_ms),
-        "search": whole(once),
+        "search": whole(config.ranking),
+        "fused": whole(None),
         "embed_query": sum_up(time_each(embedder.embed_query, queries)).as_json(per_bare_start=bare_ms),
         "dense_leg": sum_up(time_each(lambda v: once.dense(v, settings.depth), vectors)).as_json(
             per_bare_start=bare_ms
@@ -71,12 +73,12 @@ def search_figures(
 
 
 def synthetic_figures(
-    folder: Path, embedder: Embedder, settings: SearchConfig, *, n_chunks: int, n_queries: int, bare_ms: float
+    folder: Path, embedder: Embedder, config: Config, *, n_chunks: int, n_queries: int, bare_ms: float
 ) -> dict[str, Any]:
     """As `search_figures`, on seeded chunks and queries."""
     words = Words()
     size = write_snapshot(folder, words.bags(n_chunks), embedder.info)
-    figures = search_figures(folder, embedder, settings, words.queries(n_queries), bare_ms=bare_ms)
+    figures = search_figures(folder, embedder, config, words.queries(n_queries), bare_ms=bare_ms)
     return figures | {"snapshot_bytes_per_chunk": round(size / n_chunks, 1)}
 
 

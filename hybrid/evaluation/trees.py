@@ -1,6 +1,6 @@
 """Opens repositories for evaluation: settings in force, an index in a scratch home, nothing written into the tree.
 
-`retrieval`, `gate` and `speed` call it. A repository is any folder: neither git nor `.hybrid/` has to be there.
+`opening`, `gate` and `speed` call it. A repository is any folder: neither git nor `.hybrid/` has to be there.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import contextlib
 import hashlib
 import os
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,9 +26,10 @@ from hybrid.project.places import hybrid_home
 from hybrid.types import Skipped
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Iterator, Mapping
+    from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 
     from hybrid.config import Loaded
+    from hybrid.evaluation.measures import Passage
     from hybrid.index.build import Summary
     from hybrid.types import Document, Embedder, Found, Source
 
@@ -39,16 +40,24 @@ class Scope:
 
     Attributes:
         folder: Only files in this folder, relative to the repository; empty for all.
-        code_only: Leave out documents of the kind doc.
+        code_only: Leave out documents of the kind doc, and data and configuration (JSON, YAML, XML, …).
+        held_out: Lines that are blank for the index; the other lines keep their numbers.
+        left_out: Paths of files that are no documents here.
+        variant: Tells indexes apart that differ in how they are built, not in what of.
     """
 
     folder: str = ""
     code_only: bool = False
+    held_out: tuple[Passage, ...] = ()
+    left_out: tuple[str, ...] = ()
+    variant: str = ""
 
     @property
     def label(self) -> str:
         """Tells scopes of one repository apart, so that one home can hold an index of each."""
-        return f"{self.folder}|{'code' if self.code_only else 'all'}"
+        label = f"{self.folder}|{'code' if self.code_only else 'all'}"
+        more = [part for part in (self.held_out, self.left_out, self.variant) if part]
+        return "|".join([label, *map(repr, more)])
 
 
 WHOLE = Scope()
@@ -151,7 +160,15 @@ def build_index(workspace: Workspace, scope: Scope = WHOLE, *, embedder: Embedde
         recipe_of(settings),
         max_segments=settings.max_segments,
         annotator=GateAnnotator(embedder, workspace.home, with_hub=workspace.config.gate.hub),
+        workers=settings.workers,
     )
+
+
+_NOT_PROGRAMS = frozenset({"json", "xml", "yaml", "toml", "ini", "properties", "csv", "dtd", "gitignore", "gomod"})
+
+
+def _is_program(document: Document) -> bool:
+    return document.kind == "code" and document.language not in _NOT_PROGRAMS
 
 
 class ScopedSource:
@@ -164,16 +181,31 @@ class ScopedSource:
     def scan(self) -> Iterator[Found]:
         """As `Source.scan`."""
         prefix = f"{self._scope.folder}/" if self._scope.folder else ""
-        return (found for found in self._source.scan() if found.path.startswith(prefix))
+        left_out = self._scope.left_out
+        found = self._source.scan()
+        return (each for each in found if each.path.startswith(prefix) and each.path not in left_out)
 
     def read(self, found: Found) -> Document | Skipped:
-        """As `Source.read`; a document of another kind is skipped as `out_of_scope`."""
+        """As `Source.read`; a document of another kind is skipped as `out_of_scope`, what is held out is blank."""
         document = self._source.read(found)
-        if isinstance(document, Skipped) or not self._scope.code_only or document.kind == "code":
+        if isinstance(document, Skipped):
             return document
-        return Skipped(found.path, "out_of_scope")
+        if self._scope.code_only and not _is_program(document):
+            return Skipped(found.path, "out_of_scope")
+        held_out = [passage for passage in self._scope.held_out if passage.path == found.path]
+        return _without(document, held_out) if held_out else document
 
     @property
     def skipped(self) -> Mapping[str, int]:
         """As `Source.skipped`."""
         return self._source.skipped
+
+
+def _without(document: Document, held_out: Sequence[Passage]) -> Document:
+    """The document with some of its lines blank."""
+    lines = document.text.split("\n")
+    for passage in held_out:
+        start, end = passage.start_line or 1, min(passage.end_line or len(lines), len(lines))
+        lines[start - 1 : end] = [""] * max(0, end - start + 1)
+    text = "\n".join(lines)
+    return replace(document, text=text, digest=hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest())

@@ -18,7 +18,7 @@ from hybrid.models.hashing import HashingEmbedder
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from hybrid.config import SearchConfig
+    from hybrid.config import RankingConfig, SearchConfig
     from hybrid.index.snapshot import Snapshot
 
 
@@ -29,6 +29,7 @@ class Corpus(NamedTuple):
     snapshot: Snapshot
     embedder: HashingEmbedder
     settings: SearchConfig
+    ranking: RankingConfig
     queries: list[str]
 
 
@@ -37,6 +38,13 @@ def corpus(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     """Seeded chunks in one segment, and 50 queries of the same words."""
     embedder, words = HashingEmbedder(256), Words()
     folder = tmp_path_factory.mktemp("corpus")
-    settings = load(home=folder, environ={}).config.search
+    config = load(home=folder, environ={}).config
     write_snapshot(folder, words.bags(request.param), embedder.info)
-    return Corpus(folder, open_snapshot(folder, model=embedder.info.key), embedder, settings, words.queries(50))
+    return Corpus(
+        folder,
+        open_snapshot(folder, model=embedder.info.key),
+        embedder,
+        config.search,
+        config.ranking,
+        words.queries(50),
+    )

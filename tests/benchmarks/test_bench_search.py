@@ -22,7 +22,7 @@ def test_bench_open_snapshot(benchmark: Any, corpus: Any) -> None:
 
 def test_bench_query(benchmark: Any, corpus: Any) -> None:
     """The whole pipeline of one query, from text to ten hits."""
-    searcher = Searcher(corpus.snapshot, corpus.embedder, corpus.settings)
+    searcher = Searcher(corpus.snapshot, corpus.embedder, corpus.settings, ranking=corpus.ranking)
     queries = cycle(make_query(text) for text in corpus.queries)
     found = benchmark(lambda: searcher.search(next(queries), top_k=10))
 

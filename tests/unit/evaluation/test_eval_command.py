@@ -34,8 +34,10 @@ def test_retrieval_prints_tables(
     shown = capsys.readouterr().out
 
     assert 0 == code
-    for part in ("lexical: by repository", "boats", "by category", "symbol", "by language", "go", "of 2 repositories"):
+    for part in ("lexical: by repository", "boats", "by category", "symbol", "by language", "go", "tokens to hit"):
         assert part in shown
+    assert "time of a query" in shown
+    assert "mean of the means of 2 repositories" in shown
     assert shown.endswith("not there: far-away\n")
 
 
@@ -47,9 +49,75 @@ def test_retrieval_writes_json_and_a_run(
     code = evaluate("retrieval", queries_file, "--repos", repos, "--run", out, "--json", *MODEL)
     form = json.loads(capsys.readouterr().out)
 
-    assert (0, ["dense", "lexical", "hybrid"]) == (code, list(form["modes"]))
-    assert ["far-away"] == form["missing"]
+    found = form["sets"]["queries"]
+    assert (0, ["dense", "lexical", "hybrid"]) == (code, list(found["configurations"]))
+    assert ["far-away"] == found["missing"]
+    assert ({}, {}) == (found["against"], found["ablation"])
     assert {"q1", "q2", "q3"} == {json.loads(line)["id"] for line in out.read_text().splitlines()}
+
+
+def test_retrieval_compares_two_configurations(
+    repos: Path, queries_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`--against` asks both in one run, in one mode; each file is reported apart; the plot has a row for each."""
+    more = tmp_path / "more.jsonl"
+    more.write_text("".join(line for line in queries_file.read_text().splitlines(keepends=True) if '"q2"' in line))
+    arguments = [queries_file, more, "--repos", repos, "--against", "search.ranker=rrf", "--against", "search.rrf_k=5"]
+    code = evaluate("retrieval", *arguments, "--plot", tmp_path / "two.svg", *MODEL)
+    shown = capsys.readouterr().out
+    label = "search.ranker=rrf, search.rrf_k=5"
+
+    assert 0 == code
+    for part in ("== queries: 3 queries", "== more: 1 queries", f"{label} against the settings in force, hybrid"):
+        assert part in shown
+    assert "nDCG@10 by language" in shown
+    assert "dense: by repository" not in shown
+    drawn = (tmp_path / "two.svg").read_text(encoding="utf-8")
+    assert all(f"<!-- {name}: nDCG@10 by language -->" in drawn for name in ("queries", "more"))
+
+
+def test_retrieval_says_what_each_part_is_worth(
+    repos: Path, queries_file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`--ablation` compares the settings in force with one thing off each, with an interval."""
+    arguments = ["retrieval", queries_file, "--repos", repos, "--ablation", *MODEL, "--set", "search.ranker=evidence"]
+    assert 0 == evaluate(*arguments)
+    shown = capsys.readouterr().out
+    assert 0 == evaluate(*arguments, "--json")
+    rows = json.loads(capsys.readouterr().out)["sets"]["queries"]["ablation"]
+
+    assert {"lexical leg alone", "dense leg alone", "fusion alone", "no best_words"} <= rows.keys()
+    for label, differences in rows.items():
+        assert f"\n  {label} " in shown
+        assert {"nDCG@10", "R@5", "R@10", "RR@10", "Success@1", "tokens"} == differences.keys()
+        assert differences["R@10"]["low"] <= differences["R@10"]["difference"] <= differences["R@10"]["high"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--plot", "a.gif"], "must end in .svg or .png"),
+        (["--run", "a.jsonl"], "--run writes the rankings of one QUERIES.jsonl"),
+        (["--against", "search.rrf_k"], "a setting is given as section.key=value"),
+        (["--against", "search.rrfk=5"], "unknown setting search.rrfk"),
+    ],
+    ids=["plot", "run of two files", "no value", "no setting"],
+)
+def test_a_slip_on_the_command_line_costs_no_build(
+    repos: Path,
+    queries_file: Path,
+    tmp_path: Path,
+    options: list[str],
+    message: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The message comes before minutes of work."""
+    (tmp_path / "more.jsonl").write_text(queries_file.read_text())
+    home = tmp_path / "kept"
+
+    assert 2 == evaluate("retrieval", queries_file, tmp_path / "more.jsonl", "--repos", repos, "--home", home, *options)
+    assert message in capsys.readouterr().err
+    assert not list(home.glob("projects/*"))
 
 
 def test_gate_prints_rates_of_both_files(repos: Path, prompts_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -203,7 +271,7 @@ def test_what_is_not_there_is_an_error(arguments: list[str], capsys: pytest.Capt
     assert "nowhere" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("action", ["retrieval", "gate", "chunks", "speed"])
+@pytest.mark.parametrize("action", ["retrieval", "init", "run", "gate", "chunks", "speed"])
 def test_every_help_has_an_example(action: str, capsys: pytest.CaptureFixture[str]) -> None:
     """As all commands do."""
     code = evaluate(action, "--help")

@@ -13,7 +13,9 @@ from hybrid.evaluation.measures import (
     recall,
     reciprocal_rank,
     score,
+    summary_of,
     target_ranks,
+    tokens_to_hit,
 )
 
 LOG3, LOG4 = math.log2(3), math.log2(4)
@@ -106,6 +108,39 @@ def test_scores_of_a_hand_worked_query() -> None:
     }
 
     assert expected == pytest.approx(score(ranking, targets))
+
+
+@pytest.mark.parametrize(
+    ("targets", "expected"),
+    [
+        ([Passage("a.py", 10, 10)], 30.0),
+        ([Passage("a.py", 10, 10), Passage("x.py")], 10.0),
+        ([Passage("a.py", 99, 99)], 100.0),
+        ([], 100.0),
+    ],
+    ids=["up to the hit", "first of two", "miss", "no target"],
+)
+def test_tokens_are_read_up_to_the_first_hit(targets: list[Passage], expected: float) -> None:
+    """The chunk that hits is read, too; a miss costs all; four characters are a token."""
+    ranking = [Passage("x.py", 1, 9), Passage("a.py", 1, 9), Passage("a.py", 10, 19), Passage("b.py", 1, 9)]
+
+    assert expected == tokens_to_hit(ranking, targets, [40, 20, 60, 280])
+
+
+def test_nothing_beyond_the_depth_is_read() -> None:
+    """An agent sees ten chunks; a hit in the eleventh is none."""
+    ranking = [Passage(f"{n}.py") for n in range(11)]
+
+    assert 25.0 == tokens_to_hit(ranking, [Passage("10.py")], [10] * 11)
+    assert 0.0 == tokens_to_hit([], [Passage("10.py")], [])
+
+
+def test_the_summary_has_mean_and_median_of_the_tokens() -> None:
+    """One long miss moves the mean, not the median."""
+    scores = [dict.fromkeys(NAMES, 0.5) | {"tokens": tokens} for tokens in (10.0, 20.0, 600.0)]
+
+    assert dict.fromkeys(NAMES, 0.5) | {"tokens_mean": 210.0, "tokens_median": 20.0} == summary_of(scores)
+    assert math.isnan(summary_of([])["tokens_median"])
 
 
 def test_recall_counts_targets_up_to_the_depth() -> None:
