@@ -81,7 +81,7 @@ def test_what_a_session_has_is_not_sent_with_another_topic(own_shop: Shop) -> No
     prompt = "How do the payment client's retries and rotating the database password work?"
 
     later = own_shop.hook(prompt)
-    nothing_new = own_shop.hook("Sending a payment again after a timeout, as the client retries?")
+    nothing_new = own_shop.hook("How do retries of the payment client work, and rotating the database password?")
 
     assert "docs/deploy.md" not in later
     assert "given earlier in this session" in later

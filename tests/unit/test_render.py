@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from hybrid.render.frame import Entry, Footer, Format, frame_bytes, render_entry, render_frame
 from hybrid.render.marks import neutralise, neutralise_line
+from hybrid.render.numbers import evidence_line
 from hybrid.render.records import body_lines, file_entry, file_header, item_entry, preview, text_in_form
 from hybrid.types import Hit, Item
 
@@ -298,3 +299,22 @@ def test_the_frame_costs_no_more_than_said(bodies: list[str], fmt: Format, foote
     limit = rendered + frame_bytes(len(entries), fmt=fmt, footer=footer)
 
     assert len(render_frame(entries, fmt=fmt, footer=footer).encode()) <= limit
+
+
+@pytest.mark.parametrize(
+    ("pieces", "expected"),
+    [
+        (
+            {"best_words": 1.0, "file_name": 0.25, "test": -0.5},
+            "evidence 0.75: best_words 1.00, test -0.50, file_name 0.25",
+        ),
+        ({"b": 0.5, "a": 0.5}, "evidence 1.00: a 0.50, b 0.50"),
+        ({"a": 0.004, "b": 0.0}, "evidence 0"),
+        ({"a": 0.5, "b": -0.5, "c": 0.001}, "evidence 0.00: a 0.50, b -0.50"),
+        ({}, "evidence 0"),
+    ],
+)
+def test_evidence_in_one_line(pieces: dict[str, float], expected: str) -> None:
+    """The strongest piece stands first whatever its sign, equal ones by name; what gave nothing is left out."""
+
+    assert expected == evidence_line(pieces)

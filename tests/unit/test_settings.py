@@ -87,7 +87,7 @@ def test_defaults_that_the_interface_promises(tmp_path: Path) -> None:
         config.hooks.skip_prefixes,
         config.hooks.deadline_ms,
     )
-    assert (100, 60, 1_000_000) == (config.search.depth, config.search.rrf_k, config.index.max_file_bytes)
+    assert (256, 60, 1_000_000) == (config.search.depth, config.search.rrf_k, config.index.max_file_bytes)
 
 
 LAYERS = ["default", "user", "project", "environment", "flag"]
@@ -216,7 +216,7 @@ def test_a_folder_in_place_of_the_file_is_a_problem(tmp_path: Path) -> None:
         ("[index]\nquota_mb = 1", "index.quota_mb"),
         ("[hooks]\ndeadline_ms = 60000", "hooks.deadline_ms"),
         ("[privacy]\nredact = false", "privacy.redact"),
-        ("[search]\ndepth = 101", "search.depth"),
+        ("[search]\ndepth = 257", "search.depth"),
         ("[search]\nlexical_engine = 'rank_bm25'", "search.lexical_engine"),
     ],
 )
