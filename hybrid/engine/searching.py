@@ -110,7 +110,7 @@ class Searcher:
             dense = self.snapshot.dense(vector, settings.depth, only)
         lexical = self._lexical(query_tokens(subject.text), settings.depth, only)
         weights = self._weights(query, mode)
-        chunks = self._ranked(subject, vector, dense, lexical, only, top_k) if mode == "hybrid" else ()
+        chunks = self._ranked(subject, dense, lexical, only, top_k) if mode == "hybrid" else ()
         evidence = {chunk.row: chunk for chunk in chunks}
         found = [one_of((dense.ranks, lexical.ranks), row, weights=weights, rrf_k=settings.rrf_k) for row in evidence]
         if len(found) < top_k:
@@ -125,15 +125,13 @@ class Searcher:
         n_candidates = len({*(dense.ranks if weights[0] > 0 else ()), *(lexical.ranks if weights[1] > 0 else ())})
         return Searched(query, mode, n_candidates, dense.top, lexical.best, weights, tuple(hits), verdict)
 
-    def _ranked(
-        self, query: Query, vector: NDArray[np.float32], dense: Leg, lexical: Leg, only: Filter, top_k: int
-    ) -> Sequence[RankedChunk]:
+    def _ranked(self, query: Query, dense: Leg, lexical: Leg, only: Filter, top_k: int) -> Sequence[RankedChunk]:
         """The chunks in order of the evidence for their files; none when the ranker is plain fusion."""
         if self._ranker is None:
             return ()
         allowed = None if only == _NO_FILTER else self.snapshot.mask(only)
         depth = self._settings.depth
-        return self._ranker.rank(query, vector, dense, lexical, depth=depth, top_k=top_k, allowed=allowed)
+        return self._ranker.rank(query, dense, lexical, depth=depth, top_k=top_k, allowed=allowed)
 
     @cached_property
     def _ranker(self) -> Ranker | None:

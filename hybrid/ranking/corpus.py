@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from hybrid.index.snapshot import Snapshot
 
 _STEM, _DIR, NAME, _SCOPE, VALUE = map(NAME_FIELDS.index, ("stem", "dir", "name", "scope", "value"))
+_B = 0.75
+"""How much of a length counts, the value of rank-bm25."""
 _REMEMBERED = 4_096
 _KIN_LETTERS = 4
 _MOST_KIN = 11
@@ -180,19 +182,22 @@ class Corpus:
         return np.divide(total, max(self.n_live, 1), dtype=np.float32)
 
     @cached_property
-    def body_length(self) -> NDArray[np.float32]:
-        """Tokens of each chunk's text."""
-        return self._of_rows("chunk_body_length")
+    def text_norm(self) -> NDArray[np.float32]:
+        """What the length of its text does to the frequencies of each chunk, as BM25 has it; 1 at the mean length."""
+        lengths = self._of_rows("chunk_body_length")
+        return _length_norm(lengths, self.live_mean(lengths))
 
     @cached_property
-    def remark_length(self) -> NDArray[np.float32]:
-        """Tokens of each chunk's comments."""
-        return self._of_rows("chunk_remark_length")
+    def remark_norm(self) -> NDArray[np.float32]:
+        """The same of the comments of each chunk."""
+        lengths = self._of_rows("chunk_remark_length")
+        return _length_norm(lengths, self.live_mean(lengths))
 
     @cached_property
-    def file_length(self) -> NDArray[np.float32]:
-        """Tokens of each file's text."""
-        return self.sum_of_files(self.body_length)
+    def file_norm(self) -> NDArray[np.float32]:
+        """The same of each file."""
+        lengths = self.sum_of_files(self._of_rows("chunk_body_length"))
+        return _length_norm(lengths, self.live_file_mean(lengths))
 
     def sum_of_files(self, values: NDArray[np.float32]) -> NDArray[np.float32]:
         """The sum over each file's chunks; values have the shape (n_rows,)."""
@@ -267,6 +272,11 @@ def _is_live(segment: Segment, number: int) -> bool:
     """Does a chunk that can be found hold the term with a number?"""
     is_live = segment.is_live
     return is_live is None or bool(is_live[segment.post_row[segment.span("term_start", number)]].any())
+
+
+def _length_norm(lengths: NDArray[np.float32], mean: float) -> NDArray[np.float32]:
+    """1 − b + b · length / mean length."""
+    return (1 - _B + _B * lengths / max(mean, 1e-9)).astype(np.float32)
 
 
 def _all_postings(places: Sequence[tuple[SegmentPart, int]]) -> list[Postings]:

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 _KIN = 0.4
 """Weight of a relative of a query term: between half and a third as telling as the term itself."""
-_B = 0.75
 _K1_FIELDS = 3.0
 _K1_NAMES = 2.0
 _K1_REMARKS = 1.5
@@ -84,9 +83,6 @@ class _Run:
         self.files = np.zeros(corpus.n_files, np.float32)
         self.names = np.zeros(corpus.n_files, np.float32)
         self.idf: dict[str, float] = {}
-        self._shorten = _length_norm(corpus.body_length, corpus.live_mean(corpus.body_length))
-        self._shorten_remark = _length_norm(corpus.remark_length, corpus.live_mean(corpus.remark_length))
-        self._shorten_file = _length_norm(corpus.file_length, corpus.live_file_mean(corpus.file_length))
         self._frequency = np.zeros(corpus.n_rows, np.float32)
         self._is_found = np.zeros(corpus.n_rows, np.bool_)
 
@@ -105,7 +101,7 @@ class _Run:
     def _add_chunks(self, variants: list[tuple[Postings, float]], count: float) -> None:
         frequency, is_found = self._frequency, self._is_found
         for one, weight in variants:
-            values = one.body / self._shorten[one.rows]
+            values = one.body / self._corpus.text_norm[one.rows]
             if len(one.named):
                 values[one.named] += _OF_CHUNK @ one.fields
             frequency[one.rows] += values * np.float32(weight)
@@ -120,7 +116,7 @@ class _Run:
     def _add_remarks(self, found: list[tuple[NDArray[np.intp], NDArray[np.float32]]], count: float) -> None:
         idf = np.float32(count * _idf(self._corpus.n_live, sum(len(rows) for rows, _ in found)))
         for rows, counts in found:
-            values = counts / self._shorten_remark[rows]
+            values = counts / self._corpus.remark_norm[rows]
             self.remarks[rows] += idf * values / (values + np.float32(_K1_REMARKS))
 
     def _add_files(self, own: list[Postings], count: float) -> None:
@@ -130,7 +126,7 @@ class _Run:
             files = self._corpus.file_of_row[one.rows]
             starts = runs(files)
             values = _sums(one.body, starts)
-            np.divide(values, self._shorten_file[files[starts]], out=values)
+            np.divide(values, self._corpus.file_norm[files[starts]], out=values)
             if len(one.named):
                 of_run = np.searchsorted(starts, one.named, side="right") - 1
                 in_names = _per_run(of_run, one.fields[NAME], len(starts))
@@ -168,11 +164,6 @@ def _per_run(of_run: NDArray[np.intp], counts: NDArray[np.float32], n_runs: int)
 def _sums(values: NDArray[Any], starts: NDArray[np.intp]) -> NDArray[np.float32]:
     """The sum of each run."""
     return np.asarray(np.add.reduceat(values, starts, dtype=np.float32), np.float32)
-
-
-def _length_norm(lengths: NDArray[np.float32], mean: float) -> NDArray[np.float32]:
-    """1 − b + b · length / mean length."""
-    return (1 - _B + _B * lengths / max(mean, 1e-9)).astype(np.float32)
 
 
 def _idf(n: int, n_matching: int) -> float:

@@ -67,7 +67,6 @@ class Ranker:
     def rank(
         self,
         query: Query,
-        vector: NDArray[np.float32],
         dense: Leg,
         lexical: Leg,
         *,
@@ -79,7 +78,6 @@ class Ranker:
 
         Args:
             query: What is asked.
-            vector: Of it, shape (dim,); zeros when it has none.
             dense: Its dense leg.
             lexical: Its lexical leg. The files of both legs are candidates, and what has a name or path asked for.
             depth: Best chunks by words that count for their files; by sense it is the depth of the leg.
@@ -89,7 +87,7 @@ class Ranker:
         corpus = self._corpus
         if not corpus.n_files:
             return []
-        seen = self._measure(query, vector, dense, depth)
+        seen = self._measure(query, dense, depth)
         weights = self._weights
         pieces: dict[str, NDArray[np.float32]] = {
             name: np.multiply(values, np.float32(weights[name])) for name, values in collect(seen, weights).items()
@@ -156,7 +154,7 @@ class Ranker:
         tie_key = self._corpus.snapshot.tie_key
         return [int(rows[at]) for at in best_by_key(rounded, _FEEDBACK_CHUNKS, lambda at: tie_key(int(rows[at])))]
 
-    def _measure(self, query: Query, vector: NDArray[np.float32], dense: Leg, depth: int) -> Measured:
+    def _measure(self, query: Query, dense: Leg, depth: int) -> Measured:
         corpus = self._corpus
         asked = most_telling(take_apart(query), corpus.n_live, corpus.snapshot.document_frequency)
         words = score_words(corpus, asked.terms, depth)

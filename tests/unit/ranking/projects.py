@@ -132,7 +132,7 @@ def rank(
     dense = snapshot.dense(vector, depth)
     lexical = snapshot.lexical(query_tokens(query.text), depth)
     ranker = ranker or Ranker(snapshot, settings)
-    return ranker.rank(query, vector, dense, lexical, depth=depth, top_k=top_k, allowed=allowed)
+    return ranker.rank(query, dense, lexical, depth=depth, top_k=top_k, allowed=allowed)
 
 
 def places(snapshot: Snapshot, ranked: Sequence[RankedChunk]) -> list[tuple[str, int]]:

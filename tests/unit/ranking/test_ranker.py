@@ -233,8 +233,7 @@ def test_the_dead_have_no_cosine(tmp_path: Path) -> None:
     nothing = Leg(np.zeros(0, np.int64), np.full(snapshot.n_rows, np.nan))
 
     ranker = Ranker(snapshot, only(tmp_path, "best_sense", "file_sense"))
-    vector = np.zeros(snapshot.manifest.dim, np.float32)
-    ranked = ranker.rank(make_query("zzz"), vector, dense, nothing, depth=9, top_k=9)
+    ranked = ranker.rank(make_query("zzz"), dense, nothing, depth=9, top_k=9)
 
     assert snapshot.n_rows > len(rows)
     assert ("1.txt", {"best_sense": 1.0, "file_sense": 1.0}) == (paths(snapshot, ranked)[0], dict(ranked[0].pieces))
