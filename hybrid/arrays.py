@@ -38,6 +38,7 @@ _CODES = {
     "F32": "<f4",
     "F64": "<f8",
 }
+_SIZES = {name: np.dtype(code).itemsize for name, code in _CODES.items()}
 _NAMES: dict[np.dtype[Any], str] = {np.dtype(code): name for name, code in _CODES.items()}
 _ALIGNMENT = 64
 _MAX_HEADER_BYTES = 100_000_000
@@ -67,20 +68,32 @@ class Arrays:
             view = self._views[name] = self._view(name)
         return view
 
-    def _view(self, name: str) -> NDArray[Any]:
+    def described(self, name: str) -> tuple[str, list[int]]:
+        """Type in the words of the format, `I32` for example, and shape; makes no view and reads no data.
+
+        Raises:
+            KeyError: There is no array of this name.
+            ValueError: Its type is unknown, or its shape and its bytes disagree.
+        """
         entry = self._entries[name]
-        shape = tuple(entry["shape"])
+        code: str = entry["dtype"]
+        shape: list[int] = entry["shape"]
         start, end = entry["data_offsets"]
-        code = _CODES.get(entry["dtype"])
-        if code is None:
-            raise ValueError(f"array {name}: type {entry['dtype']} is unknown")
-        dtype = np.dtype(code)
-        count = math.prod(shape)
-        if end - start != count * dtype.itemsize:
+        size = _SIZES.get(code)
+        if size is None:
+            raise ValueError(f"array {name}: type {code} is unknown")
+        if end - start != (shape[0] if len(shape) == 1 else math.prod(shape)) * size:
             raise ValueError(f"array {name}: shape and byte count disagree")
+        return code, shape
+
+    def _view(self, name: str) -> NDArray[Any]:
+        code, shape = self.described(name)
+        dtype = np.dtype(_CODES[code])
+        count = math.prod(shape)
         if count == 0:
             return np.zeros(shape, dtype)
-        return np.frombuffer(self._data, dtype=dtype, count=count, offset=self._offset + start).reshape(shape)
+        offset = self._offset + self._entries[name]["data_offsets"][0]
+        return np.frombuffer(self._data, dtype=dtype, count=count, offset=offset).reshape(shape)
 
     def __contains__(self, name: object) -> bool:
         return name in self._entries

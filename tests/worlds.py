@@ -12,9 +12,12 @@ from hybrid.arrays import pack_strings, write_arrays
 from hybrid.config import GateConfig
 from hybrid.gate.background import Background
 from hybrid.gate.hubs import segment_arrays
+from hybrid.index.analysis import CHUNK_FIELDS, ChunkRecord
+from hybrid.index.encoding import SegmentDocument, encode_segment
 from hybrid.index.manifest import FORMAT_VERSION, Manifest
 from hybrid.index.segment import Segment
 from hybrid.index.snapshot import Snapshot
+from hybrid.index.vectors import StoredVectors
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -121,27 +124,22 @@ def make_world(
 
 def segment_file(path: Path, chunks: Sequence[TinyChunk], background: Background, *, with_hub: bool = False) -> Segment:
     """The chunks as a segment on disk, one document each, annotated with a background."""
-    rows: dict[bytes, list[int]] = {}
-    for row, chunk in enumerate(chunks):
-        for term in chunk.terms:
-            rows.setdefault(term.encode(), []).append(row)
-    terms = sorted(rows)
-    blob, offsets = pack_strings([term.decode() for term in terms])
-    posted = [row for term in terms for row in rows[term]]
-    arrays: dict[str, NDArray[Any]] = {
-        "doc_content": np.arange(len(chunks), dtype=np.int64),
-        "chunk_doc": np.arange(len(chunks), dtype=np.int32),
-        "chunk_length": np.ones(len(chunks), np.float32),
-        "vector": np.array([chunk.vector or [0] * DIM for chunk in chunks], np.int8).reshape(len(chunks), DIM),
-        "vector_scale": np.array([SCALE if chunk.vector else 0 for chunk in chunks], np.float32),
-        "term_text": blob,
-        "term_at": offsets,
-        "term_start": np.array([0, *accumulate(len(rows[term]) for term in terms)], np.uint32),
-        "post_row": np.array(posted, np.int32),
-        "post_tf": np.ones(len(posted), np.uint16),
-    }
+    vector = np.array([chunk.vector or [0] * DIM for chunk in chunks], np.int8).reshape(len(chunks), DIM)
+    scale = np.array([SCALE if chunk.vector else 0 for chunk in chunks], np.float32)
+    documents = [
+        SegmentDocument("", number, "code", "text", [_record(dict.fromkeys(chunk.terms, 1))])
+        for number, chunk in enumerate(chunks)
+    ]
+    arrays = encode_segment(documents, StoredVectors(vector, scale, np.zeros(len(chunks), np.bool_)))
+    arrays["chunk_length"] = np.ones(len(chunks), np.float32)
     write_arrays(path, arrays | segment_arrays(arrays, background, with_hub=with_hub))
     return Segment(path)
+
+
+def _record(terms: dict[str, int]) -> ChunkRecord:
+    """A chunk of these terms and nothing else."""
+    fields: dict[str, dict[str, int]] = {name: {} for name in CHUNK_FIELDS}
+    return ChunkRecord(1, 1, bytes(16), "", "", "", "", terms, fields, (), ())
 
 
 def snapshot_of(folder: Path, world: World, *segments: Sequence[TinyChunk], with_hub: bool = False) -> Snapshot:

@@ -49,6 +49,8 @@ def _print_set(found: Mapping[str, Any], *, is_quiet: bool) -> None:
         rows = {label: configurations[label]["overall"] for label in shown}
         _print_latency({label: configurations[label]["latency"] for label in shown})
         _print_scores(f"mean of the means of {n_repos} {_plural(n_repos)}", rows, {})
+        say("nDCG@10 and tokens count chunks: where lines are judged, the right file with another chunk is no hit;")
+        say("the other measures count files.")
     if found["missing"]:
         say(f"not there: {', '.join(found['missing'])}")
 

@@ -18,10 +18,10 @@ MODES: tuple[Mode, ...] = ("dense", "lexical", "hybrid")
 """The legs alone, then both."""
 
 _KINDS = {
-    "words at all": ("best_words", "sum_words", "file_words", "definition_words", "remarks"),
-    "sense at all": ("best_sense", "sum_sense", "file_sense", "feedback"),
+    "bm25 at all": ("best_words", "sum_words", "file_words", "definition_words", "remarks", "opening"),
+    "cosine at all": ("best_sense", "sum_sense", "file_sense", "feedback"),
 }
-"""Pieces of evidence that come from one leg's way to compare."""
+"""Pieces of evidence that come from one leg's way to compare; names and paths are left on."""
 
 
 @dataclass(frozen=True, slots=True)

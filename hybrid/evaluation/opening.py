@@ -119,7 +119,8 @@ def _load_embedder(name: str, home: Path) -> Embedder:
 def _index_key(loaded: Loaded) -> str:
     """What of the settings decides the index."""
     config = loaded.config
-    return hashlib.sha256(repr((config.index, config.model, config.gate.hub)).encode()).hexdigest()[:16]
+    content = replace(config.index, workers=0, auto=True, auto_max_files=0, watch=True, debounce_ms=50, quota_mb=1)
+    return hashlib.sha256(repr((content, config.model, config.gate.hub)).encode()).hexdigest()[:16]
 
 
 def _with_settings(searcher: Searcher, workspace: Workspace) -> Searcher:

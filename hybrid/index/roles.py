@@ -27,7 +27,7 @@ and not of it: changelogs, release notes, licences, authors, translations, lock 
 _TOP = r"^(?:(?!(?:src|lib|include)/)[^/]+/)*"
 """Folders above any that holds sources: a `dist/`, `sample/` or `benchmark/` below those is a part of the product."""
 _TEST = (
-    r"(?:^|/)(?:tests?|specs?|[^/]+[-_]tests?|__tests__|testdata|test[-_]?(?:suites?|cases?|utils?|helpers?|support)"
+    r"(?:^|/)(?:[Tt]ests?|[Ss]pecs?|[^/]+[-_.][Tt]ests?|[^/]*[a-z]Tests|UnitTests?|__tests__|testdata|test[-_]?(?:suites?|cases?|utils?|helpers?|support)"
     r"|testFixtures|fixtures?|__mocks__|mocks?|e2e|cypress|__snapshots__|fuzz(?:ing|ers?)?)/"
     r"|^(?:t|testing)/|(?:^|/)src/\w+Test/"
     r"|(?:^|/)(?:test_[^/]*\.(?:py|c|cc|cpp|lua|rb|dart|js|ts|sh|bats)|conftest\.py|tests\.(?:py|rs)|[^/]*_tests?\.\w+"
@@ -57,8 +57,13 @@ _LEGACY = (
     r"|[._-](?:compat|legacy|deprecated|old)\.\w+$"
 )
 _STUB = r"\.(?:d\.[cm]?ts|pyi)$"
-VERSION_FOLDER = re.compile(r"(?:^|(?<=/))(v|ver|version|api|r|rev)?[-_]?(\d+)(?:[._]\d+)*(?=/)", re.IGNORECASE)
-"""A folder of one version of something: `v2`, `api_3`, `1.4`; what comes before the number, and the number."""
+VERSION_FOLDER = re.compile(
+    r"(?:^|(?<=/))(?:(v|ver|version|api|r|rev)[-_]?(\d{1,9})(?:[._]\d+)*|(\d{1,9})(?:\.\d+)+)(?=/)", re.IGNORECASE
+)
+"""A folder of one version of something: `v2`, `api_3`, `1.4`; what comes before the number, then the number.
+
+A number without a word or a dot may as well be a year, a section or an order.
+"""
 _PROSE = r"\.(?:md|mdx|markdown|rst|adoc|asciidoc|txt|textile)$"
 _ASIDE = (
     r"(?:^|/)(?:\d+[-_])?(?:change(?:s|log)|history|news|release[-_ ]?notes?|relnotes?|copying|licen[cs]es?|notice"

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hybrid.arrays import read_arrays, unpack_string, unpack_strings
+from hybrid.index.layout import TOLD_BY_PLACES, check_layout
 from hybrid.types import Definition
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ class Segment:
     """An open segment; arrays are views of the file, read when touched.
 
     Raises on opening:
-        ValueError: The file is damaged, or its arrays disagree.
+        ValueError: The file is damaged, or its arrays are not those of the format.
         OSError: The file is gone.
     """
 
@@ -37,39 +38,30 @@ class Segment:
         arrays = read_arrays(path)
         self._arrays = arrays
         try:
-            self.chunk_doc: NDArray[np.int32] = arrays["chunk_doc"]
-            self.vector: NDArray[np.int8] = arrays["vector"]
-            self.vector_scale: NDArray[np.float32] = arrays["vector_scale"]
-            self.chunk_length: NDArray[np.float32] = arrays["chunk_length"]
-            self.term_start: NDArray[np.uint32] = arrays["term_start"]
-            self.post_row: NDArray[np.int32] = arrays["post_row"]
-            self.post_tf: NDArray[np.uint16] = arrays["post_tf"]
-            self.doc_content: NDArray[np.int64] = arrays["doc_content"]
-            self.n_chunks = len(self.chunk_doc)
-            self.n_documents = len(self.doc_content)
-            self._check(path)
-        except (KeyError, TypeError) as error:
-            raise ValueError(f"{path}: an array is missing or of another shape ({error})") from error
+            check_layout(arrays)
+        except ValueError as error:
+            raise ValueError(f"{path}: {error}") from error
+        self.chunk_doc: NDArray[np.int32] = arrays["chunk_doc"]
+        self.vector: NDArray[np.int8] = arrays["vector"]
+        self.vector_scale: NDArray[np.float32] = arrays["vector_scale"]
+        self.chunk_length: NDArray[np.float32] = arrays["chunk_length"]
+        self.term_start: NDArray[np.uint32] = arrays["term_start"]
+        self.post_row: NDArray[np.int32] = arrays["post_row"]
+        self.post_tf: NDArray[np.uint16] = arrays["post_tf"]
+        self.doc_content: NDArray[np.int64] = arrays["doc_content"]
+        self.n_chunks = len(self.chunk_doc)
+        self.n_documents = len(self.doc_content)
+        for starts, ends in TOLD_BY_PLACES.items():
+            if int(arrays[starts][-1]) != arrays.described(ends)[1][0]:
+                raise ValueError(f"{path}: array {starts} does not end where {ends} does")
+        if self.n_chunks and int(self.chunk_doc[-1]) >= self.n_documents:
+            raise ValueError(f"{path}: array chunk_doc names a document beyond the last")
         self._numbers: dict[str, int | None] = {}
         dead = np.zeros(self.n_documents, np.bool_)
         dead[list(dead_documents)] = True
         self.doc_is_live: NDArray[np.bool_] = ~dead
         self.is_live: NDArray[np.bool_] | None = self.doc_is_live[self.chunk_doc] if dead.any() else None
         """Per chunk, or None when every chunk is live."""
-
-    def _check(self, path: Path) -> None:
-        terms = self._arrays["term_at"]
-        consistent = (
-            self.vector.shape[:1] == (self.n_chunks,)
-            and len(self.vector_scale) == self.n_chunks
-            and len(self.chunk_length) == self.n_chunks
-            and len(self.post_row) == len(self.post_tf)
-            and len(terms) == len(self.term_start)
-            and (len(self.term_start) > 0 and int(self.term_start[-1]) == len(self.post_row))
-            and (self.n_chunks == 0 or int(self.chunk_doc[-1]) < self.n_documents)
-        )
-        if not consistent:
-            raise ValueError(f"{path}: arrays disagree")
 
     @property
     def n_live(self) -> int:
@@ -195,10 +187,14 @@ class Segment:
             if self.is_live is None or self.is_live[row]:
                 yield {names[terms[i]]: counts[i] for i in range(start, end)}
 
+    def definition_span(self, row: int) -> slice:
+        """The numbers of the definitions that start in a chunk."""
+        low, high = np.searchsorted(self._arrays["def_chunk"], [row, row + 1]).tolist()
+        return slice(low, high)
+
     def definitions(self, row: int) -> list[Definition]:
         """Definitions that start in a chunk, in order; signatures are not kept here and come empty."""
-        chunks = self._arrays["def_chunk"]
-        low, high = np.searchsorted(chunks, [row, row + 1])
+        span = self.definition_span(row)
         return [
             Definition(
                 name=self.text("def_name", i),
@@ -210,5 +206,5 @@ class Segment:
                 depth=int(self._arrays["def_depth"][i]),
                 is_value=bool(self._arrays["def_is_value"][i]),
             )
-            for i in range(int(low), int(high))
+            for i in range(span.start, span.stop)
         ]

@@ -258,12 +258,13 @@ class Snapshot:
         rows = np.flatnonzero(allowed)
         if len(rows) > depth:
             rows = self._cut(rows, scores[rows], depth)
-        rows = rows[np.argsort(-scores[rows], kind="stable")]
-        values = scores[rows]
-        is_equal = values[1:] == values[:-1]
-        if is_equal.any():
-            # A row is one of several equal ones when the row before it or after it is.
-            is_tied = np.append(is_equal, False) | np.append(False, is_equal)
+        digests = self._digests[rows]
+        rows = rows[np.lexsort((digests[:, 1], digests[:, 0], -scores[rows]))]
+        values, digests = scores[rows], self._digests[rows]
+        is_copy = (values[1:] == values[:-1]) & (digests[1:] == digests[:-1]).all(axis=1)
+        if is_copy.any():
+            # A row is one of several copies when the row before it or after it is.
+            is_tied = np.append(is_copy, False) | np.append(False, is_copy)
             tied = rows[is_tied].tolist()
             keys = {row: (-score, self.tie_key(row)) for row, score in zip(tied, values[is_tied].tolist(), strict=True)}
             rows[is_tied] = sorted(tied, key=lambda row: keys[row])
@@ -290,7 +291,8 @@ class Snapshot:
     @cached_property
     def _digests(self) -> NDArray[np.uint64]:
         """Digest of each row as two numbers that order as its bytes do, shape (n_rows, 2)."""
-        return np.concatenate([segment.array("chunk_digest") for segment in self.segments]).view(">u8")
+        found = [segment.array("chunk_digest").view(">u8") for segment in self.segments]
+        return found[0] if len(found) == 1 else np.concatenate(found) if found else np.zeros((0, 2), ">u8")
 
     def tie_key(self, row: int) -> tuple[bytes, str, int]:
         """Digest, path and first line: the order of rows with equal scores."""
@@ -311,9 +313,14 @@ def _nothing(n_rows: int) -> Leg:
 
 def _names(segment: Segment, row: int) -> str:
     """What a chunk of several small definitions is called: the first of their names."""
-    names = [d.name for d in segment.definitions(row) if d.depth == 0 or not d.is_value]
-    shown = list(dict.fromkeys(names))[:_NAMES_SHOWN]
-    return ", ".join(shown) + (", …" if len(set(names)) > _NAMES_SHOWN else "")
+    span = segment.definition_span(row)
+    is_told = (segment.array("def_depth")[span] == 0) | (segment.array("def_is_value")[span] == 0)
+    names: dict[str, None] = {}
+    for number in (span.start + np.flatnonzero(is_told)).tolist():
+        names[segment.text("def_name", number)] = None
+        if len(names) > _NAMES_SHOWN:
+            break
+    return ", ".join(list(names)[:_NAMES_SHOWN]) + (", …" if len(names) > _NAMES_SHOWN else "")
 
 
 def _segment_mask(segment: Segment, only: Filter) -> NDArray[np.bool_]:

@@ -6,14 +6,15 @@ say what they want. The sentences and the message of an error tell most, a table
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING
 
 from hybrid.prompting import traces
+from hybrid.prompting.traces import compiled
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 WEIGHTS = {
     "prose": 1.0,
@@ -23,6 +24,7 @@ WEIGHTS = {
     "environment": 0.1,
     "heading": 0.1,
     "form": 0.0,
+    "comment": 0.0,
 }
 """What a word of each kind of passage counts; messages of errors are prose."""
 
@@ -34,42 +36,40 @@ _MANY_SETTINGS = 7
 """Or so many, if each value is a word."""
 _WORDS_OF_SETTING = 3
 _LOOKED_AT = 300
-_FENCE = re.compile(r"^[ \t]*(```|~~~)")
-_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
-_ERROR = re.compile(
+_MAX_TITLE = 80
+"""Characters between the two halves of a rule with a title in it."""
+
+# Patterns see lines without indentation and with every run of blanks as two at most, or they would not be linear.
+_FENCE = r"[ \t]*(?:```|~~~)"
+_BLANKS = r"\s{2,}"
+_ERROR = (
     r"^\W{0,4}(?:[\w.$\\]{0,100}(?:Error|Exception|Warning|Panic|Fault)\b(?! +Traceback)"
     r"|(?:fatal|panic|error)(?:\[\w+\])?:|thread '[^'\n]{0,80}' panicked"
     r"|Exception in thread|Caused by:|Unhandled [Ee]xception|PHP (?:Fatal|Warning|Notice))"
 )
-_LOG = re.compile(
-    r"^\W{0,2}(?:\d{4}[-/]\d\d[-/]\d\d[T ]|\d+:[A-Z] \d|\d\d:\d\d:\d\d|(?:DEBUG|INFO|WARN(?:ING)?|ERROR|TRACE)\b)"
+_LOG = r"^\W{0,2}(?:\d{4}[-/]\d\d[-/]\d\d[T ]|\d+:[A-Z] \d|\d\d:\d\d:\d\d|(?:DEBUG|INFO|WARN(?:ING)?|ERROR|TRACE)\b)"
+_OF_FRAME = r"^-+> ?\d+ |^\d+: "
+_FRAME_START = r"^(?:at\b|#\d|\d+: |File\b|from\b|in\b|\S+:\d+|(?=\S+\.py)\S+ in\b)"
+_TRACE_HEAD = (
+    r"(?i:Traceback \(most recent|^\W{0,4}(?:Stack ?trace|stack backtrace|Backtrace|goroutine \d)"
+    r"|^(?:During handling of|The above exception was))"
 )
-_OF_FRAME = re.compile(r"^\s|^-+> ?\d+ |^\d+: |^\S+\(.*\)$")
-"""What may stand between two frames: their code, and the function of the next one."""
-_FRAME_START = re.compile(r"^\s*(?:at\b|#\d|\d+: |File\b|from\b|in\b|\S+:\d+|\S+\.pyx?\S* in\b)")
-_TRACE_HEAD = re.compile(
-    r"Traceback \(most recent|^\W{0,4}(?:Stack ?trace|stack backtrace|Backtrace|goroutine \d)"
-    r"|^(?:During handling of|The above exception was)",
-    re.IGNORECASE,
+_WORD = r"\w"
+_RULE = r"[-=*]{3}"
+_HEADING = r"^(?:#{1,6}\s+.{1,80}|\*\*[^*\n]{2,80}\*\*:?|[A-Z][\w '/-]{2,30}:)$"
+_OF_ENVIRONMENT = (
+    r"(?i:\b(?:versions?|environment|platform|os|system info\w*|dependencies|desktop|smartphone|browsers?|installed)\b)"
 )
-_RULE = re.compile(r"^\W+$|^\W*[-=*]{3,}.{0,80}[-=*]{3,}\W*$")
-_HEADING = re.compile(
-    r"^\s*(?:#{1,6}\s+(?P<hash>.{1,80}?)|\*\*(?P<bold>[^*\n]{2,80})\*\*:?|(?P<colon>[A-Z][\w '/-]{2,30}):)\s*$"
+_FORM = (
+    r"^[-*] \[[ xX]\] (?:I\b|This\b|My\b|The issue\b|Check\w*\b|Read\b|Search\w*\b)"
+    r"|^_?(?:No response|N/A|None)_?$"
 )
-_OF_ENVIRONMENT = re.compile(
-    r"\b(?:versions?|environment|platform|os|system info\w*|dependencies|desktop|smartphone|browsers?|installed)\b",
-    re.IGNORECASE,
-)
-_FORM = re.compile(
-    r"^\s*[-*] \[[ xX]\] (?:I\b|This\b|My\b|The issue\b|Check\w*\b|Read\b|Search\w*\b)"
-    r"|^\s*_?(?:No response|N/A|None)_?\s*$"
-)
-_FIELD = re.compile(r"^\s*[-*•]?\s*[\w][\w .()/+-]{0,40}\s*(?::|=|\t| {2,})\s*(?P<value>\S.{0,80})?$")
-_VERSION = re.compile(r"\bv?\d+\.\d+|\b(?:None|x86_64|amd64|arm64|UTF-?8)\b|e\.g\.")
-_CODE = re.compile(
-    r"[{};]\s*$|=>|==|\)\s*[:;{]\s*$|^\s*[\w.]+\s*=\s*\S|^\s*[\w.$]+\([^)]*\)\s*;?\s*$|^\s*(?:>>>|\$|\.\.\.|In \[)"
-    r"|^\s*(?:import |from \S+ import|def |class |return\b|const |let |var |func |fn |public |private )"
-    r"|^\s*(?:#include|use \w+::|@\w+)"
+_FIELD = r"^[-*•]?\s{0,2}\w[\w .()/+-]{0,40}(?:[:=\t]| {2})\s{0,2}(?:\S.{0,80})?$"
+_VERSION = r"\bv?\d+\.\d+|\b(?:None|x86_64|amd64|arm64|UTF-?8)\b|e\.g\."
+_CODE = (
+    r"[{};]$|=>|==|\)\s{0,2}[:;{]$|^[\w.]+\s{0,2}=\s{0,2}\S|^[\w.$]+\([^)]*\)\s{0,2};?$|^(?:>>>|\$|\.\.\.|In \[)"
+    r"|^(?:import |from \S+ import|def |class |return\b|const |let |var |func |fn |public |private )"
+    r"|^(?:#include|use \w+::|@\w+)"
 )
 
 
@@ -89,61 +89,120 @@ class Passage:
 def passages(text: str) -> tuple[Passage, ...]:
     """The passages of a text in order; a text of one line is one passage that counts fully.
 
-    Nothing is lost: the lines of all passages are those of the text, without blank ones and marks of fences.
+    The lines of all passages are those of the text, without blank ones and marks of fences; a line is cut where a
+    comment of HTML begins or ends in it. A text of which nothing would count, such as one within a comment, is one
+    passage that counts fully, too.
     """
     if "\n" not in text.strip():
         return (Passage(text, 1.0),)
     found: list[tuple[str, list[str]]] = []
-    for kind, line in _ruled(_kinds(text)):
+    for kind, line in _kinds(text):
         if found and found[-1][0] == kind:
             found[-1][1].append(line)
         else:
             found.append((kind, [line]))
+    if not any(WEIGHTS[kind] for kind, _ in found):
+        return (Passage(text, 1.0),)
     return tuple(Passage("\n".join(lines), WEIGHTS[kind]) for kind, lines in found)
 
 
-def _kinds(text: str) -> list[tuple[str, str]]:
-    """Each line with its kind, by itself and the line before."""
-    found: list[tuple[str, str]] = []
-    is_fenced, kind = False, ""
-    for line in _COMMENT.sub("\n", text).split("\n"):
-        if _FENCE.match(line):
-            is_fenced, kind = not is_fenced, ""
-        elif line.strip():
-            kind = _kind(line[:_LOOKED_AT], kind, is_fenced=is_fenced)
-            found.append((kind, line))
-    return _tables(found)
+def _kinds(text: str) -> Iterator[tuple[str, str]]:
+    """Each line with its kind; comments are as if they were not there for the lines around them."""
+    lines = list(_lines(text))
+    rest: list[tuple[str, str]] = []
+    kind, kind_of = "", cache(_kind)  # logs repeat themselves
+    for where, line in lines:
+        if where == "fence":
+            kind = ""
+        elif where != "comment":
+            kind = kind_of(line, kind, is_fenced=where == "code")
+            rest.append((kind, line))
+    others = iter(_ruled(_tables(rest)))
+    for where, line in lines:
+        if where == "comment":
+            yield where, line
+        elif where != "fence":
+            yield next(others)
 
 
-def _kind(line: str, before: str, *, is_fenced: bool) -> str:
-    n_words = len(line.split())
-    if _ERROR.match(line):
+def _lines(text: str) -> Iterator[tuple[str, str]]:
+    """Each line that is not blank, with where it stands: `text`, `code` and `comment`, or the mark of a `fence`."""
+    at, end = 0, -1
+    is_fenced, has_comments = False, True
+    while at < len(text):
+        if end < at:
+            end = text.find("\n", at)
+            end = len(text) if end < 0 else end
+        if compiled(_FENCE).match(text, at, end):
+            is_fenced = not is_fenced
+            yield "fence", text[at:end]
+            at = end + 1
+            continue
+        start = text.find("<!--", at, end) if has_comments and not is_fenced else -1
+        close = text.find("-->", start + 4) if start >= 0 else -1
+        # One that is never closed is text, and so are all after it: none of them is closed either.
+        has_comments = has_comments and (start < 0 or close >= 0)
+        stop = start if close >= 0 else end
+        if (line := text[at:stop]).strip():
+            yield ("code" if is_fenced else "text"), line
+        if close >= 0:
+            yield from (("comment", line) for line in text[start : close + 3].split("\n") if line.strip())
+        at = close + 3 if close >= 0 else end + 1
+
+
+def _kind(whole: str, before: str, *, is_fenced: bool) -> str:
+    line, shown = whole[:_LOOKED_AT], _shown(whole)
+    if compiled(_ERROR).match(line):
         return "prose"
-    if _TRACE_HEAD.match(line) or _is_frame(line, before, is_fenced=is_fenced):
+    if compiled(_TRACE_HEAD).match(line) or _is_frame(line, shown, before, is_fenced=is_fenced):
         return "trace"
-    if _LOG.match(line):
+    if compiled(_LOG).match(line):
         return "log"
-    if _FORM.match(line):
+    if compiled(_FORM).match(shown):
         return "form"
     if is_fenced:
         return "code"
-    if _HEADING.match(line) or _RULE.match(line):
+    if compiled(_HEADING).match(shown) or _is_rule(shown):
         return "heading"
-    return "code" if n_words <= 2 * _MANY_WORDS and _CODE.search(line) else "prose"
+    return "code" if len(line.split()) <= 2 * _MANY_WORDS and compiled(_CODE).search(shown) else "prose"
 
 
-def _is_frame(line: str, before: str, *, is_fenced: bool) -> bool:
-    if before == "trace" and _OF_FRAME.match(line):
+def _shown(line: str) -> str:
+    """What patterns look at: the beginning of a line, without indentation and wide gaps; a tab stays one."""
+    return compiled(_BLANKS).sub(lambda gap: "\t" if "\t" in gap[0] else "  ", line.strip()[:_LOOKED_AT])
+
+
+def _is_frame(line: str, shown: str, before: str, *, is_fenced: bool) -> bool:
+    if before == "trace" and _is_of_frame(line):
         return True
-    return (is_fenced or _FRAME_START.match(line) is not None) and traces.is_frame(line)
+    return (is_fenced or compiled(_FRAME_START).match(shown) is not None) and traces.is_frame(line)
+
+
+def _is_of_frame(line: str) -> bool:
+    """True for what may stand between two frames: their code, and the function of the next one."""
+    if line[:1].isspace() or compiled(_OF_FRAME).match(line):
+        return True
+    return line.endswith(")") and "(" in line.split(maxsplit=1)[0][1:]
+
+
+def _is_rule(line: str) -> bool:
+    """True for a line without words, and for a short title between two marks."""
+    word = compiled(_WORD)
+    if (first := word.search(line)) is None:
+        return True
+    head = line[: first.start()]
+    if not compiled(_RULE).search(head):
+        return False
+    tail = next(number for number, character in enumerate(reversed(line)) if word.match(character))
+    return len(line) - len(head) - tail <= _MAX_TITLE and compiled(_RULE).search(line[len(line) - tail :]) is not None
 
 
 def _tables(found: list[tuple[str, str]]) -> list[tuple[str, str]]:
     """With the lines of tables of versions as their own kind."""
     result = list(found)
-    start = 0
+    start, is_row = 0, cache(_is_row)
     for end in range(len(found) + 1):
-        if end < len(found) and found[end][0] in ("prose", "code", "form") and _FIELD.match(found[end][1][:_LOOKED_AT]):
+        if end < len(found) and is_row(*found[end]):
             continue
         rows = found[start:end]
         if _is_table([line for _, line in rows]):
@@ -152,8 +211,12 @@ def _tables(found: list[tuple[str, str]]) -> list[tuple[str, str]]:
     return result
 
 
+def _is_row(kind: str, line: str) -> bool:
+    return kind in ("prose", "code", "form") and compiled(_FIELD).match(_shown(line)) is not None
+
+
 def _is_table(lines: list[str]) -> bool:
-    if len(lines) >= _MANY_FIELDS and 2 * sum(bool(_VERSION.search(line)) for line in lines) >= len(lines):
+    if len(lines) >= _MANY_FIELDS and 2 * sum(bool(compiled(_VERSION).search(line)) for line in lines) >= len(lines):
         return True
     return len(lines) >= _MANY_SETTINGS and all(len(line.split()) <= _WORDS_OF_SETTING for line in lines)
 
@@ -163,7 +226,7 @@ def _ruled(lines: Iterable[tuple[str, str]]) -> Iterable[tuple[str, str]]:
     is_environment = False
     for number, (kind, line) in enumerate(lines):
         if kind == "heading":
-            is_environment = _OF_ENVIRONMENT.search(line) is not None
+            is_environment = compiled(_OF_ENVIRONMENT).search(line) is not None
             yield ("heading" if number else "prose"), line
         elif is_environment and kind in ("prose", "code") and len(line.split()) < _MANY_WORDS:
             yield "environment", line

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 from hybrid.prompting.symbols import FILE_EXTENSIONS
@@ -24,46 +24,62 @@ MAX_PLACES = 100
 _GAP = 4
 """Lines without a frame that a trace may hold in between: the code of a frame, a message."""
 
-_FILE = r"(?P<path>(?:[A-Za-z]:[\\/])?[^\s:\"'`()\[\]<>|,;=*?]+\.[A-Za-z]\w{0,9})"
-_AT = r"(?P<line>\d{1,7})"
-_MAYBE = re.compile(r"\.\w{1,10}(?:\"?, line |:line |[:(]) ?\d|\.pyx?\b.{0,300}? in \w|/blob/|#L\d|\bFile \"")
+_MAX_LINE_ABOVE = 1_000
+"""A longer line is not the function of a frame."""
 
-_LINK = re.compile(
-    r"https?://[^\s/]{1,200}/[^\s/]+/[^\s/]+/(?:-/)?(?:blob|src|raw)/[^\s/]+/(?P<path>[^\s#?()\"'<>]{1,400})(?:#L(?P<line>\d{1,7}))?"
-)
-_PYTHON = re.compile(rf"\bFile \"(?P<path>[^\"\n]{{1,400}})\", line {_AT}(?:, in (?P<name>[\w.<>]+))?")
-_PYTHON_CELL = re.compile(rf"^\s*File (?P<path>[^\s:<>][^:\n]{{0,400}}):{_AT}, in (?P<name>[\w.<>]+)")
-_PYTHON_CELL_HEAD = re.compile(
-    r"^\s*\[?(?P<path>[^\s()\[\]<>]{1,400}\.pyx?)\]?(?:\([^)]{0,400}\))? in (?P<name>[\w<>]+)"
-)
-_PYTHON_CELL_LINE = re.compile(r"^\s*-+> ?(?P<line>\d{1,7})\b")
-_JVM = re.compile(
-    r"\bat (?:[\w.@-]*/)*(?P<class>[\w.$]+)\.(?P<name>[\w$<>]+)\((?P<path>[\w$-]+\.(?:java|kt|kts|scala|groovy|clj)):"
-    rf"{_AT}\)"
-)
-_DOTNET = re.compile(rf"\bat (?P<name>[^\s(]{{1,300}})\(.{{0,1000}}\) in (?P<path>\S.{{0,400}}?):line {_AT}")
-_PHP = re.compile(rf"^\s*#\d+ {_FILE}\({_AT}\): (?P<name>[^\s(]+)")
-_NATIVE = re.compile(rf"^\s*#\d+ +(?:0x[\da-f]+ in )?(?P<name>[\w:~<>.]+)\b.{{0,1000}}?[\s(]{_FILE}:{_AT}")
-_RUBY = re.compile(rf"{_FILE}:{_AT}:in [`'](?:[\w ]+ in )?(?P<name>[\w?!.#:]+)'")
-_NODE = re.compile(
-    rf"^\s*at (?:async )?(?:new )?(?:(?P<name>[^\s(]{{1,200}}) [^(]{{0,100}}\()?(?:[a-z-]+:/{{0,3}})?{_FILE}:{_AT}"
-)
-_ANY = re.compile(rf"{_FILE}(?:\"?, line |:line |:|\(|#L){_AT}\b")
-_LAST_IS_DEEPEST = (_PYTHON, _PYTHON_CELL, _PYTHON_CELL_HEAD)
-_FORMATS = (_LINK, *_LAST_IS_DEEPEST, _JVM, _DOTNET, _PHP, _NATIVE, _RUBY, _NODE, _ANY)
-_CALLED_ABOVE = re.compile(
-    r"^(?!\s*at )\s*(?:\d+: )?(?P<name>[\w./<>:*&({})\[\], ]{1,300}?)(?:::h[\da-f]{16})?(?:\([^()]*\))?$"
-)
+_FILE = r"(?P<path>(?:[A-Za-z]:[\\/])?[^\s:\"'`()\[\]<>|,;=*?]+\.[A-Za-z]\w{0,9})"
+# Without it, every character of a long word would be tried as the beginning of a path.
+_BEGIN = r"(?<![^\s:\"'`()\[\]<>|,;=*?])"
+_AT = r"(?P<line>\d{1,7})"
+_MAYBE = re.compile(r"\.\w{1,10}(?:\"?,? line |:line |[:(]) ?\d|\.pyx?(?:\]?\(|\]? in \w)|/blob/|#L\d|\bFile \"")
+
+_FORMATS = {
+    "link": (
+        r"https?://[^\s/]{1,200}/[^\s/]+/[^\s/]+/(?:-/)?(?:blob|src|raw)/[^\s/]+/"
+        r"(?P<path>[^\s#?()\"'<>]{1,400})(?:#L(?P<line>\d{1,7}))?"
+    ),
+    "python": rf"\bFile \"(?P<path>[^\"\n]{{1,400}})\", line {_AT}(?:, in (?P<name>[\w.<>]+))?",
+    "cell": rf"^\s*File (?P<path>[^\s:<>][^:\n]{{0,400}}):{_AT}, in (?P<name>[\w.<>]+)",
+    "cell head": r"^\s*\[?(?P<path>[^\s()\[\]<>]{1,400}\.pyx?)\]?(?:\([^)]{0,400}\))? in (?P<name>[\w<>]+)",
+    "jvm": (
+        r"\bat (?:[\w.@-]*/)*(?P<class>[\w.$]+)\.(?P<name>[\w$<>]+)"
+        rf"\((?P<path>[\w$-]+\.(?:java|kt|kts|scala|groovy|clj)):{_AT}\)"
+    ),
+    "dotnet": (
+        r"\bat (?P<name>[^\s(]{1,300})\([^()]{0,1000}\) in "
+        rf"(?P<path>(?:[A-Za-z]:)?[^\s:][^:]{{0,400}}):line {_AT}"
+    ),
+    "php": rf"^\s*#\d+ {_FILE}\({_AT}\): (?P<name>[^\s(]+)",
+    "native": (rf"^\s*#\d+ +(?:0x[\da-f]+ in )?(?P<name>[\w:~<>.]+)(?![\w:~<>.]).{{0,1000}}?[\s(]{_FILE}:{_AT}"),
+    "ruby": rf"{_BEGIN}{_FILE}:{_AT}:in [`'](?:[\w ]+ in )?(?P<name>[\w?!.#:]+)'",
+    "node": (
+        r"^\s*at (?:async )?(?:new )?(?:(?P<name>[^\s(]{1,200}) [^(]{0,100}\()?(?:[a-z-]+:/{0,3})?"
+        rf"{_FILE}:{_AT}"
+    ),
+    "any": rf"{_BEGIN}{_FILE}(?:\"?,? line |:line |:|\(|#L){_AT}\b",
+}
+"""How each language spells a frame; a line is of the first format that it matches."""
+_LAST_IS_DEEPEST = ("python", "cell", "cell head")
+_CELL_LINE = r"^\s*-+> ?(?P<line>\d{1,7})\b"
+_CALLED_ABOVE = r"^(?!at )(?:\d+: )?(?P<name>[\w./<>:*&({})\[\], ]{1,300}?)(?:::h[\da-f]{16})?(?:\([^()]*\))?$"
 """The function of a frame of Go or Rust, which stands on the line above its place."""
 
-_SLASHES = re.compile(r"[/\\]+")
-_SCHEME = re.compile(r"^(?:[a-z][a-z-]{1,20}:/*|[A-Za-z]:(?=[\\/]))")
-_VERSION = re.compile(r"(?<=\w)[-@]v?\d+(?:\.\d+)+.*$")
+_NOT_OF_NAME = r"[^\w$?!~]+"
+_BRACKETS = r"<[^<>]*>|\{[^{}]*\}"
+_SLASHES = r"[/\\]+"
+_SCHEME = r"^(?:[a-z][a-z-]{1,20}:/*|[A-Za-z]:(?=[\\/]))"
+_VERSION = r"(?<=\w)[-@]v?\d+(?:\.\d+)+.*$"
 _PACKAGES = frozenset(("site-packages", "dist-packages", "node_modules", "gems", "mod", "src"))
-_STANDARD = re.compile(
+_STANDARD = (
     r"^<|^node:|/rustc/|/lib/python\d[\d.]*/(?!(?:site|dist)-packages/)|^/usr/include/|^/usr/lib/|/go/src/runtime/"
     r"|^[a-z]*(?:java|jdk)\.base/"
 )
+
+
+@cache
+def compiled(pattern: str) -> re.Pattern[str]:
+    """The pattern, compiled when it is first needed: most prompts hold no trace, and a cold one should not pay."""
+    return re.compile(pattern)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +105,7 @@ def places(text: str) -> tuple[Place, ...]:
     """The places with a line number that a text names, each once; of every trace the frame that failed comes first.
 
     Understood are traces of Python, IPython, Node and browsers, the JVM, Go, Rust, .NET, Ruby, PHP, gdb and sanitizers,
-    and any `path:line`, `path(line)` and `path, line 3`. Files of a language's own library are not among them.
+    and any `path:line`, `path(line)` and `path line 3`. Files of a language's own library are not among them.
     """
     if not _MAYBE.search(text):
         return ()
@@ -102,7 +118,7 @@ def places(text: str) -> tuple[Place, ...]:
 
 def is_frame(line: str) -> bool:
     """True for a line that names a place in code, in whatever project."""
-    return _MAYBE.search(line) is not None and any(form.search(line) for form in _FORMATS)
+    return _MAYBE.search(line) is not None and any(compiled(form).search(line) for form in _FORMATS.values())
 
 
 @lru_cache(1 << 10)
@@ -112,17 +128,17 @@ def parts_of_path(path: str) -> tuple[tuple[str, ...], bool]:
     Versions are cut off: `/root/.cargo/registry/src/index/tokio-1.2.0/src/io.rs` gives tokio, src, io.rs. A path of a
     language's own library gives nothing.
     """
-    if _STANDARD.search(_SLASHES.sub("/", path)):
+    if compiled(_STANDARD).search(compiled(_SLASHES).sub("/", path)):
         return (), False
     parts = [
         part
-        for part in _SLASHES.split(_SCHEME.sub("", path.removeprefix("@")))
+        for part in compiled(_SLASHES).split(compiled(_SCHEME).sub("", path.removeprefix("@")))
         if part not in ("", ".", "..", "~", "_", "@")
     ]
     start = _after_packages(parts)
     kept = parts[start:]
     return tuple(
-        _VERSION.sub("", part) if place < len(kept) - 1 else part for place, part in enumerate(kept)
+        compiled(_VERSION).sub("", part) if place < len(kept) - 1 else part for place, part in enumerate(kept)
     ), start > 0
 
 
@@ -160,14 +176,15 @@ def _traces(lines: list[str]) -> list[tuple[list[_Frame], bool]]:
     return found
 
 
-def _frames(lines: list[str]) -> Iterator[tuple[int, re.Pattern[str], list[_Frame]]]:
+def _frames(lines: list[str]) -> Iterator[tuple[int, str, list[_Frame]]]:
     """Each line with frames: its number, the format and the frames."""
     last = -1
+    formats = [(form, compiled(pattern)) for form, pattern in _FORMATS.items()]
     for number, line in enumerate(lines):
         if not _MAYBE.search(line):
             continue
-        for form in _FORMATS:
-            matches = [match for match in form.finditer(line) if form is _PYTHON or _is_code(match.group("path"))]
+        for form, pattern in formats:
+            matches = [match for match in pattern.finditer(line) if form == "python" or _is_code(match.group("path"))]
             if matches:
                 above = lines[number - 1] if number - 1 > last and line[:1].isspace() else ""
                 yield (
@@ -179,27 +196,33 @@ def _frames(lines: list[str]) -> Iterator[tuple[int, re.Pattern[str], list[_Fram
                 break
 
 
-def _gap(form: re.Pattern[str]) -> int:
+def _gap(form: str) -> int:
     """Cells show the code around each frame."""
-    return 3 * _GAP if form in (_PYTHON_CELL, _PYTHON_CELL_HEAD) else _GAP
+    return 3 * _GAP if form in ("cell", "cell head") else _GAP
 
 
-def _frame(form: re.Pattern[str], match: re.Match[str], above: str, below: list[str]) -> _Frame:
+def _frame(form: str, match: re.Match[str], above: str, below: list[str]) -> _Frame:
     groups = match.groupdict()
     path, name, line = groups["path"], groups.get("name") or "", groups.get("line")
-    if form is _JVM:
+    if form == "jvm":
         path = "/".join((*groups["class"].split(".")[:-1], path))
-    elif form is _PYTHON_CELL_HEAD:
+    elif form == "cell head":
         line = _line_of_cell(below)
-    elif form in (_ANY, _NODE) and not name and (called := _CALLED_ABOVE.match(above)):
-        name = called.group("name")
+    elif form in ("any", "node") and not name:
+        name = _called(above)
     return _Frame(path, int(line) if line else None, _last_name(name))
+
+
+def _called(above: str) -> str:
+    """The function that the line above a place names; empty when it names none."""
+    called = compiled(_CALLED_ABOVE).match(above.strip()) if len(above) <= _MAX_LINE_ABOVE else None
+    return called.group("name") if called else ""
 
 
 def _line_of_cell(below: list[str]) -> str | None:
     """The number of the line that an arrow points at, in the code of one frame."""
     for line in below:
-        if match := _PYTHON_CELL_LINE.match(line):
+        if match := compiled(_CELL_LINE).match(line):
             return match.group("line")
         if not line.strip():
             return None
@@ -213,7 +236,9 @@ def _is_code(path: str) -> bool:
 
 def _last_name(name: str) -> str:
     """`app::Server<T>::run` → run; empty for closures and other things without a name."""
-    words = [word for word in re.split(r"[^\w$?!~]+", re.sub(r"<[^<>]*>|\{[^{}]*\}", "", name)) if word]
+    if not name:
+        return ""
+    words = [word for word in compiled(_NOT_OF_NAME).split(compiled(_BRACKETS).sub("", name)) if word]
     return words[-1] if words else ""
 
 

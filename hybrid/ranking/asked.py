@@ -33,6 +33,7 @@ class Asked:
         terms: Index term → how much the query says it, above 0; function words are dropped.
         words: Its words and the parts of its identifiers, stemmed, each once, longer than a letter.
         symbols: Name of something the query may want the definition of → how surely, in (0, 1].
+        owners: Name → what it was said to belong to: `Router.add` gives add → Router.
         roles: Of files that it speaks of, as in `hybrid.index.roles.ROLES`.
         versions: Numbers of versions that it names.
     """
@@ -40,6 +41,7 @@ class Asked:
     terms: Mapping[str, float]
     words: tuple[str, ...]
     symbols: Mapping[str, float]
+    owners: Mapping[str, str]
     roles: frozenset[str]
     versions: frozenset[int]
 
@@ -53,6 +55,7 @@ def take_apart(query: Query) -> Asked:
         terms=_terms(query),
         words=tuple(words),
         symbols=_symbols(query),
+        owners=_owners(query),
         roles=spoken_of(query.focus),
         versions=versions_said(query.focus),
     )
@@ -97,3 +100,8 @@ def _symbols(query: Query) -> dict[str, float]:
     for name in query.identifiers:
         found[name] = found[_JOINT.split(name)[-1] or name] = 1.0
     return found
+
+
+def _owners(query: Query) -> dict[str, str]:
+    parts = (_JOINT.split(name) for name in query.identifiers)
+    return {of_name[-1]: of_name[-2] for of_name in parts if len(of_name) > 1 and of_name[-1] and of_name[-2]}

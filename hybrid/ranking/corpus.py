@@ -5,6 +5,7 @@ A file is a document that has a chunk; its chunks stand together. Tombstoned one
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -31,7 +32,9 @@ _B = 0.75
 """How much of a length counts, the value of rank-bm25."""
 _REMEMBERED = 4_096
 _KIN_LETTERS = 4
-_MOST_KIN = 11
+_MOST_KIN = 8
+_NO_PLACES = np.zeros(0, np.intp)
+_NO_COUNTS = np.zeros((len(NAME_FIELDS), 0), np.float32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +63,13 @@ class SegmentPart:
     first_doc: int
 
     @cached_property
-    def abbreviations(self) -> list[tuple[int, str]]:
-        """Words of file names that are spelled like an abbreviation, each with its number."""
-        words = self.segment.texts("stem_word")
-        return [(number, word) for number, word in enumerate(words) if may_abbreviate(word)]
+    def abbreviations(self) -> dict[str, list[tuple[int, str]]]:
+        """Words of file names that are spelled like an abbreviation, with their numbers, by their first letter."""
+        found: dict[str, list[tuple[int, str]]] = {}
+        for number, word in enumerate(self.segment.texts("stem_word")):
+            if may_abbreviate(word):
+                found.setdefault(word[0], []).append((number, word))
+        return found
 
 
 class Corpus:
@@ -234,7 +240,7 @@ class Corpus:
         return [_remarks(part, number) for part, number in found if number is not None]
 
     def kin(self, term: str) -> list[list[Postings]]:
-        """Where each morphological relative of a term stands, the nearest in length first; at most eleven relatives.
+        """Where each morphological relative of a term stands, the nearest in length first; at most eight relatives.
 
         A term that only tombstoned chunks hold is nobody's relative.
         """
@@ -253,9 +259,10 @@ class Corpus:
         for part in self.parts:
             first, candidates = part.segment.strings_with_prefix("term", term[:_KIN_LETTERS])
             for number, other in enumerate(candidates, first):
-                if _is_live(part.segment, number):
-                    places.setdefault(other, []).append((part, number))
-        return [places[other] for other in kin_among(term, list(places), least=_KIN_LETTERS, most=_MOST_KIN)]
+                places.setdefault(other, []).append((part, number))
+        kin = kin_among(term, list(places), least=_KIN_LETTERS)
+        live = (held for other in kin if (held := [at for at in places[other] if _is_live(at[0].segment, at[1])]))
+        return list(itertools.islice(live, _MOST_KIN))
 
     def _of_rows(self, name: str) -> NDArray[np.float32]:
         return self._joined(lambda part: part.segment.array(name))
@@ -289,18 +296,21 @@ def _postings(part: SegmentPart, number: int) -> Postings | None:
     span, fields = segment.span("term_start", number), segment.span("field_start", number)
     rows = segment.post_row[span].astype(np.intp)
     body = segment.post_tf[span].astype(np.float32)
-    named = segment.array("field_post")[fields].astype(np.intp) - span.start
-    counts = segment.array("field_tf")[:, fields].astype(np.float32)
-    body[named] -= counts[:VALUE].sum(axis=0)  # Values stand in the body already.
-    np.maximum(body, 0, out=body)
+    named, counts = _NO_PLACES, _NO_COUNTS
+    if fields.start < fields.stop:
+        named = segment.array("field_post")[fields].astype(np.intp) - span.start
+        counts = segment.array("field_tf")[:, fields].astype(np.float32)
+        body[named] -= counts[:VALUE].sum(axis=0)  # Values stand in the body already.
+        np.maximum(body, 0, out=body)
     if segment.is_live is not None:
         keep = segment.is_live[rows]
-        if not keep.any():
-            return None
-        named_too = keep[named]
-        named, counts = (np.cumsum(keep) - 1)[named[named_too]], counts[:, named_too]
-        rows, body = rows[keep], body[keep]
-    return Postings(rows + part.first_row, body, named, counts)
+        if not keep.all():
+            rows, body = rows[keep], body[keep]
+            if not len(rows):
+                return None
+            named_too = keep[named]
+            named, counts = (np.cumsum(keep) - 1)[named[named_too]], counts[:, named_too]
+    return Postings(rows + part.first_row if part.first_row else rows, body, named, counts)
 
 
 def _remarks(part: SegmentPart, number: int) -> tuple[NDArray[np.intp], NDArray[np.float32]]:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 _KIN = 0.4
 """Weight of a relative of a query term: between half and a third as telling as the term itself."""
+_WIDENED = 16
+"""Terms of a query whose relatives count: a question has fewer, and a pasted log is not short of words."""
 _K1_FIELDS = 3.0
 _K1_NAMES = 2.0
 _K1_REMARKS = 1.5
@@ -66,11 +68,21 @@ def score_words(corpus: Corpus, terms: Mapping[str, float], depth: int) -> WordS
     saturate. A term and its relatives share one document frequency.
     """
     run = _Run(corpus)
+    widened = _most_telling(corpus, terms)
     for term, count in terms.items():
-        run.add(term, count)
+        run.add(term, count, with_kin=term in widened)
     found = np.flatnonzero(run.chunks > 0)
     best = found[best_of(run.chunks[found], depth)]
     return WordScores(by_best(run.chunks), by_best(run.remarks), by_best(run.files), by_best(run.names), best, run.idf)
+
+
+def _most_telling(corpus: Corpus, terms: Mapping[str, float]) -> set[str]:
+    """The terms whose relatives are looked for: of a long query those that are said most and held least."""
+    if len(terms) <= _WIDENED:
+        return set(terms)
+    frequency = corpus.snapshot.document_frequency
+    worth = {term: -count * math.log(1 + corpus.n_live / (frequency(term) + 1)) for term, count in terms.items()}
+    return set(sorted(worth, key=lambda term: (worth[term], term))[:_WIDENED])
 
 
 class _Run:
@@ -86,12 +98,13 @@ class _Run:
         self._frequency = np.zeros(corpus.n_rows, np.float32)
         self._is_found = np.zeros(corpus.n_rows, np.bool_)
 
-    def add(self, term: str, count: float) -> None:
+    def add(self, term: str, count: float, *, with_kin: bool) -> None:
         corpus = self._corpus
         own = corpus.postings(term)
         self.idf[term] = _idf(corpus.n_live, sum(len(one.rows) for one in own))
         variants = [(one, 1.0) for one in own]
-        variants += [(one, _KIN) for relative in corpus.kin(term) for one in relative]
+        if with_kin:
+            variants += [(one, _KIN) for relative in corpus.kin(term) for one in relative]
         if variants:
             self._add_chunks(variants, count)
         if own:

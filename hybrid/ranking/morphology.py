@@ -32,14 +32,13 @@ def may_have_kin(term: str, *, least: int) -> bool:
     return len(term) >= least and term.isalpha()
 
 
-def kin_among(term: str, candidates: list[str], *, least: int, most: int) -> list[str]:
+def kin_among(term: str, candidates: list[str], *, least: int) -> list[str]:
     """The relatives of a term, the nearest in length first.
 
     Args:
         term: A stem.
         candidates: Terms that share its first letters.
         least: Letters that the shorter of two must have.
-        most: How many are kept.
     """
     longest = len(term) + _LONGER
     found = [
@@ -47,7 +46,7 @@ def kin_among(term: str, candidates: list[str], *, least: int, most: int) -> lis
         for other in candidates
         if len(other) <= longest and other != term and other.isalpha() and are_kin(term, other, least=least)
     ]
-    return sorted(found, key=lambda other: (abs(len(other) - len(term)), other))[:most]
+    return sorted(found, key=lambda other: (abs(len(other) - len(term)), other))
 
 
 def may_abbreviate(short: str) -> bool:

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from hybrid.ranking.corpus import Corpus, SegmentPart
 
 _OTHER_SPELLING = 0.7
+_OTHER_OWNER = 0.5
+_MOST_OWNED = 256
+"""Definitions of one name whose owners are looked at; a name with more is seldom asked for by its owner alone."""
 _VALUE_DEFINES = 0.3
 _NESTED = 0.8
 _VALUE_FITS = 0.5
@@ -67,19 +70,31 @@ def score_names(corpus: Corpus, asked: Asked, share: Mapping[str, float]) -> Nam
     for part in corpus.parts:
         if part.segment.n_chunks:
             rows = slice(part.first_row, part.first_row + part.segment.n_chunks)
-            _defined(part.segment, asked.symbols, found.defines[rows])
+            _defined(part.segment, asked, found.defines[rows])
             _fitting(part.segment, share, found.fit[rows])
     return found
 
 
-def _defined(segment: Segment, symbols: Mapping[str, float], out: NDArray[np.float32]) -> None:
-    """Exact spelling 1, other case or underscores 0.7; a value × 0.3, nested × 0.8."""
-    for symbol, strength in symbols.items():
+def _defined(segment: Segment, asked: Asked, out: NDArray[np.float32]) -> None:
+    """Exact spelling 1, other case or underscores 0.7; a value × 0.3, nested × 0.8, of another owner × 0.5."""
+    for symbol, strength in asked.symbols.items():
         for number in segment.numbers_of_equal("name_fold", folded(symbol)):
             spelling = 1.0 if segment.text("name", number) == symbol else _OTHER_SPELLING
             definitions = segment.entries("name_definition", number)
-            value = np.float32(strength * spelling)
-            _keep_largest(segment, definitions, value, _VALUE_DEFINES, out, is_nesting_told=True)
+            owned = _owned(segment, definitions, asked.owners.get(symbol, ""))
+            values = np.multiply(owned, np.float32(strength * spelling))
+            _keep_largest(segment, definitions, values, _VALUE_DEFINES, out, is_nesting_told=True)
+
+
+def _owned(segment: Segment, definitions: NDArray[np.int32], owner: str) -> NDArray[np.float32]:
+    """1 for definitions inside of an owner and 0.5 for others; 1 for all when none is, as for an inherited method."""
+    found = np.ones(len(definitions), np.float32)
+    if owner and len(definitions) <= _MOST_OWNED:
+        scopes = (segment.text("def_scope", number) for number in definitions.tolist())
+        is_inside = np.array([folded(scope.rpartition(".")[2]) == folded(owner) for scope in scopes], np.bool_)
+        if is_inside.any():
+            found[~is_inside] = _OTHER_OWNER
+    return found
 
 
 def _fitting(segment: Segment, share: Mapping[str, float], out: NDArray[np.float32]) -> None:
@@ -108,7 +123,7 @@ def _fitting(segment: Segment, share: Mapping[str, float], out: NDArray[np.float
 def _keep_largest(
     segment: Segment,
     definitions: NDArray[np.int32],
-    values: NDArray[np.float32] | np.float32,
+    values: NDArray[np.float32],
     of_value: float,
     out: NDArray[np.float32],
     *,
@@ -156,7 +171,7 @@ def _said_stems(part: SegmentPart, words: Sequence[str]) -> list[tuple[int, int]
         for number, stem in enumerate(near, first):
             if stem == word or are_kin(word, stem, least=_KIN_LETTERS):
                 found[number] = len(stem)
-    for number, stem in part.abbreviations:
-        if any(abbreviates(stem, word) for word in words):
-            found[number] = len(stem)
+        for number, stem in part.abbreviations.get(word[:1], ()):
+            if abbreviates(stem, word):
+                found[number] = len(stem)
     return list(found.items())

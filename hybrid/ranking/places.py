@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hybrid.prompting.traces import parts_of_path
+from hybrid.ranking.scale import common
 from hybrid.tokens import part_terms
 
 if TYPE_CHECKING:
@@ -121,13 +122,13 @@ def _alike(segment: Segment, wanted: tuple[str, ...]) -> list[int]:
     stem, _, suffix = wanted[-1].rpartition(".")
     for word in dict.fromkeys(part_terms(stem or suffix)):
         held = segment.numbers("stem_word", "stem_word_doc", word)
-        docs = held if docs is None else np.intersect1d(docs, held, assume_unique=True)
+        docs = held if docs is None else common(docs, held)
     if docs is None:
         return []
     for word in reversed(part_terms("/".join(wanted[:-1]))):
         if len(docs) <= _MOST_ALIKE:
             break
-        inside = np.intersect1d(docs, segment.numbers("path_word", "path_word_doc", word), assume_unique=True)
+        inside = common(docs, segment.numbers("path_word", "path_word_doc", word))
         docs = inside if len(inside) else docs
     return docs.tolist() if len(docs) <= _MOST_ALIKE else []
 

@@ -14,10 +14,10 @@ from hybrid.ranking.evidence import Measured, collect
 from hybrid.ranking.fields import score_words
 from hybrid.ranking.names import score_names, shares
 from hybrid.ranking.places import score_places
-from hybrid.ranking.scale import above, best_by_key, best_of
+from hybrid.ranking.scale import above, best_by_key, best_of, distinct
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -109,7 +109,7 @@ class Ranker:
             chunk for place, file in enumerate(files) for chunk in self._chunks(file, place, float(total[file]), own)
         ]
         chunks.sort()
-        shown = {file: {name: float(values[file]) for name, values in pieces.items()} for file in files}
+        shown = _of_files(pieces, files)
         best = max((float(total[file]) for file in files), default=0.0)
         share = {file: min(max(float(total[file]) / best, 0.0), 1.0) if best > 0 else 0.0 for file in files}
         return [RankedChunk(row, share[files[place]], shown[files[place]]) for _, place, _, row in chunks[:top_k]]
@@ -164,7 +164,7 @@ class Ranker:
         # A tombstoned chunk has no cosine, and 0 can lie far above the mean.
         sense = above(cosines if corpus.is_live is None else np.where(corpus.is_live, cosines, np.float32(mean)), mean)
         share = shares(asked.words, words.idf, corpus.n_live)
-        pool = np.union1d(words.best, dense.rows)
+        pool = distinct(np.concatenate([words.best, dense.rows]))
         again = np.zeros(corpus.n_rows, np.float32)
         near = self._near(pool, words.chunks[pool] + sense[pool]) if self._weights["feedback"] else []
         if near:
@@ -183,3 +183,9 @@ class Ranker:
             best_sense=dense.rows,
             again=again,
         )
+
+
+def _of_files(pieces: Mapping[str, NDArray[np.float32]], files: Sequence[int]) -> dict[int, dict[str, float]]:
+    """The values of some files: file → name → value."""
+    columns = [values[list(files)].tolist() for values in pieces.values()]
+    return {file: dict(zip(pieces, of_file, strict=True)) for file, *of_file in zip(files, *columns, strict=True)}

@@ -27,7 +27,7 @@ _SPOKEN_OF = {
 }
 _AMONG_ONE_ANOTHER = frozenset({"test", "example"})
 _PATTERNS = {role: re.compile(rf"\b(?:{words})\b", re.IGNORECASE) for role, words in _SPOKEN_OF.items()}
-_VERSION_SAID = re.compile(r"\bv(?:er|ersion)?[ .]?(\d+)", re.IGNORECASE)
+_VERSION_SAID = re.compile(r"\bv(?:er|ersion)?[ .]?(\d{1,9})(?!\d)", re.IGNORECASE)
 
 
 def spoken_of(text: str) -> frozenset[str]:
@@ -73,7 +73,7 @@ def versions_of(paths: dict[int, str]) -> dict[int, tuple[tuple[str, int, int], 
     """
     folders = {
         file: [
-            (path[: match.start()] + (match.group(1) or "").lower(), int(match.group(2)))
+            (path[: match.start()] + (match.group(1) or "").lower(), int(match.group(2) or match.group(3)))
             for match in VERSION_FOLDER.finditer(path)
         ]
         for file, path in paths.items()

@@ -48,7 +48,7 @@ def test_an_ablation_switches_every_piece_off_in_turn(tmp_path: Path) -> None:
     assert ("lexical", "dense") == tuple(all_of_them[f"{leg} leg alone"].mode for leg in ("lexical", "dense"))
     assert ("search.ranker=rrf",) == all_of_them["fusion alone"].settings
     assert ("ranking.test=0",) == all_of_them["no test"].settings
-    assert "ranking.feedback=0" in all_of_them["no sense at all"].settings
+    assert "ranking.feedback=0" in all_of_them["no cosine at all"].settings
     assert {"no remarks"} == all_of_them.keys() - {each.label for each in fewer}
 
 

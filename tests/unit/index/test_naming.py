@@ -9,8 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hybrid.arrays import unpack_strings, write_arrays
+from hybrid.index.encoding import encode_segment
 from hybrid.index.naming import folded, name_arrays, path_arrays
 from hybrid.index.segment import Segment
+from hybrid.index.vectors import quantise
 from hybrid.tokens import part_terms
 from tests.builders import ListSource, build_index, open_index, place_in
 
@@ -140,18 +142,8 @@ def _segment(path: Path, strings: Sequence[str], lists: Sequence[Sequence[int]] 
     from hybrid.arrays import pack_strings
 
     blob, offsets = pack_strings(list(strings))
-    none, numbers = pack_strings([]), [number for one in lists for number in one]
-    arrays: dict[str, NDArray[Any]] = {
-        "doc_content": np.zeros(0, np.int64),
-        "chunk_doc": np.zeros(0, np.int32),
-        "chunk_length": np.zeros(0, np.float32),
-        "vector": np.zeros((0, 4), np.int8),
-        "vector_scale": np.zeros(0, np.float32),
-        "term_text": none[0],
-        "term_at": none[1],
-        "term_start": np.zeros(1, np.uint32),
-        "post_row": np.zeros(0, np.int32),
-        "post_tf": np.zeros(0, np.uint16),
+    numbers = [number for one in lists for number in one]
+    arrays = encode_segment([], quantise(np.zeros((0, 4), np.float32), np.zeros(0, np.bool_))) | {
         "word_text": blob,
         "word_at": offsets,
         "of_word": np.array(numbers, np.int32),

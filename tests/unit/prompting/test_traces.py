@@ -201,3 +201,11 @@ def test_a_line_is_a_frame_or_not() -> None:
 
     assert is_frame("             at /rustc/84c8/library/core/src/panicking.rs:64:14")
     assert not is_frame("    return RATES[country]")
+
+
+@pytest.mark.parametrize("text", ["auth/hashers.py line 95", "auth/hashers.py, line 95", "auth/hashers.py:95"])
+def test_a_line_as_people_say_it(text: str) -> None:
+    """A path and a line in words are a place, with or without a comma."""
+    (place,) = places(f"what happens in {text} when the salt is empty?")
+
+    assert ("auth/hashers.py", 95) == (place.path, place.line)

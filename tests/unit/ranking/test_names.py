@@ -102,6 +102,27 @@ def test_the_definition_of_a_named_symbol(corpus: Corpus, text: str, expected: d
     assert {path: pytest.approx(value) for path, value in expected.items()} == _defines(corpus, text)
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Admin.get_rows", {"admin.py": 0.8, "inline.py": 0.4}),
+        ("InlineAdmin.get_rows", {"admin.py": 0.4, "inline.py": 0.8}),
+        ("Other.get_rows", {"admin.py": 0.8, "inline.py": 0.8}),
+        ("get_rows", {"admin.py": 0.8, "inline.py": 0.8}),
+    ],
+    ids=["one owner", "the other", "inherited", "no owner"],
+)
+def test_the_owner_of_a_named_method_decides(tmp_path: Path, text: str, expected: dict[str, float]) -> None:
+    """Of methods of one name the one of the owner that is named comes first; an owner without it decides nothing."""
+    body = "class {0}:\n    def get_rows(self):\n        return []\n"
+    place = place_in(tmp_path)
+    build_index(place, Texts({"admin.py": body.format("Admin"), "inline.py": body.format("InlineAdmin")}), EMBEDDER)
+
+    found = _defines(Corpus(open_index(place, EMBEDDER)), text)
+
+    assert expected == pytest.approx({path: found[path] for path in expected})
+
+
 def _fit(of_query: float, of_name: float) -> float:
     return 2 * of_query * of_name / (of_query + of_name)
 

@@ -46,6 +46,10 @@ PATHS = {
     "app.ts": "",
     "api/v2/router.py": "versioned",
     "pkg/1.4/router.py": "versioned",
+    "content/2023/post.py": "",
+    "Src/Newtonsoft.Json.Tests/Issues/Issue0198.cs": "test",
+    "Tests/AppTests/Helper.swift": "test",
+    "UnitTests/Foo.cs": "test",
     "v2.py": "",
     "tests/v3/fixtures/old/api.py": "test legacy versioned",
     "vendor/dist/test_app.py": "test generated vendored",
@@ -206,3 +210,9 @@ def test_examples_among_the_tests(tmp_path: Path) -> None:
 
     assert dict(zip(files, (0, 1, 0), strict=True)) == by_path(corpus, playing(corpus, "test", example))
     assert dict(zip(files, (0, 0, 1), strict=True)) == by_path(corpus, playing(corpus, "vendored", example))
+
+
+def test_a_version_of_thousands_of_digits_is_none() -> None:
+    """A number that no version has is passed over, and nothing fails."""
+
+    assert frozenset({3}) == versions_said("v3, not version " + "7" * 5000)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid.ranking.scale import above, best_by_key, best_of, by_best, decaying_sum, runs
+from hybrid.ranking.scale import above, best_by_key, best_of, by_best, common, decaying_sum, distinct, runs
 
 if TYPE_CHECKING:
     from random import Random
@@ -101,3 +101,12 @@ def test_runs(values: list[int]) -> None:
     expected = [place for place, value in enumerate(values) if place == 0 or value != values[place - 1]]
 
     assert expected == runs(np.array(values, np.int32)).tolist()
+
+
+@given(st.lists(st.integers(0, 30)), st.lists(st.integers(0, 30)))
+def test_distinct_and_common(a: list[int], b: list[int]) -> None:
+    """They give what sets give, in order."""
+    ours, theirs = (np.array(sorted(set(values)), np.int32) for values in (a, b))
+
+    assert sorted(set(a)) == distinct(np.array(a, np.intp)).tolist()
+    assert sorted(set(a) & set(b)) == common(ours, theirs).tolist()
