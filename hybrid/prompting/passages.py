@@ -39,6 +39,8 @@ _LOOKED_AT = 300
 _MAX_TITLE = 80
 """Characters between the two halves of a rule with a title in it."""
 
+_LINES_OF_HEAD, _LINES_OF_TAIL = 2_000, 1_000
+"""Lines whose kind is found out; so many are no prompt that someone wrote, and those in between are a log."""
 # Patterns see lines without indentation and with every run of blanks as two at most, or they would not be linear.
 _FENCE = r"[ \t]*(?:```|~~~)"
 _BLANKS = r"\s{2,}"
@@ -111,9 +113,11 @@ def _kinds(text: str) -> Iterator[tuple[str, str]]:
     lines = list(_lines(text))
     rest: list[tuple[str, str]] = []
     kind, kind_of = "", cache(_kind)  # logs repeat themselves
-    for where, line in lines:
+    for number, (where, line) in enumerate(lines):
         if where == "fence":
             kind = ""
+        elif where != "comment" and _LINES_OF_HEAD <= number < len(lines) - _LINES_OF_TAIL:
+            rest.append(("log", line))
         elif where != "comment":
             kind = kind_of(line, kind, is_fenced=where == "code")
             rest.append((kind, line))

@@ -38,10 +38,11 @@ def _kinds(text: str) -> list[tuple[str, str]]:
 
 
 def test_an_issue_is_taken_apart() -> None:
-    """Title and sentences count most; code, logs, versions, headings and the tracker's form less, comments not at all."""
+    """Title and sentences count most; code, logs, versions, headings less, the tracker's form not at all."""
 
     assert [
         ("prose", "Cart totals are wrong for Norway"),
+        ("form", "<!-- A short summary, please. -->"),
         ("environment", "### Checklist"),
         ("form", "- [x] I have searched the existing issues"),
         ("environment", "### Steps to reproduce"),
@@ -96,10 +97,91 @@ def test_a_line_is_one_passage(text: str) -> None:
 
 @given(st.lists(st.sampled_from([*ISSUE.split("\n"), *PYTHON.split("\n"), "```"]), max_size=40))
 def test_nothing_is_lost(lines: list[str]) -> None:
-    """The passages hold the lines of the text in order, but for blank ones, fences and comments."""
+    """The passages hold the lines of the text in order, but for blank ones and fences."""
     text = "\n".join(lines)
-    kept = [line for line in text.split("\n") if line.strip() and "```" not in line and "<!--" not in line]
+    kept = [line for line in text.split("\n") if line.strip() and "```" not in line]
     if len(text.strip().split("\n")) < 2:
         return
 
-    assert kept == [line for part in passages(text) for line in part.text.split("\n")]
+    found = passages(text)
+
+    assert (Passage(text, 1.0),) == found or kept == [line for part in found for line in part.text.split("\n")]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<!-- where is the header rendered\n-->",
+        "- [x] I searched for retry handling\n_No response_",
+        "<!-- retry -->\n<!--\n```\nbackoff\n```\n-->",
+        "```\n```",
+    ],
+    ids=["comment", "form", "comments", "empty fence"],
+)
+def test_a_text_of_forms_alone_is_what_is_asked(text: str) -> None:
+    """Where nothing would count, all counts."""
+
+    assert (Passage(text, 1.0),) == passages(text)
+
+
+def test_comments_count_nothing_and_part_nothing() -> None:
+    """What stands around a comment is told as if there were none: the title, a line, a table."""
+
+    assert [
+        ("form", "<!-- Title\nbelow -->"),
+        ("prose", "# Cart"),
+        ("environment", "python: 3.9.7\nnumpy: 1.21.4"),
+        ("form", "<!-- more -->"),
+        ("environment", "sphinx: None\nbyteorder: little"),
+        ("form", "<!-- and -->"),
+    ] == _kinds(
+        "<!-- Title\nbelow -->\n# Cart\npython: 3.9.7\nnumpy: 1.21.4\n<!-- more -->\nsphinx: None\nbyteorder: little<!-- and -->"
+    )
+
+
+def test_a_comment_in_code_is_code() -> None:
+    """Within fences a comment is what someone asks about."""
+
+    assert [("prose", "Why is this shown?"), ("code", "<p>\n<!-- header\n-->\n</p>")] == _kinds(
+        "Why is this shown?\n```html\n<p>\n<!-- header\n-->\n</p>\n```"
+    )
+
+
+def test_a_comment_that_nothing_closes_is_text() -> None:
+    """It hides nothing, whatever was closed before it."""
+
+    assert [("prose", "cart"), ("form", "<!-- a -->"), ("prose", " of\n<!-- Norway\nis wrong")] == _kinds(
+        "cart\n<!-- a --> of\n<!-- Norway\nis wrong"
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "kind"),
+    [
+        ("==== rates ====", "environment"),
+        ("-" * 299, "environment"),
+        ("=" * 299 + "a", "code"),
+        ("---- " + "rate " * 30 + "----", "prose"),
+        ("\t" * 150 + "a(b", "prose"),
+        (" " * 290 + "total();", "code"),
+        ("os" + " " * 200 + "linux", "environment"),
+        ("## " + " " * 200 + "Rates", "environment"),
+    ],
+    ids=["title", "rule", "open rule", "sentence", "tabs", "indented code", "gap", "heading"],
+)
+def test_wide_lines_are_told_like_narrow_ones(line: str, kind: str) -> None:
+    """Indentation, gaps and rules of any width change nothing, in a text with many such lines."""
+
+    found = _kinds("\n".join(["Cart totals", *[line] * 400, "are wrong"]))
+
+    assert [kind] * 400 == [name for name, part in found for told in part.split("\n") if told == line]
+
+
+def test_of_very_many_lines_both_ends_are_read() -> None:
+    """The question before and after a flood of short lines counts, the flood hardly."""
+    found = passages("\n".join(["Why so many?", *map(str, range(10_000)), "They were few."]))
+
+    assert (1.0, 0.2, 1.0) == tuple(part.weight for part in found)
+    assert found[0].text.startswith("Why so many?")
+    assert found[-1].text.endswith("They were few.")
+    assert 7_000 < len(found[1].text.split("\n"))

@@ -209,3 +209,37 @@ def test_a_line_as_people_say_it(text: str) -> None:
     (place,) = places(f"what happens in {text} when the salt is empty?")
 
     assert ("auth/hashers.py", 95) == (place.path, place.line)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "a.py " * 4_000,
+        ".py in " * 3_000,
+        "/blob/" + "a.b" * 6_000,
+        "at a() in " * 2_000 + ".py:",
+        " #1 " + "a." * 9_000,
+        'File "' * 3_000,
+        " " * 20_000,
+    ],
+    ids=["py", "in", "word", "dotnet", "native", "file", "blanks"],
+)
+def test_a_long_line_hides_no_place(line: str) -> None:
+    """What looks like the beginning of a frame over and over is none, and the place after it is found."""
+
+    assert ("src/cart.py", 41) in [(place.path, place.line) for place in places(f"{line}\nsrc/cart.py:41")]
+    assert not is_frame(line)
+
+
+def test_a_header_of_a_cell_is_a_frame() -> None:
+    """A path and `in` begin a frame in notebooks, with the link that some write; `.py` elsewhere does not."""
+
+    assert is_frame("~/shop/cart.py in total(self)")
+    assert is_frame("[~/shop/cart.py](file:///shop/cart.py) in total(self)")
+    assert not is_frame("the total of cart.py (old) is in euros")
+
+
+def test_a_generic_function_keeps_its_name() -> None:
+    """Its type is not its name."""
+
+    assert [("cart.cc", 41, "total")] == _told("#0  total<Cart> (cart=0x7f31a0) at cart.cc:41")
