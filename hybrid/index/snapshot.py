@@ -201,6 +201,9 @@ class Snapshot:
 
     def vectors(self, rows: NDArray[np.intp]) -> NDArray[np.float32]:
         """The vectors of some rows, shape (len(rows), dim); zeros for a row without one."""
+        if len(self.segments) == 1:
+            (segment,) = self.segments
+            return np.multiply(segment.vector[rows], segment.vector_scale[rows, np.newaxis], dtype=np.float32)
         found = np.zeros((len(rows), self.manifest.dim), np.float32)
         numbers = np.searchsorted(self._starts, rows, side="right") - 1
         for number, segment in enumerate(self.segments):
@@ -255,9 +258,10 @@ class Snapshot:
         allowed = ~np.isnan(scores)
         if only != _EVERYTHING:
             allowed &= self.mask(only)
-        rows = np.flatnonzero(allowed)
+        is_every = bool(allowed.all())
+        rows = np.arange(len(scores)) if is_every else np.flatnonzero(allowed)
         if len(rows) > depth:
-            rows = self._cut(rows, scores[rows], depth)
+            rows = self._cut(rows, scores if is_every else scores[rows], depth)
         digests = self._digests[rows]
         rows = rows[np.lexsort((digests[:, 1], digests[:, 0], -scores[rows]))]
         values, digests = scores[rows], self._digests[rows]

@@ -168,9 +168,10 @@ class Ranker:
         again = np.zeros(corpus.n_rows, np.float32)
         near = self._near(pool, words.chunks[pool] + sense[pool]) if self._weights["feedback"] else []
         if near:
-            more = corpus.snapshot.vectors(np.array(near)).mean(axis=0) * np.float32(_FEEDBACK_WEIGHT)
+            vectors = corpus.snapshot.vectors(pool)
+            more = vectors[np.searchsorted(pool, near)].mean(axis=0) * np.float32(_FEEDBACK_WEIGHT)
             base = mean + float(corpus.mean_vector @ more)
-            again[pool] = above(cosines[pool] + corpus.snapshot.vectors(pool) @ more, base)
+            again[pool] = above(cosines[pool] + vectors @ more, base)
         return Measured(
             asked=asked,
             corpus=corpus,
