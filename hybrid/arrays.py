@@ -186,6 +186,12 @@ def pack_strings(strings: list[str]) -> tuple[NDArray[np.uint8], NDArray[np.uint
     return np.frombuffer(b"".join(encoded), np.uint8), offsets
 
 
+def string_table(name: str, strings: list[str]) -> dict[str, NDArray[Any]]:
+    """Strings as the two arrays `NAME_text` and `NAME_at`."""
+    blob, offsets = pack_strings(strings)
+    return {f"{name}_text": blob, f"{name}_at": offsets}
+
+
 def unpack_string(blob: NDArray[np.uint8], offsets: NDArray[np.uint32], index: int) -> str:
     """The string at an index of a packed blob."""
     return blob[int(offsets[index]) : int(offsets[index + 1])].tobytes().decode("utf-8", "surrogatepass")

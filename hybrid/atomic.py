@@ -16,7 +16,7 @@ from datetime import datetime, timezone
 from typing import TYPE_CHECKING, BinaryIO
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Callable, Generator
     from pathlib import Path
 
 _POLL_S = 0.01
@@ -24,13 +24,16 @@ _NO_LINK = getattr(os, "O_NOFOLLOW", 0)  # Windows has none; links need rights t
 _BINARY = getattr(os, "O_BINARY", 0)
 
 
-def write_atomic(path: Path, data: bytes, *, durable: bool = True) -> None:
+def write_atomic(
+    path: Path, data: bytes, *, durable: bool = True, before_replace: Callable[[], None] | None = None
+) -> None:
     """Replace a file as one step: readers see the old bytes or the new ones, never a part.
 
     Args:
         path: Target; its folder is created, owner-only, when missing.
         data: The whole new content.
         durable: Wait until the bytes are on disk before the rename; off for counters that may be lost.
+        before_replace: Called right before the rename, when the bytes are written; what it raises leaves the old file.
 
     Raises:
         OSError: The folder is read-only or the disk is full; the old file is untouched.
@@ -45,6 +48,8 @@ def write_atomic(path: Path, data: bytes, *, durable: bool = True) -> None:
                 os.fsync(out.fileno())
         if (rights := _rights_of(path)) != 0o600:
             temporary.chmod(rights)
+        if before_replace is not None:
+            before_replace()
         temporary.replace(path)
     except BaseException:
         with contextlib.suppress(OSError):

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from hybrid.config import Loaded
     from hybrid.engine.searching import Searcher
     from hybrid.engine.workspace import Workspace
     from hybrid.evaluation.opening import Load
@@ -103,7 +102,6 @@ def evaluate_injections(
     """
     ways = [IN_FORCE, *against]
     opener = Opener(ways, home, load)
-    loaded = {way.label: load(way.settings) for way in ways}
     judged = {name: [prompt for prompt in of_set if _is_judged(prompt)] for name, of_set in prompts.items()}
     names = {prompt.repo for of_set in judged.values() for prompt in of_set if prompt.repo}
     asked: dict[tuple[str, str], dict[str, list[list[float]]]] = {}
@@ -112,8 +110,8 @@ def evaluate_injections(
         opened = opener.open(Tree(root, WHOLE))
         for name, of_set in judged.items():
             for way in ways:
-                workspace = _with(opened.workspace, loaded[way.label])
-                rows = [_ask(workspace, opened.searchers[way.label], p) for p in of_set if p.repo == repo]
+                workspace, searcher = opened.workspaces[way.label], opened.searchers[way.label]
+                rows = [_ask(workspace, searcher, prompt) for prompt in of_set if prompt.repo == repo]
                 if rows:
                     asked.setdefault((name, way.label), {})[repo] = rows
     return {
@@ -125,10 +123,6 @@ def evaluate_injections(
 
 def _is_judged(prompt: JudgedPrompt) -> bool:
     return prompt.is_wanted and bool(prompt.files) and prompt.repo is not None
-
-
-def _with(workspace: Workspace, loaded: Loaded) -> Workspace:
-    return replace(workspace, loaded=loaded)
 
 
 def _ask(workspace: Workspace, searcher: Searcher, prompt: JudgedPrompt) -> list[float]:

@@ -43,11 +43,13 @@ class Opened:
 
     Attributes:
         searchers: One for each configuration, by its label.
+        workspaces: The same, with the settings of each.
         built: What the build of the settings in force did.
         workspace: With the settings in force.
     """
 
     searchers: dict[str, Searcher]
+    workspaces: dict[str, Workspace]
     built: Summary
     workspace: Workspace
 
@@ -88,17 +90,18 @@ class Opener:
         indexes = {_index_key(self._in_force): workspace}
         opened: dict[tuple[str, float, float], Searcher] = {}
         searchers: dict[str, Searcher] = {}
+        workspaces: dict[str, Workspace] = {}
         for label, loaded in self._loaded.items():
             key, search = _index_key(loaded), loaded.config.search
             if key not in indexes:
                 indexes[key] = self._workspace(tree, loaded)
                 self._build(tree, indexes[key])
-            searched = replace(indexes[key], loaded=loaded)
+            searched = workspaces[label] = replace(indexes[key], loaded=loaded)
             place = (key, search.bm25_k1, search.bm25_b)
             if place not in opened:
                 opened[place] = open_searcher(searched, load=self._embedder)
             searchers[label] = _with_settings(opened[place], searched)
-        return Opened(searchers, built, workspace)
+        return Opened(searchers, workspaces, built, workspace)
 
     def _workspace(self, tree: Tree, loaded: Loaded) -> Workspace:
         return workspace_at(tree.root, self._home, loaded, self._scope(tree, loaded))

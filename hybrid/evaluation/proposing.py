@@ -167,8 +167,7 @@ def _of_headings(document: Document, lines: Sequence[str]) -> Iterator[Proposal]
 def _of_names(document: Document, definitions: Iterable[Definition]) -> Iterator[Proposal]:
     for definition in definitions:
         name = definition.name
-        is_defined = not definition.is_value and definition.kind != "prototype"
-        if is_defined and len(name) >= _FEWEST_NAME_CHARS and _NAME.match(name):
+        if definition.is_full and len(name) >= _FEWEST_NAME_CHARS and _NAME.match(name):
             target = Passage(document.path, definition.start_line, definition.end_line)
             yield Proposal(name, "symbol", document.language, target)
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hybrid.arrays import encode_arrays, pack_strings, read_arrays, unpack_strings
+from hybrid.arrays import encode_arrays, read_arrays, string_table, unpack_strings
 from hybrid.atomic import make_private_folder, write_atomic
 from hybrid.gate.identity import PROMPTS, background_key
 from hybrid.gate.parts import chat_closeness, code_logit, null_factors
@@ -255,12 +255,10 @@ def _term_arrays(found: Sequence[PieceTerms]) -> dict[str, NDArray[Any]]:
     terms = sorted({term for piece in found for term in (*piece.words, *piece.names)})
     number = {term: i for i, term in enumerate(terms)}
     generic = generic_terms()
-    blob, offsets = pack_strings(terms)
     words, words_at = _ragged([number[term] for term in piece.words] for piece in found)
     names, names_at = _ragged([number[term] for term in piece.names] for piece in found)
     return {
-        "term_text": blob,
-        "term_at": offsets,
+        **string_table("term", terms),
         "term_generic": np.array([generic.counts.get(term, 0) for term in terms], np.int64),
         "generic_documents": np.array([generic.n_documents], np.int64),
         "piece_words": words,

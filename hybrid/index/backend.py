@@ -61,7 +61,7 @@ class Leg:
         """The raw score of the first ranked row; 0 without one."""
         return float(self.scores[self.rows[0]]) if len(self.rows) else 0.0
 
-    @property
+    @cached_property
     def top(self) -> float | None:
         """The highest raw score of any row, whatever the filter of the ranking; None when no row has one."""
         known = self.scores[~np.isnan(self.scores)]

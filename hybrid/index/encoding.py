@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hybrid.arrays import pack_strings
+from hybrid.arrays import string_table
 from hybrid.index.analysis import CHUNK_FIELDS, FIELDS, NAME_FIELDS, OKAPI_FIELDS, path_folders, path_stem, path_terms
 from hybrid.index.naming import name_arrays, path_arrays
 from hybrid.index.roles import roles
 from hybrid.index.segment import DOCUMENT_KINDS
+from hybrid.index.sorting import distinct
 from hybrid.index.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -118,8 +119,8 @@ class _DocumentColumns:
     def arrays(self) -> dict[str, NDArray[Any]]:
         names, numbers = _numbered(self._languages)
         return {
-            **_strings("doc_path", self.paths),
-            **_strings("language", names),
+            **string_table("doc_path", self.paths),
+            **string_table("language", names),
             "doc_content": np.array(self._contents, np.int64),
             "doc_kind": np.array(self._kinds, np.uint8),
             "doc_language": np.array(numbers, np.uint16),
@@ -160,7 +161,7 @@ class _ChunkColumns:
             "chunk_remark_length": np.array(self._remark_lengths, np.float32),
         }
         for name, values in self._texts.items():
-            found |= _strings(f"chunk_{name}", values)
+            found |= string_table(f"chunk_{name}", values)
         return found
 
 
@@ -191,9 +192,9 @@ class _DefinitionColumns:
     def arrays(self) -> dict[str, NDArray[Any]]:
         names, numbers = _numbered(self._kinds)
         return {
-            **_strings("def_name", self._names),
-            **_strings("def_scope", self._scopes),
-            **_strings("def_kinds", names),
+            **string_table("def_name", self._names),
+            **string_table("def_scope", self._scopes),
+            **string_table("def_kinds", names),
             **name_arrays(self._names),
             "def_chunk": np.array(self._rows, np.int32),
             "def_start": np.array(self._starts, np.int32),
@@ -250,7 +251,7 @@ class _PostingColumns:
         place[[self._vocabulary[name] for name in names]] = np.arange(len(names))
         width = max(n_chunks, 1)
         keys = [place[np.array(terms, np.int32)] * width + np.array(rows, np.int32) for terms, rows, _ in self._triples]
-        postings = _distinct(np.concatenate(keys))
+        postings = distinct(np.concatenate(keys))
         total = np.zeros(len(postings), np.int32)
         for column, key in enumerate(keys):
             if column == 0 or FIELDS[column - 1] in OKAPI_FIELDS:
@@ -258,7 +259,7 @@ class _PostingColumns:
         rows = (postings % width).astype(np.int32)
         borders = np.arange(len(names) + 1, dtype=np.int64) * width
         return {
-            **_strings("term", names),
+            **string_table("term", names),
             "term_start": np.searchsorted(postings, borders).astype(np.uint32),
             "post_row": rows,
             "post_tf": np.minimum(total, _UINT16_MAX).astype(np.uint16),
@@ -271,7 +272,7 @@ class _PostingColumns:
         self, keys: Sequence[NDArray[np.int64]], postings: NDArray[np.int64], borders: NDArray[np.int64]
     ) -> dict[str, NDArray[Any]]:
         """Frequencies in the fields of names and paths, of the few postings that have any."""
-        found = _distinct(np.concatenate(keys[1 : 1 + len(NAME_FIELDS)]))
+        found = distinct(np.concatenate(keys[1 : 1 + len(NAME_FIELDS)]))
         counts = np.zeros((len(NAME_FIELDS), len(found)), np.uint8)
         for column in range(len(NAME_FIELDS)):
             frequencies = np.minimum(self._frequencies(1 + column), _UINT8_MAX)
@@ -296,24 +297,11 @@ class _PostingColumns:
         return np.array(self._triples[column][2], np.int32)
 
 
-def _strings(name: str, values: list[str]) -> dict[str, NDArray[Any]]:
-    blob, offsets = pack_strings(values)
-    return {f"{name}_text": blob, f"{name}_at": offsets}
-
-
 def _numbered(values: Sequence[str]) -> tuple[list[str], list[int]]:
     """The distinct values in order, and for each value its number."""
     names = sorted(set(values))
     number = {name: i for i, name in enumerate(names)}
     return names, [number[value] for value in values]
-
-
-def _distinct(values: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Sorted distinct values; `np.unique` would do, but its first call imports `numpy.ma`, 20 ms of a small build."""
-    ordered = np.sort(values)
-    is_new = np.ones(len(ordered), np.bool_)
-    np.not_equal(ordered[1:], ordered[:-1], out=is_new[1:])
-    return ordered[is_new]
 
 
 def _vector_sums(chunk_doc: NDArray[Any], n_documents: int, vectors: StoredVectors) -> dict[str, NDArray[Any]]:

@@ -27,6 +27,11 @@ def length_norms(segments: Sequence[Segment], *, k1: float, b: float) -> list[ND
     return [k1 * (1 - b + b * segment.chunk_length.astype(np.float64) / max(mean, 1e-9)) for segment in segments]
 
 
+def idf(n: int, n_matching: int) -> float:
+    """How telling a term is that `n_matching` of n chunks hold: ln((n − df + ½) / (df + ½) + 1), never negative."""
+    return math.log((n - n_matching + 0.5) / (n_matching + 0.5) + 1)
+
+
 def okapi(
     segments: Sequence[Segment],
     tokens: Sequence[str],
@@ -42,7 +47,7 @@ def okapi(
         norms: From `length_norms` with the same k1.
         k1: Term saturation.
 
-    Source: Robertson et al., Okapi at TREC-3; IDF = ln((N − n + 0.5)/(n + 0.5) + 1), which is never negative.
+    Source: Robertson et al., Okapi at TREC-3, with `idf`.
     """
     scores = [np.zeros(segment.n_chunks) for segment in segments]
     n_live = sum(segment.n_live for segment in segments)
@@ -51,7 +56,7 @@ def okapi(
         n_matching = sum(len(rows) for rows, _ in found)
         if n_matching == 0:
             continue
-        weight = count * math.log((n_live - n_matching + 0.5) / (n_matching + 0.5) + 1) * (k1 + 1)
+        weight = count * idf(n_live, n_matching) * (k1 + 1)
         for (rows, frequencies), norm, score in zip(found, norms, scores, strict=True):
             if len(rows):
                 score[rows] += weight * frequencies / (frequencies + norm[rows])

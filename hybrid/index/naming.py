@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hybrid.arrays import pack_strings
+from hybrid.arrays import string_table
 from hybrid.tokens import part_terms
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -46,8 +46,8 @@ def name_arrays(definition_names: Sequence[str]) -> dict[str, NDArray[Any]]:
     names = sorted(places, key=lambda name: (_bytes(fold_of[name]), name))
     terms = [list(dict.fromkeys(part_terms(name))) for name in names]
     return {
-        **_strings("name", names),
-        **_strings("name_fold", [fold_of[name] for name in names]),
+        **string_table("name", names),
+        **string_table("name_fold", [fold_of[name] for name in names]),
         "name_letters": np.array([_letters(of_name) for of_name in terms], np.uint16),
         **_lists("name_definition", [places[name] for name in names]),
         **_inverted("name_word", "name_word_name", terms),
@@ -81,7 +81,7 @@ def _inverted(table: str, entries: str, terms_of: Sequence[Iterable[str]]) -> di
         for term in terms:
             holders.setdefault(term, []).append(number)
     names = sorted(holders, key=_bytes)
-    return {**_strings(table, names), **_lists(entries, [holders[name] for name in names])}
+    return {**string_table(table, names), **_lists(entries, [holders[name] for name in names])}
 
 
 def _lists(name: str, lists: Sequence[Sequence[int]]) -> dict[str, NDArray[Any]]:
@@ -92,11 +92,6 @@ def _lists(name: str, lists: Sequence[Sequence[int]]) -> dict[str, NDArray[Any]]
     starts = np.zeros(len(lists) + 1, np.uint32)
     np.cumsum([len(numbers) for numbers in lists], out=starts[1:])
     return {name: np.array(flat, np.int32), f"{name}_start": starts}
-
-
-def _strings(name: str, values: list[str]) -> Mapping[str, NDArray[Any]]:
-    blob, offsets = pack_strings(values)
-    return {f"{name}_text": blob, f"{name}_at": offsets}
 
 
 def _bytes(text: str) -> bytes:

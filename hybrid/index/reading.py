@@ -77,3 +77,8 @@ class Reader:
         chunked = self.chunk(document, self.limits)
         records, texts = analysed(document, chunked.chunks, masked=mask(document.text))
         return Analysis(chunked.method, chunked.fallback, records, list(map(encode_detail, records)), texts)
+
+
+def known_by(contents: frozenset[tuple[bytes, str]]) -> Callable[[Document], bool]:
+    """Whether the text of a document is among those of these digests and languages."""
+    return lambda document: (document.digest, document.language) in contents

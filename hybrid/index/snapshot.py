@@ -13,10 +13,10 @@ from hybrid.digest import sha256_hex
 from hybrid.errors import IndexCorruptError, IndexMismatchError
 from hybrid.index.backend import ChunkView, Closest, Filter, Leg
 from hybrid.index.dense import NO_VECTOR, scan
-from hybrid.index.largest import largest
 from hybrid.index.lexical import length_norms, okapi
 from hybrid.index.manifest import FORMAT_VERSION, Manifest, SegmentEntry, read_manifest
 from hybrid.index.segment import DOCUMENT_KINDS, Segment
+from hybrid.index.sorting import largest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -184,7 +184,7 @@ class Snapshot:
 
     def get(self, row: int) -> ChunkView:
         """See `SearchBackend.get`."""
-        segment, local = self._locate(row)
+        segment, local = self.locate(row)
         doc = int(segment.chunk_doc[local])
         return ChunkView(
             kind=DOCUMENT_KINDS[int(segment.doc_kind[doc])],
@@ -214,7 +214,7 @@ class Snapshot:
 
     def terms(self, row: int) -> dict[str, int]:
         """See `SearchBackend.terms`; visits every posting, so it is for reference engines only."""
-        segment, local = self._locate(row)
+        segment, local = self.locate(row)
         at = np.flatnonzero(segment.post_row == local)
         of_term = np.searchsorted(segment.term_start, at, side="right") - 1
         return {segment.text("term", int(t)): int(n) for t, n in zip(of_term, segment.post_tf[at], strict=True)}
@@ -249,7 +249,8 @@ class Snapshot:
             missing += int((segment.vector_scale[live] == 0).sum())
         return cut, missing
 
-    def _locate(self, row: int) -> tuple[Segment, int]:
+    def locate(self, row: int) -> tuple[Segment, int]:
+        """The segment that holds a row, and the number of the row in it."""
         number = int(np.searchsorted(self._starts, row, side="right")) - 1
         return self.segments[number], row - int(self._starts[number])
 
@@ -300,9 +301,14 @@ class Snapshot:
 
     def tie_key(self, row: int) -> tuple[bytes, str, int]:
         """Digest, path and first line: the order of rows with equal scores."""
-        segment, local = self._locate(row)
-        path = segment.text("doc_path", int(segment.chunk_doc[local]))
-        return segment.array("chunk_digest")[local].tobytes(), path, int(segment.array("chunk_start")[local])
+        segment, local = self.locate(row)
+        start_line = int(segment.array("chunk_start")[local])
+        return segment.array("chunk_digest")[local].tobytes(), self.path(row), start_line
+
+    def path(self, row: int) -> str:
+        """Path of the document that a row belongs to."""
+        segment, local = self.locate(row)
+        return segment.text("doc_path", int(segment.chunk_doc[local]))
 
     def mask(self, only: Filter) -> NDArray[np.bool_]:
         """For each row: does the filter keep it?"""

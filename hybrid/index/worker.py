@@ -14,6 +14,7 @@ import sys
 import threading
 from typing import IO, TYPE_CHECKING, Any
 
+from hybrid.index.reading import known_by
 from hybrid.index.transport import pack
 
 if TYPE_CHECKING:
@@ -68,8 +69,8 @@ def main() -> None:
 
 
 def _look(reader: Reader, known: frozenset[tuple[bytes, str]], batch: Sequence[Found]) -> bytes:
-    looked = [reader.look(found, lambda document: (document.digest, document.language) in known) for found in batch]
-    return pack(looked)
+    is_known = known_by(known)
+    return pack([reader.look(found, is_known) for found in batch])
 
 
 def _trusted(data: bytes) -> Any:

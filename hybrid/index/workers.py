@@ -14,6 +14,7 @@ from collections import deque
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+from hybrid.index.reading import known_by
 from hybrid.index.transport import unpack
 from hybrid.index.worker import read_message, write_message
 
@@ -72,7 +73,7 @@ def look_in_processes(
             taken += 1
     for found in files[taken:]:
         checked_ns = now_ns()
-        yield found, checked_ns, reader.look(found, lambda document: (document.digest, document.language) in known)
+        yield found, checked_ns, reader.look(found, known_by(known))
 
 
 class _WorkerLostError(Exception):

@@ -14,9 +14,9 @@ import numpy as np
 
 from hybrid.index.analysis import NAME_FIELDS
 from hybrid.index.roles import bit
+from hybrid.index.sorting import runs
 from hybrid.ranking.morphology import kin_among, may_abbreviate, may_have_kin
 from hybrid.ranking.roles import versions_of
-from hybrid.ranking.scale import runs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from hybrid.index.segment import Segment
     from hybrid.index.snapshot import Snapshot
 
-_STEM, _DIR, NAME, _SCOPE, VALUE = map(NAME_FIELDS.index, ("stem", "dir", "name", "scope", "value"))
+NAME, VALUE = map(NAME_FIELDS.index, ("name", "value"))
 _B = 0.75
 """How much of a length counts, the value of rank-bm25."""
 _REMEMBERED = 4_096
@@ -102,7 +102,7 @@ class Corpus:
     @cached_property
     def first_rows(self) -> NDArray[np.intp]:
         """The first chunk of each file, shape (n_files,)."""
-        return runs(self._doc_of_row) if self.n_rows else np.zeros(0, np.intp)
+        return runs(self._doc_of_row)
 
     @property
     def n_files(self) -> int:
@@ -139,7 +139,7 @@ class Corpus:
         """For each file: can it be found?"""
         return self._of_docs(lambda segment: segment.doc_is_live)
 
-    @cached_property
+    @property
     def n_live(self) -> int:
         """Chunks that can be found."""
         return self.snapshot.n_chunks
@@ -162,9 +162,12 @@ class Corpus:
 
     def path(self, file: int) -> str:
         """Path of a file."""
-        doc = int(self.doc_of_file[file])
-        part = next(part for part in reversed(self.parts) if part.first_doc <= doc)
-        return part.segment.text("doc_path", doc - part.first_doc)
+        return self.snapshot.path(int(self.first_rows[file]))
+
+    def rows_of(self, file: int) -> slice:
+        """The chunks of a file."""
+        first = self.first_rows
+        return slice(int(first[file]), int(first[file + 1]) if file + 1 < len(first) else self.n_rows)
 
     @cached_property
     def file_vector_length(self) -> NDArray[np.float32]:

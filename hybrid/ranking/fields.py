@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hybrid.index.lexical import idf
+from hybrid.index.sorting import runs
 from hybrid.ranking.corpus import NAME, VALUE
-from hybrid.ranking.scale import best_of, by_best, runs
+from hybrid.ranking.scale import best_of, by_best
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,7 +27,6 @@ _WIDENED = 16
 _K1_FIELDS = 3.0
 _K1_NAMES = 2.0
 _K1_REMARKS = 1.5
-
 
 _OF_CHUNK = np.array([4, 2, 4, 2, 0], np.float32)
 """Weights of stem, folders, names and scopes beside the text of a chunk; values and comments stand in it."""
@@ -68,7 +69,7 @@ def score_words(corpus: Corpus, terms: Mapping[str, float], depth: int) -> WordS
     saturate. A term and its relatives share one document frequency.
     """
     run = _Run(corpus)
-    widened = _most_telling(corpus, terms)
+    widened = _widened(corpus, terms)
     for term, count in terms.items():
         run.add(term, count, with_kin=term in widened)
     found = np.flatnonzero(run.chunks > 0)
@@ -76,7 +77,7 @@ def score_words(corpus: Corpus, terms: Mapping[str, float], depth: int) -> WordS
     return WordScores(by_best(run.chunks), by_best(run.remarks), by_best(run.files), by_best(run.names), best, run.idf)
 
 
-def _most_telling(corpus: Corpus, terms: Mapping[str, float]) -> set[str]:
+def _widened(corpus: Corpus, terms: Mapping[str, float]) -> set[str]:
     """The terms whose relatives are looked for: of a long query those that are said most and held least."""
     if len(terms) <= _WIDENED:
         return set(terms)
@@ -101,7 +102,7 @@ class _Run:
     def add(self, term: str, count: float, *, with_kin: bool) -> None:
         corpus = self._corpus
         own = corpus.postings(term)
-        self.idf[term] = _idf(corpus.n_live, sum(len(one.rows) for one in own))
+        self.idf[term] = idf(corpus.n_live, sum(len(one.rows) for one in own))
         variants = [(one, 1.0) for one in own]
         if with_kin:
             variants += [(one, _KIN) for relative in corpus.kin(term) for one in relative]
@@ -121,16 +122,16 @@ class _Run:
             is_found[one.rows] = True
         rows = variants[0][0].rows if len(variants) == 1 else np.flatnonzero(is_found)
         values = frequency[rows]
-        idf = np.float32(count * _idf(self._corpus.n_live, len(rows)))
-        self.chunks[rows] += idf * values / (values + np.float32(_K1_FIELDS))
+        weight = np.float32(count * idf(self._corpus.n_live, len(rows)))
+        self.chunks[rows] += weight * values / (values + np.float32(_K1_FIELDS))
         frequency[rows] = 0
         is_found[rows] = False
 
     def _add_remarks(self, found: list[tuple[NDArray[np.intp], NDArray[np.float32]]], count: float) -> None:
-        idf = np.float32(count * _idf(self._corpus.n_live, sum(len(rows) for rows, _ in found)))
+        weight = np.float32(count * idf(self._corpus.n_live, sum(len(rows) for rows, _ in found)))
         for rows, counts in found:
             values = counts / self._corpus.remark_norm[rows]
-            self.remarks[rows] += idf * values / (values + np.float32(_K1_REMARKS))
+            self.remarks[rows] += weight * values / (values + np.float32(_K1_REMARKS))
 
     def _add_files(self, own: list[Postings], count: float) -> None:
         texts: list[tuple[NDArray[np.int32], NDArray[np.float32]]] = []
@@ -164,9 +165,9 @@ class _Run:
         k1: float,
     ) -> None:
         """Add what a term of these frequencies gives to these files."""
-        idf = np.float32(count * _idf(self._corpus.n_live_files, sum(len(files) for files, _ in found)))
+        weight = np.float32(count * idf(self._corpus.n_live_files, sum(len(files) for files, _ in found)))
         for files, values in found:
-            scores[files] += idf * values / (values + np.float32(k1))
+            scores[files] += weight * values / (values + np.float32(k1))
 
 
 def _per_run(of_run: NDArray[np.intp], counts: NDArray[np.float32], n_runs: int) -> NDArray[np.float32]:
@@ -177,8 +178,3 @@ def _per_run(of_run: NDArray[np.intp], counts: NDArray[np.float32], n_runs: int)
 def _sums(values: NDArray[Any], starts: NDArray[np.intp]) -> NDArray[np.float32]:
     """The sum of each run."""
     return np.asarray(np.add.reduceat(values, starts, dtype=np.float32), np.float32)
-
-
-def _idf(n: int, n_matching: int) -> float:
-    """ln(1 + (n − df + ½) / (df + ½)), never negative."""
-    return math.log(1 + (n - n_matching + 0.5) / (n_matching + 0.5))

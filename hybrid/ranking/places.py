@@ -137,10 +137,9 @@ def _row_at(corpus: Corpus, file: int, line: int | None) -> int | None:
     """The first chunk of a file that holds a line; None without a line, or when the file is shorter."""
     if line is None:
         return None
-    first = int(corpus.first_rows[file])
-    end = int(corpus.first_rows[file + 1]) if file + 1 < corpus.n_files else corpus.n_rows
-    part = next(part for part in reversed(corpus.parts) if part.first_row <= first)
-    rows = slice(first - part.first_row, end - part.first_row)
-    starts, ends = part.segment.array("chunk_start")[rows], part.segment.array("chunk_end")[rows]
+    rows = corpus.rows_of(file)
+    segment, first = corpus.snapshot.locate(rows.start)
+    local = slice(first, first + rows.stop - rows.start)
+    starts, ends = segment.array("chunk_start")[local], segment.array("chunk_end")[local]
     holding = np.flatnonzero((starts <= line) & (line <= ends))
-    return first + int(holding[0]) if len(holding) else None
+    return rows.start + int(holding[0]) if len(holding) else None

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hybrid.index.sorting import distinct
 from hybrid.ranking.asked import most_telling, take_apart
 from hybrid.ranking.corpus import Corpus
 from hybrid.ranking.evidence import Measured, collect
 from hybrid.ranking.fields import score_words
 from hybrid.ranking.names import score_names, shares
 from hybrid.ranking.places import score_places
-from hybrid.ranking.scale import above, best_by_key, best_of, distinct
+from hybrid.ranking.scale import above, best_by_key, best_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -118,9 +119,8 @@ class Ranker:
         self, file: int, place: int, evidence: float, own: NDArray[np.float32]
     ) -> Iterator[tuple[float, int, int, int]]:
         """Minus its worth, place of the file, number within it and row of each chunk of a file that may be shown."""
-        first = self._corpus.first_rows
-        start = int(first[file])
-        values = own[start : int(first[file + 1]) if file + 1 < len(first) else len(own)]
+        rows = self._corpus.rows_of(file)
+        values = own[rows]
         best = 0.0
         for number, local in enumerate(best_of(values, _MOST_OF_FILE).tolist()):
             value = float(values[local])
@@ -130,13 +130,13 @@ class Ranker:
                 return
             # A file whose evidence is below 0 must not win by halves of it.
             worth = evidence * (_NEXT_CHUNK**number * share if evidence > 0 else 1.0)
-            yield -worth, place, number, start + local
+            yield -worth, place, number, rows.start + local
 
     def _are_candidates(self, seen: Measured, lexical: Leg) -> NDArray[np.bool_]:
         """For each file: is a chunk of it among the best of a leg, or named?"""
         corpus = self._corpus
-        found = (corpus.best_of_files(seen.names.defines) > 0) | (seen.places.files > 0)
-        for rows in (seen.best_sense, lexical.rows, seen.words.best):
+        found = seen.places.files > 0
+        for rows in (seen.best_sense, lexical.rows, seen.words.best, np.flatnonzero(seen.names.defines > 0)):
             found[corpus.file_of_row[rows]] = True
         return found
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hybrid.index.largest import largest
+from hybrid.index.sorting import largest, runs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -81,20 +81,6 @@ def decaying_sum(
     place = np.arange(len(files)) - np.repeat(starts, np.diff(starts, append=len(files)))
     shares = _SHARES[np.minimum(place, _SUMMED)]
     return by_best(np.bincount(files, np.multiply(kept, shares), n_files).astype(np.float32))
-
-
-def runs(values: NDArray[np.int32] | NDArray[np.intp]) -> NDArray[np.intp]:
-    """Where each run of equal values begins; at least one value."""
-    is_new = np.empty(len(values), np.bool_)
-    is_new[0] = True
-    np.not_equal(values[1:], values[:-1], out=is_new[1:])
-    return np.flatnonzero(is_new)
-
-
-def distinct(values: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Each value once, ascending; `np.unique` and `np.union1d` import `numpy.ma`, 15 ms of the first prompt."""
-    ordered = np.sort(values)
-    return ordered[runs(ordered)] if len(ordered) else ordered
 
 
 def common(a: NDArray[np.int32], b: NDArray[np.int32]) -> NDArray[np.int32]:

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid.ranking.scale import above, best_by_key, best_of, by_best, common, decaying_sum, distinct, runs
+from hybrid.index.sorting import distinct, runs
+from hybrid.ranking.scale import above, best_by_key, best_of, by_best, common, decaying_sum
 
 if TYPE_CHECKING:
     from random import Random

@@ -1,14 +1,15 @@
-"""Finds the largest of many numbers; both legs and the ranker call it once or more a query."""
+"""Finds the largest and the distinct ones of many numbers; the encoder, both legs and the ranker call it."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+_Number = TypeVar("_Number", bound="np.integer[Any]")
 _BLOCK = 64
 _WORTH_BLOCKS = 64
 """Values for each one that is wanted, from which on blocks pay."""
@@ -38,3 +39,16 @@ def largest(values: NDArray[Any], depth: int) -> NDArray[np.intp]:
 def _last_of(values: NDArray[Any], depth: int) -> Any:
     """The value at rank `depth`."""
     return np.partition(values, len(values) - depth)[len(values) - depth]
+
+
+def runs(values: NDArray[Any]) -> NDArray[np.intp]:
+    """Where each run of equal values begins."""
+    is_new = np.ones(len(values), np.bool_)
+    np.not_equal(values[1:], values[:-1], out=is_new[1:])
+    return np.flatnonzero(is_new)
+
+
+def distinct(values: NDArray[_Number]) -> NDArray[_Number]:
+    """Each value once, ascending; `np.unique` and `np.union1d` import `numpy.ma`, 15 ms of a prompt."""
+    ordered = np.sort(values)
+    return ordered[runs(ordered)]
