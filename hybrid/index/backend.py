@@ -6,6 +6,7 @@ with ranked rows and raw scores.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
@@ -64,13 +65,13 @@ class Leg:
     @cached_property
     def top(self) -> float | None:
         """The highest raw score of any row, whatever the filter of the ranking; None when no row has one."""
-        known = self.scores[~np.isnan(self.scores)]
-        return float(known.max()) if len(known) else None
+        top = float(np.fmax.reduce(self.scores)) if len(self.scores) else math.nan  # NaN only when all are.
+        return None if math.isnan(top) else top
 
     def raw(self, row: int) -> float | None:
         """The raw score of a row, or None."""
         score = float(self.scores[row])
-        return None if np.isnan(score) else score
+        return None if math.isnan(score) else score
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,7 +47,7 @@ def scan(segment: Segment, query: NDArray[np.float32], pieces: NDArray[np.float3
     """
     vectors, scales = segment.vector, segment.vector_scale
     is_missing = scales == 0 if segment.is_live is None else (scales == 0) | ~segment.is_live
-    offsets = np.where(is_missing, np.float32(-2 * NO_VECTOR), segment.array("chunk_hub"))
+    offsets = np.where(is_missing, np.float32(-2 * NO_VECTOR), segment.array("chunk_hub")) if len(pieces) else scales
     found = np.empty(len(vectors), np.float32)
     best = np.full(len(pieces), NO_VECTOR, np.float32)
     rows = np.zeros(len(pieces), np.int64)

@@ -49,17 +49,18 @@ def okapi(
 
     Source: Robertson et al., Okapi at TREC-3, with `idf`.
     """
-    scores = [np.zeros(segment.n_chunks) for segment in segments]
+    counts = Counter(tokens)
     n_live = sum(segment.n_live for segment in segments)
-    for term, count in Counter(tokens).items():
-        found = [_live_postings(segment, term) for segment in segments]
-        n_matching = sum(len(rows) for rows, _ in found)
-        if n_matching == 0:
-            continue
-        weight = count * idf(n_live, n_matching) * (k1 + 1)
-        for (rows, frequencies), norm, score in zip(found, norms, scores, strict=True):
-            if len(rows):
-                score[rows] += weight * frequencies / (frequencies + norm[rows])
+    found = [[_live_postings(segment, term) for term in counts] for segment in segments]
+    n_matching = [sum(len(rows) for rows, _ in of_term) for of_term in zip(*found, strict=True)]
+    weights = np.array([n * idf(n_live, df) * (k1 + 1) for n, df in zip(counts.values(), n_matching, strict=True)])
+    scores = [np.zeros(segment.n_chunks) for segment in segments]
+    for of_segment, norm, score in zip(found, norms, scores, strict=True):
+        if of_segment:
+            rows = np.concatenate([rows for rows, _ in of_segment], dtype=np.intp)
+            frequencies = np.concatenate([frequencies for _, frequencies in of_segment], dtype=np.float64)
+            weight = np.repeat(weights, [len(rows) for rows, _ in of_segment])
+            np.add.at(score, rows, weight * frequencies / (frequencies + norm[rows]))
     return scores
 
 

@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-import itertools
+import sys
+from bisect import bisect_left
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-DOCUMENT_KINDS = ("code", "doc")
+DOCUMENT_KINDS = ("code", "doc", "lesson", "pattern", "anti-pattern", "decision", "handoff")
 _REMEMBERED_TERMS = 10_000
 
 
@@ -57,6 +58,7 @@ class Segment:
         if self.n_chunks and int(self.chunk_doc[-1]) >= self.n_documents:
             raise ValueError(f"{path}: array chunk_doc names a document beyond the last")
         self._numbers: dict[str, int | None] = {}
+        self._tables: dict[str, tuple[memoryview, memoryview]] = {}
         dead = np.zeros(self.n_documents, np.bool_)
         dead[list(dead_documents)] = True
         self.doc_is_live: NDArray[np.bool_] = ~dead
@@ -80,7 +82,7 @@ class Segment:
 
     def text(self, name: str, row: int) -> str:
         """A string of one of the string tables, for example `text("chunk_name", 3)`."""
-        return unpack_string(self._arrays[f"{name}_text"], self._arrays[f"{name}_at"], row)
+        return unpack_string(*self._table(name), row)
 
     def texts(self, name: str) -> list[str]:
         """Every string of a string table."""
@@ -140,16 +142,25 @@ class Segment:
         low = self._lower_bound(table, key)
         return range(low, self._lower_bound(table, key + b"\0", low))
 
-    def strings_with_prefix(self, table: str, prefix: str) -> tuple[int, list[str]]:
-        """The strings of a sorted table that begin with a prefix, and the number of the first of them."""
-        blob, offsets = self._arrays[f"{table}_text"], self._arrays[f"{table}_at"]
+    def strings_with_prefix(self, table: str, prefix: str, longest: int = sys.maxsize) -> list[tuple[int, str]]:
+        """The strings of a sorted table that begin with a prefix, with their numbers.
+
+        Args:
+            table: To search.
+            prefix: Of the strings.
+            longest: Letters of a string at most; in large projects ten thousand names begin with `test`.
+        """
         key = prefix.encode("utf-8", "surrogatepass")
         low = self._lower_bound(table, key)
-        high = self._lower_bound(table, key + b"\xff", low)
-        ends = offsets[low : high + 1].tolist()
-        data = blob[ends[0] : ends[-1]].tobytes()
-        parts = (data[start - ends[0] : end - ends[0]] for start, end in itertools.pairwise(ends))
-        return low, [part.decode("utf-8", "surrogatepass") for part in parts]
+        offsets = self._arrays[f"{table}_at"][low : self._lower_bound(table, key + b"\xff", low) + 1]
+        data = self._arrays[f"{table}_text"][offsets[0] : offsets[-1]]
+        ends = offsets - offsets[0]
+        n_letters = np.zeros(len(data) + 1, np.int32)
+        np.cumsum(data & 0xC0 != 0x80, out=n_letters[1:])  # Every letter has one byte that continues no other.
+        short = np.flatnonzero(np.diff(n_letters[ends]) <= longest)
+        raw = data.tobytes()
+        places = zip((low + short).tolist(), ends[short].tolist(), ends[short + 1].tolist(), strict=True)
+        return [(number, raw[start:end].decode("utf-8", "surrogatepass")) for number, start, end in places]
 
     def document_at(self, path: str) -> int | None:
         """The row of the document at a path, dead or not; None when the segment has none."""
@@ -157,24 +168,26 @@ class Segment:
 
     def _find(self, table: str, wanted: str) -> int | None:
         """The number of a string in a table that is sorted by bytes."""
-        blob, offsets = self._arrays[f"{table}_text"], self._arrays[f"{table}_at"]
+        blob, at = self._table(table)
         key = wanted.encode("utf-8", "surrogatepass")
         number = self._lower_bound(table, key)
-        if number == len(offsets) - 1 or blob[offsets[number] : offsets[number + 1]].tobytes() != key:
+        if number == len(at) - 1 or blob[at[number] : at[number + 1]].tobytes() != key:
             return None
         return number
 
     def _lower_bound(self, table: str, key: bytes, low: int = 0) -> int:
         """The number of the first string of a sorted table that is not below a key."""
-        blob, offsets = self._arrays[f"{table}_text"], self._arrays[f"{table}_at"]
-        high = len(offsets) - 1
-        while low < high:
-            middle = (low + high) // 2
-            if blob[offsets[middle] : offsets[middle + 1]].tobytes() < key:
-                low = middle + 1
-            else:
-                high = middle
-        return low
+        blob, at = self._table(table)
+        rest = range(low, len(at) - 1)
+        return low + bisect_left(rest, key, key=lambda number: blob[at[number] : at[number + 1]].tobytes())
+
+    def _table(self, name: str) -> tuple[memoryview, memoryview]:
+        """Text and offsets of a string table, for single strings: arrays take three times as long to slice."""
+        found = self._tables.get(name)
+        if found is None:
+            offsets = np.asarray(self._arrays[f"{name}_at"], np.uint32)  # In the byte order of the machine.
+            found = self._tables[name] = self._arrays[f"{name}_text"].data, offsets.data
+        return found
 
     def terms_of_chunks(self) -> Iterator[dict[str, int]]:
         """Terms and frequencies of each live chunk in order, as the lexical search counts them."""
@@ -189,7 +202,9 @@ class Segment:
 
     def definition_span(self, row: int) -> slice:
         """The numbers of the definitions that start in a chunk."""
-        low, high = np.searchsorted(self._arrays["def_chunk"], [row, row + 1]).tolist()
+        chunks = self._arrays["def_chunk"]
+        # Of another type than the array they would make a copy of it.
+        low, high = np.searchsorted(chunks, np.array([row, row + 1], chunks.dtype)).tolist()
         return slice(low, high)
 
     def definitions(self, row: int) -> list[Definition]:

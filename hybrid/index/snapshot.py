@@ -147,9 +147,13 @@ class Snapshot:
         closest = self._closest(scans, pieces)
         if not query.any():
             return _nothing(self.n_rows), closest
-        found = np.concatenate([one.cosines for one in scans])
-        scores = np.where(found == NO_VECTOR, np.nan, found).astype(np.float64)
-        return Leg(self._best(scores, depth, only), scores), closest
+        scores = np.concatenate([one.cosines for one in scans], dtype=np.float64)
+        is_missing = scores == NO_VECTOR
+        rows = None
+        if is_missing.any():
+            scores[is_missing] = np.nan
+            rows = np.flatnonzero(~is_missing)
+        return Leg(self._best(scores, rows, depth, only), scores), closest
 
     def _closest(self, scans: Sequence[Scan], pieces: NDArray[np.float32]) -> Closest:
         rows = np.full(len(pieces), -1, np.int64)
@@ -178,9 +182,10 @@ class Snapshot:
         """See `SearchBackend.lexical`."""
         if not self.segments or not tokens:
             return _nothing(self.n_rows)
-        found = np.concatenate(okapi(self.segments, tokens, self._norms, k1=self._k1))
-        found[found == 0] = np.nan
-        return Leg(self._best(found, depth, only), found)
+        scores = np.concatenate(okapi(self.segments, tokens, self._norms, k1=self._k1))
+        is_found = scores > 0
+        scores[~is_found] = np.nan
+        return Leg(self._best(scores, np.flatnonzero(is_found), depth, only), scores)
 
     def get(self, row: int) -> ChunkView:
         """See `SearchBackend.get`."""
@@ -254,18 +259,33 @@ class Snapshot:
         number = int(np.searchsorted(self._starts, row, side="right")) - 1
         return self.segments[number], row - int(self._starts[number])
 
-    def _best(self, scores: NDArray[np.float64], depth: int, only: Filter) -> NDArray[np.int64]:
-        """The best `depth` rows by score; equal scores by digest, then path and line."""
-        allowed = ~np.isnan(scores)
+    def _best(
+        self, scores: NDArray[np.float64], rows: NDArray[np.int64] | None, depth: int, only: Filter
+    ) -> NDArray[np.int64]:
+        """The best `depth` rows by score; equal scores by digest, then path and line.
+
+        Args:
+            scores: Of every row.
+            rows: Those that have one, ascending; None for all.
+            depth: At most so many.
+            only: Restricts the rows.
+        """
         if only != _EVERYTHING:
-            allowed &= self.mask(only)
-        is_every = bool(allowed.all())
-        rows = np.arange(len(scores)) if is_every else np.flatnonzero(allowed)
-        if len(rows) > depth:
-            rows = self._cut(rows, scores if is_every else scores[rows], depth)
+            allowed = self.mask(only)
+            rows = np.flatnonzero(allowed) if rows is None else rows[allowed[rows]]
+        values = scores if rows is None else scores[rows]
+        if len(values) > depth:
+            rows = self._cut(rows, values, depth)
+        elif rows is None:
+            rows = np.arange(len(values))
+        values = scores[rows]
+        order = np.argsort(-values, kind="stable")
+        rows, values = rows[order], values[order]
+        if not (values[1:] == values[:-1]).any():
+            return rows[:depth]
         digests = self._digests[rows]
-        rows = rows[np.lexsort((digests[:, 1], digests[:, 0], -scores[rows]))]
-        values, digests = scores[rows], self._digests[rows]
+        order = np.lexsort((digests[:, 1], digests[:, 0], -values))
+        rows, digests = rows[order], digests[order]
         is_copy = (values[1:] == values[:-1]) & (digests[1:] == digests[:-1]).all(axis=1)
         if is_copy.any():
             # A row is one of several copies when the row before it or after it is.
@@ -275,13 +295,13 @@ class Snapshot:
             rows[is_tied] = sorted(tied, key=lambda row: keys[row])
         return rows[:depth]
 
-    def _cut(self, rows: NDArray[np.int64], values: NDArray[np.float64], depth: int) -> NDArray[np.int64]:
+    def _cut(self, rows: NDArray[np.int64] | None, values: NDArray[np.float64], depth: int) -> NDArray[np.int64]:
         """The rows that may be among the best `depth`: a few more than that when scores and digests are equal.
 
         Thousands of rows can share the score at the cut (copies, boilerplate), so they are told apart by digest here.
         """
         places = largest(values, depth)
-        rows, values = rows[places], values[places]
+        rows, values = places if rows is None else rows[places], values[places]
         is_last = values == values.min()
         above, at_limit = rows[~is_last], rows[is_last]
         n_wanted = depth - len(above)

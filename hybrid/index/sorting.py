@@ -15,14 +15,14 @@ _WORTH_BLOCKS = 64
 """Values for each one that is wanted, from which on blocks pay."""
 
 
-def largest(values: NDArray[Any], depth: int) -> NDArray[np.intp]:
+def largest(values: NDArray[np.floating[Any]], depth: int) -> NDArray[np.intp]:
     """The places, ascending, of the largest `depth` values, and of what equals the last of them.
 
     The largest values of `depth` blocks bound the wanted ones from below, so that only what reaches this bound is
     partitioned: five times faster than a partition of 100,000 values.
 
     Args:
-        values: Without NaN, shape (n,).
+        values: Floats without NaN, shape (n,).
         depth: At least 1.
     """
     if len(values) <= depth:
@@ -36,9 +36,12 @@ def largest(values: NDArray[Any], depth: int) -> NDArray[np.intp]:
     return places[kept >= _last_of(kept, depth)]
 
 
-def _last_of(values: NDArray[Any], depth: int) -> Any:
-    """The value at rank `depth`."""
-    return np.partition(values, len(values) - depth)[len(values) - depth]
+def _last_of(values: NDArray[np.floating[Any]], depth: int) -> Any:
+    """The value at rank `depth`.
+
+    Scores have thousands of equal small values, and with those below the rank a partition takes ten times as long.
+    """
+    return -np.partition(-values, depth - 1)[depth - 1]
 
 
 def runs(values: NDArray[Any]) -> NDArray[np.intp]:

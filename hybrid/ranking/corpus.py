@@ -15,7 +15,7 @@ import numpy as np
 from hybrid.index.analysis import NAME_FIELDS
 from hybrid.index.roles import bit
 from hybrid.index.sorting import runs
-from hybrid.ranking.morphology import kin_among, may_abbreviate, may_have_kin
+from hybrid.ranking.morphology import LONGER, kin_among, may_abbreviate, may_have_kin
 from hybrid.ranking.roles import versions_of
 
 if TYPE_CHECKING:
@@ -31,27 +31,44 @@ NAME, VALUE = map(NAME_FIELDS.index, ("name", "value"))
 _B = 0.75
 """How much of a length counts, the value of rank-bm25."""
 _REMEMBERED = 4_096
+_MANY = 0.1
+"""Share of values above 0 from which on it is faster to go through all of them than to pick these out."""
 _KIN_LETTERS = 4
 _MOST_KIN = 8
-_NO_PLACES = np.zeros(0, np.intp)
-_NO_COUNTS = np.zeros((len(NAME_FIELDS), 0), np.float32)
 
 
 @dataclass(frozen=True, slots=True)
 class Postings:
-    """The chunks of one segment that hold a term, and can be found.
+    """The chunks of one segment that hold some terms, and can be found; term after term.
 
     Attributes:
-        rows: Ascending, shape (n,); at least one.
+        starts: Where those of each term begin, and where the last ends, shape (n_terms + 1,).
+        rows: Of the corpus, ascending within a term, shape (n,).
         body: Frequency in the text, shape (n,).
         named: Places in `rows` of those that hold the term in a name or path, ascending.
         fields: Frequency there in each of `hybrid.index.analysis.NAME_FIELDS`, shape (5, len(named)).
     """
 
+    starts: NDArray[np.intp]
     rows: NDArray[np.intp]
     body: NDArray[np.float32]
     named: NDArray[np.intp]
     fields: NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class Remarks:
+    """The chunks of one segment whose comments hold some terms, as `Postings` has those of the text.
+
+    Attributes:
+        starts: Shape (n_terms + 1,).
+        rows: Shape (n,).
+        counts: Frequency in the comments, shape (n,).
+    """
+
+    starts: NDArray[np.intp]
+    rows: NDArray[np.intp]
+    counts: NDArray[np.float32]
 
 
 @dataclass(frozen=True)
@@ -78,7 +95,9 @@ class Corpus:
     def __init__(self, snapshot: Snapshot) -> None:
         self.snapshot = snapshot
         self._segments = snapshot.segments
-        self._kin: dict[str, list[list[tuple[SegmentPart, int]]]] = {}
+        self._kin: dict[str, list[list[tuple[int, int]]]] = {}
+        self.playing: dict[tuple[str, int], NDArray[np.float32]] = {}
+        """By role and bits of spared roles, what `roles.playing` found."""
 
     @cached_property
     def parts(self) -> tuple[SegmentPart, ...]:
@@ -213,10 +232,14 @@ class Corpus:
         return np.asarray(np.add.reduceat(values, self.first_rows) if self.n_files else values[:0], np.float32)
 
     def best_of_files(self, values: NDArray[np.float32]) -> NDArray[np.float32]:
-        """The largest over each file's chunks; values ≥ 0 of the shape (n_rows,), most of them 0."""
+        """The largest over each file's chunks; values ≥ 0 of the shape (n_rows,)."""
+        is_above = values > 0
+        n_above = np.count_nonzero(is_above)
+        if n_above > _MANY * len(values):
+            return np.maximum.reduceat(values, self.first_rows)
         found = np.zeros(self.n_files, np.float32)
-        rows = np.flatnonzero(values > 0)  # Of bool it is ten times as fast as of float32.
-        if len(rows):
+        if n_above:
+            rows = np.flatnonzero(is_above)  # Of bool it is ten times as fast as of float32.
             files = self.file_of_row[rows]
             starts = runs(files)
             found[files[starts]] = np.maximum.reduceat(values[rows], starts)
@@ -232,40 +255,35 @@ class Corpus:
         kept = values[self.file_is_live]
         return float(kept.mean()) if len(kept) else 0.0
 
-    def postings(self, term: str) -> list[Postings]:
-        """Where a term stands, segment by segment."""
-        found = ((part, part.segment.term_number(term)) for part in self.parts)
-        return _all_postings([(part, number) for part, number in found if number is not None])
+    def kin(self, term: str) -> list[list[tuple[int, int]]]:
+        """The morphological relatives of a term, the nearest in length first; at most eight.
 
-    def remarks(self, term: str) -> list[tuple[NDArray[np.intp], NDArray[np.float32]]]:
-        """The chunks whose comments hold a term, with its frequency there, segment by segment."""
-        found = ((part, part.segment.term_number(term)) for part in self.parts)
-        return [_remarks(part, number) for part, number in found if number is not None]
-
-    def kin(self, term: str) -> list[list[Postings]]:
-        """Where each morphological relative of a term stands, the nearest in length first; at most eight relatives.
-
-        A term that only tombstoned chunks hold is nobody's relative.
+        Each as the places in `parts` of the segments that hold it, and its number there. A term that only tombstoned
+        chunks hold is nobody's relative.
         """
         found = self._kin.get(term)
         if found is None:
             if len(self._kin) >= _REMEMBERED:
                 self._kin.clear()
             found = self._kin[term] = self._find_kin(term)
-        return [_all_postings(places) for places in found]
+        return found
 
-    def _find_kin(self, term: str) -> list[list[tuple[SegmentPart, int]]]:
-        """For each relative its number in the segments that hold it."""
+    def _find_kin(self, term: str) -> list[list[tuple[int, int]]]:
         if not may_have_kin(term, least=_KIN_LETTERS):
             return []
-        places: dict[str, list[tuple[SegmentPart, int]]] = {}
-        for part in self.parts:
-            first, candidates = part.segment.strings_with_prefix("term", term[:_KIN_LETTERS])
-            for number, other in enumerate(candidates, first):
-                places.setdefault(other, []).append((part, number))
+        places: dict[str, list[tuple[int, int]]] = {}
+        for at, segment in enumerate(self._segments):
+            for number, other in segment.strings_with_prefix("term", term[:_KIN_LETTERS], len(term) + LONGER):
+                places.setdefault(other, []).append((at, number))
         kin = kin_among(term, list(places), least=_KIN_LETTERS)
-        live = (held for other in kin if (held := [at for at in places[other] if _is_live(at[0].segment, at[1])]))
+        live = (held for other in kin if (held := [one for one in places[other] if self._is_live(*one)]))
         return list(itertools.islice(live, _MOST_KIN))
+
+    def _is_live(self, at: int, number: int) -> bool:
+        """Does a chunk that can be found hold the term with a number?"""
+        segment = self._segments[at]
+        is_live = segment.is_live
+        return is_live is None or bool(is_live[segment.post_row[segment.span("term_start", number)]].any())
 
     def _of_rows(self, name: str) -> NDArray[np.float32]:
         return self._joined(lambda part: part.segment.array(name))
@@ -278,49 +296,58 @@ class Corpus:
         return arrays[0] if len(arrays) == 1 else np.concatenate(arrays) if arrays else np.zeros(0, np.int32)
 
 
-def _is_live(segment: Segment, number: int) -> bool:
-    """Does a chunk that can be found hold the term with a number?"""
-    is_live = segment.is_live
-    return is_live is None or bool(is_live[segment.post_row[segment.span("term_start", number)]].any())
-
-
 def _length_norm(lengths: NDArray[np.float32], mean: float) -> NDArray[np.float32]:
     """1 − b + b · length / mean length."""
     return (1 - _B + _B * lengths / max(mean, 1e-9)).astype(np.float32)
 
 
-def _all_postings(places: Sequence[tuple[SegmentPart, int]]) -> list[Postings]:
-    found = (_postings(part, number) for part, number in places)
-    return [postings for postings in found if postings is not None]
+def read_postings(part: SegmentPart, numbers: Sequence[int]) -> Postings:
+    """Where some terms stand in a segment.
 
-
-def _postings(part: SegmentPart, number: int) -> Postings | None:
+    Args:
+        part: The segment.
+        numbers: Of the terms; at least one.
+    """
     segment = part.segment
-    span, fields = segment.span("term_start", number), segment.span("field_start", number)
-    rows = segment.post_row[span].astype(np.intp)
-    body = segment.post_tf[span].astype(np.float32)
-    named, counts = _NO_PLACES, _NO_COUNTS
-    if fields.start < fields.stop:
-        named = segment.array("field_post")[fields].astype(np.intp) - span.start
-        counts = segment.array("field_tf")[:, fields].astype(np.float32)
-        body[named] -= counts[:VALUE].sum(axis=0)  # Values stand in the body already.
-        np.maximum(body, 0, out=body)
+    spans = [segment.span("term_start", number) for number in numbers]
+    of_fields = [segment.span("field_start", number) for number in numbers]
+    starts = _starts(spans)
+    rows = np.concatenate([segment.post_row[span] for span in spans], dtype=np.intp)
+    body = np.concatenate([segment.post_tf[span] for span in spans], dtype=np.float32)
+    named = np.concatenate([segment.array("field_post")[span] for span in of_fields], dtype=np.intp)
+    moved = starts[:-1] - [span.start for span in spans]
+    named += np.repeat(moved, [span.stop - span.start for span in of_fields])
+    fields = np.concatenate([segment.array("field_tf")[:, span] for span in of_fields], axis=1, dtype=np.float32)
+    body[named] -= fields[:VALUE].sum(axis=0)  # Values stand in the body already.
+    np.maximum(body, 0, out=body)
     if segment.is_live is not None:
         keep = segment.is_live[rows]
-        if not keep.all():
-            rows, body = rows[keep], body[keep]
-            if not len(rows):
-                return None
-            named_too = keep[named]
-            named, counts = (np.cumsum(keep) - 1)[named[named_too]], counts[:, named_too]
-    return Postings(rows + part.first_row if part.first_row else rows, body, named, counts)
+        kept_before = _from_zero(keep)
+        starts, rows, body = kept_before[starts], rows[keep], body[keep]
+        is_kept = keep[named]
+        named, fields = kept_before[named[is_kept]], fields[:, is_kept]
+    return Postings(starts, rows + part.first_row if part.first_row else rows, body, named, fields)
 
 
-def _remarks(part: SegmentPart, number: int) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
+def read_remarks(part: SegmentPart, numbers: Sequence[int]) -> Remarks:
+    """Where some terms stand in the comments of a segment; the arguments as in `read_postings`."""
     segment = part.segment
-    span = segment.span("remark_start", number)
-    rows, counts = segment.array("remark_row")[span].astype(np.intp), segment.array("remark_tf")[span]
+    spans = [segment.span("remark_start", number) for number in numbers]
+    starts = _starts(spans)
+    rows = np.concatenate([segment.array("remark_row")[span] for span in spans], dtype=np.intp)
+    counts = np.concatenate([segment.array("remark_tf")[span] for span in spans], dtype=np.float32)
     if segment.is_live is not None:
         keep = segment.is_live[rows]
-        rows, counts = rows[keep], counts[keep]
-    return rows + part.first_row, counts.astype(np.float32)
+        starts, rows, counts = _from_zero(keep)[starts], rows[keep], counts[keep]
+    return Remarks(starts, rows + part.first_row, counts)
+
+
+def _starts(spans: Sequence[slice]) -> NDArray[np.intp]:
+    return _from_zero([span.stop - span.start for span in spans])
+
+
+def _from_zero(lengths: Sequence[int] | NDArray[np.bool_]) -> NDArray[np.intp]:
+    """Where each of several lengths begins when they stand one after another, and where the last ends."""
+    found = np.zeros(len(lengths) + 1, np.intp)
+    np.cumsum(lengths, out=found[1:])
+    return found

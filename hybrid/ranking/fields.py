@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hybrid.index.lexical import idf
-from hybrid.index.sorting import runs
-from hybrid.ranking.corpus import NAME, VALUE
+from hybrid.ranking.corpus import NAME, VALUE, read_postings, read_remarks
 from hybrid.ranking.scale import best_of, by_best
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from hybrid.ranking.corpus import Corpus, Postings
+    from hybrid.ranking.corpus import Corpus, Postings, SegmentPart
 
 _KIN = 0.4
 """Weight of a relative of a query term: between half and a third as telling as the term itself."""
@@ -68,13 +67,12 @@ def score_words(corpus: Corpus, terms: Mapping[str, float], depth: int) -> WordS
     Source: BM25F, Robertson, Zaragoza, Taylor (CIKM 2004): frequencies of the fields are weighted and added before they
     saturate. A term and its relatives share one document frequency.
     """
-    run = _Run(corpus)
-    widened = _widened(corpus, terms)
-    for term, count in terms.items():
-        run.add(term, count, with_kin=term in widened)
-    found = np.flatnonzero(run.chunks > 0)
-    best = found[best_of(run.chunks[found], depth)]
-    return WordScores(by_best(run.chunks), by_best(run.remarks), by_best(run.files), by_best(run.names), best, run.idf)
+    run = _Run(corpus, terms)
+    chunks = run.chunks.scores()
+    found = np.flatnonzero(chunks > 0)
+    best = found[best_of(chunks[found], depth)]
+    remarks, files, names = run.remarks.scores(), run.files.scores(), run.names.scores()
+    return WordScores(by_best(chunks), by_best(remarks), by_best(files), by_best(names), best, run.idf)
 
 
 def _widened(corpus: Corpus, terms: Mapping[str, float]) -> set[str]:
@@ -86,95 +84,149 @@ def _widened(corpus: Corpus, terms: Mapping[str, float]) -> set[str]:
     return set(sorted(worth, key=lambda term: (worth[term], term))[:_WIDENED])
 
 
-class _Run:
-    """Adds up one query."""
+class _Sum:
+    """Adds up BM25 over the terms of a query, whose frequencies are gathered segment by segment."""
 
-    def __init__(self, corpus: Corpus) -> None:
+    def __init__(self, counts: Sequence[float], n_places: int, n_live: int, k1: float) -> None:
+        """How much the query says each term; how many chunks or files there are, and can be found; saturation."""
+        self._counts = counts
+        self._n_places = n_places
+        self._n_live = n_live
+        self._k1 = np.float32(k1)
+        self._n_matching = [0] * len(counts)
+        self._terms: list[int] = []
+        self._lengths: list[int] = []
+        self._places: list[NDArray[Any]] = []
+        self._values: list[NDArray[np.float32]] = []
+
+    def gather(
+        self, terms: Sequence[int], lengths: Sequence[int], places: NDArray[Any], values: NDArray[np.float32]
+    ) -> None:
+        """Take the frequencies of some terms: how many each has, at which chunks or files, and what they are."""
+        for term, length in zip(terms, lengths, strict=True):
+            self._n_matching[term] += length
+        self._terms += terms
+        self._lengths += lengths
+        self._places.append(places)
+        self._values.append(values)
+
+    def idf(self, term: int) -> float:
+        """Of a term, by what was gathered."""
+        return idf(self._n_live, self._n_matching[term])
+
+    def scores(self) -> NDArray[np.float32]:
+        """The sums, shape (n_places,)."""
+        found = np.zeros(self._n_places, np.float32)
+        if self._places:
+            weights = np.array([self._counts[term] * self.idf(term) for term in self._terms], np.float32)
+            values = np.concatenate(self._values)
+            weighted = np.repeat(weights, self._lengths) * values / (values + self._k1)
+            np.add.at(found, np.concatenate(self._places, dtype=np.intp), weighted)
+        return found
+
+
+class _Run:
+    """Reads the postings of one query."""
+
+    def __init__(self, corpus: Corpus, terms: Mapping[str, float]) -> None:
         self._corpus = corpus
-        self.chunks = np.zeros(corpus.n_rows, np.float32)
-        self.remarks = np.zeros(corpus.n_rows, np.float32)
-        self.files = np.zeros(corpus.n_files, np.float32)
-        self.names = np.zeros(corpus.n_files, np.float32)
-        self.idf: dict[str, float] = {}
+        counts = list(terms.values())
+        self.chunks = _Sum(counts, corpus.n_rows, corpus.n_live, _K1_FIELDS)
+        self.remarks = _Sum(counts, corpus.n_rows, corpus.n_live, _K1_REMARKS)
+        self.files = _Sum(counts, corpus.n_files, corpus.n_live_files, _K1_FIELDS)
+        self.names = _Sum(counts, corpus.n_files, corpus.n_live_files, _K1_NAMES)
         self._frequency = np.zeros(corpus.n_rows, np.float32)
         self._is_found = np.zeros(corpus.n_rows, np.bool_)
+        widened = _widened(corpus, terms)
+        kin: list[list[tuple[int, int]]] = [[] for _ in corpus.parts]
+        for term, said in enumerate(terms):
+            for relative in corpus.kin(said) if said in widened else ():
+                for at, number in relative:
+                    kin[at].append((term, number))
+        n_holding = [0] * len(terms)
+        for part, of_part in zip(corpus.parts, kin, strict=True):
+            found = ((term, part.segment.term_number(said)) for term, said in enumerate(terms))
+            own = [(term, number) for term, number in found if number is not None]
+            if own or of_part:
+                self._read(part, own, of_part, n_holding)
+        self.idf = {said: idf(corpus.n_live, n) for said, n in zip(terms, n_holding, strict=True)}
 
-    def add(self, term: str, count: float, *, with_kin: bool) -> None:
-        corpus = self._corpus
-        own = corpus.postings(term)
-        self.idf[term] = idf(corpus.n_live, sum(len(one.rows) for one in own))
-        variants = [(one, 1.0) for one in own]
-        if with_kin:
-            variants += [(one, _KIN) for relative in corpus.kin(term) for one in relative]
-        if variants:
-            self._add_chunks(variants, count)
-        if own:
-            self._add_remarks(corpus.remarks(term), count)
-            self._add_files(own, count)
-
-    def _add_chunks(self, variants: list[tuple[Postings, float]], count: float) -> None:
-        frequency, is_found = self._frequency, self._is_found
-        for one, weight in variants:
-            values = one.body / self._corpus.text_norm[one.rows]
-            if len(one.named):
-                values[one.named] += _OF_CHUNK @ one.fields
-            frequency[one.rows] += values * np.float32(weight)
-            is_found[one.rows] = True
-        rows = variants[0][0].rows if len(variants) == 1 else np.flatnonzero(is_found)
-        values = frequency[rows]
-        weight = np.float32(count * idf(self._corpus.n_live, len(rows)))
-        self.chunks[rows] += weight * values / (values + np.float32(_K1_FIELDS))
-        frequency[rows] = 0
-        is_found[rows] = False
-
-    def _add_remarks(self, found: list[tuple[NDArray[np.intp], NDArray[np.float32]]], count: float) -> None:
-        weight = np.float32(count * idf(self._corpus.n_live, sum(len(rows) for rows, _ in found)))
-        for rows, counts in found:
-            values = counts / self._corpus.remark_norm[rows]
-            self.remarks[rows] += weight * values / (values + np.float32(_K1_REMARKS))
-
-    def _add_files(self, own: list[Postings], count: float) -> None:
-        texts: list[tuple[NDArray[np.int32], NDArray[np.float32]]] = []
-        names: list[tuple[NDArray[np.int32], NDArray[np.float32]]] = []
-        for one in own:
-            files = self._corpus.file_of_row[one.rows]
-            starts = runs(files)
-            values = _sums(one.body, starts)
-            np.divide(values, self._corpus.file_norm[files[starts]], out=values)
-            if len(one.named):
-                of_run = np.searchsorted(starts, one.named, side="right") - 1
-                in_names = _per_run(of_run, one.fields[NAME], len(starts))
-                np.add(values, np.multiply(in_names, np.float32(_FILE_NAME)), out=values)
-                # Every chunk of a file has the words of its path: one of them counts.
-                in_path = np.zeros(len(starts), np.float32)
-                in_path[of_run] = _OF_FILE @ one.fields
-                np.add(values, in_path, out=values)
-                in_values = _per_run(of_run, one.fields[VALUE], len(starts))
-                np.add(in_names, np.multiply(in_values, np.float32(_FILE_VALUE)), out=in_names)
-                defined = np.flatnonzero(in_names)
-                names.append((files[starts][defined], in_names[defined]))
-            texts.append((files[starts], values))
-        self._add(self.files, texts, count, _K1_FIELDS)
-        self._add(self.names, names, count, _K1_NAMES)
-
-    def _add(
-        self,
-        scores: NDArray[np.float32],
-        found: list[tuple[NDArray[np.int32], NDArray[np.float32]]],
-        count: float,
-        k1: float,
+    def _read(
+        self, part: SegmentPart, own: list[tuple[int, int]], kin: list[tuple[int, int]], n_holding: list[int]
     ) -> None:
-        """Add what a term of these frequencies gives to these files."""
-        weight = np.float32(count * idf(self._corpus.n_live_files, sum(len(files) for files, _ in found)))
-        for files, values in found:
-            scores[files] += weight * values / (values + np.float32(k1))
+        """Take the terms that a segment holds, each with its number there, and the relatives of terms."""
+        postings = read_postings(part, [number for _, number in own + kin])
+        starts: list[int] = postings.starts.tolist()
+        for (term, _), start, end in zip(own, starts, starts[1:], strict=False):
+            n_holding[term] += end - start
+        self._gather_chunks(part, own, kin, postings)
+        if own:
+            terms = [term for term, _ in own]
+            remarks = read_remarks(part, [number for _, number in own])
+            norm = self._corpus.remark_norm[remarks.rows]
+            self.remarks.gather(terms, np.diff(remarks.starts).tolist(), remarks.rows, remarks.counts / norm)
+            self._gather_files(terms, postings)
+
+    def _gather_chunks(
+        self, part: SegmentPart, own: list[tuple[int, int]], kin: list[tuple[int, int]], postings: Postings
+    ) -> None:
+        values = postings.body / self._corpus.text_norm[postings.rows]
+        values[postings.named] += _OF_CHUNK @ postings.fields
+        starts: list[int] = postings.starts.tolist()
+        values[starts[len(own)] :] *= np.float32(_KIN)
+        spans: dict[int, list[slice]] = {}
+        for (term, _), start, end in zip(own + kin, starts[:-1], starts[1:], strict=True):
+            spans.setdefault(term, []).append(slice(start, end))
+        for term, variants in sorted(spans.items()):  # In the order of the query, for the same sums.
+            rows, frequencies = self._together(part, postings.rows, values, variants)
+            self.chunks.gather([term], [len(rows)], rows, frequencies)
+
+    def _together(
+        self, part: SegmentPart, rows: NDArray[np.intp], values: NDArray[np.float32], variants: Sequence[slice]
+    ) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
+        """The chunks of a segment that hold a term or a relative of it, each with the sum of what they count."""
+        if len(variants) == 1:
+            return rows[variants[0]], values[variants[0]]
+        frequency, is_found = self._frequency, self._is_found
+        for span in variants:
+            np.add.at(frequency, rows[span], values[span])
+            is_found[rows[span]] = True
+        found = np.flatnonzero(is_found[part.first_row : part.first_row + part.segment.n_chunks]) + part.first_row
+        total = frequency[found]
+        frequency[found] = 0
+        is_found[found] = False
+        return found, total
+
+    def _gather_files(self, terms: Sequence[int], postings: Postings) -> None:
+        ends = postings.starts[: len(terms) + 1]
+        n = int(ends[-1])
+        if not n:
+            return
+        named = postings.named[: np.searchsorted(postings.named, n)]
+        fields = postings.fields[:, : len(named)]
+        files = self._corpus.file_of_row[postings.rows[:n]]
+        # A run is what one term has in one file.
+        is_new = np.ones(n, np.bool_)
+        np.not_equal(files[1:], files[:-1], out=is_new[1:])
+        is_new[ends[ends < n]] = True
+        first = np.flatnonzero(is_new)
+        files, bounds = files[first], np.searchsorted(first, ends)
+        values = np.add.reduceat(postings.body[:n], first)
+        values /= self._corpus.file_norm[files]
+        of_run = np.searchsorted(first, named, side="right") - 1
+        in_names = _per_run(of_run, fields[NAME], len(first))
+        values += in_names * np.float32(_FILE_NAME)
+        # Every chunk of a file has the words of its path: one of them counts.
+        in_path = np.zeros(len(first), np.float32)
+        in_path[of_run] = _OF_FILE @ fields
+        values += in_path
+        self.files.gather(terms, np.diff(bounds).tolist(), files, values)
+        in_names += _per_run(of_run, fields[VALUE], len(first)) * np.float32(_FILE_VALUE)
+        defined = np.flatnonzero(in_names)
+        lengths = np.diff(np.searchsorted(defined, bounds)).tolist()
+        self.names.gather(terms, lengths, files[defined], in_names[defined])
 
 
 def _per_run(of_run: NDArray[np.intp], counts: NDArray[np.float32], n_runs: int) -> NDArray[np.float32]:
     """The sum of the counts of each run."""
     return np.bincount(of_run, counts, n_runs).astype(np.float32)
-
-
-def _sums(values: NDArray[Any], starts: NDArray[np.intp]) -> NDArray[np.float32]:
-    """The sum of each run."""
-    return np.asarray(np.add.reduceat(values, starts, dtype=np.float32), np.float32)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import re
 
-_LONGER = 5
+LONGER = 5
 """Letters that a relative may have more than the term itself."""
 _SHARED = 5
 """First letters that two relatives share, when neither begins with the other, and their least share of the shorter."""
@@ -23,8 +24,8 @@ def are_kin(a: str, b: str, *, least: int) -> bool:
     short, long = (a, b) if len(a) <= len(b) else (b, a)
     if len(short) >= least and long.startswith(short):
         return True
-    n_shared = _n_shared(short, long)
-    return n_shared >= _SHARED and n_shared >= _SHARED_SHARE * len(short)
+    n_shared = max(_SHARED, math.ceil(_SHARED_SHARE * len(short)))
+    return len(short) >= n_shared and long.startswith(short[:n_shared])
 
 
 def may_have_kin(term: str, *, least: int) -> bool:
@@ -40,7 +41,7 @@ def kin_among(term: str, candidates: list[str], *, least: int) -> list[str]:
         candidates: Terms that share its first letters.
         least: Letters that the shorter of two must have.
     """
-    longest = len(term) + _LONGER
+    longest = len(term) + LONGER
     found = [
         other
         for other in candidates
@@ -59,16 +60,11 @@ def abbreviates(short: str, word: str) -> bool:
 
     The first letter is the same, no vowel follows it, and its letters stand in the word in this order.
     """
-    if len(short) >= len(word) or short[0] != word[0] or not may_abbreviate(short):
+    if len(short) >= len(word) or short[0] != word[0]:
         return False
-    letters = iter(word)
-    return all(letter in letters for letter in short)
-
-
-def _n_shared(a: str, b: str) -> int:
-    count = 0
-    for x, y in zip(a, b, strict=False):
-        if x != y:
-            break
-        count += 1
-    return count
+    at = 0
+    for letter in short:
+        at = word.find(letter, at) + 1
+        if not at:
+            return False
+    return may_abbreviate(short)

@@ -111,9 +111,10 @@ def _fitting(segment: Segment, share: Mapping[str, float], out: NDArray[np.float
         return
     precision = said[names] / np.maximum(letters[names], 1)
     fit = 2 * precision * recall[names] / (precision + recall[names])
-    start = segment.array("name_definition_start").astype(np.int64)
-    counts = start[names + 1] - start[names]
-    first = np.repeat(start[names] - np.concatenate(([0], np.cumsum(counts)[:-1])), counts)
+    start = segment.array("name_definition_start")
+    starts = start[names].astype(np.int64)
+    counts = start[names + 1].astype(np.int64) - starts
+    first = np.repeat(starts - np.concatenate(([0], np.cumsum(counts)[:-1])), counts)
     definitions = segment.array("name_definition")[first + np.arange(len(first))]
     _keep_largest(
         segment, definitions, np.repeat(fit.astype(np.float32), counts), _VALUE_FITS, out, is_nesting_told=False
@@ -167,8 +168,7 @@ def _said_stems(part: SegmentPart, words: Sequence[str]) -> list[tuple[int, int]
     """Number and letters of each word of the segment's file names that the query says, as it is or nearly."""
     found: dict[int, int] = {}
     for word in words:
-        first, near = part.segment.strings_with_prefix("stem_word", word[:_KIN_LETTERS])
-        for number, stem in enumerate(near, first):
+        for number, stem in part.segment.strings_with_prefix("stem_word", word[:_KIN_LETTERS]):
             if stem == word or are_kin(word, stem, least=_KIN_LETTERS):
                 found[number] = len(stem)
         for number, stem in part.abbreviations.get(word[:1], ()):

@@ -97,40 +97,40 @@ class Ranker:
         for values in pieces.values():
             total += values
         total = np.where(self._are_candidates(seen, lexical), total, np.float32(-np.inf))
-        own = self._own(seen)
         may_show = (
             corpus.is_live if allowed is None else allowed if corpus.is_live is None else allowed & corpus.is_live
         )
         if may_show is not None:
-            own = np.where(may_show, own, np.float32(-1))
             total = np.where(np.logical_or.reduceat(may_show, corpus.first_rows), total, np.float32(-np.inf))
         np.round(total, _DECIMALS, out=total)
         files = best_by_key(total, top_k, corpus.path)
+        evidence = dict(zip(files, total[files].tolist(), strict=True))
         chunks = [
-            chunk for place, file in enumerate(files) for chunk in self._chunks(file, place, float(total[file]), own)
+            chunk
+            for place, file in enumerate(files)
+            for chunk in self._chunks(file, place, evidence[file], self._own(seen, file, may_show))
         ]
         chunks.sort()
         shown = _of_files(pieces, files)
-        best = max((float(total[file]) for file in files), default=0.0)
-        share = {file: min(max(float(total[file]) / best, 0.0), 1.0) if best > 0 else 0.0 for file in files}
+        best = max(evidence.values(), default=0.0)
+        share = {file: min(max(value / best, 0.0), 1.0) if best > 0 else 0.0 for file, value in evidence.items()}
         return [RankedChunk(row, share[files[place]], shown[files[place]]) for _, place, _, row in chunks[:top_k]]
 
     def _chunks(
         self, file: int, place: int, evidence: float, own: NDArray[np.float32]
     ) -> Iterator[tuple[float, int, int, int]]:
         """Minus its worth, place of the file, number within it and row of each chunk of a file that may be shown."""
-        rows = self._corpus.rows_of(file)
-        values = own[rows]
+        first = int(self._corpus.first_rows[file])
         best = 0.0
-        for number, local in enumerate(best_of(values, _MOST_OF_FILE).tolist()):
-            value = float(values[local])
+        for number, local in enumerate(best_of(own, _MOST_OF_FILE).tolist()):
+            value = float(own[local])
             best = best if number else value
             share = value / best if best > 0 else 1.0
             if number and (share < _NEAR_BEST or value < 0):
                 return
             # A file whose evidence is below 0 must not win by halves of it.
             worth = evidence * (_NEXT_CHUNK**number * share if evidence > 0 else 1.0)
-            yield -worth, place, number, rows.start + local
+            yield -worth, place, number, first + local
 
     def _are_candidates(self, seen: Measured, lexical: Leg) -> NDArray[np.bool_]:
         """For each file: is a chunk of it among the best of a leg, or named?"""
@@ -140,12 +140,14 @@ class Ranker:
             found[corpus.file_of_row[rows]] = True
         return found
 
-    def _own(self, seen: Measured) -> NDArray[np.float32]:
-        """What speaks for each chunk itself, shape (n_rows,): by it the chunk that stands for a file is chosen."""
-        own = np.add(seen.words.chunks, seen.sense)
-        for more in (seen.names.defines, np.multiply(seen.names.fit, np.float32(_FIT_OF_CHUNK)), seen.places.chunks):
-            np.add(own, more, out=own)
-        return own
+    def _own(self, seen: Measured, file: int, may_show: NDArray[np.bool_] | None) -> NDArray[np.float32]:
+        """What speaks for each chunk of a file itself: by it those are chosen that stand for it; −1 if not shown."""
+        rows = self._corpus.rows_of(file)
+        own = seen.words.chunks[rows] + seen.sense[rows]
+        own += seen.names.defines[rows]
+        own += seen.names.fit[rows] * np.float32(_FIT_OF_CHUNK)
+        own += seen.places.chunks[rows]
+        return own if may_show is None else np.where(may_show[rows], own, np.float32(-1))
 
     def _near(self, pool: NDArray[np.intp], values: NDArray[np.float32]) -> list[int]:
         """The chunks of a pool that are taken for relevant: the best ones, none that nothing speaks for."""
@@ -188,5 +190,6 @@ class Ranker:
 
 def _of_files(pieces: Mapping[str, NDArray[np.float32]], files: Sequence[int]) -> dict[int, dict[str, float]]:
     """The values of some files: file → name → value."""
-    columns = [values[list(files)].tolist() for values in pieces.values()]
+    places = np.array(files, np.intp)
+    columns = [values[places].tolist() for values in pieces.values()]
     return {file: dict(zip(pieces, of_file, strict=True)) for file, *of_file in zip(files, *columns, strict=True)}

@@ -51,7 +51,11 @@ def playing(corpus: Corpus, role: str, spoken: frozenset[str] = frozenset()) -> 
     """
     kin = _AMONG_ONE_ANOTHER if role in _AMONG_ONE_ANOTHER else {role}
     spared = np.uint8(sum(map(bit, kin & spoken)))
-    return ((corpus.roles & np.uint8(bit(role)) > 0) & (corpus.roles & spared == 0)).astype(np.float32)
+    found = corpus.playing.get((role, int(spared)))
+    if found is None:
+        is_playing = (corpus.roles & np.uint8(bit(role)) > 0) & (corpus.roles & spared == 0)
+        found = corpus.playing[role, int(spared)] = is_playing.astype(np.float32)
+    return found
 
 
 def other_version(corpus: Corpus, said: frozenset[int]) -> NDArray[np.float32]:

@@ -158,12 +158,12 @@ WORDS = ["", "a", "ab", "ab", "abc", "b", "é", "éa", "\uffff", "😀"]
 
 @pytest.mark.parametrize("prefix", ["", "a", "ab", "abc", "abcd", "b", "c", "é", "\uffff", "😀", "0"])
 def test_strings_with_a_prefix(tmp_path: Path, prefix: str) -> None:
-    """The strings that begin with a prefix stand together; the number of the first tells where."""
+    """The strings that begin with a prefix come with their numbers; those that are too long can be left out."""
     segment = _segment(tmp_path / "s", WORDS)
-    first, found = segment.strings_with_prefix("word", prefix)
+    expected = [(number, word) for number, word in enumerate(WORDS) if word.startswith(prefix)]
 
-    assert [word for word in WORDS if word.startswith(prefix)] == found
-    assert WORDS[first : first + len(found)] == found
+    assert expected == segment.strings_with_prefix("word", prefix)
+    assert [one for one in expected if len(one[1]) < 2] == segment.strings_with_prefix("word", prefix, 1)
 
 
 @pytest.mark.parametrize("wanted", [*dict.fromkeys(WORDS), "aa", "zz", "\0"])
@@ -190,7 +190,10 @@ def test_look_ups_of_any_strings(tmp_path_factory: pytest.TempPathFactory, words
     segment = _segment(tmp_path_factory.mktemp("s") / "s", words)
 
     assert [i for i, word in enumerate(words) if word == wanted] == list(segment.numbers_of_equal("word", wanted))
-    assert [word for word in words if word.startswith(wanted)] == segment.strings_with_prefix("word", wanted)[1]
+    found = [word for word in words if word.startswith(wanted)]
+    for longest in (0, 2, 4):
+        kept = [word for word in found if len(word) <= longest]
+        assert kept == [word for _, word in segment.strings_with_prefix("word", wanted, longest)]
 
 
 def test_names_of_an_index(tmp_path: Path) -> None:
