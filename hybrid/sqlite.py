@@ -88,23 +88,31 @@ def _open(path: Path, family: str) -> sqlite3.Connection:
     connection = sqlite3.connect(path, timeout=_BUSY_TIMEOUT_MS / 1000, isolation_level=None)
     try:
         connection.execute(f"PRAGMA busy_timeout = {_BUSY_TIMEOUT_MS}")
-        _use_wal(connection)
-        connection.execute("PRAGMA synchronous = FULL")
+        if _use_wal(connection):
+            # Whatever is made durable later takes the tables with it: they need not be waited for alone.
+            connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute("PRAGMA foreign_keys = ON")
         _migrate(connection, path, family)
+        connection.execute("PRAGMA synchronous = FULL")
     except BaseException:
         connection.close()
         raise
     return connection
 
 
-def _use_wal(connection: sqlite3.Connection) -> None:
-    """Switch to a write-ahead log; SQLite does not wait here, and who holds the lock is switching or will."""
+def _use_wal(connection: sqlite3.Connection) -> bool:
+    """Switch to a write-ahead log; SQLite does not wait here, and who holds the lock is switching or will.
+
+    Returns:
+        True when it is known to be in use.
+    """
     try:
-        connection.execute("PRAGMA journal_mode = WAL").fetchone()
+        (mode,) = connection.execute("PRAGMA journal_mode = WAL").fetchone()
     except sqlite3.OperationalError as error:
         if "locked" not in str(error):
             raise
+        return False
+    return mode == "wal"
 
 
 def _migrate(connection: sqlite3.Connection, path: Path, family: str) -> None:

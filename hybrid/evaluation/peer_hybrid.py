@@ -9,6 +9,7 @@ import json
 import platform
 import sys
 import time
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,7 +35,12 @@ def describe(_: dict[str, Any]) -> dict[str, Any]:
 
 
 def build(job: dict[str, Any]) -> dict[str, Any]:
-    """Index the code files of a folder; what is made once for each model is loaded before the clock starts."""
+    """Index the code files of a folder.
+
+    Before the clock starts, what is made once for each model is loaded, and the modules that the peer imports first.
+    """
+    import_module("semble_grammars")
+    import_module("hybrid.index.commit")
     workspace, scope = _workspace(job)
     started = time.perf_counter()
     embedder = load_embedder(workspace.config.model.name, home=workspace.home)

@@ -84,11 +84,13 @@ class Catalog:
         """
         self._db = (open_for_reading if is_read_only else open_database)(path, "catalog")
         if not is_read_only:
+            self.begin(is_durable=False)
             self._db.execute(
                 "INSERT INTO trees(tree, root) VALUES(?, ?) ON CONFLICT(tree) DO UPDATE SET root = excluded.root "
                 "WHERE root IS NOT excluded.root",
                 (tree, root),
             )
+            self.commit()
         row = self._db.execute("SELECT id FROM trees WHERE tree = ?", (tree,)).fetchone()
         self._tree_id: int = row[0] if row else 0
 
@@ -102,13 +104,20 @@ class Catalog:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def begin(self) -> None:
-        """Start a transaction; what is written until `commit` is kept whole or not at all."""
+    def begin(self, *, is_durable: bool = True) -> None:
+        """Start a transaction, if none is open; what is written until `commit` is kept whole or not at all.
+
+        Args:
+            is_durable: Wait in `commit` until it is on disk, with all that was committed before it. Without, a failure
+                of power may take it back, but not the end of this process; where there is no write-ahead log, `commit`
+                waits for most of it anyway.
+        """
         if not self._db.in_transaction:
+            self._db.execute(f"PRAGMA synchronous = {'FULL' if is_durable else 'NORMAL'}")
             self._db.execute("BEGIN IMMEDIATE")
 
     def commit(self) -> None:
-        """Make everything since `begin` durable."""
+        """End the transaction that `begin` started."""
         if self._db.in_transaction:
             self._db.execute("COMMIT")
 
@@ -300,8 +309,11 @@ class Catalog:
         return bool(self._db.execute("SELECT is_dirty FROM trees WHERE id = ?", (self._tree_id,)).fetchone()[0])
 
     def mark_dirty(self) -> None:
-        """Say, within the transaction that changes documents, that the snapshot is behind."""
-        self._db.execute("UPDATE trees SET is_dirty = 1 WHERE id = ? AND is_dirty = 0", (self._tree_id,))
+        """Say, within the transaction that changes documents, that the snapshot is behind.
+
+        It is written even if it stands there already: only a transaction that writes makes others before it durable.
+        """
+        self._db.execute("UPDATE trees SET is_dirty = 1 WHERE id = ?", (self._tree_id,))
 
     def finish(self, generation: int, summary: Mapping[str, Any]) -> None:
         """Note that a snapshot of this generation holds every document."""

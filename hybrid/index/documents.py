@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from hybrid.index.analysis import chunk_text, head_line, input_key
 from hybrid.index.reading import Reader
-from hybrid.index.workers import MANY_BYTES, automatic_workers, look_in_processes
+from hybrid.index.workers import are_worth_it, automatic_workers, look_in_processes
 from hybrid.redact import mask
 from hybrid.types import EmbedInput, Skipped
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from hybrid.index.vectors import StoredVectors
     from hybrid.types import Document, Embedder, Found, Source
 
-_BATCH_INPUTS = 512
+_BATCH_INPUTS = 128
 _BATCH_SECONDS = 2.0
 
 
@@ -96,7 +96,7 @@ class DocumentUpdate:
         recipe_key = f"{self._how.of_documents}; model {self._embedder.info.key}"
         part = None if catalog.recipe() != recipe_key else part
         known, found = self._look(part)
-        catalog.begin()
+        catalog.begin(is_durable=False)
         self._model_id = catalog.model_id(self._embedder.info.key)
         self._is_new_recipe = catalog.require_recipe(recipe_key)
         self._is_full = full or self._is_new_recipe
@@ -111,7 +111,7 @@ class DocumentUpdate:
                 self._take(entry, checked_ns, looked, known.get(entry.path))
                 if done % 16 == 0 or done == len(stale):
                     self._means.progress("read", done, len(stale))
-        self._flush()
+        self._flush(is_last=True)
 
     def _look(self, part: Part | None) -> tuple[dict[str, KnownDocument], list[Found]]:
         """What was known and what is there now, of the part, or of everything when the part cannot tell alone."""
@@ -124,7 +124,7 @@ class DocumentUpdate:
 
     def _forget(self, gone: set[str], known: dict[str, KnownDocument]) -> None:
         catalog = self._catalog
-        catalog.begin()
+        catalog.begin(is_durable=False)
         catalog.mark_dirty()
         catalog.remove_documents(gone)
         catalog.commit()
@@ -136,7 +136,7 @@ class DocumentUpdate:
     def _looked_at(self, stale: Sequence[Found]) -> Generator[tuple[Found, int, Looked | Skipped]]:
         """Each file with when it was looked at, in order; the clock is asked before the file is read."""
         n_workers = self._means.workers or automatic_workers()
-        if n_workers > 1 and sum(found.stamp.size_bytes for found in stale) >= MANY_BYTES:
+        if n_workers > 1 and are_worth_it(sum(found.stamp.size_bytes for found in stale)):
             known = self._catalog.known_contents(self._how.of_chunks)
             yield from look_in_processes(
                 self._reader, stale, known, n_workers=n_workers, now_ns=self._means.now_ns, meanwhile=self._prepare
@@ -151,7 +151,7 @@ class DocumentUpdate:
 
     def _take(self, found: Found, checked_ns: int, looked: Looked | Skipped, before: KnownDocument | None) -> None:
         content_before = before.content_id if before else None
-        self._catalog.begin()
+        self._catalog.begin(is_durable=False)
         if isinstance(looked, Skipped):
             if content_before is not None:
                 self._catalog.mark_dirty()
@@ -213,8 +213,11 @@ class DocumentUpdate:
                     self._pending[key] = (content_id, EmbedInput(head, text))
         return keys
 
-    def _flush(self) -> None:
-        """Embed what is waiting and make it durable together with the documents that need it."""
+    def _flush(self, *, is_last: bool = False) -> None:
+        """Embed what is waiting and store it together with the documents that need it.
+
+        The last time all of it becomes durable: no segment may hold a content whose id could be given again.
+        """
         catalog = self._catalog
         # A transformer may take a minute for a batch: nobody else's write waits for it.
         catalog.commit()
@@ -227,11 +230,11 @@ class DocumentUpdate:
             stored = quantise(vectors, self._embedder.truncated(inputs))
             self._draft().add_vectors(list(self._pending), stored)
             self._summary.embedded += len(inputs)
-        catalog.begin()
+        catalog.begin(is_durable=is_last)
         if stored is not None:
             keys = [(key, content_id) for key, (content_id, _) in self._pending.items()]
             catalog.put_vectors(self._model_id, keys, stored)
-        if self._pending_documents:
+        if self._pending_documents or (is_last and self.changes):
             catalog.mark_dirty()
         for found, checked_ns, content_id, kind in self._pending_documents:
             catalog.put_document(found, checked_ns, content_id=content_id, kind=kind, reason=None)

@@ -1,18 +1,21 @@
 """The process that looks at files for a build: batches of files come on stdin, what is made of them goes to stdout.
 
-`workers` starts it. It ends when its stdin closes, even in the middle of a file: then the build is over, or gone.
+`workers` starts it, as a fork or as an interpreter of its own. It ends when its stdin closes, even in the middle of a
+file: then the build is over, or gone.
 """
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import os
 import pickle
 import queue
 import signal
 import struct
-import sys
 import threading
-from typing import IO, TYPE_CHECKING, Any
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, NoReturn
 
 from hybrid.index.reading import known_by
 from hybrid.index.transport import pack
@@ -49,18 +52,51 @@ def write_message(stream: IO[bytes], data: bytes) -> None:
 
 
 def main() -> None:
-    """Serve until stdin closes."""
+    """Serve until stdin closes; the first message says how files are looked at."""
+    _serve(None)
+
+
+def serve_forked(requests: int, answers: int, task: tuple[Reader, frozenset[tuple[bytes, str]]]) -> NoReturn:
+    """Serve in a fork of the build; never returns into its code.
+
+    Args:
+        requests: Descriptor that batches come from.
+        answers: Descriptor that what is made of them goes to.
+        task: How files are looked at, and the texts that need no cutting.
+    """
+    try:
+        # What the build left for its garbage collector is the build's to finish.
+        gc.freeze()
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        for number, descriptor in enumerate((requests, answers, nowhere)):
+            os.dup2(descriptor, number)
+        _close_all_else()
+        _serve(task)
+    finally:
+        os._exit(1)
+
+
+def _close_all_else() -> None:
+    """Close what a fork inherits: with the lock of a build that is gone, the next one could not begin."""
+    for name in sorted(entry.name for entry in Path("/proc/self/fd").iterdir()):
+        if int(name) > 2:
+            with contextlib.suppress(OSError):
+                os.close(int(name))
+
+
+def _serve(task: tuple[Reader, frozenset[tuple[bytes, str]]] | None) -> NoReturn:
     # Ctrl-C in a terminal reaches every process there; the build decides.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # Whatever a library prints must not mix with the answers.
-    answers = os.fdopen(os.dup(1), "wb")
+    asked, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     requests: queue.SimpleQueue[bytes] = queue.SimpleQueue()
-    threading.Thread(target=_receive, args=(requests,), daemon=True).start()
+    threading.Thread(target=_receive, args=(requests, asked), daemon=True).start()
     done: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     threading.Thread(target=_send, args=(done, answers), daemon=True).start()
     try:
-        reader, known = _trusted(requests.get())
+        reader, known = task or _trusted(requests.get())
         while True:
             done.put(_look(reader, known, _trusted(requests.get())))
     finally:
@@ -78,9 +114,9 @@ def _trusted(data: bytes) -> Any:
     return pickle.loads(data)
 
 
-def _receive(requests: queue.SimpleQueue[bytes]) -> None:
+def _receive(requests: queue.SimpleQueue[bytes], asked: IO[bytes]) -> None:
     """Takes in requests while a file is looked at; ends the process when there are no more to come."""
-    while (data := read_message(sys.stdin.buffer)) is not None:
+    while (data := read_message(asked)) is not None:
         requests.put(data)
     os._exit(0)
 

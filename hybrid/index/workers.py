@@ -8,15 +8,18 @@ from __future__ import annotations
 import contextlib
 import os
 import pickle
+import signal
 import subprocess
 import sys
+import threading
+import warnings
 from collections import deque
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from hybrid.index.reading import known_by
 from hybrid.index.transport import unpack
-from hybrid.index.worker import read_message, write_message
+from hybrid.index.worker import read_message, serve_forked, write_message
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Sequence
@@ -28,9 +31,14 @@ if TYPE_CHECKING:
 MANY_BYTES = 1_500_000
 """Size of the files to look at from which on other processes are worth their start: a tenth of a second each, next to
 one and a half for this much text."""
+SOME_BYTES = 500_000
+"""The same where a process is a fork of this one: it starts in no time, but what it makes must be sent."""
 
 _MOST_WORKERS = 4
 _BATCH_BYTES = 150_000
+_SMALL_BATCH_BYTES = 10_000
+_BATCHES_EACH = 6
+"""Batches of a worker that its share of few files is cut into, so that all are done at about the same time."""
 _BATCH_FILES = 32
 _PIPE_BYTES = 1 << 20
 _BATCHES_AHEAD = 4
@@ -44,6 +52,19 @@ def automatic_workers() -> int:
     """As many as cores may be used, at most 4: more would wait for the build, which takes in what they make."""
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min(usable, _MOST_WORKERS)
+
+
+def are_worth_it(size_bytes: int) -> bool:
+    """Whether other processes make up for their start, when files of so many bytes are to be looked at."""
+    return size_bytes >= (SOME_BYTES if _may_fork() else MANY_BYTES)
+
+
+def _may_fork() -> bool:
+    """Whether a fork of this process can go on: a thread that it does not have may hold any lock.
+
+    On macOS the system's own libraries do not survive it.
+    """
+    return sys.platform == "linux" and threading.active_count() == 1
 
 
 def look_in_processes(
@@ -68,7 +89,7 @@ def look_in_processes(
     taken = 0
     with contextlib.suppress(_WorkerLostError), contextlib.ExitStack() as stack:
         workers = _start(reader, known, n_workers, stack)
-        for found, checked_ns, looked in _answers(workers, list(_batches(files)), now_ns, meanwhile):
+        for found, checked_ns, looked in _answers(workers, list(_batches(files, n_workers)), now_ns, meanwhile):
             yield found, checked_ns, looked
             taken += 1
     for found in files[taken:]:
@@ -86,18 +107,22 @@ def _answers(
     now_ns: Callable[[], int],
     meanwhile: Callable[[], None],
 ) -> Iterator[tuple[Found, int, Looked | Skipped]]:
-    """What the workers make of the batches, which go to each in turn."""
-    asked: deque[int] = deque()
+    """What the workers make of the batches; each goes to the worker that has the least to do."""
+    asked: deque[tuple[_Worker, int, int]] = deque()
+    waiting = dict.fromkeys(workers, 0)
     for number, batch in enumerate(batches):
         while len(asked) < min(_BATCHES_AHEAD * len(workers), len(batches) - number):
-            next_number = number + len(asked)
-            asked.append(now_ns())
-            workers[next_number % len(workers)].ask(batches[next_number])
+            to_ask = batches[number + len(asked)]
+            worker, size_bytes = min(workers, key=waiting.__getitem__), _size_of(to_ask)
+            asked.append((worker, size_bytes, now_ns()))
+            waiting[worker] += size_bytes
+            worker.ask(to_ask)
         if number == 0:
             meanwhile()
-        checked_ns = asked.popleft()
-        for found, looked in zip(batch, workers[number % len(workers)].answer(), strict=True):
+        worker, size_bytes, checked_ns = asked.popleft()
+        for found, looked in zip(batch, worker.answer(), strict=True):
             yield found, checked_ns, looked
+        waiting[worker] -= size_bytes
 
 
 def _widen(pipe: IO[bytes]) -> None:
@@ -109,12 +134,17 @@ def _widen(pipe: IO[bytes]) -> None:
             fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
 
 
-def _batches(files: Sequence[Found]) -> Iterator[Sequence[Found]]:
+def _size_of(files: Sequence[Found]) -> int:
+    return sum(found.stamp.size_bytes for found in files)
+
+
+def _batches(files: Sequence[Found], n_workers: int) -> Iterator[Sequence[Found]]:
     """Files that go to a worker together: so many bytes that the way there and back costs little beside them."""
+    enough = min(max(_size_of(files) // (n_workers * _BATCHES_EACH), _SMALL_BATCH_BYTES), _BATCH_BYTES)
     start, size_bytes = 0, 0
     for at, found in enumerate(files):
         size_bytes += found.stamp.size_bytes
-        if size_bytes >= _BATCH_BYTES or at + 1 - start >= _BATCH_FILES:
+        if size_bytes >= enough or at + 1 - start >= _BATCH_FILES:
             yield files[start : at + 1]
             start, size_bytes = at + 1, 0
     if start < len(files):
@@ -125,44 +155,93 @@ def _start(
     reader: Reader, known: frozenset[tuple[bytes, str]], n_workers: int, stack: contextlib.ExitStack
 ) -> list[_Worker]:
     """Workers that know how to look at files; the stack ends them."""
+    workers: list[_Worker] = []
+    if _may_fork():
+        for _ in range(n_workers):
+            workers.append(_forked(reader, known))
+            stack.callback(workers[-1].end)
+        return workers
     try:
         task = pickle.dumps((reader, known), pickle.HIGHEST_PROTOCOL)
     except (pickle.PicklingError, TypeError, AttributeError, RecursionError) as error:
         raise _WorkerLostError from error
-    workers: list[_Worker] = []
     for _ in range(n_workers):
-        worker = _Worker()
-        stack.callback(worker.end)
-        workers.append(worker)
+        workers.append(_spawned())
+        stack.callback(workers[-1].end)
     for worker in workers:
         worker.send(task)
     return workers
 
 
+def _forked(reader: Reader, known: frozenset[tuple[bytes, str]]) -> _Worker:
+    """A worker that is a fork of this process, and so has everything that is imported here.
+
+    Raises:
+        _WorkerLostError: The system gives no process.
+    """
+    try:
+        (asked, requests), (answers, given) = os.pipe(), os.pipe()
+        with warnings.catch_warnings():
+            # Python 3.12 warns of threads that are not its own, as of a linear algebra library, which provide for it.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            pid = os.fork()
+    except OSError as error:
+        raise _WorkerLostError from error
+    if pid == 0:
+        serve_forked(asked, given, (reader, known))
+    os.close(asked)
+    os.close(given)
+    return _Worker(_Fork(pid), os.fdopen(requests, "wb"), os.fdopen(answers, "rb"))
+
+
+class _Fork:
+    """As much of a `Popen` as a worker needs, of a fork."""
+
+    def __init__(self, pid: int) -> None:
+        self._pid = pid
+
+    def kill(self) -> None:
+        os.kill(self._pid, signal.SIGKILL)
+
+    def wait(self) -> None:
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(self._pid, 0)
+
+
+def _spawned() -> _Worker:
+    """A worker with an interpreter of its own.
+
+    Raises:
+        _WorkerLostError: It cannot be started.
+    """
+    package = Path(__file__).resolve().parent.parent.parent
+    # An isolated interpreter with the places that this one imports from, but for a relative one.
+    places = [place for place in sys.path if Path(place).is_absolute()]
+    try:
+        process = subprocess.Popen(
+            [sys.executable, "-I", "-c", _START, *places, str(package)],
+            cwd=str(package),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            creationflags=_WITHOUT_WINDOW,
+        )
+    except (OSError, ValueError) as error:
+        raise _WorkerLostError from error
+    return _Worker(process, cast("IO[bytes]", process.stdin), cast("IO[bytes]", process.stdout))
+
+
 class _Worker:
     """A process that runs `hybrid.index.worker`.
 
-    Raises on construction, and whenever it does not answer:
-        _WorkerLostError: It cannot be started, or has ended.
+    Raises whenever it does not answer:
+        _WorkerLostError: It has ended.
     """
 
-    def __init__(self) -> None:
-        package = Path(__file__).resolve().parent.parent.parent
-        # An isolated interpreter with the places that this one imports from, but for a relative one.
-        places = [place for place in sys.path if Path(place).is_absolute()]
-        try:
-            self._process = subprocess.Popen(
-                [sys.executable, "-I", "-c", _START, *places, str(package)],
-                cwd=str(package),
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                creationflags=_WITHOUT_WINDOW,
-            )
-        except (OSError, ValueError) as error:
-            raise _WorkerLostError from error
-        self._requests = cast("IO[bytes]", self._process.stdin)
-        self._answers = cast("IO[bytes]", self._process.stdout)
+    def __init__(self, process: subprocess.Popen[bytes] | _Fork, requests: IO[bytes], answers: IO[bytes]) -> None:
+        self._process = process
+        self._requests = requests
+        self._answers = answers
         _widen(self._answers)
 
     def send(self, message: bytes) -> None:

@@ -1,4 +1,4 @@
-"""Patterns of ignore files: `pathspec` translates them, `ignore` asks them entry by entry on the way down.
+"""Patterns of ignore files: `pathspec` translates all but plain names, `ignore` asks each on the way down.
 
 Only a match of the entry itself counts, not that of a folder above it: whether a folder is entered at all was decided
 there, and a rule further down may have brought an entry back. This is how git decides.
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 _WILDCARDS = re.compile(r"[*?\[\\]")
+_PLAIN = re.compile(r"[\w.-]+", re.ASCII)
+"""A name without anything that a pattern may mean otherwise than itself."""
 _FOLDER_GROUP = "ps_d"
 """Group that pathspec's expressions set when a folder above the path matched, not the path itself."""
 
@@ -132,6 +134,8 @@ def _rule(line: str) -> Rule | None:
 
 
 def _translate(body: str) -> re.Pattern[str] | None:
+    if _PLAIN.fullmatch(body):
+        return re.compile(rf"\A{re.escape(body)}\Z")
     from pathspec import GitIgnoreSpec  # Costs 50 ms; a project without such rules does not pay.
 
     # A leading `!` or `#` can only be meant literally here: the caller took the sign and the comments away.

@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 import signal
 import sqlite3
+import sys
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -58,10 +59,43 @@ class ReportingSource(ListSource):
         return super().read(found)
 
 
+@dataclass
+class DescribingSource(ListSource):
+    """A source that notes which files the process that reads it has open."""
+
+    out: str = ""
+
+    def read(self, found: Found) -> Document | Skipped:
+        """As `ListSource`."""
+        links = [link.readlink() for link in Path("/proc/self/fd").iterdir() if link.is_symlink()]
+        with open(self.out, "a", encoding="utf-8") as file:  # noqa: PTH123 - one write for each file
+            file.write("".join(f"{link}\n" for link in links))
+        return super().read(found)
+
+
 @pytest.fixture(autouse=True)
 def _workers_for_little(monkeypatch: pytest.MonkeyPatch) -> None:
     """Other processes start for any amount of text."""
-    monkeypatch.setattr("hybrid.index.documents.MANY_BYTES", 0)
+
+    def always(size_bytes: int) -> bool:
+        return True
+
+    monkeypatch.setattr("hybrid.index.documents.are_worth_it", always)
+
+
+@pytest.fixture
+def _never_forks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every worker is an interpreter of its own."""
+    monkeypatch.setattr("hybrid.index.workers._may_fork", lambda: False)
+
+
+@pytest.fixture(params=["fork", "interpreter"])
+def _both_ways(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Workers are forks of the build, where that is possible, and then interpreters of their own."""
+    if request.param == "interpreter":
+        monkeypatch.setattr("hybrid.index.workers._may_fork", lambda: False)
+    elif sys.platform != "linux":
+        pytest.skip("workers are forks on Linux only")
 
 
 def _arrays(place: Place) -> dict[str, NDArray[Any]]:
@@ -92,6 +126,7 @@ def _assert_same(one: Place, other: Place) -> None:
     assert _rows(one) == _rows(other)
 
 
+@pytest.mark.usefixtures("_both_ways")
 @pytest.mark.parametrize("workers", [2, 3])
 def test_workers_make_the_same_index(tmp_path: Path, workers: int) -> None:
     """An index does not tell how many processes read its files, and the build itself reads none of them."""
@@ -107,6 +142,7 @@ def test_workers_make_the_same_index(tmp_path: Path, workers: int) -> None:
     _assert_same(place_in(tmp_path / "alone"), place_in(tmp_path / "together"))
 
 
+@pytest.mark.usefixtures("_both_ways")
 @pytest.mark.parametrize("trouble", ["dies", "raises"])
 def test_a_lost_worker_loses_nothing(tmp_path: Path, trouble: str) -> None:
     """When a worker ends in the middle, the build reads the rest by itself."""
@@ -119,6 +155,7 @@ def test_a_lost_worker_loses_nothing(tmp_path: Path, trouble: str) -> None:
     _assert_same(place_in(tmp_path / "alone"), place_in(tmp_path / "together"))
 
 
+@pytest.mark.usefixtures("_never_forks")
 def test_a_source_that_cannot_be_sent_is_read_here(tmp_path: Path) -> None:
     """A source that no other process can have is read by the build."""
     source = ListSource(TEXTS)
@@ -129,6 +166,7 @@ def test_a_source_that_cannot_be_sent_is_read_here(tmp_path: Path) -> None:
     assert len(TEXTS) == summary.documents == len(source.reads)
 
 
+@pytest.mark.usefixtures("_never_forks")
 def test_an_interpreter_that_does_not_start_costs_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where no process can be started, the build reads alone."""
     monkeypatch.setattr("sys.executable", str(tmp_path / "missing"))
@@ -152,6 +190,7 @@ def test_workers_leave_known_texts_alone(tmp_path: Path) -> None:
     assert open_index(place).n_chunks == open_index(other).n_chunks
 
 
+@pytest.mark.usefixtures("_both_ways")
 def test_an_interrupted_build_ends_its_workers(tmp_path: Path) -> None:
     """Ctrl-C ends the workers with the build, and the next build goes on."""
     pids = tmp_path / "pids"
@@ -189,7 +228,9 @@ import hybrid.index.documents
 from tests.builders import build_index, place_in
 from tests.unit.index.test_workers import TEXTS, ReportingSource
 
-hybrid.index.documents.MANY_BYTES = 0
+hybrid.index.documents.are_worth_it = lambda size_bytes: True
+if sys.argv[2] == "interpreter":
+    hybrid.index.workers._may_fork = lambda: False
 
 def killed(step, done, total):
     if step == "read":
@@ -201,9 +242,10 @@ build_index(place_in(folder), ReportingSource(TEXTS, pids=str(folder / "pids")),
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no such signal here")
-def test_workers_end_when_their_build_is_killed(tmp_path: Path) -> None:
-    """A worker whose build is gone ends by itself."""
-    with python_process(KILLED, tmp_path) as build:
+@pytest.mark.parametrize("way", ["fork", "interpreter"])
+def test_workers_end_when_their_build_is_killed(tmp_path: Path, way: str) -> None:
+    """A worker whose build is gone ends by itself, and the next build begins at once."""
+    with python_process(KILLED, tmp_path, way) as build:
         assert -signal.SIGKILL == build.wait(timeout=60)
 
     workers = _noted(tmp_path / "pids")
@@ -213,6 +255,20 @@ def test_workers_end_when_their_build_is_killed(tmp_path: Path) -> None:
 
     assert 2 == len(workers)
     assert [] == [pid for pid in workers if _is_alive(pid)]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="workers are forks on Linux only")
+def test_a_fork_does_not_hold_what_the_build_holds(tmp_path: Path) -> None:
+    """A worker that outlives its build keeps neither the lock nor any other file of it open."""
+    held = (tmp_path / "held").open("w")
+    source = DescribingSource(TEXTS, out=str(tmp_path / "open"))
+
+    with held:
+        build_index(place_in(tmp_path), source, workers=2)
+
+    opened = set((tmp_path / "open").read_text().splitlines())
+    assert opened
+    assert [] == [name for name in opened if name.startswith(str(tmp_path)) and name != str(tmp_path / "open")]
 
 
 def test_a_looked_at_file_survives_the_way(payments_source: ListSource) -> None:

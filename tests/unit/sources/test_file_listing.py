@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from hybrid.sources.git import GitUnavailableError, list_files
 from hybrid.sources.listing import Lister, ListingOptions
+from hybrid.sources.patterns import parse_patterns
 
 
 def _options(*, use_git: bool = False) -> ListingOptions:
@@ -461,3 +462,16 @@ def _write_where_possible(root: Path, files: list[tuple[str, str]]) -> None:
             continue
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("x", encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", ["node_modules", ".venv", "a-b_c.d", ".", "v1.2"])
+def test_a_plain_name_means_what_pathspec_makes_of_it(name: str) -> None:
+    """A pattern that is a plain name needs no translation: it means that very name, as a translated one does."""
+    plain = parse_patterns([name])
+    translated = parse_patterns([f"[{name[0]}]{name[1:]}"])
+    others = [name, f"x{name}", f"{name}x", name.upper(), name.replace(".", "x")]
+
+    assert plain is not None
+    assert translated is not None
+    for other in others:
+        assert translated.decide(other, other, is_folder=True) == plain.decide(other, other, is_folder=True), other
