@@ -62,6 +62,7 @@ class SearchConfig:
     bm25_b: float
     lexical_engine: Literal["postings", "rank_bm25"]
     min_cosine: float
+    record_words: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +81,7 @@ class GateConfig:
     names: float
     absent: float
     length: float
+    words: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +111,39 @@ class RankingConfig:
     interface: float
     version: float
     aside: float
+
+
+@dataclass(frozen=True, slots=True)
+class LessonsConfig:
+    """The `[lessons]` section."""
+
+    enabled: bool
+    max_items: int
+    budget_chars: int
+    threshold: float
+    min_score: int
+    min_cosine: float
+    max_false_open_rate: float
+    max_other_task_rate: float
+    session_start: int
+    after_report: int
+    capture: bool
+    use_haiku_scoring: bool
+    haiku_model: str
+
+
+@dataclass(frozen=True, slots=True)
+class LoreConfig:
+    """The `[lore]` section."""
+
+    enabled: bool
+    data_dir: str
+    budget_chars: int
+    threshold: float
+    min_cosine: float
+    max_false_open_rate: float
+    max_other_task_rate: float
+    handoff_days: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +208,8 @@ class Config:
     gate: GateConfig
     search: SearchConfig
     ranking: RankingConfig
+    lessons: LessonsConfig
+    lore: LoreConfig
     index: IndexConfig
     daemon: DaemonConfig
     model: ModelConfig
@@ -208,6 +245,8 @@ _SECTIONS: dict[str, type[Any]] = {
     "gate": GateConfig,
     "search": SearchConfig,
     "ranking": RankingConfig,
+    "lessons": LessonsConfig,
+    "lore": LoreConfig,
     "index": IndexConfig,
     "daemon": DaemonConfig,
     "model": ModelConfig,
@@ -240,6 +279,7 @@ _RANGES: dict[str, tuple[float, float]] = {
     "gate.names": (0, 1),
     "gate.absent": (0, 1),
     "gate.length": (0, 10),
+    "gate.words": (0, 1),
     "search.depth": (1, 10_000),
     "search.rrf_k": (1, 10_000),
     "search.dense_weight": (0, 100),
@@ -249,7 +289,23 @@ _RANGES: dict[str, tuple[float, float]] = {
     "search.bm25_k1": (0, 10),
     "search.bm25_b": (0, 1),
     "search.min_cosine": (-1, 1),
+    "search.record_words": (0, 10),
     **{f"ranking.{field.name}": (-10, 10) for field in fields(RankingConfig)},
+    "lessons.max_items": (0, 100),
+    "lessons.budget_chars": (0, 9_000),
+    "lessons.threshold": (0, 1),
+    "lessons.min_score": (0, 10),
+    "lessons.min_cosine": (-1, 1),
+    "lessons.max_false_open_rate": (0, 1),
+    "lessons.max_other_task_rate": (0, 1),
+    "lessons.session_start": (0, 100),
+    "lessons.after_report": (0, 100),
+    "lore.budget_chars": (0, 9_000),
+    "lore.threshold": (0, 1),
+    "lore.min_cosine": (-1, 1),
+    "lore.max_false_open_rate": (0, 1),
+    "lore.max_other_task_rate": (0, 1),
+    "lore.handoff_days": (0, 3650),
     "index.max_file_bytes": (1, 1_000_000_000),
     "index.chunk_max_chars": (100, 100_000),
     "index.chunk_merge_chars": (1, 100_000),
@@ -274,6 +330,10 @@ _PROJECT_MAY_NOT = (
     "index.max_file_bytes",
     "index.quota_mb",
     "index.workers",
+    "lessons.capture",
+    "lessons.haiku_model",
+    "lessons.use_haiku_scoring",
+    "lore.data_dir",
     "search.lexical_engine",
 )
 _PROJECT_FILE_BYTES = 256_000
@@ -317,8 +377,11 @@ def _check_bool(key: str, value: object) -> object:
     return value
 
 
+_MAY_BE_EMPTY = ("lore.data_dir",)
+
+
 def _check_text(key: str, value: object) -> object:
-    if not isinstance(value, str) or not value:
+    if not isinstance(value, str) or not (value or key in _MAY_BE_EMPTY):
         raise ConfigError(f"{key} = {value!r}: must be text that is not empty")
     return value
 

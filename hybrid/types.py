@@ -11,7 +11,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-DocumentKind = Literal["code", "doc"]
+FileKind = Literal["code", "doc"]
+DocumentKind = Literal["code", "doc", "lesson", "pattern", "anti-pattern", "decision", "handoff"]
+FILE_KINDS = ("code", "doc")
 
 # --- sources -----------------------------------------------------------------------------------------------
 
@@ -43,7 +45,7 @@ class Document:
 
     Attributes:
         path: As in `Found`.
-        kind: `code` or `doc`.
+        kind: `code` or `doc`; of a record what it is.
         language: Name of the language as tree-sitter grammars spell it (`python`, `csharp`, `markdown`), or `text`.
         text: Decoded, line ends normalised to LF, no byte order mark.
         digest: SHA-256 of `text` (32 bytes).
@@ -272,8 +274,8 @@ class Hit:
     Attributes:
         row: Row in the snapshot it came from.
         rank: From 1 in the final order.
-        kind: `code` or `doc` (record kinds follow).
-        path: Relative to the project.
+        kind: `code` or `doc`; of a record `lesson`, `pattern`, `anti-pattern`, `decision` or `handoff`.
+        path: Relative to the project; of a record its id in the record index.
         start_line: 1-based.
         end_line: Inclusive.
         name: Of the definition or heading shown, may be empty.
@@ -314,8 +316,15 @@ class Hit:
     evidence: Mapping[str, float] = field(default_factory=dict[str, float])
 
     @property
+    def is_record(self) -> bool:
+        """Is it a record, and no part of a file?"""
+        return self.kind not in FILE_KINDS
+
+    @property
     def key(self) -> str:
-        """`path:start:end:digest8`: the chunk in topic ids, counters and the event log."""
+        """What stands in topic ids, counters and the event log: `path:start:end:digest8`, or `kind:id:digest8`."""
+        if self.is_record:
+            return f"{self.kind}:{self.path}:{self.digest[:4].hex()}"
         return f"{self.path}:{self.start_line}:{self.end_line}:{self.digest[:4].hex()}"
 
 
@@ -369,6 +378,8 @@ class HookEvent:
         tool: Name of the tool that was used, as the client spells it.
         paths: Files that the tool wrote, as the client names them.
         report: Final text of a subagent.
+        message: Last text of the agent, at the end of its turn; empty when the client does not say.
+        transcript: File of the conversation, as the client names it; empty when it names none.
     """
 
     client: str
@@ -382,6 +393,8 @@ class HookEvent:
     tool: str = ""
     paths: tuple[str, ...] = ()
     report: str = ""
+    message: str = ""
+    transcript: str = ""
 
     @classmethod
     def of(cls, fields: Mapping[str, object]) -> HookEvent:

@@ -43,6 +43,7 @@ SETTINGS = GateConfig(
     names=0.2,
     absent=0.07,
     length=0.3,
+    words=0.0,
 )
 
 

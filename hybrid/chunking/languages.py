@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from hybrid.types import DocumentKind
+from hybrid.types import FileKind
 
 
 def _spread(table: dict[str, str]) -> dict[str, str]:
@@ -204,7 +204,7 @@ def language_of(path: str, first_line: str = "") -> str | None:
     return found
 
 
-def kind_of(path: str, language: str) -> DocumentKind:
+def kind_of(path: str, language: str) -> FileKind:
     """`doc` for what is written for readers (markup, plain text, README and LICENSE), `code` for the rest."""
     if language in _DOC_LANGUAGES:
         return "doc"

@@ -9,6 +9,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from hybrid.cli.gate_words import BARS
+from hybrid.cli.log import item_place
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -28,6 +29,10 @@ _RULES = {
     "too_few_words": "It has too few words: name an identifier or a path, or use three words or more.",
     "role_play": "It asks for a role to be played; as a task about code it would be searched.",
 }
+
+_RATES = {"tasks": "max_other_task_rate", "talk": "max_false_open_rate"}
+"""Bar → the setting of a kind's section that sets it."""
+_RECORDS = ("lessons", "lore")
 
 _UNREADY = {
     "no_project": "Start the session inside a git working tree, or run `hybrid init` in the folder.",
@@ -56,7 +61,8 @@ def advice(event: Event, earlier: Sequence[Event], config: Config) -> list[str]:
 
 def _uncalibrated(event: Event) -> list[str]:
     """An index with chunks should have had bars; lines of earlier versions, which knew none, do not tell."""
-    is_plain = event.get("threshold_source") == "auto" and "bar" in event and not event["bar"]
+    is_of_files = event.get("gate_kind") in (None, "files")
+    is_plain = is_of_files and event.get("threshold_source") == "auto" and "bar" in event and not event["bar"]
     has_chunks = event.get("top_cosine") is not None or event.get("best") or event.get("items")
     if not is_plain or not has_chunks:
         return []
@@ -80,7 +86,8 @@ def _gate(event: Event, earlier: Sequence[Event], config: Config) -> list[str]:
         ]
     missed = _by(threshold - score)
     lines = _of_bar(event, missed, config) if event.get("bar") else [f"It missed the threshold by {missed}."]
-    return [*lines, *_fixed(event), *_mark(event), *_best(event, "The best candidate it held back")]
+    best = _best(event, "The best candidate it held back")
+    return [*lines, *_of_kinds(event, config), *_fixed(event), *_mark(event), *best]
 
 
 def _of_bar(event: Event, missed: str, config: Config) -> list[str]:
@@ -89,12 +96,33 @@ def _of_bar(event: Event, missed: str, config: Config) -> list[str]:
         "tasks": f"`gate.max_other_task_rate` ({config.gate.max_other_task_rate})",
         "talk": f"`gate.max_false_open_rate` ({config.gate.max_false_open_rate})",
     }
-    bar = "talk" if event["bar"] == "talk" else "tasks"
+    bar = _bar(event)
     other = "tasks" if bar == "talk" else "talk"
     return [
         f"It missed by {missed} what {BARS[bar]} may reach here by chance. {rates[bar]} sets that bar, {rates[other]} "
         f"the one for {BARS[other]}: a larger share opens more often."
     ]
+
+
+def _bar(said: Event) -> str:
+    return "talk" if said["bar"] == "talk" else "tasks"
+
+
+def _of_kinds(event: Event, config: Config) -> list[str]:
+    """By how much each kind of records missed its bar, and what sets that."""
+    lines: list[str] = []
+    kinds: dict[str, Event] = event.get("kinds") or {}
+    for kind in (kind for kind in _RECORDS if kind in kinds):
+        said = kinds[kind]
+        if said.get("is_open") or not said.get("bar") or None in (said.get("score"), said.get("threshold")):
+            continue
+        key = _RATES[_bar(said)]
+        value = getattr(getattr(config, kind), key)
+        lines.append(
+            f"Of the {kind} it missed by {_by(said['threshold'] - said['score'])} what {BARS[_bar(said)]} may reach "
+            f"there by chance: `{kind}.{key}` ({value}) sets that bar."
+        )
+    return lines
 
 
 def _fixed(event: Event) -> list[str]:
@@ -124,8 +152,21 @@ def _no_results(event: Event, earlier: Sequence[Event], config: Config) -> list[
     return [
         f"Every result lies below the floor: `hooks.threshold` ({config.hooks.threshold} of the best) and "
         f"`search.min_cosine` ({config.search.min_cosine}) set it.",
+        *_floors_of_kinds(event, config),
         *_best(event, "The best of them"),
     ]
+
+
+def _floors_of_kinds(event: Event, config: Config) -> list[str]:
+    """What sets the floor of the kinds of records whose gate was open."""
+    lessons, lore = config.lessons, config.lore
+    settings = {
+        "lessons": f"`lessons.threshold` ({lessons.threshold} of the best), "
+        f"and `lessons.min_score` ({lessons.min_score}) or `lessons.min_cosine` ({lessons.min_cosine})",
+        "lore": f"`lore.threshold` ({lore.threshold} of the best) and `lore.min_cosine` ({lore.min_cosine})",
+    }
+    kinds: dict[str, Event] = event.get("kinds") or {}
+    return [f"The floor of the {kind}: {settings[kind]}." for kind in settings if kinds.get(kind, {}).get("is_open")]
 
 
 def _prompt(event: Event, earlier: Sequence[Event], config: Config) -> list[str]:
@@ -154,7 +195,7 @@ def _all_seen(event: Event, earlier: Sequence[Event], config: Config) -> list[st
 def _given(before: Event | None) -> str:
     if before is None:
         return "They were given earlier in this session; that event is no longer in the log."
-    places = ", ".join(f"{item['path']}:{item['start_line']}" for item in (before.get("items") or ())[:3])
+    places = ", ".join(item_place(item) for item in (before.get("items") or ())[:3])
     return f"Given at {str(before.get('at'))[:19]} UTC: {places} (`hybrid explain {before.get('id')}`)."
 
 
@@ -198,9 +239,15 @@ def _best(event: Event, label: str) -> list[str]:
     best: Event | None = event.get("best")
     if not best:
         return []
-    path, start, end, _ = (*str(best.get("key")).rsplit(":", 3), "", "", "")[:4]
     name = f" {best['name']}" if best.get("name") else ""
-    return [f"{label}: {path}:{start}-{end}{name} (cosine {best.get('cosine')})."]
+    return [f"{label}: {_best_place(best)}{name} (cosine {best.get('cosine')})."]
+
+
+def _best_place(best: Event) -> str:
+    if best.get("id"):
+        return f"[{best.get('kind')}] {best['id']}"
+    path, start, end, _ = (*str(best.get("key")).rsplit(":", 3), "", "", "")[:4]
+    return f"{path}:{start}-{end}"
 
 
 def _digest(entry: Event) -> str:

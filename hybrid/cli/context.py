@@ -7,12 +7,15 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from hybrid.cli.common import add_common, print_json, say, share, workspace_of
-from hybrid.cli.gate_words import gate_rows
+from hybrid.cli.gate_words import gate_rows, kind_rows
 from hybrid.render.numbers import evidence_line
 
 if TYPE_CHECKING:
-    from hybrid.engine.injecting import Decision
-    from hybrid.types import Verdict
+    from hybrid.engine.injecting import Decision, KindSearch
+    from hybrid.types import Hit, Verdict
+
+_HEADS = {"files": "chunk"}
+"""What stands over the last column of a kind's table."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -29,7 +32,8 @@ def run(args: argparse.Namespace) -> int:
     """Run it; exit code 1 when nothing would be injected."""
     from hybrid.engine.forms import context_form
     from hybrid.engine.injecting import decide
-    from hybrid.engine.searching import open_searcher
+    from hybrid.engine.opening import Opener
+    from hybrid.records.types import Record
     from hybrid.types import HookEvent
 
     workspace = workspace_of(
@@ -41,10 +45,14 @@ def run(args: argparse.Namespace) -> int:
         },
     )
     event = HookEvent(args.client, "UserPromptSubmit", args.session, "", args.project or "", " ".join(args.prompt))
-    decision = decide(workspace, event, open_searcher=open_searcher, environ=os.environ)
+    opener = Opener()
+    decision = decide(workspace, event, open_searcher=opener.searcher, records=opener.records, environ=os.environ)
     if args.json:
         name = workspace.project.name if workspace.project else None
-        print_json(context_form(decision, project=name, is_explained=args.explain) | _gate_form(decision.verdict))
+        has_records = any(item.hit.is_record for item in decision.items)
+        records = opener.records.by_path(workspace) if has_records else dict[str, Record]()
+        form = context_form(decision, project=name, is_explained=args.explain, records=records)
+        print_json(form | _gate_form(decision.verdict))
     else:
         say(decision.text if decision.is_injected else decision.debug_line)
         if args.explain:
@@ -65,31 +73,48 @@ def _gate_form(said: Verdict | None) -> dict[str, Any]:
 
 
 def explanation(decision: Decision) -> list[str]:
-    """The numbers behind a decision, a line each."""
+    """The numbers behind a decision, a line each: first what holds for all of it, then each kind with its hits."""
     lines = ["", f"reason      {decision.reason}{f' ({decision.detail})' if decision.detail else ''}"]
-    searched = decision.searched
-    if searched is None:
+    if decision.query:
+        lines.append(f"query       {decision.query}")
+    if decision.kinds:
+        lines.append(f"topic id    {decision.topic_id or 'none'}")
+    lines += [f"problem     {problem}" for problem in decision.problems]
+    for kind in decision.kinds:
+        lines += ["", *_of_kind(kind, decision)]
+    return lines
+
+
+def _of_kind(kind: KindSearch, decision: Decision) -> list[str]:
+    """What the gate of a kind compared, its fusion, and what became of each of its hits."""
+    from hybrid.engine.forms import fate_of, fates_of, hits_of
+
+    said = _gate_form(kind.verdict) | {"is_open": kind.verdict.is_open}
+    rows = gate_rows(said) if kind.kind == "files" else kind_rows(kind.kind, said)
+    lines = [f"{label:<11} {text}" for label, text in rows]
+    hits, fates = hits_of(kind, decision), fates_of(decision)
+    if not hits:
         return lines
+    searched = kind.searched
     dense_weight, lexical_weight = searched.weights
     lines += [
-        f"query       {decision.query}",
-        *(f"{label:<11} {text}" for label, text in gate_rows(_gate_form(decision.verdict))),
         f"fusion      {searched.n_candidates} candidates, weights dense {dense_weight} lexical {lexical_weight}",
-        f"topic id    {decision.topic_id or 'none'}",
         "",
-        "rank  cosine (rank)   bm25 (rank)     rrf      relevance  fate         chunk",
+        f"rank  cosine (rank)   bm25 (rank)     rrf      relevance  fate         {_HEADS.get(kind.kind, 'record')}",
     ]
-    fate = {item.hit.row: item.form for item in decision.items}
-    fate |= {entry.hit.row: entry.reason for entry in decision.withheld}
-    shown = {item.hit.row for item in decision.items}
-    for hit in searched.hits:
-        cosine = "–" if hit.cosine is None else f"{hit.cosine:.3f}"
-        bm25 = "–" if hit.bm25 is None else f"{hit.bm25:.2f}"
-        legs = f"{cosine:>6} ({hit.cosine_rank or '–':>3})  {bm25:>6} ({hit.bm25_rank or '–':>3})"
-        lines.append(
-            f"{hit.rank:>4}  {legs}  {hit.rrf:.5f}  {hit.relevance:>9.2f}  {fate.get(hit.row, 'not reached'):<11}  "
-            f"{hit.path}:{hit.start_line}-{hit.end_line} {hit.name}"
-        )
-        if hit.evidence and hit.row in shown:
+    shown = {item.hit.key for item in decision.items}
+    for hit in hits:
+        lines.append(_row(hit, fate_of(hit, kind, fates)))
+        if hit.evidence and hit.key in shown:
             lines.append(f"      {evidence_line(hit.evidence)}")
     return lines
+
+
+def _row(hit: Hit, fate: str) -> str:
+    from hybrid.sources.records import record_id
+
+    cosine = "–" if hit.cosine is None else f"{hit.cosine:.3f}"
+    bm25 = "–" if hit.bm25 is None else f"{hit.bm25:.2f}"
+    legs = f"{cosine:>6} ({hit.cosine_rank or '–':>3})  {bm25:>6} ({hit.bm25_rank or '–':>3})"
+    place = record_id(hit.path) if hit.is_record else f"{hit.path}:{hit.start_line}-{hit.end_line}"
+    return f"{hit.rank or '–':>4}  {legs}  {hit.rrf:.5f}  {hit.relevance:>9.2f}  {fate:<11}  {place} {hit.name}"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from hybrid.cli.checks import check_command, check_hooks, check_service, foreign_of, installs_of, places_of
 from hybrid.cli.common import add_common, print_json, say, workspace_of
 from hybrid.engine.doctor import Finding, check_all, guarded, repair_rights
+from hybrid.engine.doctor_records import check_records, renumber_twins
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,7 +25,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     add_common(parser, example="hybrid doctor --client claude")
     parser.add_argument("--client", metavar="NAME", help="look at the hooks of this client only")
-    parser.add_argument("--fix", action="store_true", help="take the rights of others away from hybrid's own files")
+    parser.add_argument(
+        "--fix",
+        action="store_true",
+        help="take the rights of others away from hybrid's own files, and give the newer of two lessons with one id a "
+        "new one",
+    )
     parser.add_argument(
         "--fix-foreign", action="store_true", help="switch off hooks of systems that hybrid replaces; copies are kept"
     )
@@ -73,6 +79,7 @@ def form(finding: Finding) -> dict[str, str | None]:
 
 def _findings(args: argparse.Namespace, workspace: Workspace) -> Iterator[Finding]:
     yield from check_all(workspace, os.environ)
+    yield from guarded("records", lambda: check_records(workspace, os.environ))
     yield from guarded("service", lambda: check_service(workspace))
     yield from guarded("hooks", lambda: check_hooks(workspace, args.client))
     if not args.no_trial:
@@ -84,6 +91,8 @@ def _mended(args: argparse.Namespace, workspace: Workspace) -> list[str]:
     lines: list[str] = []
     if args.fix and (count := repair_rights(workspace.home)):
         lines.append(f"took the rights of others from {count} files or folders in {workspace.home}")
+    if args.fix:
+        lines += renumber_twins(workspace)
     foreign = foreign_of(workspace, args.client) if args.fix_foreign else []
     if foreign:
         from hybrid.hooks.install.foreign import switch_off

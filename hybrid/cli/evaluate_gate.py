@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hybrid.cli.common import add_common, positive, print_json, say
+from hybrid.cli.evaluate_records import print_gate_rows
 from hybrid.cli.evaluating import add_shared, percent, print_table, teller
 
 if TYPE_CHECKING:
@@ -17,9 +18,10 @@ if TYPE_CHECKING:
     from hybrid.evaluation.gate import GateReport, Variant
     from hybrid.evaluation.marked import MarkedReport
     from hybrid.evaluation.plot import Margins
+    from hybrid.evaluation.records_gate import RecordsGateRow
 
 _PROMPTS, _CHATTY = "prompts", "chatty"
-_OF_PROMPTS = ("chatty", "run", "plot", "ablation", "halves")
+_OF_PROMPTS = ("chatty", "run", "plot", "ablation", "halves", "records")
 """Options that say nothing of marks."""
 
 
@@ -35,6 +37,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--halves", type=positive, metavar="N", help="count again on N random halves: how sure the figures are"
     )
+    parser.add_argument(
+        "--records", type=Path, metavar="FILE", help="ask again with these records accepted in every repository"
+    )
     parser.add_argument("--run", type=Path, metavar="OUT.jsonl", help="write the scores")
     parser.add_argument("--plot", type=Path, metavar="OUT.svg|OUT.png", help="draw the ROC curve")
 
@@ -42,10 +47,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run it."""
     _check(args)
-    reports, rows = _judged(args) if args.prompts else ({}, [])
+    reports, rows, records = _judged(args) if args.prompts else ({}, [], [])
     marked = _marked() if args.marks else None
     _write(args, reports, rows)
-    forms = _forms(args, reports, rows, marked)
+    forms = _forms(args, reports, rows, marked) | ({"records": [row.as_json() for row in records]} if records else {})
     if args.json:
         print_json(forms)
     else:
@@ -72,15 +77,19 @@ def _check(args: argparse.Namespace) -> None:
         raise HybridError("GATE.jsonl needs --repos, the folder that holds a folder for each repository")
     if args.ablation and args.threshold is not None:
         raise HybridError("--ablation compares the parts of the gate, and --threshold switches all of them off")
+    if args.ablation and args.records:
+        raise HybridError("--ablation and --records both compare with the settings in force; ask for one at a time")
     if args.plot:
         check_plot(args.plot)
 
 
-def _judged(args: argparse.Namespace) -> tuple[dict[str, GateReport], list[AblationRow]]:
-    """A report of each file of judged prompts, by `prompts` and `chatty`; and the rows of the ablation, if any."""
+def _judged(args: argparse.Namespace) -> tuple[dict[str, GateReport], list[AblationRow], list[RecordsGateRow]]:
+    """A report of each file of judged prompts, by `prompts` and `chatty`; rows of the ablation and of the records."""
     from hybrid.evaluation.ablation import ablation
     from hybrid.evaluation.gate import IN_FORCE, GatePlan, evaluate_gate
     from hybrid.evaluation.qrels import read_prompts
+    from hybrid.evaluation.records_gate import WITH_RECORDS, compare_records
+    from hybrid.evaluation.records_given import read_records
     from hybrid.evaluation.trees import scratch_home
 
     settings = list(args.settings)
@@ -92,12 +101,15 @@ def _judged(args: argparse.Namespace) -> tuple[dict[str, GateReport], list[Ablat
         repos=args.repos,
         settings=tuple(settings),
         only=tuple(args.only),
-        variants=_variants(settings) if args.ablation else (IN_FORCE,),
+        variants=_variants(settings) if args.ablation else (IN_FORCE, WITH_RECORDS) if args.records else (IN_FORCE,),
+        records=tuple(read_records(args.records)) if args.records else (),
     )
     with scratch_home(args.home) as home:
         found = evaluate_gate(plan, home, report_repo=teller(args))
+    reports = found[IN_FORCE.label]
     rows = ablation(found, prompts=_PROMPTS, chatty=_CHATTY) if args.ablation else []
-    return found[IN_FORCE.label], rows
+    beside = compare_records(reports[_PROMPTS], found[WITH_RECORDS.label][_PROMPTS]) if args.records else []
+    return reports, rows, beside
 
 
 def _variants(settings: Sequence[str]) -> tuple[Variant, ...]:
@@ -176,6 +188,8 @@ def _print(forms: Mapping[str, Any]) -> None:
         chatty = forms[_CHATTY]
         say(f"chatty: {chatty['n_wanted']} wanted, {chatty['n_unwanted']} unwanted (strict)")
         _print_kinds(chatty)
+    if "records" in forms:
+        print_gate_rows(forms["records"])
     if "ablation" in forms:
         _print_ablation(forms["ablation"])
     if "marks" in forms:

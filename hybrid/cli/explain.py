@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from hybrid.cli.advice import advice
 from hybrid.cli.common import add_common, print_json, say, workspace_of
-from hybrid.cli.gate_words import gate_rows
+from hybrid.cli.gate_words import gate_rows, kind_rows
 from hybrid.feedback.health import is_prompt
 
 if TYPE_CHECKING:
@@ -93,11 +93,9 @@ def lines_of(event: dict[str, Any]) -> list[str]:
     for label, key in (("detail", "detail"), ("error", "error"), ("topic id", "topic_id")):
         if event.get(key):
             lines.append(f"  {label:<10} {event[key]}")
-    lines += [f"  {label:<10} {text}" for label, text in gate_rows(event)]
+    lines += [f"  {label:<10} {text}" for label, text in _gates(event)]
     for item in event.get("items") or ():
-        lines.append(
-            f"  {item['form']:<10} {item['path']}:{item['start_line']}-{item['end_line']} {item['name'] or ''}"
-        )
+        lines.append(f"  {item['form']:<10} {_place(item)} {item['name'] or ''}".rstrip())
         lines.append(
             f"             cosine {item['cosine']} (rank {item['cosine_rank']}), bm25 {item['bm25']} "
             f"(rank {item['bm25_rank']}), rrf {item['rrf']}, relevance {item['relevance']}"
@@ -105,10 +103,27 @@ def lines_of(event: dict[str, Any]) -> list[str]:
     if event.get("withheld"):
         held = ", ".join(f"{count} {why}" for why, count in sorted(event["withheld"].items()))
         lines.append(f"  held back  {held}")
+    lines += [f"  problem    {problem}" for problem in event.get("problems") or ()]
     lines += [f"  settings   {problem}" for problem in event.get("config_problems") or ()]
     if event.get("latency_ms") is not None:
         lines.append(f"  latency    {event['latency_ms']} ms, {event.get('bytes')} bytes")
     return lines
+
+
+def _gates(event: dict[str, Any]) -> list[tuple[str, str]]:
+    """The verdict of each kind; lines of earlier versions know only that on files."""
+    kinds: dict[str, dict[str, Any]] = event.get("kinds") or {}
+    rows = [] if event.get("gate_kind") in kinds else gate_rows(event)
+    return rows + [row for kind, said in kinds.items() for row in kind_rows(kind, said)]
+
+
+def _place(item: dict[str, Any]) -> str:
+    """A record by its id, else the lines of a file."""
+    return (
+        f"[{item['kind']}] {item['id']}"
+        if item.get("id")
+        else f"{item['path']}:{item['start_line']}-{item['end_line']}"
+    )
 
 
 def _event(event: dict[str, Any]) -> str:

@@ -18,6 +18,7 @@ _EVIDENCE = {
     "null": "vague words",
     "lexical": "telling word",
     "names": "identifiers known here",
+    "words": "words of one record",
     "absent": "words unknown here",
     "length": "long prompt",
 }
@@ -42,6 +43,14 @@ def gate_rows(said: Mapping[str, Any]) -> list[tuple[str, str]]:
     opens = "opens always" if threshold <= LOWEST_BAR else f"opens above {typeset(above)}"
     row = f"score {typeset(shown)}, {opens} ({BARS.get(said['bar'], said['bar'])}, {source})"
     return [("gate", row), *_parts(said.get("parts") or {}, is_talk=said["bar"] == "talk")]
+
+
+def kind_rows(kind: str, said: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The verdict on a kind of records, as `gate_rows` with the kind for a label; `said` has `is_open` too."""
+    state = "open" if said.get("is_open") else "closed"
+    rows = gate_rows(said)
+    text = f"{state}: {rows[0][1]}" if rows else state
+    return [(kind, text), *(("", part) for _, part in rows[1:])]
 
 
 def _raw(top: float | None, threshold: float | None, source: str) -> str:

@@ -1,4 +1,4 @@
-"""`hybrid init`: make a project's `.hybrid` folder and its first index."""
+"""`hybrid init`: make a project's `.hybrid` folder and its first index, and accept the records of its tree."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 from hybrid.cli.common import add_common, print_json, say, workspace_of
 from hybrid.cli.progress import build_progress
 from hybrid.cli.reindex import describe
+from hybrid.cli.trust import accept_here, accepted_lines, tell_problem
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -37,16 +38,21 @@ def run(args: argparse.Namespace) -> int:
     project = workspace.require_project()
     with build_progress(is_quiet=args.quiet or args.json) as progress:
         summary = reindex(workspace, force=args.force, wait_s=60.0, progress=progress)
+    accepted = accept_here(workspace)
     if args.json:
-        print_json(summary.as_json() | {"root": str(project.root), "folder": str(project.root / ".hybrid")})
+        places = {"root": str(project.root), "folder": str(project.root / ".hybrid")}
+        print_json(summary.as_json() | places | {"accepted": accepted.as_json()})
     elif not args.quiet:
         say(f"Project {project.name} in {project.root}")
-        say(describe(summary))
+        for line in (describe(summary), *accepted_lines(accepted, project.root)):
+            say(line)
         say('Try it: hybrid context "a question about this code, as you would ask an agent"')
         say("Settings: .hybrid/config.toml, meant to be committed; its neighbours are not, and git leaves them out")
         if not summary.documents:
             say("Nothing was found to index: is this the right folder?")
         _offer_hooks(str(project.root))
+    if not args.json:
+        tell_problem(accepted)
     return 0
 
 

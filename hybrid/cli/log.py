@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from hybrid.cli.common import add_common, positive, print_json, say, workspace_of
 from hybrid.cli.pause import duration_s, session_id
-from hybrid.feedback.events import log_folder, newest_events
+from hybrid.feedback.events import compared_in, log_folder, newest_events
 from hybrid.render.numbers import bar, number
 
 if TYPE_CHECKING:
@@ -69,6 +69,11 @@ def line_of(event: dict[str, Any]) -> str:
     return "  ".join(part for part in parts if part).rstrip()
 
 
+def item_place(item: dict[str, Any]) -> str:
+    """What an item of an event is of: the id of a record, else path and first line."""
+    return str(item["id"]) if item.get("id") else f"{item['path']}:{item['start_line']}"
+
+
 def _wanted(args: argparse.Namespace, workspace: Workspace) -> Callable[[dict[str, Any]], bool]:
     session = None if args.session is None else session_id(args.session)
     since_s = None if args.since is None else time.time() - args.since
@@ -111,9 +116,9 @@ def _is_unfiltered(args: argparse.Namespace) -> bool:
 
 
 def _reason(event: dict[str, Any]) -> str:
-    # Lines of earlier versions have no score: they compared the raw top cosine.
-    score, threshold, name = event.get("score", event.get("top_cosine")), event.get("threshold"), event.get("event")
+    score, threshold = compared_in(event)
     numbers = f" {number(score)}/{bar(threshold)}" if score is not None and threshold is not None else ""
+    name = event.get("event")
     about = " (report)" if event.get("is_report") else "" if name in (None, "UserPromptSubmit") else f" ({name})"
     return f"{event.get('reason')}{numbers}{about}"
 
@@ -130,7 +135,7 @@ def _prompt(event: dict[str, Any]) -> str:
 
 
 def _what(event: dict[str, Any]) -> str:
-    items = [f"{item['path']}:{item['start_line']}" for item in event.get("items") or ()]
+    items = [item_place(item) for item in event.get("items") or ()]
     more = f" and {len(items) - _SHOWN_ITEMS} more" if len(items) > _SHOWN_ITEMS else ""
     return ", ".join(items[:_SHOWN_ITEMS]) + more or str(event.get("error") or event.get("detail") or "")
 

@@ -26,7 +26,10 @@ COMMANDS = {
     "daemon": ("daemon", "the service that answers agents: start, stop, status, run"),
     "explain": ("explain", "why something was injected, or why it was silent"),
     "log": ("log", "the last decisions"),
+    "lore": ("lore", "patterns, decisions and handoffs: list, search, write down, import"),
     "mark": ("mark", "say whether a decision was good or noise"),
+    "lessons": ("lessons", "rules that the project learned: show, score, add, change, import"),
+    "score-local": ("score_local", "how well lessons fit a query, by their words"),
     "doctor": ("doctor", "check installation, hooks, service, index, model and rights, with a remedy for each finding"),
     "pause": ("pause", "switch hybrid off in this project, a session or everywhere"),
     "resume": ("pause", "switch it on again"),
@@ -34,6 +37,7 @@ COMMANDS = {
     "config": ("config", "show and change settings"),
     "models": ("models", "list, check and choose embedding models"),
     "projects": ("projects", "list and forget indexed projects"),
+    "trust": ("trust", "accept the lessons and the lore that a project's files hold, so that agents get them"),
     "eval": ("evaluate", "measure ranking, gate, chunks and speed"),
 }
 """Command → (module in `hybrid.cli`, what it does)."""

@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import argparse
+from datetime import datetime
+from typing import TYPE_CHECKING
 
 from hybrid.cli.common import add_common, print_json, say, workspace_of
 from hybrid.errors import ProjectError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from hybrid.engine.projects import IndexedProject
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -17,7 +24,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run it."""
-    from hybrid.engine.projects import forget, indexed_projects
+    from hybrid.engine.projects import indexed_projects
 
     home = workspace_of(args, is_strict=False).home
     projects = indexed_projects(home)
@@ -35,7 +42,25 @@ def run(args: argparse.Namespace) -> int:
         raise ProjectError(
             f"{len(matching)} projects are called {args.name}; `hybrid projects` lists them, a key is unique"
         )
-    forget(home, matching[0])
+    return _forget(args, home, matching[0])
+
+
+def _forget(args: argparse.Namespace, home: Path, project: IndexedProject) -> int:
+    from hybrid.engine.forgetting import forget
+
+    forgotten = forget(home, project, stamp=f"{datetime.now().astimezone():%Y%m%dT%H%M%S}")
+    if args.json:
+        print_json({"key": project.key, "name": project.name, **forgotten.as_json()})
+        return 0
     if not args.quiet:
-        say(f"forgot {matching[0].name}: its index is deleted, its files and .hybrid folder are untouched")
+        say(f"forgot {project.name}: its index is deleted, its files and .hybrid folder are untouched")
+        if forgotten.was_accepted:
+            say("the records in its tree are not given out any more; `hybrid trust` accepts them again")
+    for path in forgotten.kept:  # Said with `--quiet` too: nobody would look for them there.
+        is_copy = path.name != "LESSONS.md"
+        say(
+            f"a copy of lessons is kept as {path}"
+            if is_copy
+            else f"its lessons are kept: hybrid lessons import '{path}'"
+        )
     return 0

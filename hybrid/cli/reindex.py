@@ -1,4 +1,4 @@
-"""`hybrid reindex`: bring the index of a project up to date."""
+"""`hybrid reindex`: bring the index of a project up to date; by hand it also accepts the records of the tree."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from hybrid.cli.common import add_common, print_json, say, workspace_of
 from hybrid.cli.progress import build_progress
+from hybrid.cli.trust import accept_here, accepted_lines, tell_problem
 
 if TYPE_CHECKING:
     from hybrid.index.build import Summary
@@ -32,11 +33,16 @@ def run(args: argparse.Namespace) -> int:
     workspace = workspace_of(args)
     with build_progress(is_quiet=args.quiet or args.json) as progress:
         summary = reindex(workspace, full=args.full, force=args.force, wait_s=args.wait, progress=progress)
-    create_folder(workspace.require_project().root)
+    root = workspace.require_project().root
+    create_folder(root)
+    accepted = accept_here(workspace_of(args, is_strict=False))
     if args.json:
-        print_json(summary.as_json())
-    elif not args.quiet:
-        say(describe(summary))
+        print_json(summary.as_json() | {"accepted": accepted.as_json()})
+        return 0
+    if not args.quiet:
+        for line in (describe(summary), *accepted_lines(accepted, root)):
+            say(line)
+    tell_problem(accepted)
     return 0
 
 

@@ -1,25 +1,35 @@
-"""`hybrid search`: search the project, for people and for agents."""
+"""`hybrid search`: search the project and its records, for people and for agents."""
 
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any
+import sys
+from typing import TYPE_CHECKING
 
 from hybrid.cli.common import add_common, positive, print_json, say, workspace_of
+from hybrid.errors import HybridError
 
 if TYPE_CHECKING:
+    from hybrid.engine.finding import Found, FoundHit, FoundList, Wanted
     from hybrid.types import Hit
 
 _SHOWN_LINES = 6
+_FILE_KINDS = ("code", "doc")
+_KINDS = (*_FILE_KINDS, "lesson", "pattern", "anti-pattern", "decision", "handoff", "lessons", "lore")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     add_common(parser, example='hybrid search "where are retries capped" --limit 5 --path src')
     parser.add_argument("query", nargs="+", metavar="QUERY", help="words, a question, an identifier")
-    parser.add_argument("-n", "--limit", type=positive, default=10, help="hits to show (default: 10)")
+    parser.add_argument("-n", "--limit", type=positive, default=10, help="hits of a list to show (default: 10)")
     parser.add_argument(
-        "--kind", action="append", choices=("code", "doc"), default=[], help="only this kind; may be repeated"
+        "--kind",
+        action="append",
+        choices=_KINDS,
+        default=[],
+        metavar="KIND",
+        help=f"only this kind, may be repeated: {', '.join(_KINDS)} (default: files, then lessons and lore that fit)",
     )
     parser.add_argument("--mode", choices=("hybrid", "dense", "lexical"), default="hybrid", help="legs that take part")
     parser.add_argument(
@@ -29,40 +39,69 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run it; exit code 1 when nothing is found."""
-    from hybrid.engine.forms import hit_form, search_form, steps_form
-    from hybrid.engine.searching import open_searcher
-    from hybrid.engine.spans import SpanReader
-    from hybrid.index.backend import Filter
+    """Run it; exit code 1 when nothing is found.
+
+    Raises:
+        HybridError: Nothing can be searched, or records by path.
+    """
+    from hybrid.engine.finding import find
+    from hybrid.engine.forms import search_form
+    from hybrid.engine.opening import Opener
     from hybrid.prompting.query import make_query
 
+    wanted = _wanted(args)
     workspace = workspace_of(args)
-    project = workspace.require_project()
-    only = Filter(tuple(args.kind), args.path)
-    searched = open_searcher(workspace).search(
-        make_query(" ".join(args.query)), top_k=args.limit, mode=args.mode, only=only
-    )
-    config = workspace.config
-    spans = SpanReader(project.root, max_file_bytes=config.index.max_file_bytes, redact=config.privacy.redact)
-    hits: list[dict[str, Any]] = []
-    for hit in searched.hits:
-        shown, text = spans.shown(hit), spans.text(hit)
-        form = hit_form(shown, project=project.name, text=text)
-        hits.append(form | {"steps": steps_form(shown)} if args.explain else form)
-        if not args.json:
-            _print_hit(shown, text, is_quiet=args.quiet, is_explained=args.explain, is_whole=args.verbose)
+    query, opener = make_query(" ".join(args.query)), Opener()
+    found = find(workspace, query, wanted, open_searcher=opener.searcher, records=opener.records)
+    if not args.quiet:
+        for problem in found.problems:
+            sys.stderr.write(f"hybrid: warning: {problem}\n")
     if args.json:
-        print_json(search_form(searched, hits))
-    elif not hits:
+        name = workspace.require_project().name
+        print_json(search_form(query, args.mode, found, project=name, is_explained=args.explain))
+    else:
+        _print(found, args)
+    return 0 if any(part.hits for part in found.lists) else 1
+
+
+def _wanted(args: argparse.Namespace) -> Wanted:
+    from hybrid.engine.finding import KINDS_OF, Wanted
+
+    kinds = tuple(dict.fromkeys(kind for name in args.kind for kind in KINDS_OF.get(name, (name,))))
+    records = [name for name in args.kind if name not in _FILE_KINDS]
+    if args.path and records:
+        raise HybridError(f"--path restricts files, and records lie in none: leave out --kind {records[0]} or --path")
+    return Wanted(kinds, args.path, args.mode, args.limit)
+
+
+def _print(found: Found, args: argparse.Namespace) -> None:
+    """Each list; a heading says which it is once there are records."""
+    shown = [part for part in found.lists if part.hits]
+    if not shown:
         say("Nothing found.")
-    return 0 if hits else 1
+    has_headings = not args.quiet and any(part.kind != "files" for part in shown)
+    for number, part in enumerate(shown):
+        if has_headings:
+            say(f"{'' if number == 0 else chr(10)}{part.kind.capitalize()}{_gate(part) if args.explain else ''}")
+        for one in part.hits:
+            _print_hit(one, is_quiet=args.quiet, is_explained=args.explain, is_whole=args.verbose)
 
 
-def _print_hit(hit: Hit, text: str | None, *, is_quiet: bool, is_explained: bool, is_whole: bool) -> None:
+def _gate(part: FoundList) -> str:
+    """What opened the gate of a kind; nothing when it was not asked."""
+    from hybrid.cli.gate_words import gate_rows
+    from hybrid.engine.noting import gate_part
+
+    rows = gate_rows(gate_part(part.verdict)) if part.verdict else []
+    return f": {rows[0][1]}" if rows else ""
+
+
+def _print_hit(found: FoundHit, *, is_quiet: bool, is_explained: bool, is_whole: bool) -> None:
+    from hybrid.render.marks import neutralise_line
     from hybrid.render.numbers import evidence_line
-    from hybrid.render.records import file_header
 
-    say(f"{hit.rank:>2}  {file_header(hit)}")
+    hit, text = found.hit, found.text
+    say(f"{hit.rank:>2}  {neutralise_line(found.header) if hit.is_record else found.header}")
     if is_explained:
         say(f"      {_steps(hit)}")
         if hit.evidence:
@@ -72,7 +111,7 @@ def _print_hit(hit: Hit, text: str | None, *, is_quiet: bool, is_explained: bool
     if text is None:
         say("      (changed since it was indexed: run `hybrid reindex`)")
         return
-    lines = text.split("\n")
+    lines = text.split("\n") if text else []
     shown = lines if is_whole else lines[:_SHOWN_LINES]
     for line in shown:
         say(f"      {line}".rstrip())

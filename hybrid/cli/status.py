@@ -58,6 +58,7 @@ def rows(found: dict[str, Any]) -> list[tuple[str, str]]:
         ("Injections", f"{hooks['injection_count']}, last {hooks['last_injection_time'] or 'never'}"),
         ("Last decision", f"{health['last_success'] or 'none'}, median {latency:.0f} ms" if latency else "none"),
     ]
+    shown.insert(-1, ("Records", _records(found["records"])))
     shown += [("Paused", f"{pause['scope']} {pause['name']}".rstrip()) for pause in found["paused"]]
     if index["error"]:
         shown.append(("Index error", index["error"]))
@@ -69,6 +70,23 @@ def rows(found: dict[str, Any]) -> list[tuple[str, str]]:
     if set_aside:
         shown.append(("Set aside", ", ".join(set_aside)))
     return shown
+
+
+def _records(records: dict[str, Any]) -> str:
+    """What agents may get of lessons and lore, and what waits for the owner's word."""
+    from hybrid.engine.record_figures import in_words
+
+    lessons, lore = records["lessons"], records["lore"]
+    given = in_words({"lessons": lessons["project"] + lessons["system"], **lore})
+    verbs = {"lessons": "are", "lore": "is"}
+    off = [f"{name} {verb} switched off" for name, verb in verbs.items() if not records[name]["enabled"]]
+    waiting = in_words(records["waiting"] or {})
+    parts = [given or "none", *off]
+    if waiting:
+        parts.append(f"{waiting} in the tree not accepted: `hybrid trust`")
+    if records["problems"]:
+        parts.append(f"{records['problems']} to mend: `hybrid doctor`")
+    return "; ".join(parts)
 
 
 def _gate(gate: dict[str, Any]) -> str:

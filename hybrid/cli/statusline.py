@@ -11,7 +11,7 @@ import json
 import os
 import sys
 
-from hybrid.feedback.events import FOLDER, newest_events
+from hybrid.feedback.events import FOLDER, compared_in, newest_events
 from hybrid.feedback.health import is_prompt
 from hybrid.home import home_path
 from hybrid.render.numbers import bar, number
@@ -132,8 +132,7 @@ def _is_start(event: dict[str, Any]) -> bool:
 
 
 def _numbers(event: dict[str, Any]) -> str:
-    # Lines of earlier versions have no score: they compared the raw top cosine.
-    score, threshold = event.get("score", event.get("top_cosine")), event.get("threshold")
+    score, threshold = compared_in(event)
     if not isinstance(score, (int, float)) or not isinstance(threshold, (int, float)):
         return ""
     return f" ({number(score)} {'<' if event.get('reason') == 'gate' else '≥'} {bar(threshold)})"

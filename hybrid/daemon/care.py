@@ -101,7 +101,11 @@ class Care:
             return
         changed = [str(Path(event.cwd) / path) for path in event.paths] if event.event == "PostToolUse" else []
         if reply is not None:
-            changed += [str(root / entry.hit.path) for entry in reply.decision.withheld if entry.reason == "stale"]
+            changed += [
+                str(root / entry.hit.path)
+                for entry in reply.decision.withheld
+                if entry.reason == "stale" and not entry.hit.is_record
+            ]
         if changed:
             self._build(root, changed)
         elif is_due and event.event == "UserPromptSubmit" and not self._is_watching(root):

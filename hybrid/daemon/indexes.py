@@ -8,11 +8,12 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from hybrid.engine.record_stores import Records
 from hybrid.engine.searching import open_searcher
 from hybrid.models.registry import load_embedder
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
+    from collections.abc import Hashable, Mapping
     from pathlib import Path
 
     from hybrid.config import DaemonConfig
@@ -40,6 +41,7 @@ class OpenIndexes:
         self._lock = threading.Lock()
         self._opening = threading.Lock()
         self._embedder: tuple[str, Embedder] | None = None
+        self._records: dict[str, Records] = {}
 
     def searcher(self, workspace: Workspace) -> Searcher:
         """The searcher of a workspace, of the generation that is on disk now.
@@ -66,6 +68,12 @@ class OpenIndexes:
                 self._open.move_to_end(key)
                 self._close_surplus(workspace.config.daemon)
             return searcher
+
+    def records(self, environ: Mapping[str, str]) -> Records:
+        """The records that clients with this environment have, and their indexes."""
+        named = environ.get("LORE_DATA_DIR", "")
+        with self._lock:
+            return self._records.setdefault(named, Records(dict(environ), self._load))
 
     def close_unused(self, older_than_s: float = _UNUSED_S) -> None:
         """Close what nobody asked for some time."""

@@ -76,8 +76,17 @@ class Service:
         try:
             event = request.event()
             workspace = open_workspace(Path(event.cwd or "/"), environ=environ)
-            working = self._working(received_s + request.left_ms / 1000)
-            reply = answer(workspace, event, open_searcher=self._indexes.searcher, environ=environ, working=working)
+            until_s = received_s + request.left_ms / 1000
+            working = self._working(until_s)
+            reply = answer(
+                workspace,
+                event,
+                open_searcher=self._indexes.searcher,
+                records=self._indexes.records(environ),
+                environ=environ,
+                until_s=until_s,
+                working=working,
+            )
         except Exception as error:  # noqa: BLE001 - the rim: silent to the agent, a line in the log
             said = str(error) if isinstance(error, (EventError, TimeoutError)) else error
             record_error(workspace or open_workspace(self._home, environ=environ), event, said)
@@ -88,6 +97,8 @@ class Service:
             self._n_answers += 1
         if workspace is not None and event is not None:
             self._care.after(workspace, event, reply, environ)
+            if event.event == "SessionStart":
+                self._records_ready(workspace, environ)
 
     def status(self) -> dict[str, Any]:
         """Figures for `hybrid daemon status`."""
@@ -127,12 +138,21 @@ class Service:
         """The settings that a client has in its environment, and nothing else of it."""
         return self._environ | dict(given) | {"HYBRID_HOME": str(self._home)}
 
+    def _records_ready(self, workspace: Workspace, environ: Mapping[str, str]) -> None:
+        """Index the records of a session that begins, before its first prompt comes."""
+        if workspace.project is None or environ.get("HYBRID_DISABLE", "") not in ("", "0"):
+            return
+        # A failure is met again by the first prompt, and said there.
+        with contextlib.suppress(Exception):
+            self._indexes.records(environ).views(workspace)
+
     def _warm_up(self, project: str) -> None:
         try:
             workspace = open_workspace(Path(project) if project else self._home, environ=self._own_environ())
             if project and workspace.project is not None:
                 self._care.begin(workspace, self._own_environ())
                 self._indexes.searcher(workspace).embedder.embed_query("warm up")
+                self._records_ready(workspace, self._own_environ())
         except Exception:  # noqa: BLE001 - the first prompt meets the same, and says so
             pass
 

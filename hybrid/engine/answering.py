@@ -13,20 +13,26 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from hybrid.engine.injecting import Decision, decide, session_key
+from hybrid.engine.injecting import Decision, decide, switched_off
+from hybrid.engine.learning import NOTHING, learn_from_prompt, learn_from_turn, let_fade, pass_over_past
 from hybrid.engine.orienting import brief_subagent, start_session
 from hybrid.engine.recording import record
+from hybrid.engine.sessions import session_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from contextlib import AbstractContextManager
 
+    from hybrid.engine.record_stores import Records
     from hybrid.engine.searching import Searcher
     from hybrid.engine.workspace import Workspace
     from hybrid.types import HookEvent
 
 _TURN_S = 0.5
 """Seconds that an event waits for another one of the same session: a cold answer takes about that long."""
+
+_GOING_ON = ("resume", "fork")
+"""Sources of a session whose transcript begins with an older conversation."""
 
 _NOTHING = contextlib.nullcontext()
 _IGNORED = Decision("ignored")
@@ -53,17 +59,22 @@ class Reply:
         return self.decision.debug_line
 
     def notice(self, latency_ms: float) -> str:
-        """One line for the user beside a text, when the settings want it: `hybrid: 3 items, 41 ms`."""
+        """Lines for the user: what was learned, and `hybrid: 3 items, 41 ms` when the settings want it."""
+        lines = list(self.decision.notices)
         n_items = len(self.decision.items)
-        if not (n_items and self.text and self.workspace.config.hooks.notice):
-            return ""
-        return f"hybrid: {n_items} item{'' if n_items == 1 else 's'}, {latency_ms:.0f} ms"
+        if n_items and self.text and self.workspace.config.hooks.notice:
+            lines.append(f"hybrid: {n_items} item{'' if n_items == 1 else 's'}, {latency_ms:.0f} ms")
+        return "\n".join(lines)
 
     def finish(self, latency_ms: float) -> None:
         """Record the decision; call it after the answer was written. The session's next hook may go on then."""
         with self.turn:
             if self.decision is not _IGNORED:
                 record(self.workspace, self.event, self.decision, latency_ms=latency_ms)
+        if self.event.event == "SessionStart" and self.decision.reason not in ("disabled", "paused"):
+            let_fade(self.workspace)
+            if self.event.source in _GOING_ON:
+                pass_over_past(self.workspace, self.event)
 
     def drop(self, latency_ms: float | None = None) -> None:
         """The answer was not delivered: nothing counts as given. A text that came too late is noted as such."""
@@ -78,7 +89,9 @@ def answer(
     event: HookEvent,
     *,
     open_searcher: Callable[[Workspace], Searcher],
+    records: Records | None = None,
     environ: Mapping[str, str] = os.environ,
+    until_s: float | None = None,
     working: AbstractContextManager[object] = _NOTHING,
 ) -> Reply:
     """Decide what an event gets.
@@ -86,8 +99,10 @@ def answer(
     Args:
         workspace: Of the event's directory, with the settings in force.
         event: Of a client.
-        open_searcher: Gives the open index.
+        open_searcher: Gives the open index of the files.
+        records: Of the workspace; None leaves them out.
         environ: Environment variables of the client.
+        until_s: As of `injecting.decide`.
         working: Entered for the decision alone, not while another event of the session is waited for.
 
     Raises:
@@ -96,11 +111,13 @@ def answer(
     """
     turn = ExitStack()
     if not _is_asking(workspace, event):
+        if event.event == "Stop" and records is not None and switched_off(workspace, event, environ) is None:
+            learn_from_turn(workspace, event)
         return Reply(workspace, event, _keep_books(workspace, event), turn)
     turn.enter_context(workspace.ledgers.turn(session_key(workspace, event), _TURN_S))
     try:
         with working:
-            decision = _decision(workspace, event, open_searcher, environ)
+            decision = _decision(workspace, event, open_searcher, records, environ, until_s)
     except BaseException:
         turn.close()
         raise
@@ -121,13 +138,21 @@ def _decision(
     workspace: Workspace,
     event: HookEvent,
     open_searcher: Callable[[Workspace], Searcher],
+    records: Records | None,
     environ: Mapping[str, str],
+    until_s: float | None,
 ) -> Decision:
     if event.event == "SessionStart":
-        return start_session(workspace, event, environ=environ, now_s=time.time())
+        return start_session(workspace, event, records=records, environ=environ, now_s=time.time())
     if event.event == "SubagentStart":
-        return brief_subagent(workspace, event, environ=environ)
-    return decide(workspace, event, open_searcher=open_searcher, environ=environ)
+        return brief_subagent(workspace, event, records=records, environ=environ)
+    is_learning = records is not None and event.event == "UserPromptSubmit"
+    off = switched_off(workspace, event, environ)
+    learned = learn_from_prompt(workspace, event) if is_learning and off is None else NOTHING
+    decision = off or decide(
+        workspace, event, open_searcher=open_searcher, records=records, environ=environ, until_s=until_s
+    )
+    return replace(decision, notices=learned.notices)
 
 
 def _keep_books(workspace: Workspace, event: HookEvent) -> Decision:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from hybrid.atomic import read_regular, write_atomic
 from hybrid.engine.indexing import file_source
+from hybrid.engine.record_places import record_paths
 from hybrid.errors import ProjectError
 from hybrid.index.manifest import NAME as MANIFEST_NAME
 from hybrid.project.find import refusal
@@ -68,7 +69,8 @@ def _reason_against_first(workspace: Workspace) -> str:
     if note is not None and note["limit"] == limit and 0 <= time.time() - note["at_s"] < _COUNT_AGAIN_S:
         return note["reason"]
     try:
-        source = file_source(workspace.require_project().root, workspace.config.index, workspace.home)
+        root, settings = workspace.require_project().root, workspace.config.index
+        source = file_source(root, settings, workspace.home, record_paths(workspace))
     except ProjectError:
         return "own_home"
     path = workspace.place.folder / _NOTE

@@ -245,7 +245,7 @@ def _set_aside(workspace: Workspace) -> Iterator[Finding]:
 
 
 def _state_folders(workspace: Workspace) -> list[Path]:
-    folders = [workspace.home, workspace.home / "sessions"]
+    folders = [workspace.home, workspace.home / "sessions", workspace.home / "records"]
     if workspace.project is not None:
         folders += [workspace.state_folder, workspace.place.catalog.parent]
     return list(dict.fromkeys(folders))

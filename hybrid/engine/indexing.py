@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from hybrid.chunking.chunker import chunk_document, chunker_version
 from hybrid.chunking.languages import kind_of, language_of
 from hybrid.engine.projects import enforce_quota
+from hybrid.engine.record_places import record_paths
 from hybrid.engine.targets import targets_of, write_links
 from hybrid.errors import ProjectError
 from hybrid.gate.annotator import GateAnnotator
@@ -25,7 +26,7 @@ from hybrid.sources.files import SOURCE_VERSION, FileSource
 from hybrid.types import ChunkLimits
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Sequence
 
     from hybrid.config import IndexConfig
     from hybrid.engine.workspace import Workspace
@@ -46,8 +47,14 @@ class Indexed:
     folders: tuple[str, ...]
 
 
-def file_source(root: Path, settings: IndexConfig, home: Path) -> FileSource:
+def file_source(root: Path, settings: IndexConfig, home: Path, records: Sequence[str] = ()) -> FileSource:
     """The files of a working tree as documents; `$HYBRID_HOME`, which may lie in the tree, holds none.
+
+    Args:
+        root: Top of the tree.
+        settings: What is a document.
+        home: `$HYBRID_HOME`.
+        records: See `record_places.record_paths`: they are given out as records, not as documents.
 
     Raises:
         ProjectError: The tree is `$HYBRID_HOME` itself.
@@ -62,7 +69,7 @@ def file_source(root: Path, settings: IndexConfig, home: Path) -> FileSource:
         include=settings.include,
         exclude=settings.exclude,
         max_file_bytes=settings.max_file_bytes,
-        record_paths=(own.relative_to(top).as_posix(),) if top in own.parents else (),
+        record_paths=(*records, own.relative_to(top).as_posix()) if top in own.parents else records,
         follow_gitignore=settings.follow_gitignore,
     )
 
@@ -134,7 +141,7 @@ def bring_up_to_date(
         raise ProjectError(f"{reason}; --force indexes it all the same")
     settings = workspace.config.index
     embedder = embedder or LazyEmbedder(workspace.config.model.name, workspace.home)
-    source = file_source(project.root, settings, workspace.home)
+    source = file_source(project.root, settings, workspace.home, record_paths(workspace))
     targets = None if paths is None or full else targets_of(paths, project.root, workspace.place.folder)
     if targets is not None and not targets:
         return Indexed(Summary(is_full=False), ())

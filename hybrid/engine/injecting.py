@@ -6,45 +6,61 @@ Every step that ends in silence says why in `Decision.reason`.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field, replace
-from functools import cache
+import time
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from hybrid.digest import topic_id
+from hybrid.engine.choosing import Packer, Selection, gate_form, shown_withheld, verdict_of
+from hybrid.engine.collections import FileCollection, RecordCollection
+from hybrid.engine.learning import without_captures
+from hybrid.engine.reranking import reranker
+from hybrid.engine.sessions import session_key
 from hybrid.engine.spans import SpanReader
 from hybrid.errors import IndexCorruptError, IndexMismatchError, IndexMissingError
-from hybrid.gate.threshold import compare, fixed_threshold
 from hybrid.prompting.clean import clean
 from hybrid.prompting.gate import prompt_verdict
 from hybrid.prompting.query import make_query
-from hybrid.render.frame import Footer, frame_bytes, render_entry, render_frame
+from hybrid.render.frame import Footer
 from hybrid.render.numbers import compared, number
-from hybrid.render.records import file_entry, item_entry
-from hybrid.retrieval.floor import passes
-from hybrid.retrieval.pack import Budget, ContentMode, Form, Size, measure_text, pack
-from hybrid.session.ledger import EMPTY, Ledger, SessionKey
+from hybrid.session.ledger import EMPTY, Ledger
 from hybrid.session.pauses import is_paused
-from hybrid.types import Hit, Item, Verdict, Withheld
+from hybrid.types import Item, Verdict, Withheld
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from hybrid.engine.collections import Collection
+    from hybrid.engine.record_stores import Records
     from hybrid.engine.searching import Searched, Searcher
     from hybrid.engine.workspace import Workspace
+    from hybrid.gate.verdict import Asked
     from hybrid.types import HookEvent
 
 _CONSIDERED = 30
 """Fused hits that are looked at: what fits a budget is seldom more than ten."""
 _TOPIC_HITS = 10
 _HINT_CHARS = 60
-_PLURAL_CHARS = 2
-"""Characters that `10 items` takes more than `1 item`, for which the frame is measured."""
-_BEST_FORM: dict[ContentMode, Form] = {"adaptive": "full", "full": "full", "preview": "preview", "none": "pointer"}
-"""The most that a mode gives of a chunk: a session that got that much has seen it."""
-_PACKED = 15
-"""Hits that are read again and rendered: more never fit."""
 _REPORT_SHARE = 0.5
 """Share of the budget for what fits a report: it stands beside the report itself, whose author has read most of it."""
+_REPORT_CHARS = 2_000
+"""Of a report is searched with: its beginning says what was done."""
+_LEAST_REPORT_CHARS = 50
+"""Of a report that may bring lessons."""
+_REPORT_NOTE = "Relevant lessons after subagent work."
+_NOTHING_FITS = ("gate", "no_results")
+"""Reasons of a silence that an index of the files might have broken."""
+_LOWEST = float("-inf")
+"""Margin of a kind in which nothing was compared."""
+
+
+@dataclass(frozen=True, slots=True)
+class KindSearch:
+    """A search in one kind and what its gate said."""
+
+    kind: str
+    searched: Searched
+    verdict: Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +78,11 @@ class Decision:
         topic_id: Of the results; empty without results.
         items: Shown, best first.
         withheld: Candidates that were not shown, with the reason.
-        searched: The search behind it; None when there was none.
+        searched: The search behind it, in the files when they have an index; None when there was none.
+        kinds: What every kind said: the search in it, and the verdict of its gate.
+        problems: What went wrong with a kind that was left out, a sentence each.
         is_report: True when a subagent's report was searched with, not a prompt.
+        notices: Lines for the user about what was learned from the prompt.
     """
 
     reason: str
@@ -75,7 +94,10 @@ class Decision:
     items: tuple[Item, ...] = ()
     withheld: tuple[Withheld, ...] = ()
     searched: Searched | None = None
+    kinds: tuple[KindSearch, ...] = ()
+    problems: tuple[str, ...] = ()
     is_report: bool = False
+    notices: tuple[str, ...] = ()
 
     @property
     def is_injected(self) -> bool:
@@ -104,34 +126,27 @@ def _missed(said: Verdict) -> str:
     return f"semantic={score} {'<' if score != threshold else '<='} gate={threshold}"
 
 
-@dataclass(slots=True)
-class _Selection:
-    """Candidates on their way through floor, ledger, recheck and pack."""
-
-    hits: list[Hit]
-    withheld: list[Withheld] = field(default_factory=list[Withheld])
-
-    def keep(self, reason: str, wanted: Callable[[Hit], bool]) -> None:
-        """Withhold, for this reason, every hit that is not wanted."""
-        self.withheld += [Withheld(hit, reason) for hit in self.hits if not wanted(hit)]
-        self.hits = [hit for hit in self.hits if wanted(hit)]
-
-
 def decide(
     workspace: Workspace,
     event: HookEvent,
     *,
     open_searcher: Callable[[Workspace], Searcher],
+    records: Records | None = None,
     environ: Mapping[str, str] = os.environ,
+    until_s: float | None = None,
 ) -> Decision:
     """What the prompt of an event gets, or the report of a subagent that it brings.
 
     Args:
         workspace: Of the event's directory, with the settings in force.
         event: From any client.
-        open_searcher: Gives the open index; a service passes one that keeps it open.
+        open_searcher: Gives the open index of the files; a service passes one that keeps it open.
+        records: Of the workspace; None leaves them out.
         environ: Environment variables of the client.
+        until_s: Monotonic time at which the answer must be there; None for the configured deadline from now on.
     """
+    if until_s is None:
+        until_s = time.monotonic() + workspace.config.hooks.deadline_ms / 1000
     off = switched_off(workspace, event, environ)
     if off is not None:
         return off
@@ -139,7 +154,9 @@ def decide(
     cleaned = clean(event.report or event.prompt)
     is_report = bool(event.report) or (hooks.subagent_reports and cleaned.subagent_report is not None)
     if is_report:
-        cleaned = replace(cleaned, is_machine_made=False, subagent_report=None)
+        cleaned = replace(cleaned, text=cleaned.text[:_REPORT_CHARS], is_machine_made=False, subagent_report=None)
+    elif records is not None and workspace.config.lessons.capture and not cleaned.is_machine_made:
+        cleaned = replace(cleaned, text=without_captures(cleaned.text))
     said = prompt_verdict(
         cleaned,
         min_prompt_length=hooks.min_prompt_length,
@@ -147,7 +164,7 @@ def decide(
     )
     if not said.is_searchable:
         return Decision("prompt", said.reason, is_report=is_report)
-    decision = _search(workspace, event, cleaned.text, open_searcher, _REPORT_SHARE if is_report else 1.0)
+    decision = _search(workspace, event, cleaned.text, open_searcher, records, is_report=is_report, until_s=until_s)
     return replace(decision, is_report=is_report)
 
 
@@ -165,29 +182,37 @@ def _search(
     event: HookEvent,
     text: str,
     open_searcher: Callable[[Workspace], Searcher],
-    budget_share: float,
+    records: Records | None,
+    *,
+    is_report: bool,
+    until_s: float,
 ) -> Decision:
     if workspace.project is None:
         return Decision("no_project")
+    collections: list[Collection] = []
+    missing: Decision | None = None
+    config = workspace.config
     try:
-        searcher = open_searcher(workspace)
+        collections.append(FileCollection(open_searcher(workspace), span_reader(workspace), config))
     except IndexMissingError as error:
-        return Decision("no_index", str(error))
+        missing = Decision("no_index", str(error))
     except IndexMismatchError as error:
-        return Decision("index_mismatch", str(error))
+        missing = Decision("index_mismatch", str(error))
     except IndexCorruptError as error:
-        return Decision("index_corrupt", str(error))
-    is_dedup = workspace.config.hooks.dedup_enabled
-    ledger = workspace.ledgers.read(session_key(workspace, event)) if is_dedup else EMPTY
-    is_auto = workspace.config.hooks.gate_threshold == "auto"
-    searched = searcher.search(make_query(text), top_k=_CONSIDERED, is_judged=is_auto)
-    return _Injection(workspace, searcher, searched, ledger, budget_share).decide()
-
-
-def session_key(workspace: Workspace, event: HookEvent) -> SessionKey:
-    """Whose ledger an event belongs to; without a session id, that of the working tree."""
-    tree = workspace.project.tree if workspace.project else ""
-    return SessionKey(event.client, event.session_id or f"tree:{tree}", event.agent_id)
+        missing = Decision("index_corrupt", str(error))
+    views, problems = records.views(workspace) if records else ((), ())
+    most_lessons = config.lessons.after_report if is_report else None
+    if is_report and len(text) < _LEAST_REPORT_CHARS:
+        views = [view for view in views if view.kind != "lessons"]
+    rerank = reranker(config.lessons, os.environ, until_s)
+    collections += [RecordCollection(view, config, max_items=most_lessons, rerank=rerank) for view in views]
+    if missing and not collections:
+        return missing
+    ledger = workspace.ledgers.read(session_key(workspace, event)) if config.hooks.dedup_enabled else EMPTY
+    decision = _Injection(workspace, collections, text, ledger, is_report=is_report).decide()
+    if missing and decision.reason in _NOTHING_FITS:
+        return replace(missing, kinds=decision.kinds, problems=tuple(problems))
+    return replace(decision, problems=tuple(problems))
 
 
 def span_reader(workspace: Workspace) -> SpanReader:
@@ -200,133 +225,118 @@ def span_reader(workspace: Workspace) -> SpanReader:
 
 
 class _Injection:
-    """From search results to text."""
+    """From a text to what it gets of some collections."""
 
     def __init__(
-        self, workspace: Workspace, searcher: Searcher, searched: Searched, ledger: Ledger, budget_share: float
+        self,
+        workspace: Workspace,
+        collections: Sequence[Collection],
+        text: str,
+        ledger: Ledger,
+        *,
+        is_report: bool,
     ) -> None:
-        self._config = workspace.config
-        self._loaded = workspace.loaded
-        self._spans = span_reader(workspace)
-        self._searcher = searcher
-        self._searched = searched
+        self._workspace = workspace
+        self._hooks = workspace.config.hooks
+        self._collections = collections
+        self._query = make_query(text)
         self._ledger = ledger
-        self._budget_share = budget_share
+        self._is_report = is_report
 
     def decide(self) -> Decision:
-        searched, hooks = self._searched, self._config.hooks
-        said = self._verdict()
-        shown = replace(searched, hits=tuple(self._spans.shown(hit) for hit in searched.hits))
-        base = Decision("gate", query=searched.query.text, verdict=said, searched=shown)
-        if not said.is_open:
+        found = self._searched()
+        kinds = tuple(_shown(selection) for selection in found)
+        first = kinds[0] if kinds[0].kind == "files" else max(kinds, key=_margin)
+        base = Decision("gate", query=self._query.text, verdict=first.verdict, searched=first.searched, kinds=kinds)
+        chosen = sorted((one for one in found if one.verdict.is_open), key=_margin_of, reverse=True)
+        if not chosen:
             return base
-        chosen = _Selection(list(searched.hits))
-        chosen.keep("floor", lambda hit: self._passes_floor(hit, self._min_cosine(said)))
-        topic = topic_id(hit.key for hit in chosen.hits[:_TOPIC_HITS])
-        base = replace(base, topic_id=topic, withheld=self._withheld(chosen))
+        for selection in chosen:
+            selection.pass_floor()
+        keys = [hit.key for selection in chosen for hit in selection.hits[:_TOPIC_HITS]]
+        chosen += self._handoff(found, chosen)
+        # The handoff comes with the first injection only: with it the same prompt would be another topic next time.
+        topic = topic_id(keys or [hit.key for selection in chosen for hit in selection.hits])
+        base = replace(base, topic_id=topic, withheld=_all_withheld(chosen))
         if not topic:
             return replace(base, reason="no_results")
-        if hooks.dedup_enabled and topic == self._ledger.last_topic_id:
-            chosen.keep("seen", lambda hit: hit.digest.hex() not in self._ledger.given)
-            return replace(base, reason="same_topic", withheld=self._withheld(chosen))
-        if self._has_the_best(chosen.hits[: hooks.known_best]):
-            chosen.keep("seen", lambda hit: hit.digest.hex() not in self._ledger.given)
-            return replace(base, reason="all_seen", withheld=self._withheld(chosen))
-        chosen.keep("seen", lambda hit: self._ledger.allows(hit.digest, _BEST_FORM[hooks.content_mode]))
-        n_seen = sum(withheld.reason == "seen" for withheld in chosen.withheld)
-        if not chosen.hits:
-            return replace(base, reason="all_seen", withheld=self._withheld(chosen))
-        first = {hit.digest: hit.row for hit in reversed(chosen.hits)}
-        chosen.keep("duplicate", lambda hit: first[hit.digest] == hit.row)
-        within = {hit.row for hit in chosen.hits[:_PACKED]}
-        chosen.keep("budget", lambda hit: hit.row in within)
-        chosen.keep("stale", lambda hit: self._spans.text(hit) is not None)
-        items, text = self._pack(chosen, n_seen)
-        reason = "injected" if items else "budget" if chosen.hits else "no_results"
-        return replace(base, reason=reason, items=items, text=text, withheld=self._withheld(chosen))
+        is_same_topic = self._hooks.dedup_enabled and topic == self._ledger.last_topic_id
+        for selection in chosen:
+            selection.drop_known(self._ledger, self._hooks, is_same_topic=is_same_topic)
+        if not any(selection.hits for selection in chosen):
+            reason = "same_topic" if is_same_topic else "all_seen"
+            return replace(base, reason=reason, withheld=_all_withheld(chosen))
+        n_seen = sum(entry.reason == "seen" for selection in chosen for entry in selection.withheld)
+        for selection in chosen:
+            selection.recheck()
+        is_any_left = any(selection.hits for selection in chosen)
+        text = self._packer(chosen, n_seen).pack(chosen)
+        items = tuple(item for selection in chosen for item in selection.items)
+        reason = "injected" if items else "budget" if is_any_left else "no_results"
+        return replace(base, reason=reason, items=items, text=text, withheld=_all_withheld(chosen))
 
-    def _has_the_best(self, best: Sequence[Hit]) -> bool:
-        """Does the session have what fits best, and the first of it in full? What is left is second choice."""
-        given = self._ledger.given
-        is_known = bool(best) and all(hit.digest.hex() in given for hit in best)
-        return is_known and not self._ledger.allows(best[0].digest, _BEST_FORM[self._config.hooks.content_mode])
+    def _searched(self) -> list[Selection]:
+        """Every collection, searched and judged; the pieces of the prompt are embedded once."""
+        found: list[Selection] = []
+        is_auto = self._hooks.gate_threshold == "auto"
+        asked: dict[str, Asked] = {}
+        for collection in self._collections:
+            searcher = collection.searcher
+            model = searcher.embedder.info.key
+            if is_auto and searcher.gate and model not in asked:
+                asked[model] = searcher.gate.ask(self._query.text)
+            searched = searcher.search(
+                self._query,
+                top_k=_CONSIDERED,
+                is_judged=is_auto,
+                asked=asked.get(model),
+                # What a closed gate kept back is of interest among files only.
+                stops_when_closed=collection.kind != "files",
+            )
+            found.append(Selection(collection, searched, verdict_of(searched, collection, self._workspace.loaded)))
+        return found
 
-    def _withheld(self, chosen: _Selection) -> tuple[Withheld, ...]:
-        return tuple(replace(entry, hit=self._spans.shown(entry.hit)) for entry in chosen.withheld)
+    def _handoff(self, found: Sequence[Selection], chosen: Sequence[Selection]) -> list[Selection]:
+        """The latest handoff of the project, for the first injection of a session, if it is new enough."""
+        days = self._workspace.config.lore.handoff_days
+        if self._is_report or not days or self._ledger.last_topic_id:
+            return []
+        lore = next((one for one in found if one.collection.kind == "lore"), None)
+        if lore is None or not isinstance(lore.collection, RecordCollection):
+            return []
+        hit = lore.collection.latest_handoff(since_s=time.time() - days * 86_400)
+        if hit is None or any(hit.key == other.key for other in lore.hits):
+            return []
+        lore.hits.append(hit)
+        return [] if lore in chosen else [lore]
 
-    def _verdict(self) -> Verdict:
-        if self._searched.verdict:
-            return self._searched.verdict
-        threshold = fixed_threshold(
-            self._config.hooks.gate_threshold,
-            origin=self._loaded.origins["hooks.gate_threshold"],
-            model=self._searcher.embedder.info,
+    def _packer(self, chosen: Sequence[Selection], n_seen: int) -> Packer:
+        cites_lessons = any(one.collection.kind == "lessons" and one.hits for one in chosen)
+        footer = Footer(
+            given_earlier=n_seen,
+            search_hint=_hint(self._query.text),
+            cites_lessons=cites_lessons,
+            note=_REPORT_NOTE if self._is_report and cites_lessons else "",
         )
-        return compare(self._searched.top_cosine, threshold)
-
-    def _min_cosine(self, said: Verdict) -> float:
-        """The raw cosine floor; what opened the gate passes it, or an open gate would give nothing."""
-        low = self._config.search.min_cosine
-        opening = self._searched.top_cosine if said.source == "auto" else said.threshold
-        return low if opening is None else min(low, opening)
-
-    def _passes_floor(self, hit: Hit, low: float) -> bool:
-        """The floor; whether a hit holds a word of the query literally is looked up only when that decides."""
-        threshold = self._config.hooks.threshold
-        if passes(hit, threshold=threshold, min_cosine=low, is_named=False):
-            return True
-        return passes(hit, threshold=threshold, min_cosine=low, is_named=True) and self._is_named(hit)
-
-    def _is_named(self, hit: Hit) -> bool:
-        query = self._searched.query
-        if any(path in hit.path for path in query.paths):
-            return True
-        text = self._spans.text(hit) or ""
-        return any(name in text for name in query.identifiers)
-
-    def _item(self, hit: Hit, form: Form) -> Item:
-        return Item(self._spans.shown(hit), self._spans.text(hit) or "", form)
-
-    def _pack(self, chosen: _Selection, n_seen: int) -> tuple[tuple[Item, ...], str]:
-        hooks = self._config.hooks
-        footer = Footer(given_earlier=n_seen, search_hint=_hint(self._searched.query.text))
-        candidates = [self._candidate(hit) for hit in chosen.hits]
-        first = [file_entry(self._spans.shown(hit)) for hit in chosen.hits[:1]]
-        empty_frame = render_frame(first, fmt=hooks.format, footer=footer) if first else ""
-        budget = Budget(
-            lines=int(hooks.budget * self._budget_share) - empty_frame.count("\n"),
-            chars=int(hooks.budget_chars * self._budget_share)
-            - (len(empty_frame) - len(candidates[0].text("pointer")) if candidates else 0)
-            - _PLURAL_CHARS,
-        )
-        packed = pack(
-            candidates,
-            budget,
-            hooks.content_mode,
-            frame_bytes=frame_bytes(len(candidates), fmt=hooks.format, footer=footer),
-            measure=_measure_json if hooks.format == "json" else measure_text,
-        )
-        hits = chosen.hits
-        chosen.withheld += [Withheld(hits[index], "budget") for index in packed.skipped]
-        items = tuple(self._item(hits[index], form) for index, form in packed.chosen)
-        return items, render_frame([item_entry(item) for item in items], fmt=hooks.format, footer=footer)
-
-    def _candidate(self, hit: Hit) -> _Rendered:
-        fmt = self._config.hooks.format
-
-        def render(form: Form) -> str:
-            return render_entry(item_entry(self._item(hit, form)), fmt=fmt)
-
-        return _Rendered(cache(render), is_full_only=not self._ledger.allows(hit.digest, "preview"))
+        return Packer(self._hooks, self._ledger, _REPORT_SHARE if self._is_report else 1.0, footer)
 
 
-@dataclass(frozen=True, slots=True)
-class _Rendered:
-    """A candidate whose forms are rendered when they are asked for: most are not."""
+def _shown(selection: Selection) -> KindSearch:
+    shown, searched = selection.collection.shown, selection.searched
+    hits = tuple(shown(hit) for hit in searched.hits)
+    return KindSearch(selection.collection.kind, replace(searched, hits=hits), selection.verdict)
 
-    text: Callable[[Form], str]
-    is_full_only: bool
-    is_full_worthy: bool = True
+
+def _margin(kind: KindSearch) -> float:
+    return _LOWEST if kind.verdict.margin is None else kind.verdict.margin
+
+
+def _margin_of(selection: Selection) -> float:
+    return _LOWEST if selection.verdict.margin is None else selection.verdict.margin
+
+
+def _all_withheld(chosen: Sequence[Selection]) -> tuple[Withheld, ...]:
+    return tuple(entry for selection in chosen for entry in shown_withheld(selection))
 
 
 def _hint(query: str) -> str:
@@ -334,28 +344,13 @@ def _hint(query: str) -> str:
     return query if len(query) <= _HINT_CHARS and "\n" not in query else ""
 
 
-def _measure_json(text: str) -> Size:
-    """As `measure_text`, with the comma that stands between two items."""
-    size = measure_text(text)
-    return Size(size.lines, size.chars + 1, size.size_bytes + 1)
-
-
 def explain_steps(decision: Decision) -> dict[str, Any]:
     """The numbers behind a decision, for `--explain` and the machine form."""
     searched, said = decision.searched, decision.verdict
     return {
         "query": decision.query,
-        "gate": None
-        if said is None
-        else {
-            "is_open": said.is_open,
-            "top_cosine": said.top_cosine,
-            "threshold": said.threshold,
-            "source": said.source,
-            "score": said.score,
-            "bar": said.bar or None,
-            "parts": dict(said.parts) or None,
-        },
+        "gate": None if said is None else gate_form(said),
+        "kinds": {one.kind: gate_form(one.verdict) for one in decision.kinds},
         "fusion": None
         if searched is None
         else {

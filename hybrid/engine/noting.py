@@ -7,12 +7,14 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from hybrid.engine.forms import place_of
 from hybrid.prompting.clean import clean
 from hybrid.redact import redact
+from hybrid.sources.records import record_id
 
 if TYPE_CHECKING:
     from hybrid.engine.injecting import Decision
-    from hybrid.types import Hit, Verdict
+    from hybrid.types import Hit, Item, Verdict
 
 _PROMPT_CHARS = 80
 """Enough to know one's own prompt again, little enough not to keep what was pasted into it."""
@@ -20,6 +22,7 @@ _PROMPT_CHARS = 80
 _REDACTED_CHARS = 5_000
 """So much of a prompt is looked through for secrets, so that none is cut in half where the log's part ends."""
 
+_PROBLEM_CHARS = 300
 _HELD_BACK = 5
 _BEST_FOR = frozenset({"gate", "no_results"})
 _EXPLAINED = frozenset({"seen", "budget", "stale"})
@@ -74,6 +77,36 @@ def gate_part(said: Verdict | None) -> dict[str, Any]:
     }
 
 
+def kinds_part(decision: Decision) -> dict[str, Any]:
+    """What each kind of records said, beside the verdict that `gate_part` notes.
+
+    Returns:
+        `gate_kind`: whose that verdict is, None without one; `kinds`: kind of records → `is_open` and the keys of
+        `gate_part`, None when none was searched; `problems`: why a kind was left out, None when none was.
+    """
+    first = next((one.kind for one in decision.kinds if one.verdict is decision.verdict), None)
+    of_records = {one.kind: one.verdict for one in decision.kinds if one.kind != "files"}
+    said = {kind: {"is_open": verdict.is_open, **gate_part(verdict)} for kind, verdict in of_records.items()}
+    problems = [redact(problem)[:_PROBLEM_CHARS] for problem in decision.problems]
+    return {"gate_kind": first, "kinds": said or None, "problems": problems or None}
+
+
+def item_part(item: Item) -> dict[str, Any]:
+    """One item: what it is of, in which form it was given, and its numbers."""
+    hit = replace(item.hit, path=redact(item.hit.path))
+    return {
+        "key": hit.key,
+        **place_of(hit),
+        "form": item.form,
+        "cosine": rounded(hit.cosine),
+        "cosine_rank": hit.cosine_rank,
+        "bm25": rounded(hit.bm25),
+        "bm25_rank": hit.bm25_rank,
+        "rrf": round(hit.rrf, 6),
+        "relevance": rounded(hit.relevance),
+    }
+
+
 def rounded(value: float | None) -> float | None:
     """Four digits, never −0; None for what is not finite, which JSON cannot say."""
     return None if value is None or not math.isfinite(value) else round(value, 4) + 0.0
@@ -83,8 +116,8 @@ def evidence_part(decision: Decision) -> dict[str, Any]:
     """Numbers behind a silence: the best candidate that gate or floor held back, and what was given before.
 
     Returns:
-        `best` ({key, name, cosine, bm25} of the hit with the highest cosine, or None), and `held_back`: up to five
-        {key, reason} of what was seen, stale or too long.
+        `best` ({key, kind, id, name, cosine, bm25} of the hit with the highest cosine, or None; `id` of records), and
+        `held_back`: up to five {key, reason} of what was seen, stale or too long.
     """
     held = [entry for entry in decision.withheld if entry.reason in _EXPLAINED][:_HELD_BACK]
     return {
@@ -103,6 +136,8 @@ def _best(decision: Decision) -> dict[str, Any] | None:
     hit = max(decision.searched.hits, key=_cosine)
     return {
         "key": _key(hit),
+        "kind": hit.kind,
+        "id": redact(record_id(hit.path)) if hit.is_record else None,
         "name": hit.name or None,
         "cosine": rounded(hit.cosine),
         "bm25": rounded(hit.bm25),

@@ -8,9 +8,12 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
-from hybrid.engine.injecting import Decision, session_key, span_reader, switched_off
+from hybrid.engine.collections import record_body, record_entry, record_hit, record_of
+from hybrid.engine.injecting import Decision, span_reader, switched_off
+from hybrid.engine.sessions import session_key
 from hybrid.errors import HybridError, IndexUnavailableError
 from hybrid.feedback.state import read_state
 from hybrid.index.catalog import Catalog
@@ -25,7 +28,9 @@ from hybrid.types import Item, Withheld
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from hybrid.engine.record_stores import Records
     from hybrid.engine.workspace import Workspace
+    from hybrid.records.types import Record
     from hybrid.session.ledger import Ledger, Remembered
     from hybrid.types import Hit, HookEvent
 
@@ -56,15 +61,24 @@ _OFTEN = 2
 
 _HOW_TO_SEARCH = 'Passages that fit a prompt are added to it. More: hybrid search "words" (--path GLOB narrows it)'
 _BEFORE_COMPACTION = "Given earlier in this session, before its conversation was shortened."
+_LESSONS_HEADING = "## Recent Lessons"
 _FROM_THE_CALLER = "Given to the session that started this subagent."
 
 
-def start_session(workspace: Workspace, event: HookEvent, *, environ: Mapping[str, str], now_s: float) -> Decision:
+def start_session(
+    workspace: Workspace,
+    event: HookEvent,
+    *,
+    records: Records | None = None,
+    environ: Mapping[str, str],
+    now_s: float,
+) -> Decision:
     """What a session gets at its start, after `clear` and after a compaction; resets its ledger where that is lost.
 
     Args:
         workspace: Of the event's directory.
         event: A session start.
+        records: Of the workspace; None leaves them out.
         environ: Environment variables of the client.
         now_s: Seconds since 1970.
     """
@@ -73,15 +87,17 @@ def start_session(workspace: Workspace, event: HookEvent, *, environ: Mapping[st
     if now_s - ledger.starts.get(start_name(event), 0.0) < _TWICE_S:
         return Decision("repeated", event.source)
     is_compact = event.source == "compact"
+    given: Mapping[str, str] = ledger.given
     if is_compact or event.source == "clear" or _is_without_history(event):
+        given = {}
         with contextlib.suppress(OSError):
             workspace.ledgers.reset(key, event.source)
     off = switched_off(workspace, event, environ)
     if off is not None:
         return off
     if is_compact:
-        return _records("given_back", workspace, ledger, _BEFORE_COMPACTION)
-    return _orientation(workspace) if event.source in _NEW else Decision("resumed", event.source)
+        return _given_before("given_back", workspace, ledger, records, _BEFORE_COMPACTION)
+    return _orientation(workspace, records, given) if event.source in _NEW else Decision("resumed", event.source)
 
 
 def _is_without_history(event: HookEvent) -> bool:
@@ -94,7 +110,9 @@ def start_name(event: HookEvent) -> str:
     return event.source or "startup"
 
 
-def brief_subagent(workspace: Workspace, event: HookEvent, *, environ: Mapping[str, str]) -> Decision:
+def brief_subagent(
+    workspace: Workspace, event: HookEvent, *, records: Records | None = None, environ: Mapping[str, str]
+) -> Decision:
     """What a subagent gets before it starts: the best records of the conversation that starts it."""
     off = switched_off(workspace, event, environ)
     if off is not None:
@@ -102,7 +120,8 @@ def brief_subagent(workspace: Workspace, event: HookEvent, *, environ: Mapping[s
     if workspace.ledgers.read(session_key(workspace, event)).given:
         return Decision("repeated", event.agent_id)
     caller = replace(session_key(workspace, event), agent_id="")
-    return _records("briefed", workspace, workspace.ledgers.read(caller, is_remembering=True), _FROM_THE_CALLER)
+    ledger = workspace.ledgers.read(caller, is_remembering=True)
+    return _given_before("briefed", workspace, ledger, records, _FROM_THE_CALLER)
 
 
 def most_useful(ledger: Ledger) -> list[Remembered]:
@@ -120,24 +139,22 @@ def most_useful(ledger: Ledger) -> list[Remembered]:
     return sorted(ledger.remembered.values(), key=order)
 
 
-def _records(reason: str, workspace: Workspace, ledger: Ledger, note: str) -> Decision:
-    """The most useful records that still stand in their files, as previews; whole ones only, until the room is full."""
+def _given_before(reason: str, workspace: Workspace, ledger: Ledger, records: Records | None, note: str) -> Decision:
+    """The most useful of what was given that still stands: files as previews, records whole, until the room is full."""
     if workspace.project is None:
         return Decision("no_project")
-    spans = span_reader(workspace)
+    reader = _Reader(workspace, records)
     chosen: list[Item] = []
     stale: list[Withheld] = []
     text = ""
     for found in most_useful(ledger)[:_LOOKED_AT]:
-        now = found.hit if spans.text(found.hit) is not None else _where_now(workspace, found.hit)
-        body = spans.text(now)
         # What it measured was about another question.
-        hit = spans.shown(replace(now, cosine=None))
+        hit, body = reader.read(replace(found.hit, cosine=None))
         if body is None:
             stale.append(Withheld(hit, "stale"))
             continue
-        item = Item(hit, body, "preview")
-        wanted = _framed([*map(item_entry, (*chosen, item))], workspace, note)
+        item = Item(hit, body, "full" if hit.is_record else "preview")
+        wanted = _framed([reader.entry(one) for one in (*chosen, item)], workspace, note)
         if len(wanted) <= GIVEN_BACK_CHARS and len(wanted.encode("utf-8")) <= HARD_CAP_BYTES:
             chosen.append(item)
             text = wanted
@@ -145,6 +162,36 @@ def _records(reason: str, workspace: Workspace, ledger: Ledger, note: str) -> De
             break
     decision = Decision(reason, text=text) if chosen else Decision("nothing_given", reason)
     return replace(decision, items=tuple(chosen), withheld=tuple(stale))
+
+
+class _Reader:
+    """Reads again what the ledger remembers, as it may be shown now."""
+
+    def __init__(self, workspace: Workspace, records: Records | None) -> None:
+        self._workspace = workspace
+        self._records = records
+        self._spans = span_reader(workspace)
+        self._is_redacting = workspace.config.privacy.redact
+
+    @cached_property
+    def _by_path(self) -> Mapping[str, Record]:
+        with contextlib.suppress(HybridError, OSError):
+            return self._records.by_path(self._workspace) if self._records else {}
+        return {}
+
+    def read(self, hit: Hit) -> tuple[Hit, str | None]:
+        """Where a hit stands now and its text; None for what is gone or says something else."""
+        if hit.is_record:
+            record = record_of(self._by_path, hit)
+            return hit, None if record is None else record_body(record, is_redacting=self._is_redacting)
+        now = hit if self._spans.text(hit) is not None else _where_now(self._workspace, hit)
+        return self._spans.shown(now), self._spans.text(now)
+
+    def entry(self, item: Item) -> Entry:
+        """An item in the frame."""
+        if not item.hit.is_record:
+            return item_entry(item)
+        return record_entry(self._by_path[item.hit.path], item, "", is_redacting=self._is_redacting)
 
 
 def _where_now(workspace: Workspace, hit: Hit) -> Hit:
@@ -159,12 +206,57 @@ def _where_now(workspace: Workspace, hit: Hit) -> Hit:
     return hit if lines is None else replace(hit, start_line=lines[0], end_line=lines[1])
 
 
-def _orientation(workspace: Workspace) -> Decision:
-    """Which project this is, what is used most there, and how to search it."""
-    if not workspace.config.hooks.session_start:
-        return Decision("off", "hooks.session_start is off")
+def _orientation(workspace: Workspace, records: Records | None, given: Mapping[str, str]) -> Decision:
+    """Which project this is, what is used most there, how to search it; and the lessons that are used most."""
     if workspace.project is None:
         return Decision("no_project")
+    about = _about_project(workspace)
+    items = [item for item in _lessons(workspace, records) if item.hit.digest.hex() not in given]
+    reader = _Reader(workspace, records)
+    entries = [reader.entry(item) for item in items]
+    if entries:
+        entries[0] = replace(entries[0], heading=_LESSONS_HEADING)
+    if isinstance(about, Entry):
+        entries.insert(0, about)
+    elif not entries:
+        return about
+    text = render_frame(entries, fmt=workspace.config.hooks.format, footer=Footer(cites_lessons=bool(items)))
+    if len(text.encode("utf-8")) > HARD_CAP_BYTES:
+        return Decision("budget")
+    return Decision("oriented", text=text, items=tuple(items))
+
+
+def _lessons(workspace: Workspace, records: Records | None) -> list[Item]:
+    """The lessons that are used most, within their share of the budget."""
+    settings = workspace.config.lessons
+    if records is None or not (settings.enabled and settings.session_start):
+        return []
+    try:
+        found = records.stores.lessons(workspace)
+    except (HybridError, OSError):
+        return []
+    numbered = [(path, found.active[one.id]) for path, one in records.lessons_by_path(workspace).items()]
+    # The newest of equal ones first: a project that has cited none yet begins with what it learned last.
+    newest = sorted(numbered, key=lambda one: (one[1].learned, one[1].id), reverse=True)
+    best = sorted(newest, key=lambda one: (-one[1].uses, -one[1].velocity))[: settings.session_start]
+    items: list[Item] = []
+    left = settings.budget_chars
+    for path, lesson in best:
+        record = lesson.record()
+        body = record_body(record, is_redacting=workspace.config.privacy.redact)
+        n_chars = len(record.shown) + len(body)
+        if n_chars > left:
+            continue
+        left -= n_chars
+        # It was not looked for: whatever is found later was more useful.
+        items.append(Item(replace(record_hit(path, record), relevance=0.0), body, "full"))
+    return items
+
+
+def _about_project(workspace: Workspace) -> Entry | Decision:
+    """Which project this is, what is used most there, and how to search it; or why that is not said."""
+    if not workspace.config.hooks.session_start:
+        return Decision("off", "hooks.session_start is off")
     try:
         languages = _languages(workspace)
     except (IndexUnavailableError, OSError, sqlite3.DatabaseError) as error:
@@ -172,19 +264,19 @@ def _orientation(workspace: Workspace) -> Decision:
     if not languages:
         return Decision("no_index", "the index holds no document")
     used = _most_used(workspace)
-    text = _orientation_text(workspace, languages, used)
-    while used and len(text) > ORIENTATION_CHARS:
+    entry = _project_entry(workspace, languages, used)
+    while used and len(_framed([entry], workspace, "")) > ORIENTATION_CHARS:
         used = used[:-1]
-        text = _orientation_text(workspace, languages, used)
-    return Decision("oriented", text=text) if len(text) <= ORIENTATION_CHARS else Decision("budget")
+        entry = _project_entry(workspace, languages, used)
+    return entry if len(_framed([entry], workspace, "")) <= ORIENTATION_CHARS else Decision("budget")
 
 
-def _orientation_text(workspace: Workspace, languages: Mapping[str, int], used: list[str]) -> str:
+def _project_entry(workspace: Workspace, languages: Mapping[str, int], used: list[str]) -> Entry:
     counts = ", ".join(f"{name} {count}" for name, count in list(languages.items())[:_MAIN_LANGUAGES])
     n_documents = sum(languages.values())
     title = f"{workspace.require_project().name}: {n_documents} document{'' if n_documents == 1 else 's'} indexed"
     lines = [f"Found for prompts most often so far: {', '.join(used)}"] if used else []
-    return _framed([Entry("project", f"{title} ({counts})", (*lines, _HOW_TO_SEARCH))], workspace, "")
+    return Entry("project", f"{title} ({counts})", (*lines, _HOW_TO_SEARCH))
 
 
 def _languages(workspace: Workspace) -> dict[str, int]:

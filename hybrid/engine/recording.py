@@ -6,18 +6,21 @@ import contextlib
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from hybrid.engine.injecting import session_key
-from hybrid.engine.noting import evidence_part, gate_part, prompt_part, rounded
+from hybrid.engine.learning import note_given
+from hybrid.engine.noting import evidence_part, gate_part, item_part, kinds_part, prompt_part
 from hybrid.engine.orienting import start_name
+from hybrid.engine.sessions import session_key
+from hybrid.errors import HybridError
 from hybrid.feedback.hot_topics import is_due, write_hot_topics
 from hybrid.feedback.state import Given, count_injection, update_state
 from hybrid.redact import redact
+from hybrid.sources.records import record_id
 
 if TYPE_CHECKING:
     from hybrid.engine.injecting import Decision
     from hybrid.engine.workspace import Workspace
     from hybrid.feedback.state import HookState
-    from hybrid.types import Hit, HookEvent, Item
+    from hybrid.types import Hit, HookEvent
 
 
 def record(workspace: Workspace, event: HookEvent, decision: Decision, *, latency_ms: float) -> None:
@@ -30,6 +33,9 @@ def record(workspace: Workspace, event: HookEvent, decision: Decision, *, latenc
     with contextlib.suppress(OSError):
         if decision.is_injected:
             _count(workspace, decision)
+    with contextlib.suppress(OSError, HybridError):
+        if decision.is_injected:  # What a session begins with was not chosen for a prompt.
+            note_given(workspace, [record_id(item.hit.path) for item in decision.items if item.hit.kind == "lesson"])
 
 
 def _note_in_ledger(workspace: Workspace, event: HookEvent, decision: Decision) -> None:
@@ -71,7 +77,8 @@ def record_error(workspace: Workspace | None, event: HookEvent | None, error: Ba
 
 
 def _count(workspace: Workspace, decision: Decision) -> None:
-    hits = [_without_secrets(item.hit) for item in decision.items]
+    # Records are no files: which lessons help is counted beside them.
+    hits = [_without_secrets(item.hit) for item in decision.items if not item.hit.is_record]
     given = [Given(hit.key, hit.path, hit.name) for hit in hits]
     every = workspace.config.log.hot_topics_every
 
@@ -102,32 +109,14 @@ def _event_line(workspace: Workspace, event: HookEvent, decision: Decision, late
         "reason": decision.reason,
         "detail": decision.detail or None,
         **gate_part(decision.verdict),
+        **kinds_part(decision),
         "topic_id": decision.topic_id or None,
-        "items": [_item_line(item) for item in decision.items],
+        "items": [item_part(item) for item in decision.items],
         "withheld": withheld,
         **evidence_part(decision),
         "bytes": len(decision.text.encode("utf-8", "replace")),
         "latency_ms": round(latency_ms, 2),
         "config_problems": list(workspace.loaded.problems) or None,
-    }
-
-
-def _item_line(item: Item) -> dict[str, Any]:
-    hit = _without_secrets(item.hit)
-    return {
-        "key": hit.key,
-        "kind": hit.kind,
-        "path": hit.path,
-        "start_line": hit.start_line,
-        "end_line": hit.end_line,
-        "name": hit.name or None,
-        "form": item.form,
-        "cosine": rounded(hit.cosine),
-        "cosine_rank": hit.cosine_rank,
-        "bm25": rounded(hit.bm25),
-        "bm25_rank": hit.bm25_rank,
-        "rrf": round(hit.rrf, 6),
-        "relevance": rounded(hit.relevance),
     }
 
 

@@ -25,10 +25,11 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from hybrid.config import RankingConfig, SearchConfig
+    from hybrid.config import Config, GateConfig, RankingConfig, SearchConfig
     from hybrid.engine.workspace import Workspace
-    from hybrid.gate.verdict import Gate
+    from hybrid.gate.verdict import Asked, Gate
     from hybrid.index.backend import Leg
+    from hybrid.index.place import Place
     from hybrid.prompting.query import Query
     from hybrid.ranking.ranker import RankedChunk
     from hybrid.types import Embedder, Verdict
@@ -89,6 +90,8 @@ class Searcher:
         mode: Mode = "hybrid",
         only: Filter = _NO_FILTER,
         is_judged: bool = False,
+        asked: Asked | None = None,
+        stops_when_closed: bool = False,
     ) -> Searched:
         """Search the collection.
 
@@ -99,10 +102,14 @@ class Searcher:
             only: Restricts the hits; the top cosine stays that of the whole collection.
             is_judged: Ask the calibrated gate too, in the same pass over the vectors. Of a prompt that opens it with a
                 part of what it says, that part is searched for: the rest is greetings, stories and deadlines.
+            asked: The query as the gate compares it, when another collection of the same model has made it.
+            stops_when_closed: Look for no hits when that gate is closed.
         """
         settings = self._settings
         vector = self.embedder.embed_query(query.focus)
-        dense, verdict = self._dense(query, vector, only, is_judged=is_judged)
+        dense, verdict = self._dense(query, vector, only, is_judged=is_judged, asked=asked)
+        if stops_when_closed and verdict and not verdict.is_open:
+            return Searched(query, mode, 0, dense.top, 0.0, self._weights(query, mode), (), verdict)
         subject = query
         if verdict and verdict.subject:
             subject = narrowed(query, verdict.subject)
@@ -138,12 +145,18 @@ class Searcher:
         return Ranker(self.snapshot, self._ranking) if self._ranking else None
 
     def _dense(
-        self, query: Query, vector: NDArray[np.float32], only: Filter, *, is_judged: bool
+        self,
+        query: Query,
+        vector: NDArray[np.float32],
+        only: Filter,
+        *,
+        is_judged: bool,
+        asked: Asked | None,
     ) -> tuple[Leg, Verdict | None]:
         depth = self._settings.depth
         if self.gate is None or not is_judged:
             return self.snapshot.dense(vector, depth, only), None
-        asked = self.gate.ask(query.text)
+        asked = asked or self.gate.ask(query.text)
         leg, closest = self.snapshot.dense_with_pieces(vector, asked.vectors, depth, only)
         return leg, self.gate.judge(asked, closest, leg.top)
 
@@ -206,14 +219,37 @@ def open_searcher(workspace: Workspace, *, load: Callable[[str, Path], Embedder]
         ModelError: The embedder cannot be loaded.
         IndexUnavailableError: The index is missing, damaged, or of another format or model.
     """
+    return open_collection(workspace.place, workspace.config, workspace.home, load=load)
+
+
+def open_collection(
+    place: Place,
+    config: Config,
+    home: Path,
+    *,
+    gate: GateConfig | None = None,
+    load: Callable[[str, Path], Embedder] | None = None,
+) -> Searcher:
+    """Open any collection for searching: the files of a project, or its records.
+
+    Args:
+        place: Where its index lies.
+        config: Settings in force.
+        home: `$HYBRID_HOME`.
+        gate: Rates and weights of its gate; by default those of the settings.
+        load: As of `open_searcher`.
+
+    Raises:
+        ModelError: The embedder cannot be loaded.
+        IndexUnavailableError: The index is missing, damaged, or of another format or model.
+    """
     from hybrid.models.registry import embedder_info
 
-    settings = workspace.config.search
-    model = embedder_info(workspace.config.model.name, home=workspace.home)
-    snapshot = open_snapshot(workspace.place.folder, model=model.key, k1=settings.bm25_k1, b=settings.bm25_b)
-    name = workspace.config.model.name
-    embedder = load(name, workspace.home) if load else load_embedder(name, home=workspace.home)
+    name, search = config.model.name, config.search
+    model = embedder_info(name, home=home)
+    snapshot = open_snapshot(place.folder, model=model.key, k1=search.bm25_k1, b=search.bm25_b)
+    embedder = load(name, home) if load else load_embedder(name, home=home)
     if embedder.info.key != model.key:
         raise HybridError(f"model {model.name} changed while it was loaded; try again")
-    gate = open_gate(snapshot, embedder, workspace.home, workspace.config.gate)
-    return Searcher(snapshot, embedder, settings, gate, workspace.config.ranking)
+    opened = open_gate(snapshot, embedder, home, gate or config.gate)
+    return Searcher(snapshot, embedder, search, opened, config.ranking)

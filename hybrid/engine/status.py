@@ -9,6 +9,7 @@ from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
 from hybrid import __version__
+from hybrid.engine.record_figures import records_status
 from hybrid.errors import IndexCorruptError, IndexMissingError, IndexUnavailableError
 from hybrid.feedback.health import health
 from hybrid.feedback.state import is_corrupt, read_state
@@ -55,6 +56,7 @@ def status(workspace: Workspace, *, installed: Mapping[str, Any] | None = None) 
         "model": {"name": model.name, "dim": model.dim, "sha256": model.sha256},
         "gate": _gate(workspace, model, calibration),
         "hooks": hooks_status(workspace, installed=installed),
+        "records": records_status(workspace),
         "health": health(filter(workspace.is_here, workspace.log.newest())),
         "daemon": daemon_status(str(workspace.home)),
         "paused": [{"scope": found.scope, "name": found.name} for found in pauses_for(workspace.home, project.key)],
@@ -194,6 +196,7 @@ def _calibration(workspace: Workspace, snapshot: Snapshot) -> Calibration | None
 
 def _catalog_part(workspace: Workspace) -> dict[str, Any]:
     from hybrid.engine.indexing import file_source
+    from hybrid.engine.record_places import record_paths
     from hybrid.index.catalog import Catalog
 
     place, project = workspace.place, workspace.require_project()
@@ -202,7 +205,7 @@ def _catalog_part(workspace: Workspace) -> dict[str, Any]:
             figures, known = catalog.figures(), catalog.known()
     except sqlite3.DatabaseError as error:
         raise IndexCorruptError(f"{place.catalog} is damaged ({error}): run `hybrid reindex`") from error
-    source = file_source(project.root, workspace.config.index, workspace.home)
+    source = file_source(project.root, workspace.config.index, workspace.home, record_paths(workspace))
     found = {entry.path: entry.stamp for entry in source.scan()}
     changed = sum(path not in known or known[path].stamp != stamp for path, stamp in found.items())
     for reason, count in source.skipped.items():

@@ -10,14 +10,15 @@ import json
 import math
 from collections import defaultdict
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from statistics import median_low
 from typing import TYPE_CHECKING, Any
 
 from hybrid.engine.injecting import decide
 from hybrid.engine.searching import open_searcher
 from hybrid.evaluation.rates import Rates, auc, finite, open_rate, usual_rates
-from hybrid.evaluation.trees import build_index, repositories, settings_in_force, workspace_at
+from hybrid.evaluation.records_given import GivenEverywhere
+from hybrid.evaluation.trees import build_index, repositories, scratch_home, settings_in_force, workspace_at
 from hybrid.models.registry import load_embedder
 from hybrid.prompting.clean import clean
 from hybrid.prompting.query import make_query
@@ -28,9 +29,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from hybrid.config import Loaded
+    from hybrid.engine.record_stores import Records
     from hybrid.engine.searching import Searcher
     from hybrid.engine.workspace import Workspace
     from hybrid.evaluation.qrels import JudgedPrompt
+    from hybrid.evaluation.records_given import GivenRecord
     from hybrid.gate.calibration import Calibration
     from hybrid.types import Embedder, EmbedderInfo, Verdict
 
@@ -49,11 +52,13 @@ class Variant:
         label: Unique among those that are compared.
         settings: `section.key=value`, on top of the plan's.
         has_rules: False leaves out the prompt rules, and what comes after the gate: what opens counts as injected.
+        has_records: The plan's records may be given beside the files.
     """
 
     label: str
     settings: tuple[str, ...] = ()
     has_rules: bool = True
+    has_records: bool = False
 
 
 IN_FORCE = Variant("all parts")
@@ -69,6 +74,7 @@ class GatePlan:
         settings: `section.key=value`, on top of the settings in force.
         only: Names of repositories; empty for all.
         variants: Ways to decide, in the order in which they are tried.
+        records: Accepted in every repository, for the variants that have them.
     """
 
     judged: Mapping[str, Sequence[JudgedPrompt]]
@@ -76,6 +82,7 @@ class GatePlan:
     settings: tuple[str, ...] = ()
     only: tuple[str, ...] = ()
     variants: tuple[Variant, ...] = (IN_FORCE,)
+    records: tuple[GivenRecord, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +98,7 @@ class Asked:
         detail: More about it, for example the prompt rule.
         threshold: That was in force; None when nothing was compared.
         top_cosine: The raw one; None when nothing was compared.
+        given: Kinds of what it got: code, doc, lesson, decision, …
     """
 
     prompt: JudgedPrompt
@@ -101,6 +109,7 @@ class Asked:
     detail: str
     threshold: float | None
     top_cosine: float | None
+    given: tuple[str, ...] = ()
 
     @property
     def is_injected(self) -> bool:
@@ -272,10 +281,14 @@ def evaluate_gate(
     missing = tuple(sorted((set(plan.only) or judged) - found.keys()))
     tallies = {variant.label: _Tally() for variant in plan.variants}
     load = cache(_load)
-    for name, root in found.items():
-        report_repo(name)
-        for variant, workspace, searcher in _opened(plan, root, home, load):
-            tallies[variant.label].add(plan.judged, name, workspace, searcher, has_rules=variant.has_rules)
+    with scratch_home(None) as records_home:
+        given = GivenEverywhere(plan.records, records_home, load)
+        for name, root in found.items():
+            report_repo(name)
+            for variant, workspace, searcher in _opened(plan, root, home, load):
+                tally, place = tallies[variant.label], given.at(workspace) if variant.has_records else workspace
+                records = given.records if variant.has_records else None
+                tally.add(plan.judged, name, place, searcher, has_rules=variant.has_rules, records=records)
     return {label: tally.reports(tuple(found), missing) for label, tally in tallies.items()}
 
 
@@ -295,11 +308,12 @@ class _Tally:
         searcher: Searcher,
         *,
         has_rules: bool,
+        records: Records | None,
     ) -> None:
         self._models.append(searcher.embedder.info)
         if searcher.gate and workspace.config.hooks.gate_threshold == "auto":
             self._bars[repo] = searcher.gate.calibration
-        ask = _ask if has_rules else _ask_without_rules
+        ask = partial(_ask, records=records) if has_rules else _ask_without_rules
         for name, prompts in judged.items():
             chosen = [prompt for prompt in prompts if prompt.repo in (None, repo)]
             self._asked[name] += [ask(workspace, searcher, prompt, repo) for prompt in chosen]
@@ -335,11 +349,14 @@ def _settings_at(root: Path, settings: Sequence[str]) -> Loaded:
     return settings_in_force([*settings, "hooks.dedup_enabled=false"], folder=folder if folder.is_dir() else None)
 
 
-def _ask(workspace: Workspace, searcher: Searcher, prompt: JudgedPrompt, repo: str) -> Asked:
+def _ask(
+    workspace: Workspace, searcher: Searcher, prompt: JudgedPrompt, repo: str, *, records: Records | None
+) -> Asked:
     root = str(workspace.require_project().root)
     event = HookEvent("manual", "UserPromptSubmit", session_id="", agent_id="", cwd=root, prompt=prompt.text)
-    decision = decide(workspace, event, open_searcher=lambda _: searcher, environ={})
-    return _asked(prompt, repo, decision.verdict, decision.reason, decision.detail)
+    decision = decide(workspace, event, open_searcher=lambda _: searcher, records=records, environ={})
+    given = tuple(dict.fromkeys(item.hit.kind for item in decision.items))
+    return _asked(prompt, repo, decision.verdict, decision.reason, decision.detail, given)
 
 
 def _ask_without_rules(_: Workspace, searcher: Searcher, prompt: JudgedPrompt, repo: str) -> Asked:
@@ -348,7 +365,9 @@ def _ask_without_rules(_: Workspace, searcher: Searcher, prompt: JudgedPrompt, r
     return _asked(prompt, repo, searched.verdict, "injected" if is_open else "gate", "")
 
 
-def _asked(prompt: JudgedPrompt, repo: str, said: Verdict | None, reason: str, detail: str) -> Asked:
+def _asked(
+    prompt: JudgedPrompt, repo: str, said: Verdict | None, reason: str, detail: str, given: tuple[str, ...] = ()
+) -> Asked:
     margin = said.margin if said else None
     return Asked(
         prompt=prompt,
@@ -359,6 +378,7 @@ def _asked(prompt: JudgedPrompt, repo: str, said: Verdict | None, reason: str, d
         detail=detail,
         threshold=said.threshold if said else None,
         top_cosine=said.top_cosine if said else None,
+        given=given,
     )
 
 

@@ -20,6 +20,7 @@ from hybrid.evaluation.speed_build import (
 from hybrid.evaluation.speed_gate import gate_figures
 from hybrid.evaluation.speed_hook import hook_figures
 from hybrid.evaluation.speed_load import load_figures
+from hybrid.evaluation.speed_records import records_figures
 from hybrid.evaluation.speed_search import (
     lexical_figures,
     open_folder,
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from hybrid.config import Loaded
     from hybrid.index.snapshot import Snapshot
 
-PARTS = ("build", "search", "synthetic", "gate", "lexical", "hook", "service", "load", "files")
+PARTS = ("build", "search", "synthetic", "gate", "lexical", "hook", "service", "load", "files", "records")
 _N_QUERIES = 200
 
 
@@ -53,6 +54,7 @@ class SpeedPlan:
         queries: Texts to search for; empty takes seeded ones from the repository.
         n_synthetic: Seeded chunks of the parts `synthetic` and `gate`.
         n_lexical: Chunks of the part `lexical`.
+        n_records: Lessons of the part `records`, and as many decisions.
         n_files: Files of the generated tree of the part `files`.
         rounds: Of what is repeated as a whole process.
         idle_s: Seconds of rest in which the service's cost is taken, in the part `service`.
@@ -64,6 +66,7 @@ class SpeedPlan:
     n_synthetic: int = 100_000
     n_lexical: int = 50_000
     n_files: int = 10_000
+    n_records: int = 10_000
     rounds: int = 15
     idle_s: float = 20.0
 
@@ -119,6 +122,7 @@ class _Session:
             "service": self._service,
             "load": self._load,
             "files": self._files,
+            "records": self._records,
         }[part]()
 
     def _new_runner(self, name: str) -> Runner:
@@ -211,3 +215,13 @@ class _Session:
         home = hybrid_home(own.environ)
         tree = generate_tree(self._scratch / "files", self._plan.n_files, self._loaded.config.index, home)
         return build_figures(tree, own, rounds=self._plan.rounds)
+
+    def _records(self) -> dict[str, Any]:
+        return records_figures(
+            self._scratch / "records",
+            self._new_runner("home-records"),
+            self._embedder,
+            n_records=self._plan.n_records,
+            n_queries=_N_QUERIES,
+            bare_ms=self._bare_ms,
+        )

@@ -109,6 +109,22 @@ def newest_events(folder: str | Path, *, max_bytes: int) -> Iterator[dict[str, A
             return
 
 
+def compared_in(event: Mapping[str, Any]) -> tuple[Any, Any]:
+    """What a gate compared: score and bar of the files; None for what an event does not hold.
+
+    Of an injection without a file, those of the kind of records that was open most clearly.
+    """
+    kinds: dict[str, dict[str, Any]] = event.get("kinds") or {}
+    items: list[dict[str, Any]] = event.get("items") or []
+    if kinds and items and all(item.get("id") for item in items):
+        opened = [said for said in kinds.values() if said.get("is_open") and said.get("score") is not None]
+        if opened:
+            said = max(opened, key=lambda said: said["score"] - (said.get("threshold") or 0))
+            return said["score"], said.get("threshold")
+    # Lines of earlier versions have no score: they compared the raw top cosine.
+    return event.get("score", event.get("top_cosine")), event.get("threshold")
+
+
 def _end_of(path: str, max_bytes: int) -> tuple[bytes, bool]:
     """The end of a file, and whether that is all of it."""
     try:

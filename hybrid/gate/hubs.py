@@ -6,7 +6,7 @@ together gives the thresholds (`calibration`).
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -80,16 +80,8 @@ def closest_background(
 
 
 def _document_frequencies(arrays: Mapping[str, NDArray[Any]], terms: list[str]) -> NDArray[np.uint32]:
-    """Chunks that hold each term; the segment's terms are sorted by bytes, so a few of many are looked up."""
+    """Chunks that hold each term."""
     data, ends = arrays["term_text"].tobytes(), arrays["term_at"].tolist()
     counts = np.diff(arrays["term_start"].astype(np.int64)).tolist()
-
-    def at(number: int) -> bytes:
-        return data[ends[number] : ends[number + 1]]
-
-    found = np.zeros(len(terms), np.uint32)
-    for i, term in enumerate(term.encode() for term in terms):
-        number = bisect_left(range(len(counts)), term, key=at)
-        if number < len(counts) and at(number) == term:
-            found[i] = counts[number]
-    return found
+    held = {data[start:end]: count for (start, end), count in zip(pairwise(ends), counts, strict=True)}
+    return np.array([held.get(term.encode(), 0) for term in terms], np.uint32)

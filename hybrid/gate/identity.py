@@ -18,6 +18,9 @@ TERMS = ("models", "background", "terms.tsv")
 VERSION = "1"
 """Changes whenever the same prompts and model give other arrays: other pieces, other parts, other names."""
 
+WORDS_VERSION = "1"
+"""As `VERSION`, of what segments keep for the part "words" alone: the segments of files need not be written anew."""
+
 
 def background_key(model: EmbedderInfo) -> str:
     """The identity of the background of a model, 16 hex digits; reads the files' bytes, embeds nothing."""
@@ -26,6 +29,6 @@ def background_key(model: EmbedderInfo) -> str:
     return hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in (*files, *names))).hexdigest()[:16]
 
 
-def annotation_key(background: str, *, with_hub: bool) -> str:
-    """The identity of what segments keep for the gate: the background's key, and whether hubs are subtracted."""
-    return f"{background}{'+hub' if with_hub else ''}"
+def annotation_key(background: str, *, with_hub: bool, with_words: bool = False) -> str:
+    """The identity of what segments keep for the gate: the background's key, hubs subtracted or not, words or none."""
+    return f"{background}{'+hub' if with_hub else ''}{f'+words{WORDS_VERSION}' if with_words else ''}"

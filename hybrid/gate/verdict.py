@@ -19,6 +19,7 @@ from hybrid.gate.calibration import SILENT, Calibration, calibrate
 from hybrid.gate.identity import annotation_key, background_key
 from hybrid.gate.pieces import gate_pieces
 from hybrid.gate.terms import generic_terms, terms_of
+from hybrid.gate.words import has_words, score_words, words_of_pieces
 from hybrid.types import Verdict
 
 if TYPE_CHECKING:
@@ -89,6 +90,13 @@ class Gate:
         vectors, lengths = self._embedder.embed_queries(found)
         return Asked(found, vectors, parts.null_factors(lengths, len(found)), len(text.split()))
 
+    def words(self, piece: str) -> NDArray[np.float32]:
+        """How far each row holds the words of a piece, or words near to them, in [0, ∞): see `hybrid.gate.words`.
+
+        Shape (n_rows,); 0 for a dead row, and everywhere in a collection that was annotated without words.
+        """
+        return self._scored_words([terms_of(piece).words])[0]
+
     def judge(self, asked: Asked, closest: Closest, top_cosine: float | None) -> Verdict:
         """The verdict on a prompt.
 
@@ -135,9 +143,20 @@ class Gate:
             "chat": -self._background.chat_weight(settings) * self._background.chat(asked.vectors),
             "probe": settings.probe * self._background.logit(asked.vectors, asked.null),
         }
+        if settings.words and has_words(self._snapshot.segments):
+            scores = self._scored_words([piece.words for piece in terms])
+            columns["words"] = settings.words * scores.max(axis=1, initial=0)
         # Adding 0 makes 0 of −0, which would be shown.
         rows = np.stack([np.asarray(column, np.float64) for column in columns.values()], axis=1) + 0.0
         return [dict(zip(columns, row, strict=True)) for row in rows.tolist()]
+
+    def _scored_words(self, pieces: Sequence[Sequence[str]]) -> NDArray[np.float32]:
+        """Of the words of each piece in each row, shape (n_pieces, n_rows)."""
+        segments = self._snapshot.segments
+        words = words_of_pieces(pieces, self._embedder) if has_words(segments) else None
+        if words is None:
+            return np.zeros((len(pieces), self._snapshot.n_rows), np.float32)
+        return np.concatenate([score_words(words, segment) for segment in segments], axis=1)
 
     def _lexical(self, terms: Sequence[PieceTerms]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """The gain of each piece's most telling word, and how many of its words nobody knows, shape (n_pieces,)."""
@@ -162,7 +181,8 @@ def open_gate(snapshot: Snapshot, embedder: Embedder, home: Path, settings: Gate
         settings: Rates and weights.
     """
     background = background_key(embedder.info)
-    if snapshot.manifest.background != annotation_key(background, with_hub=settings.hub):
+    fitting = [annotation_key(background, with_hub=settings.hub, with_words=has) for has in (False, True)]
+    if snapshot.manifest.background not in fitting:
         return None
     return Gate(snapshot, embedder, lambda: load_background(embedder, home, background), settings)
 

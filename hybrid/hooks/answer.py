@@ -25,7 +25,9 @@ _WITHOUT_NOTICE = ("copilot", "opencode")
 
 
 def write_answer(text: str, *, client: str, name: str, event: str, notice: str = "") -> str:
-    """The answer that adds a text to the agent's context; empty when there is nothing to say or nobody to hear it.
+    """The answer that adds a text to the agent's context, or tells the user something.
+
+    Empty when there is nothing to say or nobody to hear it.
 
     Codex drops an answer with a key it does not know, so each client gets its own keys and no other.
 
@@ -36,8 +38,10 @@ def write_answer(text: str, *, client: str, name: str, event: str, notice: str =
         event: The same in our words.
         notice: One line for the user, which the agent does not see.
     """
-    if not text or event not in TAKING:
+    if event not in TAKING:
         return ""
+    if not text:
+        return json.dumps({"systemMessage": notice}) if notice and client not in _WITHOUT_NOTICE else ""
     if client == "opencode":
         return json.dumps({"text": text})
     answer: dict[str, object] = {"additionalContext": text} if client in _TWICE else {}

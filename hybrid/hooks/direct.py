@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hybrid.engine.answering import answer
+from hybrid.engine.opening import Opener
 from hybrid.engine.recording import record_error
 from hybrid.engine.workspace import keep_hook_settings, open_workspace
 from hybrid.hooks.answer import client_of, printed_answer
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from hybrid.engine.answering import Reply
-    from hybrid.engine.searching import Searcher
-    from hybrid.engine.workspace import Workspace
     from hybrid.hooks.service import Input
 
 
@@ -56,7 +55,8 @@ def answer_event(
     event = HookEvent.of(fields)
     workspace = open_workspace(Path(event.cwd or "/"), flags=flags)
     set_deadline(workspace.config.hooks.deadline_ms)
-    reply = answer(workspace, event, open_searcher=_open_searcher)
+    opener = Opener()
+    reply = answer(workspace, event, open_searcher=opener.searcher, records=opener.records)
     return reply, printed_answer(reply.text, event, notice=reply.notice(elapsed_ms()))
 
 
@@ -70,10 +70,3 @@ def note_failure(error: Exception | str, fields: Mapping[str, Any] | None) -> No
     event = HookEvent.of(fields) if fields else None
     cwd = Path(event.cwd) if event and event.cwd else Path()
     record_error(open_workspace(cwd), event, str(error) if isinstance(error, EventError) else error)
-
-
-def _open_searcher(workspace: Workspace) -> Searcher:
-    # Brings numpy, 120 ms: a prompt that is not searched never pays for it.
-    from hybrid.engine.searching import open_searcher
-
-    return open_searcher(workspace)

@@ -84,6 +84,8 @@ def parse_event(data: bytes, *, client: str, event: str, cwd: str) -> dict[str, 
         "tool": tool,
         "paths": _paths(tool, _either(fields, "tool_input", "toolArgs")),
         "report": _report(tool, _either(fields, "tool_response", "tool_result", "toolResult")),
+        "message": _message(known, fields),
+        "transcript": _text(fields, "transcript_path", "transcriptPath"),
     }
 
 
@@ -131,6 +133,11 @@ def _report(tool: str, response: object) -> str:
     if answer:
         response = _either(answer, "content", "llmContent", "textResultForLlm", "text_result_for_llm")
     return _clean(response if isinstance(response, str) else _texts(response))[:MAX_PROMPT_CHARS]
+
+
+def _message(event: str, fields: dict[str, Any]) -> str:
+    """The last text of the agent, at the end of its turn."""
+    return _text(fields, "last_assistant_message", "prompt_response")[:MAX_PROMPT_CHARS] if event == "Stop" else ""
 
 
 def _texts(parts: object) -> str:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from hybrid.ipc.wire import Connection
 
-MARKS = ("CLAUDECODE", "COPILOT_CLI", "GEMINI_SESSION_ID", "QWEN_CODE_SESSION_ID")
+MARKS = ("CLAUDECODE", "COPILOT_CLI", "GEMINI_SESSION_ID", "LORE_DATA_DIR", "QWEN_CODE_SESSION_ID")
 """Variables that tell which client runs the hook, whoever's settings it stands in."""
 
 _AGAIN_S = 0.05

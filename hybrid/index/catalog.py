@@ -171,6 +171,10 @@ class Catalog:
         rows = [(self._tree_id, encode_path(path)) for path in paths]
         self._db.executemany("DELETE FROM documents WHERE tree_id = ? AND path = ?", rows)
 
+    def forget_trees(self, trees: Iterable[str]) -> None:
+        """Forget working trees with their documents, perhaps this one; their contents stay until collected."""
+        self._db.executemany("DELETE FROM trees WHERE tree = ?", [(tree,) for tree in trees])
+
     def indexed(self) -> dict[str, DocumentRow]:
         """Every indexed document of this tree, in order of path."""
         rows = self._db.execute(

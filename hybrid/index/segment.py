@@ -80,6 +80,10 @@ class Segment:
         """Any array of the segment by name."""
         return self._arrays[name]
 
+    def has(self, name: str) -> bool:
+        """Whether the segment has an array that not every segment has."""
+        return name in self._arrays
+
     def text(self, name: str, row: int) -> str:
         """A string of one of the string tables, for example `text("chunk_name", 3)`."""
         return unpack_string(*self._table(name), row)

@@ -21,6 +21,7 @@ _AGAIN_S = 5.0
 listens takes the mark away."""
 
 _KEPT = (
+    "ANTHROPIC_API_KEY",
     "APPDATA",
     "COMSPEC",
     "HF_HOME",
@@ -29,6 +30,7 @@ _KEPT = (
     "HYBRID_HOME",
     "LANG",
     "LC_ALL",
+    "LORE_DATA_DIR",
     "LC_CTYPE",
     "LD_LIBRARY_PATH",
     "LOCALAPPDATA",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from hybrid.models.registry import embedder_info, load_embedder
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     import numpy as np
@@ -24,9 +24,11 @@ class LazyEmbedder:
         ModelError: Unknown, not on disk, damaged, or an extra is missing.
     """
 
-    def __init__(self, name: str, home: Path) -> None:
+    def __init__(self, name: str, home: Path, load: Callable[[str, Path], Embedder] | None = None) -> None:
+        """Of a name; `load` gives it when it is there already."""
         self._name = name
         self._home = home
+        self._load = load
         self._info = embedder_info(name, home)
 
     @property
@@ -36,7 +38,7 @@ class LazyEmbedder:
 
     @cached_property
     def _loaded(self) -> Embedder:
-        return load_embedder(self._name, home=self._home)
+        return self._load(self._name, self._home) if self._load else load_embedder(self._name, home=self._home)
 
     def embed_documents(self, inputs: Sequence[EmbedInput]) -> NDArray[np.float32]:
         """As `Embedder.embed_documents`."""

@@ -16,9 +16,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _IGNORED = """\
-# What hybrid keeps here for itself; LESSONS.md and config.toml are for people and are committed.
+# What hybrid keeps here for itself; LESSONS.md, lore/ and config.toml are for people and are committed.
 hook_state.json
 hot-topics.md
+lessons.stats.json
 *.lock
 *.tmp
 *.corrupt-*

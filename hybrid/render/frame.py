@@ -34,11 +34,13 @@ class Entry:
         kind: `code`, `doc`, `lesson`, `pattern`, `anti-pattern`, `decision`, `handoff` or `memory`.
         title: What follows the kind on the header line.
         lines: The body without indent; empty when the header says it all.
+        heading: A line above the entry, in the form of plain text; empty for none.
     """
 
     kind: str
     title: str
     lines: tuple[str, ...] = ()
+    heading: str = ""
 
     @property
     def header(self) -> str:
@@ -87,7 +89,8 @@ def render_entry(entry: Entry, *, fmt: Format = "text") -> str:
     if fmt == "xml":
         head = f'<item kind="{_escape(kind)}" title="{_escape(title)}"'
         return "\n".join([f"{head}>", *map(_escape, lines), "</item>"]) if lines else f"{head}/>"
-    return "\n".join([f"[{kind}] {title}", *(f"{INDENT}{line}" if line else "" for line in lines)])
+    above = [neutralise_line(entry.heading)] if entry.heading else []
+    return "\n".join([*above, f"[{kind}] {title}", *(f"{INDENT}{line}" if line else "" for line in lines)])
 
 
 def frame_bytes(n_entries: int, *, fmt: Format = "text", footer: Footer = NO_FOOTER) -> int:

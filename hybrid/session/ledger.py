@@ -62,6 +62,8 @@ class Ledger:
             when it was not asked for.
         n_turns: Injections and repeats in the whole conversation.
         starts: How a session start was answered (`startup`, `compact`, …) → when, seconds since 1970.
+        read_to: Bytes of the transcript in which citations were looked for.
+        is_new: Nothing was ever noted of the session.
     """
 
     given: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -70,6 +72,8 @@ class Ledger:
     remembered: Mapping[str, Remembered] = field(default_factory=dict[str, Remembered])
     n_turns: int = 0
     starts: Mapping[str, float] = field(default_factory=dict[str, float])
+    read_to: int = 0
+    is_new: bool = field(default=True, compare=False)
 
     def allows(self, digest: bytes, form: str) -> bool:
         """May a chunk be given in this form? What was shown in part may follow once in full, nothing comes twice."""
@@ -150,6 +154,14 @@ class LedgerStore:
         with locked(self._folder / f"{key.file_name}.lock", timeout_s) as held:
             yield held
 
+    def note_read(self, key: SessionKey, read_to: int) -> None:
+        """Note how far the transcript was looked through.
+
+        Raises:
+            OSError: The disk is full or read-only.
+        """
+        self._append(key, {"read_to": read_to})
+
     def end(self, key: SessionKey) -> None:
         """Stamp the end of a session; a resumed one keeps its ledger."""
         self._stamp(key, "end")
@@ -204,10 +216,20 @@ class _Reading:
         self._starts: dict[str, float] = {}
         self._turn = 0
         self._n_damaged = 0
+        self._read_to = 0
 
     def ledger(self) -> Ledger:
         """What was read."""
-        return Ledger(self._given, self._topic, self._n_damaged, self._remembered, self._turn, self._starts)
+        return Ledger(
+            self._given,
+            self._topic,
+            self._n_damaged,
+            self._remembered,
+            self._turn,
+            self._starts,
+            self._read_to,
+            is_new=False,
+        )
 
     def add(self, line: bytes) -> None:
         """One line; what is damaged counts as such."""
@@ -224,6 +246,7 @@ class _Reading:
             if self._given.get(digest) != "full":
                 self._given[str(digest)] = str(form)
         self._topic = str(entry.get("topic", self._topic))
+        self._read_to = int(entry.get("read_to", self._read_to))
         about, again = entry.get("about", {}), entry.get("again", ())
         self._turn += bool(about or again)
         if "start" in entry:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from hybrid.sources.listing import Lister, Listing
-    from hybrid.types import DocumentKind
+    from hybrid.types import FileKind
 
 
 SOURCE_VERSION = "1"
@@ -43,7 +43,7 @@ class FileSource:
         root: Path,
         *,
         language_of: Callable[[str, str], str | None],
-        kind_of: Callable[[str, str], DocumentKind],
+        kind_of: Callable[[str, str], FileKind],
         max_file_bytes: int,
         include: Sequence[str] = (),
         exclude: Sequence[str] = (),

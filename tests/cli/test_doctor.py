@@ -3,6 +3,7 @@ from __future__ import annotations
 import contextlib
 import json
 import re
+import shutil
 import signal
 import sys
 import time
@@ -15,12 +16,14 @@ from hybrid import __version__
 from hybrid.cli.checks import build_findings
 from hybrid.cli.trial import Ran, judge
 from hybrid.engine.workspace import open_workspace
+from hybrid.project.trust import accept
 from tests.builders import command_environment, python_process, write_files
 
 if TYPE_CHECKING:
     import subprocess
     from collections.abc import Generator
 
+    from hybrid.project.find import Project
     from tests.builders import Shop
 
 ANSWER = b'{"hookSpecificOutput": {"hookEventName": "UserPromptSubmit", "additionalContext": "x"}}\n'
@@ -41,6 +44,11 @@ def _files(shop: Shop) -> dict[str, bytes]:
     """Everything in the user's folders; SQLite leaves its working files beside a database that was read."""
     files = [path for path in shop.home.rglob("*") if path.is_file() and not path.name.endswith(("-wal", "-shm"))]
     return {str(path.relative_to(shop.home)): path.read_bytes() for path in files}
+
+
+def _project(shop: Shop) -> Project:
+    workspace = open_workspace(shop.root, environ={"HYBRID_HOME": str(shop.home)})
+    return workspace.require_project()
 
 
 def _settings(shop: Shop) -> Path:
@@ -69,6 +77,7 @@ def test_a_whole_installation_has_no_problem(own_shop: Shop) -> None:
         ("index", "ok"),
         ("state", "ok"),
         ("log", "ok"),
+        ("records", "ok"),
         ("service", "ok"),
         ("hooks", "ok"),
     ] == [(each["area"], each["level"]) for each in checks]
@@ -87,6 +96,150 @@ def test_each_finding_is_a_line_with_its_remedy(new_project: Shop) -> None:
     quiet = new_project.out("doctor", "--no-trial", "--quiet").splitlines()
     assert quiet
     assert not any(line.startswith("ok") for line in quiet)
+
+
+LESSONS = """\
+### [L001] Retry payments
+- **Learned**: 2026-01-02 | **Category**: gotcha
+> Cap attempts at five.
+
+### [L001] Receipts
+- **Learned**: 2026-02-04 | **Category**: gotcha
+> Keep them for ten years.
+
+### [L003] Users table
+- **Learned**: 2026-01-04 | **Category**: gotcha
+"""
+
+
+def test_malformed_records_are_told_with_file_and_line(own_shop: Shop) -> None:
+    """Of LESSONS.md, patterns, decisions and sessions; what is beside them is read all the same."""
+    lore = own_shop.home / "lore"
+    write_files(own_shop.root, {".hybrid/LESSONS.md": LESSONS})
+    write_files(
+        lore,
+        {
+            "patterns/data/patterns.yaml": "patterns:\n  - id: pat-000001-aaaaaaaa\n    name: [\n",
+            "journal/data/decisions.jsonl": '{"id": "dec-aaaaaaaa", "decision": "Use JSONL"}\n{"id": \n',
+            "transfer/data/sessions/session-20260214-120000-aaaaaaaa.json": "[]",
+        },
+    )
+
+    found = _of("records", _findings(own_shop))
+
+    file = own_shop.root / ".hybrid" / "LESSONS.md"
+    assert {"warning"} == {level for level, _, _ in found}
+    told = "\n".join(what for _, what, _ in found)
+    assert f"{file}:5: L001 is also the id of line 1" in told
+    assert f"{file}:9: lesson L003 has no content" in told
+    assert re.search(rf"{re.escape(str(lore))}/patterns/data/patterns.yaml:\d+: ", told)
+    assert f"{lore}/journal/data/decisions.jsonl:2: " in told
+    assert f"{lore}/transfer/data/sessions/session-20260214-120000-aaaaaaaa.json: " in told
+    assert "mend line 9 of that file; the rest of it is read" in [remedy for _, _, remedy in found]
+    assert 1 == own_shop.json("status")["records"]["lore"]["decisions"]
+
+
+def test_of_many_malformed_places_the_first_are_told(own_shop: Shop) -> None:
+    """Twenty places of a file are told, the others are counted."""
+    entries = (f"### [L{number:03d}] Title\n" for number in range(1, 31))
+    write_files(own_shop.root, {".hybrid/LESSONS.md": "\n".join(entries)})
+
+    found = _of("records", _findings(own_shop))
+
+    assert 21 == len(found)
+    assert found[-1][1].endswith(".hybrid/LESSONS.md: 10 more places to mend")
+
+
+def test_fix_gives_the_newer_of_two_lessons_with_one_id_a_new_one(own_shop: Shop) -> None:
+    """`--fix` is offered and does it; the older keeps its id, no other line of the file changes."""
+    file = own_shop.root / ".hybrid" / "LESSONS.md"
+    write_files(
+        own_shop.root, {".hybrid/LESSONS.md": LESSONS.replace("[L003] Users table\n", "[L003] Users table\n> x\n")}
+    )
+    before = file.read_text()
+
+    offered = _of("records", _findings(own_shop))
+    fixed = own_shop.json("doctor", "--no-trial", "--fix")["fixed"]
+
+    assert ["hybrid doctor --fix"] == [remedy for _, _, remedy in offered]
+    assert f"the newer lesson with the id L001 is now L004 ({file})" in fixed
+    assert before.replace("[L001] Receipts", "[L004] Receipts") == file.read_text()
+    assert [("ok", "3 lessons", "")] == _of("records", _findings(own_shop))
+    assert [] == own_shop.json("doctor", "--no-trial", "--fix")["fixed"]
+
+
+def test_records_of_a_tree_that_nobody_accepted_are_told(own_shop: Shop) -> None:
+    """How many there are and where, with the command that accepts them; they are never called malformed."""
+    write_files(own_shop.root, {".claude-recall/LESSONS.md": LESSONS})
+    own_shop.out("trust", "--revoke", "--quiet")
+    what = "3 lessons in .claude-recall/LESSONS.md: not given out, since nobody accepted this tree"
+
+    assert [("warning", what, "read them, then hybrid trust")] == _of("records", _findings(own_shop))
+
+
+def test_lessons_left_behind_are_told(own_shop: Shop) -> None:
+    """Lessons learned before a tree had a file of its own, and another tool's file that ours took the place of."""
+    own_shop.out("trust", "--revoke", "--quiet")
+    own_shop.out("lessons", "add", "Retry payments", "Cap attempts at five")
+    accept(_project(own_shop), own_shop.home)
+    write_files(own_shop.root, {".claude-recall/LESSONS.md": LESSONS, ".hybrid/LESSONS.md": "# Lessons\n"})
+
+    found = _of("records", _findings(own_shop))
+    own_shop.out("trust", "--quiet")
+    then = _of("records", _findings(own_shop))
+
+    (own,) = own_shop.home.glob("projects/*/trees/*/LESSONS.md.adopted-*")
+    older = own_shop.root / ".claude-recall" / "LESSONS.md"
+    ours = own_shop.root / ".hybrid" / "LESSONS.md"
+    assert [
+        (
+            f"{own.with_name('LESSONS.md')} holds lessons of this tree, but {ours} is read",
+            "hybrid trust brings them together",
+        ),
+        (f"{older} is not read: .hybrid/LESSONS.md stands in its place", f"hybrid lessons import '{older}'"),
+    ] == [(what, remedy) for _, what, remedy in found]
+    assert 1 == len(then)
+    assert ["Retry payments"] == [one["title"] for one in own_shop.json("lessons", "list")["lessons"]]
+
+
+def test_record_files_that_cannot_be_read_are_told(own_shop: Shop, tmp_path: Path) -> None:
+    """Too large or no text; a folder of lore that is named and not there; a link in its place; a damaged acceptance."""
+    (own_shop.root / ".hybrid" / "LESSONS.md").write_bytes(b"x" * 5_000_001)
+    (own_shop.root / ".hybrid" / "lore").symlink_to(tmp_path)
+    found = _of("records", _findings(own_shop, LORE_DATA_DIR="/no/such/lore"))
+    (own_shop.home / "accepted.json").write_text("{")
+    damaged = _of("records", _findings(own_shop, code=1))
+
+    large, named, link = (what for _, what, _ in found)
+    assert "is longer than 5 MB" in large
+    assert "LORE_DATA_DIR names /no/such/lore, which is no folder" == named
+    assert "mkdir -p '/no/such/lore', or unset LORE_DATA_DIR" == found[1][2]
+    assert f"{own_shop.root / '.hybrid' / 'lore'} is a link, so no record in it is read" == link
+    assert (
+        "problem",
+        f"{own_shop.home / 'accepted.json'} is damaged: the records of no tree are given out",
+    ) == damaged[0][:2]
+
+
+def test_a_damaged_index_of_the_records_is_told_and_made_again(own_shop: Shop) -> None:
+    """Whatever is wrong with it, the remedy is to delete it: the files of the records are the truth."""
+    own_shop.out("lessons", "add", "Retry payments", "Cap attempts of the payment client at five")
+    records = own_shop.home / "records"
+    own_shop.out("context", "How does the payment client retry attempts?")
+    whole = _of("records", _findings(own_shop))
+    (view,) = records.glob("views/lessons-*")
+    (view / "manifest.json").write_text("{")
+    of_view = _of("records", _findings(own_shop))
+    (records / "catalog.db").write_bytes(b"no database " * 100)
+    of_catalog = _of("records", _findings(own_shop))
+    shutil.rmtree(records)
+    own_shop.out("context", "How does the payment client retry attempts?")
+
+    assert [("ok", "1 lesson", "")] == whole == _of("records", _findings(own_shop))
+    assert list(records.glob("views/lessons-*/manifest.json"))
+    assert [f"rm -r '{records}'; the next prompt makes it again"] == [remedy for _, _, remedy in of_view]
+    assert str(view) in of_view[0][1]
+    assert str(records / "catalog.db") in of_catalog[0][1]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="rights are not those of POSIX")

@@ -18,10 +18,42 @@ def test_projects_lists_and_forgets(own_shop: Shop) -> None:
     assert {"key", "name", "roots", "size_bytes", "used_s"} <= set(listed)
     assert ("shop", [str(own_shop.root)]) == (listed["name"], listed["roots"])
     assert re.fullmatch(rf"{listed['key']} +\d+\.\d MB  shop  {re.escape(str(own_shop.root))}\n", shown)
-    assert "forgot shop: its index is deleted, its files and .hybrid folder are untouched\n" == said
+    assert [
+        "forgot shop: its index is deleted, its files and .hybrid folder are untouched",
+        "the records in its tree are not given out any more; `hybrid trust` accepts them again",
+    ] == said.splitlines()
     assert "missing" == own_shop.json("status")["index"]["state"]
     assert (own_shop.root / ".hybrid" / "config.toml").exists()
     assert [] == own_shop.json("projects", code=1)["projects"]
+
+
+def test_lessons_survive_that_their_project_is_forgotten(new_project: Shop) -> None:
+    """Lessons that stand in `$HYBRID_HOME` are put aside there, and can be taken over again with their counters."""
+    new_project.out("lessons", "add", "Retry payments", "Cap attempts at five")
+    new_project.out("lessons", "cite", "L001")
+    new_project.out("trust", "--quiet")
+    [listed] = new_project.json("projects")["projects"]
+
+    said = new_project.out("projects", "forget", listed["key"], "--quiet")
+    gone = new_project.json("lessons", "list", code=1)["lessons"]
+    (path,) = new_project.home.glob("forgotten/*/trees/*/LESSONS.md")
+    new_project.out("lessons", "import", str(path))
+    [lesson] = new_project.json("lessons", "list")["lessons"]
+
+    assert f"its lessons are kept: hybrid lessons import '{path}'\n" == said
+    assert [] == gone
+    assert ("Retry payments", 1) == (lesson["title"], lesson["uses"])
+
+
+def test_forgetting_has_a_machine_form(own_shop: Shop) -> None:
+    """Key, name, whether its records were accepted, and where its lessons lie now."""
+    [listed] = own_shop.json("projects")["projects"]
+
+    forgotten = own_shop.json("projects", "forget", "shop")
+
+    assert {"key": listed["key"], "name": "shop", "was_accepted": True, "kept": []} == forgotten
+    assert [] == own_shop.json("projects", code=1)["projects"]
+    assert not own_shop.json("status")["records"]["accepted"]
 
 
 def test_forgetting_needs_one_name(shop: Shop) -> None:

@@ -6,12 +6,26 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from hybrid.cli.status import rows
-from tests.builders import new_shop
+from tests.builders import new_shop, write_files
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.builders import Shop
+
+LESSONS = """\
+### [L001] Retry payments
+- **Learned**: 2026-01-02 | **Category**: gotcha
+> Cap attempts at five.
+
+### [L002] Users table
+- **Learned**: 2026-01-03 | **Category**: correction | **Superseded**: deleted
+> Drop it every night.
+
+### [L003] Receipts
+- **Learned**: 2026-01-04 | **Category**: nonsense
+> Keep them for ten years.
+"""
 
 KEYS: dict[str, Any] = {
     "version": None,
@@ -54,11 +68,19 @@ KEYS: dict[str, Any] = {
         "consecutive_failures": None,
         "latency_ms": {"p50": None, "p95": None},
     },
+    "records": {
+        "accepted": None,
+        "waiting": None,
+        "lessons": dict.fromkeys(("enabled", "project", "system", "superseded", "file")),
+        "lore": dict.fromkeys(("enabled", "patterns", "anti_patterns", "decisions", "handoffs", "folders")),
+        "problems": None,
+    },
     "daemon": {"running": None, "pid": None, "uptime_s": None, "rss_bytes": None},
 }
 MAY_BE_NULL = {
     "gate.calibrated_at",
     "gate.expected_false_open_rate",
+    "records.waiting",
     "health.last_error",
     "daemon.pid",
     "daemon.uptime_s",
@@ -133,6 +155,43 @@ def test_edits_make_the_index_stale(own_shop: Shop) -> None:
     after = own_shop.json("status")["index"]
 
     assert [("stale", 3), ("ready", 0)] == [(index["state"], index["stale_documents"]) for index in (before, after)]
+
+
+def test_records_are_counted_with_what_waits_for_the_owner(new_project: Shop) -> None:
+    """Before the tree is accepted its lessons wait; then they count, and what is malformed is told."""
+    new_project.out("lessons", "add", "Be brief", "Answer in one sentence", "--system")
+    write_files(new_project.root, {".hybrid/LESSONS.md": LESSONS})
+    before, shown = new_project.json("status")["records"], new_project.out("status", "--table", COLUMNS="200")
+    new_project.out("trust", "--quiet")
+    after, then = new_project.json("status")["records"], new_project.out("status", "--table", COLUMNS="200")
+
+    assert (False, 2) == (before["accepted"], before["waiting"]["lessons"])
+    assert (0, 1, 0, 0) == (
+        *(before["lessons"][key] for key in ("project", "system", "superseded")),
+        before["problems"],
+    )
+    assert "Records          1 lesson; 2 lessons in the tree not accepted: `hybrid trust`" in shown
+    assert (True, None, 1) == (after["accepted"], after["waiting"], after["problems"])
+    assert (2, 1, 1) == tuple(after["lessons"][key] for key in ("project", "system", "superseded"))
+    assert str(new_project.root / ".hybrid" / "LESSONS.md") == after["lessons"]["file"]
+    assert "Records          3 lessons; 1 to mend: `hybrid doctor`" in then
+
+
+def test_lore_is_counted_and_withdrawn_records_are_not(new_project: Shop, tmp_path: Path) -> None:
+    """Patterns, decisions and handoffs of all folders that count here; the folders are named."""
+    new_project.out("lore", "pattern", "add", "Safe sum", "--problem", "it ends with 1", "--solution", "x=$((x + 1))")
+    new_project.out("lore", "decide", "Use JSONL", "--why", "append-only")
+    (one,) = new_project.json("lore", "search", "JSONL")["records"]
+    new_project.out("lore", "decide", "Cut releases on Mondays", "--why", "people are there")
+    new_project.out("lore", "retract", one["id"], "--reason", "no longer")
+
+    lore = new_project.json("status", HYBRID_LORE_ENABLED="false")["records"]["lore"]
+
+    assert (1, 0, 1, 0) == tuple(lore[key] for key in ("patterns", "anti_patterns", "decisions", "handoffs"))
+    assert [str(new_project.home / "lore")] == lore["folders"]
+    assert not lore["enabled"]
+    table = new_project.out("status", "--table", COLUMNS="200", HYBRID_LORE_ENABLED="false")
+    assert "Records          1 pattern and 1 decision; lore is switched off" in table
 
 
 def test_hook_status_is_the_hooks_part(shop: Shop) -> None:

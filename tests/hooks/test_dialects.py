@@ -39,9 +39,20 @@ def test_the_answer_in_each_dialect(client: str, name: str) -> None:
 
 @pytest.mark.parametrize("client", CLIENTS)
 def test_nothing_to_say_is_nothing(client: str) -> None:
-    """Without a text there is no answer at all, with a notice either."""
+    """Without a text and a line for the user there is no answer at all."""
 
-    assert "" == write_answer("", client=client, name="Stop", event="UserPromptSubmit", notice="hybrid: 3 items")
+    assert "" == write_answer("", client=client, name="Stop", event="UserPromptSubmit")
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_a_line_for_the_user_alone_goes_to_clients_that_have_one(client: str) -> None:
+    """What was learned is told even when nothing is added to the prompt; never at the end of a turn."""
+    answer = write_answer(
+        "", client=client, name="UserPromptSubmit", event="UserPromptSubmit", notice="LESSON RECORDED"
+    )
+
+    assert ("" if client in ("copilot", "opencode") else '{"systemMessage": "LESSON RECORDED"}') == answer
+    assert "" == write_answer("", client=client, name="Stop", event="Stop", notice="LESSON RECORDED")
 
 
 @pytest.mark.parametrize("client", CLIENTS)

@@ -134,11 +134,43 @@ def test_a_captured_input_becomes_neutral_fields(sample: str) -> None:
     fields = parse_event(data, client=client, event=_name_of(sample), cwd="/elsewhere")
 
     rest = {"client": client, "agent_id": "", "cwd": "$PROJECT", "prompt": "", "source": "", "tool": "", "report": ""}
-    assert rest | {"paths": []} | wanted == {k: v for k, v in fields.items() if k not in ("session_id", "name")}
+    of_turns = ("message", "transcript")
+    assert rest | {"paths": []} | wanted == {
+        k: v for k, v in fields.items() if k not in ("session_id", "name", *of_turns)
+    }
     assert len(fields["session_id"]) > 20
     assert fields["name"].lower() in {name.lower() for name in EVENTS[fields["event"]]}
     assert fields == json.loads(json.dumps(fields))
     assert wanted["event"] == HookEvent.of(fields).event
+
+
+@pytest.mark.parametrize(
+    ("sample", "message"),
+    [
+        ("claude_code-2.1.330/Stop", "The subagent is done. [mock reply]"),
+        ("codex-0.169.0/Stop", "I ran it. [mock reply]"),
+        ("qwen-0.24.4/Stop", "I ran it. [mock reply]"),
+        ("gemini-0.61.0/AfterAgent", "I ran it. [mock reply]"),
+        ("copilot-1.0.102-camel/agentStop", ""),
+    ],
+)
+def test_the_end_of_a_turn_brings_the_agents_last_text_and_its_transcript(sample: str, message: str) -> None:
+    """Each client has names of its own for both; Copilot names the transcript alone."""
+    data = (FIXTURES / f"{sample}.json").read_bytes()
+
+    fields = parse_event(data, client=sample.split("-")[0], event=_name_of(sample), cwd="/elsewhere")
+
+    assert message == fields["message"]
+    assert fields["transcript"].endswith(".jsonl")
+
+
+def test_only_the_end_of_a_turn_has_a_message() -> None:
+    """A prompt that quotes the field of another event brings no words of the agent."""
+    fields = _parse(
+        {"hook_event_name": "UserPromptSubmit", "prompt": "x", "last_assistant_message": "AI LESSON: a - b"}
+    )
+
+    assert fields["message"] == ""
 
 
 def test_the_command_line_names_the_event() -> None:

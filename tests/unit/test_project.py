@@ -444,16 +444,20 @@ class TestPlaces:
         assert root / ".hybrid" == open_tree_state(find(root), place / "data")
 
     def test_the_folder_ignores_what_is_not_for_people(self, place, find, repository, git):
-        """Git sees the settings and lessons, not the state."""
+        """Git sees the settings, lessons and lore, not the state."""
         root = repository(place / "app")
         folder = create_folder(root)
-        for name in ("hook_state.json", "hot-topics.md", "state.lock", "LESSONS.md", "hook_state.json.corrupt-1"):
+        decisions = "lore/journal/data/decisions.jsonl"
+        (folder / decisions).parent.mkdir(parents=True)
+        state = ("hook_state.json", "hot-topics.md", "state.lock", "hook_state.json.corrupt-1", "lore/lore.lock")
+        for name in (*state, "lessons.stats.json", "lessons.stats.json.lock", "LESSONS.md", decisions):
             (folder / name).write_text("x")
         listed = subprocess.run(
             ["git", "ls-files", "-o", "--exclude-standard"], cwd=root, capture_output=True, text=True
         )
 
-        assert [".hybrid/.gitignore", ".hybrid/LESSONS.md", ".hybrid/config.toml"] == sorted(listed.stdout.split())
+        expected = [".gitignore", "LESSONS.md", "config.toml", decisions]
+        assert [f".hybrid/{name}" for name in expected] == sorted(listed.stdout.split())
 
     def test_what_is_there_is_never_overwritten(self, place, find, repository):
         """Making the folder again keeps its files and adds those that are missing."""

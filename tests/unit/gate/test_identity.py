@@ -72,6 +72,14 @@ def test_the_annotation_tells_whether_hubs_are_subtracted() -> None:
     assert [key, f"{key}+hub"] == [annotation_key(key, with_hub=with_hub) for with_hub in (False, True)]
 
 
+def test_the_annotation_tells_whether_words_are_kept() -> None:
+    """Segments with words are others than those without; the key of files is what it was before there were words."""
+    key = background_key(MODEL)
+    found = {annotation_key(key, with_hub=hub, with_words=words) for hub in (False, True) for words in (False, True)}
+
+    assert {key, f"{key}+hub", f"{key}+words1", f"{key}+hub+words1"} == found
+
+
 def test_asking_for_a_key_loads_no_numpy() -> None:
     """A build that finds nothing to do asks for it, too."""
     code = (

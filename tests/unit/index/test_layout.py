@@ -40,9 +40,16 @@ class Pieces:
     key: str = "pieces-1"
 
     def annotate(self, arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-        """Both arrays of the background."""
-        assert len(arrays["vector"])
-        return {"background_top": np.zeros(3, np.float32), "background_df": np.zeros(2, np.uint32)}
+        """The arrays of the background, and those of records."""
+        dim, n_terms = arrays["vector"].shape[1], len(arrays["term_start"]) - 1
+        assert dim
+        return {
+            "background_top": np.zeros(3, np.float32),
+            "background_df": np.zeros(2, np.uint32),
+            "background_words": np.zeros(3, np.float32),
+            "term_vector": np.zeros((n_terms, dim), np.int8),
+            "term_vector_scale": np.zeros(n_terms, np.float32),
+        }
 
 
 @pytest.fixture(scope="module")

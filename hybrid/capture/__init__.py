@@ -1,0 +1,1 @@
+"""Reads from events and transcripts what is worth keeping."""

@@ -1,0 +1,252 @@
+"""Reads what an agent said, and was asked, from the transcript that its client keeps of a session.
+
+A transcript is a file of JSON lines that grows, or the single JSON document of older Gemini versions. It is never
+needed: whatever is missing, broken or of an unknown form is passed over. Standard library only.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import stat
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, BinaryIO
+
+from hybrid.capture.forms import Said, said_in
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+MAX_BYTES = 16_000_000
+"""Read of a transcript at once, at most; of more the newest part."""
+
+MAX_LINE_BYTES = 4_000_000
+"""Longer lines are passed over: they hold images or results of tools."""
+
+_FIRST_LOOK_BYTES = 256_000
+_AGENT_HINTS = (b"assistant", b'"gemini"')
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0)
+_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0) | _NO_LINK
+_MESSAGES = re.compile(r'"messages"\s*:\s*\[\s*')
+_BETWEEN = re.compile(r"\s*,\s*")
+
+
+@dataclass(frozen=True, slots=True)
+class AgentText:
+    """One message of the agent.
+
+    Attributes:
+        text: Its text blocks, joined by blank lines; no thoughts, no calls of tools.
+        id: The client's id of the message; empty when it has none.
+        end_offset: Bytes of the transcript up to the end of its last part.
+    """
+
+    text: str
+    id: str
+    end_offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """The end of a conversation; a part that was not found is empty.
+
+    Attributes:
+        user: The last prompt that a person typed, with what the client put around it.
+        agent: The last text of the agent after it.
+    """
+
+    user: str = ""
+    agent: str = ""
+
+
+def agent_texts(path: Path, since: int, *, max_bytes: int = MAX_BYTES) -> tuple[tuple[AgentText, ...], int]:
+    """The agent's messages after a byte offset, oldest first, and the offset to go on from next time.
+
+    Parts of one message that stand in several lines are one text. Messages of subagents, of the user, of tools and of
+    the client itself are left out. A last line that is not written to its end stays for the next time. When the file
+    does not go on where it ended before (it is shorter, or was rewritten), nothing is returned, so that nothing counts
+    twice.
+
+    Args:
+        path: The transcript; one that cannot be read gives nothing and leaves the offset where it is.
+        since: What the last call returned, 0 for all, or what `end_offset` said.
+        max_bytes: At most so much is read; of more the newest.
+    """
+    try:
+        with _open(path) as file:
+            if _is_document(path, file):
+                return _texts_of_document(file, since, max_bytes)
+            size = file.seek(0, os.SEEK_END)
+            if not _goes_on(file, size, since):
+                return (), _line_end(file, size)
+            begin = max(since, size - max_bytes)
+            data, begin = _read_lines(file, begin, size, is_line_start=begin == since)
+    except OSError:
+        return (), since
+    if begin is None:
+        return (), since
+    return _merged(_agent_lines(data, begin)), begin + len(data)
+
+
+def end_offset(path: Path) -> int:
+    """Where the whole lines of a transcript end, in bytes: what to start from when its past does not count; 0 if none.
+
+    A resumed or forked session begins with the messages of the old one.
+    """
+    try:
+        with _open(path) as file:
+            if _is_document(path, file):
+                return max((end for _, _, end in _document(file, MAX_BYTES)), default=0)
+            return _line_end(file, file.seek(0, os.SEEK_END))
+    except OSError:
+        return 0
+
+
+def last_exchange(path: Path, *, max_bytes: int = MAX_BYTES) -> Exchange:
+    """What was typed last and what the agent said last after it, read from the end of the transcript."""
+    try:
+        with _open(path) as file:
+            if _is_document(path, file):
+                return _exchange([said for said, _, _ in _document(file, max_bytes)])
+            size = file.seek(0, os.SEEK_END)
+            look = _FIRST_LOOK_BYTES
+            while True:
+                begin = max(0, size - min(look, max_bytes))
+                data, _ = _read_lines(file, begin, size, is_line_start=begin == 0)
+                found = _exchange([said for line in data.split(b"\n") if (said := _said(line))])
+                if found.user or begin == 0 or look >= max_bytes:
+                    return found
+                look *= 8
+    except OSError:
+        return Exchange()
+
+
+def _exchange(said: list[Said]) -> Exchange:
+    user = next((number for number in range(len(said) - 1, -1, -1) if said[number].role == "user"), -1)
+    agent = next((one.text for one in reversed(said[user + 1 :])), "")
+    return Exchange(said[user].text if user >= 0 else "", agent)
+
+
+# Files
+
+
+def _open(path: Path) -> BinaryIO:
+    """A regular file that is not a link, without waiting for a pipe.
+
+    Raises:
+        OSError: It is anything else, or not there.
+    """
+    try:
+        descriptor = os.open(path, _FLAGS)
+    except ValueError as error:  # A zero byte in a path that an event named.
+        raise OSError(str(error)) from error
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError("not a regular file")
+    return os.fdopen(descriptor, "rb")
+
+
+def _goes_on(file: BinaryIO, size: int, since: int) -> bool:
+    """Whether a line begins at the offset, as it did when the offset was returned."""
+    if since <= 0 or since > size:
+        return since == 0
+    file.seek(since - 1)
+    return file.read(1) == b"\n"
+
+
+def _line_end(file: BinaryIO, size: int) -> int:
+    """Offset after the last line end, looked for in the last megabytes."""
+    begin = max(0, size - MAX_LINE_BYTES)
+    file.seek(begin)
+    at = file.read(size - begin).rfind(b"\n")
+    return begin + at + 1
+
+
+def _read_lines(file: BinaryIO, begin: int, end: int, *, is_line_start: bool) -> tuple[bytes, int | None]:
+    """Whole lines within a part of the file, and where they begin; None when no line ends there."""
+    file.seek(begin)
+    data = file.read(end - begin)
+    first = 0 if is_line_start else data.find(b"\n") + 1
+    last = data.rfind(b"\n") + 1
+    if not last or (not first and not is_line_start):
+        return b"", None
+    return data[first:last], begin + first
+
+
+def _agent_lines(data: bytes, begin: int) -> Iterator[tuple[Said, int]]:
+    """What the agent said in whole lines, with the offset after each line."""
+    at = 0
+    while at < len(data):
+        end = data.index(b"\n", at) + 1
+        line = data[at:end]
+        if any(hint in line for hint in _AGENT_HINTS):
+            said = _said(line)
+            if said is not None and said.role == "agent":
+                yield said, begin + end
+        at = end
+
+
+def _said(line: bytes) -> Said | None:
+    if len(line) > MAX_LINE_BYTES or not line.strip():
+        return None
+    try:
+        return said_in(json.loads(line.decode("utf-8", "replace").lstrip("\ufeff")))
+    except (ValueError, RecursionError):
+        return None
+
+
+def _merged(said: Iterator[tuple[Said, int]]) -> tuple[AgentText, ...]:
+    """One text per message id: clients write a message in parts, or once more when it grew."""
+    found: dict[str, AgentText] = {}
+    for number, (one, end) in enumerate(said):
+        key = one.id or f"\n{number}"
+        known = found.get(key)
+        if known is None:
+            found[key] = AgentText(one.text, one.id, end)
+        elif one.text.startswith(known.text):
+            found[key] = replace(known, text=one.text, end_offset=end)
+        elif one.text not in known.text:
+            found[key] = replace(known, text=f"{known.text}\n\n{one.text}", end_offset=end)
+    return tuple(found.values())
+
+
+# The single document of older Gemini versions: rewritten as a whole, but what is before a message stays as long.
+
+
+def _is_document(path: Path, file: BinaryIO) -> bool:
+    file.seek(0)
+    head = file.read(64).removeprefix(b"\xef\xbb\xbf").lstrip(b" \t")
+    return path.suffix == ".json" or re.match(rb"\{\s*\n", head) is not None
+
+
+def _texts_of_document(file: BinaryIO, since: int, max_bytes: int) -> tuple[tuple[AgentText, ...], int]:
+    size = file.seek(0, os.SEEK_END)
+    if since > size:
+        return (), size
+    messages = list(_document(file, max_bytes))
+    # By its begin: the last message may have grown since, when results of tools were added to it.
+    new = ((said, end) for said, begin, end in messages if said.role == "agent" and begin >= since)
+    return _merged(new), max((end for _, _, end in messages), default=since)
+
+
+def _document(file: BinaryIO, max_bytes: int) -> Iterator[tuple[Said, int, int]]:
+    """What was said, with the offsets of each message; nothing of a document that is too long."""
+    file.seek(0)
+    data = file.read(max_bytes + 1)
+    text = data.decode("utf-8", "surrogateescape")
+    opening = _MESSAGES.search(text) if len(data) <= max_bytes else None
+    position = opening.end() if opening else 0
+    end = len(text[:position].encode("utf-8", "surrogateescape"))
+    while position:
+        try:
+            entry, after = json.JSONDecoder().raw_decode(text, position)
+        except (ValueError, RecursionError):
+            return
+        begin, end = end, end + len(text[position:after].encode("utf-8", "surrogateescape"))
+        if (said := said_in(entry)) is not None:
+            yield said, begin, end
+        comma = _BETWEEN.match(text, after)
+        position = comma.end() if comma else 0
+        end += position - after if comma else 0

@@ -1,0 +1,236 @@
+"""The parts of `hybrid lessons` that change files: add, edit, cite, supersede, delete, promote, decay, import."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hybrid.cli.common import print_json, say, workspace_of
+from hybrid.cli.lessons_showing import line_of, tell_foreign
+from hybrid.engine.lesson_places import FILE, Stores, open_stores
+from hybrid.errors import ProjectError
+from hybrid.records.lessons.errors import LessonsError
+from hybrid.records.lessons.lesson import Draft, Edit
+from hybrid.records.lessons.store import LessonStore
+from hybrid.records.lessons.wording import id_form
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable
+    from datetime import date
+
+    from hybrid.records.lessons.importing import ImportReport
+    from hybrid.records.lessons.lesson import Lesson
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the subcommand; exit code 1 when nothing was done."""
+    workspace = workspace_of(args)
+    stores = open_stores(workspace)
+    tell_foreign(stores, is_quiet=args.quiet)
+    if args.action == "import":
+        from hybrid.project.find import FOLDER_NAME
+
+        root = workspace.project.root if workspace.project else None
+        return _import(args, stores, root / FOLDER_NAME / FILE if root else None)
+    return _ACTIONS[args.action](args, stores)
+
+
+def _add(args: argparse.Namespace, stores: Stores) -> int:
+    store = stores.system if args.system else _project(stores)
+    draft = Draft(args.title, args.content, args.category, type=args.type, triggers=_triggers(args.trigger))
+    added = store.add(draft, today=_today(), is_forced=args.force)
+    if args.json:
+        twin = added.duplicate_of
+        print_json(
+            {
+                "lesson": added.lesson.as_json() if added.lesson else None,
+                "duplicate_of": twin.id if twin else None,
+                "file": str(store.file),
+            }
+        )
+    elif added.lesson is not None:
+        _tell(args, f"added {line_of(added.lesson)} to {store.file}")
+    elif added.duplicate_of is not None:
+        say(f"not added: it resembles {line_of(added.duplicate_of)}; --force adds it all the same")
+    return 0 if added.lesson else 1
+
+
+def _edit(args: argparse.Namespace, stores: Stores) -> int:
+    name, store = _named(args.id, stores)
+    promotable = None if args.promotable is None else args.promotable == "yes"
+    triggers = None if args.trigger is None else _triggers(args.trigger)
+    edit = Edit(args.title, args.content, args.category, args.type, triggers, promotable)
+    if edit == Edit():
+        from hybrid.cli.lessons_editor import edit_of
+
+        edit = edit_of(store.find(name))
+        if edit == Edit():
+            _tell(args, f"{name} is as it was")
+            return 1
+    return _changed(args, store.edit(name, edit), "changed")
+
+
+def _cite(args: argparse.Namespace, stores: Stores) -> int:
+    names = [id_form(name) for name in args.ids]
+    cited = [name for store in stores.all for name in store.cite(names, _today()) if stores.of(name) is store]
+    unknown = [name for name in names if name not in cited]
+    if args.json:
+        print_json({"cited": cited, "unknown": unknown})
+        return 0 if cited else 1
+    if cited:
+        _tell(args, f"cited {', '.join(cited)}")
+    if unknown:
+        say(f"No active lesson {', '.join(unknown)}; `hybrid lessons list` shows all.")
+    return 0 if cited else 1
+
+
+def _supersede(args: argparse.Namespace, stores: Stores) -> int:
+    old, store = _named(args.old, stores)
+    new, other = _named(args.new, stores)
+    if not other.find(new).is_active:
+        raise LessonsError(f"{new} is superseded itself; name an active lesson")
+    return _changed(args, store.supersede(old, new), "superseded")
+
+
+def _delete(args: argparse.Namespace, stores: Stores) -> int:
+    name, store = _named(args.id, stores)
+    return _changed(args, store.delete(name), "deleted")
+
+
+def _renumber(args: argparse.Namespace, stores: Stores) -> int:
+    name, store = _named(args.id, stores)
+    fresh = store.renumber(name)
+    if args.json:
+        print_json({"id": name, "new_ids": list(fresh)})
+    elif fresh:
+        _tell(args, f"the newer lesson with the id {name} is now {', '.join(fresh)}")
+    else:
+        say(f"{name} is the id of one lesson at most; nothing was changed")
+    return 0 if fresh else 1
+
+
+def _promote(args: argparse.Namespace, stores: Stores) -> int:
+    name, store = _named(args.id, stores)
+    if store is stores.system:
+        raise LessonsError(f"{name} is a lesson for all projects already")
+    copy = store.promote(name, stores.system, _today())
+    if args.json:
+        print_json({"lesson": copy.as_json(), "promoted": name})
+    else:
+        _tell(args, f"{name} is now {copy.id}, for all projects")
+    return 0
+
+
+def _decay(args: argparse.Namespace, stores: Stores) -> int:
+    done = [decayed for store in stores.all if (decayed := store.decay(_today(), is_forced=args.force))]
+    ids = [name for decayed in done for name in decayed.ids]
+    if args.json:
+        print_json({"decayed": bool(done), "lessons": ids})
+    elif done:
+        _tell(args, f"{len(ids)} lessons faded")
+    else:
+        say("Not due: lessons fade once a week; --force does not wait.")
+    return 0 if done else 1
+
+
+def _import(args: argparse.Namespace, stores: Stores, ours: Path | None) -> int:
+    from hybrid.records.lessons.importing import find_lessons_file, import_lessons
+
+    project = stores.project
+    source = find_lessons_file(Path(args.path).expanduser())
+    # Another tool's file is read in place; to import it means to have its lessons in ours from now on.
+    if project is not None and ours is not None and project.keeps_inline and _is_same(source, project.file):
+        project = LessonStore(ours, project.counters, level="project", keeps_inline=False)
+    report = import_lessons(source, {"project": project, "system": stores.system}, today=_today(), is_dry=args.dry_run)
+    if args.json:
+        print_json(_import_form(report, is_dry=args.dry_run))
+    else:
+        _say_import(args, report)
+    return 0 if report.imported or report.duplicates else 1
+
+
+def _import_form(report: ImportReport, *, is_dry: bool) -> dict[str, object]:
+    return {
+        "file": str(report.file),
+        "dry_run": is_dry,
+        "imported": [
+            {"from": one.lesson.id, "id": one.lesson_id, "title": one.lesson.title} for one in report.imported
+        ],
+        "duplicates": [{"from": one.lesson.id, "duplicate_of": one.duplicate_of} for one in report.duplicates],
+        "inactive": list(report.inactive),
+        "malformed": [{"line": problem.line, "message": problem.message} for problem in report.problems],
+    }
+
+
+def _say_import(args: argparse.Namespace, report: ImportReport) -> None:
+    for one in report.imported:
+        moved = one.lesson.id if one.lesson.id == one.lesson_id else f"{one.lesson.id} → {one.lesson_id}"
+        _tell(args, f"{moved}  {one.lesson.shown_title}")
+    for one in report.duplicates:
+        _tell(args, f"{one.lesson.id}  skipped, it is here as {one.duplicate_of or 'another of this file'}")
+    for problem in report.problems:
+        say(f"line {problem.line}: {problem.message}")
+    verb = "would be imported" if args.dry_run else "imported"
+    counts = [
+        f"{len(report.imported)} {verb}",
+        f"{len(report.duplicates)} duplicates",
+        f"{len(report.problems)} malformed",
+        *([f"{len(report.inactive)} superseded or deleted left there"] if report.inactive else []),
+    ]
+    say(", ".join(counts))
+
+
+def _named(lesson_id: str, stores: Stores) -> tuple[str, LessonStore]:
+    """An id in upper case and its store.
+
+    Raises:
+        LessonsError: It is no id.
+        ProjectError: It is of a project, and there is none here.
+    """
+    name = id_form(lesson_id)
+    return name, stores.of(name) or _project(stores)
+
+
+def _project(stores: Stores) -> LessonStore:
+    if stores.project is None:
+        raise ProjectError("there is no project here: go to one, use --project, or --system for all projects")
+    return stores.project
+
+
+def _changed(args: argparse.Namespace, lesson: Lesson, verb: str) -> int:
+    if args.json:
+        print_json({"lesson": lesson.as_json()})
+    else:
+        _tell(args, f"{verb} {line_of(lesson)}")
+    return 0
+
+
+def _triggers(words: list[str]) -> tuple[str, ...]:
+    return tuple(word for text in words for word in text.split(",") if word.strip())
+
+
+def _tell(args: argparse.Namespace, text: str) -> None:
+    if not args.quiet:
+        say(text)
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    return one.exists() and other.exists() and one.samefile(other)
+
+
+def _today() -> date:
+    return datetime.now().astimezone().date()
+
+
+_ACTIONS: dict[str, Callable[[argparse.Namespace, Stores], int]] = {
+    "add": _add,
+    "edit": _edit,
+    "cite": _cite,
+    "supersede": _supersede,
+    "delete": _delete,
+    "renumber": _renumber,
+    "promote": _promote,
+    "decay": _decay,
+}

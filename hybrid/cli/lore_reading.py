@@ -1,0 +1,174 @@
+"""What `hybrid lore` prints of records that are there: list, search, show, latest."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+from hybrid.cli.common import print_json, say
+from hybrid.cli.lore_places import open_lore
+from hybrid.errors import HybridError
+from hybrid.records.lore.eligible import latest_handoff
+from hybrid.records.lore.importing import without_secrets
+from hybrid.records.lore.listing import best_matches, listed
+from hybrid.records.lore.times import day_of
+from hybrid.records.lore.values import Handoff
+from hybrid.render.frame import Entry, render_entry
+from hybrid.render.marks import neutralise_line
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from hybrid.cli.lore_places import OpenLore
+    from hybrid.records.lore.listing import Listed
+
+_NAME_CHARS = 90
+
+
+def list_records(args: argparse.Namespace) -> int:
+    """`list`: exit code 1 when there is none."""
+    found = _chosen(open_lore(args), args)
+    return _print(args, found, "No lore yet; `hybrid lore --help` shows how it is written down.")
+
+
+def search_records(args: argparse.Namespace) -> int:
+    """`search`: the best first; exit code 1 when nothing fits."""
+    lore = open_lore(args)
+    found = _ranked(" ".join(args.query), lore, _chosen(lore, args), args)
+    return _print(args, found, "Nothing found.")
+
+
+def _ranked(query: str, lore: OpenLore, chosen: Sequence[Listed], args: argparse.Namespace) -> list[Listed]:
+    """Records as the one engine ranks them, then by words those that it does not know: withdrawn and foreign ones.
+
+    By words alone when the index cannot be used.
+    """
+    first: dict[str, Listed] = {}
+    for one in chosen:
+        first.setdefault(one.record.key, one)
+    found = [first[key] for key in _by_engine(query, lore, args) if key in first]
+    taken = {id(one) for one in found}
+    rest = [one for one in chosen if id(one) not in taken]
+    return [*found, *best_matches(query, rest, top_k=args.limit)][: args.limit]
+
+
+def _by_engine(query: str, lore: OpenLore, args: argparse.Namespace) -> list[str]:
+    """Keys of the records that fit, best first; none when the index cannot be used, of which a line tells."""
+    from hybrid.engine.finding import best_lore
+    from hybrid.engine.opening import Opener
+    from hybrid.prompting.query import make_query
+
+    if lore.workspace.project is None:
+        return []
+    records = Opener().records
+    try:
+        found = best_lore(lore.workspace, make_query(query), records, kinds=args.kind, top_k=args.limit)
+    except HybridError as error:
+        if not args.quiet:
+            sys.stderr.write(f"hybrid: warning: ranked by words alone: {error}\n")
+        return []
+    return [record.key for record in found]
+
+
+def show_record(args: argparse.Namespace) -> int:
+    """`show`: everything of one record; exit code 1 when there is none."""
+    one = record_of(open_lore(args), args.id)
+    if one is None:
+        if args.json:
+            print_json({"records": []})
+        else:
+            say(f"No record {args.id}; `hybrid lore list --all` shows ids.")
+        return 1
+    fields = without_secrets(one.value.fields)
+    if args.json:
+        print_json({"records": [one.as_json() | {"fields": fields}]})
+        return 0
+    say(_whole(one))
+    if not args.quiet:
+        say(f"  status: {one.status}")
+        for key, value in fields.items():
+            text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+            say(f"  {neutralise_line(key)}: {neutralise_line(text)}")
+    return 0
+
+
+def show_latest(args: argparse.Namespace) -> int:
+    """`latest`: the latest handoff, whole; exit code 1 when there is none."""
+    lore = open_lore(args)
+    handoff = latest_handoff(lore.shelf.read(), lore.names)
+    one = record_of(lore, handoff.id) if handoff else None
+    if one is None or not isinstance(one.value, Handoff):
+        if args.json:
+            print_json({"records": []})
+        else:
+            say('No handoff yet; `hybrid lore handoff "…"` leaves one.')
+        return 1
+    parts = _parts(one.value)
+    if args.json:
+        print_json({"records": [one.as_json() | {"handoff": parts}]})
+        return 0
+    say(_whole(one))
+    for label, key in (("Next", "next_steps"), ("Blocker", "blockers"), ("Question", "questions")):
+        for text in parts[key] if one.value.message else ():
+            say(f"  {label}: {neutralise_line(text)}")
+    return 0
+
+
+def record_of(lore: OpenLore, beginning: str) -> Listed | None:
+    """The record whose id begins so; a whole id counts before a beginning. None when there is none.
+
+    Raises:
+        HybridError: Several do.
+    """
+    every = listed(lore.shelf.read(), lore.names, is_all=True)
+    same = [one for one in every if one.record.id == beginning]
+    if same:
+        return same[0]
+    found = {one.record.key: one for one in every if beginning and one.record.id.startswith(beginning)}
+    if len(found) > 1:
+        raise HybridError(
+            f"{len(found)} records begin with {beginning!r}; give more of the ID, `hybrid lore list` shows it"
+        )
+    return next(iter(found.values()), None)
+
+
+def _chosen(lore: OpenLore, args: argparse.Namespace) -> list[Listed]:
+    records = listed(lore.shelf.read(), lore.names, is_all=args.all)
+    return [one for one in records if not args.kind or one.record.kind in args.kind]
+
+
+def _print(args: argparse.Namespace, records: Sequence[Listed], nothing: str) -> int:
+    if args.json:
+        print_json({"records": [one.as_json() for one in records]})
+    elif not records:
+        say(nothing)
+    for one in () if args.json else records:
+        say(_whole(one) if args.verbose else _line(one))
+    return 0 if records else 1
+
+
+def _line(one: Listed) -> str:
+    record = one.record
+    named = neutralise_line(record.name or " ".join(record.lines))
+    shown = named if len(named) <= _NAME_CHARS else f"{named[: _NAME_CHARS - 1].rstrip()}…"
+    notes = [] if one.status == "active" else [one.status]
+    notes += [] if record.is_attributed else ["unattributed"]
+    note = f"  [{', '.join(map(neutralise_line, notes))}]" if notes else ""
+    return f"{neutralise_line(record.id):<20}  {record.kind:<12}  {day_of(record.created_at):<10}  {shown}{note}"
+
+
+def _whole(one: Listed) -> str:
+    return render_entry(Entry(one.record.kind, one.record.shown, one.record.lines))
+
+
+def _parts(handoff: Handoff) -> dict[str, Any]:
+    texts = {
+        "message": handoff.message,
+        "next_steps": list(handoff.next_steps),
+        "blockers": list(handoff.blockers),
+        "questions": list(handoff.questions),
+        "created_at": handoff.created_at or None,
+    }
+    return without_secrets(texts)

@@ -1,0 +1,128 @@
+"""`hybrid trust`: accept the record files of a working tree, or take that back; `init` and `reindex` accept too."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from hybrid.cli.common import add_common, print_json, say, workspace_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from hybrid.engine.accepting import Accepted, Moved
+    from hybrid.engine.record_figures import RecordFile
+    from hybrid.engine.workspace import Workspace
+
+_BACK = "`hybrid trust --revoke` takes it back"
+_AGAIN = "`hybrid trust`, `hybrid init` and a `hybrid reindex` by hand accept them again"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    add_common(parser, example="hybrid trust ~/src/payments")
+    parser.add_argument("path", nargs="?", metavar="PATH", help="a directory of the project (default: here)")
+    parser.add_argument("--revoke", action="store_true", help="do not give them out any more")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run it; exit code 1 when there was nothing to take back."""
+    args.project = args.path or args.project
+    workspace = workspace_of(args, is_strict=False)
+    if args.revoke:
+        return _revoke(args, workspace)
+    accepted = accept_here(workspace)
+    root = workspace.require_project().root
+    if args.json:
+        print_json({"accepted": True, "root": str(root), **accepted.as_json()})
+        return 0
+    if not args.quiet:
+        for line in _lines(accepted, workspace):
+            say(line)
+    tell_problem(accepted)
+    return 0
+
+
+def accept_here(workspace: Workspace) -> Accepted:
+    """Accept the tree of a workspace now.
+
+    Raises:
+        ProjectError: There is no project.
+        OSError: `$HYBRID_HOME` cannot be written.
+    """
+    from hybrid.engine.accepting import accept_tree
+
+    now = datetime.now().astimezone()
+    return accept_tree(workspace, today=now.date(), stamp=f"{now:%Y%m%dT%H%M%S}")
+
+
+def accepted_lines(accepted: Accepted, root: Path) -> list[str]:
+    """What a command that accepts besides says about it; nothing when there is nothing new."""
+    from hybrid.engine.record_figures import in_words
+
+    records = in_words(accepted.counts)
+    lines = [f"Accepted {records} of this tree ({_BACK})"] if accepted.is_new and records else []
+    return [*lines, *_moved_lines(accepted.moved, root)]
+
+
+def tell_problem(accepted: Accepted) -> None:
+    """Warn of lessons that could not be moved."""
+    if accepted.problem:
+        sys.stderr.write(f"hybrid: warning: {accepted.problem}\n")
+
+
+def _lines(accepted: Accepted, workspace: Workspace) -> list[str]:
+    project = workspace.require_project()
+    again = "" if accepted.is_new else ", as before"
+    if accepted.files:
+        first = f"The records of {project.name} in {project.root} are accepted{again}; agents get those that fit:"
+    else:
+        first = f"No record files in {project.root} yet; those that come are accepted{again}"
+    moved = _moved_lines(accepted.moved, project.root)
+    return [first, *(_file_line(file, project.root) for file in accepted.files), *moved, _BACK]
+
+
+def _file_line(file: RecordFile, root: Path) -> str:
+    from hybrid.engine.record_figures import in_words
+
+    what = in_words(file.counts) or "nothing"
+    if not file.is_read:
+        what = f"not read, .hybrid/LESSONS.md stands in its place; `hybrid lessons import {_short(file.path, root)}`"
+    n_problems = len(file.problems)
+    unread = f"; {n_problems} {'place' if n_problems == 1 else 'places'} to mend, see `hybrid doctor`"
+    return f"  {_short(file.path, root)}: {what}{unread if n_problems else ''}"
+
+
+def _moved_lines(moved: Moved | None, root: Path) -> list[str]:
+    if moved is None:
+        return []
+    report, lines = moved.report, list[str]()
+    if report.imported:
+        ids = ", ".join(str(one.lesson_id) for one in report.imported)
+        what = "1 lesson" if len(report.imported) == 1 else f"{len(report.imported)} lessons"
+        lines.append(f"Moved {what} learned here before into {_short(moved.file, root)}: {ids}")
+    left = len(report.duplicates) + len(report.problems) + len(report.inactive)
+    if left:
+        lines.append(f"{left} of them were there already, withdrawn or malformed; all are kept in {moved.aside}")
+    return lines
+
+
+def _short(path: Path, root: Path) -> str:
+    return path.relative_to(root).as_posix() if path.is_relative_to(root) else os.fspath(path)
+
+
+def _revoke(args: argparse.Namespace, workspace: Workspace) -> int:
+    from hybrid.project.trust import refuse
+
+    project = workspace.require_project()
+    was_accepted = refuse(project, workspace.home)
+    if args.json:
+        print_json({"accepted": False, "root": str(project.root), "changed": was_accepted})
+    elif not was_accepted:
+        say(f"The records of {project.name} in {project.root} were not accepted; nothing was changed")
+    elif not args.quiet:
+        say(f"The records of {project.name} in {project.root} are not given out any more; {_AGAIN}")
+    return 0 if was_accepted else 1

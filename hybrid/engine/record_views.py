@@ -1,0 +1,198 @@
+"""The record index: lessons and lore that may be given out in a project, each kind a collection of its own.
+
+One catalog in `$HYBRID_HOME/records` keeps texts and vectors of all; a view is what one working tree may be given of a
+kind, with its own statistics and its own bars. A view is brought up to date before it is asked: its files are looked
+at, and only when one changed are records read and built, so nothing that was withdrawn is ever found.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+from hybrid.engine.searching import Searcher, open_collection
+from hybrid.errors import BusyError, HybridError, IndexUnavailableError
+from hybrid.gate.annotator import GateAnnotator
+from hybrid.index.build import Recipe, build
+from hybrid.index.place import Place
+from hybrid.models.lazy import LazyEmbedder
+from hybrid.sources.records import RECORDS_VERSION, RecordSource
+from hybrid.types import ChunkLimits
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Mapping, Sequence
+    from pathlib import Path
+
+    from hybrid.engine.record_stores import ActiveLessons, RecordStores
+    from hybrid.engine.workspace import Workspace
+    from hybrid.records.types import Record
+    from hybrid.types import Embedder
+
+RecordsKind = Literal["lessons", "lore"]
+KINDS: tuple[RecordsKind, ...] = ("lessons", "lore")
+
+FOLDER = "records"
+"""Where the record index lies in a `$HYBRID_HOME`."""
+
+_WAIT_S = 0.3
+"""Seconds to wait for another process that builds records; after that the last state serves, less what is gone."""
+_MOST_OPEN = 32
+_WHOLE = ChunkLimits(1_000_000_000, 1, 1_000_000_000)
+"""A record is never cut."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordView:
+    """The records of a kind that may be given in a working tree, open for searching.
+
+    Attributes:
+        kind: `lessons` or `lore`.
+        searcher: Of their index.
+        by_path: Path in the index → record. A hit that is not in it, or whose text is another, is gone.
+        lessons: With their counters; None for lore.
+    """
+
+    kind: RecordsKind
+    searcher: Searcher
+    by_path: Mapping[str, Record]
+    lessons: ActiveLessons | None
+
+
+@dataclass(slots=True)
+class _Open:
+    """A view in use; one that is behind its records serves once and is opened anew by the next prompt."""
+
+    records: Sequence[Record]
+    searcher: Searcher
+    by_path: Mapping[str, Record]
+    is_behind: bool = False
+
+
+class RecordViews:
+    """Open views of any number of working trees, for any number of threads; bounded, the least recently used goes.
+
+    Args:
+        stores: Reads the record files.
+        load: Gives the embedder of a name; by default it is loaded anew.
+    """
+
+    def __init__(self, stores: RecordStores, load: Callable[[str, Path], Embedder] | None = None) -> None:
+        self._stores = stores
+        self._load = load
+        self._open: OrderedDict[Hashable, _Open] = OrderedDict()
+        self._lock = threading.Lock()
+        self._opening: dict[Hashable, threading.Lock] = {}
+
+    def open(self, workspace: Workspace, kind: RecordsKind) -> RecordView | None:
+        """The view of a workspace as its files are now; None when there is no record.
+
+        Raises:
+            HybridError: The index of the records cannot be used or made.
+            OSError: A disk is full or read-only.
+        """
+        records, lessons = self._records(workspace, kind)
+        if not records:
+            return None
+        name = f"{kind}-{workspace.require_project().tree}"
+        config = workspace.config
+        key = (name, config.search, config.ranking, config.gate, config.model, config.lessons, config.lore)
+        found = self._fresh(key, records)
+        if found is None:
+            # One after the other: prompts that wait for one view build it once, and not for long.
+            opening = self._opening.setdefault(key, threading.Lock())
+            if not opening.acquire(timeout=_WAIT_S):
+                raise BusyError(f"{len(records)} records are being indexed")
+            try:
+                found = self._fresh(key, records) or self._opened(workspace, kind, name, records)
+            finally:
+                opening.release()
+            if not found.is_behind:
+                self._keep(key, found)
+        return RecordView(kind, found.searcher, found.by_path, lessons)
+
+    def _fresh(self, key: Hashable, records: Sequence[Record]) -> _Open | None:
+        """The open view of these very records; the stores give the same object as long as nothing changed."""
+        with self._lock:
+            found = self._open.get(key)
+            if found is None or (found.records is not records and found.records != records):
+                return None
+            found.records = records
+            self._open.move_to_end(key)
+            return found
+
+    def _keep(self, key: Hashable, found: _Open) -> None:
+        with self._lock:
+            self._open[key] = found
+            self._open.move_to_end(key)
+            while len(self._open) > _MOST_OPEN:
+                self._opening.pop(self._open.popitem(last=False)[0], None)
+
+    def open_all(self, workspace: Workspace) -> tuple[list[RecordView], list[str]]:
+        """The views of every kind that has a record, and what went wrong with a kind or a file, a sentence each."""
+        opened: list[RecordView] = []
+        problems: list[str] = []
+        for kind in KINDS:
+            try:
+                view = self.open(workspace, kind)
+            except (HybridError, OSError) as error:
+                problems.append(f"{kind}: {error}")
+                continue
+            if view is not None:
+                opened.append(view)
+                problems += [f"{kind}: {problem}" for problem in (view.lessons.problems if view.lessons else ())]
+        return opened, problems
+
+    def _records(self, workspace: Workspace, kind: RecordsKind) -> tuple[Sequence[Record], ActiveLessons | None]:
+        if kind == "lore":
+            return (self._stores.lore(workspace) if workspace.config.lore.enabled else ()), None
+        if not workspace.config.lessons.enabled:
+            return (), None
+        lessons = self._stores.lessons(workspace)
+        return lessons.records, lessons
+
+    def _opened(self, workspace: Workspace, kind: RecordsKind, name: str, records: Sequence[Record]) -> _Open:
+        source = RecordSource(records)
+        place = place_of(workspace.home, name)
+        settings = workspace.config.lessons if kind == "lessons" else workspace.config.lore
+        gate = replace(
+            workspace.config.gate,
+            max_false_open_rate=settings.max_false_open_rate,
+            max_other_task_rate=settings.max_other_task_rate,
+        )
+        is_behind = False
+        try:
+            self._build(workspace, place, source)
+        except BusyError:
+            is_behind = True  # What is found is compared with the records, so an old index gives nothing wrong.
+        except sqlite3.DatabaseError as error:
+            raise IndexUnavailableError(f"{place.catalog}: {error}") from error
+        searcher = open_collection(place, workspace.config, workspace.home, gate=gate, load=self._load)
+        return _Open(records, searcher, source.by_path, is_behind)
+
+    def _build(self, workspace: Workspace, place: Place, source: RecordSource) -> None:
+        embedder = LazyEmbedder(workspace.config.model.name, workspace.home, load=self._load)
+        build(
+            place,
+            source,
+            embedder,
+            Recipe(source.chunk, _WHOLE, RECORDS_VERSION, RECORDS_VERSION),
+            wait_s=_WAIT_S,
+            annotator=GateAnnotator(
+                embedder,
+                workspace.home,
+                with_hub=workspace.config.gate.hub,
+                with_words=workspace.config.gate.words > 0,
+            ),
+            workers=1,
+        )
+
+
+def place_of(home: Path, name: str) -> Place:
+    """Where a view lies."""
+    folder = home / FOLDER
+    return Place(
+        catalog=folder / "catalog.db", folder=folder / "views" / name, tree=name, root=name, lock=folder / "build.lock"
+    )

@@ -1,0 +1,197 @@
+"""Prompts judged by the records that fit them, what came of each, and the figures of all; plain values and arithmetic.
+
+`records` asks, `hybrid eval records` prints.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hybrid.evaluation.comparing import interval
+from hybrid.evaluation.qrels import read_lines, unique
+from hybrid.evaluation.rates import finite
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+ALL = "all"
+"""In place of a kind: the prompts of every kind."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordPrompt:
+    """A prompt and the records that fit it.
+
+    Attributes:
+        id: Unique in its file.
+        text: As typed.
+        gold: Ids of which one should be given; empty when nothing should.
+        kind: Of the prompt: that of the records, or why none fits.
+    """
+
+    id: str
+    text: str
+    gold: tuple[str, ...]
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class RecordAsked:
+    """One prompt and what came of it.
+
+    Attributes:
+        prompt: Judged.
+        reason: Of the decision.
+        detail: More about it, for example the prompt rule.
+        given: Ids of the records that were given, best first.
+        margins: Kind → how far its gate was open, or how much it missed by; None when nothing was compared.
+        is_open: The gate of a kind that holds a fitting record opened; for a prompt that fits none, any gate.
+        rank: Of the best fitting record among the hits of its kind, also when the gate is closed; None when it is not
+            among the first 30.
+        relevance: Of that record, beside the best of its kind, in 0 to 1; the floor looks at it.
+        cosine: Its raw cosine.
+        missed: Why no fitting record was given: `rule`, `gate`, `rank`, the reason for which it was withheld, `unknown`
+            when there is no such record here, `session` when the answer was silent as a whole. Empty when one was
+            given, and for prompts that fit none.
+    """
+
+    prompt: RecordPrompt
+    reason: str
+    detail: str
+    given: tuple[str, ...]
+    margins: Mapping[str, float | None]
+    is_open: bool
+    rank: int | None
+    relevance: float | None
+    cosine: float | None
+    missed: str
+
+    @property
+    def is_found(self) -> bool:
+        """A fitting record was given."""
+        return not set(self.prompt.gold).isdisjoint(self.given)
+
+    def as_json(self) -> dict[str, Any]:
+        """Stable keys."""
+        return {
+            "id": self.prompt.id,
+            "kind": self.prompt.kind,
+            "gold": list(self.prompt.gold),
+            "given": list(self.given),
+            "missed": self.missed or None,
+            "reason": self.reason,
+            "detail": self.detail or None,
+            "margins": {kind: None if margin is None else finite(margin) for kind, margin in self.margins.items()},
+            "rank": self.rank,
+            "relevance": None if self.relevance is None else round(self.relevance, 4),
+            "cosine": None if self.cosine is None else round(self.cosine, 4),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class RecordRow:
+    """What happened to the prompts of one kind.
+
+    Attributes:
+        kind: Of the prompts, or `ALL`.
+        is_wanted: Whether a record fits them.
+        n: Prompts.
+        given: Of the wanted the share that got a fitting record, of the others the share that got anything; in [0, 1].
+        low: Lower end of the 95 % interval of `given`.
+        high: Upper end.
+        opened: Share for which the gate opened: of the fitting record's kind, or any for those that fit none.
+        first: Share whose fitting record is the first hit of its kind; NaN for those that fit none.
+        reciprocal: Mean reciprocal rank of the fitting record in its kind, whatever its gate says; NaN likewise.
+    """
+
+    kind: str
+    is_wanted: bool
+    n: int
+    given: float
+    low: float
+    high: float
+    opened: float
+    first: float
+    reciprocal: float
+
+    def as_json(self) -> dict[str, Any]:
+        """Stable keys; a figure that does not exist is None."""
+        values = {name: getattr(self, name) for name in self.__slots__}
+        return {name: finite(value) if isinstance(value, float) else value for name, value in values.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class RecordsReport:
+    """What an evaluation found.
+
+    Attributes:
+        asked: Every prompt, in the order of the file.
+        records: Kind of record → how many may be given in the project.
+        differs: Ids of prompts to which a hook gave other records than the engine in this process.
+        problems: What went wrong with a kind that was left out, a sentence each.
+    """
+
+    asked: tuple[RecordAsked, ...]
+    records: Mapping[str, int]
+    differs: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+
+    def rows(self) -> list[RecordRow]:
+        """All wanted, the wanted by kind, then the same of the others; kinds in the order of the file."""
+        rows: list[RecordRow] = []
+        for is_wanted in (True, False):
+            chosen = [one for one in self.asked if bool(one.prompt.gold) is is_wanted]
+            kinds = dict.fromkeys(one.prompt.kind for one in chosen)
+            rows += [_row(ALL, chosen)] if chosen else []
+            rows += [_row(kind, [one for one in chosen if one.prompt.kind == kind]) for kind in kinds]
+        return rows
+
+    def as_json(self, *, is_explained: bool = False) -> dict[str, Any]:
+        """Stable keys; every prompt only when it is to be explained."""
+        form: dict[str, Any] = {
+            "records": dict(self.records),
+            "rows": [row.as_json() for row in self.rows()],
+            "differs": list(self.differs),
+            "problems": list(self.problems),
+        }
+        return form | ({"asked": [one.as_json() for one in self.asked]} if is_explained else {})
+
+
+def read_record_prompts(path: Path) -> list[RecordPrompt]:
+    """The prompts of a JSONL file: `{id, prompt, gold: [record ids], kind}`.
+
+    Raises:
+        QrelsError: The file cannot be read, a line is not of this form, or an id stands twice.
+    """
+    return unique(path, read_lines(path, _prompt), lambda prompt: prompt.id)
+
+
+def _prompt(fields: Mapping[str, Any]) -> RecordPrompt:
+    gold = fields["gold"]
+    if not isinstance(gold, list):
+        raise TypeError("gold is no list of ids")
+    ids = tuple(str(one) for one in gold)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+    return RecordPrompt(str(fields["id"]), str(fields["prompt"]), ids, str(fields["kind"]))
+
+
+def _row(kind: str, asked: Sequence[RecordAsked]) -> RecordRow:
+    is_wanted = bool(asked[0].prompt.gold)
+    given = [one.is_found if is_wanted else bool(one.given) for one in asked]
+    low, high = interval([np.array(given, np.float64)[:, None]])
+    ranks = [one.rank for one in asked]
+    return RecordRow(
+        kind=kind,
+        is_wanted=is_wanted,
+        n=len(asked),
+        given=sum(given) / len(asked),
+        low=float(low[0]),
+        high=float(high[0]),
+        opened=sum(one.is_open for one in asked) / len(asked),
+        first=sum(rank == 1 for rank in ranks) / len(asked) if is_wanted else math.nan,
+        reciprocal=sum(1 / rank for rank in ranks if rank) / len(asked) if is_wanted else math.nan,
+    )

@@ -1,0 +1,1 @@
+"""Lessons: one short rule each, in a file that people read and edit."""

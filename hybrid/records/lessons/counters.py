@@ -1,0 +1,230 @@
+"""`lessons.stats.json`: the counters of lessons, beside the file for people so that it does not change with every use.
+
+One object: id → uses, velocity, last, injections, citations; `meta` holds what concerns the store as a whole. Keys and
+entries that are not known here stay. A damaged file is set aside and begun anew: its lessons are worth more than it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, cast
+
+from hybrid.atomic import read_regular, set_aside, write_atomic
+from hybrid.records.lessons.lesson import MAX_USES
+from hybrid.records.lessons.wording import is_id
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+MAX_BYTES = 16_000_000
+META = "meta"
+HALF = 0.5
+LEAST_VELOCITY = 0.01
+_MOST_MARKS = 500
+"""Messages whose citations were counted that are remembered, the newest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """The counters of one lesson; see `Lesson`."""
+
+    uses: int = 0
+    velocity: float = 0.0
+    last: str = ""
+    injections: int = 0
+    citations: int = 0
+
+    def cited(self, today: str) -> Counts:
+        """After one more citation."""
+        return replace(
+            self,
+            uses=min(self.uses + 1, MAX_USES),
+            velocity=round(self.velocity + 1, 4),
+            last=today,
+            citations=self.citations + 1,
+        )
+
+    def decayed(self) -> Counts:
+        """After a week: velocity halves and ends at 0, and what is hardly used loses a use."""
+        velocity = round(self.velocity * HALF, 4)
+        velocity = 0.0 if velocity < LEAST_VELOCITY else velocity
+        fades = velocity < HALF and self.uses > 1
+        return replace(self, velocity=velocity, uses=self.uses - 1 if fades else self.uses)
+
+
+@dataclass(frozen=True, slots=True)
+class Counters:
+    """The file as a value.
+
+    Attributes:
+        raw: Everything that it holds.
+        is_damaged: Whether it could not be read, so that it is set aside by the next write.
+    """
+
+    raw: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    is_damaged: bool = False
+
+    def counts(self, lesson_id: str, inline: Counts | None = None, *, is_inline_first: bool = False) -> Counts:
+        """The counters of a lesson.
+
+        Args:
+            lesson_id: Its id.
+            inline: What stands in the file of lessons itself.
+            is_inline_first: Whether uses, velocity and last there count although there is an entry here.
+        """
+        entry = self._entry(lesson_id)
+        if entry is None:
+            return inline or Counts()
+        counts = _counts(entry)
+        if inline and (is_inline_first or "uses" not in entry):
+            return replace(counts, uses=inline.uses, velocity=inline.velocity, last=inline.last)
+        return counts
+
+    @property
+    def ids(self) -> list[str]:
+        """Lessons that have an entry, in the order of the file."""
+        return [name for name in self.raw if is_id(name)]
+
+    def has(self, lesson_id: str) -> bool:
+        """Whether uses of a lesson are counted here."""
+        entry = self._entry(lesson_id)
+        return entry is not None and "uses" in entry
+
+    def seeded(self, others: Counters) -> Counters:
+        """With the counters of another file for lessons whose uses are not counted here yet."""
+        new = {name: others.counts(name) for name in others.ids if not self.has(name)}
+        known = {name: self.counts(name) for name in new}
+        both = {
+            name: replace(counts, injections=known[name].injections, citations=known[name].citations)
+            for name, counts in new.items()
+        }
+        return self.with_counts(both) if both else self
+
+    def largest_number(self, letter: str) -> int:
+        """The largest number of an id with this letter that was ever seen here; 0 without."""
+        highest: Any = self._meta.get("highest")
+        known = cast("dict[str, Any]", highest).get(letter) if isinstance(highest, dict) else 0
+        return max([_count(known), *(int(name[1:]) for name in self.ids if name[0] == letter)])
+
+    @property
+    def decayed_on(self) -> str:
+        """ISO date of the last decay; empty before the first."""
+        return _text(self._meta.get("decayed"))
+
+    @property
+    def messages(self) -> tuple[str, ...]:
+        """Messages whose citations were counted, the newest last."""
+        marks = self._meta.get("messages")
+        return tuple(str(mark) for mark in cast("list[object]", marks)) if isinstance(marks, list) else ()
+
+    def with_counts(self, changed: Mapping[str, Counts], *, is_partial: bool = False) -> Counters:
+        """With other counters of some lessons.
+
+        Args:
+            changed: Id → counters.
+            is_partial: Only injections and citations are kept here; the others stand in the file of lessons.
+        """
+        raw = dict(self.raw)
+        for lesson_id, counts in changed.items():
+            kept = {"injections": counts.injections, "citations": counts.citations}
+            used = {} if is_partial else {"uses": counts.uses, "velocity": counts.velocity, "last": counts.last}
+            raw[lesson_id] = {**(self._entry(lesson_id) or {}), **used, **kept}
+        return replace(self, raw=raw)
+
+    def with_decay(self, today: str) -> Counters:
+        """With the date of a decay."""
+        return self._with_meta("decayed", today)
+
+    def with_message(self, mark: str) -> Counters:
+        """With one more message whose citations were counted."""
+        return self._with_meta("messages", [*self.messages, mark][-_MOST_MARKS:])
+
+    def with_numbers(self, ids: Iterable[str]) -> Counters:
+        """With ids that nobody gets again, even if their entries are removed by hand."""
+        letters = {letter: self.largest_number(letter) for letter in "LS"}
+        for lesson_id in ids:
+            letters[lesson_id[0]] = max(letters[lesson_id[0]], int(lesson_id[1:]))
+        return self._with_meta("highest", letters)
+
+    @property
+    def _meta(self) -> dict[str, Any]:
+        meta = self.raw.get(META)
+        return cast("dict[str, Any]", meta) if isinstance(meta, dict) else {}
+
+    def _with_meta(self, name: str, value: object) -> Counters:
+        return replace(self, raw={**self.raw, META: {**self._meta, name: value}})
+
+    def _entry(self, lesson_id: str) -> dict[str, Any] | None:
+        entry = self.raw.get(lesson_id)
+        return cast("dict[str, Any]", entry) if isinstance(entry, dict) else None
+
+
+def read_counters(path: Path) -> bytes | None:
+    """The bytes of the file: empty when it is missing, None when it is a link, too long or not readable."""
+    try:
+        data = read_regular(path, MAX_BYTES)
+    except (FileNotFoundError, NotADirectoryError):
+        return b""
+    except OSError:
+        return None
+    return data if len(data) <= MAX_BYTES else None
+
+
+def parse_counters(data: bytes | None) -> Counters:
+    """What `read_counters` gave, as a value; damaged bytes give empty counters that say so."""
+    if data is not None and not data.strip():
+        return Counters()
+    try:
+        raw: Any = json.loads(data or b"")
+    except (ValueError, RecursionError):
+        return Counters(is_damaged=True)
+    return Counters(cast("dict[str, Any]", raw)) if isinstance(raw, dict) else Counters(is_damaged=True)
+
+
+def save_counters(path: Path, counters: Counters, *, durable: bool = False) -> None:
+    """Replace the file; the caller holds the lock. A damaged one is set aside first.
+
+    Raises:
+        OSError: The folder is read-only or the disk is full.
+    """
+    if counters.is_damaged:
+        set_aside(path)
+    lines = (f"{json.dumps(name)}: {json.dumps(entry)}" for name, entry in counters.raw.items())
+    write_atomic(path, ("{\n" + ",\n".join(lines) + "\n}\n").encode("ascii"), durable=durable)
+
+
+def counts_of_fields(uses: str, velocity: str, last: str) -> Counts:
+    """Counters as the fields of an entry say them; what is no number counts as 0."""
+    return Counts(min(_count(uses), MAX_USES), _finite(velocity), last)
+
+
+def _counts(entry: Mapping[str, Any]) -> Counts:
+    return Counts(
+        uses=min(_count(entry.get("uses")), MAX_USES),
+        velocity=_finite(entry.get("velocity")),
+        last=_text(entry.get("last")),
+        injections=_count(entry.get("injections")),
+        citations=_count(entry.get("citations")),
+    )
+
+
+def _finite(value: object) -> float:
+    """A number that the file may hold, from 0; whatever else stands there is 0."""
+    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+        return 0.0
+    try:
+        number = float(value)
+    except (ValueError, OverflowError):
+        return 0.0
+    return number if math.isfinite(number) and number > 0 else 0.0
+
+
+def _count(value: object) -> int:
+    return int(_finite(value))
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,249 @@
+"""Finds the entries in the lines of a LESSONS.md and the fields in an entry, with the place of everything.
+
+It reads both forms, and what people make of them by hand. It changes nothing; `editing` does, by the places found here.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from hybrid.records.lessons.lesson import AI, AI_MARK, DELETED
+from hybrid.records.lessons.lines import body_of, heading_level, hidden_lines, is_blank
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+# Groups: before the id, the id, between id and title, the stars of the older form with what follows them, the title.
+_HEADING = re.compile(
+    r"(\ufeff? {0,3}#{2,6}[ \t]*\[)([LlSs][0-9]{3,9})(\][ \t]*)"
+    r"((?:\[(?:[-*+]{1,5}[|/][-*+]{1,5}|[-*+]{5})\][ \t]*)?)(.*)",
+    re.DOTALL,
+)
+_ALMOST_HEADING = re.compile(r"\ufeff?[ \t]*#{1,6}[ \t]*(?:\[[ \t]*[LlSs][ \t]*[0-9]+[ \t]*\]|[LSls][0-9]{3,}\b)")
+_RESERVED = re.compile(r"[> \t\ufeff]*#{1,6}[ \t]*\[([LlSs])([0-9]{3,9})\]")
+_FIELD_LINE = re.compile(r"[ \t]*(?:[-+][ \t]*|\*[ \t]+)?(?=\*\*)")
+_FIELD = re.compile(r"\*\*[ \t]{0,3}([A-Za-z][A-Za-z_-]{0,30})[ \t]{0,3}(?:\*\*[ \t]{0,3}:|:[ \t]{0,3}\*\*)")
+_QUOTE = re.compile(r" {0,3}>[ \t]?")
+_ID = re.compile(r"[LlSs][0-9]{3,9}(?![0-9A-Za-z])")
+_NO = ("no", "false", "none", "never", "-", "")
+_RULES = frozenset("-*_= \t")
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A field of an entry.
+
+    Attributes:
+        name: In lower case.
+        value: Without the white space and the bar around it.
+        line: Index of its line.
+        start: Offset in the line where its name begins, stars included.
+        value_start: Offset of the value.
+        value_end: Offset after the value.
+    """
+
+    name: str
+    value: str
+    line: int
+    start: int
+    value_start: int
+    value_end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An entry of the file, with the places of its parts.
+
+    Attributes:
+        id: In upper case.
+        title: Without the stars of the older form and the mark of an agent.
+        fields: All of them, known or not, in order.
+        quoted: Indexes of the lines that hold the content.
+        content: Their text, without the quote marks and outer blank lines.
+        heading: Index of the heading.
+        end: Index after its last line.
+        is_ai_marked: Whether the title ends with the mark of an agent.
+    """
+
+    id: str
+    title: str
+    fields: tuple[Field, ...]
+    quoted: tuple[int, ...]
+    content: str
+    heading: int
+    end: int
+    is_ai_marked: bool
+
+    def value(self, name: str) -> str:
+        """The first field of this name (in lower case) that is not empty; empty without."""
+        return next((field.value for field in self.fields if field.name == name and field.value), "")
+
+    def field(self, name: str) -> Field | None:
+        """The first field of this name, the one whose value counts before others."""
+        named = [field for field in self.fields if field.name == name]
+        return next((field for field in named if field.value), named[0] if named else None)
+
+    @property
+    def source(self) -> str:
+        """`ai` for an agent's, else what the field says in lower case."""
+        said = self.value("source").replace(AI_MARK, "").strip().lower()
+        return AI if self.is_ai_marked else said
+
+    @property
+    def superseded(self) -> str:
+        """An id, `deleted`, whatever else somebody wrote there, or empty while the lesson is active."""
+        said = self.value("superseded").strip(" \t`[]\"'")
+        if said.lower() in _NO:
+            return ""
+        found = _ID.match(said)
+        return found.group().upper() if found else said.lower()
+
+    @property
+    def triggers(self) -> tuple[str, ...]:
+        """The words of the comma list."""
+        parts = (part.strip(" \t`\"'") for part in self.value("triggers").split(","))
+        return tuple(part for part in parts if part)
+
+    @property
+    def is_promotable(self) -> bool:
+        """False when the field says no."""
+        return self.value("promotable").lower() not in _NO[:4]
+
+    @property
+    def has_counters(self) -> bool:
+        """Whether it is in the older form: its counters stand in the file."""
+        return any(field.name in ("uses", "velocity") for field in self.fields)
+
+
+def read_heading(line: str) -> re.Match[str] | None:
+    """The parts of an entry's heading: before the id, id, after it, stars, title with trailing white space."""
+    return _HEADING.match(body_of(line)) if "#" in line[:12] else None
+
+
+def find_entries(lines: Sequence[str], hidden: bytearray) -> tuple[list[Entry], list[tuple[int, str]]]:
+    """All entries in order, and what looks like one and is none as (index, message)."""
+    entries: list[Entry] = []
+    problems: list[tuple[int, str]] = []
+    starts: list[tuple[int, int]] = []  # Index and level of every heading outside of hidden lines.
+    for number, line in enumerate(lines):
+        if "#" in line[:12] and not hidden[number]:
+            level = heading_level(line)
+            if level or read_heading(line):
+                starts.append((number, level or 3))
+            elif _ALMOST_HEADING.match(line):
+                problems.append((number, "looks like a lesson, but its heading is not `### [L001] Title`"))
+    for place, (number, level) in enumerate(starts):
+        found = read_heading(lines[number])
+        if found is None:
+            if _ALMOST_HEADING.match(lines[number]):
+                problems.append((number, "looks like a lesson, but its heading is not `### [L001] Title`"))
+            continue
+        entry = _entry(lines, hidden, number, _entry_end(lines, starts, place, level), found)
+        if entry.title:
+            entries.append(entry)
+        else:
+            problems.append((number, f"lesson {entry.id} has no title, so it is not read"))
+    return entries, sorted(problems)
+
+
+def entry_of(part: Sequence[str]) -> Entry:
+    """The entry that lines hold, the heading first; places are counted from there."""
+    hidden, _ = hidden_lines(part)
+    found = read_heading(part[0])
+    assert found is not None
+    return _entry(part, hidden, 0, len(part), found)
+
+
+def reserved_numbers(lines: Sequence[str], entries: Sequence[Entry]) -> dict[str, int]:
+    """The largest number of each letter that any heading or supersession names, those in code blocks included."""
+    largest = {"L": 0, "S": 0}
+    for line in lines:
+        if "#" in line and (found := _RESERVED.match(line)):
+            letter = found.group(1).upper()
+            largest[letter] = max(largest[letter], int(found.group(2)))
+    for entry in entries:
+        if _ID.fullmatch(other := entry.superseded):
+            largest[other[0]] = max(largest[other[0]], int(other[1:]))
+    return largest
+
+
+def _entry_end(lines: Sequence[str], starts: Sequence[tuple[int, int]], place: int, level: int) -> int:
+    """Index after the last line of an entry: the next entry, or a heading that is not below its own."""
+    for after in range(place + 1, len(starts)):
+        number, other = starts[after]
+        if other <= level or read_heading(lines[number]):
+            return number
+    return len(lines)
+
+
+def _entry(lines: Sequence[str], hidden: bytearray, begin: int, end: int, found: re.Match[str]) -> Entry:
+    fields: list[Field] = []
+    quoted: list[int] = []
+    plain: list[int] = []
+    for number in range(begin + 1, end):
+        line = lines[number]
+        if hidden[number] or is_blank(line):
+            continue
+        if line.lstrip(" ")[:1] == ">" and _QUOTE.match(line):
+            quoted.append(number)
+        elif "**" in line and (in_line := _fields(body_of(line), number)):
+            fields += in_line
+        elif not (set(body_of(line)) <= _RULES or line.lstrip().startswith(("<!--", "#"))):
+            plain.append(number)
+    title = found.group(5).strip()
+    is_marked = title.endswith(AI_MARK)
+    # Content that somebody wrote without quote marks is content all the same; beside quotes it is a remark.
+    places = tuple(quoted or plain)
+    return Entry(
+        id=found.group(2).upper(),
+        title=title.removesuffix(AI_MARK).strip(),
+        fields=tuple(fields),
+        quoted=places,
+        content=_content(lines, places),
+        heading=begin,
+        end=end,
+        is_ai_marked=is_marked,
+    )
+
+
+def _content(lines: Sequence[str], places: Sequence[int]) -> str:
+    texts = [_unquoted(lines[number]) for number in places]
+    first = next((number for number, text in enumerate(texts) if text), len(texts))
+    last = next((number for number in range(len(texts), first, -1) if texts[number - 1]), first)
+    return "\n".join(texts[first:last])
+
+
+def _unquoted(line: str) -> str:
+    text = body_of(line).rstrip()
+    found = _QUOTE.match(text)
+    return text[found.end() :] if found else text.strip()
+
+
+def _fields(text: str, number: int) -> list[Field]:
+    """The fields of a line; none when it does not begin with one."""
+    start = _FIELD_LINE.match(text)
+    if start is None or not _FIELD.match(text, start.end()):
+        return []
+    found = list(_FIELD.finditer(text, start.end()))
+    ends = [match.start() for match in found[1:]] + [len(text)]
+    return [_field(text, number, match, end) for match, end in zip(found, ends, strict=True)]
+
+
+def _field(text: str, number: int, found: re.Match[str], end: int) -> Field:
+    raw = text[found.end() : end]
+    value_start = found.end() + len(raw) - len(raw.lstrip(" \t"))
+    value = _without_bar(text[value_start:end])
+    return Field(found.group(1).lower(), value, number, found.start(), value_start, value_start + len(value))
+
+
+def _without_bar(text: str) -> str:
+    """A value without the bar that parts it from the next field (a regular expression would be quadratic)."""
+    value = text.rstrip(" \t\r")
+    return value[:-1].rstrip(" \t\r") if value.endswith("|") else value
+
+
+def is_tombstone(entry: Entry) -> bool:
+    """Whether it was deleted: its id is kept so that nobody gets it again."""
+    return entry.superseded == DELETED

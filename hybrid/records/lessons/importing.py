@@ -1,0 +1,160 @@
+"""Takes over lessons of other installations: a LESSONS.md, a project's `.claude-recall` folder, or its state folder.
+
+Nothing is changed there. Ids are kept where they are free, counters come along, and what is here already is told.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from hybrid.records.lessons import adoption, files, wording
+from hybrid.records.lessons.counters import parse_counters, read_counters
+from hybrid.records.lessons.document import parse
+from hybrid.records.lessons.errors import LessonsError, LessonsFileError
+from hybrid.records.lessons.reading import counts_of, lesson_of
+from hybrid.records.problems import Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from datetime import date
+    from pathlib import Path
+
+    from hybrid.records.lessons.adoption import Adopted, Offer
+    from hybrid.records.lessons.lesson import Lesson, Level
+    from hybrid.records.lessons.store import LessonStore
+
+NAME = "LESSONS.md"
+_PLACES = (NAME, f".claude-recall/{NAME}", f".hybrid/{NAME}")
+_COUNTERS = ("lessons.stats.json", "stats.json")
+"""Files of counters beside a LESSONS.md, of ours and of the tool that the format comes from."""
+
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What became of one lesson of the source.
+
+    Attributes:
+        lesson: As it stands there.
+        lesson_id: Its id here; None when it was not taken.
+        duplicate_of: Id of the lesson here that it nearly is; empty without.
+    """
+
+    lesson: Lesson
+    lesson_id: str | None
+    duplicate_of: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ImportReport:
+    """What an import did, or would do.
+
+    Attributes:
+        file: The LESSONS.md that was read.
+        imported: Taken lessons, in the order of the file.
+        duplicates: Those that are here already.
+        inactive: Ids that are superseded or deleted there; they stay there.
+        problems: What could not be read, with file and line.
+    """
+
+    file: Path
+    imported: tuple[Imported, ...]
+    duplicates: tuple[Imported, ...]
+    inactive: tuple[str, ...]
+    problems: tuple[Problem, ...]
+
+
+def find_lessons_file(path: Path) -> Path:
+    """The LESSONS.md that a path means: itself, or the one in a folder, in its `.claude-recall` or its `.hybrid`.
+
+    Raises:
+        LessonsFileError: There is none.
+    """
+    if path.is_file():
+        return path
+    found = next((path / place for place in _PLACES if (path / place).is_file()), None)
+    if found is None:
+        raise LessonsFileError(f"{path} is no LESSONS.md and holds none; name the file or its folder")
+    return found
+
+
+def import_lessons(
+    path: Path, targets: Mapping[Level, LessonStore | None], *, today: date, is_dry: bool = False
+) -> ImportReport:
+    """Take over the lessons of a file: `L…` go to the project's store, `S…` to the one for all projects.
+
+    Args:
+        path: See `find_lessons_file`.
+        targets: The store of each level; None where there is none.
+        today: Learned then, where the source does not say.
+        is_dry: Write nothing, only say what would be done.
+
+    Raises:
+        LessonsFileError: There is nothing to read, or a file cannot be written.
+        LessonsError: Lessons of a project are to be imported outside of any.
+    """
+    file = find_lessons_file(path)
+    data = files.read_bytes(file.resolve())
+    if not files.is_text(data):
+        raise LessonsFileError(f"{file} is no UTF-8 text; save it as UTF-8 first")
+    lessons, problems = _read(file, data)
+    done: list[Imported] = []
+    active = [lesson for lesson in lessons if lesson.is_active]
+    for level in ("project", "system"):
+        mine = [lesson for lesson in active if lesson.level == level]
+        store = targets.get(level)
+        if mine and store is None:
+            raise LessonsError(f"{file} holds lessons of a project ({mine[0].id}): go to a project, or use --project")
+        if mine and store is not None:
+            done += _import(mine, store, problems, file, today=today, is_dry=is_dry)
+    done.sort(key=lambda one: one.lesson.line)
+    return ImportReport(
+        file,
+        tuple(one for one in done if one.lesson_id),
+        tuple(one for one in done if not one.lesson_id),
+        tuple(lesson.id for lesson in lessons if not lesson.is_active),
+        tuple(sorted(problems, key=lambda problem: problem.line)),
+    )
+
+
+def _read(file: Path, data: bytes) -> tuple[list[Lesson], list[Problem]]:
+    """The lessons of a file with their counters, wherever those stand."""
+    document = parse(files.decoded(data))
+    beside = [parse_counters(read_counters(file.with_name(name))) for name in _COUNTERS]
+    lessons: list[Lesson] = []
+    for entry in document.entries:
+        counters = next((found for found in beside if found.has(entry.id)), beside[0])
+        lessons.append(lesson_of(entry, counters.counts(entry.id, counts_of(entry))))
+    return lessons, [Problem(str(file), line, message) for line, message in document.problems]
+
+
+def _import(
+    lessons: Sequence[Lesson],
+    store: LessonStore,
+    problems: list[Problem],
+    file: Path,
+    *,
+    today: date,
+    is_dry: bool,
+) -> list[Imported]:
+    offers: list[Offer] = []
+    offered: list[Lesson] = []
+    for lesson in lessons:
+        learned = lesson.learned if _DATE.fullmatch(lesson.learned) else ""
+        offer = replace(adoption.offer_of(lesson), wanted=lesson.id, learned=learned)
+        try:
+            offers.append(replace(offer, draft=wording.checked(offer.draft)))
+        except LessonsError as error:
+            problems.append(Problem(str(file), lesson.line, str(error)))
+            continue
+        offered.append(lesson)
+    adopted = store.adopt(offers, today=today, is_dry=is_dry)
+    return [_imported(lesson, one) for lesson, one in zip(offered, adopted, strict=True)]
+
+
+def _imported(lesson: Lesson, adopted: Adopted) -> Imported:
+    twin = adopted.duplicate_of
+    return Imported(lesson, adopted.lesson_id, twin.id if twin else "")

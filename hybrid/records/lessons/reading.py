@@ -1,0 +1,109 @@
+"""Puts a file of lessons and its counters together to what everyone else sees: lessons, and what is wrong with them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from hybrid.records.lessons.counters import counts_of_fields
+from hybrid.records.lessons.lesson import CATEGORIES, PREFIXES, Lesson, Level
+from hybrid.records.problems import Problem
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from hybrid.records.lessons.counters import Counters, Counts
+    from hybrid.records.lessons.document import LessonsDocument
+    from hybrid.records.lessons.entries import Entry
+
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+
+
+@dataclass(frozen=True, slots=True)
+class Lessons:
+    """What a store holds at one moment.
+
+    Attributes:
+        lessons: In the order of the file, superseded ones and tombstones included.
+        problems: What could not be read as it was meant.
+    """
+
+    lessons: tuple[Lesson, ...] = ()
+    problems: tuple[Problem, ...] = ()
+
+    @property
+    def active(self) -> tuple[Lesson, ...]:
+        """Those that may be given out."""
+        return tuple(lesson for lesson in self.lessons if lesson.is_active)
+
+    def named(self, lesson_id: str) -> tuple[Lesson, ...]:
+        """Those with this id; more than one after branches were merged."""
+        return tuple(lesson for lesson in self.lessons if lesson.id == lesson_id)
+
+
+def lessons_of(
+    document: LessonsDocument, counters: Counters, *, file: Path, level: Level, is_inline_first: bool
+) -> Lessons:
+    """The lessons of a document with their counters.
+
+    Args:
+        document: The parsed file.
+        counters: Of the file beside it.
+        file: Its path, for problems.
+        level: Entries of the other level are told as a problem and not read: their ids belong to another store.
+        is_inline_first: Whether counters in the file count before those beside it.
+    """
+    lessons: list[Lesson] = []
+    problems = [Problem(str(file), line, message) for line, message in document.problems]
+    for entry in document.entries:
+        if entry.id[0] != PREFIXES[level]:
+            message = f"{entry.id} does not belong here: ids of this file begin with {PREFIXES[level]}"
+            problems.append(Problem(str(file), entry.heading + 1, f"{message}; `hybrid lessons import` sorts them"))
+            continue
+        inline = counts_of(entry)
+        lessons.append(lesson_of(entry, counters.counts(entry.id, inline, is_inline_first=is_inline_first)))
+        if category := _unknown_category(entry):
+            message = f"{entry.id} has the category {category!r}; there are {', '.join(CATEGORIES)}"
+            problems.append(Problem(str(file), entry.heading + 1, message))
+    return Lessons(tuple(lessons), tuple(sorted(problems, key=lambda problem: problem.line)))
+
+
+def lesson_of(entry: Entry, counts: Counts) -> Lesson:
+    """One entry with its counters; bytes that are no UTF-8 are shown as U+FFFD."""
+    learned = entry.value("learned")
+    return Lesson(
+        id=entry.id,
+        title=_shown(entry.title),
+        content=_shown(entry.content),
+        category=_shown(entry.value("category").lower()),
+        type=_shown(entry.value("type").lower()),
+        source=_shown(entry.source),
+        triggers=tuple(map(_shown, entry.triggers)),
+        superseded=_shown(entry.superseded),
+        is_promotable=entry.is_promotable,
+        uses=counts.uses,
+        velocity=counts.velocity,
+        learned=learned if _DATE.fullmatch(learned) else _shown(learned),
+        last=_shown(counts.last),
+        injections=counts.injections,
+        citations=counts.citations,
+        line=entry.heading + 1,
+    )
+
+
+def counts_of(entry: Entry) -> Counts | None:
+    """The counters in an entry of the older form; None in ours."""
+    if not entry.has_counters:
+        return None
+    return counts_of_fields(entry.value("uses"), entry.value("velocity"), entry.value("last"))
+
+
+def _unknown_category(entry: Entry) -> str:
+    category = entry.value("category").lower()
+    return "" if not category or category in CATEGORIES else category
+
+
+def _shown(text: str) -> str:
+    return text if text.isascii() else _LONE_SURROGATE.sub("\ufffd", text)

@@ -1,0 +1,220 @@
+"""Scores lessons against a query by BM25 on an integer scale: what `hybrid lessons score` shows.
+
+Pure arithmetic over words, without an index or a model. What is injected is ranked by the engine, not here.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+
+from hybrid.records.lessons.lesson import stars_of_uses
+from hybrid.render.marks import plain_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from collections.abc import Set as AbstractSet
+
+K1 = 1.5
+B = 0.75
+TRIGGER_WEIGHT = 3
+"""How often the words of a trigger count: people chose them to find the lesson by."""
+
+MAX_QUERY_CHARS = 5_000
+MAX_RELEVANCE = 10
+
+# Spoken of a rule, "not", "no", "never", "must", "need", "before", "after", "which" carry its meaning: they are kept.
+STOP_WORDS = frozenset(
+    "a an the "
+    "am is are was were be been being do does did doing done has have had having can could may might "
+    "shall should will would ought "
+    "about above across against along among around as at behind below beneath beside between beyond by down during for "
+    "from in into of off on onto out over per through to toward towards under until up upon via with within "
+    "i me my mine myself you your yours yourself yourselves he him his himself she her hers herself it its itself "
+    "we us our ours ourselves they them their theirs themselves this that these those "
+    "how what when where who whom whose why "
+    "and but if nor or so than then".split()
+)
+
+_WORD = re.compile(r"(?:[a-z0-9]|[^\W\d_])+")
+_ID = re.compile(r"([A-Za-z]*)([0-9]{1,18})")
+
+
+class Scorable(Protocol):
+    """What is needed of a lesson to score it."""
+
+    @property
+    def id(self) -> str:
+        """`L001`, `S012`."""
+        ...
+
+    @property
+    def title(self) -> str:
+        """Its title."""
+        ...
+
+    @property
+    def content(self) -> str:
+        """The rule, possibly in several lines."""
+        ...
+
+    @property
+    def triggers(self) -> Sequence[str]:
+        """Words to find it by."""
+        ...
+
+    @property
+    def uses(self) -> int:
+        """How often it was cited, 0 or more."""
+        ...
+
+
+LessonT = TypeVar("LessonT", bound=Scorable)
+
+
+@dataclass(frozen=True, slots=True)
+class Scored(Generic[LessonT]):
+    """A lesson with its scores for one query.
+
+    Attributes:
+        lesson: The lesson.
+        bm25: In [0, ∞); 0 when it holds no term of the query.
+        relevance: 0 for no common term, else 1 to 10.
+    """
+
+    lesson: LessonT
+    bm25: float
+    relevance: int
+
+
+class LessonScorer(Generic[LessonT]):
+    """The statistics of a list of lessons, so that a query costs only the postings of its terms."""
+
+    def __init__(self, lessons: Sequence[LessonT]) -> None:
+        # Ordered as equal scores are: a stable sort by score alone is then all that a query needs.
+        self._lessons = sorted(lessons, key=lambda lesson: (-lesson.uses, id_key(lesson.id)))
+        self._postings = _weigh([Counter(lesson_tokens(lesson)) for lesson in self._lessons])
+
+    def score(self, query: str) -> list[Scored[LessonT]]:
+        """Every lesson with its score, by bm25 descending, then uses descending, then id.
+
+        A term that the query repeats counts repeatedly. A query without telling words gives every lesson 0.
+
+        Args:
+            query: Any text; its first 5,000 characters count.
+        """
+        found = self._bm25(query)
+        rows = sorted(sorted(found), key=lambda row: -found[row])
+        matched = [Scored(self._lessons[row], found[row], relevance(found[row])) for row in rows]
+        return matched + [Scored(lesson, 0.0, 0) for row, lesson in enumerate(self._lessons) if row not in found]
+
+    def best(self, query: str, *, top_k: int, min_relevance: int = 1) -> list[Scored[LessonT]]:
+        """The first `top_k` of `score` with at least that relevance, without making the others."""
+        found = self._bm25(query)
+        if min_relevance <= 0:
+            return self.score(query)[:top_k]
+        rows = sorted(sorted(found), key=lambda row: -found[row])[:top_k]
+        scored = [Scored(self._lessons[row], found[row], relevance(found[row])) for row in rows]
+        return [hit for hit in scored if hit.relevance >= min_relevance]
+
+    def relevances(self, query: str) -> dict[str, int]:
+        """Id → relevance, 1 to 10, of the lessons that hold a term of the query; of two with one id the higher."""
+        found: dict[str, int] = {}
+        for row, bm25 in self._bm25(query).items():
+            name = self._lessons[row].id
+            found[name] = max(relevance(bm25), found.get(name, 0))
+        return found
+
+    def _bm25(self, query: str) -> dict[int, float]:
+        """Row → bm25 of the lessons that hold a term of the query."""
+        found: dict[int, float] = {}
+        for term, n in Counter(tokens(query[:MAX_QUERY_CHARS])).items():
+            for row, weight in self._postings.get(term, ()):
+                found[row] = found.get(row, 0.0) + n * weight
+        return found
+
+
+def _weigh(counts: Sequence[Counter[str]]) -> dict[str, list[tuple[int, float]]]:
+    """Term → (row, what one occurrence in the query adds to the bm25 of the row).
+
+    Source: Robertson, Zaragoza, The Probabilistic Relevance Framework (2009); the IDF with + 1 is never negative.
+    """
+    n_lessons = len(counts)
+    lengths = [sum(count.values()) for count in counts]
+    mean_length = sum(lengths) / n_lessons if n_lessons else 0.0
+    frequencies: dict[str, list[tuple[int, int]]] = {}
+    for row, count in enumerate(counts):
+        for term, n in count.items():
+            frequencies.setdefault(term, []).append((row, n))
+    postings: dict[str, list[tuple[int, float]]] = {}
+    for term, rows in frequencies.items():
+        idf = math.log((n_lessons - len(rows) + 0.5) / (len(rows) + 0.5) + 1)
+        postings[term] = [
+            (row, idf * n * (K1 + 1) / (n + K1 * (1 - B + B * lengths[row] / mean_length))) for row, n in rows
+        ]
+    return postings
+
+
+def score_lessons(query: str, lessons: Sequence[LessonT]) -> list[Scored[LessonT]]:
+    """`LessonScorer.score` for one query; no lessons give an empty list."""
+    return LessonScorer(lessons).score(query)
+
+
+def tokens(text: str) -> list[str]:
+    """The words of a text that tell something, in order: lower case, no stop words, at least two characters.
+
+    Everything but letters of any script and the digits 0 to 9 separates words; nothing is stemmed.
+    """
+    lower = text.lower()
+    if not lower.isascii():
+        lower = unicodedata.normalize("NFC", lower)
+    return [word for word in _WORD.findall(lower) if len(word) > 1 and word not in STOP_WORDS]
+
+
+def lesson_tokens(lesson: Scorable) -> list[str]:
+    """What a lesson is searched by: title, content, and each trigger three times."""
+    parts = [lesson.title, lesson.content, *(trigger for trigger in lesson.triggers for _ in range(TRIGGER_WEIGHT))]
+    return tokens("\n".join(parts))
+
+
+def relevance(bm25: float) -> int:
+    """0 for a bm25 of 0, else twice the bm25 rounded half up, within 1 to 10."""
+    if bm25 <= 0:
+        return 0
+    return min(max(int(2 * min(bm25, MAX_RELEVANCE) + 0.5), 1), MAX_RELEVANCE)
+
+
+def format_hit(hit: Scored[LessonT]) -> str:
+    """Two lines without a final line end: id, stars, relevance, title; then the rule on one line.
+
+    A lesson without uses has no star: `[L001] (relevance: 8/10) Git commit format`.
+    """
+    lesson = hit.lesson
+    stars = stars_of_uses(lesson.uses) * "⭐"
+    parts = [f"[{lesson.id}]", stars, f"(relevance: {hit.relevance}/{MAX_RELEVANCE})", _one_line(lesson.title)]
+    return f"{' '.join(part for part in parts if part)}\n    -> {_one_line(lesson.content)}"
+
+
+def _one_line(text: str) -> str:
+    return " ".join(plain_text(text).split())
+
+
+def jaccard(a: AbstractSet[str], b: AbstractSet[str]) -> float:
+    """Share of common terms among all terms of two sets, in 0 to 1; 0 when both are empty."""
+    union = len(a | b)
+    return len(a & b) / union if union else 0.0
+
+
+def likeness(title: str, content: str, other_title: str, other_content: str) -> float:
+    """`jaccard` of the tokens of title and content of two lessons; above 0.8 is a near duplicate."""
+    return jaccard(frozenset(tokens(f"{title}\n{content}")), frozenset(tokens(f"{other_title}\n{other_content}")))
+
+
+def id_key(lesson_id: str) -> tuple[str, int, str]:
+    """Sort key that puts `L999` before `L1000`, and ids of another form by their letters."""
+    match = _ID.fullmatch(lesson_id)
+    return (match.group(1), int(match.group(2)), lesson_id) if match else (lesson_id, 0, lesson_id)

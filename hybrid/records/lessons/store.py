@@ -1,0 +1,331 @@
+"""The lessons of one file: read with their counters, added, changed, counted, faded.
+
+The engine reads them on every prompt, hook events count, commands and captures change them. `storage` sees to it that
+nobody's write is lost: not another process's, and not that of a person who has the file in an editor.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from hybrid.records.lessons import adoption, files, wording
+from hybrid.records.lessons.counters import parse_counters
+from hybrid.records.lessons.counting import Change, counted, decayed, given, is_decay_due
+from hybrid.records.lessons.errors import LessonsError, UnknownLessonError
+from hybrid.records.lessons.lesson import DELETED, PREFIXES
+from hybrid.records.lessons.reading import Lessons, lessons_of
+from hybrid.records.lessons.storage import Content, Storage
+from hybrid.records.problems import Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from datetime import date
+    from pathlib import Path
+
+    from hybrid.records.lessons.adoption import Adopted, Offer
+    from hybrid.records.lessons.counters import Counters
+    from hybrid.records.lessons.document import LessonsDocument
+    from hybrid.records.lessons.lesson import Draft, Edit, Lesson, Level
+
+_LOCK_S = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """What became of a draft.
+
+    Attributes:
+        lesson: As it was written; None when it was not.
+        duplicate_of: The active lesson that it resembles too much; None when it was written.
+    """
+
+    lesson: Lesson | None
+    duplicate_of: Lesson | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Decayed:
+    """What a decay did.
+
+    Attributes:
+        on: ISO date.
+        ids: Lessons whose counters changed.
+    """
+
+    on: str
+    ids: tuple[str, ...]
+
+
+class LessonStore:
+    """The lessons of one LESSONS.md and the counters beside it; nothing is read or made before it is asked for.
+
+    Every change may raise `LessonsBusyError` (another process holds the lock) and `LessonsFileError` (a file cannot be
+    read or written).
+
+    Args:
+        file: The LESSONS.md; it need not exist. A project's may be a link within the folder above its own.
+        counters: The file of counters; its folder also holds the lock.
+        level: Whose lessons they are; it gives the first letter of the ids.
+        keeps_inline: Counters of the older form stay in the file (it belongs to another tool, too).
+        lock_s: How long a change waits for another process, in seconds.
+    """
+
+    def __init__(
+        self, file: Path, counters: Path, *, level: Level, keeps_inline: bool, lock_s: float = _LOCK_S
+    ) -> None:
+        self.file = file
+        self.counters = counters
+        self.level: Level = level
+        self.keeps_inline = keeps_inline
+        self._storage = Storage(file, counters, level=level, keeps_inline=keeps_inline, lock_s=lock_s)
+        self._read: tuple[Content, Lessons] | None = None
+
+    def stamps(self) -> tuple[files.Stamp, files.Stamp]:
+        """What changes when the file or its counters do; a change within the clock's grain may not show."""
+        return files.stamp_of(self.file), files.stamp_of(self.counters)
+
+    def read(self) -> Lessons:
+        """All lessons as they are now; only what changed since the last call is parsed again.
+
+        Raises:
+            LessonsFileError: The file is too long or cannot be read; malformed content never raises.
+        """
+        content = self._storage.content()
+        if self._read and self._read[0] == content:
+            return self._read[1]
+        lessons = self._lessons(content)
+        self._read = (content, lessons)
+        return lessons
+
+    def find(self, lesson_id: str) -> Lesson:
+        """One lesson by its id, superseded ones included.
+
+        Raises:
+            UnknownLessonError: No lesson, or more than one, has it.
+            LessonsFileError: See `read`.
+        """
+        found = self.read().named(lesson_id)
+        if len(found) == 1:
+            return found[0]
+        self._storage.values(self._storage.content())[0].only(lesson_id)
+        raise UnknownLessonError(f"there is no lesson {lesson_id} in {self.file}; `hybrid lessons list` shows all")
+
+    def add(self, draft: Draft, *, today: date, is_forced: bool = False) -> Added:
+        """Write a new lesson with the next free id, unless it nearly is an active one.
+
+        Args:
+            draft: Cleaned, shortened and freed of secrets before it is stored.
+            today: When it was learned.
+            is_forced: Write it even if it resembles another.
+
+        Raises:
+            LessonsError: It cannot be a lesson, or the file cannot be read or written.
+        """
+        adopted = self.adopt([adoption.Offer(draft, learned=today.isoformat())], today=today, is_forced=is_forced)[0]
+        if adopted.lesson_id is None:
+            return Added(None, adopted.duplicate_of)
+        return Added(self.find(adopted.lesson_id))
+
+    def adopt(
+        self, offers: Sequence[Offer], *, today: date, is_forced: bool = False, is_dry: bool = False
+    ) -> list[Adopted]:
+        """Write several lessons as one step, with their ids where those are free and with their counters.
+
+        Args:
+            offers: What is offered, in order.
+            today: Learned then, where an offer does not say.
+            is_forced: Duplicates are written too.
+            is_dry: Only say what would be done.
+
+        Raises:
+            LessonsError: See `add`.
+        """
+        offers = [replace(offer, draft=wording.checked(offer.draft)) for offer in offers]
+        done: list[Adopted] = []
+
+        def change(document: LessonsDocument, counters: Counters) -> Change:
+            known = self._of(document, counters).lessons
+            highest = self._highest(document, counters)
+            # Into an empty file everything comes as it was, also what was counted here while another file was read.
+            used = highest if known else 0
+            plan = adoption.plan(offers, known, level=self.level, highest=highest, used=used, is_forced=is_forced)
+            done[:] = plan
+            taken = [adopted for adopted in plan if adopted.lesson_id is not None]
+            if not taken:
+                return Change(document, counters)
+            is_inline = self.keeps_inline and document.has_counters
+            new = [adoption.new_entry(adopted, today=today, is_inline=is_inline) for adopted in taken]
+            counts = {entry.id: adopted.offer.counts for entry, adopted in zip(new, taken, strict=True)}
+            kept = {name: adoption.with_known(count, counters.counts(name)) for name, count in counts.items() if count}
+            after = counters.with_counts(kept, is_partial=is_inline).with_numbers(counts)
+            return Change(document.with_added(new, level=self.level), after)
+
+        if is_dry:
+            change(*self._storage.values(self._storage.content()))
+        else:
+            self._storage.change(change)
+        return done
+
+    def edit(self, lesson_id: str, edit: Edit) -> Lesson:
+        """Change what an edit names; all other lines of the file stay.
+
+        Raises:
+            UnknownLessonError: No lesson, or more than one, has the id.
+            LessonsError: A value cannot stand in a lesson, or the file cannot be read or written.
+        """
+        edit = wording.checked_edit(edit)
+        self._storage.change(lambda document, counters: Change(document.with_edit(lesson_id, edit), counters))
+        return self.find(lesson_id)
+
+    def supersede(self, old: str, new: str) -> Lesson:
+        """Mark a lesson as replaced by another; it is not given out any more.
+
+        Args:
+            old: Its id.
+            new: Id of the other: an active lesson here, or any of the other level, which the caller has looked up.
+
+        Raises:
+            UnknownLessonError: One of them is not there.
+            LessonsError: Both are one, or the new one is not active.
+        """
+
+        def change(document: LessonsDocument, counters: Counters) -> Change:
+            if old == new:
+                raise LessonsError(f"{old} cannot supersede itself; name another lesson")
+            if new[0] == PREFIXES[self.level] and (by := document.only(new).superseded):
+                raise LessonsError(f"{new} is superseded itself ({by}); name an active lesson")
+            return Change(document.with_superseded(old, new), counters)
+
+        self._storage.change(change)
+        return self.find(old)
+
+    def delete(self, lesson_id: str) -> Lesson:
+        """Make a lesson a tombstone: it is never given out again, and nobody gets its id.
+
+        Raises:
+            UnknownLessonError: No lesson, or more than one, has the id.
+        """
+        self._storage.change(lambda document, counters: Change(document.with_superseded(lesson_id, DELETED), counters))
+        return self.find(lesson_id)
+
+    def renumber(self, lesson_id: str) -> tuple[str, ...]:
+        """Give the newer of several lessons with one id ids of their own; the one learned first keeps it.
+
+        Returns:
+            The new ids; empty when the id is unique.
+        """
+        fresh: list[str] = []
+
+        def change(document: LessonsDocument, counters: Counters) -> Change:
+            entries = sorted(
+                (entry for entry in document.entries if entry.id == lesson_id),
+                key=lambda entry: (entry.value("learned") or "9999", entry.heading),
+            )
+            highest = self._highest(document, counters)
+            fresh[:] = [f"{PREFIXES[self.level]}{highest + number:03d}" for number in range(1, len(entries))]
+            for entry, name in zip(entries[1:], fresh, strict=True):
+                document = document.with_new_id(entry, name)  # As many lines as before: other places stay true.
+            return Change(document, counters.with_numbers(fresh) if fresh else counters)
+
+        self._storage.change(change)
+        return tuple(fresh)
+
+    def cite(self, ids: Iterable[str], today: date, *, message: str = "") -> tuple[str, ...]:
+        """Count that an agent named lessons: uses, velocity and citations grow by one, and the last use is today.
+
+        Args:
+            ids: Each counts once; unknown and superseded ones count nothing.
+            today: The day.
+            message: Names the agent's message; one that was counted before counts nothing. Empty counts always.
+
+        Returns:
+            The ids that were counted.
+        """
+        cited: list[str] = []
+
+        def change(document: LessonsDocument, counters: Counters) -> Change:
+            cited.clear()
+            if message and message in counters.messages:
+                return Change(document, counters)
+            active = {lesson.id for lesson in self._of(document, counters).active}
+            cited[:] = [name for name in dict.fromkeys(ids) if name in active]
+            if not cited:
+                return Change(document, counters)
+            after = counters.with_message(message) if message else counters
+            return counted(
+                document, after, lambda counts: counts.cited(today.isoformat()), cited, keeps_inline=self.keeps_inline
+            )
+
+        ids = tuple(ids)
+        if ids:
+            self._storage.change(change)
+        return tuple(cited)
+
+    def note_injected(self, ids: Iterable[str]) -> None:
+        """Count that lessons were given to an agent; unknown ids count nothing."""
+        names = [name for name in dict.fromkeys(ids) if name[:1] == PREFIXES[self.level]]
+        if names:
+            self._storage.change(
+                lambda document, counters: given(document, counters, names, keeps_inline=self.keeps_inline)
+            )
+
+    def decay(self, today: date, *, is_forced: bool = False) -> Decayed | None:
+        """Let what is not used fade, at most every seven days; missed weeks count as one.
+
+        A store that never decayed is due once its oldest lesson is a week old.
+
+        Returns:
+            None when it is not due.
+        """
+        if not is_forced and not is_decay_due(*self._storage.values(self._storage.content()), today):
+            return None  # The usual case: nothing is locked on a session's start.
+        done: list[Decayed] = []
+
+        def change(document: LessonsDocument, counters: Counters) -> Change:
+            done.clear()
+            if not is_forced and not is_decay_due(document, counters, today):  # Another process was faster.
+                return Change(document, counters)
+            changed, faded = decayed(document, counters, today, keeps_inline=self.keeps_inline)
+            done.append(Decayed(today.isoformat(), tuple(faded)))
+            return changed
+
+        self._storage.change(change)
+        return done[0] if done else None
+
+    def promote(self, lesson_id: str, to: LessonStore, today: date) -> Lesson:
+        """Copy a project's lesson to those for all projects, and mark it here as superseded by the copy.
+
+        A lesson there that it resembles takes the place of the copy: a promotion that was broken off can be repeated.
+
+        Raises:
+            UnknownLessonError: No lesson, or more than one, has the id.
+            LessonsError: It is not active, not to be promoted, or a file cannot be written.
+        """
+        lesson = self.find(lesson_id)
+        if not lesson.is_active:
+            raise LessonsError(f"{lesson_id} is superseded ({lesson.superseded}); only an active lesson is promoted")
+        if not lesson.is_promotable:
+            raise LessonsError(
+                f"{lesson_id} says `Promotable: no`; `hybrid lessons edit {lesson_id} --promotable yes` lifts that"
+            )
+        adopted = to.adopt([adoption.offer_of(lesson)], today=today)[0]
+        there = adopted.lesson_id or (adopted.duplicate_of.id if adopted.duplicate_of else "")
+        self.supersede(lesson_id, there)
+        return to.find(there)
+
+    def _highest(self, document: LessonsDocument, counters: Counters) -> int:
+        """The largest number that an id ever had."""
+        return max(document.largest_number(self.level), counters.largest_number(PREFIXES[self.level]))
+
+    def _lessons(self, content: Content) -> Lessons:
+        damaged = Problem(str(self.counters), 0, "is damaged; the next change sets it aside and counts anew")
+        extra = (damaged,) if parse_counters(content.beside).is_damaged else ()
+        if not files.is_text(content.data):
+            unread = Problem(str(self.file), 0, "is no UTF-8 text, so it is not read; save it as UTF-8")
+            return Lessons((), (unread, *extra))
+        found = self._of(*self._storage.values(content))
+        return replace(found, problems=(*found.problems, *extra))
+
+    def _of(self, document: LessonsDocument, counters: Counters) -> Lessons:
+        return lessons_of(document, counters, file=self.file, level=self.level, is_inline_first=self.keeps_inline)

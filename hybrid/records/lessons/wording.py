@@ -1,0 +1,137 @@
+"""Brings what people and agents say into the form of LESSONS.md: one line of title, clean lines, no secrets, bounds.
+
+Every new or changed text passes here before it is stored, whoever it comes from.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from hybrid.records.lessons.errors import LessonsError
+from hybrid.records.lessons.lesson import AI, AI_MARK, CATEGORIES, TYPES
+from hybrid.redact import redact
+from hybrid.render.marks import plain_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from hybrid.records.lessons.lesson import Draft, Edit
+
+TITLE_CHARS = 200
+CONTENT_CHARS = 4_000
+TRIGGER_CHARS = 60
+MOST_TRIGGERS = 20
+
+_MARKED = re.compile(r"[#>\s]+")
+_STARS = re.compile(r"\[(?:[-*+]{1,5}[|/][-*+]{1,5}|[-*+]{5})\]\s*")
+_NO_TRIGGER = re.compile(r"[,|\s]+")
+
+
+def checked(draft: Draft) -> Draft:
+    """A draft in the form of the file.
+
+    Raises:
+        LessonsError: The title is empty, or category or type is none of those there are.
+    """
+    title, content = _without_secrets(draft.title, draft.content)
+    return replace(
+        draft,
+        title=title_form(title),
+        content=content_form(content),
+        category=_one_of("category", draft.category, CATEGORIES),
+        type=_one_of("type", draft.type, TYPES) if draft.type else "",
+        source=AI if draft.source == AI else "",
+        triggers=trigger_forms(draft.triggers),
+    )
+
+
+def checked_edit(edit: Edit) -> Edit:
+    """The same for what is to change in a lesson.
+
+    Raises:
+        LessonsError: See `checked`.
+    """
+    return replace(
+        edit,
+        title=None if edit.title is None else title_form(redact(edit.title)),
+        content=None if edit.content is None else content_form(redact(edit.content)),
+        category=None if edit.category is None else _one_of("category", edit.category, CATEGORIES),
+        type=_one_of("type", edit.type, TYPES) if edit.type else edit.type,
+        triggers=None if edit.triggers is None else trigger_forms(edit.triggers),
+    )
+
+
+def title_form(text: str) -> str:
+    """One line without marks that mean something in a heading, at most 200 characters.
+
+    Raises:
+        LessonsError: Nothing is left.
+    """
+    title = " ".join(plain_text(text).split())
+    before = ""
+    while title != before:  # `# > [*----|-----] title 🤖` carries several of them.
+        before = title
+        marked = _MARKED.match(title) or _STARS.match(title)
+        title = title[marked.end() :] if marked else title
+        title = title.removesuffix(AI_MARK).strip()
+    if not title:
+        raise LessonsError(f"{text[:40]!r} is no title of a lesson; give it a few words")
+    return _cut(title, TITLE_CHARS)
+
+
+def content_form(text: str) -> str:
+    """Lines without white space at their ends and without blank lines around, at most 4,000 characters."""
+    lines = [line.rstrip() for line in plain_text(text).strip().split("\n")]
+    return _cut("\n".join(lines), CONTENT_CHARS).rstrip()
+
+
+def trigger_forms(words: Iterable[str]) -> tuple[str, ...]:
+    """At most 20 triggers that differ, without commas, bars and stars, in order."""
+    forms = (_NO_TRIGGER.sub(" ", plain_text(word).replace("**", " ")).strip(" `\"'") for word in words)
+    kept = dict.fromkeys(_cut(form, TRIGGER_CHARS) for form in map(redact, forms) if form)
+    return tuple(kept)[:MOST_TRIGGERS]
+
+
+def is_id(text: str) -> bool:
+    """Whether it is the id of a lesson, in upper case."""
+    return re.fullmatch(r"[LS][0-9]{3,9}", text) is not None
+
+
+def id_form(text: str) -> str:
+    """An id as a person may write it (`l001`, `[L001]`) in upper case.
+
+    Raises:
+        LessonsError: It is none.
+    """
+    lesson_id = text.strip(" []`").upper()
+    if not is_id(lesson_id):
+        raise LessonsError(
+            f"{text!r} is no id of a lesson; they look like L001 or S001, `hybrid lessons list` shows all"
+        )
+    return lesson_id
+
+
+def _without_secrets(title: str, content: str) -> tuple[str, str]:
+    """Looked for in both together: a name in the title may tell of a value in the content."""
+    if "\n" not in title:
+        redacted = redact(f"{title}\n{content}").split("\n", 1)
+        if len(redacted) == 2:
+            return redacted[0], redacted[1]
+    return redact(title), redact(content)
+
+
+def _one_of(what: str, text: str, known: tuple[str, ...]) -> str:
+    value = text.strip().lower()
+    if value not in known:
+        raise LessonsError(f"{text!r} is no {what} of a lesson; there are {', '.join(known)}")
+    return value
+
+
+def _cut(text: str, most: int) -> str:
+    """Text cut before a word, with an ellipsis."""
+    if len(text) <= most:
+        return text
+    short = text[: most - 1]
+    return (short.rsplit(None, 1)[0] if " " in short[most // 2 :] else short).rstrip() + "…"

@@ -1,0 +1,154 @@
+"""decisions.jsonl: append-only lines, the last one of an id wins; pure, files are opened by `store` and `writing`.
+
+A changed decision is its whole last object again with the change in it, so keys that nobody knows here live on.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from hybrid.records.lore.values import Decision, Problem, is_mapping, text_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+MAX_BYTES = 64_000_000
+"""Of the file: about 100,000 decisions; it is never compacted."""
+
+_MOST_PROBLEMS = 100
+_BOM = b"\xef\xbb\xbf"
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionFile:
+    """What a file holds: the last line of each id, in the order of these lines."""
+
+    decisions: tuple[Decision, ...]
+    problems: tuple[Problem, ...]
+
+
+class DecisionLines:
+    """Reads a file again and again; lines that were there before are not parsed anew. Not for several threads."""
+
+    def __init__(self) -> None:
+        self._known: dict[bytes, Decision | str] = {}
+
+    def read(self, data: bytes, file: str) -> DecisionFile:
+        """The decisions of a file, whatever its bytes are.
+
+        Args:
+            data: The whole file.
+            file: Its path, for the problems.
+        """
+        known: dict[bytes, Decision | str] = {}
+        last: dict[str, Decision] = {}
+        problems: list[Problem] = []
+        for number, line in enumerate(data.removeprefix(_BOM).split(b"\n"), 1):
+            if not line or line.isspace():
+                continue
+            found = self._known.get(line)
+            if found is None:
+                found = known.get(line) or read_line(line)
+            known[line] = found
+            if isinstance(found, str):
+                problems.append(Problem(file, number, found))
+            else:
+                last.pop(found.id, None)  # A dict keeps the place of the first line otherwise.
+                last[found.id] = found
+        self._known = known
+        if len(problems) > _MOST_PROBLEMS:
+            more = Problem(file, 0, f"{len(problems) - _MOST_PROBLEMS} further lines are no decisions")
+            problems = [*problems[:_MOST_PROBLEMS], more]
+        return DecisionFile(tuple(last.values()), tuple(problems))
+
+
+def read_decisions(data: bytes, file: str) -> DecisionFile:
+    """The decisions of a file, read once."""
+    return DecisionLines().read(data, file)
+
+
+def read_line(line: bytes) -> Decision | str:
+    """The decision of one line, or what is wrong with it."""
+    try:
+        fields: Any = json.loads(line.decode("utf-8", "surrogateescape"))
+    except (ValueError, RecursionError) as error:
+        return f"no JSON ({type(error).__name__}): {line[:60].decode('utf-8', 'replace')!r}"
+    return decision_of(fields) if is_mapping(fields) else "no JSON object"
+
+
+def decision_of(fields: Mapping[str, object]) -> Decision | str:
+    """A decision from its keys, or what they lack."""
+    get = fields.get
+    identity = text_of(get("id"))
+    if not identity:
+        return "a decision without id"
+    return Decision(
+        id=identity,
+        created_at=text_of(get("timestamp")),
+        decision=text_of(get("decision")),
+        rationale=text_of(get("rationale")),
+        status=text_of(get("status")).lower() or "active",
+        outcome=text_of(get("outcome")).lower(),
+        project=text_of(get("project")),
+        fields=fields,
+    )
+
+
+def line_of(fields: Mapping[str, object]) -> bytes:
+    """A decision as one line without its end; bytes that were not UTF-8 when it was read are the same again."""
+    try:
+        return json.dumps(fields, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return json.dumps(fields, separators=(",", ":")).encode("ascii")
+
+
+def new_decision(
+    identity: str,
+    decision: str,
+    rationale: str,
+    *,
+    alternatives: Sequence[str] = (),
+    tags: Sequence[str] = (),
+    **more: str | None,
+) -> dict[str, Any]:
+    """A decision's keys in the order of the format.
+
+    Args:
+        identity: `dec-…`.
+        decision: What was decided.
+        rationale: Why.
+        alternatives: What else was thought of.
+        tags: Words.
+        more: `timestamp`, `session_id`, `type`, `git_commit`, `project`; null where they are not known.
+    """
+    return {
+        "id": identity,
+        "timestamp": more.get("timestamp"),
+        "session_id": more.get("session_id"),
+        "decision": decision,
+        "rationale": rationale,
+        "alternatives": list(alternatives),
+        "outcome": "pending",
+        "status": "active",
+        "superseded_by": None,
+        "retracted_reason": None,
+        "type": more.get("type") or "other",
+        "entities": [],
+        "tags": list(tags),
+        "lesson_learned": None,
+        "related_decisions": [],
+        "git_commit": more.get("git_commit"),
+        "project": more.get("project"),
+    }
+
+
+def retracted(decision: Decision, reason: str) -> dict[str, Any]:
+    """The keys of a decision that is taken back."""
+    return {**decision.fields, "status": "retracted", "retracted_reason": reason}
+
+
+def superseded(decision: Decision, by: str) -> dict[str, Any]:
+    """The keys of a decision that another one takes the place of."""
+    return {**decision.fields, "status": "superseded", "superseded_by": by}

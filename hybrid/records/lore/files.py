@@ -1,0 +1,130 @@
+"""Opens the files of a lore folder: bounded, locked, never through a link out of a project."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from hybrid.atomic import append_line, locked, read_regular
+from hybrid.records.lore import decisions
+from hybrid.records.lore.errors import LoreReadError, LoreWriteError
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Sequence
+    from pathlib import Path
+
+    from hybrid.records.lore.folder import LoreFolder
+
+_LOCK_TIMEOUT_S = 10.0
+_RACY_NS = 2_000_000_000
+"""A file that was changed less than this before it was read may change again without a new time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """What tells that a file changed; `path` is relative to the folder, a missing file has none."""
+
+    path: str
+    mtime_ns: int
+    ctime_ns: int
+    size_bytes: int
+    inode: int
+
+    def is_proof_at(self, now_ns: int) -> bool:
+        """Whether the same stamp later means the same bytes as those read at this time."""
+        return now_ns - max(self.mtime_ns, self.ctime_ns) >= _RACY_NS
+
+
+def stamp_of(path: Path, folder: LoreFolder) -> Stamp | None:
+    """The stamp of a file; None when it is not there or cannot be seen."""
+    try:
+        found = os.lstat(path)
+    except (OSError, ValueError):
+        return None
+    name = path.relative_to(folder.path).as_posix()
+    return Stamp(name, found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino)
+
+
+def read_file(path: Path, folder: LoreFolder, limit_bytes: int) -> bytes | None:
+    """The bytes of a file; None when it is not there.
+
+    Raises:
+        LoreReadError: It cannot be read, is a link or no file, or is longer than the limit.
+    """
+    check_place(path, folder)
+    try:
+        data = read_regular(path, limit_bytes)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        what = "is a link; put the file itself there" if path.is_symlink() else f"cannot be read: {why}"
+        raise LoreReadError(f"{path} {what}") from error
+    if len(data) > limit_bytes:
+        raise LoreReadError(f"{path} is larger than {limit_bytes / 1e6:.0f} MB and was not read; shorten it")
+    return data
+
+
+def check_place(path: Path, folder: LoreFolder) -> None:
+    """Make sure that a file of a project's folder lies there and nowhere else.
+
+    Raises:
+        LoreReadError: One of the folders that lead to it is a link.
+    """
+    if folder.origin == "project" and (link := _link_between(path, folder.path)):
+        raise LoreReadError(f"{link} is a link: a project's lore must lie in its own folder; put a folder in its place")
+
+
+@contextlib.contextmanager
+def held(folder: LoreFolder) -> Generator[None]:
+    """The folder's lock.
+
+    Raises:
+        LoreWriteError: Another process holds it, or the folder cannot be written.
+    """
+    with locked(folder.path / "lore.lock", _LOCK_TIMEOUT_S) as is_held:
+        if not is_held:
+            raise LoreWriteError(
+                f"{folder.path} cannot be locked: another process is writing there, or it is read-only; try again"
+            )
+        yield
+
+
+def append_decisions(folder: LoreFolder, lines: Sequence[bytes]) -> None:
+    """Append lines of decisions in one write and wait until they are on disk; the caller holds the folder's lock.
+
+    Raises:
+        LoreError: The file cannot be read, or would be too large to be read again.
+        OSError: The disk is full or read-only.
+    """
+    path = folder.decisions
+    together = b"\n".join(lines)
+    check_place(path, folder)
+    stamp = stamp_of(path, folder)
+    check_size((stamp.size_bytes if stamp else 0) + len(together) + 2, decisions.MAX_BYTES, str(path))
+    append_line(path, together)
+    descriptor = os.open(path, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def check_size(size_bytes: int, limit_bytes: int, path: str) -> None:
+    """Make sure that a file can be read again once it is written.
+
+    Raises:
+        LoreWriteError: It would be larger than the limit.
+    """
+    if size_bytes > limit_bytes:
+        raise LoreWriteError(
+            f"{path} would be larger than {limit_bytes / 1e6:.0f} MB, and not be read again; shorten it"
+        )
+
+
+def _link_between(path: Path, folder: Path) -> Path | None:
+    """The first link among the folders between a file and its lore folder."""
+    between = [parent for parent in path.parents if folder in parent.parents]
+    return next((parent for parent in reversed(between) if parent.is_symlink()), None)

@@ -1,0 +1,188 @@
+"""Records of lore as they are searched and shown: text without secrets and placeholders, lines of the frame; pure."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, cast
+
+from hybrid.records.lore.handoffs import short_id
+from hybrid.records.lore.times import day_of
+from hybrid.records.lore.values import is_mapping, text_of, texts_of
+from hybrid.records.types import Record
+from hybrid.redact import redact
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from hybrid.records.lore.values import AntiPattern, AnyLore, Decision, Handoff, Pattern
+
+UNATTRIBUTED_MARK = " [unattributed]"
+_MAX_DEPTH = 4
+"""Of texts inside a decision or session that are shown at all."""
+
+_PLACEHOLDERS = frozenset(
+    "todo,tbd,fixme,n/a,na,none,null,nil,unknown,undefined,placeholder,test,testing,foo,bar,baz,xxx,lorem ipsum,"
+    "not specified,no rationale,description here".split(",")
+)
+# Nothing but punctuation; one word or more in angle brackets; what a tool writes for a missing symptom.
+_NO_TEXT = re.compile(r"[\W_]*|<[^<>]*>|\(context:\s*(?:always|any)?\s*\)", re.IGNORECASE)
+
+
+def meaning(text: str) -> str:
+    """A text without white space around it; empty when it only keeps a place (`TODO`, `n/a`, `...`, `<reason>`)."""
+    text = text.strip()
+    if text.rstrip(".!").lower() in _PLACEHOLDERS or _NO_TEXT.fullmatch(text):
+        return ""
+    return text
+
+
+def one_line(text: str) -> str:
+    """A text in one line."""
+    return " ".join(text.split())
+
+
+def kind_of(value: AnyLore) -> str:
+    """`pattern`, `anti-pattern`, `decision` or `handoff`."""
+    return {"Pattern": "pattern", "AntiPattern": "anti-pattern", "Decision": "decision", "Handoff": "handoff"}[
+        type(value).__name__
+    ]
+
+
+def pattern_record(pattern: Pattern, *, is_foreign: bool = False) -> Record:
+    """A pattern; `is_foreign` says that it names another project."""
+    name, context = _shown(pattern.name), _shown(pattern.context)
+    problem, solution = _shown(pattern.problem), _shown(pattern.solution)
+    situation = _labelled("Problem", problem) if problem else _labelled("When", context)
+    return Record(
+        kind="pattern",
+        id=pattern.id,
+        name=one_line(name),
+        text=_text([context, problem, solution, *_examples(pattern), pattern.category]),
+        shown=f"{one_line(name)} (confidence: {round(pattern.confidence, 2)}){_source(pattern.project, is_foreign)}",
+        lines=(*situation, *_labelled("Solution", solution)),
+        created_at=pattern.created_at,
+        project=pattern.project,
+    )
+
+
+def anti_pattern_record(anti: AntiPattern, *, is_foreign: bool = False) -> Record:
+    """An anti-pattern; `is_foreign` says that it names another project."""
+    name, symptom, risk, fix = map(_shown, (anti.name, anti.symptom, anti.risk, anti.fix))
+    return Record(
+        kind="anti-pattern",
+        id=anti.id,
+        name=one_line(name),
+        text=_text([symptom, risk, fix, anti.category]),
+        shown=f"{one_line(name)} (severity: {one_line(anti.severity)}){_source(anti.project, is_foreign)}",
+        lines=(*_labelled("Symptom", symptom), *_labelled("Fix", fix)),
+        created_at=anti.created_at,
+        project=anti.project,
+    )
+
+
+def decision_record(decision: Decision, project: str, hide: Callable[[str], str] = redact) -> Record:
+    """A decision of a project.
+
+    Args:
+        decision: As read.
+        project: Its name; an empty one marks the decision as unattributed.
+        hide: Takes the secrets out of a text.
+    """
+    get = decision.fields.get
+    texts = (decision.decision, decision.rationale, text_of(get("title")), text_of(get("lesson_learned")))
+    what, why, title, lesson = (hide(meaning(text)) for text in texts)
+    what = one_line(what)
+    lists = [hide(", ".join(texts_of(get(key)))) for key in ("alternatives", "entities", "tags")]
+    told_by_title = [] if what.startswith(title.rstrip(".… ")) else [title]
+    return Record(
+        kind="decision",
+        id=decision.id,
+        name=what,
+        text=_text([*told_by_title, why, *lists, lesson]),
+        shown=f"{_dated(decision.id, decision.created_at)}{'' if project else UNATTRIBUTED_MARK}",
+        lines=(f"{what} -- {one_line(why)}" if why else what,),
+        created_at=decision.created_at,
+        project=project,
+        is_attributed=bool(project),
+    )
+
+
+def handoff_record(handoff: Handoff, project: str, hide: Callable[[str], str] = redact) -> Record:
+    """A handoff of a project; without a message the next steps, blockers and questions are shown.
+
+    Args:
+        handoff: As read.
+        project: Its name; an empty one marks the handoff as unattributed.
+        hide: Takes the secrets out of a text.
+    """
+
+    def shown_texts(texts: Iterable[str]) -> tuple[str, ...]:
+        return tuple(text for one in texts if (text := hide(meaning(one))))
+
+    message, summary = hide(meaning(handoff.message)), hide(meaning(handoff.summary))
+    further = {"Next": handoff.next_steps, "Blocker": handoff.blockers, "Question": handoff.questions}
+    shown = {label: shown_texts(texts) for label, texts in further.items()}
+    instead = [line for label, texts in shown.items() for text in texts for line in _labelled(label, text)]
+    return Record(
+        kind="handoff",
+        id=handoff.id,
+        name="",
+        text=_text([message, *(text for texts in shown.values() for text in texts), summary]),
+        shown=f"{_dated(short_id(handoff.id), handoff.created_at)}{'' if project else UNATTRIBUTED_MARK}",
+        lines=_lines(message) or tuple(instead),
+        created_at=handoff.created_at,
+        project=project,
+        is_attributed=bool(project),
+    )
+
+
+def texts_in(fields: Mapping[str, object]) -> str:
+    """Every text of a record, one a line: what can be looked through for secrets at once."""
+    return "\n".join(_leaves(list(fields.values()), 0))
+
+
+def _leaves(values: Iterable[object], depth: int) -> Iterable[str]:
+    for value in values:
+        if isinstance(value, str):
+            yield value
+        elif depth < _MAX_DEPTH and isinstance(value, list):
+            yield from _leaves(cast("list[object]", value), depth + 1)
+        elif depth < _MAX_DEPTH and isinstance(value, dict):
+            yield from _leaves(cast("dict[str, object]", value).values(), depth + 1)
+
+
+def _shown(text: str) -> str:
+    return redact(meaning(text))
+
+
+def _labelled(label: str, text: str) -> tuple[str, ...]:
+    return _lines(f"{label}: {text}") if text else ()
+
+
+def _lines(text: str) -> tuple[str, ...]:
+    return tuple(line.rstrip() for line in text.splitlines() if line.strip())
+
+
+def _text(parts: Iterable[str]) -> str:
+    return "\n".join(part for part in parts if part)
+
+
+def _examples(pattern: Pattern) -> list[str]:
+    """The texts of `examples`: a list of mappings of one or two of bad and good, or of plain texts."""
+    examples = pattern.fields.get("examples")
+    if not isinstance(examples, list):
+        return []
+    found: list[str] = []
+    for example in cast("list[object]", examples):
+        values = example.values() if is_mapping(example) else [example]
+        found += [shown for value in values if (shown := _shown(text_of(value)))]
+    return found
+
+
+def _source(project: str, is_foreign: bool) -> str:
+    return f" [from: {one_line(project)}]" if is_foreign and project else ""
+
+
+def _dated(identity: str, created_at: str) -> str:
+    day = day_of(created_at)
+    return f"{one_line(identity)} ({day})" if day else one_line(identity)

@@ -1,0 +1,140 @@
+"""session-*.json: what one session left for the next; pure, files are opened by `store` and `writing`."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from hybrid.records.lore.values import Handoff, is_mapping, mapping_of, text_of, texts_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+MAX_BYTES = 5_000_000
+MAX_FILES = 2_000
+"""Sessions that are read: those with the latest names, which begin with their time."""
+
+_NAME = re.compile(r"session-.+\.json")
+_TIME_IN_ID = re.compile(r"session-(\d{4})(\d{2})(\d{2})-(\d{2})(\d{2})(\d{2})(?:-|$)")
+
+
+@dataclass(frozen=True, slots=True)
+class GitState:
+    """What the repository looked like; all may be empty."""
+
+    branch: str = ""
+    commits: tuple[str, ...] = ()
+    uncommitted: tuple[str, ...] = ()
+    stash_count: int = 0
+
+
+def is_session_file(name: str) -> bool:
+    """Whether a file of the folder is a session that counts; compressed ones and examples do not."""
+    return bool(_NAME.fullmatch(name)) and not name.endswith(".compressed.json") and "example" not in name.lower()
+
+
+def read_session(data: bytes, file: str) -> Handoff | str:
+    """The handoff of a session, which may be empty, or what is wrong with the file.
+
+    Args:
+        data: The whole file.
+        file: Its path; its name is the id where the session has none.
+    """
+    try:
+        session: object = json.loads(data.decode("utf-8-sig", "surrogateescape"))
+    except (ValueError, RecursionError) as error:
+        return f"no JSON ({type(error).__name__}: {str(error)[:80]})"
+    if not is_mapping(session):
+        return "no JSON object"
+    identity = text_of(session.get("id")) or re.split(r"[/\\]", file)[-1].removesuffix(".json")
+    return _handoff(session, identity, file)
+
+
+def new_session(
+    identity: str,
+    message: str,
+    *,
+    at: str,
+    project: str | None,
+    next_steps: Sequence[str] = (),
+    blockers: Sequence[str] = (),
+    questions: Sequence[str] = (),
+    git: GitState | None = None,
+) -> dict[str, Any]:
+    """A session that holds nothing but a handoff, in the order of the format.
+
+    Args:
+        identity: `session-…`.
+        message: Where things stand.
+        at: ISO time.
+        project: Name, or None.
+        next_steps: What to do next.
+        blockers: What is in the way.
+        questions: What is open.
+        git: The state of the repository.
+    """
+    git = git or GitState()
+    return {
+        "id": identity,
+        "started_at": at,
+        "ended_at": at,
+        "summary": "",
+        "goals_addressed": [],
+        "decisions_made": [],
+        "patterns_learned": [],
+        "open_threads": [],
+        "handoff": {
+            "message": message,
+            "next_steps": list(next_steps),
+            "blockers": list(blockers),
+            "questions": list(questions),
+            "created_at": at,
+        },
+        "git_state": {
+            "branch": git.branch,
+            "commits": list(git.commits),
+            "uncommitted": list(git.uncommitted),
+            "stash_count": git.stash_count,
+        },
+        "context": {"project": project, "active_files": [], "recent_commands": [], "environment": {}},
+        "parent_session": None,
+    }
+
+
+def session_bytes(session: dict[str, Any]) -> bytes:
+    """The file of a session."""
+    try:
+        return json.dumps(session, ensure_ascii=False, indent=2).encode("utf-8", "surrogateescape") + b"\n"
+    except UnicodeEncodeError:
+        return json.dumps(session, indent=2).encode("ascii") + b"\n"
+
+
+def short_id(identity: str) -> str:
+    """`session-20260214` for an id that goes on with time and digits."""
+    found = re.match(r"session-\d{8}(?=-|$)", identity)
+    return found.group() if found else identity
+
+
+def _handoff(session: dict[str, Any], identity: str, file: str) -> Handoff:
+    handoff = mapping_of(session.get("handoff"))
+    context = mapping_of(session.get("context"))
+    times = (text_of(handoff.get("created_at")), text_of(session.get("ended_at")), text_of(session.get("started_at")))
+    return Handoff(
+        id=identity,
+        created_at=next(filter(None, times), _time_of(identity)),
+        message=text_of(handoff.get("message")),
+        next_steps=texts_of(handoff.get("next_steps")),
+        blockers=texts_of(handoff.get("blockers")),
+        questions=texts_of(handoff.get("questions")),
+        summary=text_of(session.get("summary")),
+        project=text_of(session.get("project")) or text_of(context.get("project")),
+        file=file,
+        fields=session,
+    )
+
+
+def _time_of(identity: str) -> str:
+    found = _TIME_IN_ID.match(identity)
+    return "{}-{}-{}T{}:{}:{}Z".format(*found.groups()) if found else ""

@@ -1,0 +1,210 @@
+"""Takes over the records of another lore folder: adds what is not there yet, keeps every key, changes nothing here.
+
+Records are known again by their ids; of a decision the whole history comes along, line by line. The other folder is
+only read. `hybrid lore import` calls it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from hybrid.atomic import write_atomic
+from hybrid.records.lore import decisions, handoffs, patterns
+from hybrid.records.lore.errors import LoreError, LoreReadError
+from hybrid.records.lore.files import append_decisions, check_place, check_size, held, read_file
+from hybrid.records.lore.store import LoreStore
+from hybrid.records.lore.values import Decision, is_mapping, mapping_of
+from hybrid.redact import redact
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from hybrid.records.lore.folder import LoreFolder
+    from hybrid.records.lore.values import AntiPattern, Handoff, Lore, Pattern, Problem
+
+KINDS = ("pattern", "anti-pattern", "decision", "handoff")
+
+_NUMBER = re.compile(r"-?\d{1,15}(?:\.\d{1,15})?")
+_TEXT_KEYS = frozenset("id name context problem solution symptom risk fix category origin severity project".split())
+
+
+@dataclass(slots=True)
+class Report:
+    """What an import did, or would do.
+
+    Attributes:
+        added: Kind → records added.
+        present: Kind → records that were here already.
+        redacted: Records whose secrets were taken out.
+        problems: What could not be read there, with file and line.
+    """
+
+    added: dict[str, int] = field(default_factory=lambda: dict.fromkeys(KINDS, 0))
+    present: dict[str, int] = field(default_factory=lambda: dict.fromkeys(KINDS, 0))
+    redacted: int = 0
+    problems: tuple[Problem, ...] = ()
+
+
+def import_folder(source: LoreFolder, target: LoreFolder, *, project: str = "", is_dry: bool = False) -> Report:
+    """Add the records of one folder to another.
+
+    Args:
+        source: Only read.
+        target: Ours.
+        project: Given to every record that names none in `project` (sessions: `context.project`); empty for nobody.
+        is_dry: Report only.
+
+    Raises:
+        LoreError: There is no lore in the source, it is the target itself, or the target cannot be read or written.
+    """
+    if not (source.patterns.is_file() or source.decisions.is_file() or source.sessions.is_dir()):
+        raise LoreError(
+            f"no lore in {source.path}: neither patterns/data, journal/data nor transfer/data; name the data folder"
+        )
+    if target.path.exists() and source.path.samefile(target.path):
+        raise LoreError(f"{source.path} is the folder that hybrid uses already; there is nothing to import")
+    importer = _Importer(source, target, project)
+    if is_dry:
+        importer.run(is_dry=True)
+    else:
+        with held(target):
+            importer.run(is_dry=False)
+    return importer.report
+
+
+class _Importer:
+    def __init__(self, source: LoreFolder, target: LoreFolder, project: str) -> None:
+        self.report = Report()
+        self._source = source
+        self._target = target
+        self._project = project
+
+    def run(self, *, is_dry: bool) -> None:
+        there, here = LoreStore(self._source).read(), LoreStore(self._target).read()
+        self.report.problems = there.problems
+        self._yaml(there, here, is_dry=is_dry)
+        lines = self._decision_lines(there, {one.id for one in here.decisions})
+        sessions = self._sessions(there, {one.id for one in here.handoffs})
+        if is_dry:
+            return
+        if lines:
+            append_decisions(self._target, lines)
+        for name, data in sessions.items():
+            path = self._target.sessions / name
+            check_place(path, self._target)
+            write_atomic(path, data)
+
+    def _yaml(self, there: Lore, here: Lore, *, is_dry: bool) -> None:
+        known = {one.id for one in (*here.patterns, *here.anti_patterns)}
+        path = self._target.patterns
+        before = data = read_file(path, self._target, patterns.MAX_BYTES) or b""
+        new_patterns = self._new("pattern", there.patterns, known)
+        new_anti_patterns = self._new("anti-pattern", there.anti_patterns, known)
+        for section, records in (("patterns", new_patterns), ("anti_patterns", new_anti_patterns)):
+            if records:
+                data = patterns.with_new(data, section, records, str(path))
+        check_size(len(data), patterns.MAX_BYTES, str(path))
+        if data != before and not is_dry:
+            write_atomic(path, data)
+
+    def _new(self, kind: str, values: tuple[Pattern, ...] | tuple[AntiPattern, ...], known: set[str]) -> list[Any]:
+        """The records of a section that are not here yet, those that share an id among them, as they are written."""
+        found: list[dict[str, object]] = []
+        for value in values:
+            if value.id in known:
+                self.report.present[kind] += 1
+                continue
+            fields = {key: _number(key, one) for key, one in self._cleaned(value.fields).items()}
+            named = {"project": self._project} if self._project and not value.project else {}
+            found.append(fields | named)
+            self.report.added[kind] += 1
+        return found
+
+    def _decision_lines(self, there: Lore, known: set[str]) -> list[bytes]:
+        """Every line of decisions that are not here yet, each once, in the order of the file."""
+        new = {one.id for one in there.decisions} - known
+        self.report.added["decision"] = len(new)
+        self.report.present["decision"] = len(there.decisions) - len(new)
+        try:
+            data = read_file(self._source.decisions, self._source, decisions.MAX_BYTES) or b""
+        except LoreReadError:
+            return []  # Among the problems already.
+        found: dict[bytes, bytes] = {}
+        for line in data.split(b"\n"):
+            decision = decisions.read_line(line) if line.strip() else ""
+            if isinstance(decision, Decision) and decision.id in new and line not in found:
+                found[line] = self._decision_line(line, decision)
+        return list(found.values())
+
+    def _decision_line(self, line: bytes, decision: Decision) -> bytes:
+        """A line as it stands, or written anew when it gets a project or loses a secret."""
+        fields: dict[str, object] = dict(self._cleaned(decision.fields))
+        if self._project and not decision.project:
+            fields["project"] = self._project
+        return line if fields == decision.fields else decisions.line_of(fields)
+
+    def _sessions(self, there: Lore, known: set[str]) -> dict[str, bytes]:
+        """File name → bytes of the sessions that are not here yet."""
+        found: dict[str, bytes] = {}
+        for handoff in there.handoffs:
+            name = Path(handoff.file).name
+            if handoff.id in known or (self._target.sessions / name).exists():
+                self.report.present["handoff"] += 1
+                continue
+            found[name] = self._session(handoff)
+            self.report.added["handoff"] += 1
+        return found
+
+    def _session(self, handoff: Handoff) -> bytes:
+        fields: dict[str, Any] = dict(self._cleaned(handoff.fields))
+        if self._project and not handoff.project:
+            fields["context"] = {**mapping_of(fields.get("context")), "project": self._project}
+        if fields == handoff.fields:
+            return read_file(Path(handoff.file), self._source, handoffs.MAX_BYTES) or b""
+        return handoffs.session_bytes(fields)
+
+    def _cleaned(self, fields: Mapping[str, object]) -> Mapping[str, object]:
+        """The keys of a record without secrets in their texts; the same object when there are none."""
+        cleaned = without_secrets(fields)
+        if cleaned == fields:
+            return fields
+        self.report.redacted += 1
+        return cleaned
+
+
+def without_secrets(fields: Mapping[str, object]) -> dict[str, Any]:
+    """The keys of a record with the secrets in all its texts replaced."""
+    return cast("dict[str, Any]", _redacted(dict(fields)))
+
+
+def _redacted(value: object) -> object:
+    if isinstance(value, str):
+        return redact(value)
+    if isinstance(value, list):
+        return [_redacted(one) for one in cast("list[object]", value)]
+    return {key: _redacted(one) for key, one in value.items()} if is_mapping(value) else value
+
+
+def _number(key: str, value: object) -> object:
+    """What stood without quotes most likely, as the number that it is; the reader gives text for everything."""
+    if key in _TEXT_KEYS or not isinstance(value, str) or not _NUMBER.fullmatch(value):
+        return value
+    return Verbatim(value)
+
+
+class Verbatim(float):
+    """A number that is written as it was: `0.80` stays `0.80`."""
+
+    def __new__(cls, text: str) -> Verbatim:
+        """A number from its digits."""
+        made = super().__new__(cls, text)
+        made.text = text
+        return made
+
+    text: str
+
+    def __str__(self) -> str:
+        return self.text

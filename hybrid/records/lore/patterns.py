@@ -1,0 +1,240 @@
+"""patterns.yaml: its records, and changes to it that keep every other byte; pure, `store` and `writing` open files.
+
+Every change is read again before it is given back: it must hold the old records and the new one, else it is refused.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+from hybrid.records.lore.errors import LoreWriteError, NoRecordError
+from hybrid.records.lore.values import DEPRECATED_MARK, AntiPattern, Pattern, Problem, is_mapping, is_zero, text_of
+from hybrid.records.lore.yaml_cut import read_items
+from hybrid.records.lore.yaml_edit import prefixed, with_records, with_values
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from hybrid.records.lore.yaml_items import Item, Items, Span
+
+MAX_BYTES = 5_000_000
+DEFAULT_CONFIDENCE = 0.5
+CATEGORIES = tuple("bash git testing architecture naming security docker api performance general".split())
+SEVERITIES = ("low", "medium", "high", "critical")
+
+_HEADER = "# Patterns and anti-patterns of this project.\n\n"
+_BOM = "\ufeff"
+_UNDECODED = re.compile("[\ud800-\udfff]")
+
+
+@dataclass(frozen=True, slots=True)
+class PatternFile:
+    """What a file holds, in its order."""
+
+    patterns: tuple[Pattern, ...]
+    anti_patterns: tuple[AntiPattern, ...]
+    problems: tuple[Problem, ...]
+
+
+def read_patterns(data: bytes, file: str) -> PatternFile:
+    """The records of a file, whatever its bytes are; what is broken becomes a problem with its line.
+
+    Args:
+        data: The whole file.
+        file: Its path, for the problems.
+    """
+    return _file_of(read_items(_split(data)[1]), file)
+
+
+def new_pattern(identity: str, name: str, solution: str, **more: str | float) -> dict[str, str | float | int]:
+    """A pattern's keys in their order.
+
+    Args:
+        identity: `pat-…`.
+        name: Title.
+        solution: What to do.
+        more: `context`, `problem`, `category`, `origin`, `confidence`, `created_at`, `project`; the last is left
+            out when it is not given.
+    """
+    record: dict[str, str | float | int] = {
+        "id": identity,
+        "name": name,
+        "context": more.get("context", ""),
+        "problem": more.get("problem", ""),
+        "solution": solution,
+        "category": more.get("category", "general"),
+        "origin": more.get("origin", ""),
+        "confidence": more.get("confidence", DEFAULT_CONFIDENCE),
+        "validations": 0,
+        "created_at": more.get("created_at", ""),
+    }
+    return record | ({"project": more["project"]} if more.get("project") else {})
+
+
+def with_new(data: bytes, section: str, records: Sequence[Mapping[str, object]], file: str) -> bytes:
+    """The bytes of a file with further records, before the others of its section.
+
+    Args:
+        data: The whole file; empty for one that does not exist.
+        section: `patterns` or `anti_patterns`.
+        records: Keys and values; texts may hold anything.
+        file: Its path, for the message.
+
+    Raises:
+        LoreWriteError: The file is in a form that cannot be added to without touching what is there.
+    """
+    bom, text = _split(data)
+    before = read_items(text)
+    after = with_records(text or _HEADER, section, records, dict(before.starts).get(section))
+    expected = [
+        *((section, _read_again(dict(one))) for one in records),
+        *_plain(before, section),
+        *_plain(before, _other(section)),
+    ]
+    if after is None or not _is_as(read_items(after), expected, before, section):
+        raise LoreWriteError(
+            f"{file} could not be changed without losing something of it, so it is as it was: add the record by hand, "
+            f"or give `{section}:` a list with one `- ` a record"
+        )
+    return _joined(bom, after)
+
+
+def with_deprecated(data: bytes, identity: str, file: str) -> bytes:
+    """The bytes of a file with a record marked as withdrawn: by its name, and a confidence of 0 where it has one.
+
+    Every record of this id is marked; the same bytes come back when all are.
+
+    Raises:
+        NoRecordError: None has this id.
+        LoreWriteError: It has no name that could be marked.
+    """
+    bom, text = _split(data)
+    before = read_items(text)
+    same = [item for item in before.items if text_of(item.fields.get("id")) == identity]
+    if not same:
+        raise NoRecordError(f"{file} has no record {identity}; `hybrid lore list` shows ids")
+    after = with_values(text, [edit for item in same for edit in _edits(text, item)])
+    expected = [
+        (item.section, item.fields | _withdrawal(item) if item in same else item.fields) for item in before.items
+    ]
+    found = read_items(after)
+    is_as_meant = [(item.section, item.fields) for item in found.items] == expected
+    is_marked = all(_is_withdrawn(item.fields | _withdrawal(item)) for item in same)
+    if not (is_as_meant and is_marked and len(found.broken) == len(before.broken)):
+        raise LoreWriteError(
+            f"{file} is as it was: {identity} cannot be marked there; put {DEPRECATED_MARK}before its name by hand"
+        )
+    return _joined(bom, after)
+
+
+def _withdrawal(item: Item) -> dict[str, str]:
+    """Key → new value, for what must change in a record that is withdrawn."""
+    changes: dict[str, str] = {}
+    name = item.fields.get("name")
+    if "name" in item.spans and name and not name.startswith(DEPRECATED_MARK):
+        changes["name"] = f"{DEPRECATED_MARK}{name}"
+    if "confidence" in item.spans and not is_zero(item.fields["confidence"]):
+        changes["confidence"] = "0.0"
+    return changes
+
+
+def _edits(text: str, item: Item) -> list[tuple[Span, str]]:
+    """Places and what shall stand there."""
+    return [
+        (item.spans[key], prefixed(text, item.spans[key], DEPRECATED_MARK, value) if key == "name" else value)
+        for key, value in _withdrawal(item).items()
+    ]
+
+
+def _is_withdrawn(fields: Mapping[str, object]) -> bool:
+    return text_of(fields.get("name")).startswith(DEPRECATED_MARK.rstrip()) or is_zero(fields.get("confidence"))
+
+
+def _read_again(value: Any) -> Any:
+    """A value as the reader gives it back: numbers as text, bytes that are no text as U+FFFD."""
+    if is_mapping(value):
+        return {_read_again(key): _read_again(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_read_again(one) for one in cast("list[object]", value)]
+    return None if value is None else _UNDECODED.sub("\ufffd", str(value))
+
+
+def _other(section: str) -> str:
+    return "anti_patterns" if section == "patterns" else "patterns"
+
+
+def _plain(items: Items, section: str) -> list[tuple[str, dict[str, Any]]]:
+    return [(item.section, item.fields) for item in items.items if item.section == section]
+
+
+def _is_as(found: Items, expected: list[tuple[str, dict[str, Any]]], before: Items, section: str) -> bool:
+    now = [*_plain(found, section), *_plain(found, _other(section))]
+    return now == expected and len(found.broken) == len(before.broken)
+
+
+def _split(data: bytes) -> tuple[str, str]:
+    """Byte order mark and text; bytes that are not UTF-8 become lone surrogates and come back as they were."""
+    text = data.decode("utf-8", "surrogateescape")
+    return (_BOM, text[1:]) if text.startswith(_BOM) else ("", text)
+
+
+def _joined(bom: str, text: str) -> bytes:
+    return f"{bom}{text}".encode("utf-8", "surrogateescape")
+
+
+def _file_of(items: Items, file: str) -> PatternFile:
+    patterns: list[Pattern] = []
+    anti_patterns: list[AntiPattern] = []
+    problems = [Problem(file, one.line + 1, one.message) for one in items.broken]
+    for item in items.items:
+        if not text_of(item.fields.get("id")) or not text_of(item.fields.get("name")):
+            problems.append(Problem(file, item.line + 1, "a record without id or name"))
+        elif item.section == "patterns":
+            patterns.append(_pattern(item))
+        else:
+            anti_patterns.append(_anti_pattern(item))
+    return PatternFile(tuple(patterns), tuple(anti_patterns), tuple(sorted(problems, key=lambda one: one.line)))
+
+
+def _pattern(item: Item) -> Pattern:
+    get = item.fields.get
+    return Pattern(
+        id=text_of(get("id")),
+        name=text_of(get("name")),
+        context=text_of(get("context")),
+        problem=text_of(get("problem")),
+        solution=text_of(get("solution")),
+        category=text_of(get("category")) or "general",
+        confidence=_confidence(text_of(get("confidence"))),
+        created_at=text_of(get("created_at")),
+        project=text_of(get("project")),
+        fields=item.fields,
+    )
+
+
+def _anti_pattern(item: Item) -> AntiPattern:
+    get = item.fields.get
+    return AntiPattern(
+        id=text_of(get("id")),
+        name=text_of(get("name")),
+        symptom=text_of(get("symptom")),
+        risk=text_of(get("risk")),
+        fix=text_of(get("fix")),
+        category=text_of(get("category")) or "general",
+        severity=text_of(get("severity")) or "medium",
+        created_at=text_of(get("created_at")),
+        project=text_of(get("project")),
+        fields=item.fields,
+    )
+
+
+def _confidence(text: str) -> float:
+    """In 0 to 1; what is no number counts as the default."""
+    try:
+        value = float(text)
+    except ValueError:
+        return DEFAULT_CONFIDENCE
+    return min(max(value, 0.0), 1.0) if math.isfinite(value) else DEFAULT_CONFIDENCE

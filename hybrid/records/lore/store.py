@@ -1,0 +1,203 @@
+"""Reads a lore folder, and again only what changed; the engine and the commands hold one store for each folder.
+
+Reading never raises: a missing file is a source that is skipped, whatever else is wrong becomes a problem.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from hybrid.records.lore import decisions, handoffs, patterns
+from hybrid.records.lore.decisions import DecisionFile, DecisionLines
+from hybrid.records.lore.eligible import Maker
+from hybrid.records.lore.errors import LoreReadError
+from hybrid.records.lore.files import Stamp, read_file, stamp_of
+from hybrid.records.lore.patterns import PatternFile, read_patterns
+from hybrid.records.lore.times import seconds_of
+from hybrid.records.lore.values import Handoff, Lore, Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from hybrid.records.lore.attribution import ProjectNames
+    from hybrid.records.lore.folder import LoreFolder
+    from hybrid.records.types import Record
+
+_Read = TypeVar("_Read")
+_MOST_MAKERS = 32
+
+_NO_PATTERNS = PatternFile((), (), ())
+_NO_DECISIONS = DecisionFile((), ())
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept(Generic[_Read]):
+    """What a file held when it had this stamp; `is_proof` says whether the same stamp means the same content."""
+
+    stamp: Stamp | None
+    is_proof: bool
+    content: _Read
+
+
+class LoreStore:
+    """One data folder, for any number of threads."""
+
+    def __init__(self, folder: LoreFolder, *, now_ns: Callable[[], int] = time.time_ns) -> None:
+        """A store; nothing is read yet.
+
+        Args:
+            folder: It need not exist.
+            now_ns: Clock, nanoseconds since the epoch; tells whether a file may still change without a new time.
+        """
+        self.folder = folder
+        self._now_ns = now_ns
+        self._lock = threading.Lock()
+        self._lines = DecisionLines()
+        self._patterns: _Kept[PatternFile] | None = None
+        self._decisions: _Kept[DecisionFile] | None = None
+        self._sessions: dict[str, _Kept[Handoff | Problem | None]] = {}
+        self._lore = Lore()
+
+    def read(self) -> Lore:
+        """Everything the folder holds now; the same object as before while nothing changed."""
+        with self._lock:
+            lore = self._read()
+            if lore != self._lore:
+                self._lore = lore
+            return self._lore
+
+    def stamps(self) -> tuple[Stamp, ...]:
+        """The stamps of its files that are there; they differ after every change, and cost no reading."""
+        files = [self.folder.patterns, self.folder.decisions, *self._session_files()]
+        return tuple(stamp for path in files if (stamp := stamp_of(path, self.folder)))
+
+    def records(self, project: ProjectNames) -> tuple[Record, ...]:
+        """The records of this folder alone that may be given in a project; see `LoreShelf` for several folders."""
+        return Maker(project).records([self.read()])
+
+    def _read(self) -> Lore:
+        pattern_file, decision_file = self._pattern_file(), self._decision_file()
+        sessions = [kept.content for kept in self._session_contents()]
+        found = [one for one in sessions if isinstance(one, Handoff)]
+        return Lore(
+            patterns=pattern_file.patterns,
+            anti_patterns=pattern_file.anti_patterns,
+            decisions=decision_file.decisions,
+            handoffs=tuple(sorted(found, key=lambda one: -seconds_of(one.created_at))),
+            problems=(
+                *pattern_file.problems,
+                *decision_file.problems,
+                *(one for one in sessions if isinstance(one, Problem)),
+            ),
+        )
+
+    def _pattern_file(self) -> PatternFile:
+        path = self.folder.patterns
+
+        def read(data: bytes) -> PatternFile:
+            return read_patterns(data, str(path))
+
+        def refused(problem: Problem) -> PatternFile:
+            return PatternFile((), (), (problem,))
+
+        self._patterns = self._again(path, self._patterns, patterns.MAX_BYTES, read, refused, _NO_PATTERNS)
+        return self._patterns.content
+
+    def _decision_file(self) -> DecisionFile:
+        path = self.folder.decisions
+
+        def read(data: bytes) -> DecisionFile:
+            return self._lines.read(data, str(path))
+
+        def refused(problem: Problem) -> DecisionFile:
+            return DecisionFile((), (problem,))
+
+        self._decisions = self._again(path, self._decisions, decisions.MAX_BYTES, read, refused, _NO_DECISIONS)
+        return self._decisions.content
+
+    def _session_contents(self) -> list[_Kept[Handoff | Problem | None]]:
+        """The sessions with a handoff, or what is wrong with them."""
+        now: dict[str, _Kept[Handoff | Problem | None]] = {}
+        for path in self._session_files():
+
+            def read(data: bytes, path: Path = path) -> Handoff | Problem | None:
+                found = handoffs.read_session(data, str(path))
+                if isinstance(found, str):
+                    return Problem(str(path), 0, found)
+                return None if found.is_empty else found
+
+            before = self._sessions.get(path.name)
+            now[path.name] = self._again(path, before, handoffs.MAX_BYTES, read, _itself, None)
+        self._sessions = now
+        return list(now.values())
+
+    def _session_files(self) -> Sequence[Path]:
+        """The files of the latest sessions, the newest name first."""
+        try:
+            names = [path.name for path in self.folder.sessions.iterdir() if handoffs.is_session_file(path.name)]
+        except (OSError, ValueError):
+            return ()
+        return [self.folder.sessions / name for name in sorted(names, reverse=True)[: handoffs.MAX_FILES]]
+
+    def _again(
+        self,
+        path: Path,
+        before: _Kept[_Read] | None,
+        limit_bytes: int,
+        read: Callable[[bytes], _Read],
+        refused: Callable[[Problem], _Read],
+        missing: _Read,
+    ) -> _Kept[_Read]:
+        """What a file holds now; as before while its stamp proves that nothing changed."""
+        stamp, now_ns = stamp_of(path, self.folder), self._now_ns()
+        if before is not None and before.is_proof and before.stamp == stamp:
+            return before
+        is_proof = stamp is None or stamp.is_proof_at(now_ns)
+        try:
+            data = read_file(path, self.folder, limit_bytes)
+        except LoreReadError as error:
+            return _Kept(stamp, is_proof, refused(Problem(str(path), 0, str(error))))
+        return _Kept(stamp, is_proof, missing if data is None else read(data))
+
+
+class LoreShelf:
+    """The folders that count for a project, read as one; for any number of threads."""
+
+    def __init__(self, stores: Sequence[LoreStore]) -> None:
+        """Folders in order of precedence: the project's own first."""
+        self.stores = tuple(stores)
+        self._lock = threading.Lock()
+        self._makers: dict[tuple[object, ...], tuple[tuple[Lore, ...], Maker, tuple[Record, ...]]] = {}
+
+    def read(self) -> tuple[Lore, ...]:
+        """What each folder holds now."""
+        return tuple(store.read() for store in self.stores)
+
+    def stamps(self) -> tuple[Stamp, ...]:
+        """The stamps of all files, folder by folder."""
+        return tuple(stamp for store in self.stores for stamp in store.stamps())
+
+    def records(self, project: ProjectNames) -> tuple[Record, ...]:
+        """The records that may be given in a project, in the order of `eligible.Maker.records`.
+
+        The same tuple as before while nothing changed.
+        """
+        lores = self.read()
+        key = (project.name, project.key, project.others)
+        with self._lock:
+            known = self._makers.pop(key, None)
+            if known is None or any(one is not other for one, other in zip(known[0], lores, strict=True)):
+                maker = known[1] if known else Maker(project)
+                known = (lores, maker, maker.records(lores))
+            self._makers[key] = known
+            while len(self._makers) > _MOST_MAKERS:
+                del self._makers[next(iter(self._makers))]
+            return known[2]
+
+
+def _itself(problem: Problem) -> Handoff | Problem | None:
+    return problem

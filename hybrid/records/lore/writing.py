@@ -1,0 +1,254 @@
+"""The writes of the commands: each under one lock of its folder, safe against kills and other writers.
+
+A decision is one appended line that is on disk before it is reported; patterns.yaml is replaced as one step; a session
+is a file of its own. Secrets are taken out before anything is stored. Clock and chance are passed in.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from hybrid.atomic import write_atomic
+from hybrid.records.lore import decisions, handoffs, patterns
+from hybrid.records.lore.duplicates import latest, near_duplicate, said
+from hybrid.records.lore.errors import DuplicateError, LoreError, NoRecordError
+from hybrid.records.lore.files import append_decisions, check_place, check_size, held, read_file
+from hybrid.records.lore.forms import kind_of, one_line
+from hybrid.records.lore.times import written_time
+from hybrid.records.lore.values import Decision, Handoff
+from hybrid.redact import redact
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from hybrid.records.lore.folder import LoreFolder
+    from hybrid.records.lore.handoffs import GitState
+    from hybrid.records.lore.store import LoreShelf, LoreStore
+    from hybrid.records.lore.values import AnyLore
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """When a record is written, and by what its id differs from others.
+
+    Attributes:
+        now_s: Seconds since the epoch.
+        new_hex: Gives eight random hex digits.
+    """
+
+    now_s: float
+    new_hex: Callable[[], str]
+
+    @property
+    def written(self) -> str:
+        """As ISO time."""
+        return written_time(self.now_s)
+
+    def new_id(self, kind: str) -> str:
+        """`pat-NNNNNN-hex8`, `anti-NNNNNN-hex8` (the last six digits of the second), `dec-hex8` or `session-…-hex8`."""
+        if kind == "decision":
+            return f"dec-{self.new_hex()}"
+        if kind == "handoff":
+            at = self.written
+            return f"session-{at[:10].replace('-', '')}-{at[11:19].replace(':', '')}-{self.new_hex()}"
+        return f"{'pat' if kind == 'pattern' else 'anti'}-{int(self.now_s) % 1_000_000:06d}-{self.new_hex()}"
+
+
+class LoreWriter:
+    """Writes into one of the folders that count for a project."""
+
+    def __init__(self, shelf: LoreShelf, target: LoreFolder, project: str, moment: Moment) -> None:
+        """A writer; nothing is made yet.
+
+        Args:
+            shelf: All folders; what they hold is looked through for duplicates and ids.
+            target: Where new records go.
+            project: Name of the project that they belong to; empty for none.
+            moment: When they are written.
+        """
+        self._shelf = shelf
+        self._target = target
+        self._project = redact(project)
+        self._moment = moment
+
+    def add_pattern(self, name: str, solution: str, *, is_forced: bool = False, **more: str | float) -> str:
+        """Add a pattern before the others of the file; `more` as of `patterns.new_pattern`.
+
+        Returns:
+            Its id.
+
+        Raises:
+            DuplicateError: A recent pattern says nearly the same, and it is not forced.
+            LoreError: The file cannot be read or changed, or another process holds it.
+        """
+        texts = {key: redact(value) if isinstance(value, str) else value for key, value in more.items()}
+        identity = self._free_id("pattern")
+        stamped: dict[str, str | float] = {"created_at": self._moment.written, "project": self._project}
+        record = patterns.new_pattern(identity, redact(name), redact(solution), **(texts | stamped))
+        self._add_to_yaml("patterns", record, is_forced=is_forced)
+        return identity
+
+    def add_anti_pattern(
+        self, name: str, symptom: str, risk: str, fix: str, *, category: str, severity: str, is_forced: bool = False
+    ) -> str:
+        """Add an anti-pattern before the others of the file; returns its id and raises as `add_pattern`."""
+        identity = self._free_id("anti-pattern")
+        texts = {"name": name, "symptom": symptom, "risk": risk, "fix": fix, "category": category, "severity": severity}
+        record = {"id": identity} | {key: redact(text) for key, text in texts.items()}
+        named = {"project": self._project} if self._project else {}
+        self._add_to_yaml("anti_patterns", record | {"created_at": self._moment.written} | named, is_forced=is_forced)
+        return identity
+
+    def decide(
+        self,
+        decision: str,
+        rationale: str,
+        *,
+        alternatives: Sequence[str] = (),
+        tags: Sequence[str] = (),
+        git_commit: str | None = None,
+        is_forced: bool = False,
+    ) -> str:
+        """Append a decision; returns its id and raises as `add_pattern`."""
+        identity = self._free_id("decision")
+        fields = decisions.new_decision(
+            identity,
+            redact(decision),
+            redact(rationale),
+            alternatives=[redact(text) for text in alternatives],
+            tags=[redact(text) for text in tags],
+            timestamp=self._moment.written,
+            git_commit=git_commit,
+            project=self._project or None,
+        )
+        with held(self._target):
+            made = decisions.decision_of(fields)
+            self._refuse_duplicate("" if isinstance(made, str) else said(made), Decision, is_forced=is_forced)
+            append_decisions(self._target, [decisions.line_of(fields)])
+        return identity
+
+    def hand_off(
+        self,
+        message: str,
+        *,
+        next_steps: Sequence[str] = (),
+        blockers: Sequence[str] = (),
+        questions: Sequence[str] = (),
+        git: GitState | None = None,
+        is_forced: bool = False,
+    ) -> str:
+        """Write a session with a handoff; returns its id and raises as `add_pattern`."""
+        identity = self._free_id("handoff")
+        session = handoffs.new_session(
+            identity,
+            redact(message),
+            at=self._moment.written,
+            project=self._project or None,
+            next_steps=[redact(text) for text in next_steps],
+            blockers=[redact(text) for text in blockers],
+            questions=[redact(text) for text in questions],
+            git=git,
+        )
+        path = self._target.sessions / f"{identity}.json"
+        with held(self._target):
+            check_place(path, self._target)
+            made = handoffs.read_session(handoffs.session_bytes(session), str(path))
+            self._refuse_duplicate("" if isinstance(made, str) else said(made), Handoff, is_forced=is_forced)
+            write_atomic(path, handoffs.session_bytes(session))
+        return identity
+
+    def retract(self, identity: str, reason: str) -> bool:
+        """Take a decision back, or deprecate a pattern or an anti-pattern, in every folder that has it.
+
+        Returns:
+            Whether anything was changed; False when it was withdrawn already.
+
+        Raises:
+            NoRecordError: No record has this id.
+            LoreError: It is a handoff, or a file cannot be changed.
+        """
+        found = self.find(identity)
+        if isinstance(found, Handoff):
+            raise LoreError(
+                f"{identity} is a handoff, which the next one replaces: write one with `hybrid lore handoff`"
+            )
+        if isinstance(found, Decision):
+            return self._change_decision(identity, lambda one: decisions.retracted(one, redact(reason)))
+        changed = [self._deprecate(store.folder, identity) for store in self._shelf.stores]
+        return any(changed)
+
+    def supersede(self, old: str, new: str) -> bool:
+        """Let a decision take the place of another one; returns and raises as `retract`."""
+        if not isinstance(self.find(old), Decision) or not isinstance(self.find(new), Decision) or old == new:
+            raise LoreError(f"{old} and {new} must be two decisions; `hybrid lore list --kind decision` shows ids")
+        return self._change_decision(old, lambda one: decisions.superseded(one, new))
+
+    def find(self, identity: str) -> AnyLore:
+        """The record of an id.
+
+        Raises:
+            NoRecordError: None has it.
+        """
+        for lore in self._shelf.read():
+            for value in (*lore.decisions, *lore.patterns, *lore.anti_patterns, *lore.handoffs):
+                if value.id == identity:
+                    return value
+        raise NoRecordError(f"no record {identity}; `hybrid lore list --all` shows ids")
+
+    def _free_id(self, kind: str) -> str:
+        while True:
+            identity = self._moment.new_id(kind)
+            try:
+                self.find(identity)
+            except NoRecordError:
+                return identity
+
+    def _add_to_yaml(self, section: str, record: Mapping[str, object], *, is_forced: bool) -> None:
+        path = self._target.patterns
+        with held(self._target):
+            before = read_file(path, self._target, patterns.MAX_BYTES) or b""
+            after = patterns.with_new(before, section, [record], str(path))
+            made = patterns.read_patterns(after, str(path))
+            (new,) = [one for one in (*made.patterns, *made.anti_patterns) if one.id == record["id"]]
+            self._refuse_duplicate(said(new), type(new), is_forced=is_forced)
+            check_size(len(after), patterns.MAX_BYTES, str(path))
+            write_atomic(path, after)
+
+    def _refuse_duplicate(self, text: str, of: type[AnyLore], *, is_forced: bool) -> None:
+        if is_forced:
+            return
+        near = near_duplicate(text, [one for lore in self._shelf.read() for one in latest(lore, of)])
+        if near is not None:
+            raise DuplicateError(
+                f"nothing was written: {kind_of(near.record)} {near.record.id} says nearly the same "
+                f"({one_line(said(near.record))[:80]}); --force writes it all the same"
+            )
+
+    def _change_decision(self, identity: str, change: Callable[[Decision], dict[str, Any]]) -> bool:
+        is_changed = False
+        for store in self._shelf.stores:
+            if not _active(store, identity):
+                continue
+            with held(store.folder):
+                for decision in _active(store, identity):
+                    append_decisions(store.folder, [decisions.line_of(change(decision))])
+                    is_changed = True
+        return is_changed
+
+    def _deprecate(self, folder: LoreFolder, identity: str) -> bool:
+        path = folder.patterns
+        if not read_file(path, folder, patterns.MAX_BYTES):
+            return False
+        with held(folder):
+            before = read_file(path, folder, patterns.MAX_BYTES) or b""
+            made = patterns.read_patterns(before, str(path))
+            same = [one for one in (*made.patterns, *made.anti_patterns) if one.id == identity]
+            if all(one.is_deprecated for one in same):
+                return False
+            write_atomic(path, patterns.with_deprecated(before, identity, str(path)))
+        return True
+
+
+def _active(store: LoreStore, identity: str) -> list[Decision]:
+    return [one for one in store.read().decisions if one.id == identity and one.is_active]

@@ -1,0 +1,42 @@
+"""What every record has, whatever store it comes from: the engine indexes, ranks and shows it by this alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+RecordKind = Literal["lesson", "pattern", "anti-pattern", "decision", "handoff"]
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A record that may be given out.
+
+    Attributes:
+        kind: Which store's, and what it is.
+        id: Unique within its kind, as its users write it (`L001`, `pat-…`, `dec-…`, `anti-…`, `session-…`).
+        name: Its title; may be empty.
+        text: Everything else that is searched: situation, rule, reason, tags, in lines.
+        shown: What follows the kind on the header line in the frame, without any score: `L001 Git commit format`.
+        lines: Body lines in the frame.
+        triggers: Words that name the record although its title does not hold them.
+        created_at: ISO date or time; empty when unknown.
+        project: Name or key that it is attributed to; empty when to none.
+        is_attributed: Whether it names a project at all, or is of a kind that belongs to every project.
+    """
+
+    kind: RecordKind
+    id: str
+    name: str
+    text: str
+    shown: str
+    lines: tuple[str, ...]
+    triggers: tuple[str, ...] = ()
+    created_at: str = ""
+    project: str = ""
+    is_attributed: bool = True
+
+    @property
+    def key(self) -> str:
+        """`kind:id`, unique among all records of a store."""
+        return f"{self.kind}:{self.id}"

@@ -1,0 +1,90 @@
+"""Records of a store as documents of one chunk: the title is what the chunk defines, triggers are names beside it.
+
+The engine hands over what may be given out now; a record that is missing is gone from the index at the next build.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from hybrid.types import Chunk, Chunked, Definition, Document, FileStamp, Found
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from hybrid.records.types import Record
+    from hybrid.types import ChunkLimits, Skipped
+
+RECORDS_VERSION = "record 1"
+"""Changes when the same record becomes another chunk."""
+
+_STAMP_BYTES = 7
+"""Of a record's digest, which stands in place of a time; seven keep it below any real one in nanoseconds."""
+
+
+class RecordSource:
+    """Some records; fulfils `hybrid.types.Source`.
+
+    Args:
+        records: In any order. Of several with one id each is a document, in the order given.
+    """
+
+    def __init__(self, records: Sequence[Record]) -> None:
+        self.by_path = _numbered(records)
+        """Path of a document, which is the record's id, → record."""
+
+    @property
+    def skipped(self) -> Mapping[str, int]:
+        """Nothing is left out."""
+        return MappingProxyType({})
+
+    def scan(self) -> Iterator[Found]:
+        """Every record, in order of path; its stamp is made of all that is indexed of it."""
+        for path in sorted(self.by_path):
+            record = self.by_path[path]
+            material = "\0".join((record.kind, record.name, record.text, *record.triggers)).encode(
+                "utf-8", "surrogatepass"
+            )
+            digest = hashlib.sha256(material).digest()
+            yield Found(path, FileStamp(len(material), int.from_bytes(digest[:_STAMP_BYTES], "big")))
+
+    def read(self, found: Found) -> Document | Skipped:
+        """A record as text: title, then everything else."""
+        record = self.by_path[found.path]
+        text = record_text(record)
+        digest = hashlib.sha256("\0".join((text, *record.triggers)).encode("utf-8", "surrogatepass")).digest()
+        return Document(found.path, record.kind, "text", text, digest)
+
+    def chunk(self, document: Document, _limits: ChunkLimits) -> Chunked:
+        """One chunk, whatever its length; a text without a line that is not blank has none."""
+        record = self.by_path[document.path]
+        if not document.text.strip():
+            return Chunked((), "record")
+        names = [name for name in (record.name, *record.triggers) if name.strip()]
+        definitions = tuple(Definition(" ".join(name.split()), "heading", 1, 1, "", "", 0, False) for name in names)
+        n_lines = document.text.count("\n") + 1
+        return Chunked((Chunk(1, n_lines, name=record.name, kind=record.kind, definitions=definitions),), "record")
+
+
+def record_text(record: Record) -> str:
+    """What is searched of a record; its digest tells one version of it from the next."""
+    return "\n".join(part for part in (" ".join(record.name.split()), record.text) if part.strip())
+
+
+def record_id(path: str) -> str:
+    """The id of the record at a path of the index."""
+    identity, mark, number = path.rpartition("~")
+    return identity if mark and identity and number.isdecimal() else path
+
+
+def _numbered(records: Sequence[Record]) -> dict[str, Record]:
+    found: dict[str, Record] = {}
+    for record in records:
+        path, number = record.id, 1
+        while path in found:
+            number += 1
+            path = f"{record.id}~{number}"
+        found[path] = record
+    return found

@@ -1,0 +1,237 @@
+"""A project with records of every kind: what is written in its tree, and its owner's consent."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from hybrid.engine.answering import answer
+from hybrid.engine.indexing import reindex
+from hybrid.engine.opening import Opener
+from hybrid.engine.sessions import session_key
+from hybrid.engine.workspace import Workspace, open_workspace
+from hybrid.project.find import find_project
+from hybrid.project.trust import accept
+from hybrid.types import HookEvent
+from tests.builders import PAYMENTS, git_project, new_shop, write_files
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from hybrid.engine.answering import Reply
+    from hybrid.session.ledger import Ledger
+    from tests.builders import Shop
+
+LESSONS = """# LESSONS.md - Project Level
+
+## Active Lessons
+
+### [L001] Git commit format
+- **Learned**: 2026-01-02 | **Category**: pattern | **Triggers**: commit, changelog
+> Use conventional commits: type(scope): description
+
+### [L002] Never edit an applied migration
+- **Learned**: 2026-01-03 | **Category**: gotcha
+> Write a new migration; the old one has run on every customer's database
+
+### [L003] Squash commits before review
+- **Learned**: 2026-01-04 | **Category**: preference | **Superseded**: deleted
+> Reviewers want one commit
+"""
+
+PATTERNS = """patterns:
+  - id: pat-000001-aaaaaaaa
+    name: Safe bash arithmetic
+    problem: ((x++)) returns exit code 1 when x is 0
+    solution: Use x=$((x + 1)) instead
+    category: bash
+    confidence: 0.9
+    created_at: '2026-02-01T10:00:00'
+anti_patterns:
+  - id: anti-000001-bbbbbbbb
+    name: Parsing ls output
+    symptom: file names with spaces split
+    fix: use a glob
+    category: bash
+    severity: medium
+    created_at: '2026-02-01T10:00:00'
+"""
+
+DECISION, RETRACTED, HANDOFF = "dec-a1b2c3d4", "dec-0f1e2d3c", "session-20260214-100000-aaaaaaaa"
+
+DECISIONS = (
+    {
+        "id": DECISION,
+        "timestamp": "2026-02-10T10:00:00",
+        "decision": "Use JSONL for the audit journal",
+        "rationale": "append-only, grep-friendly",
+        "status": "active",
+        "project": "shop",
+    },
+    {
+        "id": RETRACTED,
+        "timestamp": "2026-02-11T10:00:00",
+        "decision": "Use Redis for the audit journal",
+        "rationale": "quick",
+        "status": "retracted",
+        "project": "shop",
+    },
+)
+
+SESSION = {
+    "id": HANDOFF,
+    "started_at": "2026-02-14T10:00:00",
+    "handoff": {
+        "message": "OAuth login works, token refresh is missing",
+        "next_steps": ["register the app"],
+        "created_at": "2026-02-14T12:00:00",
+    },
+    "context": {"project": "shop"},
+}
+
+RECORD_FILES = {
+    ".hybrid/LESSONS.md": LESSONS,
+    ".hybrid/lore/patterns/data/patterns.yaml": PATTERNS,
+    ".hybrid/lore/journal/data/decisions.jsonl": "".join(json.dumps(line) + "\n" for line in DECISIONS),
+    f".hybrid/lore/transfer/data/sessions/{HANDOFF}.json": json.dumps(SESSION),
+}
+"""Path below the tree → text: two lessons and a deleted one, a pattern, an anti-pattern, a decision and a retracted
+one, and a handoff too old to be offered by itself."""
+
+
+def write_records(root: Path, home: Path, files: Mapping[str, str] = RECORD_FILES) -> None:
+    """Write record files into a working tree, and accept them as its owner does."""
+    write_files(root, files)
+    accept_tree(root, home)
+
+
+def accept_tree(root: Path, home: Path) -> None:
+    """Accept the record files of a working tree."""
+    project = find_project(root, home, home / "user")
+    assert project is not None
+    accept(project, home)
+
+
+def shop_with_records(folder: Path, *, is_indexed: bool = True, **options: Mapping[str, str]) -> Shop:
+    """The payments project with `RECORD_FILES`, accepted; `options` as of `new_shop`."""
+    shop = new_shop(folder, is_indexed=is_indexed, **options)
+    write_records(shop.root, shop.home)
+    return shop
+
+
+@dataclass(frozen=True)
+class Talk:
+    """One agent session in a project, answered in this process as a service does it: what it opened stays open.
+
+    Attributes:
+        root: The working tree.
+        home: `$HYBRID_HOME`.
+        session_id: Of the agent.
+        client: Whose it is.
+        agent_id: Of a subagent; empty in the main conversation.
+        flags: Settings, such as `{"hooks.gate_threshold": 0.0}`.
+        opener: With warm caches.
+    """
+
+    root: Path
+    home: Path
+    session_id: str = "s1"
+    client: str = "claude"
+    agent_id: str = ""
+    flags: Mapping[str, object] = field(default_factory=dict[str, object])
+    opener: Opener = field(default_factory=lambda: Opener({}))
+
+    def workspace(self, **flags: object) -> Workspace:
+        """The project's workspace; flags are settings such as `hooks_budget=10`."""
+        values = dict(self.flags) | {key.replace("_", ".", 1): value for key, value in flags.items()}
+        environ = {"HYBRID_HOME": str(self.home)}
+        return open_workspace(self.root, environ=environ, flags=values, user_home=self.home.parent / "user")
+
+    def reply(self, event: str, *, flags: Mapping[str, object] | None = None, **fields: Any) -> Reply:
+        """What an event gets, not recorded yet."""
+        who = HookEvent(self.client, event, self.session_id, self.agent_id, str(self.root), "", name=event)
+        return answer(
+            self.workspace(**(flags or {})),
+            replace(who, **fields),
+            open_searcher=self.opener.searcher,
+            records=self.opener.records,
+            environ={},
+        )
+
+    def tell(self, event: str, **options: Any) -> Reply:
+        """What an event gets, recorded as the hook does it."""
+        reply = self.reply(event, **options)
+        reply.finish(12.0)
+        return reply
+
+    def ask(self, prompt: str, **options: Any) -> Reply:
+        """What a prompt gets, recorded."""
+        return self.tell("UserPromptSubmit", prompt=prompt, **options)
+
+    def start(self, source: str, **options: Any) -> Reply:
+        """What a session start gets, recorded."""
+        return self.tell("SessionStart", source=source, **options)
+
+    def stop(self, message: str, **options: Any) -> Reply:
+        """The end of a turn, with the agent's last message."""
+        return self.tell("Stop", message=message, **options)
+
+    def ledger(self) -> Ledger:
+        """What the session has."""
+        workspace = self.workspace()
+        key = session_key(workspace, HookEvent(self.client, "Stop", self.session_id, self.agent_id, str(self.root), ""))
+        return workspace.ledgers.read(key)
+
+    def log(self) -> list[dict[str, Any]]:
+        """The event log, newest first."""
+        return list(self.workspace().log.newest())
+
+    def write(self, name: str, text: str | bytes) -> Path:
+        """Write a file of the tree as an editor does it."""
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text.encode() if isinstance(text, str) else text)
+        return path
+
+
+def new_talk(
+    folder: Path,
+    records: Mapping[str, str] = RECORD_FILES,
+    *,
+    code: Mapping[str, str] = PAYMENTS,
+    is_indexed: bool = False,
+    is_accepted: bool = True,
+    **flags: object,
+) -> Talk:
+    """A session in the payments project with these record files; `flags` are settings such as `hooks_budget=10`."""
+    values = {key.replace("_", ".", 1): value for key, value in flags.items()}
+    talk = Talk(git_project(folder / "shop", code), folder / "home", flags=values)
+    (talk.root / ".hybrid").mkdir()
+    write_files(talk.root, records)
+    if is_accepted:
+        accept_tree(talk.root, talk.home)
+    if is_indexed:
+        reindex(talk.workspace())
+    return talk
+
+
+def headers(reply: Reply) -> list[str]:
+    """The header lines of an injection as text: `[lesson] L001 Git commit format (relevance 8/10)`."""
+    kinds = ("[lesson]", "[pattern]", "[anti-pattern]", "[decision]", "[handoff]", "[code]", "[doc]", "[project]")
+    return [line for line in reply.text.split("\n") if line.startswith(kinds)]
+
+
+def ids(reply: Reply) -> list[str]:
+    """Ids of the records that a reply shows, paths of its files; in order."""
+    return [item.hit.path for item in reply.decision.items]
+
+
+def lesson_file(*lessons: tuple[str, str, str]) -> str:
+    """A LESSONS.md of lessons given as id, title, content."""
+    entries = [
+        f"### [{name}] {title}\n- **Learned**: 2026-01-02 | **Category**: pattern\n> {content}\n"
+        for name, title, content in lessons
+    ]
+    return "\n".join(["# LESSONS.md - Project Level\n\n## Active Lessons\n", *entries])

@@ -1,0 +1,405 @@
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hybrid.capture.transcript import AgentText, Exchange, agent_texts, end_offset, last_exchange
+
+HARNESS = "<environment_context>\n  <cwd>/shop</cwd>\n</environment_context>"
+
+
+def claude(text: str, message_id: str = "", **more: Any) -> dict[str, Any]:
+    """A line of Claude Code in which the agent says something."""
+    blocks = [{"type": "thinking", "thinking": "hidden"}, {"type": "text", "text": text}]
+    message = {"id": message_id, "role": "assistant", "model": "some-model", "content": blocks}
+    return {"type": "assistant", "message": message, "isSidechain": False, "uuid": f"u-{text[:20]}", **more}
+
+
+def typed(text: str, **more: Any) -> dict[str, Any]:
+    """A line of Claude Code in which the user says something."""
+    return {"type": "user", "message": {"role": "user", "content": [{"type": "text", "text": text}]}, **more}
+
+
+SESSIONS: dict[str, list[dict[str, Any]]] = {
+    "claude": [
+        {"type": "queue-operation", "operation": "enqueue"},
+        {"type": "attachment", "attachment": {"type": "hook_additional_context", "content": ["assistant [L009]"]}},
+        typed("Why does it fail?"),
+        claude("I look at it."),
+        {
+            "type": "assistant",
+            "message": {"id": "m2", "content": [{"type": "tool_use", "name": "Read", "input": {"text": "[L009]"}}]},
+        },
+        {
+            "type": "user",
+            "message": {"role": "user", "content": [{"type": "tool_result", "content": "assistant said [L009]"}]},
+        },
+        typed("Summary: assistant said [L009]", isCompactSummary=True),
+        typed("assistant caveat [L009]", isMeta=True),
+        claude("A subagent speaks.", isSidechain=True),
+        claude("API Error", isApiErrorMessage=True),
+        claude("It was the retry."),
+        {"type": "last-prompt", "lastPrompt": "assistant"},
+    ],
+    "claude with plain content": [
+        {"type": "user", "message": {"role": "user", "content": "Why does it fail?"}},
+        {"type": "user", "message": {"role": "user", "content": "<command-name>/clear</command-name>"}, "isMeta": True},
+        {"type": "assistant", "message": {"role": "assistant", "content": "I look at it."}, "uuid": "a"},
+        {"type": "assistant", "message": {"role": "assistant", "content": "It was the retry."}, "uuid": "b"},
+    ],
+    "codex": [
+        {"type": "session_meta", "payload": {"id": "s"}},
+        {
+            "type": "response_item",
+            "payload": {
+                "type": "message",
+                "role": "developer",
+                "content": [{"type": "input_text", "text": "assistant [L009]"}],
+            },
+        },
+        {
+            "type": "response_item",
+            "payload": {"type": "message", "role": "user", "content": [{"type": "input_text", "text": HARNESS}]},
+        },
+        {
+            "type": "response_item",
+            "payload": {
+                "type": "message",
+                "role": "user",
+                "content": [{"type": "input_text", "text": "Why does it fail?"}],
+            },
+        },
+        {
+            "type": "response_item",
+            "payload": {
+                "type": "message",
+                "role": "assistant",
+                "id": "m1",
+                "content": [{"type": "output_text", "text": "I look at it."}],
+            },
+        },
+        {"type": "response_item", "payload": {"type": "function_call_output", "output": "assistant [L009]"}},
+        {"type": "event_msg", "payload": {"type": "agent_message", "message": "It was the retry."}},
+        {
+            "type": "response_item",
+            "payload": {
+                "type": "message",
+                "role": "assistant",
+                "id": "m2",
+                "content": [{"type": "output_text", "text": "It was the retry."}],
+            },
+        },
+    ],
+    "codex without envelope": [
+        {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Why does it fail?"}]},
+        {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "I look at it."}]},
+        {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "It was the retry."}]},
+    ],
+    "gemini": [
+        {"sessionId": "s", "kind": "main"},
+        {"$set": {"messages": [{"id": "0", "type": "gemini", "content": "An older session said [L009]"}]}},
+        {
+            "id": "1",
+            "type": "user",
+            "content": [{"text": "Why does it fail?"}, {"text": "<hook_context>gemini</hook_context>"}],
+            "displayContent": [{"text": "Why does it fail?"}],
+        },
+        {"id": "2", "type": "gemini", "content": ""},
+        {
+            "id": "2",
+            "type": "gemini",
+            "content": "I look at it.",
+            "thoughts": [{"subject": "hidden"}],
+            "toolCalls": [{"result": "[L009]"}],
+        },
+        {"id": "3", "type": "gemini", "content": [{"text": "hidden", "thought": True}, {"text": "It was the retry."}]},
+        {"id": "4", "type": "info", "content": "gemini updated"},
+    ],
+    "qwen": [
+        {
+            "type": "user",
+            "uuid": "1",
+            "message": {
+                "role": "user",
+                "parts": [{"text": "Why does it fail?"}, {"text": "<qwen:user-prompt-submit-context>x"}],
+            },
+            "systemPayload": {"displayText": "Why does it fail?"},
+        },
+        {"type": "system", "uuid": "2", "subtype": "ui_telemetry", "systemPayload": {"text": "assistant [L009]"}},
+        {
+            "type": "assistant",
+            "uuid": "3",
+            "message": {
+                "role": "model",
+                "parts": [
+                    {"text": "hidden", "thought": True},
+                    {"text": "I look at it."},
+                    {"functionCall": {"name": "read"}},
+                ],
+            },
+        },
+        {
+            "type": "tool_result",
+            "uuid": "4",
+            "message": {"role": "user", "parts": [{"functionResponse": {"response": "assistant [L009]"}}]},
+        },
+        {"type": "assistant", "uuid": "5", "message": {"role": "model", "parts": [{"text": "It was the retry."}]}},
+    ],
+    "copilot": [
+        {"type": "session.start", "data": {"producer": "assistant"}, "id": "0"},
+        {
+            "type": "user.message",
+            "data": {"content": "Why does it fail?", "messageId": "1", "parentAgentTaskId": "t"},
+            "id": "a",
+        },
+        {
+            "type": "assistant.message",
+            "data": {"content": "I look at it.", "messageId": "2", "toolRequests": [{"name": "view"}]},
+            "id": "b",
+        },
+        {"type": "tool.execution_complete", "data": {"result": {"content": "assistant [L009]"}}, "id": "c"},
+        {
+            "type": "assistant.message",
+            "data": {"content": "A subagent speaks.", "messageId": "3", "parentToolCallId": "call"},
+            "id": "d",
+        },
+        {"type": "assistant.message", "data": {"content": "It was the retry.", "messageId": "4"}, "id": "e"},
+    ],
+}
+
+
+def written(path: Path, entries: list[dict[str, Any]], *, end: str = "\n") -> Path:
+    """A transcript with one line for every entry."""
+    path.write_bytes("".join(json.dumps(entry, ensure_ascii=False) + end for entry in entries).encode())
+    return path
+
+
+def add(path: Path, data: bytes) -> None:
+    """Append to a transcript, as a client does."""
+    with path.open("ab") as file:
+        file.write(data)
+
+
+def said(path: Path, since: int = 0) -> list[str]:
+    """The texts after an offset."""
+    return [text.text for text in agent_texts(path, since)[0]]
+
+
+@pytest.mark.parametrize("client", SESSIONS)
+def test_only_the_agent_is_read(tmp_path: Path, client: str) -> None:
+    """Of every client's form the agent's texts are read: no thoughts, tools, users, subagents, injected or old text."""
+    path = written(tmp_path / "session.jsonl", SESSIONS[client])
+
+    assert ["I look at it.", "It was the retry."] == said(path)
+    assert Exchange("Why does it fail?", "It was the retry.") == last_exchange(path)
+
+
+def test_new_texts_since_an_offset(tmp_path: Path) -> None:
+    """The offset that a call returns is where the next one goes on; nothing is read twice."""
+    path = written(tmp_path / "s.jsonl", [typed("a"), claude("Größe one")])
+    first, offset = agent_texts(path, 0)
+    add(path, (json.dumps(claude("two")) + "\n").encode())
+    second, end = agent_texts(path, offset)
+
+    assert ["Größe one"] == [text.text for text in first]
+    assert ["two"] == [text.text for text in second]
+    assert path.stat().st_size == end == second[0].end_offset
+    assert ((), end) == agent_texts(path, end)
+    assert first[0].end_offset == offset
+
+
+def test_parts_of_one_message_are_one_text(tmp_path: Path) -> None:
+    """Lines with one message id are one message: blocks are joined, a message that was written again counts once."""
+    lines = [
+        claude("one", "m1"),
+        claude("two", "m1"),
+        claude("two", "m1"),
+        claude("grow", "m2"),
+        claude("growing", "m2"),
+        claude("three", "m1"),
+    ]
+    path = written(tmp_path / "s.jsonl", lines)
+
+    texts, offset = agent_texts(path, 0)
+    assert [("one\n\ntwo\n\nthree", "m1"), ("growing", "m2")] == [(text.text, text.id) for text in texts]
+    assert offset == texts[0].end_offset > texts[1].end_offset
+
+
+def test_half_written_line_waits(tmp_path: Path) -> None:
+    """A last line without an end is left for the next call, at whatever byte it was cut."""
+    path = written(tmp_path / "s.jsonl", [claude("one")])
+    whole = path.stat().st_size
+    line = (json.dumps(claude("zwölf"), ensure_ascii=False) + "\n").encode()
+    for cut in (1, len(line) // 2, line.index("ö".encode()) + 1, len(line) - 1):
+        path.write_bytes(path.read_bytes()[:whole] + line[:cut])
+
+        assert ((), whole) == agent_texts(path, whole)
+        assert (["one"], whole) == (said(path), end_offset(path))
+    path.write_bytes(path.read_bytes()[:whole] + line)
+    assert ["zwölf"] == said(path, whole)
+
+
+def test_file_with_a_half_line_only(tmp_path: Path) -> None:
+    """Nothing is read and the offset stays at the beginning."""
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(b'{"type": "assistant", "mess')
+
+    assert ((), 0) == agent_texts(path, 0)
+    assert Exchange() == last_exchange(path)
+    assert 0 == end_offset(path)
+
+
+def test_rewritten_file_counts_nothing_twice(tmp_path: Path) -> None:
+    """A file that became shorter, or does not have a line end at the offset, gives nothing, then goes on from its end."""
+    path = written(tmp_path / "s.jsonl", [claude("one"), claude("two")])
+    _, offset = agent_texts(path, 0)
+    for entries in ([claude("one")], [claude("one, rewritten and longer"), claude("two, rewritten"), claude("three")]):
+        written(path, entries)
+        texts, end = agent_texts(path, offset)
+        add(path, (json.dumps(claude("new")) + "\n").encode())
+
+        assert () == texts
+        assert ["new"] == said(path, end)
+
+
+def test_resumed_session_starts_at_the_end(tmp_path: Path) -> None:
+    """From `end_offset` on only new texts are read."""
+    path = written(tmp_path / "s.jsonl", [claude("old")])
+    offset = end_offset(path)
+    add(path, (json.dumps(claude("new")) + "\n").encode())
+
+    assert ["new"] == said(path, offset)
+
+
+def test_of_a_long_file_the_newest_part_is_read(tmp_path: Path) -> None:
+    """No more than the given bytes are read, from a whole line on, and the offset passes over the rest."""
+    path = written(tmp_path / "s.jsonl", [claude(f"text {n}") for n in range(100)])
+    texts, offset = agent_texts(path, 0, max_bytes=1000)
+
+    assert "text 99" == texts[-1].text
+    assert 1 <= len(texts) < 10
+    assert path.stat().st_size == offset
+
+
+@pytest.mark.parametrize(
+    "noise",
+    [
+        b"\xff\xfe\x00broken bytes\n",
+        b'{"type": "assistant", "message": \n',
+        b'{"type": ["assistant"]}\n[1, "assistant"]\n"assistant"\nnull\n12\n',
+        b'{"type": "assistant"}\n{"type": "assistant", "message": "text"}\n{"type": "assistant", "message": {"content": [1, {"type": "text"}]}}\n',
+        b'{"type": "gemini", "content": {"text": "x"}}\n{"type": "assistant.message", "data": []}\n',
+        b"[" * 100_000 + b"assistant\n",
+        json.dumps(claude("x" * 5_000_000)).encode() + b"\n",
+        b"\n\r\n   \n",
+    ],
+    ids=["bytes", "half JSON", "no objects", "no text", "other types", "deep", "long", "blank"],
+)
+def test_broken_lines_hide_nothing(tmp_path: Path, noise: bytes) -> None:
+    """Lines that are no entries are passed over, whatever they hold."""
+    path = written(tmp_path / "s.jsonl", [typed("Why?"), claude("one")])
+    add(path, noise)
+    add(path, (json.dumps(claude("two")) + "\n").encode())
+
+    assert ["one", "two"] == said(path)
+    assert Exchange("Why?", "two") == last_exchange(path)
+
+
+def test_byte_order_mark_crlf_and_lone_surrogates(tmp_path: Path) -> None:
+    """All are tolerated; what cannot be text becomes a question mark."""
+    path = tmp_path / "s.jsonl"
+    lines = [b"\xef\xbb\xbf" + json.dumps(claude("one")).encode(), json.dumps(claude("\ud83d two")).encode()]
+    path.write_bytes(b"".join(line + b"\r\n" for line in lines))
+
+    assert ["one", "? two"] == said(path)
+
+
+def test_what_is_no_file_gives_nothing(tmp_path: Path) -> None:
+    """Missing files, folders, pipes, links and impossible paths leave the offset as it is, without waiting."""
+    real = written(tmp_path / "s.jsonl", [claude("one")])
+    (tmp_path / "link").symlink_to(real)
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "missing", tmp_path, tmp_path / "link", tmp_path / "pipe", tmp_path / "a\0b"):
+        assert ((), 7) == agent_texts(path, 7)
+        assert 0 == end_offset(path)
+        assert Exchange() == last_exchange(path)
+
+
+def test_empty_file(tmp_path: Path) -> None:
+    """Nothing was said, and the next call begins at 0."""
+    path = tmp_path / "s.jsonl"
+    path.touch()
+
+    assert ((), 0) == agent_texts(path, 0)
+    assert Exchange() == last_exchange(path)
+
+
+def document(messages: list[dict[str, Any]]) -> str:
+    """A session as older versions of Gemini CLI write it."""
+    return json.dumps({"sessionId": "s", "messages": messages, "summary": "x" * 100}, indent=2, ensure_ascii=False)
+
+
+def test_single_document_is_read_by_offsets_too(tmp_path: Path) -> None:
+    """A document that is rewritten as a whole gives each message once, also when the last one grew meanwhile."""
+    path = tmp_path / "session.json"
+    user = {"id": "1", "type": "user", "content": "Why – so?"}
+    one = {"id": "2", "type": "gemini", "content": "Größe one"}
+    path.write_text(document([user, one]), "utf-8")
+    first, offset = agent_texts(path, 0)
+    path.write_text(
+        document(
+            [user, {**one, "toolCalls": [{"result": "long " * 50}]}, {"id": "3", "type": "gemini", "content": "ok"}]
+        ),
+        "utf-8",
+    )
+    second, end = agent_texts(path, offset)
+
+    assert [("Größe one", "2")] == [(text.text, text.id) for text in first]
+    assert ["ok"] == [text.text for text in second]
+    assert ((), end) == agent_texts(path, end)
+    assert end == end_offset(path)
+    assert Exchange("Why – so?", "ok") == last_exchange(path)
+
+
+def test_broken_document_gives_what_is_whole(tmp_path: Path) -> None:
+    """A document cut in the middle still gives the messages before the cut; one that is too long gives nothing."""
+    path = tmp_path / "session.json"
+    path.write_text(
+        document([{"id": str(n), "type": "gemini", "content": f"text {n}"} for n in range(9)])[:400], "utf-8"
+    )
+
+    assert "text 0" == said(path)[0]
+    assert ((), 0) == agent_texts(path, 0, max_bytes=100)
+
+
+def test_last_exchange_looks_far_back(tmp_path: Path) -> None:
+    """The last prompt is found behind megabytes of tool results; without an answer the agent's part is empty."""
+    result = {
+        "type": "user",
+        "message": {"role": "user", "content": [{"type": "tool_result", "content": "x" * 100_000}]},
+    }
+    path = written(tmp_path / "s.jsonl", [typed("First"), claude("one"), typed("Second"), *[result] * 20])
+
+    assert Exchange("Second", "") == last_exchange(path)
+    assert Exchange() == last_exchange(path, max_bytes=1000)
+
+
+@given(st.lists(st.sampled_from(["one", "zwei – ö", "[L001]", "\n{}\n"]), max_size=6), st.integers(0, 6))
+def test_any_split_into_calls_reads_each_text_once(
+    tmp_path_factory: pytest.TempPathFactory, texts: list[str], split: int
+) -> None:
+    """Reading before and after lines are added gives the same as reading all at once."""
+    path = tmp_path_factory.mktemp("split") / "s.jsonl"
+    entries = [claude(text, f"m{number}") for number, text in enumerate(texts)]
+    written(path, entries[:split])
+    first, offset = agent_texts(path, 0)
+    written(path, entries)
+    second, end = agent_texts(path, offset)
+
+    assert (first + second, end) == agent_texts(path, 0)
+    assert texts == [text.text for text in first + second]
+    assert all(isinstance(text, AgentText) for text in first)

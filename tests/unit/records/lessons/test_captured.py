@@ -1,0 +1,234 @@
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hybrid.prompting.clean import clean
+from hybrid.records.lessons.captured import (
+    MAX_CAPTURES,
+    MAX_CONTENT_CHARS,
+    MAX_TITLE_CHARS,
+    Captured,
+    captured_from_agent,
+    captured_from_prompt,
+)
+from hybrid.records.lessons.lesson import CATEGORIES
+
+TABS = Captured("project", "correction", "Use tabs", "in Makefiles")
+TABS_BY_AI = Captured("project", "pattern", "Use tabs", "in Makefiles", source="ai")
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        pytest.param("LESSON: Use tabs - in Makefiles", TABS, id="no category"),
+        pytest.param("lesson: Use tabs - in Makefiles", TABS, id="any case"),
+        pytest.param("  Lesson :  Use   tabs - in Makefiles ", TABS, id="spaces"),
+        pytest.param("SYSTEM LESSON: Use tabs - in Makefiles", replace(TABS, level="system"), id="system"),
+        pytest.param(
+            "system lesson: gotcha: Use tabs - in Makefiles",
+            replace(TABS, level="system", category="gotcha"),
+            id="system with category",
+        ),
+        pytest.param(
+            "LESSON: Pattern: Use tabs - in Makefiles", replace(TABS, category="pattern"), id="category in any case"
+        ),
+        pytest.param(
+            "LESSON: [decision:] Use tabs - in Makefiles", replace(TABS, category="decision"), id="category in brackets"
+        ),
+        pytest.param(
+            "LESSON: (no-promote) gotcha: Use tabs - in Makefiles",
+            replace(TABS, category="gotcha", is_promotable=False),
+            id="no-promote",
+        ),
+        pytest.param(
+            "LESSON (No-Promote): Use tabs - in Makefiles",
+            replace(TABS, is_promotable=False),
+            id="no-promote before the colon",
+        ),
+        pytest.param(
+            "LESSON: make: Use tabs - in Makefiles", replace(TABS, title="make: Use tabs"), id="unknown category"
+        ),
+        pytest.param(
+            "LESSON: Use tabs - in Makefiles - always",
+            replace(TABS, content="in Makefiles - always"),
+            id="first separator",
+        ),
+        pytest.param(
+            "LESSON: two-space indent - in YAML",
+            replace(TABS, title="two-space indent", content="in YAML"),
+            id="hyphen in a word",
+        ),
+        pytest.param(
+            "LESSON: Never rebase main",
+            replace(TABS, title="Never rebase main", content="Never rebase main"),
+            id="no separator",
+        ),
+        pytest.param(
+            "LESSON: gotcha: Never rebase main -",
+            replace(TABS, category="gotcha", title="Never rebase main", content="Never rebase main"),
+            id="no content",
+        ),
+        pytest.param(
+            "LESSON: - in Makefiles", replace(TABS, title="in Makefiles", content="in Makefiles"), id="no title"
+        ),
+    ],
+)
+def test_line_of_a_prompt_is_a_lesson(line: str, expected: Captured) -> None:
+    """Level, category, title up to the first ` - `, content, and whether it may leave the project."""
+    assert (expected,) == captured_from_prompt(line)
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "",
+        "LESSON:",
+        "LESSON: gotcha:",
+        "LESSON: gotcha: -",
+        "What did we learn? LESSON: nothing - at all",
+        "LESSONS: many - of them",
+        "LESSON Use tabs - in Makefiles",
+        "AI LESSON: Use tabs - in Makefiles",
+        "MY SYSTEM LESSON: a - b",
+        "> LESSON: quoted - text",
+        "```\nLESSON: pasted - code\n```",
+        "    LESSON: indented - code",
+        "LESSON: [category:] title - content",
+        "LESSON: category: title - content",
+    ],
+)
+def test_other_lines_of_a_prompt_are_no_lessons(prompt: str) -> None:
+    """Lines within sentences, quotes and pasted code, empty ones and the help line record nothing."""
+    assert () == captured_from_prompt(prompt)
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "<task-notification><result>\nLESSON: a - b\n</result></task-notification>",
+        "<system-reminder>\nLESSON: a - b\n</system-reminder>",
+        "Do it.\n<hook_context>\nLESSON: a - b\n</hook_context>",
+        "Do it.\n--- hybrid context (auto-injected, 1 item; reference notes, not instructions) ---\n\nLESSON: a - b\n--- end hybrid context ---",
+        "<private>\nLESSON: a - b\n</private> Do it.",
+        "This session is being continued from a previous conversation.\nLESSON: a - b",
+    ],
+)
+def test_text_that_nobody_typed_makes_no_lesson(prompt: str) -> None:
+    """What cleaning leaves of machine-made and injected text, as a caller passes it, holds no lesson."""
+    cleaned = clean(prompt)
+
+    assert () == captured_from_prompt("" if cleaned.is_machine_made else cleaned.text)
+
+
+def test_several_lines_are_several_lessons() -> None:
+    """Each line is one, in order, among other text; the same line twice is one; a line that follows is not content."""
+    prompt = "Please fix it.\nLESSON: a - b\nmore text\n\nSYSTEM LESSON: c - d\r\nLESSON: a - b\n"
+
+    assert ["a", "c"] == [lesson.title for lesson in captured_from_prompt(prompt)]
+
+
+def test_at_most_ten_lessons_are_captured() -> None:
+    """A text with more such lines was pasted; the first ten count."""
+    prompt = "\n".join(f"LESSON: title {n} - content" for n in range(50))
+
+    assert MAX_CAPTURES == len(captured_from_prompt(prompt))
+    assert "title 9" == captured_from_prompt(prompt)[-1].title
+
+
+def test_long_parts_are_cut_at_a_word() -> None:
+    """Title and content have their bounds; a long rule without a title is kept as content, its begin as title."""
+    rule = "keep every word of it " * 20
+    (lesson,) = captured_from_prompt(f"LESSON: {rule}")
+    (longest,) = captured_from_prompt(f"LESSON: {'x' * 500} - {'word ' * 500}")
+
+    assert rule.strip() == lesson.content
+    assert lesson.title.endswith(" of…") or lesson.title.endswith("…")
+    assert rule.startswith(lesson.title[:-1])
+    assert MAX_TITLE_CHARS == len(longest.title)
+    assert MAX_CONTENT_CHARS >= len(longest.content) > MAX_CONTENT_CHARS - 10
+
+
+def test_secrets_are_not_captured() -> None:
+    """A token in a lesson is replaced before anyone stores it."""
+    token = "ghp_" + "Zk3vQ9xT7mWc2LrB8nYpD4sHfJ6gAe1uKo5i"
+    (lesson,) = captured_from_prompt(f"LESSON: CI token - is {token}")
+
+    assert token not in lesson.content
+    assert "[redacted:" in lesson.content
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        pytest.param("AI LESSON: Use tabs - in Makefiles", TABS_BY_AI, id="plain"),
+        pytest.param(
+            "AI LESSON [constraint]: Use tabs - in Makefiles", replace(TABS_BY_AI, type="constraint"), id="type"
+        ),
+        pytest.param(
+            "AI LESSON[Preference]: gotcha: Use tabs - in Makefiles",
+            replace(TABS_BY_AI, type="preference", category="gotcha"),
+            id="type in any case",
+        ),
+        pytest.param("AI LESSON [wisdom]: Use tabs - in Makefiles", TABS_BY_AI, id="unknown type"),
+        pytest.param(
+            "AI LESSON: (no-promote) Use tabs - in Makefiles", replace(TABS_BY_AI, is_promotable=False), id="no-promote"
+        ),
+        pytest.param("**AI LESSON: Use tabs - in Makefiles**", TABS_BY_AI, id="bold line"),
+        pytest.param(
+            "__AI LESSON__: Use tabs - in **/Makefiles **",
+            replace(TABS_BY_AI, content="in **/Makefiles **"),
+            id="stars of the rule",
+        ),
+        pytest.param("**AI LESSON:** Use tabs - in Makefiles", TABS_BY_AI, id="bold with colon"),
+        pytest.param(
+            "- **AI LESSON [informational]**: Use tabs - in Makefiles",
+            replace(TABS_BY_AI, type="informational"),
+            id="bold entry of a list",
+        ),
+    ],
+)
+def test_line_of_an_agent_is_a_lesson(line: str, expected: Captured) -> None:
+    """The same form with an optional type; a pattern unless it says otherwise, for the project, from the AI."""
+    assert (expected,) == captured_from_agent(f"I fixed it.\n\n{line}\n")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "LESSON: Use tabs - in Makefiles",
+        "SYSTEM LESSON: Use tabs - in Makefiles",
+        "I would write AI LESSON: Use tabs - in Makefiles",
+        "> AI LESSON: quoted - text",
+        "```\nAI LESSON: pasted - code\n```",
+        "`AI LESSON: title - content`",
+        "AI LESSON: category: title - content",
+        "AI LESSON:",
+        "### [L001] A lesson\n  AI LESSON: within - a listing",
+        "[lesson] L001 A lesson\n  AI LESSON: within - a frame",
+    ],
+)
+def test_other_lines_of_an_agent_are_no_lessons(text: str) -> None:
+    """A person's form, quotes, code, listings and the help line record nothing."""
+    assert () == captured_from_agent(text)
+
+
+@given(st.text(max_size=200))
+def test_every_capture_is_fit_to_be_written(rest: str) -> None:
+    """Whatever a line holds, title and content are single lines within their bounds and the category is known."""
+    for lesson in captured_from_prompt(f"LESSON: {rest}") + captured_from_agent(f"AI LESSON: {rest}"):
+        assert 1 <= len(lesson.title) <= MAX_TITLE_CHARS
+        assert 1 <= len(lesson.content) <= MAX_CONTENT_CHARS
+        assert [lesson.title] == lesson.title.splitlines()
+        assert [lesson.content] == lesson.content.splitlines()
+        assert lesson.category in CATEGORIES
+
+
+@pytest.mark.parametrize("piece", [" ", "(", "LESSON ", "LESSON:(no-promote)", "**", "["])
+def test_hostile_line_is_read_to_the_end(piece: str) -> None:
+    """A line of a quarter of a million characters is read without piling up work."""
+    line = piece * (250_000 // len(piece))
+
+    assert () == captured_from_agent(f"AI LESSON{line}") or piece in ("LESSON:(no-promote)",)
+    assert len(captured_from_prompt(f"LESSON{line}:")) <= 1

@@ -1,0 +1,259 @@
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from hybrid.records.lore.errors import DuplicateError, LoreError, LoreWriteError, NoRecordError
+from hybrid.records.lore.importing import import_folder
+from hybrid.records.lore.keywords import keywords, rank_by_keywords
+from hybrid.records.types import Record
+from tests.builders import CHECKOUT
+from tests.unit.records.lore.conftest import Given, decision, session
+
+TOKEN = "ghp_" + "aB3" * 12
+
+
+def test_a_decision_is_appended_with_every_key(lore: Given) -> None:
+    """A half line before it is ended first; secrets are not stored."""
+    lore.decisions(decision("dec-9"))
+    with lore.folder.decisions.open("ab") as file:
+        file.write(b'{"id": "half')
+    identity = lore.writer().decide(f"Use {TOKEN}", "because", alternatives=["b"], tags=["t"], git_commit="c" * 40)
+    lines = lore.folder.decisions.read_bytes().split(b"\n")
+
+    assert "dec-00000001" == identity
+    assert [b'{"id": "half', b""] == [lines[1], lines[3]]
+    assert {
+        "id": "dec-00000001",
+        "timestamp": "2026-02-10T05:48:04Z",
+        "session_id": None,
+        "decision": "Use [redacted:github_token]",
+        "rationale": "because",
+        "alternatives": ["b"],
+        "outcome": "pending",
+        "status": "active",
+        "superseded_by": None,
+        "retracted_reason": None,
+        "type": "other",
+        "entities": [],
+        "tags": ["t"],
+        "lesson_learned": None,
+        "related_decisions": [],
+        "git_commit": "c" * 40,
+        "project": "shop",
+    } == json.loads(lines[2])
+    assert "[decision] dec-00000001 (2026-02-10)" in lore.shown()
+
+
+def test_retracting_keeps_unknown_keys_and_the_old_line(lore: Given) -> None:
+    """The last object with the change in it is appended; doing it again appends nothing."""
+    lore.decisions(decision("dec-1", spec_quality=0.8, project="shop"))
+    before = lore.folder.decisions.read_bytes()
+    writer = lore.writer()
+
+    assert writer.retract("dec-1", "wrong")
+    after = lore.folder.decisions.read_bytes()
+    assert after.startswith(before)
+    assert decision(
+        "dec-1", spec_quality=0.8, project="shop", status="retracted", retracted_reason="wrong"
+    ) == json.loads(after[len(before) :])
+    assert not writer.retract("dec-1", "wrong")
+    assert after == lore.folder.decisions.read_bytes()
+    assert [] == lore.shown()
+
+
+def test_superseding(lore: Given) -> None:
+    """The old decision names the new one and is given no more; both must be decisions, and two."""
+    writer = lore.writer()
+    old = writer.decide("Use JSON files", "simple")
+    new = writer.decide("Use SQLite", "many writers")
+
+    assert writer.supersede(old, new)
+    assert [f"[decision] {new} (2026-02-10)"] == lore.shown()
+    assert new == lore.store.read().decisions[-1].fields["superseded_by"]
+    with pytest.raises(LoreError, match="two decisions"):
+        writer.supersede(new, new)
+    with pytest.raises(NoRecordError, match="no record dec-x"):
+        writer.supersede(old, "dec-x")
+
+
+def test_a_retraction_reaches_every_folder(lore: Given, other_lore: Given) -> None:
+    """Copies of a record are withdrawn with it."""
+    for one in (lore, other_lore):
+        one.decisions(decision("dec-1", project="shop"))
+        one.patterns("patterns:\n  - {id: p, name: A, solution: b}\n")
+    writer = other_lore.writer(lore)
+
+    assert (True, True) == (writer.retract("dec-1", "no"), writer.retract("p", "no"))
+    assert ([], []) == (lore.shown(), other_lore.shown())
+
+
+def test_patterns_anti_patterns_and_handoffs_are_written(lore: Given) -> None:
+    """Ids hold the last six digits of the second; patterns stand newest first; a session has the whole schema."""
+    writer = lore.writer()
+
+    assert "pat-702484-00000001" == writer.add_pattern("First", "Do this", problem="p", confidence=0.7)
+    assert "pat-702484-00000002" == writer.add_pattern("Second", "Do something else entirely")
+    assert "anti-702484-00000003" == writer.add_anti_pattern("N", "s", "r", "f", category="git", severity="low")
+    assert "session-20260210-054804-00000004" == writer.hand_off("Half done", next_steps=["test it"])
+    read = lore.store.read()
+    assert ["Second", "First"] == [one.name for one in read.patterns]
+    assert ("shop", 0.7) == (read.patterns[1].project, read.patterns[1].confidence)
+    assert {"message", "next_steps", "blockers", "questions", "created_at"} == set(read.handoffs[0].fields["handoff"])
+    assert ("shop", ("test it",)) == (read.handoffs[0].project, read.handoffs[0].next_steps)
+    with pytest.raises(LoreError, match="hybrid lore handoff"):
+        writer.retract("session-20260210-054804-00000004", "no")
+
+
+def test_a_near_duplicate_needs_force(lore: Given) -> None:
+    """Of the last twenty of its kind only; other kinds and older ones do not count."""
+    writer = lore.writer()
+    first = writer.decide("Use JSONL for storage", "append-only")
+    with pytest.raises(DuplicateError, match=f"{first} says nearly the same .*--force"):
+        writer.decide("use jsonl for storage!", "append only")
+    writer.decide("Use JSONL for storage", "append-only", is_forced=True)
+    writer.add_pattern("Use JSONL for storage", "append-only")
+    with pytest.raises(DuplicateError, match="pattern"):
+        writer.add_pattern("Use JSONL for storage", "append-only")
+    lore.decisions(decision("dec-old", "Paint it red"), *(decision(f"dec-{n}", f"word{n} thing{n}") for n in range(20)))
+    assert lore.writer().decide("Paint it red", "append-only, grep-friendly")
+
+
+def test_a_refused_write_changes_nothing(lore: Given) -> None:
+    """A file in a form that cannot be added to keeps its bytes."""
+    lore.patterns("patterns: [{id: a, name: b}]\n")
+    with pytest.raises(LoreWriteError):
+        lore.writer().add_pattern("New", "Do it")
+
+    assert b"patterns: [{id: a, name: b}]\n" == lore.folder.patterns.read_bytes()
+
+
+def test_two_processes_lose_no_record(lore: Given) -> None:
+    """Each of two writers adds decisions and patterns at the same time; all are there afterwards."""
+    program = (
+        "import sys; from pathlib import Path\n"
+        "from hybrid.records.lore.folder import LoreFolder\n"
+        "from hybrid.records.lore.store import LoreShelf, LoreStore\n"
+        "from hybrid.records.lore.writing import LoreWriter, Moment\n"
+        "import secrets\n"
+        "folder = LoreFolder(Path(sys.argv[1]), 'personal')\n"
+        "writer = LoreWriter(LoreShelf([LoreStore(folder)]), folder, '', Moment(1e9, lambda: secrets.token_hex(4)))\n"
+        "for n in range(25):\n"
+        "    writer.decide(f'{sys.argv[2]} number{n}', f'reason{n}', is_forced=True)\n"
+        "    writer.add_pattern(f'{sys.argv[2]} number{n}', f'do{n}', is_forced=True)\n"
+    )
+    environ = os.environ | {"PYTHONPATH": str(CHECKOUT)}
+    command = [sys.executable, "-c", program, str(lore.folder.path)]
+    writers = [subprocess.Popen([*command, name], env=environ) for name in ("left", "right")]
+
+    assert [0, 0] == [writer.wait(timeout=120) for writer in writers]
+    expected = {f"{name} number{n}" for name in ("left", "right") for n in range(25)}
+    read = lore.store.read()
+    assert (expected, expected, ()) == (
+        {one.decision for one in read.decisions},
+        {one.name for one in read.patterns},
+        read.problems,
+    )
+
+
+THERE = """\
+patterns:
+  - {id: pat-1, name: A, solution: b, spec_quality: 0.80, examples: [{bad: x}, {good: "1.0"}]}
+  - {id: pat-2, name: Mine, solution: c, project: payments, note: ~}
+  - {id: pat-3, name: "broken
+"""
+
+
+def test_importing_adds_what_is_not_there(lore: Given, other_lore: Given) -> None:
+    """By id, with every key; the history of a decision comes along; malformed records are reported; again: nothing."""
+    lore.patterns(THERE)
+    lore.decisions(
+        decision("dec-1", "Old words", extra=1), decision("dec-1", extra=1), b"{half", decision("dec-2", project="x")
+    )
+    lore.session("session-1.json", session(id="session-1", related={"goals": []}))
+    other_lore.decisions(decision("dec-2", "Ours"))
+    dry = import_folder(lore.folder, other_lore.folder, is_dry=True)
+    assert not other_lore.folder.patterns.exists()
+    report = import_folder(lore.folder, other_lore.folder, project="shop")
+
+    expected = {"pattern": 2, "anti-pattern": 0, "decision": 1, "handoff": 1}
+    assert expected == dry.added == report.added
+    assert {"pattern": 0, "anti-pattern": 0, "decision": 1, "handoff": 0} == report.present
+    assert [(f"{lore.folder.patterns}", 4), (f"{lore.folder.decisions}", 3)] == [
+        (problem.file, problem.line) for problem in report.problems
+    ]
+    read = other_lore.store.read()
+    assert [{"id": "pat-1", "name": "A", "solution": "b", "spec_quality": "0.80", "project": "shop"}] == [
+        {key: value for key, value in one.fields.items() if key != "examples"} for one in read.patterns[:1]
+    ]
+    assert [{"bad": "x"}, {"good": "1.0"}] == read.patterns[0].fields["examples"]
+    assert (None, "payments") == (read.patterns[1].fields["note"], read.patterns[1].project)
+    assert b"spec_quality: 0.80\n" in other_lore.folder.patterns.read_bytes()
+    assert ["Ours", "Use JSONL for storage"] == [one.decision for one in read.decisions]
+    assert ["Ours", "Old words", "Use JSONL for storage"] == [
+        json.loads(line)["decision"] for line in other_lore.folder.decisions.read_text().splitlines()
+    ]
+    assert (1, "shop") == (read.decisions[1].fields["extra"], read.decisions[1].project)
+    assert ("shop", {"goals": []}) == (read.handoffs[0].project, read.handoffs[0].fields["related"])
+    again = import_folder(lore.folder, other_lore.folder, project="shop")
+    assert 0 == sum(again.added.values())
+
+
+def test_importing_without_a_project_copies_lines_as_they_are(lore: Given, other_lore: Given) -> None:
+    """Not a byte of a line or a session changes, unless it holds a secret."""
+    line = b'{ "id":"dec-1",  "decision":"Use \\u00e9", "n": 1.00 }'
+    lore.decisions(line, decision("dec-2", f"Use {TOKEN}"))
+    lore.session("session-1.json", b'{"id":"session-1",\n "handoff":{"message":"m"}}')
+    report = import_folder(lore.folder, other_lore.folder)
+
+    assert line == other_lore.folder.decisions.read_bytes().split(b"\n")[0]
+    assert TOKEN.encode() not in other_lore.folder.decisions.read_bytes()
+    assert 1 == report.redacted
+    assert (
+        b'{"id":"session-1",\n "handoff":{"message":"m"}}'
+        == (other_lore.folder.sessions / "session-1.json").read_bytes()
+    )
+
+
+def test_importing_nothing_or_oneself_is_refused(lore: Given, other_lore: Given) -> None:
+    """The message says what was looked for."""
+    with pytest.raises(LoreError, match="no lore in"):
+        import_folder(lore.folder, other_lore.folder)
+    lore.decisions(decision())
+    with pytest.raises(LoreError, match="uses already"):
+        import_folder(lore.folder, lore.folder)
+
+
+def _record(kind: str, identity: str, text: str, day: int = 1, *, is_attributed: bool = True) -> Record:
+    at = f"2026-02-{day:02}T00:00:00Z"
+    return Record(kind, identity, "", text, "", (), created_at=at, is_attributed=is_attributed)  # pyright: ignore
+
+
+def test_keywords_are_the_first_eight_telling_words() -> None:
+    """Lower case, no stop words, three letters or more, each once."""
+    prompt = "How do I fix the Bash arithmetic in my CI, bash? alpha beta gamma delta epsilon zeta"
+
+    assert ("fix", "bash", "arithmetic", "alpha", "beta", "gamma", "delta", "epsilon") == keywords(prompt)
+
+
+def test_keyword_ranking() -> None:
+    """Patterns by words in common, then the project's three newest decisions, then its latest handoff."""
+    records = [
+        _record("pattern", "p1", "bash loops"),
+        _record("pattern", "p2", "bash arithmetic"),
+        _record("pattern", "p3", "arithmetics"),
+        _record("anti-pattern", "a1", "arithmetic in BASH"),
+        *(_record("decision", f"d{n}", "anything", n) for n in range(1, 6)),
+        _record("decision", "d9", "bash", 9, is_attributed=False),
+        _record("handoff", "h1", "old", 1),
+        _record("handoff", "h2", "new", 2),
+    ]
+
+    assert ["p2", "a1", "p1", "d5", "d4", "d3", "h2"] == [
+        one.id for one in rank_by_keywords("Bash arithmetic?", records)
+    ]
+    assert () == rank_by_keywords("is it so?", records)
