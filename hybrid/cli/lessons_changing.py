@@ -39,6 +39,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _add(args: argparse.Namespace, stores: Stores) -> int:
     store = stores.system if args.system else _project(stores)
+    _require_content(args.content)
     draft = Draft(args.title, args.content, args.category, type=args.type, triggers=_triggers(args.trigger))
     added = store.add(draft, today=_today(), is_forced=args.force)
     if args.json:
@@ -61,6 +62,7 @@ def _edit(args: argparse.Namespace, stores: Stores) -> int:
     name, store = _named(args.id, stores)
     promotable = None if args.promotable is None else args.promotable == "yes"
     triggers = None if args.trigger is None else _triggers(args.trigger)
+    _require_content(args.content)
     edit = Edit(args.title, args.content, args.category, args.type, triggers, promotable)
     if edit == Edit():
         from hybrid.cli.lessons_editor import edit_of
@@ -234,3 +236,15 @@ _ACTIONS: dict[str, Callable[[argparse.Namespace, Stores], int]] = {
     "promote": _promote,
     "decay": _decay,
 }
+
+
+def _require_content(content: str | None) -> None:
+    """Refuse a rule that says nothing; None means that it is not to change.
+
+    Raises:
+        LessonsError: It is empty.
+    """
+    if content is not None and not content.strip():
+        raise LessonsError(
+            "a lesson needs a content: what to do, or what to leave; `hybrid lessons delete` takes one away"
+        )

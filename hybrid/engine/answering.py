@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from hybrid.engine.injecting import Decision, decide, switched_off
 from hybrid.engine.learning import NOTHING, learn_from_prompt, learn_from_turn, let_fade, pass_over_past
 from hybrid.engine.orienting import brief_subagent, start_session
-from hybrid.engine.recording import record
+from hybrid.engine.recording import record, record_error
 from hybrid.engine.sessions import session_key
 
 if TYPE_CHECKING:
@@ -112,7 +112,8 @@ def answer(
     turn = ExitStack()
     if not _is_asking(workspace, event):
         if event.event == "Stop" and records is not None and switched_off(workspace, event, environ) is None:
-            learn_from_turn(workspace, event)
+            for problem in learn_from_turn(workspace, event):
+                record_error(workspace, event, problem)
         return Reply(workspace, event, _keep_books(workspace, event), turn)
     turn.enter_context(workspace.ledgers.turn(session_key(workspace, event), _TURN_S))
     try:

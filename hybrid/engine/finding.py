@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from hybrid.engine.choosing import Selection, verdict_of
 from hybrid.engine.collections import FileCollection, RecordCollection
-from hybrid.engine.injecting import span_reader
+from hybrid.engine.injecting import CONSIDERED, span_reader
 from hybrid.errors import HybridError, IndexUnavailableError
 from hybrid.index.backend import Filter
 from hybrid.types import FILE_KINDS, Item
@@ -177,11 +177,12 @@ def _records(collection: RecordCollection, workspace: Workspace, query: Query, w
     searcher, config = collection.searcher, workspace.config
     if wanted.kinds:
         only = Filter(wanted.of(collection.kind))
-        searched = searcher.search(query, top_k=wanted.top_k, mode=wanted.mode, only=only)
-        return FoundList(collection.kind, searched, None, _shown(collection, _ordered(collection, searched)))
+        searched = searcher.search(query, top_k=_looked_at(wanted), mode=wanted.mode, only=only)
+        hits = _shown(collection, _ordered(collection, searched))[: wanted.top_k]
+        return FoundList(collection.kind, searched, None, hits)
     searched = searcher.search(
         query,
-        top_k=wanted.top_k,
+        top_k=_looked_at(wanted),
         mode=wanted.mode,
         is_judged=config.hooks.gate_threshold == "auto",
         stops_when_closed=True,
@@ -189,7 +190,12 @@ def _records(collection: RecordCollection, workspace: Workspace, query: Query, w
     selection = Selection(collection, searched, verdict_of(searched, collection, workspace.loaded))
     if selection.verdict.is_open:
         selection.pass_floor()
-    return FoundList(collection.kind, searched, selection.verdict, _shown(collection, selection.hits))
+    return FoundList(collection.kind, searched, selection.verdict, _shown(collection, selection.hits)[: wanted.top_k])
+
+
+def _looked_at(wanted: Wanted) -> int:
+    """Hits that are brought into the order of the kind: how many are wanted must not change which come first."""
+    return max(wanted.top_k, CONSIDERED)
 
 
 def _ordered(collection: RecordCollection, searched: Searched) -> list[Hit]:

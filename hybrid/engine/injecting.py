@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from hybrid.gate.verdict import Asked
     from hybrid.types import HookEvent
 
-_CONSIDERED = 30
+CONSIDERED = 30
 """Fused hits that are looked at: what fits a budget is seldom more than ten."""
 _TOPIC_HITS = 10
 _HINT_CHARS = 60
@@ -202,8 +202,8 @@ def _search(
         missing = Decision("index_corrupt", str(error))
     views, problems = records.views(workspace) if records else ((), ())
     most_lessons = config.lessons.after_report if is_report else None
-    if is_report and len(text) < _LEAST_REPORT_CHARS:
-        views = [view for view in views if view.kind != "lessons"]
+    if is_report:  # Who reads a report is told of rules that concern it, and only if there is something to it.
+        views = [view for view in views if view.kind == "lessons" and len(text) >= _LEAST_REPORT_CHARS]
     rerank = reranker(config.lessons, os.environ, until_s)
     collections += [RecordCollection(view, config, max_items=most_lessons, rerank=rerank) for view in views]
     if missing and not collections:
@@ -287,7 +287,7 @@ class _Injection:
                 asked[model] = searcher.gate.ask(self._query.text)
             searched = searcher.search(
                 self._query,
-                top_k=_CONSIDERED,
+                top_k=CONSIDERED,
                 is_judged=is_auto,
                 asked=asked.get(model),
                 # What a closed gate kept back is of interest among files only.

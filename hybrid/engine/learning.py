@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import re
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -34,6 +35,14 @@ if TYPE_CHECKING:
     from hybrid.types import HookEvent
 
 _MARK_DIGITS = 16
+_NOT_RECORDED = "LESSON NOT RECORDED"
+
+# Clients hand over a selection, the output of a command or a file as `<name>…</name>`, Gemini and Qwen the files that a
+# prompt names (`@notes.md`) under a heading.
+_ELEMENT = re.compile(r"^[^\S\n]{0,8}<([A-Za-z][\w:.-]{0,60})(?:\s[^<>]{0,500})?>", re.MULTILINE)
+_FILES = re.compile(r"^[^\S\n]{0,8}-{3} Content from referenced files", re.MULTILINE | re.IGNORECASE)
+_MOST_ELEMENTS = 50
+"""Elements of a prompt; what follows more of them was not typed."""
 
 _LOCK_S = 1.0
 """Seconds that an event waits for another process that writes lessons: its agent waits, and its deadline is near."""
@@ -62,12 +71,33 @@ def learn_from_prompt(workspace: Workspace, event: HookEvent) -> Learned:
     cleaned = clean(event.prompt)
     if cleaned.is_machine_made or cleaned.is_opted_out:
         return NOTHING
-    learned = _write_down(workspace, captured_from_prompt(cleaned.text))
+    learned = _write_down(workspace, captured_from_prompt(_typed(cleaned.text)))
     if learned.lessons:
         given = [(chunk_digest(record_text(lesson.record())), "full") for lesson in learned.lessons]
         with contextlib.suppress(OSError):
             workspace.ledgers.record(session_key(workspace, event), None, given)
     return learned
+
+
+def _typed(text: str) -> str:
+    """A prompt without what its client put into it: elements that begin a line, and the files that it names.
+
+    Either may be forged by its content: an element ends at the last mark of its end, files are the last part.
+    """
+    files = _FILES.search(text)
+    text = text[: files.start()] if files else text
+    kept: list[str] = []
+    position = 0
+    for _ in range(_MOST_ELEMENTS):
+        begin = _ELEMENT.search(text, position)
+        if begin is None:
+            return "\n".join([*kept, text[position:]])
+        kept.append(text[position : begin.start()])
+        end = text.rfind(f"</{begin[1]}>", begin.end())
+        if end < 0:
+            break
+        position = end + len(begin[1]) + len("</>")
+    return "\n".join(kept)
 
 
 def without_captures(text: str) -> str:
@@ -77,20 +107,28 @@ def without_captures(text: str) -> str:
     return "\n".join(line for line in text.split("\n") if not captured_from_prompt(line)).strip()
 
 
-def learn_from_turn(workspace: Workspace, event: HookEvent) -> None:
-    """At the end of a turn: write down what the agent learned, and count the lessons that it cites."""
+def learn_from_turn(workspace: Workspace, event: HookEvent) -> tuple[str, ...]:
+    """At the end of a turn: write down what the agent learned, and count the lessons that it cites.
+
+    Returns:
+        What could not be noted, a sentence each: the event takes no answer, so it is left in the log.
+    """
     if event.agent_id or not workspace.config.lessons.enabled:
-        return
+        return ()
+    problems: list[str] = []
     texts = _said(workspace, event)
     message = event.message.strip()
     if message and not any(message in text for text in texts):  # A message of several parts may come with its last.
         texts = (*texts, message)  # The client may write it down a moment later.
     if workspace.config.lessons.capture and texts:
-        with contextlib.suppress(HybridError, OSError):
-            _write_down(workspace, captured_from_agent(message or texts[-1]))
+        learned = _write_down(workspace, captured_from_agent(message or texts[-1]))
+        problems += [notice for notice in learned.notices if notice.startswith(_NOT_RECORDED)]
     for text in texts:
-        with contextlib.suppress(HybridError, OSError):
+        try:
             _count_citations(workspace, event, text)
+        except (HybridError, OSError) as error:
+            problems.append(f"citations were not counted: {error}")
+    return tuple(dict.fromkeys(problems))
 
 
 def _said(workspace: Workspace, event: HookEvent) -> tuple[str, ...]:
@@ -141,7 +179,10 @@ def _write_down(workspace: Workspace, found: Sequence[Captured]) -> Learned:
     lessons: list[Lesson] = []
     stores = open_stores(workspace, lock_s=_LOCK_S)
     for one in found:
-        store = stores.system if one.level == "system" else stores.project or stores.system
+        store = stores.system if one.level == "system" else stores.project
+        if store is None:
+            notices.append(f"{_NOT_RECORDED}: {one.title} (no project here; `SYSTEM LESSON:` is for all projects)")
+            continue
         draft = Draft(
             one.title,
             one.content,
@@ -153,7 +194,7 @@ def _write_down(workspace: Workspace, found: Sequence[Captured]) -> Learned:
         try:
             added = store.add(draft, today=date.today())
         except (HybridError, OSError) as error:
-            notices.append(f"LESSON NOT RECORDED: {one.title} ({error})")
+            notices.append(f"{_NOT_RECORDED}: {one.title} ({error})")
             continue
         if added.lesson is not None:
             lessons.append(added.lesson)

@@ -79,16 +79,19 @@ def decayed(
 
 
 def is_decay_due(document: LessonsDocument, counters: Counters, today: date) -> bool:
-    """Whether a week has gone by since the last decay, or, before the first one, since the oldest lesson."""
-    learned = [entry.value("learned") for entry in document.entries]
-    since = counters.decayed_on or min(filter(None, learned), default="")
-    if not since:
-        return bool(document.entries)
+    """Whether a week has gone by since the last decay; before the first one the week has not begun."""
+    if not counters.decayed_on:
+        return False
     try:
-        days = (today - date.fromisoformat(since)).days
+        days = (today - date.fromisoformat(counters.decayed_on)).days
     except ValueError:
         return True
     return not 0 <= days < DECAY_DAYS  # A date to come is a slip of a clock: it must not stop the decay for years.
+
+
+def is_week_to_begin(document: LessonsDocument, counters: Counters) -> bool:
+    """Whether lessons are here that were never faded: those of another tool keep their stars for the first week."""
+    return bool(document.entries) and not counters.decayed_on
 
 
 def moved(document: LessonsDocument, counters: Counters) -> Counters:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from hybrid.records.lessons import adoption, files, wording
 from hybrid.records.lessons.counters import parse_counters
-from hybrid.records.lessons.counting import Change, counted, decayed, given, is_decay_due
+from hybrid.records.lessons.counting import Change, counted, decayed, given, is_decay_due, is_week_to_begin
 from hybrid.records.lessons.errors import LessonsError, UnknownLessonError
 from hybrid.records.lessons.lesson import DELETED, PREFIXES
 from hybrid.records.lessons.reading import Lessons, lessons_of
@@ -273,17 +273,20 @@ class LessonStore:
     def decay(self, today: date, *, is_forced: bool = False) -> Decayed | None:
         """Let what is not used fade, at most every seven days; missed weeks count as one.
 
-        A store that never decayed is due once its oldest lesson is a week old.
+        The first call only begins the week: a file that was taken over keeps its stars until then.
 
         Returns:
             None when it is not due.
         """
-        if not is_forced and not is_decay_due(*self._storage.values(self._storage.content()), today):
+        found = self._storage.values(self._storage.content())
+        if not is_forced and not is_week_to_begin(*found) and not is_decay_due(*found, today):
             return None  # The usual case: nothing is locked on a session's start.
         done: list[Decayed] = []
 
         def change(document: LessonsDocument, counters: Counters) -> Change:
             done.clear()
+            if not is_forced and is_week_to_begin(document, counters):
+                return Change(document, counters.with_decay(today.isoformat()))
             if not is_forced and not is_decay_due(document, counters, today):  # Another process was faster.
                 return Change(document, counters)
             changed, faded = decayed(document, counters, today, keeps_inline=self.keeps_inline)
@@ -311,7 +314,12 @@ class LessonStore:
             )
         adopted = to.adopt([adoption.offer_of(lesson)], today=today)[0]
         there = adopted.lesson_id or (adopted.duplicate_of.id if adopted.duplicate_of else "")
-        self.supersede(lesson_id, there)
+        try:
+            self.supersede(lesson_id, there)
+        except (LessonsError, OSError):
+            if adopted.lesson_id:  # Or every project would be given it twice.
+                to.delete(adopted.lesson_id)
+            raise
         return to.find(there)
 
     def _highest(self, document: LessonsDocument, counters: Counters) -> int:
