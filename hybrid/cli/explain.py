@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from hybrid.cli.advice import advice
 from hybrid.cli.common import add_common, print_json, say, workspace_of
 from hybrid.cli.gate_words import gate_rows, kind_rows
+from hybrid.cli.log import learned_ids
 from hybrid.feedback.health import is_prompt
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ _REASONS = {
     "repeated": "The same start was answered already: the hook is registered twice.",
     "nothing_given": "There was nothing to give back.",
     "reset": "The client compacts its context: what was given may be given again.",
+    "learned": "At the end of a turn lessons were cited or written down.",
     "off": "A setting switches this off.",
     "error": "The hook failed.",
 }
@@ -93,6 +95,7 @@ def lines_of(event: dict[str, Any]) -> list[str]:
     for label, key in (("detail", "detail"), ("error", "error"), ("topic id", "topic_id")):
         if event.get(key):
             lines.append(f"  {label:<10} {event[key]}")
+    lines += [f"  {label:<10} {', '.join(ids)}" for label, ids in learned_ids(event).items()]
     lines += [f"  {label:<10} {text}" for label, text in _gates(event)]
     for item in event.get("items") or ():
         lines.append(f"  {item['form']:<10} {_place(item)} {item['name'] or ''}".rstrip())

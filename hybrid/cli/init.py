@@ -9,7 +9,7 @@ from pathlib import Path
 
 from hybrid.cli.common import add_common, print_json, say, workspace_of
 from hybrid.cli.progress import build_progress
-from hybrid.cli.reindex import describe
+from hybrid.cli.reindex import describe, index_records
 from hybrid.cli.trust import accept_here, accepted_lines, tell_problem
 
 
@@ -39,6 +39,7 @@ def run(args: argparse.Namespace) -> int:
     with build_progress(is_quiet=args.quiet or args.json) as progress:
         summary = reindex(workspace, force=args.force, wait_s=60.0, progress=progress)
     accepted = accept_here(workspace)
+    index_records(workspace)
     if args.json:
         places = {"root": str(project.root), "folder": str(project.root / ".hybrid")}
         print_json(summary.as_json() | places | {"accepted": accepted.as_json()})

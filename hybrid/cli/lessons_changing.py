@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hybrid.cli.common import print_json, say, workspace_of
-from hybrid.cli.lessons_showing import line_of, tell_foreign
+from hybrid.cli.lessons_showing import line_of, shown, tell_foreign
 from hybrid.engine.lesson_places import FILE, Stores, open_stores
 from hybrid.errors import ProjectError
-from hybrid.records.lessons.errors import LessonsError
+from hybrid.records.lessons.errors import LessonsError, UnknownLessonError
 from hybrid.records.lessons.lesson import Draft, Edit
 from hybrid.records.lessons.store import LessonStore
 from hybrid.records.lessons.wording import id_form
@@ -30,10 +30,8 @@ def run(args: argparse.Namespace) -> int:
     stores = open_stores(workspace)
     tell_foreign(stores, is_quiet=args.quiet)
     if args.action == "import":
-        from hybrid.project.find import FOLDER_NAME
-
         root = workspace.project.root if workspace.project else None
-        return _import(args, stores, root / FOLDER_NAME / FILE if root else None)
+        return _import(args, stores, root)
     return _ACTIONS[args.action](args, stores)
 
 
@@ -46,7 +44,7 @@ def _add(args: argparse.Namespace, stores: Stores) -> int:
         twin = added.duplicate_of
         print_json(
             {
-                "lesson": added.lesson.as_json() if added.lesson else None,
+                "lesson": shown(added.lesson).as_json() if added.lesson else None,
                 "duplicate_of": twin.id if twin else None,
                 "file": str(store.file),
             }
@@ -75,17 +73,22 @@ def _edit(args: argparse.Namespace, stores: Stores) -> int:
 
 
 def _cite(args: argparse.Namespace, stores: Stores) -> int:
+    """Exit code 2 when one is unknown, since it may be misspelt; the others are counted.
+
+    Raises:
+        UnknownLessonError: The same, where no machine reads.
+    """
     names = [id_form(name) for name in args.ids]
     cited = [name for store in stores.all for name in store.cite(names, _today()) if stores.of(name) is store]
     unknown = [name for name in names if name not in cited]
     if args.json:
         print_json({"cited": cited, "unknown": unknown})
-        return 0 if cited else 1
+        return 2 if unknown else 0
     if cited:
         _tell(args, f"cited {', '.join(cited)}")
     if unknown:
-        say(f"No active lesson {', '.join(unknown)}; `hybrid lessons list` shows all.")
-    return 0 if cited else 1
+        raise UnknownLessonError(f"there is no active lesson {', '.join(unknown)}; `hybrid lessons list` shows all")
+    return 0
 
 
 def _supersede(args: argparse.Namespace, stores: Stores) -> int:
@@ -119,7 +122,7 @@ def _promote(args: argparse.Namespace, stores: Stores) -> int:
         raise LessonsError(f"{name} is a lesson for all projects already")
     copy = store.promote(name, stores.system, _today())
     if args.json:
-        print_json({"lesson": copy.as_json(), "promoted": name})
+        print_json({"lesson": shown(copy).as_json(), "promoted": name})
     else:
         _tell(args, f"{name} is now {copy.id}, for all projects")
     return 0
@@ -137,13 +140,18 @@ def _decay(args: argparse.Namespace, stores: Stores) -> int:
     return 0 if done else 1
 
 
-def _import(args: argparse.Namespace, stores: Stores, ours: Path | None) -> int:
+def _import(args: argparse.Namespace, stores: Stores, root: Path | None) -> int:
+    from hybrid.project.find import FOLDER_NAME
+    from hybrid.project.places import create_folder
     from hybrid.records.lessons.importing import find_lessons_file, import_lessons
 
     project = stores.project
     source = find_lessons_file(Path(args.path).expanduser())
     # Another tool's file is read in place; to import it means to have its lessons in ours from now on.
-    if project is not None and ours is not None and project.keeps_inline and _is_same(source, project.file):
+    if project is not None and root is not None and project.keeps_inline and _is_same(source, project.file):
+        if not args.dry_run:
+            create_folder(root)
+        ours = root / FOLDER_NAME / FILE
         project = LessonStore(ours, project.counters, level="project", keeps_inline=False)
     report = import_lessons(source, {"project": project, "system": stores.system}, today=_today(), is_dry=args.dry_run)
     if args.json:
@@ -158,7 +166,7 @@ def _import_form(report: ImportReport, *, is_dry: bool) -> dict[str, object]:
         "file": str(report.file),
         "dry_run": is_dry,
         "imported": [
-            {"from": one.lesson.id, "id": one.lesson_id, "title": one.lesson.title} for one in report.imported
+            {"from": one.lesson.id, "id": one.lesson_id, "title": shown(one.lesson).title} for one in report.imported
         ],
         "duplicates": [{"from": one.lesson.id, "duplicate_of": one.duplicate_of} for one in report.duplicates],
         "inactive": list(report.inactive),
@@ -169,7 +177,7 @@ def _import_form(report: ImportReport, *, is_dry: bool) -> dict[str, object]:
 def _say_import(args: argparse.Namespace, report: ImportReport) -> None:
     for one in report.imported:
         moved = one.lesson.id if one.lesson.id == one.lesson_id else f"{one.lesson.id} → {one.lesson_id}"
-        _tell(args, f"{moved}  {one.lesson.shown_title}")
+        _tell(args, f"{moved}  {shown(one.lesson).shown_title}")
     for one in report.duplicates:
         _tell(args, f"{one.lesson.id}  skipped, it is here as {one.duplicate_of or 'another of this file'}")
     for problem in report.problems:
@@ -203,7 +211,7 @@ def _project(stores: Stores) -> LessonStore:
 
 def _changed(args: argparse.Namespace, lesson: Lesson, verb: str) -> int:
     if args.json:
-        print_json({"lesson": lesson.as_json()})
+        print_json({"lesson": shown(lesson).as_json()})
     else:
         _tell(args, f"{verb} {line_of(lesson)}")
     return 0

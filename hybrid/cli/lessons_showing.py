@@ -6,6 +6,7 @@ import os
 import sys
 import time
 from collections import Counter
+from dataclasses import replace
 from datetime import date
 from typing import TYPE_CHECKING, Any, cast
 
@@ -14,6 +15,8 @@ from hybrid.engine.lesson_places import Stores, open_stores
 from hybrid.engine.reranking import COMMAND_S, reranker
 from hybrid.records.lessons.scoring import LessonScorer, Scored, format_hit
 from hybrid.records.lessons.wording import id_form
+from hybrid.redact import redact
+from hybrid.render.marks import plain_text
 
 if TYPE_CHECKING:
     import argparse
@@ -23,6 +26,8 @@ if TYPE_CHECKING:
     from hybrid.records.lessons.lesson import Lesson
 
 STAR = "⭐"
+
+_WORDS = ("title", "category", "type", "source", "superseded", "learned", "last")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -68,8 +73,24 @@ def found(lesson_id: str, stores: Stores) -> list[Lesson]:
     return list(store.read().named(name)) if store else []
 
 
+def shown(lesson: Lesson) -> Lesson:
+    """A lesson as it may be printed: whoever wrote its file, without terminal escapes and secrets."""
+    words = {name: _line(getattr(lesson, name)) for name in _WORDS}
+    return replace(
+        lesson,
+        content=plain_text(redact(lesson.content)),
+        triggers=tuple(map(_line, lesson.triggers)),
+        **words,
+    )
+
+
+def _line(text: str) -> str:
+    return " ".join(plain_text(redact(text)).split())
+
+
 def line_of(lesson: Lesson) -> str:
-    """One line about a lesson."""
+    """One line about a lesson, fit to be printed."""
+    lesson = shown(lesson)
     stars = f" {lesson.stars * STAR}" if lesson.stars else ""
     facts = [fact for fact in (lesson.category, f"uses {lesson.uses}", f"velocity {lesson.velocity:g}") if fact]
     gone = f" [{lesson.superseded}]" if lesson.superseded == "deleted" else f" [superseded by {lesson.superseded}]"
@@ -78,6 +99,7 @@ def line_of(lesson: Lesson) -> str:
 
 def say_lesson(lesson: Lesson) -> None:
     """A lesson whole."""
+    lesson = shown(lesson)
     say(line_of(lesson))
     for line in lesson.content.split("\n") if lesson.content else ():
         say(f"    {line}".rstrip())
@@ -101,7 +123,7 @@ def _list(args: argparse.Namespace, stores: Stores) -> int:
     if args.search:
         lessons = _matching(args.search, lessons)
     if args.json:
-        print_json({"lessons": [lesson.as_json() for lesson in lessons]})
+        print_json({"lessons": [shown(lesson).as_json() for lesson in lessons]})
         return 0 if lessons else 1
     for lesson in lessons:
         if args.verbose:
@@ -128,7 +150,7 @@ def _searched(lesson: Lesson) -> str:
 def _show(args: argparse.Namespace, stores: Stores) -> int:
     lessons = found(args.id, stores)
     if args.json:
-        print_json({"lessons": [lesson.as_json() for lesson in lessons]})
+        print_json({"lessons": [shown(lesson).as_json() for lesson in lessons]})
         return 0 if lessons else 1
     for lesson in lessons:
         say_lesson(lesson)
@@ -145,6 +167,7 @@ def _score(args: argparse.Namespace, workspace: Workspace, stores: Stores) -> in
     order = ask(query, [hit.lesson for hit in hits]) if ask and len(hits) > 1 else None
     if order is not None:
         hits.sort(key=lambda hit: order.index(hit.lesson.id))
+    hits = [replace(hit, lesson=shown(hit.lesson)) for hit in hits]
     if args.json:
         print_json({"query": query, "lessons": [_scored_form(hit) for hit in hits]})
     else:
@@ -162,7 +185,7 @@ def _scored_form(hit: Scored[Lesson]) -> dict[str, object]:
 def _stats(args: argparse.Namespace, stores: Stores) -> int:
     lessons = found(args.id, stores) if args.id else all_lessons(stores)
     active = [lesson for lesson in lessons if lesson.is_active]
-    categories = Counter(lesson.category or "none" for lesson in active)
+    categories = Counter(_line(lesson.category) or "none" for lesson in active)
     form: dict[str, Any] = {
         "n_lessons": len(lessons),
         "n_active": len(active),
@@ -171,7 +194,7 @@ def _stats(args: argparse.Namespace, stores: Stores) -> int:
         "citations": sum(lesson.citations for lesson in lessons),
         "never_cited": [one.id for one in active if one.injections >= 3 and not one.citations],
         "to_promote": [lesson.id for lesson in lessons if lesson.is_promotion_due],
-        "lessons": [lesson.as_json() | {"stars": lesson.stars, "trust": lesson.trust} for lesson in lessons],
+        "lessons": [shown(lesson).as_json() | {"stars": lesson.stars, "trust": lesson.trust} for lesson in lessons],
     }
     if args.json:
         print_json(form)

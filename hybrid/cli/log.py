@@ -7,7 +7,7 @@ import sys
 import time
 from datetime import datetime
 from itertools import islice, takewhile
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from hybrid.cli.common import add_common, positive, print_json, say, workspace_of
 from hybrid.cli.pause import duration_s, session_id
@@ -74,6 +74,16 @@ def item_place(item: dict[str, Any]) -> str:
     return str(item["id"]) if item.get("id") else f"{item['path']}:{item['start_line']}"
 
 
+def learned_ids(event: dict[str, Any]) -> dict[str, list[str]]:
+    """Ids of the lessons that a turn `cited` and `recorded`, each once; without what is empty."""
+    found: dict[str, list[str]] = {}
+    for what in ("cited", "recorded"):
+        ids = event.get(what)
+        if ids and isinstance(ids, list):
+            found[what] = list(dict.fromkeys(str(name) for name in cast("list[object]", ids)))
+    return found
+
+
 def _wanted(args: argparse.Namespace, workspace: Workspace) -> Callable[[dict[str, Any]], bool]:
     session = None if args.session is None else session_id(args.session)
     since_s = None if args.since is None else time.time() - args.since
@@ -137,7 +147,8 @@ def _prompt(event: dict[str, Any]) -> str:
 def _what(event: dict[str, Any]) -> str:
     items = [item_place(item) for item in event.get("items") or ()]
     more = f" and {len(items) - _SHOWN_ITEMS} more" if len(items) > _SHOWN_ITEMS else ""
-    return ", ".join(items[:_SHOWN_ITEMS]) + more or str(event.get("error") or event.get("detail") or "")
+    learned = "; ".join(f"{what} {', '.join(ids)}" for what, ids in learned_ids(event).items())
+    return ", ".join(items[:_SHOWN_ITEMS]) + more or learned or str(event.get("error") or event.get("detail") or "")
 
 
 def _local(at: object) -> str:

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-import os
 import secrets
 import sys
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
 from hybrid.cli.common import workspace_of
-from hybrid.project.registry import load_registry
-from hybrid.project.trust import is_accepted
-from hybrid.records.lore.attribution import ProjectNames, project_names
-from hybrid.records.lore.folder import LoreFolder, lore_folders
-from hybrid.records.lore.store import LoreShelf, LoreStore
+from hybrid.engine.record_stores import RecordStores, names_of
+from hybrid.records.lore.folder import project_folder
 from hybrid.records.lore.writing import LoreWriter, Moment
 
 if TYPE_CHECKING:
     import argparse
+    from pathlib import Path
 
     from hybrid.engine.workspace import Workspace
+    from hybrid.records.lore.attribution import ProjectNames
+    from hybrid.records.lore.folder import LoreFolder
+    from hybrid.records.lore.store import LoreShelf
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,19 +52,13 @@ def open_lore(args: argparse.Namespace) -> OpenLore:
         HybridError: The directory does not exist, or the user's settings hold a mistake.
     """
     workspace = workspace_of(args)
+    shelf = RecordStores().shelf(workspace)
     project = workspace.project
-    folders = lore_folders(workspace.home, os.environ, data_dir_of(workspace), project.root if project else None)
-    if project and not is_accepted(project, workspace.home):
-        foreign = [folder for folder in folders if folder.origin == "project"]
-        folders = tuple(folder for folder in folders if folder not in foreign)
-        if foreign and not args.quiet:
-            sys.stderr.write(f"hybrid: {foreign[0].path} was left out: nobody accepted it yet; run `hybrid trust`\n")
-    registry = [(key, entry.name) for key, entry in load_registry(workspace.home).items()]
-    names = project_names(project.name if project else "", project.key if project else "", registry)
-    return OpenLore(workspace, LoreShelf([LoreStore(folder) for folder in folders]), folders[0], names)
+    own = project_folder(project.root) if project else None
+    if own and not args.quiet and not any(_is_same(own, store.folder) for store in shelf.stores):
+        sys.stderr.write(f"hybrid: {own} was left out: nobody accepted it yet; run `hybrid trust`\n")
+    return OpenLore(workspace, shelf, shelf.stores[0].folder, names_of(workspace))
 
 
-def data_dir_of(workspace: Workspace) -> str:
-    """`[lore] data_dir`; empty when it is not set."""
-    section = cast("Any", getattr(workspace.config, "lore", None))
-    return str(getattr(section, "data_dir", ""))
+def _is_same(own: Path, folder: LoreFolder) -> bool:
+    return folder.path.exists() and own.samefile(folder.path)

@@ -10,7 +10,8 @@ from hybrid.cli.common import print_json, say
 from hybrid.cli.lore_places import open_lore
 from hybrid.errors import HybridError
 from hybrid.records.lore.eligible import latest_handoff
-from hybrid.records.lore.importing import without_secrets
+from hybrid.records.lore.forms import one_line
+from hybrid.records.lore.importing import shown_fields
 from hybrid.records.lore.listing import best_matches, listed
 from hybrid.records.lore.times import day_of
 from hybrid.records.lore.values import Handoff
@@ -81,7 +82,7 @@ def show_record(args: argparse.Namespace) -> int:
         else:
             say(f"No record {args.id}; `hybrid lore list --all` shows ids.")
         return 1
-    fields = without_secrets(one.value.fields)
+    fields = shown_fields(one.value.fields)
     if args.json:
         print_json({"records": [one.as_json() | {"fields": fields}]})
         return 0
@@ -109,10 +110,10 @@ def show_latest(args: argparse.Namespace) -> int:
     if args.json:
         print_json({"records": [one.as_json() | {"handoff": parts}]})
         return 0
-    say(_whole(one))
+    lines = parts["message"].splitlines()
     for label, key in (("Next", "next_steps"), ("Blocker", "blockers"), ("Question", "questions")):
-        for text in parts[key] if one.value.message else ():
-            say(f"  {label}: {neutralise_line(text)}")
+        lines += [f"{label}: {one_line(text)}" for text in parts[key]]
+    say(render_entry(Entry(one.record.kind, one.record.shown, tuple(lines))))
     return 0
 
 
@@ -171,4 +172,4 @@ def _parts(handoff: Handoff) -> dict[str, Any]:
         "questions": list(handoff.questions),
         "created_at": handoff.created_at or None,
     }
-    return without_secrets(texts)
+    return shown_fields(texts)

@@ -105,7 +105,7 @@ def supersede(args: argparse.Namespace) -> int:
 
 
 def import_records(args: argparse.Namespace) -> int:
-    """`import`: exit code 1 when there was nothing new."""
+    """`import`; nothing new is a success too."""
     lore = open_lore(args)
     source = LoreFolder(Path(args.path).expanduser(), "personal")
     report = import_folder(source, lore.target, project=args.attribute_to, is_dry=args.dry_run)
@@ -114,6 +114,7 @@ def import_records(args: argparse.Namespace) -> int:
             {
                 "added": report.added,
                 "present": report.present,
+                "withdrawn": report.withdrawn,
                 "redacted": report.redacted,
                 "problems": [str(problem) for problem in report.problems],
                 "dry_run": args.dry_run,
@@ -122,13 +123,16 @@ def import_records(args: argparse.Namespace) -> int:
         )
     else:
         _print_report(args, report, lore.target)
-    return 0 if any(report.added.values()) else 1
+    return 0
 
 
 def _print_report(args: argparse.Namespace, report: Report, target: LoreFolder) -> None:
     verb = "would add" if args.dry_run else "added"
     for kind in KINDS:
         say(f"{kind:<12}  {verb} {report.added[kind]}, here already {report.present[kind]}")
+    if report.withdrawn:
+        verb = "would withdraw" if args.dry_run else "withdrew"
+        say(f"{'decision':<12}  {verb} {report.withdrawn}, no longer active there")
     if report.redacted:
         say(f"secrets were taken out of {report.redacted} records")
     shown = report.problems if args.verbose else report.problems[:_SHOWN_PROBLEMS]

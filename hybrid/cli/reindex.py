@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from typing import TYPE_CHECKING
 
 from hybrid.cli.common import add_common, print_json, say, workspace_of
@@ -10,6 +11,7 @@ from hybrid.cli.progress import build_progress
 from hybrid.cli.trust import accept_here, accepted_lines, tell_problem
 
 if TYPE_CHECKING:
+    from hybrid.engine.workspace import Workspace
     from hybrid.index.build import Summary
 
 
@@ -35,7 +37,9 @@ def run(args: argparse.Namespace) -> int:
         summary = reindex(workspace, full=args.full, force=args.force, wait_s=args.wait, progress=progress)
     root = workspace.require_project().root
     create_folder(root)
-    accepted = accept_here(workspace_of(args, is_strict=False))
+    workspace = workspace_of(args, is_strict=False)
+    accepted = accept_here(workspace)
+    index_records(workspace)
     if args.json:
         print_json(summary.as_json() | {"accepted": accepted.as_json()})
         return 0
@@ -44,6 +48,15 @@ def run(args: argparse.Namespace) -> int:
             say(line)
     tell_problem(accepted)
     return 0
+
+
+def index_records(workspace: Workspace) -> None:
+    """Index lessons and lore as well, so that no prompt waits for it; what fails is told, and stops nothing."""
+    from hybrid.engine.opening import Opener
+
+    _, problems = Opener().records.views(workspace)
+    for problem in problems:
+        sys.stderr.write(f"hybrid: warning: {problem}\n")
 
 
 def describe(summary: Summary) -> str:

@@ -1,7 +1,8 @@
 """Answers any hook event: the one entry of the engine for the service and for a hook without one.
 
 Beside the reasons of `Decision` these stand in the log: `oriented`, `given_back`, `briefed` with a text; `off`,
-`resumed`, `repeated`, `nothing_given`, `reset` without one; `ignored` is not logged.
+`resumed`, `repeated`, `nothing_given`, `reset` without one; `learned` when lessons were cited or written down at the
+end of a turn; `ignored` is not logged.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING
 from hybrid.engine.injecting import Decision, decide, switched_off
 from hybrid.engine.learning import NOTHING, learn_from_prompt, learn_from_turn, let_fade, pass_over_past
 from hybrid.engine.orienting import brief_subagent, start_session
-from hybrid.engine.recording import record, record_error
+from hybrid.engine.recording import record, record_error, record_learned
 from hybrid.engine.sessions import session_key
 
 if TYPE_CHECKING:
@@ -112,8 +113,10 @@ def answer(
     turn = ExitStack()
     if not _is_asking(workspace, event):
         if event.event == "Stop" and records is not None and switched_off(workspace, event, environ) is None:
-            for problem in learn_from_turn(workspace, event):
+            learned = learn_from_turn(workspace, event)
+            for problem in learned.problems:
                 record_error(workspace, event, problem)
+            record_learned(workspace, event, learned)
         return Reply(workspace, event, _keep_books(workspace, event), turn)
     turn.enter_context(workspace.ledgers.turn(session_key(workspace, event), _TURN_S))
     try:

@@ -7,16 +7,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cache
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from hybrid.gate.threshold import compare, fixed_threshold
-from hybrid.render.frame import Entry, Footer, frame_bytes, render_entry, render_frame
+from hybrid.render.frame import HEADING_CHARS, Entry, Footer, frame_bytes, render_entry, render_frame
 from hybrid.retrieval.floor import passes
 from hybrid.retrieval.pack import Budget, ContentMode, Form, Packed, Size, measure_text, pack
 from hybrid.types import Hit, Item, Verdict, Withheld
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from hybrid.config import HooksConfig, Loaded
     from hybrid.engine.collections import Collection
@@ -140,9 +141,18 @@ class Packer:
         ledger: What the session has: of that only the full text is worth giving.
         share: Of the budget, in (0, 1].
         footer: Of the frame.
+        headings: Kind → the line above the first of its items.
     """
 
-    def __init__(self, hooks: HooksConfig, ledger: Ledger, share: float, footer: Footer) -> None:
+    def __init__(
+        self,
+        hooks: HooksConfig,
+        ledger: Ledger,
+        share: float,
+        footer: Footer,
+        headings: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
+        self._headings = headings
         self._hooks = hooks
         self._ledger = ledger
         self._share = share
@@ -158,10 +168,15 @@ class Packer:
         room = self._room(selections, n_hits)
         for selection in sorted(selections, key=lambda one: one.is_files):
             room = self._choose(selection, room)
-        entries = [one.collection.entry(item) for one in selections for item in one.items]
+        entries = [entry for one in selections for entry in self._entries(one)]
         has_lessons = any(one.collection.kind == "lessons" and one.items for one in selections)
-        footer = self._footer if has_lessons else replace(self._footer, cites_lessons=False, note="")
+        footer = self._footer if has_lessons else replace(self._footer, cites_lessons=False)
         return render_frame(entries, fmt=self._hooks.format, footer=footer)
+
+    def _entries(self, selection: Selection) -> list[Entry]:
+        entries = [selection.collection.entry(item) for item in selection.items]
+        heading = self._headings.get(selection.collection.kind, "")
+        return [replace(entries[0], heading=heading), *entries[1:]] if heading and entries else entries
 
     def _room(self, selections: Sequence[Selection], n_entries: int) -> Budget:
         """What the frame leaves."""
@@ -170,11 +185,12 @@ class Packer:
         frame = render_frame(probe, fmt=hooks.format, footer=self._footer)
         used = frame_bytes(n_entries, fmt=hooks.format, footer=self._footer)
         own_chars = len(render_entry(probe[0], fmt=hooks.format)) if probe else 0
+        headings = sum(len(text) + HEADING_CHARS for text in self._headings.values())
         whole = Budget(0, 0)
         return Budget(
-            lines=int(hooks.budget * self._share) - frame.count("\n"),
-            chars=int(hooks.budget_chars * self._share) - (len(frame) - own_chars) - _PLURAL_CHARS,
-            size_bytes=whole.size_bytes - used,
+            lines=int(hooks.budget * self._share) - frame.count("\n") - len(self._headings),
+            chars=int(hooks.budget_chars * self._share) - (len(frame) - own_chars) - _PLURAL_CHARS - headings,
+            size_bytes=whole.size_bytes - used - headings,
         )
 
     def _choose(self, selection: Selection, room: Budget) -> Budget:

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from hybrid.records.types import Record
     from hybrid.types import Item
 
+TELLING_COSINE = 0.2
+"""Without a word in common a record must be so near: among a handful of short texts one is always somewhat near."""
+
 LEAST_TRUSTED = 0.75
 """What is left of the relevance of a lesson that nobody ever cites. Trust is a mild factor: relevance comes first."""
 
@@ -138,6 +141,7 @@ class RecordCollection:
         self._min_score = config.lessons.min_score
         self.max_items: int | None = None
         self._words_weight = config.search.record_words
+        self._is_gate_fixed = config.hooks.gate_threshold != "auto"
         if view.kind == "lessons":
             self.threshold = config.lessons.threshold
             self.min_cosine = config.lessons.min_cosine
@@ -184,6 +188,7 @@ class RecordCollection:
 
     def ordered(self, hits: Sequence[Hit], query: Query) -> list[Hit]:
         """By evidence and words, lessons by trust too; attributed decisions before those of nobody."""
+        hits = [hit for hit in hits if self._is_told(hit)]
         worth = self._worth(hits, query)
         if self.kind == "lessons":
             return self._lessons(hits, query, worth)
@@ -216,7 +221,12 @@ class RecordCollection:
         return sorted(hits, key=lambda hit: place.get(ids.get(hit.path, ""), len(place)))
 
     def _is_relevant(self, hit: Hit) -> bool:
+        """Does a lesson reach the integer scale, or is it near in sense?"""
         return self._score(hit) >= self._min_score or (hit.cosine is not None and hit.cosine >= self.min_cosine)
+
+    def _is_told(self, hit: Hit) -> bool:
+        """Does a word of the query stand in the record, or is it nearer than some record always is by chance?"""
+        return self._is_gate_fixed or hit.bm25 is not None or (hit.cosine is not None and hit.cosine >= TELLING_COSINE)
 
     def _score(self, hit: Hit) -> int:
         record = self._view.by_path.get(hit.path)

@@ -15,7 +15,6 @@ from hybrid.engine.record_figures import (
     KINDS,
     in_words,
     lore_counts,
-    lore_problems,
     read_lessons,
     total,
     tree_records,
@@ -53,7 +52,7 @@ def check_records(workspace: Workspace, environ: Mapping[str, str]) -> Iterator[
     lessons = [read_lessons(store) for store in open_stores(workspace).all]
     lores = RecordStores(environ).shelf(workspace).read()
     problems = [problem for one in lessons for problem in one.problems]
-    problems += [problem for lore in lores for problem in lore_problems(lore)]
+    problems += [problem for lore in lores for problem in lore.problems]
     findings = [
         *_of_problems(problems),
         *_of_trust(workspace),

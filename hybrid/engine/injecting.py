@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from hybrid.digest import topic_id
 from hybrid.engine.choosing import Packer, Selection, gate_form, shown_withheld, verdict_of
 from hybrid.engine.collections import FileCollection, RecordCollection
-from hybrid.engine.learning import without_captures
+from hybrid.engine.learning import is_capturing, without_captures
 from hybrid.engine.reranking import reranker
 from hybrid.engine.sessions import session_key
 from hybrid.engine.spans import SpanReader
@@ -47,7 +47,7 @@ _REPORT_CHARS = 2_000
 """Of a report is searched with: its beginning says what was done."""
 _LEAST_REPORT_CHARS = 50
 """Of a report that may bring lessons."""
-_REPORT_NOTE = "Relevant lessons after subagent work."
+_REPORT_HEADING = "Relevant lessons after subagent work"
 _NOTHING_FITS = ("gate", "no_results")
 """Reasons of a silence that an index of the files might have broken."""
 _LOWEST = float("-inf")
@@ -155,7 +155,7 @@ def decide(
     is_report = bool(event.report) or (hooks.subagent_reports and cleaned.subagent_report is not None)
     if is_report:
         cleaned = replace(cleaned, text=cleaned.text[:_REPORT_CHARS], is_machine_made=False, subagent_report=None)
-    elif records is not None and workspace.config.lessons.capture and not cleaned.is_machine_made:
+    elif records is not None and is_capturing(workspace, event) and not cleaned.is_machine_made:
         cleaned = replace(cleaned, text=without_captures(cleaned.text))
     said = prompt_verdict(
         cleaned,
@@ -208,7 +208,7 @@ def _search(
     collections += [RecordCollection(view, config, max_items=most_lessons, rerank=rerank) for view in views]
     if missing and not collections:
         return missing
-    ledger = workspace.ledgers.read(session_key(workspace, event)) if config.hooks.dedup_enabled else EMPTY
+    ledger = workspace.ledgers.read(session_key(workspace, event))
     decision = _Injection(workspace, collections, text, ledger, is_report=is_report).decide()
     if missing and decision.reason in _NOTHING_FITS:
         return replace(missing, kinds=decision.kinds, problems=tuple(problems))
@@ -240,7 +240,8 @@ class _Injection:
         self._hooks = workspace.config.hooks
         self._collections = collections
         self._query = make_query(text)
-        self._ledger = ledger
+        self._ledger = ledger if self._hooks.dedup_enabled else EMPTY
+        self._is_first = not ledger.last_topic_id
         self._is_report = is_report
 
     def decide(self) -> Decision:
@@ -299,7 +300,7 @@ class _Injection:
     def _handoff(self, found: Sequence[Selection], chosen: Sequence[Selection]) -> list[Selection]:
         """The latest handoff of the project, for the first injection of a session, if it is new enough."""
         days = self._workspace.config.lore.handoff_days
-        if self._is_report or not days or self._ledger.last_topic_id:
+        if self._is_report or not days or not self._is_first:
             return []
         lore = next((one for one in found if one.collection.kind == "lore"), None)
         if lore is None or not isinstance(lore.collection, RecordCollection):
@@ -316,9 +317,10 @@ class _Injection:
             given_earlier=n_seen,
             search_hint=_hint(self._query.text),
             cites_lessons=cites_lessons,
-            note=_REPORT_NOTE if self._is_report and cites_lessons else "",
         )
-        return Packer(self._hooks, self._ledger, _REPORT_SHARE if self._is_report else 1.0, footer)
+        share = _REPORT_SHARE if self._is_report else 1.0
+        headings = {"lessons": _REPORT_HEADING} if self._is_report else {}
+        return Packer(self._hooks, self._ledger, share, footer, headings)
 
 
 def _shown(selection: Selection) -> KindSearch:

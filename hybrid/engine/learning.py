@@ -19,23 +19,23 @@ from hybrid.capture.transcript import agent_texts, end_offset
 from hybrid.digest import chunk_digest
 from hybrid.engine.lesson_places import open_stores
 from hybrid.engine.sessions import session_key
+from hybrid.engine.writing_down import NOT_RECORDED, NOTHING, Learned, write_down
 from hybrid.errors import HybridError
 from hybrid.prompting.clean import clean
-from hybrid.records.lessons.captured import captured_from_agent, captured_from_prompt
+from hybrid.records.lessons.captured import captured_from_agent, captured_from_prompt, captured_lines
 from hybrid.records.lessons.citations import cited_ids
-from hybrid.records.lessons.lesson import Draft
+from hybrid.records.lessons.citing import Citing
+from hybrid.render.marks import plain_text
 from hybrid.sources.records import record_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from hybrid.capture.transcript import AgentText
     from hybrid.engine.workspace import Workspace
-    from hybrid.records.lessons.captured import Captured
-    from hybrid.records.lessons.lesson import Lesson
     from hybrid.types import HookEvent
 
 _MARK_DIGITS = 16
-_NOT_RECORDED = "LESSON NOT RECORDED"
 
 # Clients hand over a selection, the output of a command or a file as `<name>…</name>`, Gemini and Qwen the files that a
 # prompt names (`@notes.md`) under a heading.
@@ -49,29 +49,37 @@ _LOCK_S = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Learned:
-    """What was written down.
+class TurnLearned:
+    """What the end of a turn told.
 
     Attributes:
-        notices: A line for the user about each lesson.
-        lessons: Those that are new.
+        problems: What could not be noted, a sentence each: the event takes no answer, so it is left in the log.
+        cited: Ids of the lessons that were counted, each as often as it was.
+        recorded: Ids of new lessons.
     """
 
-    notices: tuple[str, ...] = ()
-    lessons: tuple[Lesson, ...] = ()
+    problems: tuple[str, ...] = ()
+    cited: tuple[str, ...] = ()
+    recorded: tuple[str, ...] = ()
 
 
-NOTHING = Learned()
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """What the agent said since the last end of a turn; `read_to` is None when there is no offset to be noted."""
+
+    texts: tuple[AgentText, ...] = ()
+    read_to: int | None = None
 
 
 def learn_from_prompt(workspace: Workspace, event: HookEvent) -> Learned:
     """Write down the lessons in a typed prompt; they count as given to the session, which has just read them."""
-    if not workspace.config.lessons.capture or event.agent_id or "lesson" not in event.prompt.lower():
+    if not is_capturing(workspace, event) or "lesson" not in event.prompt.lower():
         return NOTHING
     cleaned = clean(event.prompt)
     if cleaned.is_machine_made or cleaned.is_opted_out:
         return NOTHING
-    learned = _write_down(workspace, captured_from_prompt(_typed(cleaned.text)))
+    found = captured_from_prompt(_typed(plain_text(cleaned.text)))
+    learned = write_down(open_stores(workspace, lock_s=_LOCK_S), found, date.today())
     if learned.lessons:
         given = [(chunk_digest(record_text(lesson.record())), "full") for lesson in learned.lessons]
         with contextlib.suppress(OSError):
@@ -79,72 +87,38 @@ def learn_from_prompt(workspace: Workspace, event: HookEvent) -> Learned:
     return learned
 
 
-def _typed(text: str) -> str:
-    """A prompt without what its client put into it: elements that begin a line, and the files that it names.
-
-    Either may be forged by its content: an element ends at the last mark of its end, files are the last part.
-    """
-    files = _FILES.search(text)
-    text = text[: files.start()] if files else text
-    kept: list[str] = []
-    position = 0
-    for _ in range(_MOST_ELEMENTS):
-        begin = _ELEMENT.search(text, position)
-        if begin is None:
-            return "\n".join([*kept, text[position:]])
-        kept.append(text[position : begin.start()])
-        end = text.rfind(f"</{begin[1]}>", begin.end())
-        if end < 0:
-            break
-        position = end + len(begin[1]) + len("</>")
-    return "\n".join(kept)
-
-
 def without_captures(text: str) -> str:
-    """A typed text without the lines that were written down: they tell, they do not ask."""
+    """A typed text without the lines that are written down from it: they tell, they do not ask.
+
+    Just those that `learn_from_prompt` takes; one in a code block or beyond the tenth stays. Linear in the length.
+    """
     if "lesson" not in text.lower():
         return text
-    return "\n".join(line for line in text.split("\n") if not captured_from_prompt(line)).strip()
+    plain = plain_text(text)
+    gone = captured_lines(_typed(plain))
+    if not gone:
+        return text
+    return "\n".join(line for number, line in enumerate(plain.split("\n")) if number not in gone).strip()
 
 
-def learn_from_turn(workspace: Workspace, event: HookEvent) -> tuple[str, ...]:
-    """At the end of a turn: write down what the agent learned, and count the lessons that it cites.
-
-    Returns:
-        What could not be noted, a sentence each: the event takes no answer, so it is left in the log.
-    """
+def learn_from_turn(workspace: Workspace, event: HookEvent) -> TurnLearned:
+    """At the end of a turn: write down what the agent learned, and count the lessons that it cites."""
     if event.agent_id or not workspace.config.lessons.enabled:
-        return ()
+        return TurnLearned()
     problems: list[str] = []
-    texts = _said(workspace, event)
+    said = _said(workspace, event)
     message = event.message.strip()
-    if message and not any(message in text for text in texts):  # A message of several parts may come with its last.
-        texts = (*texts, message)  # The client may write it down a moment later.
-    if workspace.config.lessons.capture and texts:
-        learned = _write_down(workspace, captured_from_agent(message or texts[-1]))
-        problems += [notice for notice in learned.notices if notice.startswith(_NOT_RECORDED)]
-    for text in texts:
-        try:
-            _count_citations(workspace, event, text)
-        except (HybridError, OSError) as error:
-            problems.append(f"citations were not counted: {error}")
-    return tuple(dict.fromkeys(problems))
-
-
-def _said(workspace: Workspace, event: HookEvent) -> tuple[str, ...]:
-    """What the agent said since this was asked last, from the transcript."""
-    if not event.transcript:
-        return ()
-    key, ledgers = session_key(workspace, event), workspace.ledgers
-    ledger = ledgers.read(key)
-    if ledger.is_new:
-        # Nothing was ever given to this session, so there is nothing to cite; the last message says the rest.
-        return ()
-    found, read_to = agent_texts(Path(event.transcript), ledger.read_to)
-    if read_to != ledger.read_to:
+    last = message or (said.texts[-1].text if said.texts else "")
+    learned = NOTHING
+    if last and is_capturing(workspace, event):
+        learned = write_down(open_stores(workspace, lock_s=_LOCK_S), captured_from_agent(last), date.today())
+        problems += [notice for notice in learned.notices if notice.startswith(NOT_RECORDED)]
+    cited, failures = _count_citations(workspace, _citing(event, said.texts, message))
+    if not failures and said.read_to is not None:  # Else the next end of a turn counts what is missing.
         with contextlib.suppress(OSError):
-            ledgers.note_read(key, read_to)
-    return tuple(text.text for text in found)
+            workspace.ledgers.note_read(session_key(workspace, event), said.read_to)
+    recorded = tuple(lesson.id for lesson in learned.lessons)
+    return TurnLearned(tuple(dict.fromkeys([*problems, *failures])), cited, recorded)
 
 
 def pass_over_past(workspace: Workspace, event: HookEvent) -> None:
@@ -167,50 +141,85 @@ def note_given(workspace: Workspace, lesson_ids: Iterable[str]) -> None:
 
 
 def let_fade(workspace: Workspace, today: date | None = None) -> None:
-    """Let the counters of all lessons fade, if a week has passed."""
+    """Let the counters of all lessons fade, if a week has passed since they did or since they were seen first."""
+    if not workspace.config.lessons.enabled:
+        return
     for store in open_stores(workspace, lock_s=_LOCK_S).all:
         with contextlib.suppress(HybridError, OSError):
             store.decay(today or date.today())
 
 
-def _write_down(workspace: Workspace, found: Sequence[Captured]) -> Learned:
-    """Add what was captured to its store, unless nearly the same is there; a failure is told to the user."""
-    notices: list[str] = []
-    lessons: list[Lesson] = []
-    stores = open_stores(workspace, lock_s=_LOCK_S)
-    for one in found:
-        store = stores.system if one.level == "system" else stores.project
-        if store is None:
-            notices.append(f"{_NOT_RECORDED}: {one.title} (no project here; `SYSTEM LESSON:` is for all projects)")
-            continue
-        draft = Draft(
-            one.title,
-            one.content,
-            category=one.category,
-            type=one.type,
-            source=one.source,
-            is_promotable=one.is_promotable,
-        )
+def is_capturing(workspace: Workspace, event: HookEvent) -> bool:
+    """Whether the settings want lessons to be written down, and who speaks is no subagent."""
+    settings = workspace.config.lessons
+    return settings.enabled and settings.capture and not event.agent_id
+
+
+def _typed(text: str) -> str:
+    """A prompt without what its client put into it: elements that begin a line, and the files that it names.
+
+    Either may be forged by its content: an element ends at the last mark of its end, files are the last part. Every
+    line that is left stands where it stood.
+    """
+    files = _FILES.search(text)
+    text = text[: files.start()] if files else text
+    kept: list[str] = []
+    position = 0
+    for _ in range(_MOST_ELEMENTS):
+        begin = _ELEMENT.search(text, position)
+        if begin is None:
+            return "".join([*kept, text[position:]])
+        kept.append(text[position : begin.start()])
+        end = text.rfind(f"</{begin[1]}>", begin.end())
+        if end < 0:
+            break
+        position = end + len(begin[1]) + len("</>")
+        kept.append("\n" * text.count("\n", begin.start(), position))
+    return "".join(kept)
+
+
+def _said(workspace: Workspace, event: HookEvent) -> _Said:
+    """What the agent said since this was asked last, from the transcript."""
+    if not event.transcript:
+        return _Said()
+    ledger = workspace.ledgers.read(session_key(workspace, event))
+    if ledger.is_new:
+        # Nothing was ever given to this session, so there is nothing to cite; the last message says the rest.
+        return _Said()
+    found, read_to = agent_texts(Path(event.transcript), ledger.read_to)
+    return _Said(found, read_to if read_to != ledger.read_to else None)
+
+
+def _citing(event: HookEvent, texts: Sequence[AgentText], message: str) -> list[Citing]:
+    """The messages of a turn that cite; the event's own is left out where it stands in the transcript already."""
+    found: list[Citing] = []
+    told = _mark(event, "text", message)
+    is_there = False
+    for one in texts:
+        # A message of several parts may come with its last, so the event's text is a text of it, too.
+        holds = bool(message) and message in one.text
+        is_there = is_there or holds
+        marks = (_mark(event, "text", one.text.strip()), *([told] if holds else []))
+        name = _mark(event, "id", one.id) if one.id else ""
+        found.append(Citing(cited_ids(one.text), name, marks))
+    if message and not is_there:  # The client may write it down a moment later.
+        found.append(Citing(cited_ids(message), texts=(told,)))
+    return [one for one in found if one.ids]
+
+
+def _mark(event: HookEvent, what: str, value: str) -> str:
+    """Names a message of a session by its id or its text, shortly."""
+    said = f"{event.client}\0{event.session_id}\0{what}\0{value}"
+    return hashlib.sha256(said.encode("utf-8", "replace")).hexdigest()[:_MARK_DIGITS]
+
+
+def _count_citations(workspace: Workspace, said: Sequence[Citing]) -> tuple[tuple[str, ...], list[str]]:
+    """The ids that were counted, one step for each store, and why others were not."""
+    cited: list[str] = []
+    failures: list[str] = []
+    for store in open_stores(workspace, lock_s=_LOCK_S).all if said else ():
         try:
-            added = store.add(draft, today=date.today())
+            cited += store.cite_messages(said, date.today())
         except (HybridError, OSError) as error:
-            notices.append(f"{_NOT_RECORDED}: {one.title} ({error})")
-            continue
-        if added.lesson is not None:
-            lessons.append(added.lesson)
-            notices.append(f"LESSON RECORDED: [{added.lesson.id}] {added.lesson.title}")
-        elif added.duplicate_of is not None:
-            known = added.duplicate_of
-            notices.append(f"LESSON KNOWN ALREADY: [{known.id}] {known.title}")
-    return Learned(tuple(notices), tuple(lessons))
-
-
-def _count_citations(workspace: Workspace, event: HookEvent, text: str) -> None:
-    ids = cited_ids(text)
-    if not ids:
-        return
-    # A message may come twice: with the event, and later in the transcript.
-    said = f"{event.session_id}\0{text.strip()}"
-    mark = hashlib.sha256(said.encode("utf-8", "replace")).hexdigest()[:_MARK_DIGITS]
-    for store in open_stores(workspace, lock_s=_LOCK_S).all:
-        store.cite(ids, date.today(), message=mark)
+            failures.append(f"citations were not counted: {error}")
+    return tuple(cited), failures

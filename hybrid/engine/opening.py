@@ -25,10 +25,12 @@ class Opener:
 
     Args:
         environ: Environment variables.
+        most_new: Records that are indexed at once at most; None for all.
     """
 
-    def __init__(self, environ: Mapping[str, str] = os.environ) -> None:
+    def __init__(self, environ: Mapping[str, str] = os.environ, *, most_new: int | None = None) -> None:
         self._environ = environ
+        self._most_new = most_new
         self._embedders: dict[tuple[str, Path], Embedder] = {}
 
     def searcher(self, workspace: Workspace) -> Searcher:
@@ -41,7 +43,7 @@ class Opener:
     @cached_property
     def records(self) -> Records:
         """The records and their indexes."""
-        return Records(self._environ, self._load)
+        return Records(self._environ, self._load, most_new=self._most_new)
 
     def _load(self, name: str, home: Path) -> Embedder:
         from hybrid.models.registry import load_embedder

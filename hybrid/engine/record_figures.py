@@ -101,11 +101,6 @@ def lore_counts(lores: Sequence[Lore]) -> dict[str, int]:
     }
 
 
-def lore_problems(lore: Lore) -> tuple[Problem, ...]:
-    """What cannot be read in a folder of lore."""
-    return tuple(Problem(one.file, one.line, one.message) for one in lore.problems)
-
-
 def records_status(workspace: Workspace) -> dict[str, Any]:
     """The `records` part of the status.
 
@@ -155,7 +150,7 @@ def _lore_files(project: Project) -> list[RecordFile]:
         return []
     folder = LoreFolder(place, "project")
     lore = LoreStore(folder).read()
-    counts, problems = lore_counts([lore]), lore_problems(lore)
+    counts = lore_counts([lore])
     kinds = {
         folder.patterns: ("patterns", "anti_patterns"),
         folder.decisions: ("decisions",),
@@ -165,7 +160,7 @@ def _lore_files(project: Project) -> list[RecordFile]:
         RecordFile(
             path,
             {kind: counts[kind] for kind in kinds[path]},
-            tuple(problem for problem in problems if problem.file.startswith(str(path))),
+            tuple(problem for problem in lore.problems if problem.file.startswith(str(path))),
         )
         for path in kinds
         if path.exists()

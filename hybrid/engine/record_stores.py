@@ -103,7 +103,7 @@ class RecordStores:
         if known is not None and known.found.records == records:
             records = known.found.records  # Only counters changed: who compares by identity sees nothing new.
         found = ActiveLessons({lesson.id: lesson for lesson in lessons}, records, problems)
-        newest_ns = max((mtime_ns for pair in stamps for _, _, mtime_ns, _ in pair), default=0)
+        newest_ns = max((time_ns for group in stamps for stamp in group for time_ns in stamp[2:4]), default=0)
         with self._lock:
             _keep(self._lessons, key, _Kept(stamps, newest_ns < now_ns - _RACY_NS, found))
         return found
@@ -136,13 +136,19 @@ class Records:
     Args:
         environ: Environment variables.
         load: Gives the embedder of a name, from `$HYBRID_HOME`; by default it is loaded anew.
+        most_new: As of `record_views.RecordViews`.
     """
 
     def __init__(
-        self, environ: Mapping[str, str] = os.environ, load: Callable[[str, Path], Embedder] | None = None
+        self,
+        environ: Mapping[str, str] = os.environ,
+        load: Callable[[str, Path], Embedder] | None = None,
+        *,
+        most_new: int | None = None,
     ) -> None:
         self.stores = RecordStores(environ)
         self._load = load
+        self._most_new = most_new
         self._views: RecordViews | None = None
 
     def views(self, workspace: Workspace) -> tuple[Sequence[RecordView], Sequence[str]]:
@@ -150,7 +156,7 @@ class Records:
         from hybrid.engine.record_views import RecordViews  # Brings numpy: a session's start has no need of it.
 
         if self._views is None:
-            self._views = RecordViews(self.stores, self._load)
+            self._views = RecordViews(self.stores, self._load, most_new=self._most_new)
         return self._views.open_all(workspace)
 
     def by_path(self, workspace: Workspace) -> Mapping[str, Record]:

@@ -17,6 +17,7 @@ from hybrid.engine.searching import Searcher, open_collection
 from hybrid.errors import BusyError, HybridError, IndexUnavailableError
 from hybrid.gate.annotator import GateAnnotator
 from hybrid.index.build import Recipe, build
+from hybrid.index.manifest import read_manifest
 from hybrid.index.place import Place
 from hybrid.models.lazy import LazyEmbedder
 from hybrid.sources.records import RECORDS_VERSION, RecordSource
@@ -77,11 +78,19 @@ class RecordViews:
     Args:
         stores: Reads the record files.
         load: Gives the embedder of a name; by default it is loaded anew.
+        most_new: Records that are indexed at once at most; a hook without a service has no time for more.
     """
 
-    def __init__(self, stores: RecordStores, load: Callable[[str, Path], Embedder] | None = None) -> None:
+    def __init__(
+        self,
+        stores: RecordStores,
+        load: Callable[[str, Path], Embedder] | None = None,
+        *,
+        most_new: int | None = None,
+    ) -> None:
         self._stores = stores
         self._load = load
+        self._most_new = most_new
         self._open: OrderedDict[Hashable, _Open] = OrderedDict()
         self._lock = threading.Lock()
         self._opening: dict[Hashable, threading.Lock] = {}
@@ -137,7 +146,7 @@ class RecordViews:
         for kind in KINDS:
             try:
                 view = self.open(workspace, kind)
-            except (HybridError, OSError) as error:
+            except (HybridError, OSError, ValueError) as error:  # No kind takes another one's place away.
                 problems.append(f"{kind}: {error}")
                 continue
             if view is not None:
@@ -163,10 +172,17 @@ class RecordViews:
             max_other_task_rate=settings.max_other_task_rate,
         )
         is_behind = False
+        n_new = len(records) - _n_indexed(place)
+        if self._most_new is not None and n_new > self._most_new:
+            raise BusyError(f"{n_new} records are not indexed yet; `hybrid reindex` does it")
         try:
             self._build(workspace, place, source)
-        except BusyError:
-            is_behind = True  # What is found is compared with the records, so an old index gives nothing wrong.
+        except (BusyError, OSError) as error:
+            # Another process builds, or nothing can be written here: the last index serves, and what is found in it is
+            # compared with the records, so it gives nothing wrong.
+            is_behind = True
+            if isinstance(error, OSError) and not (place.folder / "manifest.json").exists():
+                raise
         except sqlite3.DatabaseError as error:
             raise IndexUnavailableError(f"{place.catalog}: {error}") from error
         searcher = open_collection(place, workspace.config, workspace.home, gate=gate, load=self._load)
@@ -188,6 +204,14 @@ class RecordViews:
             ),
             workers=1,
         )
+
+
+def _n_indexed(place: Place) -> int:
+    """About how many records an index holds; 0 when there is none that can be read."""
+    try:
+        return sum(entry.n_chunks for entry in read_manifest(place.folder).segments)
+    except (IndexUnavailableError, OSError):
+        return 0
 
 
 def place_of(home: Path, name: str) -> Place:

@@ -18,6 +18,7 @@ from hybrid.sources.records import record_id
 
 if TYPE_CHECKING:
     from hybrid.engine.injecting import Decision
+    from hybrid.engine.learning import TurnLearned
     from hybrid.engine.workspace import Workspace
     from hybrid.feedback.state import HookState
     from hybrid.types import Hit, HookEvent
@@ -72,6 +73,24 @@ def record_error(workspace: Workspace | None, event: HookEvent | None, error: Ba
                 "event": event.event if event else None,
                 "reason": "error",
                 "error": message[:500],
+            }
+        )
+
+
+def record_learned(workspace: Workspace, event: HookEvent, learned: TurnLearned) -> None:
+    """Note which lessons the agent cited and wrote down; nothing when it did neither."""
+    if not (learned.cited or learned.recorded):
+        return
+    with contextlib.suppress(OSError):
+        workspace.log.append(
+            {
+                "project": workspace.project.key if workspace.project else None,
+                "client": event.client,
+                "session": event.session_id,
+                "event": event.event,
+                "reason": "learned",
+                "cited": list(learned.cited),
+                "recorded": list(learned.recorded),
             }
         )
 

@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from hybrid.hooks.service import Input
 
 
+_MOST_NEW = 300
+"""Records that are indexed while a prompt waits; a first index of more is for the service or a command."""
+
+
 def read_event(event: Input) -> dict[str, Any]:
     """The fields of an event as it came.
 
@@ -55,7 +59,7 @@ def answer_event(
     event = HookEvent.of(fields)
     workspace = open_workspace(Path(event.cwd or "/"), flags=flags)
     set_deadline(workspace.config.hooks.deadline_ms)
-    opener = Opener()
+    opener = Opener(most_new=_MOST_NEW)
     reply = answer(workspace, event, open_searcher=opener.searcher, records=opener.records)
     return reply, printed_answer(reply.text, event, notice=reply.notice(elapsed_ms()))
 

@@ -30,7 +30,6 @@ _KEPT = (
     "HYBRID_HOME",
     "LANG",
     "LC_ALL",
-    "LORE_DATA_DIR",
     "LC_CTYPE",
     "LD_LIBRARY_PATH",
     "LOCALAPPDATA",

@@ -7,6 +7,7 @@ accepted. Standard library only.
 
 from __future__ import annotations
 
+import errno
 import json
 import time
 from typing import TYPE_CHECKING, Any, cast
@@ -83,9 +84,13 @@ def is_damaged(home: Path) -> bool:
 
 def _change(home: Path, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
     path = home / NAME
-    with locked(path.with_suffix(".lock"), _LOCK_S):
+    with locked(path.with_suffix(".lock"), _LOCK_S) as held:
+        if not held:
+            raise OSError(errno.EAGAIN, "another process is changing which trees are accepted; try again", str(path))
         before = _load(home)
         if before is None:
+            if path.exists():
+                read_regular(path, _MAX_BYTES)  # What cannot be read at all is not damaged: say so, and keep it.
             set_aside(path)
         trees = change(before or {})
         # ASCII only: paths may hold bytes that are not UTF-8, which JSON escapes carry as lone surrogates.

@@ -20,6 +20,8 @@ Format = Literal["text", "xml", "json"]
 
 NOTE = "reference notes, not instructions"
 INDENT = "  "
+HEADING_CHARS = 16
+"""Characters that a heading takes beside its own, in the format that takes most."""
 
 _LESSON_ID = re.compile(r"[LS]\d{3,}\b")
 _UNSAFE_IN_HINT = re.compile(r"[\"'`$\\!<>|;&]+")
@@ -34,7 +36,7 @@ class Entry:
         kind: `code`, `doc`, `lesson`, `pattern`, `anti-pattern`, `decision`, `handoff` or `memory`.
         title: What follows the kind on the header line.
         lines: The body without indent; empty when the header says it all.
-        heading: A line above the entry, in the form of plain text; empty for none.
+        heading: A line above the entry: what it and the next ones are; empty for none.
     """
 
     kind: str
@@ -84,10 +86,11 @@ def render_entry(entry: Entry, *, fmt: Format = "text") -> str:
     kind, title = neutralise_line(entry.kind), neutralise_line(entry.title)
     lines = _body_lines(entry.lines)
     if fmt == "json":
-        item = {"kind": kind, "title": title, "text": "\n".join(lines)}
-        return json.dumps(item, ensure_ascii=False)
+        above = {"heading": neutralise_line(entry.heading)} if entry.heading else {}
+        return json.dumps({**above, "kind": kind, "title": title, "text": "\n".join(lines)}, ensure_ascii=False)
     if fmt == "xml":
-        head = f'<item kind="{_escape(kind)}" title="{_escape(title)}"'
+        above = f' heading="{_escape(neutralise_line(entry.heading))}"' if entry.heading else ""
+        head = f'<item{above} kind="{_escape(kind)}" title="{_escape(title)}"'
         return "\n".join([f"{head}>", *map(_escape, lines), "</item>"]) if lines else f"{head}/>"
     above = [neutralise_line(entry.heading)] if entry.heading else []
     return "\n".join([*above, f"[{kind}] {title}", *(f"{INDENT}{line}" if line else "" for line in lines)])

@@ -142,6 +142,36 @@ def test_the_latest_handoff(new_project: Shop) -> None:
     assert ("handoff", ["OAuth"]) == (record["kind"], record["handoff"]["next_steps"])
 
 
+def test_the_latest_handoff_is_whole(new_project: Shop) -> None:
+    """Every step, however many and however long, on one line each."""
+    steps = [f"{n} {'step ' * 60}".strip() for n in range(5)]
+    _lore(new_project, "handoff", "Half\ndone", *(part for step in steps for part in ("--next", step)))
+
+    lines = _lore(new_project, "latest").splitlines()
+    assert ["  Half", "  done", *(f"  Next: {step}" for step in steps)] == lines[1:]
+
+
+def test_text_that_is_not_utf8_is_shown(new_project: Shop) -> None:
+    """With U+FFFD in its place, in lines and as JSON."""
+    path = new_project.home / "lore/journal/data/decisions.jsonl"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b'{"id": "dec-1", "decision": "Use \xff", "project": "shop", "own": ["\\ud83d"]}\n')
+
+    (record,) = new_project.json("lore", "show", "dec-1")["records"]
+    assert ("Use \ufffd", ["\ufffd"]) == (record["name"], record["fields"]["own"])
+    assert 'own: ["\ufffd"]\n' in _lore(new_project, "show", "dec-1")
+
+
+def test_a_disk_that_cannot_be_written_is_named(new_project: Shop) -> None:
+    """The file, the reason and what to do; exit code 2."""
+    (new_project.home / "lore").mkdir(parents=True)
+    (new_project.home / "lore" / "journal").write_text("no folder")
+    message = new_project.error("lore", *DECISION)
+
+    assert str(new_project.home / "lore/journal/data/decisions.jsonl") in message
+    assert "make room" in message
+
+
 def test_importing(new_project: Shop, tmp_path: Path) -> None:
     """A dry run writes nothing; `--project` attributes; what is malformed is named with its line."""
     there = tmp_path / "there" / "journal" / "data" / "decisions.jsonl"
@@ -158,7 +188,12 @@ def test_importing(new_project: Shop, tmp_path: Path) -> None:
     assert [] == new_project.json("lore", "list", code=1)["records"]
     assert "decision      added 1, here already 0\n" in _lore(new_project, "import", path, "--project", "shop")
     assert ["shop"] == [one["project"] for one in new_project.json("lore", "list")["records"]]
-    assert "decision      added 0, here already 1\n" in _lore(new_project, "import", path, code=1)
+    assert "decision      added 0, here already 1\n" in _lore(new_project, "import", path)
+    retracted = {"id": "dec-1", "decision": "Use tabs", "status": "retracted"}
+    there.write_text(f"{there.read_text()}{json.dumps(retracted)}\n")
+    assert "decision      would withdraw 1, no longer active there\n" in _lore(new_project, "import", path, "--dry-run")
+    assert 1 == new_project.json("lore", "import", path)["withdrawn"]
+    assert [] == new_project.json("lore", "list", code=1)["records"]
     assert "no lore in" in new_project.error("lore", "import", str(tmp_path / "nowhere"))
 
 

@@ -153,6 +153,18 @@ def test_lessons_learned_before_move_into_the_tree(cloned: Shop) -> None:
     assert "Moved" not in cloned.out("trust")
 
 
+def test_ids_of_lessons_deleted_before_are_not_used_again(new_project: Shop) -> None:
+    """The agent's notes may name one that was learned and deleted before the tree was accepted."""
+    for title in ("Users table", "Nightly backup", "Green buttons"):
+        new_project.out("lessons", "add", title, f"All about {title}", "--quiet")
+    new_project.out("lessons", "delete", "L003", "--quiet")
+    (new_project.root / ".hybrid").mkdir()
+    new_project.out("trust", "--quiet")
+
+    assert ["L001", "L002"] == [one["id"] for one in new_project.json("lessons", "list")["lessons"]]
+    assert "L004" == new_project.json("lessons", "add", "Red buttons", "Never use them")["lesson"]["id"]
+
+
 def test_init_and_reindex_accept_and_say_so(cloned: Shop, tmp_path: Path) -> None:
     """By hand they accept, with one line when it is new; again they say nothing."""
     line = (

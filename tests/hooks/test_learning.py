@@ -7,13 +7,20 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from hybrid.atomic import locked
+from hybrid.engine.learning import without_captures
 from hybrid.engine.lesson_places import open_stores
+from hybrid.records.lessons.storage import Storage
 from tests.builders import Shop, git_project, python_process
 from tests.records import LESSONS, Talk, accept_tree, headers, ids, lesson_file, new_talk, shop_with_records
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
+    from hybrid.records.lessons.counters import Counters
+    from hybrid.records.lessons.counting import Change
+    from hybrid.records.lessons.document import LessonsDocument
     from hybrid.records.lessons.lesson import Lesson
 
 FILE = ".hybrid/LESSONS.md"
@@ -34,6 +41,19 @@ def _lessons(talk: Talk, *, level: str = "project") -> dict[str, Lesson]:
     store = stores.system if level == "system" else stores.project
     assert store is not None
     return {lesson.id: lesson for lesson in store.read().lessons}
+
+
+def _changes(monkeypatch: pytest.MonkeyPatch) -> list[Storage]:
+    """The files that are changed from now on, one entry for each time that their lock is taken."""
+    changed: list[Storage] = []
+    change = Storage.change
+
+    def noted(self: Storage, step: Callable[[LessonsDocument, Counters], Change]) -> None:
+        changed.append(self)
+        change(self, step)
+
+    monkeypatch.setattr(Storage, "change", noted)
+    return changed
 
 
 # --- from a prompt -------------------------------------------------------------------------------------------
@@ -96,6 +116,33 @@ def test_nearly_the_same_is_reported(talk: Talk) -> None:
     assert 4 == len(_lessons(talk))
 
 
+def test_what_is_known_for_all_projects_is_not_repeated_for_one(talk: Talk) -> None:
+    """Near duplicates are looked for among the lessons of the project and of all projects, whichever is meant."""
+    talk.ask(f"SYSTEM {RULE}")
+    again = talk.ask(RULE)
+    talk.ask("LESSON: Ports of the shop - It listens on 8200 and 8300")
+    other = talk.ask("SYSTEM LESSON: Ports of the shop - It listens on 8200 and 8300")
+
+    assert "LESSON KNOWN ALREADY: [S001] Rounding of prices" == again.notice(0)
+    assert "LESSON KNOWN ALREADY: [L004] Ports of the shop" == other.notice(0)
+
+
+def test_all_lessons_of_a_prompt_are_written_in_one_step(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many there are, each file is locked once; of two that say the same the first is written."""
+    changed = _changes(monkeypatch)
+    rules = ["alpha reads alpha", "beta writes beta", "alpha reads alpha!", "gamma sends gamma"]
+    reply = talk.ask("\n".join([*(f"LESSON: {rule} - {rule}" for rule in rules), f"SYSTEM {RULE}"]))
+
+    assert 2 == len(changed)
+    assert [
+        "LESSON RECORDED: [L004] alpha reads alpha",
+        "LESSON RECORDED: [L005] beta writes beta",
+        "LESSON KNOWN ALREADY: [L004] alpha reads alpha",
+        "LESSON RECORDED: [L006] gamma sends gamma",
+        "LESSON RECORDED: [S001] Rounding of prices",
+    ] == reply.notice(0).split("\n")
+
+
 NOT_TYPED = {
     "private": f"<private>{RULE}</private> Please go on with the work.",
     "our frame": f"--- hybrid context (auto-injected) ---\n{RULE}\n--- end hybrid context ---\nPlease go on.",
@@ -154,13 +201,63 @@ def test_other_events_make_no_lesson(talk: Talk) -> None:
     assert 0 == _lessons(talk)["L001"].citations
 
 
-def test_capture_can_be_switched_off(talk: Talk) -> None:
-    """With the setting off nothing is written down, neither from prompts nor from answers."""
-    off = {"lessons_capture": False}
+@pytest.mark.parametrize("setting", ["lessons_capture", "lessons_enabled"])
+def test_capture_can_be_switched_off(talk: Talk, setting: str) -> None:
+    """With either setting off nothing is written down, neither from prompts nor from answers."""
+    off = {setting: False}
     reply = talk.ask(RULE, flags=off)
     talk.stop(f"AI {RULE}", flags=off)
 
     assert ("", LESSONS) == (reply.notice(0), (talk.root / FILE).read_text())
+
+
+def test_without_lessons_nothing_counts_and_nothing_fades(talk: Talk) -> None:
+    """With lessons switched off their counters stay as they are."""
+    _used(talk, L001=12)
+    before = _lessons(talk)
+    off = replace(talk, flags={"lessons.enabled": False})
+    off.start("startup")
+    off.ask(COMMITS)
+    off.stop("By [L001].")
+
+    assert before == _lessons(talk)
+
+
+def test_what_is_not_written_down_is_asked(talk: Talk) -> None:
+    """Only the lines that become lessons leave the query: not one in a code block, nor with capture switched off."""
+    fenced = f"{COMMITS}\n{RULE}\n```\nLESSON: ports - kept in code\n```\n<a>\nLESSON: x - of a file\n</a>"
+    asked, off = talk.ask(fenced), replace(talk, session_id="s2").ask(fenced, flags={"lessons_capture": False})
+
+    assert "Rounding" not in asked.decision.query
+    assert "kept in code" in asked.decision.query
+    assert "Rounding" in off.decision.query
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        (f"Ask\r\n{RULE}\r\nmore", "Ask\nmore"),
+        (f"Ask\n> {RULE}\n{RULE}", f"Ask\n> {RULE}"),
+        (f"```\n{RULE}\n```\n{RULE}", f"```\n{RULE}\n```"),
+        (f"<a>\n{RULE}\n</a>\nAsk\n{RULE}\n", f"<a>\n{RULE}\n</a>\nAsk"),
+        ("Ask about the lesson", "Ask about the lesson"),
+        (
+            "\n".join(f"LESSON: rule {n} - is {n}" for n in range(12)),
+            "LESSON: rule 10 - is 10\nLESSON: rule 11 - is 11",
+        ),
+    ],
+    ids=["line ends", "quote", "fence", "element", "none", "twelve"],
+)
+def test_a_query_is_a_prompt_without_its_lessons(text: str, left: str) -> None:
+    """The very lines that are captured are left out, wherever the same words stand besides."""
+    assert left == without_captures(text)
+
+
+def test_long_prompts_are_read_in_one_pass() -> None:
+    """Four hundred thousand characters of lines that look like lessons: ten are taken, the others stay."""
+    lines = [f"LESSON: rule {n} - is {n}" for n in range(20_000)]
+
+    assert lines[10:] == without_captures("\n".join(lines)).split("\n")
 
 
 @pytest.mark.parametrize("environ", [{"HYBRID_DISABLE": "1"}], ids=["disabled"])
@@ -367,6 +464,72 @@ def test_every_message_of_a_turn_counts(talk: Talk, tmp_path: Path) -> None:
     assert {"L001": (2, 2), "L002": (1, 1)} == _uses(talk)
 
 
+def test_two_messages_with_one_text_count_twice(talk: Talk, tmp_path: Path) -> None:
+    """They have ids of their own, in one turn and in the next; the event's message is the last of them."""
+    talk.ask(COMMITS)
+    transcript = _transcript(tmp_path, _said("m1", "By [L001]."), _said("m2", "By [L001]."))
+    talk.stop("By [L001].", transcript=transcript)
+    _transcript(tmp_path, _typed("And now?"), _said("m3", "By [L001]."))
+    talk.stop("By [L001].", transcript=transcript)
+
+    assert {"L001": (3, 3)} == _uses(talk)
+
+
+def test_the_last_part_of_a_message_counts_once(talk: Talk, tmp_path: Path) -> None:
+    """Also when a client tells of the end of the turn twice."""
+    talk.ask(COMMITS)
+    transcript = _transcript(tmp_path, _said("m1", "I look at it."), _said("m1", "I follow [L001]."))
+    for _ in range(2):
+        talk.stop("I follow [L001].", transcript=transcript)
+
+    assert {"L001": (1, 1)} == _uses(talk)
+
+
+def test_a_turn_is_counted_in_one_step(talk: Talk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each file of counters is locked once, however many messages cite."""
+    changed = _changes(monkeypatch)
+    talk.ask(COMMITS)
+    changed.clear()
+    talk.stop("", transcript=_transcript(tmp_path, *(_said(f"m{n}", "By [L001] and [S001].") for n in range(9))))
+
+    assert 2 == len(changed)
+    assert {"L001": (9, 9)} == _uses(talk)
+
+
+def test_citations_that_could_not_be_counted_are_counted_later(talk: Talk, tmp_path: Path) -> None:
+    """While another process holds the lock nothing counts, and the log says so; the next end of a turn makes it up."""
+    talk.ask(COMMITS)
+    transcript = _transcript(tmp_path, _said("m1", "By [L001]."))
+    store = open_stores(talk.workspace()).project
+    assert store is not None
+    with locked(store.counters.with_name(f"{store.counters.name}.lock"), 1.0) as is_held:
+        assert is_held
+        talk.stop("By [L001].", transcript=transcript)
+    before = _uses(talk)
+    problem = next(talk.workspace().log.newest())
+    _transcript(tmp_path, _said("m2", "By [L002]."))
+    talk.stop("By [L002].", transcript=transcript)
+
+    assert ({}, {"L001": (1, 1), "L002": (1, 1)}) == (before, _uses(talk))
+    assert problem["error"].startswith("citations were not counted: ")
+
+
+def test_what_a_turn_taught_is_logged(talk: Talk, tmp_path: Path) -> None:
+    """One line names the lessons that were cited, each as often as it counted, and those that are new; else none."""
+    talk.ask(COMMITS)
+    talk.stop("Done.")
+    quiet = next(talk.workspace().log.newest())["reason"]
+    last = "By [L001, L002].\nAI LESSON: Ports in tests - Never bind a fixed port"
+    talk.stop(last, transcript=_transcript(tmp_path, _said("m1", "By [L001]."), _said("m2", last)))
+    event = next(talk.workspace().log.newest())
+
+    assert "learned" != quiet
+    assert ("Stop", "learned", "claude", "s1") == tuple(event[key] for key in ("event", "reason", "client", "session"))
+    assert {"L001": 2, "L002": 1} == {name: event["cited"].count(name) for name in ("L001", "L002")}
+    assert ["L004"] == event["recorded"]
+    assert talk.workspace().is_here(event)
+
+
 NO_CITATION = {
     "unknown": "I follow [L099] and [S001].",
     "deleted": "I follow [L003].",
@@ -540,7 +703,8 @@ def test_a_report_gets_at_most_three_lessons(tmp_path: Path, form: str) -> None:
     later = talk.ask(COMMITS)
 
     assert 3 == len(ids(reply))
-    assert "\nRelevant lessons after subagent work. Cite a lesson you apply as [L00" in reply.text
+    assert "\n\nRelevant lessons after subagent work" in reply.text
+    assert "\nCite a lesson you apply as [L00" in reply.text
     assert not set(ids(reply)) & set(ids(later))
 
 

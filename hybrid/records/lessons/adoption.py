@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from hybrid.records.lessons.counters import Counts
 from hybrid.records.lessons.editing import Counted, NewEntry
-from hybrid.records.lessons.lesson import CATEGORIES, PREFIXES, TYPES, Draft, Lesson
+from hybrid.records.lessons.errors import LessonsError
+from hybrid.records.lessons.lesson import CATEGORIES, MAX_NUMBER, PREFIXES, TYPES, Draft, Lesson, number_of
 from hybrid.records.lessons.scoring import jaccard, tokens
 
 if TYPE_CHECKING:
@@ -47,7 +48,14 @@ class Adopted:
 
 
 def plan(
-    offers: Sequence[Offer], known: Sequence[Lesson], *, level: Level, highest: int, used: int, is_forced: bool
+    offers: Sequence[Offer],
+    known: Sequence[Lesson],
+    *,
+    level: Level,
+    highest: int,
+    used: int,
+    is_forced: bool,
+    others: Sequence[Lesson] = (),
 ) -> list[Adopted]:
     """An id for each offer that is no near duplicate of an active lesson, or of an offer before it.
 
@@ -58,8 +66,12 @@ def plan(
         highest: The largest number that was ever used; new ids have numbers above it.
         used: The largest number that an offer cannot keep.
         is_forced: Duplicates get an id too.
+        others: Lessons of another store, which an offer may resemble as well.
+
+    Raises:
+        LessonsError: There is no id left.
     """
-    words = [(_words(lesson.title, lesson.content), lesson) for lesson in known if lesson.is_active]
+    words = [(_words(lesson.title, lesson.content), lesson) for lesson in (*known, *others) if lesson.is_active]
     gone = {(lesson.title, lesson.content): lesson for lesson in known if not lesson.is_active}
     taken: set[str] = set()
     wanted = [_number(offer.wanted, level) for offer in offers]
@@ -75,13 +87,24 @@ def plan(
             continue
         if number <= used or offer.wanted in taken:  # What was ever used names another lesson in somebody's notes.
             highest += 1
-            lesson_id = f"{PREFIXES[level]}{highest:03d}"
+            lesson_id = new_id(level, highest)
         else:
             lesson_id = offer.wanted
         taken.add(lesson_id)
         plans.append(Adopted(offer, lesson_id))
         words.append((mine, Lesson(lesson_id, offer.draft.title, offer.draft.content)))
     return plans
+
+
+def new_id(level: Level, number: int) -> str:
+    """The id of a level with a number.
+
+    Raises:
+        LessonsError: It is above `MAX_NUMBER`.
+    """
+    if number > MAX_NUMBER:
+        raise LessonsError(f"no id is left: {PREFIXES[level]}{MAX_NUMBER} is used; begin a new LESSONS.md")
+    return f"{PREFIXES[level]}{number:03d}"
 
 
 def new_entry(adopted: Adopted, *, today: date, is_inline: bool) -> NewEntry:
@@ -132,4 +155,4 @@ def _is_alike(mine: frozenset[str], theirs: frozenset[str]) -> bool:
 
 
 def _number(lesson_id: str, level: Level) -> int:
-    return int(lesson_id[1:]) if lesson_id[:1] == PREFIXES[level] else 0
+    return number_of(lesson_id) if lesson_id[:1] == PREFIXES[level] else 0

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from hybrid.records.lessons.lesson import Level
 
 MAX_CAPTURES = 10
-"""Lessons of one text: more lines than this were pasted, not thought of."""
+"""Lines with lessons of one text: more than this were pasted, not thought of."""
 
 MAX_TITLE_CHARS = 120
 MAX_CONTENT_CHARS = 1_000
@@ -82,6 +82,11 @@ def captured_from_prompt(typed_text: str) -> tuple[Captured, ...]:
     Args:
         typed_text: What a person typed, cleaned; see the module for what must never be passed.
     """
+    return tuple(dict.fromkeys(captured_lines(typed_text).values()))
+
+
+def captured_lines(typed_text: str) -> dict[int, Captured]:
+    """The same by the index of the line that holds each, among the lines of `plain_text(typed_text)`."""
     return _collect(typed_text, _from_typed)
 
 
@@ -93,20 +98,21 @@ def captured_from_agent(text: str) -> tuple[Captured, ...]:
     Args:
         text: The last message of the main agent; see the module for what must never be passed.
     """
-    return _collect(text, _from_written)
+    return tuple(dict.fromkeys(_collect(text, _from_written).values()))
 
 
-def _collect(text: str, read: Callable[[str], Captured | None]) -> tuple[Captured, ...]:
+def _collect(text: str, read: Callable[[str], Captured | None]) -> dict[int, Captured]:
+    """Index of a line → the lesson in it, for the first ten such lines."""
     if "lesson" not in text.lower():
-        return ()
-    found: dict[Captured, None] = {}
-    for line in own_lines(text):
+        return {}
+    found: dict[int, Captured] = {}
+    for number, line in enumerate(own_lines(text)):
         captured = read(line)
         if captured is not None:
-            found[captured] = None
+            found[number] = captured
         if len(found) == MAX_CAPTURES:
             break
-    return tuple(found)
+    return found
 
 
 def _from_typed(line: str) -> Captured | None:

@@ -64,10 +64,11 @@ def cited_ids(text: str) -> tuple[str, ...]:
 
 
 def own_lines(text: str) -> list[str]:
-    """The lines of a message that are its writer's own words, without line ends; what is left out becomes a blank line.
+    """The lines of a message that are its writer's own words, without line ends; what is left out becomes blank lines.
 
-    Left out are our frame in any format, elements that clients inject, fenced code (one never closed reaches to the
-    end), quoted lines, and listings of lessons with what is indented below their entries.
+    Each stands where it stood among the lines of `plain_text(text)`. Left out are our frame in any format, elements
+    that clients inject, fenced code (one never closed reaches to the end), quoted lines, and listings of lessons with
+    what is indented below their entries.
     """
     lines = _without_injected(plain_text(text[:MAX_TEXT_CHARS])).split("\n")
     return _without_listings(_without_fences(lines))
@@ -76,13 +77,18 @@ def own_lines(text: str) -> list[str]:
 def _without_injected(text: str) -> str:
     lower = text.lower()
     if FRAME_NAME in lower:
-        text = _TEXT_FRAME.sub("\n", text)
+        text = _TEXT_FRAME.sub(_blank, text)
     if JSON_KEY in lower:
         text = _without_json_frames(text)
     for tag, element in _ELEMENT.items():
         if f"<{tag}" in lower:
-            text = element.sub("\n", text)
+            text = element.sub(_blank, text)
     return text
+
+
+def _blank(match: re.Match[str]) -> str:
+    """As many line ends as were matched: each match begins a line, and what follows keeps its place."""
+    return "\n" * match.group().count("\n")
 
 
 def _without_json_frames(text: str) -> str:
@@ -93,8 +99,9 @@ def _without_json_frames(text: str) -> str:
         try:
             _, position = json.JSONDecoder().raw_decode(text, text.index("{", begin.start()))
         except (ValueError, RecursionError):
-            return "\n".join(kept)
-    return "\n".join([*kept, text[position:]])
+            return "".join(kept)
+        kept.append("\n" * text.count("\n", begin.start(), position))
+    return "".join([*kept, text[position:]])
 
 
 def _without_fences(lines: list[str]) -> list[str]:

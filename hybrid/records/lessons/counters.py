@@ -12,19 +12,19 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from hybrid.atomic import read_regular, set_aside, write_atomic
-from hybrid.records.lessons.lesson import MAX_USES
+from hybrid.records.lessons.lesson import MAX_NUMBER, MAX_USES, number_of
 from hybrid.records.lessons.wording import is_id
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
 MAX_BYTES = 16_000_000
 META = "meta"
 HALF = 0.5
 LEAST_VELOCITY = 0.01
-_MOST_MARKS = 500
-"""Messages whose citations were counted that are remembered, the newest."""
+_MOST_MARKS = 1_000
+"""Marks of messages whose citations were counted that are remembered, the newest; a message has two or three."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,10 +104,11 @@ class Counters:
         return self.with_counts(both) if both else self
 
     def largest_number(self, letter: str) -> int:
-        """The largest number of an id with this letter that was ever seen here; 0 without."""
+        """The largest number of an id with this letter that was ever seen here; 0 without, or above `MAX_NUMBER`."""
         highest: Any = self._meta.get("highest")
-        known = cast("dict[str, Any]", highest).get(letter) if isinstance(highest, dict) else 0
-        return max([_count(known), *(int(name[1:]) for name in self.ids if name[0] == letter)])
+        known = _count(cast("dict[str, Any]", highest).get(letter)) if isinstance(highest, dict) else 0
+        numbers = (number_of(name) for name in self.ids if name[0] == letter)
+        return max([known if known <= MAX_NUMBER else 0, *numbers])
 
     @property
     def decayed_on(self) -> str:
@@ -138,15 +139,15 @@ class Counters:
         """With the date of a decay."""
         return self._with_meta("decayed", today)
 
-    def with_message(self, mark: str) -> Counters:
-        """With one more message whose citations were counted."""
-        return self._with_meta("messages", [*self.messages, mark][-_MOST_MARKS:])
+    def with_messages(self, marks: Sequence[str]) -> Counters:
+        """With other messages whose citations were counted, the newest last; the oldest of too many are forgotten."""
+        return self._with_meta("messages", list(marks[-_MOST_MARKS:]))
 
     def with_numbers(self, ids: Iterable[str]) -> Counters:
         """With ids that nobody gets again, even if their entries are removed by hand."""
         letters = {letter: self.largest_number(letter) for letter in "LS"}
         for lesson_id in ids:
-            letters[lesson_id[0]] = max(letters[lesson_id[0]], int(lesson_id[1:]))
+            letters[lesson_id[0]] = max(letters[lesson_id[0]], number_of(lesson_id))
         return self._with_meta("highest", letters)
 
     @property

@@ -11,7 +11,7 @@ from hybrid.records.lessons.editing import Counted
 from hybrid.records.lessons.reading import counts_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from hybrid.records.lessons.document import LessonsDocument
 
@@ -55,6 +55,23 @@ def counted(
     )
 
 
+def cited_often(
+    document: LessonsDocument, counters: Counters, cited: Mapping[str, int], today: date, *, keeps_inline: bool
+) -> Change:
+    """Both files after lessons were cited; `cited` says how often each."""
+    change = Change(document, counters)
+    for times in sorted(set(cited.values())):
+
+        def step(counts: Counts, times: int = times) -> Counts:
+            for _ in range(times):
+                counts = counts.cited(today.isoformat())
+            return counts
+
+        ids = [name for name, n in cited.items() if n == times]
+        change = counted(change.document, change.counters, step, ids, keeps_inline=keeps_inline)
+    return change
+
+
 def given(document: LessonsDocument, counters: Counters, ids: Sequence[str], *, keeps_inline: bool) -> Change:
     """Counters beside the file after lessons were given once more; ids that are not in the document count nothing."""
     known = {entry.id for entry in document.entries}
@@ -79,7 +96,7 @@ def decayed(
 
 
 def is_decay_due(document: LessonsDocument, counters: Counters, today: date) -> bool:
-    """Whether a week has gone by since the last decay; before the first one the week has not begun."""
+    """Whether a week has gone by since the last decay, or since the week began (`is_week_to_begin`)."""
     if not counters.decayed_on:
         return False
     try:
@@ -90,7 +107,10 @@ def is_decay_due(document: LessonsDocument, counters: Counters, today: date) -> 
 
 
 def is_week_to_begin(document: LessonsDocument, counters: Counters) -> bool:
-    """Whether lessons are here that were never faded: those of another tool keep their stars for the first week."""
+    """Whether lessons are here for which no day was noted yet: the first look notes it, and nothing fades then.
+
+    Another tool's file, or one from another machine, keeps its stars for the first week.
+    """
     return bool(document.entries) and not counters.decayed_on
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from hybrid.records.lessons import editing
 from hybrid.records.lessons.entries import Entry, find_entries, reserved_numbers
 from hybrid.records.lessons.errors import LessonsError, UnknownLessonError
-from hybrid.records.lessons.lesson import PREFIXES
+from hybrid.records.lessons.lesson import MAX_NUMBER, PREFIXES, number_of
 from hybrid.records.lessons.lines import hidden_lines, is_blank, split_lines
 
 if TYPE_CHECKING:
@@ -63,8 +63,11 @@ class LessonsDocument:
         return any(entry.has_counters for entry in self.entries)
 
     def largest_number(self, level: Level) -> int:
-        """The largest number of an id of this level that the file knows, tombstones included; 0 without."""
-        return reserved_numbers(self.lines, self.entries)[PREFIXES[level]]
+        """The largest number of an id of this level that the file knows, tombstones included; 0 without.
+
+        Numbers above `MAX_NUMBER` do not count.
+        """
+        return reserved_numbers(self.lines, self.hidden, self.entries)[PREFIXES[level]]
 
     def only(self, lesson_id: str) -> Entry:
         """The one entry with this id.
@@ -90,7 +93,7 @@ class LessonsDocument:
         """
         lines = self.lines
         if all(map(is_blank, lines)):
-            gap = "\n" if self.text.strip("\ufeff") and not self.text.endswith("\n") else ""
+            gap = "\n" if self.text not in ("", "\ufeff") and not self.text.endswith("\n") else ""
             fresh = parse(self.text + gap + new_file_text(level))
             return fresh.with_added(new, level=level)
         first = self.entries[0].heading if self.entries else None
@@ -187,6 +190,9 @@ def _problems_of(entries: Sequence[Entry]) -> list[tuple[int, str]]:
         first = seen.setdefault(entry.id, entry.heading)
         if first != entry.heading:
             message = f"{entry.id} is also the id of line {first + 1}; `hybrid lessons renumber {entry.id}` parts them"
+            problems.append((entry.heading, message))
+        if not number_of(entry.id):
+            message = f"{entry.id} has no number from 1 to {MAX_NUMBER:,}; give it one that no other lesson has"
             problems.append((entry.heading, message))
         if not entry.content and not entry.superseded:
             problems.append((entry.heading, f"lesson {entry.id} has no content; write it below as `> text`"))

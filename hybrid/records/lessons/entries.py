@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hybrid.records.lessons.lesson import AI, AI_MARK, DELETED
+from hybrid.records.lessons.lesson import AI, AI_MARK, DELETED, number_of
 from hybrid.records.lessons.lines import body_of, heading_level, hidden_lines, is_blank
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ _HEADING = re.compile(
     re.DOTALL,
 )
 _ALMOST_HEADING = re.compile(r"\ufeff?[ \t]*#{1,6}[ \t]*(?:\[[ \t]*[LlSs][ \t]*[0-9]+[ \t]*\]|[LSls][0-9]{3,}\b)")
-_RESERVED = re.compile(r"[> \t\ufeff]*#{1,6}[ \t]*\[([LlSs])([0-9]{3,9})\]")
+_RESERVED = re.compile(r"\ufeff? {0,3}#{1,6}[ \t]*\[([LlSs][0-9]{3,9})\]")
 _FIELD_LINE = re.compile(r"[ \t]*(?:[-+][ \t]*|\*[ \t]+)?(?=\*\*)")
 _FIELD = re.compile(r"\*\*[ \t]{0,3}([A-Za-z][A-Za-z_-]{0,30})[ \t]{0,3}(?:\*\*[ \t]{0,3}:|:[ \t]{0,3}\*\*)")
 _QUOTE = re.compile(r" {0,3}>[ \t]?")
@@ -156,16 +156,17 @@ def entry_of(part: Sequence[str]) -> Entry:
     return _entry(part, hidden, 0, len(part), found)
 
 
-def reserved_numbers(lines: Sequence[str], entries: Sequence[Entry]) -> dict[str, int]:
-    """The largest number of each letter that any heading or supersession names, those in code blocks included."""
+def reserved_numbers(lines: Sequence[str], hidden: bytearray, entries: Sequence[Entry]) -> dict[str, int]:
+    """The largest number of each letter that a heading or a supersession names.
+
+    What stands in a quote, a code block or a comment is somebody's text, and reserves nothing.
+    """
+    shown = (line for line, is_hidden in zip(lines, hidden, strict=True) if not is_hidden and "#" in line[:5])
+    named = [found.group(1).upper() for line in shown if (found := _RESERVED.match(line))]
+    named += [entry.superseded for entry in entries if _ID.fullmatch(entry.superseded)]
     largest = {"L": 0, "S": 0}
-    for line in lines:
-        if "#" in line and (found := _RESERVED.match(line)):
-            letter = found.group(1).upper()
-            largest[letter] = max(largest[letter], int(found.group(2)))
-    for entry in entries:
-        if _ID.fullmatch(other := entry.superseded):
-            largest[other[0]] = max(largest[other[0]], int(other[1:]))
+    for lesson_id in named:
+        largest[lesson_id[0]] = max(largest[lesson_id[0]], number_of(lesson_id))
     return largest
 
 

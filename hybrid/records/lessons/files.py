@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from typing import TYPE_CHECKING
 
@@ -14,8 +15,10 @@ if TYPE_CHECKING:
 MAX_BYTES = 5_000_000
 """A longer file is refused: nobody wrote that many rules by hand."""
 
-Stamp = tuple[str, int, int, int]
-"""Path, size in bytes, time of the last change in ns, inode; 0, 0, 0 for a file that is missing."""
+Stamp = tuple[str, int, int, int, int]
+"""Path, size in bytes, time of the last write and of the last change of any kind in ns, inode; all 0 when missing."""
+
+_COMMITTED_RIGHTS = 0o644
 
 _NOT_TEXT = (b"\xff\xfe", b"\xfe\xff")
 
@@ -78,8 +81,14 @@ def encoded(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
 
-def replace_bytes(target: Path, data: bytes, *, before: bytes) -> None:
-    """Replace a file as one step, if it still holds what was read.
+def replace_bytes(target: Path, data: bytes, *, before: bytes, is_committed: bool) -> None:
+    """Replace a file as one step, if it still holds what was read; it keeps its rights.
+
+    Args:
+        target: See `target_of`.
+        data: The new content.
+        before: What was read.
+        is_committed: A new file gets the ordinary rights of a working tree, not those of a private file.
 
     Raises:
         ChangedError: It does not.
@@ -91,15 +100,28 @@ def replace_bytes(target: Path, data: bytes, *, before: bytes) -> None:
             raise ChangedError
 
     try:
+        if is_committed and not before:
+            _make_ordinary(target)
         write_atomic(target, data, before_replace=check)
     except OSError as error:
         raise LessonsFileError(f"{target} cannot be written ({error.strerror}): check rights and space") from error
 
 
+def _make_ordinary(target: Path) -> None:
+    """Make an empty file that others may read, as far as the umask lets them; one that is there stays.
+
+    Raises:
+        OSError: The folder is read-only.
+    """
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with contextlib.suppress(FileExistsError):
+        os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _COMMITTED_RIGHTS))
+
+
 def stamp_of(path: Path) -> Stamp:
-    """What changes when a file is changed or replaced; a link is followed."""
+    """What changes when a file is changed or replaced, also when its times are set back; a link is followed."""
     try:
         found = os.stat(path)  # noqa: PTH116 - half the time of `Path.stat`, and asked on every prompt
     except OSError:
-        return str(path), 0, 0, 0
-    return str(path), found.st_size, found.st_mtime_ns, found.st_ino
+        return str(path), 0, 0, 0, 0
+    return str(path), found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino

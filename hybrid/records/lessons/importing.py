@@ -13,6 +13,7 @@ from hybrid.records.lessons import adoption, files, wording
 from hybrid.records.lessons.counters import parse_counters, read_counters
 from hybrid.records.lessons.document import parse
 from hybrid.records.lessons.errors import LessonsError, LessonsFileError
+from hybrid.records.lessons.lesson import PREFIXES
 from hybrid.records.lessons.reading import counts_of, lesson_of
 from hybrid.records.problems import Problem
 
@@ -100,7 +101,7 @@ def import_lessons(
     data = files.read_bytes(file.resolve())
     if not files.is_text(data):
         raise LessonsFileError(f"{file} is no UTF-8 text; save it as UTF-8 first")
-    lessons, problems = _read(file, data)
+    lessons, problems, used = _read(file, data)
     done: list[Imported] = []
     active = [lesson for lesson in lessons if lesson.is_active]
     for level in ("project", "system"):
@@ -108,8 +109,8 @@ def import_lessons(
         store = targets.get(level)
         if mine and store is None:
             raise LessonsError(f"{file} holds lessons of a project ({mine[0].id}): go to a project, or use --project")
-        if mine and store is not None:
-            done += _import(mine, store, problems, file, today=today, is_dry=is_dry)
+        if store is not None and (mine or used[level]):
+            done += _import(mine, store, problems, file, used[level], today=today, is_dry=is_dry)
     done.sort(key=lambda one: one.lesson.line)
     return ImportReport(
         file,
@@ -120,15 +121,19 @@ def import_lessons(
     )
 
 
-def _read(file: Path, data: bytes) -> tuple[list[Lesson], list[Problem]]:
-    """The lessons of a file with their counters, wherever those stand."""
+def _read(file: Path, data: bytes) -> tuple[list[Lesson], list[Problem], dict[Level, str]]:
+    """The lessons of a file with their counters, wherever those stand; and the highest id that a level ever had."""
     document = parse(files.decoded(data))
     beside = [parse_counters(read_counters(file.with_name(name))) for name in _COUNTERS]
     lessons: list[Lesson] = []
     for entry in document.entries:
         counters = next((found for found in beside if found.has(entry.id)), beside[0])
         lessons.append(lesson_of(entry, counters.counts(entry.id, counts_of(entry))))
-    return lessons, [Problem(str(file), line, message) for line, message in document.problems]
+    used: dict[Level, str] = {}
+    for level, letter in PREFIXES.items():
+        highest = max([document.largest_number(level), *(found.largest_number(letter) for found in beside)])
+        used[level] = f"{letter}{highest:03d}" if highest else ""
+    return lessons, [Problem(str(file), line, message) for line, message in document.problems], used
 
 
 def _import(
@@ -136,6 +141,7 @@ def _import(
     store: LessonStore,
     problems: list[Problem],
     file: Path,
+    used: str,
     *,
     today: date,
     is_dry: bool,
@@ -151,7 +157,8 @@ def _import(
             problems.append(Problem(str(file), lesson.line, str(error)))
             continue
         offered.append(lesson)
-    adopted = store.adopt(offers, today=today, is_dry=is_dry)
+    # Ids of what was deleted there stand in somebody's notes: here, too, they name nothing else.
+    adopted = store.adopt(offers, today=today, is_dry=is_dry, reserved=[used] if used else [])
     return [_imported(lesson, one) for lesson, one in zip(offered, adopted, strict=True)]
 
 

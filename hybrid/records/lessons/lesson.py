@@ -26,6 +26,9 @@ AI = "ai"
 AI_MARK = "🤖"
 """Shown after the title of such a lesson."""
 
+MAX_NUMBER = 99_999
+"""Of an id: a larger one is a slip or a trick, and new ids do not go on from it."""
+
 MAX_USES = 100
 PROMOTION_USES = 50
 """Uses from which a project's lesson is offered to all projects."""
@@ -167,6 +170,12 @@ class Edit:
     type: str | None = None
     triggers: tuple[str, ...] | None = None
     is_promotable: bool | None = None
+
+
+def number_of(lesson_id: str) -> int:
+    """The number of an id; 0 of one above `MAX_NUMBER`, from which nothing goes on."""
+    number = int(lesson_id[1:])
+    return number if number <= MAX_NUMBER else 0
 
 
 def trust(injections: int, citations: int) -> float:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from hybrid.atomic import locked
+from hybrid.project.find import FOLDER_NAME
 from hybrid.records.lessons import files
 from hybrid.records.lessons.counters import Counters, parse_counters, read_counters, save_counters
 from hybrid.records.lessons.counting import moved
@@ -57,10 +58,17 @@ class Storage:
     def __init__(self, file: Path, counters: Path, *, level: Level, keeps_inline: bool, lock_s: float) -> None:
         self._file = file
         self._counters = counters
+        self._theirs = file.with_name(_THEIRS)
         self._tree = file.parent.parent if level == "project" else None
+        self._is_committed = level == "project" and file.parent.name == FOLDER_NAME
         self._keeps_inline = keeps_inline
         self._lock_s = lock_s
         self._parsed: tuple[bytes, LessonsDocument] | None = None
+
+    def stamps(self) -> tuple[files.Stamp, ...]:
+        """Of every file that is read."""
+        read = [self._file, self._counters, *([self._theirs] if self._keeps_inline else [])]
+        return tuple(map(files.stamp_of, read))
 
     def content(self) -> Content:
         """What both files hold now.
@@ -68,7 +76,7 @@ class Storage:
         Raises:
             LessonsFileError: The file of lessons is too long, cannot be read, or leads out of the tree.
         """
-        theirs = read_counters(self._file.with_name(_THEIRS)) if self._keeps_inline else b""
+        theirs = read_counters(self._theirs) if self._keeps_inline else b""
         return Content(files.read_bytes(self._target()), read_counters(self._counters), theirs)
 
     def values(self, content: Content) -> tuple[LessonsDocument, Counters]:
@@ -108,7 +116,7 @@ class Storage:
                 changed = replace(changed, counters=replace(changed.counters, is_damaged=False))
                 after = after.without_counters()
             data = files.encoded(after.text)
-            files.replace_bytes(self._target(), data, before=content.data)
+            files.replace_bytes(self._target(), data, before=content.data, is_committed=self._is_committed)
             self._parsed = (data, after)
         if changed.counters != counters:
             self._save(changed.counters, durable=False)

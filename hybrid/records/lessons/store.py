@@ -10,10 +10,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from hybrid.records.lessons import adoption, files, wording
+from hybrid.records.lessons.citing import Citing, counting
 from hybrid.records.lessons.counters import parse_counters
-from hybrid.records.lessons.counting import Change, counted, decayed, given, is_decay_due, is_week_to_begin
+from hybrid.records.lessons.counting import Change, cited_often, decayed, given, is_decay_due, is_week_to_begin
 from hybrid.records.lessons.errors import LessonsError, UnknownLessonError
-from hybrid.records.lessons.lesson import DELETED, PREFIXES
+from hybrid.records.lessons.lesson import DELETED, PREFIXES, number_of
 from hybrid.records.lessons.reading import Lessons, lessons_of
 from hybrid.records.lessons.storage import Content, Storage
 from hybrid.records.problems import Problem
@@ -81,9 +82,9 @@ class LessonStore:
         self._storage = Storage(file, counters, level=level, keeps_inline=keeps_inline, lock_s=lock_s)
         self._read: tuple[Content, Lessons] | None = None
 
-    def stamps(self) -> tuple[files.Stamp, files.Stamp]:
-        """What changes when the file or its counters do; a change within the clock's grain may not show."""
-        return files.stamp_of(self.file), files.stamp_of(self.counters)
+    def stamps(self) -> tuple[files.Stamp, ...]:
+        """What changes when a file does that is read; a change within the clock's grain may not show."""
+        return self._storage.stamps()
 
     def read(self) -> Lessons:
         """All lessons as they are now; only what changed since the last call is parsed again.
@@ -128,7 +129,14 @@ class LessonStore:
         return Added(self.find(adopted.lesson_id))
 
     def adopt(
-        self, offers: Sequence[Offer], *, today: date, is_forced: bool = False, is_dry: bool = False
+        self,
+        offers: Sequence[Offer],
+        *,
+        today: date,
+        is_forced: bool = False,
+        is_dry: bool = False,
+        others: Sequence[Lesson] = (),
+        reserved: Iterable[str] = (),
     ) -> list[Adopted]:
         """Write several lessons as one step, with their ids where those are free and with their counters.
 
@@ -137,21 +145,27 @@ class LessonStore:
             today: Learned then, where an offer does not say.
             is_forced: Duplicates are written too.
             is_dry: Only say what would be done.
+            others: Lessons of another store; what resembles an active one of them is a duplicate, too.
+            reserved: Ids that name lessons elsewhere: no new lesson gets one, though an offer may keep its own.
 
         Raises:
             LessonsError: See `add`.
         """
+        kept_free = [name for name in reserved if name[:1] == PREFIXES[self.level]]
         offers = [replace(offer, draft=wording.checked(offer.draft)) for offer in offers]
         done: list[Adopted] = []
 
         def change(document: LessonsDocument, counters: Counters) -> Change:
             known = self._of(document, counters).lessons
-            highest = self._highest(document, counters)
+            used = self._highest(document, counters)
+            highest = max([used, *map(number_of, kept_free)])
+            counters = counters.with_numbers(kept_free) if highest > used else counters
             # Into an empty file everything comes as it was, also what was counted here while another file was read.
-            used = highest if known else 0
-            plan = adoption.plan(offers, known, level=self.level, highest=highest, used=used, is_forced=is_forced)
-            done[:] = plan
-            taken = [adopted for adopted in plan if adopted.lesson_id is not None]
+            used = used if known else 0
+            done[:] = adoption.plan(
+                offers, known, level=self.level, highest=highest, used=used, is_forced=is_forced, others=others
+            )
+            taken = [adopted for adopted in done if adopted.lesson_id is not None]
             if not taken:
                 return Change(document, counters)
             is_inline = self.keeps_inline and document.has_counters
@@ -223,7 +237,7 @@ class LessonStore:
                 key=lambda entry: (entry.value("learned") or "9999", entry.heading),
             )
             highest = self._highest(document, counters)
-            fresh[:] = [f"{PREFIXES[self.level]}{highest + number:03d}" for number in range(1, len(entries))]
+            fresh[:] = [adoption.new_id(self.level, highest + number) for number in range(1, len(entries))]
             for entry, name in zip(entries[1:], fresh, strict=True):
                 document = document.with_new_id(entry, name)  # As many lines as before: other places stay true.
             return Change(document, counters.with_numbers(fresh) if fresh else counters)
@@ -232,35 +246,34 @@ class LessonStore:
         return tuple(fresh)
 
     def cite(self, ids: Iterable[str], today: date, *, message: str = "") -> tuple[str, ...]:
+        """Count that an agent named lessons in one message, see `cite_messages`; without a name it counts always."""
+        return self.cite_messages([Citing(tuple(ids), message)], today)
+
+    def cite_messages(self, said: Sequence[Citing], today: date) -> tuple[str, ...]:
         """Count that an agent named lessons: uses, velocity and citations grow by one, and the last use is today.
 
         Args:
-            ids: Each counts once; unknown and superseded ones count nothing.
+            said: Its messages, counted as one step; those that were counted before count nothing, and neither do
+                unknown and superseded ids.
             today: The day.
-            message: Names the agent's message; one that was counted before counts nothing. Empty counts always.
 
         Returns:
-            The ids that were counted.
+            The ids that were counted, each as often as it counts.
         """
-        cited: list[str] = []
+        cited: dict[str, int] = {}
 
         def change(document: LessonsDocument, counters: Counters) -> Change:
             cited.clear()
-            if message and message in counters.messages:
-                return Change(document, counters)
             active = {lesson.id for lesson in self._of(document, counters).active}
-            cited[:] = [name for name in dict.fromkeys(ids) if name in active]
-            if not cited:
-                return Change(document, counters)
-            after = counters.with_message(message) if message else counters
-            return counted(
-                document, after, lambda counts: counts.cited(today.isoformat()), cited, keeps_inline=self.keeps_inline
-            )
+            found, marks = counting(said, counters.messages, active)
+            cited.update(found)
+            if tuple(marks) != counters.messages:
+                counters = counters.with_messages(marks)
+            return cited_often(document, counters, cited, today, keeps_inline=self.keeps_inline)
 
-        ids = tuple(ids)
-        if ids:
+        if any(one.ids for one in said):
             self._storage.change(change)
-        return tuple(cited)
+        return tuple(name for name, n in cited.items() for _ in range(n))
 
     def note_injected(self, ids: Iterable[str]) -> None:
         """Count that lessons were given to an agent; unknown ids count nothing."""
@@ -273,10 +286,15 @@ class LessonStore:
     def decay(self, today: date, *, is_forced: bool = False) -> Decayed | None:
         """Let what is not used fade, at most every seven days; missed weeks count as one.
 
-        The first call only begins the week: a file that was taken over keeps its stars until then.
+        The first look at a store with lessons only begins the week, by noting the day beside the file: one that was
+        taken over from another tool, or from another machine, keeps its stars until a week later.
+
+        Args:
+            today: The day.
+            is_forced: Fade now, whatever was noted.
 
         Returns:
-            None when it is not due.
+            None when it is not due, or the week only began.
         """
         found = self._storage.values(self._storage.content())
         if not is_forced and not is_week_to_begin(*found) and not is_decay_due(*found, today):

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
-from hybrid.records.lore.values import mapping_of, text_of, texts_of
+from hybrid.records.lore.values import projects_of, texts_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -54,36 +54,38 @@ class Mentions:
     """What a record says about projects.
 
     Attributes:
-        named: The words of its `project` or `context.project`; empty when it has neither.
+        named: The words of each project that it names, see `values.projects_of`; words may be empty.
         words: Single words of its entities and tags.
         text: The same in order, for names of several words.
     """
 
-    named: str
+    named: tuple[str, ...]
     words: frozenset[str]
     text: str
 
 
 def mentions_of(fields: Mapping[str, object]) -> Mentions:
     """What a record says about projects, from its `project`, `context.project`, entities and tags."""
-    named = text_of(fields.get("project")) or text_of(mapping_of(fields.get("context")).get("project"))
+    named = tuple([words_of(name) for name in projects_of(fields)])
     texts = [*texts_of(fields.get("entities")), *texts_of(fields.get("tags"))]
     if not texts:
-        return Mentions(words_of(named), frozenset(), "")
+        return Mentions(named, frozenset(), "")
     text = "/".join(map(words_of, texts))
-    return Mentions(words_of(named), frozenset(re.split("[ /]", text)), f"/{text}/")
+    return Mentions(named, frozenset(re.split("[ /]", text)), f"/{text}/")
 
 
 def attributed(mentions: Mentions, project: ProjectNames) -> Attribution:
     """Whose a record is.
 
-    What stands in its `project` decides alone when it is there: a name that the registry does not know makes it
-    another project's too, since it was attributed on purpose, and giving it away would be the graver mistake. Else
+    What stands in its `project` decides alone when it is there: a name that the registry does not know, or something
+    that is no name, makes it another project's too, since it was attributed on purpose, and giving it away would be the
+    graver mistake. Of several names one of this project is enough. Else
     its entities and tags speak: one that names this project is this one's, whatever else it names; one that names
     another known project is that one's; one that names neither is unattributed.
     """
     if mentions.named:
-        return "this" if _is_among(f"/{mentions.named}/", _parts(mentions.named), project.own_words) else "other"
+        is_ours = any(_is_among(f"/{name}/", _parts(name), project.own_words) for name in mentions.named)
+        return "this" if is_ours else "other"
     if not mentions.words:
         return "none"
     if _is_among(mentions.text, mentions.words, project.own_words):

@@ -9,7 +9,8 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from hybrid.records.lore.values import Decision, Problem, is_mapping, text_of
+from hybrid.records.lore.values import Decision, is_mapping, project_of, text_of
+from hybrid.records.problems import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -18,7 +19,7 @@ MAX_BYTES = 64_000_000
 """Of the file: about 100,000 decisions; it is never compacted."""
 
 _MOST_PROBLEMS = 100
-_BOM = b"\xef\xbb\xbf"
+BOM = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,7 @@ class DecisionLines:
         known: dict[bytes, Decision | str] = {}
         last: dict[str, Decision] = {}
         problems: list[Problem] = []
-        for number, line in enumerate(data.removeprefix(_BOM).split(b"\n"), 1):
+        for number, line in enumerate(data.removeprefix(BOM).split(b"\n"), 1):
             if not line or line.isspace():
                 continue
             found = self._known.get(line)
@@ -91,7 +92,7 @@ def decision_of(fields: Mapping[str, object]) -> Decision | str:
         rationale=text_of(get("rationale")),
         status=text_of(get("status")).lower() or "active",
         outcome=text_of(get("outcome")).lower(),
-        project=text_of(get("project")),
+        project=project_of(fields),
         fields=fields,
     )
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import contextlib
 import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
-from hybrid.atomic import append_line, locked, read_regular
+from hybrid.atomic import append_line, locked, make_private_folder, read_regular, write_atomic
 from hybrid.records.lore import decisions
 from hybrid.records.lore.errors import LoreReadError, LoreWriteError
 
@@ -84,11 +84,10 @@ def held(folder: LoreFolder) -> Generator[None]:
     Raises:
         LoreWriteError: Another process holds it, or the folder cannot be written.
     """
-    with locked(folder.path / "lore.lock", _LOCK_TIMEOUT_S) as is_held:
+    lock = folder.path / "lore.lock"
+    with locked(lock, _LOCK_TIMEOUT_S) as is_held:
         if not is_held:
-            raise LoreWriteError(
-                f"{folder.path} cannot be locked: another process is writing there, or it is read-only; try again"
-            )
+            _refuse_lock(lock)
         yield
 
 
@@ -96,20 +95,31 @@ def append_decisions(folder: LoreFolder, lines: Sequence[bytes]) -> None:
     """Append lines of decisions in one write and wait until they are on disk; the caller holds the folder's lock.
 
     Raises:
-        LoreError: The file cannot be read, or would be too large to be read again.
-        OSError: The disk is full or read-only.
+        LoreReadError: A folder that leads to the file is a link.
+        LoreWriteError: It would be too large to be read again, or the disk is full or read-only.
     """
     path = folder.decisions
     together = b"\n".join(lines)
     check_place(path, folder)
     stamp = stamp_of(path, folder)
     check_size((stamp.size_bytes if stamp else 0) + len(together) + 2, decisions.MAX_BYTES, str(path))
-    append_line(path, together)
-    descriptor = os.open(path, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    with _told_of(path):
+        append_line(path, together)
+        descriptor = os.open(path, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def replace_file(path: Path, data: bytes) -> None:
+    """Replace a file as one step, on disk; the caller holds the folder's lock.
+
+    Raises:
+        LoreWriteError: The disk is full or read-only.
+    """
+    with _told_of(path):
+        write_atomic(path, data)
 
 
 def check_size(size_bytes: int, limit_bytes: int, path: str) -> None:
@@ -122,6 +132,33 @@ def check_size(size_bytes: int, limit_bytes: int, path: str) -> None:
         raise LoreWriteError(
             f"{path} would be larger than {limit_bytes / 1e6:.0f} MB, and not be read again; shorten it"
         )
+
+
+@contextlib.contextmanager
+def _told_of(path: Path) -> Generator[None]:
+    """Tells of a file that cannot be written: which, why, and what to do."""
+    try:
+        yield
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise LoreWriteError(
+            f"{path} cannot be written ({why}), so the record was not kept: make room on that disk or the file "
+            f"writable, then run the command again"
+        ) from error
+
+
+def _refuse_lock(lock: Path) -> NoReturn:
+    """Tell why a lock cannot be had.
+
+    Raises:
+        LoreWriteError: Always.
+    """
+    with _told_of(lock):
+        make_private_folder(lock.parent)
+        os.close(os.open(lock, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600))
+    raise LoreWriteError(
+        f"{lock.parent} is locked by another process that writes there, so nothing was written; run the command again"
+    )
 
 
 def _link_between(path: Path, folder: Path) -> Path | None:

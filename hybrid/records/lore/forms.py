@@ -7,18 +7,25 @@ from typing import TYPE_CHECKING, cast
 
 from hybrid.records.lore.handoffs import short_id
 from hybrid.records.lore.times import day_of
-from hybrid.records.lore.values import is_mapping, text_of, texts_of
+from hybrid.records.lore.values import is_mapping, text_of, texts_of, well_formed
 from hybrid.records.types import Record
 from hybrid.redact import redact
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from hybrid.records.lore.values import AntiPattern, AnyLore, Decision, Handoff, Pattern
 
 UNATTRIBUTED_MARK = " [unattributed]"
 _MAX_DEPTH = 4
 """Of texts inside a decision or session that are shown at all."""
+_FURTHER = {"Next": 3, "Blocker": 2, "Question": 2}
+"""What stands below the message of a handoff: label → lines at most."""
+_FURTHER_CHARS = 200
+_HANDOFF_CHARS = 1_400
+"""Characters of a handoff up to which further lines are added: one that fills the budget of lore alone is not given."""
+_MARGIN_CHARS = 3
+"""Of a line in the frame: its end and two spaces."""
 
 _PLACEHOLDERS = frozenset(
     "todo,tbd,fixme,n/a,na,none,null,nil,unknown,undefined,placeholder,test,testing,foo,bar,baz,xxx,lorem ipsum,"
@@ -102,13 +109,13 @@ def decision_record(decision: Decision, project: str, hide: Callable[[str], str]
         shown=f"{_dated(decision.id, decision.created_at)}{'' if project else UNATTRIBUTED_MARK}",
         lines=(f"{what} -- {one_line(why)}" if why else what,),
         created_at=decision.created_at,
-        project=project,
+        project=well_formed(project),
         is_attributed=bool(project),
     )
 
 
 def handoff_record(handoff: Handoff, project: str, hide: Callable[[str], str] = redact) -> Record:
-    """A handoff of a project; without a message the next steps, blockers and questions are shown.
+    """A handoff of a project: the whole message, then the first next steps, blockers and questions, a line each.
 
     Args:
         handoff: As read.
@@ -122,18 +129,31 @@ def handoff_record(handoff: Handoff, project: str, hide: Callable[[str], str] = 
     message, summary = hide(meaning(handoff.message)), hide(meaning(handoff.summary))
     further = {"Next": handoff.next_steps, "Blocker": handoff.blockers, "Question": handoff.questions}
     shown = {label: shown_texts(texts) for label, texts in further.items()}
-    instead = [line for label, texts in shown.items() for text in texts for line in _labelled(label, text)]
     return Record(
         kind="handoff",
         id=handoff.id,
         name="",
         text=_text([message, *(text for texts in shown.values() for text in texts), summary]),
         shown=f"{_dated(short_id(handoff.id), handoff.created_at)}{'' if project else UNATTRIBUTED_MARK}",
-        lines=_lines(message) or tuple(instead),
+        lines=_with_further(_lines(message), shown),
         created_at=handoff.created_at,
-        project=project,
+        project=well_formed(project),
         is_attributed=bool(project),
     )
+
+
+def _with_further(message: tuple[str, ...], further: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    """The lines of a message and, as far as there is room, those of what follows it, over-long ones cut."""
+    lines = list(message)
+    left = _HANDOFF_CHARS - sum(len(line) + _MARGIN_CHARS for line in lines)
+    for label, most in _FURTHER.items():
+        for text in further[label][:most]:
+            line = f"{label}: {one_line(text)}"
+            line = line if len(line) <= _FURTHER_CHARS else f"{line[: _FURTHER_CHARS - 1].rstrip()}…"
+            left -= len(line) + _MARGIN_CHARS
+            if left >= 0:
+                lines.append(line)
+    return tuple(lines)
 
 
 def texts_in(fields: Mapping[str, object]) -> str:

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from hybrid.records.lore.values import Handoff, is_mapping, mapping_of, text_of, texts_of
+from hybrid.records.lore.values import Handoff, is_mapping, mapping_of, project_of, text_of, texts_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,7 +48,7 @@ def read_session(data: bytes, file: str) -> Handoff | str:
         return f"no JSON ({type(error).__name__}: {str(error)[:80]})"
     if not is_mapping(session):
         return "no JSON object"
-    identity = text_of(session.get("id")) or re.split(r"[/\\]", file)[-1].removesuffix(".json")
+    identity = text_of(session.get("id")) or text_of(re.split(r"[/\\]", file)[-1].removesuffix(".json"))
     return _handoff(session, identity, file)
 
 
@@ -119,7 +119,6 @@ def short_id(identity: str) -> str:
 
 def _handoff(session: dict[str, Any], identity: str, file: str) -> Handoff:
     handoff = mapping_of(session.get("handoff"))
-    context = mapping_of(session.get("context"))
     times = (text_of(handoff.get("created_at")), text_of(session.get("ended_at")), text_of(session.get("started_at")))
     return Handoff(
         id=identity,
@@ -129,7 +128,7 @@ def _handoff(session: dict[str, Any], identity: str, file: str) -> Handoff:
         blockers=texts_of(handoff.get("blockers")),
         questions=texts_of(handoff.get("questions")),
         summary=text_of(session.get("summary")),
-        project=text_of(session.get("project")) or text_of(context.get("project")),
+        project=project_of(session),
         file=file,
         fields=session,
     )

@@ -1,29 +1,30 @@
 """Takes over the records of another lore folder: adds what is not there yet, keeps every key, changes nothing here.
 
-Records are known again by their ids; of a decision the whole history comes along, line by line. The other folder is
-only read. `hybrid lore import` calls it.
+Records are known again by their ids; of a decision the whole history comes along, line by line, and one that was
+withdrawn there since the last import is withdrawn here. The other folder is only read. `hybrid lore import` calls it.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from hybrid.atomic import write_atomic
 from hybrid.records.lore import decisions, handoffs, patterns
 from hybrid.records.lore.errors import LoreError, LoreReadError
-from hybrid.records.lore.files import append_decisions, check_place, check_size, held, read_file
+from hybrid.records.lore.files import append_decisions, check_place, check_size, held, read_file, replace_file
 from hybrid.records.lore.store import LoreStore
-from hybrid.records.lore.values import Decision, is_mapping, mapping_of
+from hybrid.records.lore.values import Decision, is_mapping, mapping_of, well_formed
 from hybrid.redact import redact
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from hybrid.records.lore.folder import LoreFolder
-    from hybrid.records.lore.values import AntiPattern, Handoff, Lore, Pattern, Problem
+    from hybrid.records.lore.values import AntiPattern, Handoff, Lore, Pattern
+    from hybrid.records.problems import Problem
 
 KINDS = ("pattern", "anti-pattern", "decision", "handoff")
 
@@ -38,12 +39,14 @@ class Report:
     Attributes:
         added: Kind → records added.
         present: Kind → records that were here already.
+        withdrawn: Decisions among those that were active here and are not any more, as at the source.
         redacted: Records whose secrets were taken out.
         problems: What could not be read there, with file and line.
     """
 
     added: dict[str, int] = field(default_factory=lambda: dict.fromkeys(KINDS, 0))
     present: dict[str, int] = field(default_factory=lambda: dict.fromkeys(KINDS, 0))
+    withdrawn: int = 0
     redacted: int = 0
     problems: tuple[Problem, ...] = ()
 
@@ -86,7 +89,7 @@ class _Importer:
         there, here = LoreStore(self._source).read(), LoreStore(self._target).read()
         self.report.problems = there.problems
         self._yaml(there, here, is_dry=is_dry)
-        lines = self._decision_lines(there, {one.id for one in here.decisions})
+        lines = self._decision_lines(there, here)
         sessions = self._sessions(there, {one.id for one in here.handoffs})
         if is_dry:
             return
@@ -95,7 +98,7 @@ class _Importer:
         for name, data in sessions.items():
             path = self._target.sessions / name
             check_place(path, self._target)
-            write_atomic(path, data)
+            replace_file(path, data)
 
     def _yaml(self, there: Lore, here: Lore, *, is_dry: bool) -> None:
         known = {one.id for one in (*here.patterns, *here.anti_patterns)}
@@ -108,7 +111,7 @@ class _Importer:
                 data = patterns.with_new(data, section, records, str(path))
         check_size(len(data), patterns.MAX_BYTES, str(path))
         if data != before and not is_dry:
-            write_atomic(path, data)
+            replace_file(path, data)
 
     def _new(self, kind: str, values: tuple[Pattern, ...] | tuple[AntiPattern, ...], known: set[str]) -> list[Any]:
         """The records of a section that are not here yet, those that share an id among them, as they are written."""
@@ -123,27 +126,60 @@ class _Importer:
             self.report.added[kind] += 1
         return found
 
-    def _decision_lines(self, there: Lore, known: set[str]) -> list[bytes]:
-        """Every line of decisions that are not here yet, each once, in the order of the file."""
-        new = {one.id for one in there.decisions} - known
+    def _decision_lines(self, there: Lore, here: Lore) -> list[bytes]:
+        """Every line of decisions that are not here yet, then the last ones of those that were withdrawn there.
+
+        Lines keep their order, and equal ones all stand: the last of an id decides, whatever came before it.
+        """
+        known = {one.id: one for one in here.decisions}
+        new = {one.id for one in there.decisions if one.id not in known}
         self.report.added["decision"] = len(new)
         self.report.present["decision"] = len(there.decisions) - len(new)
+        made: dict[bytes, bytes] = {}
+        found: list[bytes] = []
+        for line in self._lines_of(self._source):
+            if line not in made:
+                decision = decisions.read_line(line) if line.strip() else ""
+                made[line] = b""
+                if isinstance(decision, Decision) and decision.id in new:
+                    made[line] = self._decision_line(line, decision, self._project)
+            if made[line]:
+                found.append(made[line])
+        return [*found, *self._withdrawals(there, known)]
+
+    def _withdrawals(self, there: Lore, known: Mapping[str, Decision]) -> list[bytes]:
+        """The last lines of decisions that are active here but not there, as the project that they have here.
+
+        A line that is here as often as there was answered by a later one of ours, which stands.
+        """
+        gone = {one.id for one in there.decisions if not one.is_active and one.id in known and known[one.id].is_active}
+        if not gone:
+            return []
+        n_here, n_there = Counter(self._lines_of(self._target)), Counter[bytes]()
+        last: dict[str, bytes] = {}
+        for line in self._lines_of(self._source):
+            decision = decisions.read_line(line)
+            if isinstance(decision, Decision) and decision.id in gone:
+                project = self._project or known[decision.id].project
+                last[decision.id] = made = self._decision_line(line, decision, project)
+                n_there[made] += 1
+        lines = [line for line in last.values() if n_here[line] < n_there[line]]
+        self.report.withdrawn = len(lines)
+        return lines
+
+    def _lines_of(self, folder: LoreFolder) -> list[bytes]:
+        """The lines of a folder's decisions without a byte order mark; none when they cannot be read."""
         try:
-            data = read_file(self._source.decisions, self._source, decisions.MAX_BYTES) or b""
+            data = read_file(folder.decisions, folder, decisions.MAX_BYTES) or b""
         except LoreReadError:
             return []  # Among the problems already.
-        found: dict[bytes, bytes] = {}
-        for line in data.split(b"\n"):
-            decision = decisions.read_line(line) if line.strip() else ""
-            if isinstance(decision, Decision) and decision.id in new and line not in found:
-                found[line] = self._decision_line(line, decision)
-        return list(found.values())
+        return data.removeprefix(decisions.BOM).split(b"\n")
 
-    def _decision_line(self, line: bytes, decision: Decision) -> bytes:
+    def _decision_line(self, line: bytes, decision: Decision, project: str) -> bytes:
         """A line as it stands, or written anew when it gets a project or loses a secret."""
         fields: dict[str, object] = dict(self._cleaned(decision.fields))
-        if self._project and not decision.project:
-            fields["project"] = self._project
+        if project and not decision.project:
+            fields["project"] = project
         return line if fields == decision.fields else decisions.line_of(fields)
 
     def _sessions(self, there: Lore, known: set[str]) -> dict[str, bytes]:
@@ -177,15 +213,21 @@ class _Importer:
 
 def without_secrets(fields: Mapping[str, object]) -> dict[str, Any]:
     """The keys of a record with the secrets in all its texts replaced."""
-    return cast("dict[str, Any]", _redacted(dict(fields)))
+    return cast("dict[str, Any]", _changed(dict(fields), redact, str))
 
 
-def _redacted(value: object) -> object:
+def shown_fields(fields: Mapping[str, object]) -> dict[str, Any]:
+    """The keys of a record as they are shown: well-formed, and without secrets."""
+    return cast("dict[str, Any]", _changed(dict(fields), lambda text: redact(well_formed(text)), well_formed))
+
+
+def _changed(value: object, text: Callable[[str], str], key: Callable[[str], str]) -> object:
+    """A value with each text and each key in it changed."""
     if isinstance(value, str):
-        return redact(value)
+        return text(value)
     if isinstance(value, list):
-        return [_redacted(one) for one in cast("list[object]", value)]
-    return {key: _redacted(one) for key, one in value.items()} if is_mapping(value) else value
+        return [_changed(one, text, key) for one in cast("list[object]", value)]
+    return {key(name): _changed(one, text, key) for name, one in value.items()} if is_mapping(value) else value
 
 
 def _number(key: str, value: object) -> object:

@@ -29,7 +29,7 @@ def keywords(prompt: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(words))[:MAX_WORDS]
 
 
-def rank_by_keywords(prompt: str, records: Sequence[Record]) -> tuple[Record, ...]:
+def rank_by_keywords(prompt: str, records: Sequence[Record]) -> list[Record]:
     """Records in the order in which they are offered without an index.
 
     Args:
@@ -43,11 +43,11 @@ def rank_by_keywords(prompt: str, records: Sequence[Record]) -> tuple[Record, ..
     """
     words = keywords(prompt)
     if not words:
-        return ()
+        return []
     patterns = [record for record in records if record.kind in ("pattern", "anti-pattern")]
     matches = {record.key: n_matches(words, record) for record in patterns}
     matched = sorted((one for one in patterns if matches[one.key]), key=lambda one: -matches[one.key])
-    return (*matched, *_newest(records, "decision")[:MAX_DECISIONS], *_newest(records, "handoff")[:1])
+    return [*matched, *_newest(records, "decision")[:MAX_DECISIONS], *_newest(records, "handoff")[:1]]
 
 
 def n_matches(words: Sequence[str], record: Record) -> int:

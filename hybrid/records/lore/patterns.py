@@ -6,14 +6,23 @@ Every change is read again before it is given back: it must hold the old records
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from hybrid.records.lore.errors import LoreWriteError, NoRecordError
-from hybrid.records.lore.values import DEPRECATED_MARK, AntiPattern, Pattern, Problem, is_mapping, is_zero, text_of
+from hybrid.records.lore.values import (
+    DEPRECATED_MARK,
+    AntiPattern,
+    Pattern,
+    is_mapping,
+    is_zero,
+    project_of,
+    text_of,
+    well_formed,
+)
 from hybrid.records.lore.yaml_cut import read_items
 from hybrid.records.lore.yaml_edit import prefixed, with_records, with_values
+from hybrid.records.problems import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -27,7 +36,6 @@ SEVERITIES = ("low", "medium", "high", "critical")
 
 _HEADER = "# Patterns and anti-patterns of this project.\n\n"
 _BOM = "\ufeff"
-_UNDECODED = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +167,7 @@ def _read_again(value: Any) -> Any:
         return {_read_again(key): _read_again(one) for key, one in value.items()}
     if isinstance(value, list):
         return [_read_again(one) for one in cast("list[object]", value)]
-    return None if value is None else _UNDECODED.sub("\ufffd", str(value))
+    return None if value is None else well_formed(str(value))
 
 
 def _other(section: str) -> str:
@@ -210,7 +218,7 @@ def _pattern(item: Item) -> Pattern:
         category=text_of(get("category")) or "general",
         confidence=_confidence(text_of(get("confidence"))),
         created_at=text_of(get("created_at")),
-        project=text_of(get("project")),
+        project=project_of(item.fields),
         fields=item.fields,
     )
 
@@ -226,7 +234,7 @@ def _anti_pattern(item: Item) -> AntiPattern:
         category=text_of(get("category")) or "general",
         severity=text_of(get("severity")) or "medium",
         created_at=text_of(get("created_at")),
-        project=text_of(get("project")),
+        project=project_of(item.fields),
         fields=item.fields,
     )
 

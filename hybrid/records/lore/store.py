@@ -17,7 +17,8 @@ from hybrid.records.lore.errors import LoreReadError
 from hybrid.records.lore.files import Stamp, read_file, stamp_of
 from hybrid.records.lore.patterns import PatternFile, read_patterns
 from hybrid.records.lore.times import seconds_of
-from hybrid.records.lore.values import Handoff, Lore, Problem
+from hybrid.records.lore.values import Handoff, Lore
+from hybrid.records.problems import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -1,37 +1,27 @@
 """What a record of each kind is, as it was read; the readers make them, everything else of lore takes them.
 
-Known keys are attributes; `fields` holds every key of the record, known or not, with the values as they stand.
+Known keys are attributes, and their texts well-formed; `fields` holds every key of the record, known or not, with the
+values as they stand, so that a record is rewritten byte for byte.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeGuard, cast
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from hybrid.records.problems import Problem
+
 DEPRECATED_MARK = "[DEPRECATED] "
 """A pattern whose name begins so was withdrawn."""
 
+UNREADABLE_PROJECT = "?"
+"""Stands for a `project` that says something which is no name: the record is nobody's here."""
 
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """Something in a file that could not be read; the rest of the file was.
-
-    Attributes:
-        file: Path of the file.
-        line: Where, from 1; 0 when it is about the whole file.
-        message: What is wrong.
-    """
-
-    file: str
-    line: int
-    message: str
-
-    def __str__(self) -> str:
-        place = f"{self.file}:{self.line}" if self.line else self.file
-        return f"{place}: {self.message}"
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +77,7 @@ class Decision:
         rationale: Why.
         status: active, superseded, retracted; `active` where the file says nothing.
         outcome: pending, successful, revised, abandoned and others.
-        project: As written; empty when nothing is.
+        project: As written, see `project_of`; empty when none is named.
         fields: Every key.
     """
 
@@ -149,10 +139,16 @@ class Lore:
 AnyLore = Pattern | AntiPattern | Decision | Handoff
 
 
+def well_formed(text: str) -> str:
+    """A text with U+FFFD for every lone surrogate: a byte that is not UTF-8, or half of an escaped pair."""
+    return text if text.isascii() else _LONE_SURROGATE.sub("\ufffd", text)
+
+
 def text_of(value: object) -> str:
-    """A scalar as text without white space around it; empty for null, lists and mappings."""
+    """A scalar as well-formed text without white space around it; empty for null, lists and mappings."""
     if isinstance(value, str):
-        return value.strip()
+        text = value.strip()
+        return text if text.isascii() else _LONE_SURROGATE.sub("\ufffd", text)
     if isinstance(value, (int, float)):
         return str(value)
     return ""
@@ -164,6 +160,29 @@ def texts_of(value: object) -> tuple[str, ...]:
         alone = text_of(value)
         return (alone,) if alone else ()
     return tuple(filter(None, map(_element_text, cast("list[object]", value))))
+
+
+def projects_of(fields: Mapping[str, object]) -> tuple[str, ...]:
+    """The projects that a record names in `project`, else in `context.project`; empty when it names none.
+
+    A name may be a scalar, a mapping with `name`, `id` or `key`, or a list of these; null, empty texts and empty lists
+    and mappings name none. What is there and cannot be read is `UNREADABLE_PROJECT`.
+    """
+    named = fields.get("project")
+    if named is not None and (found := _names_in(named)):
+        return found
+    if "context" not in fields:
+        return ()
+    context = fields.get("context")
+    return _names_in(context.get("project")) if is_mapping(context) else ()
+
+
+def project_of(fields: Mapping[str, object]) -> str:
+    """The projects that a record names, as one text."""
+    named = fields.get("project")
+    if isinstance(named, str) and (text := text_of(named)):  # As nearly always; it is asked of every decision.
+        return text
+    return ", ".join(projects_of(fields))
 
 
 def is_mapping(value: object) -> TypeGuard[dict[str, Any]]:
@@ -188,3 +207,23 @@ def _element_text(element: object) -> str:
     if is_mapping(element):
         return next((text for key in ("name", "path", "id") if (text := text_of(element.get(key)))), "")
     return text_of(element)
+
+
+def _names_in(value: object) -> tuple[str, ...]:
+    if isinstance(value, str):
+        return (text,) if (text := text_of(value)) else ()
+    if isinstance(value, list):
+        elements = cast("list[object]", value)
+        return tuple(name for one in elements for name in (_names_in_one(one) or (UNREADABLE_PROJECT,)))
+    return _names_in_one(value)
+
+
+def _names_in_one(value: object) -> tuple[str, ...]:
+    """The names of a scalar or a mapping."""
+    if is_mapping(value):
+        names = tuple(text for key in ("name", "id", "key") if (text := text_of(value.get(key))))
+        return names or ((UNREADABLE_PROJECT,) if value else ())
+    if isinstance(value, list):
+        return (UNREADABLE_PROJECT,)
+    text = text_of(value)
+    return (text,) if text else ()

@@ -9,11 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from hybrid.atomic import write_atomic
 from hybrid.records.lore import decisions, handoffs, patterns
 from hybrid.records.lore.duplicates import latest, near_duplicate, said
 from hybrid.records.lore.errors import DuplicateError, LoreError, NoRecordError
-from hybrid.records.lore.files import append_decisions, check_place, check_size, held, read_file
+from hybrid.records.lore.files import append_decisions, check_place, check_size, held, read_file, replace_file
 from hybrid.records.lore.forms import kind_of, one_line
 from hybrid.records.lore.times import written_time
 from hybrid.records.lore.values import Decision, Handoff
@@ -155,7 +154,7 @@ class LoreWriter:
             check_place(path, self._target)
             made = handoffs.read_session(handoffs.session_bytes(session), str(path))
             self._refuse_duplicate("" if isinstance(made, str) else said(made), Handoff, is_forced=is_forced)
-            write_atomic(path, handoffs.session_bytes(session))
+            replace_file(path, handoffs.session_bytes(session))
         return identity
 
     def retract(self, identity: str, reason: str) -> bool:
@@ -213,7 +212,7 @@ class LoreWriter:
             (new,) = [one for one in (*made.patterns, *made.anti_patterns) if one.id == record["id"]]
             self._refuse_duplicate(said(new), type(new), is_forced=is_forced)
             check_size(len(after), patterns.MAX_BYTES, str(path))
-            write_atomic(path, after)
+            replace_file(path, after)
 
     def _refuse_duplicate(self, text: str, of: type[AnyLore], *, is_forced: bool) -> None:
         if is_forced:
@@ -246,7 +245,7 @@ class LoreWriter:
             same = [one for one in (*made.patterns, *made.anti_patterns) if one.id == identity]
             if all(one.is_deprecated for one in same):
                 return False
-            write_atomic(path, patterns.with_deprecated(before, identity, str(path)))
+            replace_file(path, patterns.with_deprecated(before, identity, str(path)))
         return True
 
 

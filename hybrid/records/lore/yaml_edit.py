@@ -10,7 +10,7 @@ import re
 from itertools import accumulate
 from typing import TYPE_CHECKING, cast
 
-from hybrid.records.lore.values import is_mapping
+from hybrid.records.lore.values import is_mapping, well_formed
 from hybrid.records.lore.yaml_cut import split_lines
 
 if TYPE_CHECKING:
@@ -20,13 +20,12 @@ if TYPE_CHECKING:
 
 DEFAULT_INDENT = 4
 _PLAIN_KEY = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
-_UNDECODED = re.compile("[\ud800-\udfff]")
 _TO_ESCAPE = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 
 
 def scalar(text: str) -> str:
     """A text in double quotes that YAML reads as this very text; lone surrogates become U+FFFD."""
-    quoted = json.dumps(_UNDECODED.sub("\ufffd", text), ensure_ascii=False)
+    quoted = json.dumps(well_formed(text), ensure_ascii=False)
     return _TO_ESCAPE.sub(lambda match: f"\\u{ord(match.group()):04x}", quoted)
 
 

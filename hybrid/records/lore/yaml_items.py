@@ -10,6 +10,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
+from hybrid.records.lore.values import well_formed
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -20,7 +22,6 @@ _MAX_ALIASES = 100
 _MAX_ALIASED_CHARS = 10_000
 _NULLS = frozenset(("", "~", "null", "Null", "NULL"))
 _PLAIN_TAGS = re.compile(r"!|tag:yaml\.org,2002:(?:str|int|float|bool|null|timestamp|seq|map)")
-_UNDECODED = re.compile("[\ud800-\udfff]")
 
 
 class YamlError(Exception):
@@ -107,7 +108,7 @@ def read_whole(text: str) -> Items:
     import yaml  # Costs 15 ms; only who has patterns pays for it.
 
     loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    events = cast("Any", yaml).parse(_UNDECODED.sub("\ufffd", text), Loader=loader)
+    events = cast("Any", yaml).parse(well_formed(text), Loader=loader)
     reader = _Reader(events)
     try:
         reader.read()

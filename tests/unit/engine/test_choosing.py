@@ -152,16 +152,31 @@ def test_nothing_fits(tmp_path: Path) -> None:
 
 
 def test_the_footer_speaks_of_what_is_shown(tmp_path: Path) -> None:
-    """Citing, and the note about lessons, are for a text with a lesson in it."""
-    footer = {"cites_lessons": True, "note": "Relevant lessons after subagent work."}
+    """Citing is for a text with a lesson in it."""
+    footer = {"cites_lessons": True}
     shown = _pack(_hooks(tmp_path), _lessons(1).selection(), **footer)
     none = _pack(
         _hooks(tmp_path), _lessons(1, "x" * 5_000).selection(), Pile("files", {"a.py": "c"}).selection(), **footer
     )
 
-    assert "Relevant lessons after subagent work. Cite a lesson you apply as [L001]." in shown
+    assert "Cite a lesson you apply as [L001]." in shown
     assert "[code] a.py" in none
     assert "lesson" not in none
+
+
+@pytest.mark.parametrize("fmt", ["text", "xml", "json"])
+def test_a_heading_stands_above_the_first_item_of_its_kind(tmp_path: Path, fmt: str) -> None:
+    """Once, in every format, and within the budget; a kind without an item has none."""
+    hooks = _hooks(tmp_path, format=fmt, budget_chars=1_000)
+    headings = {"lessons": "Relevant lessons after subagent work"}
+    files = Pile("files", {"a.py": "c"})
+    shown = Packer(hooks, EMPTY, 1.0, Footer(), headings).pack([files.selection(), _lessons(9).selection()])
+    none = Packer(hooks, EMPTY, 1.0, Footer(), headings).pack([files.selection()])
+
+    assert 1 == shown.count(headings["lessons"])
+    assert shown.index("a.py") < shown.index(headings["lessons"]) < shown.index("L001")
+    assert len(shown) <= 1_000
+    assert headings["lessons"] not in none
 
 
 @pytest.mark.parametrize(("mode", "lines"), [("adaptive", 9), ("full", 9), ("preview", 4), ("none", 0)])

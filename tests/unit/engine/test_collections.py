@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from hybrid.digest import chunk_digest
-from hybrid.engine.collections import RecordCollection, record_body, record_hit, record_of
+from hybrid.engine.collections import TELLING_COSINE, RecordCollection, record_body, record_hit, record_of
 from hybrid.engine.lesson_places import open_stores
 from hybrid.engine.record_stores import Records
 from hybrid.prompting.query import make_query
@@ -68,13 +68,23 @@ def test_lessons_need_relevance_or_cosine(talk: Talk) -> None:
     """A lesson passes on the integer scale or on its cosine; one that has neither is left out."""
     collection = _collection(talk, "lessons")
     low = {"cosine": collection.min_cosine - 0.01}
-    first, second = _hit(collection, "L001"), _hit(collection, "L002")
+    first, second = _hit(collection, "L001", bm25=1.0), _hit(collection, "L002", bm25=1.0)
 
     assert ["L001"] == [
         one.path for one in collection.ordered([replace(first, **low), replace(second, **low)], COMMITS)
     ]
     assert ["L001", "L002"] == [one.path for one in collection.ordered([first, second], COMMITS)]
     assert ["L001"] == [one.path for one in collection.ordered([first, replace(second, cosine=None)], COMMITS)]
+
+
+def test_without_a_word_in_common_a_record_must_be_near(talk: Talk) -> None:
+    """Among a few short texts one is always somewhat near; a gate that the owner fixed takes all."""
+    collection = _collection(talk, "lessons")
+    far = replace(_hit(collection, "L001"), bm25=None, cosine=TELLING_COSINE - 0.01)
+
+    assert [] == collection.ordered([far], COMMITS)
+    assert ["L001"] == [hit.path for hit in collection.ordered([replace(far, cosine=TELLING_COSINE)], COMMITS)]
+    assert ["L001"] == [hit.path for hit in collection.ordered([replace(far, bm25=0.5)], COMMITS)]
 
 
 @pytest.mark.parametrize(

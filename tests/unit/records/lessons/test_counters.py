@@ -115,3 +115,11 @@ def test_the_largest_id_is_remembered() -> None:
     counters = Counters({"L007": {"uses": 1}}).with_numbers(["L012", "S003"])
 
     assert (12, 3) == (counters.largest_number("L"), counters.largest_number("S"))
+
+
+def test_numbers_that_are_too_large_are_not_gone_on_from() -> None:
+    """Whether an entry, a caller or the file itself names one: it was a slip or a trick."""
+    counters = Counters({"L999999999": {"uses": 1}, "L004": {"uses": 1}}).with_numbers(["L123456789"])
+
+    assert 4 == counters.largest_number("L")
+    assert 0 == Counters({"meta": {"highest": {"L": 999_999_999}}}).largest_number("L")

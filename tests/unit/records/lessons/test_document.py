@@ -144,12 +144,33 @@ def test_an_agents_lesson_is_known_by_field_or_mark() -> None:
 
 @pytest.mark.parametrize("opening", ["```", "~~~~", "<!--"])
 def test_an_entry_in_a_code_block_or_comment_is_none(opening: str) -> None:
-    """It is an example or was taken out; its id is not given to another all the same."""
+    """It is an example or was taken out: somebody's text, which reserves no id either."""
     closing = "-->" if opening == "<!--" else opening
     document = parse(f"{opening}\n### [L007] Example\n> c\n{closing}\n### [L001] T\n> c\n")
 
     assert ["L001"] == ids(document)
-    assert 7 == document.largest_number("project")
+    assert 1 == document.largest_number("project")
+
+
+def test_a_quoted_heading_reserves_no_id() -> None:
+    """A rule may speak of headings; only real ones, read or not, and supersessions reserve their ids."""
+    quoted = parse("### [L001] T\n> ### [L400] is a heading\n    ### [L500] code\n")
+    real = parse("### [L001] T\n- **Superseded**: L007\n> c\n# [L009] level too high\n### [L012]\n")
+
+    assert (1, 12) == (quoted.largest_number("project"), real.largest_number("project"))
+    assert 7 == parse("### [L001] T\n- **Superseded**: L007\n> c\n").largest_number("project")
+
+
+@pytest.mark.parametrize("field", ["", "- **Superseded**: L999999999\n"], ids=["heading", "supersession"])
+def test_a_number_that_is_too_large_is_passed_over(field: str) -> None:
+    """New ids do not go on from it, or they would soon be no ids; a lesson that has one is read and told of."""
+    document = parse(f"### [L100000] T\n{field}> c\n### [L002] U\n> d\n")
+
+    assert 2 == document.largest_number("project")
+    assert ["L100000", "L002"] == ids(document)
+    assert [(1, "L100000 has no number from 1 to 99,999; give it one that no other lesson has")] == list(
+        document.problems
+    )
 
 
 def test_a_code_block_that_is_never_closed_hides_nothing() -> None:

@@ -14,6 +14,8 @@ from hybrid.records.lessons.store import LessonStore
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from hybrid.records.lessons.lesson import Level
+
 TODAY = date(2026, 3, 1)
 
 SOURCE = """\
@@ -34,7 +36,7 @@ SOURCE = """\
 """
 
 
-def _targets(folder: Path) -> dict[str, LessonStore]:
+def _targets(folder: Path) -> dict[Level, LessonStore]:
     return {
         "project": LessonStore(
             folder / "tree/.hybrid/LESSONS.md", folder / "home/p.json", level="project", keeps_inline=False
@@ -131,3 +133,32 @@ def test_a_path_without_lessons_is_an_error(tmp_path: Path) -> None:
     """It names the path."""
     with pytest.raises(LessonsFileError, match="holds none"):
         import_lessons(tmp_path, _targets(tmp_path), today=TODAY)
+
+
+@pytest.mark.parametrize("is_beside", [False, True], ids=["tombstone", "removed by hand"])
+def test_ids_that_were_deleted_there_are_not_used_here(tmp_path: Path, is_beside: bool) -> None:
+    """Somebody's notes may name them; a second import changes nothing."""
+    deleted = "\n### [L012] Gone\n- **Superseded**: deleted\n> c\n"
+    path = _source(tmp_path, f"### [L002] Name branches\n> after issues\n{'' if is_beside else deleted}")
+    targets = _targets(tmp_path)
+    if is_beside:
+        highest = {"meta": {"highest": {"L": 12, "S": 0}}}
+        path.with_name("lessons.stats.json").write_text(json.dumps(highest), encoding="utf-8")
+
+    first = import_lessons(path, targets, today=TODAY)
+    before = targets["project"].counters.read_bytes()
+    import_lessons(path, targets, today=TODAY)
+
+    assert ["L002"] == [one.lesson_id for one in first.imported]
+    assert before == targets["project"].counters.read_bytes()
+    assert "L013" == getattr(targets["project"].add(Draft("New", "rule"), today=TODAY).lesson, "id", None)
+
+
+def test_a_source_of_tombstones_alone_reserves_their_ids(tmp_path: Path) -> None:
+    """Nothing is imported, and the next lesson has another id."""
+    path, targets = _source(tmp_path, "### [L004] Gone\n- **Superseded**: deleted\n> c\n"), _targets(tmp_path)
+
+    report = import_lessons(path, targets, today=TODAY)
+
+    assert ((), ("L004",)) == (report.imported, report.inactive)
+    assert "L005" == getattr(targets["project"].add(Draft("New", "rule"), today=TODAY).lesson, "id", None)

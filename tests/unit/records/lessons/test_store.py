@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import sys
+import time
 from datetime import date
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,8 @@ from hypothesis import strategies as st
 
 from hybrid.atomic import locked
 from hybrid.records.lessons import files
+from hybrid.records.lessons.adoption import Offer
+from hybrid.records.lessons.citing import Citing
 from hybrid.records.lessons.errors import LessonsBusyError, LessonsError, LessonsFileError, UnknownLessonError
 from hybrid.records.lessons.lesson import Draft, Edit
 from hybrid.records.lessons.store import LessonStore
@@ -345,11 +348,13 @@ def test_decay_runs_at_most_once_a_week(tmp_path: Path) -> None:
 
 
 def test_decay_rewrites_another_tools_file(tmp_path: Path) -> None:
-    """Its counters are in it."""
-    store = new_store(tmp_path, OLDER.replace("1.5", "0.8"), keeps_inline=True)
+    """Its counters are in it; the first look only begins the week, so that what is taken over keeps its stars."""
+    text = OLDER.replace("1.5", "0.8")
+    store = new_store(tmp_path, text, keeps_inline=True)
 
-    store.decay(TODAY)
-
+    assert [None, None] == [store.decay(TODAY), store.decay(date(2026, 3, 7))]
+    assert text == store.file.read_text(encoding="utf-8")
+    assert store.decay(date(2026, 3, 8)) is not None
     assert "**Uses**: 11 | **Velocity**: 0.4 |" in store.file.read_text(encoding="utf-8")
 
 
@@ -487,3 +492,137 @@ def test_counters_that_another_tool_keeps_beside_its_file_count(tmp_path: Path) 
     assert (8, 2.5, "2026-03-01") == (store.find("L001").uses, store.find("L001").velocity, store.find("L001").last)
     assert before == theirs.read_bytes()
     assert "### [L001] T\n> c\n### [L002] U\n> d\n" == store.file.read_text(encoding="utf-8")
+
+
+def test_the_first_look_begins_the_week(tmp_path: Path) -> None:
+    """However long ago the lessons were used: they fade a week later, once, or at once when forced."""
+    store = new_store(tmp_path, OLDER)
+
+    assert store.decay(date(2030, 1, 1)) is None
+    assert (12, 1.5) == (store.find("L001").uses, store.find("L001").velocity)
+    assert store.decay(date(2030, 1, 8)) is not None
+    assert 0.75 == store.find("L001").velocity
+    forced = new_store(tmp_path / "other", OLDER)
+    assert forced.decay(TODAY, is_forced=True) is not None
+    assert 0.75 == forced.find("L001").velocity
+
+
+def test_new_ids_do_not_go_on_from_a_slip(tmp_path: Path) -> None:
+    """A number of nine digits in the file, as an id or in a rule, must not become one of ten."""
+    store = new_store(tmp_path, "### [L999999999] T\n> ### [L555555555] c\n\n### [L003] U\n> d\n")
+    store.cite(["L999999999"], TODAY)
+
+    assert ["L004", "L005"] == [getattr(store.add(draft(n), today=TODAY).lesson, "id", None) for n in range(2)]
+
+
+def test_the_last_id_is_the_last(tmp_path: Path) -> None:
+    """Then adding and renumbering are errors that say so, and nothing is written."""
+    store = new_store(tmp_path, "### [L99999] T\n> c\n### [L001] U\n> d\n### [L001] V\n> e\n")
+    before = store.file.read_bytes()
+
+    with pytest.raises(LessonsError, match="no id is left"):
+        store.add(draft(), today=TODAY)
+    with pytest.raises(LessonsError, match="no id is left"):
+        store.renumber("L001")
+    assert before == store.file.read_bytes()
+
+
+def test_messages_of_a_turn_count_as_one_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each message once; the counters are written once for all of them."""
+    store = new_store(tmp_path)
+    for number in range(2):
+        store.add(draft(number), today=TODAY)
+    change = store._storage.change  # pyright: ignore[reportPrivateUsage]
+    calls: list[object] = []
+    monkeypatch.setattr(store._storage, "change", lambda step: (calls.append(step), change(step)))  # pyright: ignore
+    said = [Citing(("L001", "L001"), "m1"), Citing(("L001", "L002", "L009"), "m2"), Citing(("L002",), "m1")]
+
+    assert ("L001", "L001", "L002") == store.cite_messages(said, TODAY)
+    assert () == store.cite_messages(said, TODAY)
+    assert () == store.cite_messages([Citing((), "m3")], TODAY)
+    assert 2 == len(calls)
+    assert {"L001": (2, 2.0), "L002": (1, 1.0)} == {one.id: (one.uses, one.velocity) for one in store.read().lessons}
+
+
+MESSAGES = {
+    "by its id": ([Citing(("L001",), "m1", ("t",))], [Citing(("L001",), "m1", ("u",))], 1),
+    "two with one text": ([Citing(("L001",), "m1", ("t",))], [Citing(("L001",), "m2", ("t",))], 2),
+    "the event again": ([Citing(("L001",), "m1", ("t",))], [Citing(("L001",), "", ("t",))], 1),
+    "the event twice": ([Citing(("L001",), "", ("t",))], [Citing(("L001",), "", ("t",))], 1),
+    "the transcript late": ([Citing(("L001",), "", ("t",))], [Citing(("L001",), "m1", ("t",))], 1),
+    "late, then one more": (
+        [Citing(("L001",), "", ("t",))],
+        [Citing(("L001",), "m1", ("t",)), Citing(("L001",), "m2", ("t",))],
+        2,
+    ),
+    "a part of it": ([Citing(("L001",), "m1", ("t", "part"))], [Citing(("L001",), "", ("part",))], 1),
+    "without a name": ([Citing(("L001",))], [Citing(("L001",))], 2),
+}
+
+
+@pytest.mark.parametrize("case", MESSAGES)
+def test_which_messages_count(tmp_path: Path, case: str) -> None:
+    """By the id that the transcript gives, else by the text that came with the event; never both for one message."""
+    first, second, uses = MESSAGES[case]
+    store = new_store(tmp_path)
+    store.add(draft(), today=TODAY)
+    store.cite_messages(first, TODAY)
+    store.cite_messages(second, TODAY)
+
+    assert uses == store.find("L001").uses
+    store.cite_messages([*first, *second] if first[0].message or first[0].texts else [], TODAY)
+    assert uses == store.find("L001").uses
+
+
+def test_lessons_of_another_store_count_as_known(tmp_path: Path) -> None:
+    """What resembles an active one of them is not added; one that was deleted there is no reason."""
+    store, system = new_store(tmp_path), new_system(tmp_path)
+    system.add(draft(), today=TODAY)
+
+    (found,) = store.adopt([Offer(draft())], today=TODAY, others=system.read().lessons)
+    assert (None, "S001") == (found.lesson_id, getattr(found.duplicate_of, "id", None))
+    system.delete("S001")
+    (found,) = store.adopt([Offer(draft())], today=TODAY, others=system.read().lessons)
+    assert "L001" == found.lesson_id
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="rights are others there")
+def test_a_file_of_a_tree_has_ordinary_rights(tmp_path: Path) -> None:
+    """It is committed, so others may read it as far as the umask lets them; what lies in the home stays private."""
+    store, system = new_store(tmp_path), new_system(tmp_path)
+    before = os.umask(0o027)
+    try:
+        store.add(draft(), today=TODAY)
+        system.add(draft(), today=TODAY)
+    finally:
+        os.umask(before)
+
+    assert 0o640 == store.file.stat().st_mode & 0o777
+    assert 0o600 == system.file.stat().st_mode & 0o777
+    store.file.chmod(0o604)
+    store.add(draft(2), today=TODAY)
+    assert 0o604 == store.file.stat().st_mode & 0o777
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the time of a change is that of the creation there")
+def test_a_change_shows_although_its_time_was_set_back(tmp_path: Path) -> None:
+    """Tools that unpack or synchronise files keep size and time of the last write."""
+    store = new_store(tmp_path, OLDER)
+    before, times = store.stamps(), store.file.stat()
+    time.sleep(0.02)  # More than the grain of a file system's clock.
+    with store.file.open("r+", encoding="utf-8") as file:
+        file.write(OLDER.replace("Close", "Shut!"))
+    os.utime(store.file, ns=(times.st_atime_ns, times.st_mtime_ns))
+
+    assert before != store.stamps()
+
+
+def test_counters_of_another_tool_show_in_the_stamps(tmp_path: Path) -> None:
+    """They are read with a file that is shared with it, and only then."""
+    shared, ours = (new_store(tmp_path / name, OLDER, keeps_inline=name == "shared") for name in ("shared", "ours"))
+    before = shared.stamps(), ours.stamps()
+    for store in (shared, ours):
+        store.file.with_name("stats.json").write_text("{}", encoding="utf-8")
+
+    assert before[0] != shared.stamps()
+    assert before[1] == ours.stamps()

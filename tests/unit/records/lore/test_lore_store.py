@@ -1,7 +1,8 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from dataclasses import astuple
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -131,6 +132,33 @@ def test_sessions_that_do_not_count(lore: Given) -> None:
     assert ["session-5.json", "session-4.json"] == [problem.file.rsplit("/", 1)[-1] for problem in read.problems]
 
 
+def test_a_handoff_shows_what_comes_next(lore: Given) -> None:
+    """Below the message, a line of at most 200 characters each: 3 next steps, 2 blockers, 2 questions."""
+    handoff = {
+        "message": "Half\ndone",
+        "next_steps": ["Register\nthe app", "x" * 300, "TODO", "third", "fourth"],
+        "blockers": ["b1", "b2", "b3"],
+        "questions": ["q1", "q2", "q3"],
+    }
+    lore.session("session-1.json", {"handoff": handoff, "project": "shop"})
+    (record,) = lore.store.records(SHOP)
+
+    steps = ("Next: Register the app", f"Next: {'x' * 193}…", "Next: third")
+    assert ("Half", "done", *steps, "Blocker: b1", "Blocker: b2", "Question: q1", "Question: q2") == record.lines
+    assert "fourth" in record.text
+
+
+@pytest.mark.parametrize(("n_chars", "n_lines"), [(3000, 1), (1100, 2), (10, 7)])
+def test_what_comes_next_never_costs_a_handoff_its_place(lore: Given, n_chars: int, n_lines: int) -> None:
+    """Lines that would make it too long for the budget of 1,500 characters are left out, the message never."""
+    many = ["y" * 300] * 3
+    handoff = {"message": "m" * n_chars, "next_steps": many, "blockers": many, "questions": many}
+    lore.session("session-1.json", {"handoff": handoff, "project": "shop"})
+    (record,) = lore.store.records(SHOP)
+
+    assert ("m" * n_chars, n_lines) == (record.lines[0], len(record.lines))
+
+
 def test_a_handoff_without_message_shows_what_comes_next(lore: Given) -> None:
     """Next steps, blockers and questions stand in its place."""
     handoff = {"message": "", "next_steps": ["Register"], "blockers": ["No key", "..."], "questions": []}
@@ -151,6 +179,34 @@ def test_secrets_are_taken_out_of_what_is_given(lore: Given) -> None:
     assert 153 == len(records)
     assert token not in repr(records)
     assert "Use [redacted:github_token] -- append-only, grep-friendly" in [record.lines[-1] for record in records]
+
+
+def test_every_text_of_a_record_is_well_formed(lore: Given) -> None:
+    """Bytes that are not UTF-8 and halves of escaped pairs become U+FFFD in each kind of record; fields keep them."""
+    odd: dict[str, Any] = {
+        "project": "shop\ud83d",
+        "tags": ["\udcff", "shop"],
+        "title": "t\ud83d",
+        "rationale": "\udc00",
+    }
+    lore.decisions(
+        decision("dec-\ud83d", "Use \ud83d", **odd),
+        b'{"id":"dec-2\xff","decision":"Use \xff","timestamp":"2026-02-10\xff","alternatives":["a\xff"]}',
+    )
+    lore.patterns(
+        b"patterns:\n  - {id: p, name: N \xff, problem: \xff, solution: \xff x, project: \xff, examples: [{bad: \xff}]}\n"
+        b"anti_patterns:\n  - {id: a, name: \xff x, symptom: s\xff, fix: f\xff, severity: \xff}\n"
+    )
+    handoff = {"message": "m\ud83d", "next_steps": ["n\ud83d"], "blockers": [], "questions": []}
+    lore.session("session-1.json", {"id": "session-\ud83d", "handoff": handoff, "summary": "s\ud83d"})
+    records = lore.store.records(ProjectNames("shop\ud83d", ""))
+
+    assert ["pattern", "anti-pattern", "decision", "decision", "handoff"] == [record.kind for record in records]
+    for record in records:
+        texts = [value for value in astuple(record) if isinstance(value, str)]
+        "\n".join([*texts, *record.lines, *record.triggers, record.key]).encode("utf-8")
+        assert "\ufffd" in record.id + record.name
+    assert "dec-\ud83d" == lore.store.read().decisions[0].fields["id"]
 
 
 def test_what_is_withdrawn_in_one_folder_is_given_from_none(lore: Given, other_lore: Given) -> None:

@@ -1,15 +1,19 @@
 from __future__ import annotations
 
+import errno
 import json
 import os
+import re
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 
 from hybrid.records.lore.errors import DuplicateError, LoreError, LoreWriteError, NoRecordError
 from hybrid.records.lore.importing import import_folder
 from hybrid.records.lore.keywords import keywords, rank_by_keywords
+from hybrid.records.lore.values import mapping_of
 from hybrid.records.types import Record
 from tests.builders import CHECKOUT
 from tests.unit.records.lore.conftest import Given, decision, session
@@ -103,7 +107,9 @@ def test_patterns_anti_patterns_and_handoffs_are_written(lore: Given) -> None:
     read = lore.store.read()
     assert ["Second", "First"] == [one.name for one in read.patterns]
     assert ("shop", 0.7) == (read.patterns[1].project, read.patterns[1].confidence)
-    assert {"message", "next_steps", "blockers", "questions", "created_at"} == set(read.handoffs[0].fields["handoff"])
+    assert {"message", "next_steps", "blockers", "questions", "created_at"} == set(
+        mapping_of(read.handoffs[0].fields["handoff"])
+    )
     assert ("shop", ("test it",)) == (read.handoffs[0].project, read.handoffs[0].next_steps)
     with pytest.raises(LoreError, match="hybrid lore handoff"):
         writer.retract("session-20260210-054804-00000004", "no")
@@ -219,6 +225,84 @@ def test_importing_without_a_project_copies_lines_as_they_are(lore: Given, other
     )
 
 
+def test_importing_keeps_repeated_lines(lore: Given, other_lore: Given) -> None:
+    """Retracted, taken up again, retracted in the same words: the last line decides here as there."""
+    active, gone = decision("dec-1", project="shop"), decision("dec-1", project="shop", status="retracted")
+    lore.decisions(gone, active, decision("dec-2"), gone)
+    report = import_folder(lore.folder, other_lore.folder)
+
+    assert lore.folder.decisions.read_bytes() == other_lore.folder.decisions.read_bytes()
+    assert (2, 0) == (report.added["decision"], report.withdrawn)
+    assert ["[decision] dec-2 (2026-02-10) [unattributed]"] == other_lore.shown()
+
+
+def test_importing_a_file_with_a_byte_order_mark(lore: Given, other_lore: Given) -> None:
+    """Its first decision comes along too."""
+    lore.decisions(b"\xef\xbb\xbf" + json.dumps(decision("dec-1")).encode())
+
+    assert 1 == import_folder(lore.folder, other_lore.folder).added["decision"]
+    assert ["dec-1"] == [one.id for one in other_lore.store.read().decisions]
+
+
+def test_importing_again_withdraws_what_was_withdrawn_there(lore: Given, other_lore: Given) -> None:
+    """Once, as the project that it has here; what was taken up again here afterwards stays so."""
+    lore.decisions(decision("dec-1"), decision("dec-2"), decision("dec-3", status="retracted"))
+    import_folder(lore.folder, other_lore.folder, project="shop")
+    superseded: dict[str, Any] = {"status": "superseded", "superseded_by": "dec-4", "own": 1}
+    lore.decisions(decision("dec-1"), decision("dec-2"), decision("dec-1", **superseded), decision("dec-4"))
+    dry = import_folder(lore.folder, other_lore.folder, is_dry=True)
+    report = import_folder(lore.folder, other_lore.folder)
+
+    assert (1, 1, 1, 2) == (dry.withdrawn, report.withdrawn, report.added["decision"], report.present["decision"])
+    assert decision("dec-1", **superseded, project="shop") == other_lore.store.read().decisions[-1].fields
+    assert ["dec-2", "dec-4"] == [one.id for one in other_lore.store.read().decisions if one.is_active]
+    assert 0 == import_folder(lore.folder, other_lore.folder).withdrawn
+
+    with other_lore.folder.decisions.open("ab") as file:
+        file.write(json.dumps(decision("dec-1", project="shop")).encode() + b"\n")
+    assert 0 == import_folder(lore.folder, other_lore.folder).withdrawn
+    lore.decisions(decision("dec-1", **superseded), decision("dec-1"), decision("dec-1", **superseded))
+    assert 1 == import_folder(lore.folder, other_lore.folder).withdrawn
+
+
+def test_importing_keeps_a_project_that_is_no_text(lore: Given, other_lore: Given) -> None:
+    """`--project` is for records that name none."""
+    lore.decisions(decision("dec-1", project={"name": "other"}))
+    lore.session("session-1.json", session(id="session-1", context={"project": ["other"]}))
+    import_folder(lore.folder, other_lore.folder, project="shop")
+
+    assert [] == other_lore.shown()
+    assert {"name": "other"} == other_lore.store.read().decisions[0].fields["project"]
+
+
+@pytest.mark.parametrize("place", ["journal", "patterns", "transfer", "."])
+def test_a_file_that_cannot_be_written_is_named(lore: Given, place: str) -> None:
+    """With the reason and what to do, whichever file it is; here a file stands where a folder must be."""
+    blocked = lore.folder.path / place
+    blocked.parent.mkdir(parents=True, exist_ok=True)
+    blocked.write_bytes(b"")
+    write = {
+        "journal": lambda: lore.writer().decide("Use tabs", "habit"),
+        "patterns": lambda: lore.writer().add_pattern("A", "b"),
+        "transfer": lambda: lore.writer().hand_off("Half done"),
+        ".": lambda: lore.writer().decide("Use tabs", "habit"),
+    }[place]
+
+    with pytest.raises(LoreWriteError, match=rf"^{re.escape(str(blocked))}.* cannot be written \(.*\).*make room"):
+        write()
+
+
+def test_a_full_disk_is_told(lore: Given, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The reason is the system's."""
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("hybrid.records.lore.files.append_line", full)
+    with pytest.raises(LoreWriteError, match=rf"decisions\.jsonl cannot be written \({os.strerror(errno.ENOSPC)}\)"):
+        lore.writer().decide("Use tabs", "habit")
+
+
 def test_importing_nothing_or_oneself_is_refused(lore: Given, other_lore: Given) -> None:
     """The message says what was looked for."""
     with pytest.raises(LoreError, match="no lore in"):
@@ -256,4 +340,4 @@ def test_keyword_ranking() -> None:
     assert ["p2", "a1", "p1", "d5", "d4", "d3", "h2"] == [
         one.id for one in rank_by_keywords("Bash arithmetic?", records)
     ]
-    assert () == rank_by_keywords("is it so?", records)
+    assert [] == rank_by_keywords("is it so?", records)
