@@ -103,6 +103,8 @@ class RecordStores:
         if known is not None and known.found.records == records:
             records = known.found.records  # Only counters changed: who compares by identity sees nothing new.
         found = ActiveLessons({lesson.id: lesson for lesson in lessons}, records, problems)
+        if known is not None and known.found == found:
+            found = known.found  # With what it has counted already.
         newest_ns = max((time_ns for group in stamps for stamp in group for time_ns in stamp[2:4]), default=0)
         with self._lock:
             _keep(self._lessons, key, _Kept(stamps, newest_ns < now_ns - _RACY_NS, found))
