@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from hybrid.gate.threshold import compare, fixed_threshold
 from hybrid.render.frame import HEADING_CHARS, Entry, Footer, frame_bytes, render_entry, render_frame
 from hybrid.retrieval.floor import passes
-from hybrid.retrieval.pack import Budget, ContentMode, Form, Packed, Size, measure_text, pack
+from hybrid.retrieval.pack import HARD_CAP_BYTES, Budget, ContentMode, Form, Packed, Size, measure_text, pack
 from hybrid.types import Hit, Item, Verdict, Withheld
 
 if TYPE_CHECKING:
@@ -186,11 +186,10 @@ class Packer:
         used = frame_bytes(n_entries, fmt=hooks.format, footer=self._footer)
         own_chars = len(render_entry(probe[0], fmt=hooks.format)) if probe else 0
         headings = sum(len(text) + HEADING_CHARS for text in self._headings.values())
-        whole = Budget(0, 0)
         return Budget(
             lines=int(hooks.budget * self._share) - frame.count("\n") - len(self._headings),
             chars=int(hooks.budget_chars * self._share) - (len(frame) - own_chars) - _PLURAL_CHARS - headings,
-            size_bytes=whole.size_bytes - used - headings,
+            size_bytes=HARD_CAP_BYTES - used - headings,
         )
 
     def _choose(self, selection: Selection, room: Budget) -> Budget:

@@ -249,7 +249,7 @@ class _Injection:
         kinds = tuple(_shown(selection) for selection in found)
         first = kinds[0] if kinds[0].kind == "files" else max(kinds, key=_margin)
         base = Decision("gate", query=self._query.text, verdict=first.verdict, searched=first.searched, kinds=kinds)
-        chosen = sorted((one for one in found if one.verdict.is_open), key=_margin_of, reverse=True)
+        chosen = sorted((one for one in found if one.verdict.is_open), key=_margin, reverse=True)
         if not chosen:
             return base
         for selection in chosen:
@@ -329,12 +329,8 @@ def _shown(selection: Selection) -> KindSearch:
     return KindSearch(selection.collection.kind, replace(searched, hits=hits), selection.verdict)
 
 
-def _margin(kind: KindSearch) -> float:
-    return _LOWEST if kind.verdict.margin is None else kind.verdict.margin
-
-
-def _margin_of(selection: Selection) -> float:
-    return _LOWEST if selection.verdict.margin is None else selection.verdict.margin
+def _margin(judged: KindSearch | Selection) -> float:
+    return _LOWEST if judged.verdict.margin is None else judged.verdict.margin
 
 
 def _all_withheld(chosen: Sequence[Selection]) -> tuple[Withheld, ...]:

@@ -23,6 +23,7 @@ from hybrid.render.frame import Entry, Footer, render_frame
 from hybrid.render.marks import neutralise_line
 from hybrid.render.records import item_entry
 from hybrid.retrieval.pack import HARD_CAP_BYTES
+from hybrid.sources.records import RecordSource
 from hybrid.types import Item, Withheld
 
 if TYPE_CHECKING:
@@ -211,9 +212,8 @@ def _orientation(workspace: Workspace, records: Records | None, given: Mapping[s
     if workspace.project is None:
         return Decision("no_project")
     about = _about_project(workspace)
-    items = [item for item in _lessons(workspace, records) if item.hit.digest.hex() not in given]
-    reader = _Reader(workspace, records)
-    entries = [reader.entry(item) for item in items]
+    lessons = [one for one in _lessons(workspace, records) if one[0].hit.digest.hex() not in given]
+    items, entries = [item for item, _ in lessons], [entry for _, entry in lessons]
     if entries:
         entries[0] = replace(entries[0], heading=_LESSONS_HEADING)
     if isinstance(about, Entry):
@@ -226,8 +226,8 @@ def _orientation(workspace: Workspace, records: Records | None, given: Mapping[s
     return Decision("oriented", text=text, items=tuple(items))
 
 
-def _lessons(workspace: Workspace, records: Records | None) -> list[Item]:
-    """The lessons that are used most, within their share of the budget."""
+def _lessons(workspace: Workspace, records: Records | None) -> list[tuple[Item, Entry]]:
+    """The lessons that are used most, within their share of the budget, each with its form in the frame."""
     settings = workspace.config.lessons
     if records is None or not (settings.enabled and settings.session_start):
         return []
@@ -235,22 +235,23 @@ def _lessons(workspace: Workspace, records: Records | None) -> list[Item]:
         found = records.stores.lessons(workspace)
     except (HybridError, OSError):
         return []
-    numbered = [(path, found.active[one.id]) for path, one in records.lessons_by_path(workspace).items()]
+    numbered = [(path, record, found.active[record.id]) for path, record in RecordSource(found.records).by_path.items()]
     # The newest of equal ones first: a project that has cited none yet begins with what it learned last.
-    newest = sorted(numbered, key=lambda one: (one[1].learned, one[1].id), reverse=True)
-    best = sorted(newest, key=lambda one: (-one[1].uses, -one[1].velocity))[: settings.session_start]
-    items: list[Item] = []
+    newest = sorted(numbered, key=lambda one: (one[2].learned, one[2].id), reverse=True)
+    best = sorted(newest, key=lambda one: (-one[2].uses, -one[2].velocity))[: settings.session_start]
+    chosen: list[tuple[Item, Entry]] = []
     left = settings.budget_chars
-    for path, lesson in best:
-        record = lesson.record()
-        body = record_body(record, is_redacting=workspace.config.privacy.redact)
+    is_redacting = workspace.config.privacy.redact
+    for path, record, _ in best:
+        body = record_body(record, is_redacting=is_redacting)
         n_chars = len(record.shown) + len(body)
         if n_chars > left:
             continue
         left -= n_chars
         # It was not looked for: whatever is found later was more useful.
-        items.append(Item(replace(record_hit(path, record), relevance=0.0), body, "full"))
-    return items
+        item = Item(replace(record_hit(path, record), relevance=0.0), body, "full")
+        chosen.append((item, record_entry(record, item, "", is_redacting=is_redacting)))
+    return chosen
 
 
 def _about_project(workspace: Workspace) -> Entry | Decision:

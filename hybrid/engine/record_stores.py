@@ -166,14 +166,10 @@ class Records:
 
         Lessons that cannot be read are left out.
         """
-        lessons: Mapping[str, Record] = {}
+        lessons: Sequence[Record] = ()
         with contextlib.suppress(LessonsError):
-            lessons = self.lessons_by_path(workspace)
-        return {**lessons, **RecordSource(self.stores.lore(workspace)).by_path}
-
-    def lessons_by_path(self, workspace: Workspace) -> Mapping[str, Record]:
-        """The same for lessons alone."""
-        return RecordSource(self.stores.lessons(workspace).records).by_path
+            lessons = self.stores.lessons(workspace).records
+        return {**RecordSource(lessons).by_path, **RecordSource(self.stores.lore(workspace)).by_path}
 
 
 def _active_lessons(stores: Sequence[LessonStore]) -> tuple[list[Lesson], tuple[str, ...]]:

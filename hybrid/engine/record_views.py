@@ -172,8 +172,7 @@ class RecordViews:
             max_other_task_rate=settings.max_other_task_rate,
         )
         is_behind = False
-        n_new = len(records) - _n_indexed(place)
-        if self._most_new is not None and n_new > self._most_new:
+        if self._most_new is not None and (n_new := len(records) - _n_indexed(place)) > self._most_new:
             raise BusyError(f"{n_new} records are not indexed yet; `hybrid reindex` does it")
         try:
             self._build(workspace, place, source)

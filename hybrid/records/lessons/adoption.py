@@ -9,7 +9,7 @@ from hybrid.records.lessons.counters import Counts
 from hybrid.records.lessons.editing import Counted, NewEntry
 from hybrid.records.lessons.errors import LessonsError
 from hybrid.records.lessons.lesson import CATEGORIES, MAX_NUMBER, PREFIXES, TYPES, Draft, Lesson, number_of
-from hybrid.records.lessons.scoring import jaccard, tokens
+from hybrid.records.lessons.scoring import jaccard, said_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -71,14 +71,14 @@ def plan(
     Raises:
         LessonsError: There is no id left.
     """
-    words = [(_words(lesson.title, lesson.content), lesson) for lesson in (*known, *others) if lesson.is_active]
+    words = [(said_words(lesson.title, lesson.content), lesson) for lesson in (*known, *others) if lesson.is_active]
     gone = {(lesson.title, lesson.content): lesson for lesson in known if not lesson.is_active}
     taken: set[str] = set()
     wanted = [_number(offer.wanted, level) for offer in offers]
     highest = max([highest, *wanted])
     plans: list[Adopted] = []
     for offer, number in zip(offers, wanted, strict=True):
-        mine = _words(offer.draft.title, offer.draft.content)
+        mine = said_words(offer.draft.title, offer.draft.content)
         twin = None if is_forced else next((other for theirs, other in words if _is_alike(mine, theirs)), None)
         if twin is None and offer.wanted:  # What was deleted here does not come back with the next import.
             twin = gone.get((offer.draft.title, offer.draft.content))
@@ -144,10 +144,6 @@ def offer_of(lesson: Lesson) -> Offer:
     )
     counts = Counts(lesson.uses, lesson.velocity, lesson.last, lesson.injections, lesson.citations)
     return Offer(draft, learned=lesson.learned, counts=counts)
-
-
-def _words(title: str, content: str) -> frozenset[str]:
-    return frozenset(tokens(f"{title}\n{content}"))
 
 
 def _is_alike(mine: frozenset[str], theirs: frozenset[str]) -> bool:
