@@ -10,7 +10,7 @@ import os
 import threading
 import time
 from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -49,16 +49,23 @@ class ActiveLessons:
         active: Id → lesson with its counters; of two with one id the last.
         records: The same as records, in the order of their files, the project's first.
         problems: Why lessons of another file are missing, a sentence for each such file.
+        earlier: The scorer of the lessons as they were before; None when nothing was scored.
     """
 
     active: Mapping[str, Lesson]
     records: Sequence[Record]
     problems: tuple[str, ...] = ()
+    earlier: LessonScorer[Lesson] | None = field(default=None, compare=False, repr=False)
 
     @cached_property
     def scorer(self) -> LessonScorer[Lesson]:
         """Scores them; kept, since it counts the words of all."""
-        return LessonScorer(tuple(self.active.values()))
+        return LessonScorer(tuple(self.active.values()), self.earlier)
+
+    @property
+    def counted(self) -> LessonScorer[Lesson] | None:
+        """The scorer if it was asked for, else the one before it."""
+        return self.__dict__.get("scorer", self.earlier)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +109,8 @@ class RecordStores:
         records: Sequence[Record] = tuple(lesson.record() for lesson in lessons)
         if known is not None and known.found.records == records:
             records = known.found.records  # Only counters changed: who compares by identity sees nothing new.
-        found = ActiveLessons({lesson.id: lesson for lesson in lessons}, records, problems)
+        earlier = known.found.counted if known is not None else None
+        found = ActiveLessons({lesson.id: lesson for lesson in lessons}, records, problems, earlier)
         if known is not None and known.found == found:
             found = known.found  # With what it has counted already.
         newest_ns = max((time_ns for group in stamps for stamp in group for time_ns in stamp[2:4]), default=0)

@@ -92,12 +92,23 @@ class Scored(Generic[LessonT]):
 
 
 class LessonScorer(Generic[LessonT]):
-    """The statistics of a list of lessons, so that a query costs only the postings of its terms."""
+    """The statistics of a list of lessons, so that a query costs only the lessons that hold its terms.
 
-    def __init__(self, lessons: Sequence[LessonT]) -> None:
+    Args:
+        lessons: In any order.
+        earlier: A scorer of much the same lessons: what it counted is not counted again.
+    """
+
+    def __init__(self, lessons: Sequence[LessonT], earlier: LessonScorer[LessonT] | None = None) -> None:
         # Ordered as equal scores are: a stable sort by score alone is then all that a query needs.
         self._lessons = sorted(lessons, key=lambda lesson: (-lesson.uses, id_key(lesson.id)))
-        self._postings = _weigh([Counter(lesson_tokens(lesson)) for lesson in self._lessons])
+        known = earlier._counted if earlier else {}
+        texts = [searched_text(lesson) for lesson in self._lessons]
+        self._counted = {text: known.get(text) or dict(Counter(tokens(text))) for text in texts}
+        self._counts = [self._counted[text] for text in texts]
+        self._lengths = [sum(count.values()) for count in self._counts]
+        self._mean_length = sum(self._lengths) / len(self._lengths) if self._lengths else 0.0
+        self._postings: dict[str, list[tuple[int, float]]] = {}
 
     def score(self, query: str) -> list[Scored[LessonT]]:
         """Every lesson with its score, by bm25 descending, then uses descending, then id.
@@ -133,30 +144,27 @@ class LessonScorer(Generic[LessonT]):
         """Row → bm25 of the lessons that hold a term of the query."""
         found: dict[int, float] = {}
         for term, n in Counter(tokens(query[:MAX_QUERY_CHARS])).items():
-            for row, weight in self._postings.get(term, ()):
+            for row, weight in self._weighed(term):
                 found[row] = found.get(row, 0.0) + n * weight
         return found
 
+    def _weighed(self, term: str) -> list[tuple[int, float]]:
+        """Rows of the lessons that hold a term, each with what one occurrence in the query adds to its bm25.
 
-def _weigh(counts: Sequence[Counter[str]]) -> dict[str, list[tuple[int, float]]]:
-    """Term → (row, what one occurrence in the query adds to the bm25 of the row).
-
-    Source: Robertson, Zaragoza, The Probabilistic Relevance Framework (2009); the IDF with + 1 is never negative.
-    """
-    n_lessons = len(counts)
-    lengths = [sum(count.values()) for count in counts]
-    mean_length = sum(lengths) / n_lessons if n_lessons else 0.0
-    frequencies: dict[str, list[tuple[int, int]]] = {}
-    for row, count in enumerate(counts):
-        for term, n in count.items():
-            frequencies.setdefault(term, []).append((row, n))
-    postings: dict[str, list[tuple[int, float]]] = {}
-    for term, rows in frequencies.items():
-        idf = math.log((n_lessons - len(rows) + 0.5) / (len(rows) + 0.5) + 1)
-        postings[term] = [
-            (row, idf * n * (K1 + 1) / (n + K1 * (1 - B + B * lengths[row] / mean_length))) for row, n in rows
+        Source: Robertson, Zaragoza, The Probabilistic Relevance Framework (2009); the IDF with + 1 is never negative.
+        """
+        known = self._postings.get(term)
+        if known is not None:
+            return known
+        rows = [(row, count[term]) for row, count in enumerate(self._counts) if term in count]
+        idf = math.log((len(self._counts) - len(rows) + 0.5) / (len(rows) + 0.5) + 1)
+        found = [
+            (row, idf * n * (K1 + 1) / (n + K1 * (1 - B + B * self._lengths[row] / self._mean_length)))
+            for row, n in rows
         ]
-    return postings
+        if found:  # What queries ask in vain is not kept: a service would collect every word ever typed.
+            self._postings[term] = found
+        return found
 
 
 def score_lessons(query: str, lessons: Sequence[LessonT]) -> list[Scored[LessonT]]:
@@ -175,10 +183,10 @@ def tokens(text: str) -> list[str]:
     return [word for word in _WORD.findall(lower) if len(word) > 1 and word not in STOP_WORDS]
 
 
-def lesson_tokens(lesson: Scorable) -> list[str]:
-    """What a lesson is searched by: title, content, and each trigger three times."""
+def searched_text(lesson: Scorable) -> str:
+    """What a lesson is found by: title, content, and each trigger three times."""
     parts = [lesson.title, lesson.content, *(trigger for trigger in lesson.triggers for _ in range(TRIGGER_WEIGHT))]
-    return tokens("\n".join(parts))
+    return "\n".join(parts)
 
 
 def relevance(bm25: float) -> int:

@@ -14,10 +14,10 @@ from hybrid.records.lessons.scoring import (
     format_hit,
     id_key,
     jaccard,
-    lesson_tokens,
     relevance,
     said_words,
     score_lessons,
+    searched_text,
     tokens,
 )
 
@@ -130,7 +130,7 @@ def test_trigger_counts_three_times() -> None:
     """A lesson is searched by its title, its content and three times each trigger."""
     lesson = Lesson("L001", "Title", "content", triggers=("commit hook", "ci"))
 
-    assert ["title", "content", *["commit", "hook"] * 3, *["ci"] * 3] == lesson_tokens(lesson)
+    assert ["title", "content", *["commit", "hook"] * 3, *["ci"] * 3] == tokens(searched_text(lesson))
 
 
 def test_only_the_first_5000_characters_of_a_query_count() -> None:
@@ -142,7 +142,7 @@ def test_only_the_first_5000_characters_of_a_query_count() -> None:
 @given(lessons, texts)
 def test_scores_equal_those_of_rank_bm25(corpus: list[Lesson], query: str) -> None:
     """Raw scores are those of `BM25Okapi.get_scores` with the non-negative IDF, repeated terms included."""
-    documents = [lesson_tokens(lesson) for lesson in corpus]
+    documents = [tokens(searched_text(lesson)) for lesson in corpus]
     found = {hit.lesson.id: hit.bm25 for hit in score_lessons(query, corpus)}
 
     if any(documents):
@@ -179,6 +179,15 @@ def test_relevances_are_those_of_the_lessons_that_match(corpus: list[Lesson], qu
     expected = {hit.lesson.id: hit.relevance for hit in scorer.score(query) if hit.relevance}
 
     assert expected == scorer.relevances(query)
+
+
+@given(lessons, lessons, texts)
+def test_what_an_earlier_scorer_counted_changes_no_score(before: list[Lesson], after: list[Lesson], query: str) -> None:
+    """A scorer that takes over counts scores as one that counts anew."""
+    earlier = LessonScorer(before)
+    earlier.score(query)
+
+    assert LessonScorer(after).score(query) == LessonScorer(after, earlier).score(query)
 
 
 @pytest.mark.parametrize(

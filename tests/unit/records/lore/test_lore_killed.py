@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.builders import python_process
+
+if TYPE_CHECKING:
+    from tests.unit.records.lore.conftest import Given
+
+_WRITE = """
+    import secrets, sys
+    from pathlib import Path
+    from hybrid.records.lore.folder import LoreFolder
+    from hybrid.records.lore.store import LoreShelf, LoreStore
+    from hybrid.records.lore.writing import LoreWriter, Moment
+
+    folder, who = LoreFolder(Path(sys.argv[1]), "personal"), sys.argv[2]
+    writer = LoreWriter(LoreShelf([LoreStore(folder)]), folder, "", Moment(1e9, lambda: secrets.token_hex(4)))
+    for n in range(300):
+        print("decided", writer.decide(f"{who} choice{n}", f"reason{n}", is_forced=True), flush=True)
+        print("learned", writer.add_pattern(f"{who} way{n}", f"do{n}", is_forced=True), flush=True)
+        last = writer.decide(f"{who} mistake{n}", f"haste{n}", is_forced=True)
+        writer.retract(last, "wrong")
+        print("retracted", last, flush=True)
+        print("left", writer.hand_off(f"{who} handoff{n}"), flush=True)
+"""
+
+
+@pytest.mark.slow
+def test_a_killed_process_loses_nothing_that_it_reported(lore: Given) -> None:
+    """Whenever it dies: what it said is there, what it took back stays so, no file is broken, the next write works."""
+    told: list[list[str]] = []
+    for n_lines in (1, 6, 15):
+        process = python_process(_WRITE, lore.folder.path, f"run{n_lines}")
+        assert process.stdout is not None
+        told += [process.stdout.readline().decode().split() for _ in range(n_lines)]
+        process.kill()
+        process.communicate()
+
+        read = lore.store.read()
+        assert () == read.problems
+        statuses = {one.id: one.status for one in read.decisions}
+        assert {"active"} == {statuses[one] for said, one in told if said == "decided"}
+        assert {"retracted"} >= {statuses[one] for said, one in told if said == "retracted"}
+        assert {one for said, one in told if said == "learned"} <= {one.id for one in read.patterns}
+        assert {one for said, one in told if said == "left"} <= {one.id for one in read.handoffs}
+    identity = lore.writer().decide("After", "all of it")
+
+    assert identity in {one.id for one in lore.store.read().decisions}
