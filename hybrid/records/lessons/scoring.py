@@ -102,7 +102,7 @@ class LessonScorer(Generic[LessonT]):
     def __init__(self, lessons: Sequence[LessonT], earlier: LessonScorer[LessonT] | None = None) -> None:
         # Ordered as equal scores are: a stable sort by score alone is then all that a query needs.
         self._lessons = sorted(lessons, key=lambda lesson: (-lesson.uses, id_key(lesson.id)))
-        known = earlier._counted if earlier else {}
+        known: dict[str, dict[str, int]] = earlier._counted if earlier else {}
         texts = [searched_text(lesson) for lesson in self._lessons]
         self._counted = {text: known.get(text) or dict(Counter(tokens(text))) for text in texts}
         self._counts = [self._counted[text] for text in texts]
