@@ -23,7 +23,7 @@ demo: $(VENV)/installed
 	@$(BIN)/python tests/demo.py "$(REPO)" $(if $(PROMPT),--prompt "$(PROMPT)")
 
 test: $(VENV)/installed
-	$(BIN)/python -m pytest -m "not bench and not model and not clients"
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not bench and not model and not clients"
 
 # Needs npm and its registry, once. What cannot be installed or run is named, with the reason, and its tests skip.
 clients: export HYBRID_CLIENTS_DIR = $(CLIENTS_DIR)

@@ -2,19 +2,38 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.builders import PAYMENTS, ListSource, build_index, git_project, place_in
 from tests.remembered import remember_backgrounds
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from hybrid.index.place import Place
 
 remember_backgrounds()
+
+# How long an example takes is the machine's matter, and that of whatever runs beside it.
+settings.register_profile("no clock", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("no clock")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _work_that_is_done_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Grammars are unpacked, modules compiled and fonts looked for once in a run, not for each new home and process."""
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:  # Then it is that of a worker, and lies in the folder of the run.
+        folder = folder.parent
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
+        patch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
+        yield
 
 
 @pytest.fixture(autouse=True)

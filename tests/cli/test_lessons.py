@@ -312,7 +312,8 @@ def test_what_a_turn_taught_is_shown(taught: Shop) -> None:
             "By [L001] and [S001].\nAI LESSON: Ports in tests - Never bind a fixed port in a test"
         ),
     }
-    taught.out("hook", "run", "--client", "claude", stdin=json.dumps(event).encode())
+    stdin = json.dumps(event).encode()
+    taught.out("hook", "run", "--client", "claude", stdin=stdin, HYBRID_DAEMON_ENABLED="false")
 
     assert "learned (Stop)" in taught.out("log")
     assert "cited L001, S001; recorded L004" in taught.out("log")
