@@ -9,7 +9,7 @@ import json
 import re
 from dataclasses import dataclass
 
-from hybrid.render.marks import BLOCK_TAGS, FRAME_NAME, JSON_KEY, MACHINE_TAG_PREFIXES, plain_text
+from hybrid.render.marks import BLOCK_TAGS, FRAME_NAME, JSON_KEY, MACHINE_TAG_PREFIXES, cut_private, plain_text
 
 OPT_OUT = "[no-hybrid]"
 
@@ -26,7 +26,6 @@ _TEXT_FRAME = re.compile(
     re.DOTALL | re.IGNORECASE,
 )
 _JSON_FRAME = re.compile(rf'\{{\s{{0,8}}"{JSON_KEY}"\s{{0,8}}:')
-_PRIVATE = re.compile(r"<(/?)\s{0,8}private(?:\s[^<>]{0,200})?>", re.IGNORECASE)
 _SLASH_COMMAND = re.compile(r"/([A-Za-z][\w.:-]*)(?=\s|\Z)\s*")
 _SPACES = re.compile(r"(?<=\S)[^\S\n]{2,}(?=\S)")
 _BLANK_LINES = re.compile(r"\n{3,}")
@@ -62,7 +61,7 @@ def clean(prompt: str) -> Cleaned:
     """Clean a prompt as it came from a client; any string is accepted, in time linear in its length."""
     text = _cut_injected(plain_text(prompt))
     is_opted_out = OPT_OUT in text.lower()
-    text, had_private = _cut_private(text)
+    text, had_private = cut_private(text)
     text = text.strip()
     if text[:80].lower().startswith(_MACHINE_PREFIXES):
         report = _report_of(text)
@@ -103,20 +102,6 @@ def _cut_elements(text: str, tags: list[str] | tuple[str, ...]) -> str:
             name = re.escape(tag)
             text = re.sub(rf"(?is)<{name}(?:\s[^<>]{{0,500}})?>.*?(?:</{name}\s*>|\Z)", " ", text)
     return text
-
-
-def _cut_private(text: str) -> tuple[str, bool]:
-    """Text without private spans, nested ones and one that is never closed included, and whether there was any."""
-    kept: list[str] = []
-    position = depth = 0
-    for mark in _PRIVATE.finditer(text):
-        if depth == 0:
-            kept.append(text[position : mark.start()])
-        position = mark.end()
-        depth = max(0, depth - 1) if mark.group(1) else depth + 1
-    if not kept:
-        return text, False
-    return " ".join(kept if depth else [*kept, text[position:]]), True
 
 
 def _report_of(text: str) -> str | None:

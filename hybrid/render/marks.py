@@ -72,6 +72,7 @@ _INVISIBLE = re.compile(
     "[\x00-\x08\x0e-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f\u202a-\u202e"
     "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\ufffe\uffff\U000e0000-\U000e0fff]"
 )
+_PRIVATE = re.compile(r"<(\\{0,4}/)?\s{0,8}private(?:\s[^<>]{0,200})?>", re.IGNORECASE)
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -85,6 +86,30 @@ def plain_text(text: str) -> str:
     text = _ESCAPE_SEQUENCE.sub("", text) if "\x1b" in text else text
     text = _INVISIBLE.sub("", _LINE_END.sub("\n", text))
     return _LONE_SURROGATE.sub("\ufffd", text)
+
+
+def without_private(text: str) -> str:
+    """Text without `<private>…</private>`; the same object when there is none. See `cut_private`."""
+    return cut_private(text)[0]
+
+
+def cut_private(text: str) -> tuple[str, bool]:
+    """Text without `<private>…</private>`, a space in the place of each span, and whether there was any.
+
+    Nested spans go with the outer one, and a span that is never closed reaches to the end. Letter case, attributes and
+    white space in the tags do not matter, nor backslashes before the slash, as some write JSON. Characters that cannot
+    be seen may hide a tag: `plain_text` goes first where they may be. Linear in the length.
+    """
+    kept: list[str] = []
+    position = depth = 0
+    for mark in _PRIVATE.finditer(text):
+        if depth == 0:
+            kept.append(text[position : mark.start()])
+        position = mark.end()
+        depth = max(0, depth - 1) if mark.group(1) else depth + 1
+    if not kept:
+        return text, False
+    return " ".join(kept if depth else [*kept, text[position:]]), True
 
 
 def neutralise(text: str) -> str:

@@ -1,0 +1,148 @@
+"""Measures the redaction of secrets on made-up ones and on texts without any; `hybrid eval redaction` calls it."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from hybrid.redact import REDACT_VERSION, find_secrets
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hybrid.evaluation.redaction_corpus import Sample
+
+_FOUND_SHARE = 0.9
+"""A secret counts as found when at least this share of its characters is replaced: what stays is of no use."""
+_MAX_EXAMPLES = 200
+
+
+@dataclass(frozen=True, slots=True)
+class FoundRow:
+    """What was found of a kind of secrets.
+
+    Attributes:
+        kind: The kind.
+        n: Samples.
+        found: Samples whose secret was replaced, in whole or to nine tenths.
+        chars: Characters of the secrets.
+        chars_left: Characters of them that stayed.
+        chars_beside: Characters replaced that belong to no secret.
+    """
+
+    kind: str
+    n: int
+    found: int
+    chars: int
+    chars_left: int
+    chars_beside: int
+
+
+@dataclass(frozen=True, slots=True)
+class AlarmRow:
+    """False alarms in a kind of texts.
+
+    Attributes:
+        kind: The kind.
+        n: Samples.
+        alarms: Samples in which something was replaced.
+        replaced: Name of a replaced kind → how often.
+    """
+
+    kind: str
+    n: int
+    alarms: int
+    replaced: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusReport:
+    """Detection and false alarms.
+
+    Attributes:
+        found: A row per kind of secrets.
+        alarms: A row per kind of texts without secrets.
+        missed: Kind and context of secrets that were not found.
+        alarmed: Kind and context of texts with false alarms.
+        megabytes_per_s: Text looked through in a second.
+    """
+
+    found: tuple[FoundRow, ...]
+    alarms: tuple[AlarmRow, ...]
+    missed: tuple[tuple[str, str], ...]
+    alarmed: tuple[tuple[str, str], ...]
+    megabytes_per_s: float
+
+    def as_json(self) -> dict[str, Any]:
+        """The JSON of the report; the lists of what went wrong are cut after 200."""
+        n = sum(row.n for row in self.found)
+        chars = sum(row.chars for row in self.found)
+        n_innocent = sum(row.n for row in self.alarms)
+        return {
+            "redact_version": REDACT_VERSION,
+            "secrets": n,
+            "detected": sum(row.found for row in self.found) / n if n else None,
+            "chars_left": sum(row.chars_left for row in self.found) / chars if chars else None,
+            "innocent": n_innocent,
+            "false_alarms": sum(row.alarms for row in self.alarms) / n_innocent if n_innocent else None,
+            "megabytes_per_s": round(self.megabytes_per_s, 1),
+            "kinds": [asdict(row) | {"detected": row.found / row.n} for row in self.found],
+            "innocent_kinds": [asdict(row) for row in self.alarms],
+            "missed": [list(pair) for pair in self.missed[:_MAX_EXAMPLES]],
+            "alarmed": [list(pair) for pair in self.alarmed[:_MAX_EXAMPLES]],
+        }
+
+
+def evaluate_corpus(secrets: Sequence[Sample], innocent: Sequence[Sample]) -> CorpusReport:
+    """Look for secrets in both kinds of samples."""
+    started = time.perf_counter()
+    looked = [(sample, [(one.start, one.end, one.kind) for one in find_secrets(sample.text)]) for sample in secrets]
+    looked_innocent = [(sample, find_secrets(sample.text)) for sample in innocent]
+    elapsed_s = time.perf_counter() - started
+    size = sum(len(sample.text) for sample in (*secrets, *innocent))
+    results = [(sample, *_covered(sample, [span[:2] for span in spans])) for sample, spans in looked]
+    alarmed = [(sample, found) for sample, found in looked_innocent if found]
+    return CorpusReport(
+        found=tuple(_found_row(kind, results) for kind in dict.fromkeys(sample.kind for sample in secrets)),
+        alarms=tuple(
+            AlarmRow(
+                kind,
+                sum(sample.kind == kind for sample in innocent),
+                sum(sample.kind == kind for sample, _ in alarmed),
+                dict(Counter(one.kind for sample, found in alarmed if sample.kind == kind for one in found)),
+            )
+            for kind in dict.fromkeys(sample.kind for sample in innocent)
+        ),
+        missed=tuple((sample.kind, sample.context) for sample, left, _ in results if not _is_found(sample, left)),
+        alarmed=tuple((sample.kind, sample.context) for sample, _ in alarmed),
+        megabytes_per_s=size / 1e6 / elapsed_s if elapsed_s else 0.0,
+    )
+
+
+def _found_row(kind: str, results: Sequence[tuple[Sample, int, int]]) -> FoundRow:
+    own = [(sample, left, beside) for sample, left, beside in results if sample.kind == kind]
+    return FoundRow(
+        kind=kind,
+        n=len(own),
+        found=sum(_is_found(sample, left) for sample, left, _ in own),
+        chars=sum(_size(sample) for sample, _, _ in own),
+        chars_left=sum(left for _, left, _ in own),
+        chars_beside=sum(beside for _, _, beside in own),
+    )
+
+
+def _covered(sample: Sample, replaced: Sequence[tuple[int, int]]) -> tuple[int, int]:
+    """Characters of the secret that stayed, and characters replaced beside it."""
+    hidden = {at for start, end in replaced for at in range(start, end)}
+    secret = {at for start, end in sample.spans for at in range(start, end)}
+    return len(secret - hidden), len(hidden - secret)
+
+
+def _size(sample: Sample) -> int:
+    return sum(end - start for start, end in sample.spans)
+
+
+def _is_found(sample: Sample, left: int) -> bool:
+    return left <= (1 - _FOUND_SHARE) * _size(sample)

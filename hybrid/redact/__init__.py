@@ -1,0 +1,142 @@
+"""Finds secrets in text and replaces them; the last step before anything is stored or shown.
+
+It knows well-known forms of tokens, literal values assigned to telling names, and passwords where commands and files
+have them. It is no scanner: what has no form and no name passes. Placeholders, references to variables, commit ids,
+UUIDs and digests stay. Linear in the length.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hybrid.redact.addresses import COOKIE_NAMES, HEADER_NAMES, cookies, header_values, url_passwords
+from hybrid.redact.assigned import assigned_values, telling_places
+from hybrid.redact.commands import COMMAND_WORDS, command_passwords
+from hybrid.redact.forms import tokens
+from hybrid.redact.keys import private_keys
+from hybrid.redact.patterns import Secret, compiled, lower_case
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+__all__ = ["REDACT_VERSION", "Secret", "find_secrets", "mask", "masker", "part_masker", "redact"]
+
+REDACT_VERSION = "3"
+"""Of the rules; an index made by others is made again, so that no secret lives on in it."""
+
+_TRIGGERS = (*HEADER_NAMES, "_auth", '"auth', *COOKIE_NAMES, *COMMAND_WORDS)
+
+
+def redact(text: str) -> str:
+    """Text with every secret replaced by `[redacted:kind]`; the same object when there is none."""
+    secrets = find_secrets(text)
+    if not secrets:
+        return text
+    parts: list[str] = []
+    end = 0
+    for secret in secrets:
+        parts += [text[end : secret.start], f"[redacted:{secret.kind}]"]
+        end = secret.end
+    return "".join([*parts, text[end:]])
+
+
+def mask(text: str) -> str:
+    """A whole document with its secrets replaced and its lines kept; the same object when there is none.
+
+    A secret of several lines becomes `[redacted:kind]` on its first line and `[redacted]` on each further one.
+    """
+    secrets = find_secrets(text)
+    return _masked(text, secrets) if secrets else text
+
+
+def masker(text: str) -> Callable[[str], str]:
+    """What takes the secrets out of the names, signatures and headings of a document.
+
+    Besides what `redact` finds in such a part itself, long pieces of the document's secrets go: a signature may be
+    cut within a token, and a line in the middle of a key may be taken for a name.
+    """
+    secrets = find_secrets(text)
+    pieces = "\n".join(piece for secret in secrets for piece in text[secret.start : secret.end].split())
+
+    def without_secrets(part: str) -> str:
+        if len(part) < _MIN_PART:
+            return part
+        part = redact(part)
+        if not pieces:
+            return part
+        return compiled(_PIECE).sub(lambda match: "[redacted]" if match.group() in pieces else match.group(), part)
+
+    return without_secrets
+
+
+def part_masker(parts: Iterable[str]) -> Callable[[str], str] | None:
+    """As `masker` for a document that holds no secret: what its names and signatures may make one of themselves.
+
+    Args:
+        parts: All that will be asked for.
+
+    Returns:
+        None when there is nothing to hide in any of them, which is found out at the cost of one look.
+    """
+    # Tokens never cross a line, so what none of the lines holds together, no part holds alone.
+    together = "\n".join(parts)
+    has_token = any(True for _ in tokens(together))
+    if not has_token and not _may_hold_value(together):
+        return None
+
+    def without_secrets(part: str) -> str:
+        if len(part) < _MIN_PART or not (has_token or _may_hold_value(part)):
+            return part
+        return redact(part)
+
+    return without_secrets
+
+
+def _may_hold_value(text: str) -> bool:
+    """False only when neither the text nor a line of it holds a secret besides tokens with a form of their own."""
+    lower = text.lower()
+    if len(lower) != len(text) or "PRIVATE KEY" in text or "://" in text:
+        return True
+    return any(word in lower for word in _TRIGGERS) or any(True for _ in telling_places(lower))
+
+
+_MIN_PART = 12
+"""Characters that a name or a signature must have to hold a secret, or so much of one that it matters."""
+_PIECE = rf"[^\s\"'`\\()\[\]{{}}<>,;:]{{{_MIN_PART},}}"
+
+
+def _masked(text: str, secrets: list[Secret]) -> str:
+    parts: list[str] = []
+    end = 0
+    for secret in secrets:
+        further = text[secret.start : secret.end].split("\n")[1:]
+        parts += [text[end : secret.start], f"[redacted:{secret.kind}]", *map(_masked_line, further)]
+        end = secret.end
+    return "".join([*parts, text[end:]])
+
+
+def _masked_line(line: str) -> str:
+    """A further line of a secret, with the line break before it; indentation and blank lines stay."""
+    return "\n" + (line[: len(line) - len(line.lstrip())] + "[redacted]" if line.strip() else line)
+
+
+def find_secrets(text: str) -> list[Secret]:
+    """The secrets of a text in order; of two that overlap the one that begins first, then the longer."""
+    found = sorted(_all_secrets(text), key=lambda secret: (secret.start, -secret.end, secret.kind))
+    kept: list[Secret] = []
+    for secret in found:
+        if not kept or secret.start >= kept[-1].end:
+            kept.append(secret)
+    return kept
+
+
+def _all_secrets(text: str) -> Iterator[Secret]:
+    lower = lower_case(text)
+    yield from private_keys(text)
+    yield from tokens(text)
+    if "://" in text:
+        yield from url_passwords(text)
+    yield from header_values(text, lower)
+    yield from cookies(text, lower)
+    yield from command_passwords(text, lower)
+    yield from assigned_values(text, lower)

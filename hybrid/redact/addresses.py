@@ -1,0 +1,89 @@
+"""Finds passwords in addresses, and the values of HTTP headers that let someone in: tokens, API keys, cookies."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from hybrid.redact.patterns import Secret, compiled, occurrences
+from hybrid.redact.values import (
+    bits_per_char,
+    has_both,
+    is_basic,
+    is_example_word,
+    is_generated,
+    is_reference,
+    is_uuid,
+    looks_random,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_URL_PASSWORD = r"[^\s:/@?#\"'`<>]{0,128}:([^\s/@\"'`<>]{1,256})@(?=[\w.\[$-])"
+_URL_USER = r"([^\s:/@?#\"'`<>\\]{16,256})@(?=[\w.\[$-])"
+HEADER_NAMES = ("authorization", "api-key", "auth-token", "private-token", "vault-token")
+COOKIE_NAMES = ("cookie", "curl")
+_QUOTE = r"\\{0,4}[\"'`]"
+_HEADER_REST = (
+    rf"(?:{_QUOTE})?\s{{0,3}}[:=,]\s{{0,3}}(?:{_QUOTE})?"
+    r"(?:(bearer|basic|token|digest|apikey|bot|key)\s{1,3})?([A-Za-z0-9._~+/=:-]{12,4096})"
+)
+_COOKIE_HEADER = r"cookie\\{0,4}[\"']?[:,][^\S\n]{0,3}\\{0,4}[\"']?(?P<cookies>[^\n\"']{8,4096})"
+_CURL_COOKIE = r"curl\b[^\n]{0,400}?\s(?:-b|--cookie)[ =]\\{0,4}[\"'](?P<cookies>[^\n\"']{8,4096})"
+_COOKIE = (
+    r"(?<![^\s;'\"])([\w.%-]{0,60}(?:sess|sid|auth|token|jwt|login|remember)[\w.%-]{0,60})"
+    r"=(?:s%3A)?([^;\s\"'\\]{16,4096})"
+)
+_REGISTRY_AUTH = r"auth\\{0,4}[\"']?\s{0,3}[:=]\s{0,3}\\{0,4}[\"']?([A-Za-z0-9+/]{12,512}={0,2})(?![A-Za-z0-9+/=_.-])"
+
+
+def url_passwords(text: str) -> Iterator[Secret]:
+    """Passwords between a user and a host, and long tokens in the place of the user."""
+    for _, end in occurrences(text, ("://",)):
+        match = compiled(_URL_PASSWORD).match(text, end)
+        if match is not None:
+            password = match.group(1)
+            # In an address a password is a password: only one that is a single word of examples stays.
+            if any(map(str.isalnum, password)) and not (is_reference(password) or is_example_word(password)):
+                yield Secret("url_password", match.start(1), match.end(1))
+            continue
+        match = compiled(_URL_USER).match(text, end)
+        if match is not None and is_generated(match.group(1)) and not _is_public(text, match):
+            yield Secret("url_password", match.start(1), match.end(1))
+
+
+def _is_public(text: str, match: re.Match[str]) -> bool:
+    """The key in a Sentry address only allows to report errors, and stands in web pages."""
+    return is_uuid(match.group(1)) or "sentry" in text[match.end() : match.end() + 80].partition("\n")[0].lower()
+
+
+def header_values(text: str, lower: str) -> Iterator[Secret]:
+    """Values of headers; a name stands for itself there, so a digest counts too."""
+    for _, end in occurrences(lower, HEADER_NAMES):
+        match = compiled(_HEADER_REST, re.IGNORECASE).match(text, end)
+        if match is None or is_reference(match.group(2)):
+            continue
+        scheme = (match.group(1) or "").lower()
+        is_secret = looks_random(match.group(2)) and not (not scheme and is_uuid(match.group(2)))
+        if is_secret or (scheme == "basic" and is_basic(match.group(2))):
+            yield Secret("authorization", match.start(2), match.end(2))
+    for _, end in occurrences(lower, ("_auth", '"auth')):
+        match = compiled(_REGISTRY_AUTH).match(text, end - 4)
+        if match is not None and is_basic(match.group(1)):
+            yield Secret("authorization", match.start(1), match.end(1))
+
+
+def cookies(text: str, lower: str) -> Iterator[Secret]:
+    """Values of session cookies."""
+    for word, pattern in (("cookie", _COOKIE_HEADER), ("curl", _CURL_COOKIE)):
+        end = 0
+        for start, _ in occurrences(lower, (word,)):
+            found = compiled(pattern, re.IGNORECASE).match(text, start) if start >= end else None
+            if found is None:
+                continue
+            end = found.end()
+            for match in compiled(_COOKIE, re.IGNORECASE).finditer(text, found.start("cookies"), found.end("cookies")):
+                value = match.group(2)
+                if has_both(value) and bits_per_char(value) >= 3 and not is_reference(value):
+                    yield Secret("cookie", match.start(2), match.end(2))

@@ -1,0 +1,49 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hybrid.render.marks import cut_private, without_private
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param("a <private>b</private> c", "a   c", id="closed"),
+        pytest.param("a <private>b c", "a ", id="never closed"),
+        pytest.param("a <private>b <private>c</private> d</private> e", "a   e", id="nested"),
+        pytest.param("a <private>b <private>c</private> d", "a ", id="nested and never closed"),
+        pytest.param("a <PRIVATE>b</Private> c", "a   c", id="letter case"),
+        pytest.param('a <private reason="law" x>b</private > c', "a   c", id="attributes"),
+        pytest.param("a < private>b</ private> c", "a   c", id="white space"),
+        pytest.param("a <private>b\nc</private>\nd", "a  \nd", id="several lines"),
+        pytest.param(r'{"a": "<private>b<\/private> c"}', '{"a": "  c"}', id="slash escaped in JSON"),
+        pytest.param(r'{"a": "{\"b\": \"<private>c</private>\"}"}', r'{"a": "{\"b\": \" \"}"}', id="JSON in JSON"),
+        pytest.param("a</private> b", "a  b", id="closing tag alone"),
+    ],
+)
+def test_private_spans_are_cut(text: str, expected: str):
+    """A span goes with its tags, whatever their form; one space stands in its place."""
+    assert (expected, True) == cut_private(text)
+    assert expected == without_private(text)
+
+
+@pytest.mark.parametrize("text", ["", "private <p> <privately> <private-key>", "<private_key>x</private_key>", "a < b"])
+def test_text_without_private_spans_stays(text: str):
+    """The very same text comes back."""
+    assert text is without_private(text)
+
+
+@given(st.lists(st.sampled_from(["<private>", "</private>", "<private x=1>", "keep", "\n"])))
+def test_cutting_twice_changes_nothing_more(parts: list[str]):
+    """Nothing that is left forms a tag again, and no tag is left."""
+    once = without_private("".join(parts))
+
+    assert once == without_private(once)
+    assert "private" not in once
+
+
+def test_hostile_text_takes_linear_time():
+    """A megabyte of beginnings of tags is gone through once."""
+    text = "<private " * 110_000
+
+    assert text is without_private(text)
