@@ -3,6 +3,7 @@
 | module | responsible for |
 |---|---|
 | `find` | the project of a folder; whether it may be indexed |
+| `explain` | why a project has its key and name, or why there is none |
 | `git_folder` | `.git` folders and files, read without git |
 | `git_config` | the two settings that matter of `.git/config` |
 | `origin` | one spelling for all URLs of a repository |

@@ -58,10 +58,17 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class KeyChoice:
-    """A key, and why it is this one."""
+    """A key, and why it is this one.
+
+    Attributes:
+        key: 16 hex digits.
+        reason: `origin URL`, `main working tree path` or `registered`.
+        known_by: What the registry knows the project by, `identity`, `origin` or `path`; empty for an unknown one.
+    """
 
     key: str
     reason: str
+    known_by: str = ""
 
 
 def registry_path(home: Path) -> Path:
@@ -106,26 +113,27 @@ def path_key(path: str) -> str:
 
 
 def _choose(marks: Marks, entries: dict[str, Entry]) -> KeyChoice:
-    known = _known_key(marks, entries)
+    known, known_by = _known_key(marks, entries)
     key = known or (_origin_key(marks.origin) if marks.origin else _free_path_key(marks, entries))
     if marks.origin and key == _origin_key(marks.origin):
-        return KeyChoice(key, "origin URL")
+        return KeyChoice(key, "origin URL", known_by)
     is_own_path = known is None or key == path_key(marks.path)
-    return KeyChoice(key, "main working tree path" if is_own_path else "registered")
+    return KeyChoice(key, "main working tree path" if is_own_path else "registered", known_by)
 
 
-def _known_key(marks: Marks, entries: dict[str, Entry]) -> str | None:
+def _known_key(marks: Marks, entries: dict[str, Entry]) -> tuple[str | None, str]:
+    """The remembered key, and what the project is known by."""
     for key, entry in entries.items():
         if marks.identity and marks.identity in entry.identities:
-            return key
+            return key, "identity"
     for key, entry in entries.items():
         if marks.origin and marks.origin in entry.origins:
-            return key
+            return key, "origin"
     for key, entry in entries.items():
         # Restored or made anew in the same place. With an origin on either side it is another project.
         if not marks.origin and not entry.origins and entry.paths[-1:] == (marks.path,):
-            return key
-    return None
+            return key, "path"
+    return None, ""
 
 
 def _origin_key(origin: str) -> str:
