@@ -1,0 +1,144 @@
+"""Finds definitions (functions, classes, headings, tests) in a piece of source by their first lines, in any language.
+
+It is no parser: the pieces are parts of files, often cut. Used when a tool use is read and when it is told of.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_NAMED = (
+    r"(?:(?:export|default|declare|pub(?:\([^)\n]{1,40}\))?|public|private|protected|internal|static|final|abstract|"
+    r'async|unsafe|const|extern(?: "C")?|override|virtual|inline|sealed|partial|open|data|suspend|local)[ \t]+){0,6}'
+    r"(?P<word>fn|def|class|struct|enum|trait|interface|function\*?|fun|func|module|mod|object|record|namespace|union|"
+    r"protocol|extension|defmodule|defp|macro_rules!|type|package)[ \t]+(?:\([^)\n]{0,80}\)[ \t]*)?"
+    r"(?P<name>[\w$.]*[\w$?!])(?=[ \t]*(?:[(<:{=\[;]|where\b|extends\b|implements\b|struct\b|interface\b|do\b|$))"
+)
+_IMPL = r"(?:unsafe[ \t]+)?impl\b(?:<[^\n{]{0,120}?>)?[ \t]+(?:[^\n{]{1,120}?[ \t]for[ \t]+)?(?P<impl>[\w:]+)"
+_TYPED = (  # Java, C#, C, C++: `public int size(`, `static void *f(`.
+    r"(?:(?:public|private|protected|static|final|virtual|inline|extern|override|async)[ \t]+){1,4}"
+    r"[\w<>\[\],.*& :]{0,60}?[ \t*&](?P<typed>[A-Za-z_]\w*)[ \t]*\((?=[^;\n]*$)"
+)
+_ASSIGNED = (
+    r"(?:export[ \t]+)?(?:const|let|var)[ \t]+(?P<assigned>[\w$]+)[^=\n]{0,40}=[ \t]*(?:async[ \t]*)?"
+    r"(?:function\b|\([^)\n]{0,120}\)[^=\n]{0,40}=>|\w+[ \t]*=>)"
+)
+_CALLED = r"(?:it|test|describe)(?:\.\w+)?\([ \t]*(?P<quote>['\"`])(?P<test>[^\n]{1,120}?)(?P=quote)"
+_TABLE = r"(?i:create[ \t]+(?:table|view|index)(?:[ \t]+if[ \t]+not[ \t]+exists)?)[ \t]+(?P<table>[\w.\"`]+)"
+_HEADING = r"#{1,6}[ \t]+(?P<heading>[^\n]{2,100})"
+
+_CODE = re.compile(rf"^(?P<indent>[ \t]*)(?:{_NAMED}|{_IMPL}|{_ASSIGNED}|{_CALLED}|{_TABLE}|{_TYPED})", re.MULTILINE)
+_PROSE = re.compile(rf"^(?P<indent>[ \t]{{0,3}}){_HEADING}", re.MULTILINE)
+_GROUPS = ("name", "impl", "assigned", "test", "table", "typed")
+_PROSE_SUFFIXES = (".md", ".mdx", ".markdown", ".rst", ".adoc", ".txt")
+_NO_NAMES = frozenset("if for while switch return else".split())
+
+MAX_SCAN_CHARS = 400_000
+"""Of a longer text the beginning is looked through."""
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """A definition's first line.
+
+    Attributes:
+        name: What it defines; a heading's words.
+        word: Its keyword: fn, class, impl, test, heading, …
+        indent: Columns before it; a tab counts four.
+        start: Offset of the line in the text.
+        line: The line, stripped.
+    """
+
+    name: str
+    word: str
+    indent: int
+    start: int
+    line: str
+
+    @property
+    def is_container(self) -> bool:
+        """Whether it holds functions rather than being one."""
+        return self.word in _CONTAINERS
+
+    @property
+    def is_test(self) -> bool:
+        """Whether its name is that of a test."""
+        return self.word == "test" or self.name.lower().startswith(("test_", "test")) or self.name.endswith("Test")
+
+
+_CONTAINERS = frozenset(
+    "class struct enum trait interface impl module mod object record namespace union protocol extension defmodule "
+    "package".split()
+)
+
+
+def is_prose(path: str) -> bool:
+    """Whether a file is written for people: its headings are its definitions."""
+    return path.lower().endswith(_PROSE_SUFFIXES)
+
+
+def definitions(text: str, path: str = "") -> Iterator[Definition]:
+    """Definitions of a text in order; of prose the headings.
+
+    Args:
+        text: Source, or a part of it, without line numbers.
+        path: Of its file, for the language.
+    """
+    pattern = _PROSE if is_prose(path) else _CODE
+    end = min(len(text), MAX_SCAN_CHARS)
+    for match in pattern.finditer(text, 0, end):
+        found = match.groupdict()
+        name = found.get("heading") or next((found[group] for group in _GROUPS if found.get(group)), "")
+        name = name.strip(' "`#')
+        if not name or name in _NO_NAMES:
+            continue
+        close = text.find("\n", match.end())
+        line = text[match.start() : close if close >= 0 else end].strip()
+        yield Definition(name, _word(found), _columns(found["indent"]), match.start(), line[:300])
+
+
+def enclosing(text: str, position: int, path: str = "") -> str:
+    """The name of what a place in a source belongs to, `Container::function` or `Container.function`; may be empty.
+
+    Args:
+        text: The file, or a part before the place.
+        position: Offset of a place in the line that is asked for.
+        path: Of its file.
+    """
+    position = text.rfind("\n", 0, position) + 1
+    line_end = text.find("\n", position)
+    indent = _indent(text[position : line_end if line_end >= 0 else len(text)])
+    names: list[str] = []
+    for one in reversed(list(definitions(text[max(0, position - 60_000) : position], path))):
+        if is_prose(path):
+            return one.name
+        if one.indent >= indent or (names and not one.is_container):
+            continue
+        names.insert(0, one.name)
+        indent = one.indent
+        if indent == 0 or len(names) == 2:
+            break
+    return ("::" if path.endswith((".rs", ".cpp", ".cc", ".h", ".hpp")) else ".").join(names)
+
+
+def _word(found: dict[str, str | None]) -> str:
+    if found.get("heading"):
+        return "heading"
+    if found.get("impl"):
+        return "impl"
+    if found.get("test"):
+        return "test"
+    return (found.get("word") or ("table" if found.get("table") else "function")).rstrip("*!")
+
+
+def _indent(line: str) -> int:
+    return _columns(line[: len(line) - len(line.lstrip())])
+
+
+def _columns(space: str) -> int:
+    return len(space.replace("\t", "    "))

@@ -1,0 +1,211 @@
+"""Reads what clients put into the input and the result of their tools, under whatever names they have for it.
+
+Pure: any value that JSON has gives an answer. `tools` makes one form of it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from typing import Any, Literal, cast
+
+ToolKind = Literal["edit", "write", "read", "search", "list", "command", "subagent", "web", "plan", "other"]
+
+_NAMES: dict[ToolKind, str] = {
+    "edit": "edit multiedit replace apply_patch str_replace str_replace_editor str_replace_based_edit_tool "
+    "notebookedit edit_file update_file patch insert",
+    "write": "write write_file create create_file",
+    "read": "read read_file view read_many_files notebookread cat",
+    "search": "grep search_file_content glob grep_search codebase_search search ripgrep rg file_search find",
+    "list": "ls list list_directory list_dir",
+    "command": "bash run_shell_command shell exec exec_command local_shell run_command powershell terminal",
+    "subagent": "task agent",
+    "web": "webfetch websearch web_fetch web_search google_web_search fetch",
+    "plan": "todowrite todoread todo_write update_plan write_todos exitplanmode enterplanmode",
+}
+_KINDS: dict[str, ToolKind] = {name: kind for kind, names in _NAMES.items() for name in names.split()}
+_WRITING = ("write", "edit", "patch", "create", "replace")
+
+PATH_FIELDS = ("file_path", "filePath", "absolute_path", "notebook_path", "notebookPath", "path", "dir_path")
+_QUERY_FIELDS = ("pattern", "query", "url", "prompt", "regex", "q", "input")
+_OLD_FIELDS = ("old_string", "oldString", "old_str", "old_text", "oldText")
+_NEW_FIELDS = (
+    "new_string",
+    "newString",
+    "new_str",
+    "new_text",
+    "newText",
+    "insert_text",
+    "content",
+    "file_text",
+    "new_source",
+)
+_RESULT_FIELDS = (
+    "stdout", "llmContent", "textResultForLlm", "text_result_for_llm", "output", "content", "result", "text",
+    "returnDisplay",
+)  # fmt: skip
+_BAD_RESULTS = ("failure", "error", "rejected", "denied", "timeout")
+
+_ANSI = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-_])")
+_EXIT = re.compile(
+    r"\A\s*(?:Error: )?(?:Exit code:?|Process exited with code|exit status:?) (-?\d{1,6})\b|"
+    r"^(?:Exit Code: |Process exited with code |<shellId: \S+ completed with exit code )(-?\d{1,6})>?[ \t]*$",
+    re.MULTILINE,
+)
+_SHELL_FRAME = re.compile(
+    r"^(?:</?untrusted_context>|Process Group PGID: .*|Background PIDs: .*|Signal: \(none\)|Error: \(none\)|"
+    r"Exit Code: -?\d+|Directory: .*|<shellId: .*>|Wall time: .*|Total output lines: \d+|Chunk ID: \w+|"
+    r"Process exited with code -?\d+|Original token count: \d+)[ \t]*(?:\n|\Z)",
+    re.MULTILINE,
+)
+_HEREDOC = re.compile(r"<<-?\s*(['\"]?)(\w+)\1")
+
+
+def kind_of(tool: str, given: dict[str, Any]) -> ToolKind:
+    """What sort of tool it is, by its name as any client spells it; `view` of a tool that edits is a read."""
+    name = tool.rpartition("__")[2].lower() if tool.startswith("mcp__") else tool.lower()
+    kind = _KINDS.get(name.rpartition(".")[2], "other")
+    if kind in ("edit", "other") and given.get("command") in ("view", "create", "str_replace", "insert"):
+        return {"view": "read", "create": "write"}.get(given["command"], "edit")  # type: ignore[return-value]
+    if kind == "other" and not tool.startswith("mcp__") and any(word in name for word in _WRITING):
+        return "edit"
+    return kind
+
+
+def arguments(value: object) -> dict[str, Any]:
+    """The arguments of a tool as an object: text that is JSON is read, other text is its `input`."""
+    if isinstance(value, str):
+        if value.lstrip().startswith("{"):
+            try:
+                value = json.loads(value)
+            except (ValueError, RecursionError):
+                return {"input": value}
+        else:
+            return {"input": value}
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+
+
+def first_text(fields: dict[str, Any], names: tuple[str, ...]) -> str:
+    """The first of the fields that is text and not empty."""
+    return next((value for name in names if isinstance(value := fields.get(name), str) and value), "")
+
+
+def query_of(given: dict[str, Any]) -> str:
+    """What a search, a fetch or a subagent was asked."""
+    found = first_text(given, _QUERY_FIELDS)
+    queries = given.get("queries") or given.get("urls")
+    if not found and isinstance(queries, list):
+        found = ", ".join(one for one in cast("list[object]", queries) if isinstance(one, str))
+    return found
+
+
+def command_of(given: dict[str, Any]) -> str:
+    """The command line; a list of arguments is joined, and the shell around it left out."""
+    value = given.get("command", given.get("cmd", given.get("script")))
+    if isinstance(value, list):
+        words = [str(word) for word in cast("list[object]", value)]
+        if len(words) >= 3 and words[1] in ("-lc", "-c", "/c", "-Command"):
+            return words[2]
+        return shlex.join(words)
+    return value if isinstance(value, str) else ""
+
+
+def replacements(given: dict[str, Any]) -> list[tuple[str, str]]:
+    """Pairs of old and new text that the arguments of an editing tool name."""
+    edits = given.get("edits")
+    if isinstance(edits, list):
+        objects = [arguments(one) for one in cast("list[object]", edits)]
+        return [pair for one in objects for pair in replacements({**one, "edits": None})]
+    old, new = first_text(given, _OLD_FIELDS), first_text(given, _NEW_FIELDS)
+    return [(old, new)] if old or new else []
+
+
+def result_text(value: object) -> str:
+    """The text of a result, flattened: standard output and error, blocks, lists of file names, whatever it has."""
+    if isinstance(value, str):
+        return _of_json(value)
+    if isinstance(value, list):
+        parts = [result_text(one) for one in cast("list[object]", value)]
+        return "\n".join(part for part in parts if part)
+    if not isinstance(value, dict):
+        return "" if value is None else str(value)
+    return _of_object(cast("dict[str, Any]", value))
+
+
+def _of_json(text: str) -> str:
+    """Codex gives `{"output": …, "metadata": …}` as text."""
+    if text.startswith('{"output"'):
+        try:
+            return result_text(json.loads(text))
+        except (ValueError, RecursionError):
+            return text
+    return text
+
+
+def _of_object(fields: dict[str, Any]) -> str:
+    file, names = fields.get("file"), fields.get("filenames")
+    if isinstance(file, dict):
+        return result_text(cast("object", file))
+    listed = result_text(cast("object", names)) if isinstance(names, list) else ""
+    found = next((result_text(fields[name]) for name in _RESULT_FIELDS if fields.get(name)), "")
+    errors = fields.get("stderr")
+    parts = [found, errors if isinstance(errors, str) else "", "" if listed and listed in found else listed]
+    return "\n".join(part for part in parts if part)
+
+
+def cleaned(text: str) -> str:
+    """Text without colours, without what was overwritten on its line, and without a shell tool's frame."""
+    text = text.replace("<tool_use_error>", "").replace("</tool_use_error>", "")
+    if "\x1b" in text:
+        text = _ANSI.sub("", text)
+    if "\r" in text:
+        text = "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n"))
+    if "Process Group PGID" in text or "<shellId" in text or "Wall time: " in text:
+        text = _unframed(text)
+    return text.encode("utf-8", "replace").decode("utf-8").strip("\n")
+
+
+def _unframed(text: str) -> str:
+    text = _SHELL_FRAME.sub("", text)
+    if text.startswith("Command: ") and "\nOutput: " in text:
+        text = text[text.index("\nOutput: ") + 1 :]
+    return (
+        text.removeprefix("Exit code: 0\n").removeprefix("Output: ").removeprefix("Output:\n").removesuffix("\nOutput:")
+    )
+
+
+def exit_code(value: object, text: str, error: str) -> int | None:
+    """The exit code that a result or an error tells; None when it tells none."""
+    fields = arguments(cast("object", value)) if isinstance(value, (dict, str)) else {}
+    metadata = fields.get("metadata")
+    for known in (fields, cast("dict[str, Any]", metadata) if isinstance(metadata, dict) else {}):
+        for name in ("exit_code", "exitCode", "exit", "returncode"):
+            if isinstance(known.get(name), int) and not isinstance(known[name], bool):
+                return known[name]
+    for one in (error, text[:300], text[-300:]):
+        match = _EXIT.search(one)
+        if match:
+            return int(match[1] or match[2])
+    return None
+
+
+def is_failure(value: object, error: str, code: int | None) -> bool:
+    """Whether the tool failed: by its error, its exit code, or what the result says of itself."""
+    fields = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+    kind = fields.get("resultType", fields.get("result_type"))
+    said = kind in _BAD_RESULTS or fields.get("is_error") is True or fields.get("isError") is True
+    return bool(error) or said or bool(fields.get("interrupted")) or (code is not None and code != 0)
+
+
+def without_bodies(command: str) -> str:
+    """A command line without the texts that are written in it (`<<EOF … EOF`)."""
+    for _ in range(8):
+        match = _HEREDOC.search(command)
+        if not match:
+            break
+        begin = command.find("\n", match.end())
+        end = re.compile(rf"^\s*{match[2]}[ \t]*$", re.MULTILINE).search(command, begin) if begin >= 0 else None
+        rest = command[match.end() : begin] if begin >= 0 else command[match.end() :]
+        command = command[: match.start()] + rest + (command[end.end() :] if end else "")
+    return command

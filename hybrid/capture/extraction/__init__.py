@@ -1,0 +1,1 @@
+"""Tells what uses of tools did, without a model: deterministic, pure and cheap. Begin at `extract`."""

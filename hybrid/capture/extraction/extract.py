@@ -1,0 +1,178 @@
+"""Makes one observation of the uses of a batch: the built-in extractor, without a model, deterministic and pure."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from hybrid.capture.extraction.edits import tell_edit
+from hybrid.capture.extraction.reads import tell_read
+from hybrid.capture.extraction.runs import tell_command
+from hybrid.capture.extraction.searches import tell_search
+from hybrid.capture.extraction.wording import (
+    NARRATIVE_CHARS,
+    Told,
+    clip,
+    code,
+    joined,
+    listed,
+    once,
+    purpose,
+    sentences,
+    telling,
+    terms_of,
+)
+from hybrid.records.memory.types import MAX_TITLE_CHARS, Extracted
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hybrid.capture.tools import ToolUse
+    from hybrid.records.memory.types import ObservationType
+
+_ORDER: tuple[ObservationType, ...] = ("decision", "bugfix", "feature", "refactor", "change", "discovery")
+_MAX_FACTS = 16
+_NOT_DONE = re.compile(
+    r"(?i)sibling tool call errored|tool use was rejected|interrupted by user|doesn't want to proceed"
+)
+_REASON = re.compile(r" For: [^\n]*\Z")
+
+
+def extract(uses: Sequence[ToolUse], prompt: str) -> Extracted | None:
+    """What the uses of a batch did, as one observation; None when they tell nothing.
+
+    Args:
+        uses: Of one tool, in order.
+        prompt: What the user asked for; empty when unknown.
+    """
+    every = [told for use in uses for told in _tell(use, prompt)]
+    if not every:
+        return None
+    told = _one_edit(every) or (every[0] if len(every) == 1 else _batch(every))
+    title = clip(f"{told.verb} {told.subject}", MAX_TITLE_CHARS)
+    return Extracted(
+        type=told.type,
+        title=title,
+        subtitle=clip(told.subtitle, 200),
+        narrative=clip(told.narrative, NARRATIVE_CHARS),
+        facts=told.facts[:_MAX_FACTS],
+        concepts=told.concepts,
+        files_read=tuple(path for path in told.files_read if path not in told.files_modified),
+        files_modified=told.files_modified,
+    )
+
+
+def _tell(use: ToolUse, prompt: str) -> list[Told]:
+    if _NOT_DONE.search(use.error[:300]):
+        return []
+    if use.kind in ("edit", "write") and (use.edits or use.is_failed):
+        return tell_edit(use, prompt)
+    makers = {
+        "read": tell_read,
+        "search": tell_search,
+        "command": tell_command,
+        "subagent": _tell_agent,
+        "web": _tell_web,
+    }
+    maker = makers.get(use.kind, _tell_other)
+    told = maker(use, prompt)
+    return [told] if told else []
+
+
+def _one_edit(every: list[Told]) -> Told | None:
+    """The one told of a batch whose others say the same."""
+    titles = {(told.verb, told.subject) for told in every}
+    return every[0] if len(titles) == 1 and len(every) > 1 and not every[0].place else None
+
+
+def _batch(every: list[Told]) -> Told:
+    """One told of several: a title over all, the narratives side by side, the weightiest type."""
+    room = NARRATIVE_CHARS - 130
+    share = max(120, room // len(every))
+    parts = [clip(_REASON.sub("", told.narrative), share) for told in every]
+    reason = _REASON.search(every[0].narrative)
+    return Told(
+        type=_ORDER[min(_ORDER.index(told.type) for told in every)],
+        verb=every[0].verb,
+        subject=_subjects(every),
+        narrative=joined([*parts, reason[0] if reason else ""]),
+        subtitle=next((told.subtitle for told in every if told.subtitle), ""),
+        facts=once(fact for told in every for fact in told.facts),
+        concepts=once(concept for told in every for concept in told.concepts),
+        files_read=once(path for told in every for path in told.files_read),
+        files_modified=once(path for told in every for path in told.files_modified),
+    )
+
+
+def _subjects(every: list[Told]) -> str:
+    """Subjects side by side; what several have in common at their beginning stands once."""
+    verb, room = every[0].verb, MAX_TITLE_CHARS - len(every[0].verb) - 1
+    subjects = once(told.subject if told.verb == verb else f"{told.verb} {told.subject}" for told in every)
+    if len({told.place for told in every}) == 1 and every[0].place:
+        head, colon, _ = subjects[0].partition(": ")
+        if colon and all(subject.startswith(head + colon) for subject in subjects):
+            return listed([subjects[0], *(subject[len(head) + 2 :] for subject in subjects[1:])], room)
+    each = max(22, (room - 2 * len(subjects)) // min(len(subjects), 3))
+    return listed((clip(subject, each) for subject in subjects), room)
+
+
+def _tell_agent(use: ToolUse, prompt: str) -> Told | None:
+    """What a subagent was sent for and reported."""
+    if not use.query and not use.description:
+        return None
+    report = sentences(use.output)
+    task = use.description or clip(use.query, 60)
+    gist = next((one for one in report if len(one) > 20 and not one.startswith("#")), "")
+    key = telling(report, terms_of(f"{prompt} {use.query}"), 8, max_chars=200)
+    narrative = joined(
+        [f"Sent a subagent: {clip(use.query or task, 240)}.", f"It reported: {' '.join(key) or gist}" if report else ""]
+    )
+    subject = f"{task}" + (f" → {gist}" if gist else " failed" if use.is_failed else "")
+    return Told(
+        "discovery",
+        "Subagent:",
+        subject,
+        narrative,
+        clip(gist, 160),
+        concepts=("how-it-works",),
+        files_read=use.files_read,
+    )
+
+
+def _tell_web(use: ToolUse, prompt: str) -> Told | None:
+    """What a page or a search in the web said."""
+    if not use.query:
+        return None
+    said = sentences(use.output or use.error)
+    key = telling(said, terms_of(f"{prompt} {use.query}"), 6, max_chars=200) or said[:4]
+    is_page = "://" in use.query.split(" ")[0]
+    result = "failed" if use.is_failed else clip(key[0], 60) if key else "nothing"
+    narrative = joined(
+        [f"{'Fetched' if is_page else 'Searched the web for'} {clip(use.query, 240)}.", *key, _reason(prompt)]
+    )
+    subject = f"{clip(use.query, 48)}: {result}"
+    return Told(
+        "discovery", "Fetch" if is_page else "Search the web for", subject, narrative, facts=(clip(use.query, 200),)
+    )
+
+
+def _tell_other(use: ToolUse, prompt: str) -> Told | None:
+    """A tool that is not known, such as one of a server's: its question and the beginning of its answer."""
+    said = sentences(use.output or use.error)
+    name = use.tool.rpartition("__")[2] or use.tool
+    asked = use.query or use.description or use.command
+    if use.kind in ("plan", "list") or not (said or use.edits or use.files_written):
+        return None
+    key = telling(said, terms_of(f"{prompt} {asked}"), 6, max_chars=200) or said[:4]
+    subject = (
+        f"{name}{f' {code(asked, 40)}' if asked else ''}"
+        + (" failed" if use.is_failed else "")
+        + (f" → {key[0]}" if key else "")
+    )
+    narrative = joined([f"Used {use.tool}{f' for {clip(asked, 240)}' if asked else ''}.", *key, _reason(prompt)])
+    kind: ObservationType = "change" if use.files_written else "discovery"
+    return Told(kind, "Use", subject, narrative, files_read=use.files_read, files_modified=use.files_written)
+
+
+def _reason(prompt: str) -> str:
+    return f"For: {purpose(prompt)}" if prompt.strip() else ""

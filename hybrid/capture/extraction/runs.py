@@ -1,0 +1,243 @@
+"""Tells of commands: what was run, how it ended, and the lines that say why. Pure."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from hybrid.capture.extraction.commands import Line, line_of
+from hybrid.capture.extraction.outcomes import Outcome, outcome_of, telling_lines
+from hybrid.capture.extraction.reads import told_of_text
+from hybrid.capture.extraction.searches import folder_name, told_of_search
+from hybrid.capture.extraction.wording import (
+    Told,
+    clip,
+    code,
+    joined,
+    listed,
+    once,
+    purpose,
+    squeeze,
+    telling,
+    terms_of,
+)
+
+if TYPE_CHECKING:
+    from hybrid.capture.tools import ToolUse
+    from hybrid.records.memory.types import ObservationType
+
+_TITLE_ROOM = 80
+_COMMAND_ROOM = 30
+_DIFF_STAT = re.compile(r"^\s*(\d+) files? changed(?:, (\d+) insertions?\(\+\))?(?:, (\d+) deletions?\(-\))?", re.M)
+_STAT_FILE = re.compile(r"^\s*(\S+)\s+\|\s+(?:\d+|Bin)", re.MULTILINE)
+_DIFF_FILE = re.compile(r"^diff --git a/(\S+)", re.MULTILINE)
+_CHANGED = re.compile(r"^([+-](?![+-]{2})\s*\S.*)$", re.MULTILINE)
+_STATUS = re.compile(r"^(?: ?[MADRCU?!]{1,2}|\t(?:modified|new file|deleted|renamed):) +(\S.*)$", re.MULTILINE)
+_COMMIT = re.compile(r"^\[(\S+) (?:\(root-commit\) )?([0-9a-f]{7,})\] (.+)$", re.MULTILINE)
+_QUOTES = re.compile(r"(['\"])([^\s'\"]+)\1")
+_LOGS = (".txt", ".log", ".out", ".output")
+_EXIT_LINE = re.compile(r"\AExit code \d+\n?")
+
+
+def tell_command(use: ToolUse, prompt: str) -> Told | None:
+    """What a command did; None for one that tells nothing, such as `pwd` or a search's empty listing."""
+    line = line_of(use.command)
+    if not line.shown:
+        return None
+    output = "\n".join(part for part in (use.output, _EXIT_LINE.sub("", use.error)) if part)
+    if use.is_failed and line.work == "search" and not output.strip():
+        return _of_search(use, line, output, prompt)
+    outcome = outcome_of(output, is_failed=use.is_failed, exit_code=use.exit_code)
+    if line.work == "search" and line.query:
+        if use.is_failed and outcome.errors:
+            return _of_run(use, line, output, outcome, prompt)
+        return _of_search(use, line, output, prompt)
+    if line.work == "list" and not use.is_failed:
+        return _of_listing(use, line, output, prompt)
+    is_log = use.files_read[:1] and use.files_read[0].endswith(_LOGS) and outcome.status
+    if line.work == "read" and not use.is_failed and use.files_read and output.strip() and not is_log:
+        how = f"Read with {code(clip(use.command, 200), 160)}"
+        return told_of_text(use.files_read, output, prompt, how=f"{how}:")
+    if line.work == "git" and not use.is_failed:
+        return _of_git(use, line, output, outcome, prompt)
+    return _of_run(use, line, output, outcome, prompt)
+
+
+def _of_search(use: ToolUse, line: Line, output: str, prompt: str) -> Told:
+    lines = "\n".join(telling_lines(output))
+    folders = [word for word in line.words[1:] if "/" in word and word != line.query and not word.startswith("-")]
+    scope = squeeze(folder_name(folders[-1]), 40) if folders else ""
+    file = next((path for path in use.files_read if not path.endswith("/")), "") if len(use.files_read) == 1 else ""
+    told = told_of_search(line.query, lines, prompt, scope=scope, file=file, how=line.program)
+    if use.files_written:
+        return replace(told, files_modified=use.files_written)
+    return told
+
+
+def _of_listing(use: ToolUse, line: Line, output: str, prompt: str) -> Told | None:
+    """A listing of files; what only says where one is tells nothing."""
+    names = [one.strip() for one in output.split("\n") if one.strip() and not one.endswith((" .", " ..", "/."))]
+    if line.program not in ("ls", "tree", "wc", "du", "which") or len(names) < 2:
+        return None
+    shown = [name.split()[-1].rstrip("/").rpartition("/")[2] for name in names if not name.startswith("total ")]
+    place = next((word for word in reversed(line.words[1:]) if not word.startswith("-")), "the folder")
+    subject = f"{squeeze(place, 36)}: {listed(shown, 70 - min(36, len(place)))}"
+    narrative = joined([f"Listed {place} with {code(line.shown, 120)}: {listed(shown, 500)}.", _reason(prompt)])
+    return Told("discovery", "List", subject, narrative, use.description, files_read=use.files_read)
+
+
+def _of_git(use: ToolUse, line: Line, output: str, outcome: Outcome, prompt: str) -> Told | None:
+    sub = next((word for word in line.words[1:] if not word.startswith("-")), "")
+    if commit := _COMMIT.search(output):
+        narrative = joined(
+            [f"Committed {commit[2]} on {commit[1]}: {commit[3]}.", *_key(outcome, prompt), _reason(prompt)]
+        )
+        return Told("change", "Commit", commit[3], narrative, use.description, (f"commit {commit[2]} on {commit[1]}",))
+    if sub in ("diff", "show"):
+        return _of_diff(use, line, output, prompt)
+    if sub == "status":
+        return _of_status(use, line, output, prompt)
+    if not output.strip() and sub in ("add", "checkout", "restore", "rm", "reset"):
+        subject = code(line.shown, 60) + (f": {use.description}" if use.description else "")
+        narrative = joined([f"Ran {code(use.command, 400)}: {use.description}.", _reason(prompt)])
+        return Told("change", "Run", subject, narrative, use.description, (f"command: {clip(use.command, 160)}",))
+    return _of_run(use, line, output, outcome, prompt) if output.strip() else None
+
+
+def _of_diff(use: ToolUse, line: Line, output: str, prompt: str) -> Told | None:
+    files = once([*_DIFF_FILE.findall(output), *_STAT_FILE.findall(output), *use.files_read])
+    if not output.strip():
+        return None
+    short = [file.rpartition("/")[2] for file in files]
+    if stat := _DIFF_STAT.search(output):
+        brief = f"of {stat[1]} file{'s' * (stat[1] != '1')}, +{stat[2] or 0} −{stat[3] or 0}: {listed(short, 60)}"
+    else:
+        changed = [one for one in _CHANGED.findall(output) if len(one.split(None, 1)[-1]) > 3]
+        best = telling(changed, terms_of(prompt), 1, max_chars=50) or changed[:1]
+        brief = f"of {listed(short, 44)}" + (f": {code(best[0].lstrip('+- '), 50)}" if best else "")
+    key = telling(_CHANGED.findall(output), terms_of(prompt), 6, max_chars=110)
+    narrative = [f"Looked at {code(line.shown, 160)}: {brief.removeprefix('of ')}.", f"Files: {listed(files, 300)}."]
+    narrative += [f"Changed lines: {' / '.join(key)}"] if key else []
+    narrative += [f"Counts: {' / '.join(once(telling_lines(output))[-6:])}"] if stat else []
+    return Told(
+        "discovery", "Review diff", brief, joined([*narrative, _reason(prompt)]), use.description,
+        (f"git diff {clip(brief, 140)}",), ("what-changed",), tuple(path for path in files if "..." not in path)[:10],
+    )  # fmt: skip
+
+
+def _of_status(use: ToolUse, line: Line, output: str, prompt: str) -> Told | None:
+    files = _STATUS.findall(output)
+    if not files:
+        return None
+    brief = f"{len(files)} changed: {listed((file.rstrip('/').rpartition('/')[2] for file in files), 50)}"
+    narrative = joined(
+        [f"{code(line.shown, 100)} showed {len(files)} changed files: {listed(files, 600)}.", _reason(prompt)]
+    )
+    return Told("discovery", "Git status", brief, narrative, use.description, concepts=("what-changed",))
+
+
+def _of_run(use: ToolUse, line: Line, output: str, outcome: Outcome, prompt: str) -> Told | None:
+    if not output.strip() and not use.is_failed and line.work != "check" and not use.files_written:
+        return None if line.work in ("list", "read", "git") or not use.description else _silent(use, line, prompt)
+    kind: ObservationType = "discovery" if outcome.status == "failed" else "change"
+    brief = outcome.brief or _last(outcome, prompt) or ("only build progress shown" if output.strip() else "")
+    verb, subject = _title(use, line, brief)
+    how = _ending(use, outcome, brief)
+    return Told(
+        type=kind,
+        verb=verb,
+        subject=subject,
+        narrative=joined([f"Ran {code(use.command, 300)}{how}.", *_details(use, outcome, prompt), _reason(prompt)]),
+        subtitle=use.description,
+        facts=_facts(use, outcome, brief),
+        concepts=("gotcha",) if outcome.status == "failed" else (),
+        files_read=use.files_read,
+        files_modified=use.files_written,
+    )
+
+
+def _silent(use: ToolUse, line: Line, prompt: str) -> Told:
+    narrative = joined([f"Ran {code(use.command, 400)}, which printed nothing: {use.description}.", _reason(prompt)])
+    facts = (f"command: {clip(use.command, 160)}",)
+    return Told("change", "Run", f"{code(line.shown, 50)}: {use.description}", narrative, use.description, facts)
+
+
+def _title(use: ToolUse, line: Line, brief: str) -> tuple[str, str]:
+    room = _TITLE_ROOM - len("Run `` → ")
+    shown = line.shown
+    outcome_room = min(len(brief), max(room - _COMMAND_ROOM, room - len(shown)))
+    ends = f" → {clip(brief, outcome_room)}" if brief else ""
+    return "Run", f"`{_abbreviated(shown, room - outcome_room)}`{ends}"
+
+
+def _abbreviated(command: str, max_chars: int) -> str:
+    """A command line with its program and its last word, the middle left out."""
+    command = command.replace("`", "'")
+    if len(command) > max_chars:
+        command = _QUOTES.sub(r"\2", command)
+    if len(command) <= max_chars:
+        return command
+    words = command.split()
+    head = " ".join(words[:2])
+    tail = words[-1] if len(words) > 2 else ""
+    spare = max_chars - len(head) - 3
+    if not tail or spare < 6:
+        return clip(command, max_chars).replace("`", "")
+    middle = [word for word in words[2:-1] if not word.startswith("--")]
+    if len(tail) <= spare:
+        for word in reversed(middle):
+            if len(tail) + len(word) + 1 > spare:
+                break
+            tail = f"{word} {tail}"
+    return f"{head} … {squeeze(tail, spare)}"
+
+
+def _ending(use: ToolUse, outcome: Outcome, brief: str) -> str:
+    code_ = f" (exit code {use.exit_code})" if use.exit_code else ""
+    if outcome.status == "failed":
+        return f", which failed{code_}: {brief.removeprefix('failed: ')}"
+    return f": {brief}" if brief else " without output" if not use.output.strip() else ""
+
+
+def _details(use: ToolUse, outcome: Outcome, prompt: str) -> list[str]:
+    found = [f"Purpose: {use.description}."] if use.description else []
+    if outcome.failing:
+        found.append(f"Failing tests: {listed(outcome.failing, 300)}.")
+    if outcome.errors:
+        found.append(f"Errors: {' / '.join(clip(error, 200) for error in outcome.errors[:4])}")
+    if use.files_written:
+        found.append(f"It wrote {listed(use.files_written, 160)}.")
+    return found + _key(outcome, prompt)
+
+
+def _key(outcome: Outcome, prompt: str) -> list[str]:
+    """The lines of the output that say most, and its last ones."""
+    told = "\n".join(outcome.errors)
+    lines = [line for line in outcome.lines if line.strip() not in told and len(line.strip()) > 3]
+    best = telling(lines[:-3], terms_of(prompt), 3, max_chars=120)
+    shown = once([*best, *(clip(line, 120) for line in lines[-3:])])
+    return [f"Output: {' / '.join(shown)}"] if shown else []
+
+
+def _last(outcome: Outcome, prompt: str) -> str:
+    """What a title says of an output without counts or errors: its last line that says something."""
+    lines = [line.strip() for line in outcome.lines if len(line.strip()) > 2]
+    if 1 < len(lines) <= 12:
+        best = telling(lines, terms_of(prompt), 1, max_chars=60)
+        return f"{len(lines)} lines, {best[0] if best else clip(lines[-1], 60)}"
+    return clip(lines[-1], 60) if lines else ""
+
+
+def _facts(use: ToolUse, outcome: Outcome, brief: str) -> tuple[str, ...]:
+    facts = [f"command: {clip(use.command, 200)}"]
+    if use.exit_code:
+        facts.append(f"exit code {use.exit_code}")
+    if brief:
+        facts.append(f"outcome: {clip(brief, 160)}")
+    facts += [f"failing: {name}" for name in outcome.failing[:5]]
+    return once([*facts, *(clip(error, 200) for error in outcome.errors[:4])])
+
+
+def _reason(prompt: str) -> str:
+    return f"For: {purpose(prompt)}" if prompt.strip() else ""

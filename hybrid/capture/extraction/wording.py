@@ -1,0 +1,194 @@
+"""Small pieces of wording that titles and narratives are made of: clipped texts, names of files, the purpose. Pure."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from hybrid.tokens import FUNCTION_WORDS, part_terms
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from hybrid.records.memory.types import ObservationType
+
+NARRATIVE_CHARS = 1_200
+PURPOSE_CHARS = 110
+_MAX_LINES = 800
+
+_SPACES = re.compile(r"\s+")
+_SENTENCE_END = re.compile(r"(?<=[^\s.][.!?])\s+(?=[A-Z`\"'(*_\[0-9-])|\n\s*\n")
+_PLAIN_FILES = frozenset(
+    "mod.rs lib.rs main.rs build.rs __init__.py __main__.py main.py index.ts index.tsx index.js index.jsx main.go "
+    "README.md helpers.rs utils.py utils.ts test.rs tests.rs types.ts types.py config.py config.toml Cargo.toml "
+    "package.json pyproject.toml Makefile Dockerfile settings.py models.py views.py conftest.py CHANGELOG.md".split()
+)
+_COMMENT = re.compile(r"^\s*(?:///?!?|#+!?|/\*+|\*+/?|--|;;|<!--|%)\s?")
+_POLITE = re.compile(r"(?i)^(?:please|can you|could you|now|ok(?:ay)?|hi|hello|hey|then|also|so|and)[,:]?\s+")
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What is told of one use, before those of a batch become one.
+
+    Attributes:
+        type: As of an observation.
+        verb: Opens the title: Read, Run, Fix, …
+        subject: The title after the verb.
+        narrative: One or more sentences, at most `NARRATIVE_CHARS`.
+        subtitle: One line that says more.
+        facts: Single statements.
+        concepts: Of the known ones.
+        files_read: As of an observation.
+        files_modified: As of an observation.
+        place: Of an edit: the file, for batches of edits of one file.
+    """
+
+    type: ObservationType
+    verb: str
+    subject: str
+    narrative: str
+    subtitle: str = ""
+    facts: tuple[str, ...] = ()
+    concepts: tuple[str, ...] = ()
+    files_read: tuple[str, ...] = ()
+    files_modified: tuple[str, ...] = ()
+    place: str = field(default="")
+
+
+def one_line(text: str) -> str:
+    """Text with every run of white space made one space."""
+    return _SPACES.sub(" ", text).strip()
+
+
+def clip(text: str, max_chars: int) -> str:
+    """Text on one line of at most that many characters, ended by `…` at a word's border where it was longer."""
+    text = one_line(text)
+    if len(text) <= max_chars:
+        return text
+    if max_chars <= 1:
+        return text[:max_chars]
+    head = text[: max_chars - 1]
+    border = max(head.rfind(mark) for mark in " ,;:/.(")
+    head = head[:border] if border > max_chars * 0.6 else head
+    head = head.rstrip(" ,;:.(-—→`")
+    return head + ("`" if head.count("`") % 2 and len(head) + 2 <= max_chars else "") + "…"
+
+
+def squeeze(name: str, max_chars: int) -> str:
+    """A name or path of at most that many characters, the middle left out."""
+    name = one_line(name)
+    if len(name) <= max_chars:
+        return name
+    tail = max(4, (max_chars - 1) // 2)
+    return name[: max_chars - 1 - tail] + "…" + name[-tail:]
+
+
+def code(text: str, max_chars: int = 60) -> str:
+    """A short piece of code in back-ticks."""
+    return f"`{clip(text.replace('`', ''), max_chars)}`"
+
+
+def base(path: str, max_chars: int = 44) -> str:
+    """The name of a file; with its folder where the name says little."""
+    parts = [part for part in path.rstrip("/").split("/") if part]
+    if not parts:
+        return path
+    name = parts[-1]
+    if len(parts) > 1 and (name in _PLAIN_FILES or len(name) <= 6):
+        name = f"{parts[-2]}/{name}"
+    return squeeze(name, max_chars)
+
+
+def listed(names: Iterable[str], max_chars: int, *, total: int = 0) -> str:
+    """Names joined by commas, those that there is room for; `+N` for the rest."""
+    every = list(dict.fromkeys(name for name in names if name))
+    rest, shown = max(total, len(every)), ""
+    for name in every:
+        longer = f"{shown}, {name}" if shown else name
+        if not shown or len(longer) + (len(f", +{rest - 1}") if rest > 1 else 0) <= max_chars:
+            shown, rest = longer, rest - 1
+    more = f", +{rest}" if rest and shown else ""
+    return clip(shown, max(max_chars - len(more), 8)) + more
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences and paragraphs of a text, each on one line."""
+    return [line for part in _SENTENCE_END.split(text) if (line := one_line(part))]
+
+
+def purpose(prompt: str, max_chars: int = PURPOSE_CHARS) -> str:
+    """The gist of a prompt: its first sentence that says something."""
+    for sentence in sentences(prompt[:4_000]):
+        sentence = _POLITE.sub("", sentence)
+        if len(sentence) >= 15:
+            return clip(sentence, max_chars)
+    return clip(prompt[:400], max_chars)
+
+
+def terms_of(text: str) -> frozenset[str]:
+    """The telling terms of a text, for the choice of what to show of it."""
+    return frozenset(term for term in part_terms(text[:4_000]) if len(term) > 2 and term not in FUNCTION_WORDS)
+
+
+def telling(lines: Sequence[str], wanted: frozenset[str], n: int, *, max_chars: int = 160) -> list[str]:
+    """The lines that share most with what is wanted, at most `n`, in order; terms in many lines count less."""
+    of_line: list[tuple[str, list[str]]] = []
+    for line in lines[:_MAX_LINES]:
+        low = line[:300].lower()  # A term is a stem: being in the line is enough, and cheap on long files.
+        of_line.append((line, [term for term in wanted if term in low]))
+    counts: dict[str, int] = {}
+    for _, terms in of_line:
+        for term in terms:
+            counts[term] = counts.get(term, 0) + 1
+    scored = [(sum(1 / counts[term] ** 0.5 for term in terms), -number) for number, (_, terms) in enumerate(of_line)]
+    best = sorted((one for one in scored if one[0] > 0), reverse=True)[: n * 3]
+    shown: dict[str, int] = {}
+    for _, number in best:
+        shown.setdefault(clip(of_line[-number][0], max_chars), -number)
+        if len(shown) == n:
+            break
+    return [line for line, _ in sorted(shown.items(), key=lambda one: one[1])]
+
+
+def is_comment(line: str) -> bool:
+    """Whether a line is a comment by its first characters, in most languages; an attribute is none."""
+    line = line.lstrip()
+    if line.startswith(("#[", "#!", "#include", "#define", "#if", "#end", "#else", "--- ", "*args", "**")):
+        return False
+    return line.startswith(("//", "#", "/*", "* ", "*/", "-- ", ";;", "<!--", '"""', "'''"))
+
+
+def comment_text(lines: Iterable[str]) -> str:
+    """The prose of comment lines, without their marks and without examples of code in them."""
+    parts: list[str] = []
+    is_example = False
+    for line in lines:
+        text = _COMMENT.sub("", line.strip()).strip().removesuffix("*/").strip(" \"'")
+        if text.startswith("```"):
+            is_example = not is_example
+        elif not is_example and text and not set(text) <= set("-=*#/ "):
+            parts.append(text)
+    return one_line(" ".join(parts))
+
+
+def joined(parts: Iterable[str], max_chars: int = NARRATIVE_CHARS) -> str:
+    """Sentences as one text, as many as fit; the one that does not is clipped."""
+    text = ""
+    for part in parts:
+        part = one_line(part)
+        if not part:
+            continue
+        room = max_chars - len(text) - bool(text)
+        if len(part) > room:
+            if room < 60:
+                break
+            part = clip(part, room)
+        text = f"{text} {part}" if text else part
+    return text
+
+
+def once(items: Iterable[str]) -> tuple[str, ...]:
+    """Each item once, in order, without empty ones."""
+    return tuple(dict.fromkeys(item for item in items if item))

@@ -1,0 +1,160 @@
+"""Makes the summary of a turn from what was asked, what the agent said at its end, and what was observed. Pure.
+
+It only picks: every sentence is the user's, the agent's, or a list of what the tools did.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from hybrid.capture.extraction.wording import base, clip, listed, once, one_line, sentences
+from hybrid.records.memory.types import Extracted, Summarised
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+MAX_REQUEST_CHARS = 300
+MAX_FIELD_CHARS = 600
+
+_MAX_AGENT_CHARS = 40_000
+_FENCE = re.compile(r"^[ \t]*```.*?(?:^[ \t]*```[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
+_HEADING = re.compile(r"^\s*(?:#{1,6}\s+(.+?)\s*#*|\*\*([^*\n]{2,160}?):?\*\*:?|([A-Z][\w' -]{2,40}):)\s*$")
+_LEAD = re.compile(r"^\s*(?:[-*•]\s+)?\*\*([^*\n]{2,40}?):?\*\*:?\s+(\S.*)$")
+_BULLET = re.compile(r"^\s*(?:[-*•]|\d+[.)])\s+")
+_MARKS = re.compile(r"\*\*|__|[✅✔✓❌⚠️🎉]\s*")
+
+
+def _words(text: str) -> re.Pattern[str]:
+    """Any of the words and phrases, which may be patterns, of lines of a text."""
+    return re.compile(rf"(?i)\b(?:{'|'.join(text.split(' | '))})\b")
+
+
+_FIELDS: dict[str, re.Pattern[str]] = {
+    "next_steps": _words(
+        r"next steps? | to ?dos? | remaining | follow.?ups? | what(?:'s| is) left | left to do | "
+        r"open (?:points|questions|issues)"
+    ),
+    "learned": _words(
+        "root cause | cause | problem | issue | findings? | learned | why | analysis | explanation | how it works | "
+        "background | diagnosis | insights?"
+    ),
+    "investigated": _words("investigated | investigation | looked at | explored | exploration | examined"),
+    "notes": _words(
+        "verification | verified | tests? results? | testing | notes? | caveats? | limitations? | known issues | "
+        "warnings? | remarks? | test coverage"
+    ),
+    "completed": _words(
+        "changes? | changed | summary | done | did | fix | fixes | fixed | implementation | implemented | results? | "
+        "completed | solution | updates? | added | files"
+    ),
+}
+"""What headings name the fields, the surest first."""
+
+_SAID: dict[str, re.Pattern[str]] = {
+    "next_steps": re.compile(
+        r"(?i)^(?:next,|as a next|the next step|remaining|still (?:to do|missing|open)|not (?:yet )?done|"
+        r"you (?:should|may want|can now|will need))\b"
+    ),
+    "learned": re.compile(
+        r"(?i)\b(?:because|root cause|caused by|turns? out|since the|due to|"
+        r"the (?:problem|issue|reason|cause) (?:is|was))\b"
+    ),
+    "notes": re.compile(
+        r"(?i)\b(?:tests? (?:now )?pass(?:es|ed)?|all \d+ |passes|verified|note that|caveat|however|warning)\b"
+    ),
+    "completed": re.compile(
+        r"(?i)\b(?:fixed|added|updated|implemented|created|removed|replaced|renamed|moved|changed|refactored|wrote|made|"
+        r"set|now)\b"
+    ),
+}
+"""The same for sentences without a heading."""
+
+
+def summarise(request: str, agent_text: str, observed: Sequence[Extracted]) -> Summarised:
+    """What is told of a turn; a field of which nothing is known is empty.
+
+    Args:
+        request: The last prompt that a person typed, cleaned.
+        agent_text: What the agent said last; may be empty.
+        observed: What its tools did meanwhile, in order.
+    """
+    parts = _parts(agent_text[-_MAX_AGENT_CHARS:])
+    return Summarised(
+        request=_gist(request, MAX_REQUEST_CHARS),
+        investigated=_gist(" ".join(parts["investigated"]), MAX_FIELD_CHARS) or _looked_at(observed),
+        learned=_gist(" ".join(parts["learned"]), MAX_FIELD_CHARS),
+        completed=_gist(" ".join(parts["completed"]), MAX_FIELD_CHARS) or _done(observed),
+        next_steps=_gist(" ".join(parts["next_steps"]), MAX_FIELD_CHARS),
+        notes=_gist(" ".join(parts["notes"]), MAX_FIELD_CHARS),
+    )
+
+
+def _parts(text: str) -> dict[str, list[str]]:
+    """The sentences of an agent's text by the field that their heading names, else by their own words."""
+    found: dict[str, list[str]] = {field: [] for field in _FIELDS}
+    field, level = "", 0
+    for line in _FENCE.sub("", text).splitlines():
+        heading = _HEADING.match(line)
+        if heading:
+            named = _field_of(heading[1] or heading[2] or heading[3])
+            own = len(line) - len(line.lstrip("# ")) if heading[1] else 9
+            if named or own < level:  # A heading below says what its parent does, unless it names a field.
+                field, level = named, own
+            if named or "`" not in line:  # A file's name belongs to what is said of it.
+                continue
+        lead = _LEAD.match(line)
+        of_lead = _field_of(lead[1]) if lead else ""
+        said = _ended(lead[2] if lead and of_lead else _BULLET.sub("", line))
+        if said:
+            for sentence in sentences(said) if not (of_lead or field) else [said]:
+                target = of_lead or field or _field_of_sentence(sentence)
+                if target:
+                    found[target].append(sentence)
+    return found
+
+
+def _field_of(heading: str) -> str:
+    return next((field for field, pattern in _FIELDS.items() if pattern.search(heading)), "")
+
+
+def _field_of_sentence(sentence: str) -> str:
+    if sentence.endswith(("?", ":", ":.")):
+        return ""
+    return next((field for field, pattern in _SAID.items() if pattern.search(sentence)), "")
+
+
+def _ended(line: str) -> str:
+    """A line without marks, ended like a sentence."""
+    line = one_line(_MARKS.sub("", line))
+    if len(line) < 3 or set(line) <= set("-=|_ "):
+        return ""
+    return line if line.endswith((".", "!", "?", ":", ";")) else f"{line}."
+
+
+def _gist(text: str, max_chars: int) -> str:
+    """As many whole sentences from the beginning as fit, at least a clipped one."""
+    text = one_line(text)
+    if len(text) <= max_chars:
+        return text
+    kept = ""
+    for sentence in sentences(text):
+        longer = f"{kept} {sentence}" if kept else sentence
+        if len(longer) > max_chars:
+            break
+        kept = longer
+    return kept or clip(text, max_chars)
+
+
+def _looked_at(observed: Sequence[Extracted]) -> str:
+    """The files that were read and not changed."""
+    changed = {path for told in observed for path in told.files_modified}
+    reads = [told for told in observed if told.title.startswith("Read ")]
+    read = once(base(path) for told in reads for path in told.files_read if path not in changed)
+    return f"Read {listed(read, MAX_FIELD_CHARS // 2)}." if read else ""
+
+
+def _done(observed: Sequence[Extracted]) -> str:
+    """The titles of what was changed."""
+    titles = once(told.title for told in observed if told.files_modified)
+    return clip("; ".join(titles), MAX_FIELD_CHARS)
