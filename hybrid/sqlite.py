@@ -23,11 +23,17 @@ def migrations(family: str) -> list[tuple[int, str]]:
     return [(int(path.stem[-4:]), path.read_text(encoding="utf-8")) for path in found]
 
 
-def open_database(path: Path, family: str) -> sqlite3.Connection:
+def open_database(path: Path, family: str, *, is_shared: bool = False, shrinks: bool = False) -> sqlite3.Connection:
     """Open a database owner-only, in WAL mode where the file system allows it, migrated to the newest format.
 
     A file that is not a database is set aside with a timestamp and started anew: what it held can be made again, or
     is kept beside it for a person to look at.
+
+    Args:
+        path: The file; it is made when missing, with its folder.
+        family: Of the migrations.
+        is_shared: Several threads use the connection, one at a time: the caller holds a lock.
+        shrinks: A new file can give back the pages of what is deleted (`PRAGMA incremental_vacuum`).
 
     Raises:
         IndexMismatchError: The file was written by a newer version of this program.
@@ -36,7 +42,7 @@ def open_database(path: Path, family: str) -> sqlite3.Connection:
     """
     make_private_folder(path.parent)
     try:
-        return _open(path, family)
+        return _open(path, family, is_shared, shrinks)
     except sqlite3.DatabaseError as error:
         if isinstance(error, sqlite3.OperationalError):
             if "locked" in str(error):
@@ -44,7 +50,7 @@ def open_database(path: Path, family: str) -> sqlite3.Connection:
             raise OSError(f"{path}: {error}") from error
         if not set_database_aside(path):
             raise OSError(f"{path} is damaged ({error}) and cannot be set aside") from error
-        return _open(path, family)
+        return _open(path, family, is_shared, shrinks)
 
 
 def open_for_reading(path: Path, family: str) -> sqlite3.Connection:
@@ -82,12 +88,17 @@ def set_database_aside(path: Path) -> bool:
     return True
 
 
-def _open(path: Path, family: str) -> sqlite3.Connection:
+def _open(path: Path, family: str, is_shared: bool, shrinks: bool) -> sqlite3.Connection:
     if not path.exists():
         os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
-    connection = sqlite3.connect(path, timeout=_BUSY_TIMEOUT_MS / 1000, isolation_level=None)
+    connection = sqlite3.connect(
+        path, timeout=_BUSY_TIMEOUT_MS / 1000, isolation_level=None, check_same_thread=not is_shared
+    )
     try:
         connection.execute(f"PRAGMA busy_timeout = {_BUSY_TIMEOUT_MS}")
+        if shrinks:
+            # Before anything is written, or never: switching to the write-ahead log writes the first page.
+            connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
         if _use_wal(connection):
             # Whatever is made durable later takes the tables with it: they need not be waited for alone.
             connection.execute("PRAGMA synchronous = NORMAL")

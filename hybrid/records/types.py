@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-RecordKind = Literal["lesson", "pattern", "anti-pattern", "decision", "handoff"]
+RecordKind = Literal["lesson", "pattern", "anti-pattern", "decision", "handoff", "observation", "summary"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,7 +14,8 @@ class Record:
 
     Attributes:
         kind: Which store's, and what it is.
-        id: Unique within its kind, as its users write it (`L001`, `pat-…`, `dec-…`, `anti-…`, `session-…`).
+        id: Unique within its kind, as its users write it (`L001`, `pat-…`, `dec-…`, `anti-…`, `session-…`);
+            in the memory `o42`, `s7`.
         name: Its title; may be empty.
         text: Everything else that is searched: situation, rule, reason, tags, in lines.
         shown: What follows the kind on the header line in the frame, without any score: `L001 Git commit format`.

@@ -1,0 +1,246 @@
+"""Forgets rows for good, and prunes old ones; functions of an open transaction, and what follows them outside of one.
+
+What is forgotten leaves nothing in the file: the pages are overwritten (`secure_delete`), the full text is merged anew
+(its segments otherwise keep the words of rows that are gone), and the log is emptied into the file. Its digest stays,
+so that neither an event that is sent again nor an import brings it back; a text cannot be made of it.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from hybrid.records.memory.opening import FULL_TEXT_TABLES
+from hybrid.records.memory.queries import TABLES
+from hybrid.records.memory.texts import chunked, clean, marks, short_key
+from hybrid.records.memory.values import Forgotten
+from hybrid.records.memory.writing import session_digest
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Callable, Sequence
+
+    from hybrid.records.memory.opening import Database
+    from hybrid.records.memory.types import MemoryKind
+
+_ALL_TABLES = ("observations", "session_summaries", "user_prompts")
+_SEEN_FOR_NOTHING_MS = 30 * 86_400_000
+"""How long it is known that an event told nothing; a hook that sends it again does so within minutes."""
+_AT_ONCE = 1_000
+_ROOM = 0.1
+"""Share of a size limit that pruning leaves free, so that it is not needed again at once."""
+
+
+def for_good(database: Database, work: Callable[[sqlite3.Connection], int]) -> Forgotten:
+    """Do one of the works below, and take what it forgets out of the file."""
+    if not database.exists:
+        return Forgotten(0, True)
+    n = database.write(work)
+    database.outside(shrink)
+    return Forgotten(n, database.outside(wipe))
+
+
+def forget(db: sqlite3.Connection, kind: MemoryKind, ids: Sequence[int]) -> int:
+    """Forget rows of one kind; the number of those that were there."""
+    n = _delete(db, TABLES[kind], ids, is_forgotten=True)
+    return _merged(db, n)
+
+
+def forget_session(db: sqlite3.Connection, session_id: str) -> int:
+    """Forget a session with all that belongs to it."""
+    found = db.execute("SELECT id FROM sessions WHERE claude_session_id = ?", (clean(session_id),)).fetchone()
+    if found is None:
+        return 0
+    n = _forget_where(db, "session_id = ?", found)
+    _remember_forgotten(db, [session_digest(session_id)])
+    db.execute("DELETE FROM sessions WHERE id = ?", found)
+    return _merged(db, n + 1)
+
+
+def forget_project(db: sqlite3.Connection, key: str) -> int:
+    """Forget what belongs to a project; a session that went on in another one keeps what belongs to that."""
+    values = (clean(key),)
+    ids = [row[0] for row in db.execute("SELECT id FROM sessions WHERE project_key = ?", values).fetchall()]
+    n = _forget_where(db, "project_key = ?", values)
+    for identity in ids:
+        _leave_project(db, identity)
+    left = db.execute("SELECT id FROM sessions WHERE project_key = ?", values).fetchall()
+    n += _delete_sessions(db, [row[0] for row in left], is_forgotten=True)
+    return _merged(db, n)
+
+
+def forget_everything(db: sqlite3.Connection) -> int:
+    """Forget all; what is exported can be imported again, since nobody wanted one row of it forgotten."""
+    n = _forget_where(db, "1", ())
+    n += db.execute("DELETE FROM sessions").rowcount
+    db.execute("DELETE FROM forgotten")
+    return _merged(db, n)
+
+
+def _leave_project(db: sqlite3.Connection, session: int) -> None:
+    """Let a session belong to the project that has rows of it, without the prompt that it began with."""
+    for table in (*_ALL_TABLES, "pending_events"):
+        row = db.execute(
+            f"SELECT project_key, project FROM {table} WHERE session_id = ? LIMIT 1", (session,)
+        ).fetchone()
+        if row is not None:
+            db.execute(
+                "UPDATE sessions SET project_key = ?, project = ?, user_prompt = '' WHERE id = ?", (*row, session)
+            )
+            return
+
+
+def _forget_where(db: sqlite3.Connection, condition: str, values: Sequence[object]) -> int:
+    """Forget the rows and the waiting events that a condition on their table names; the number of rows."""
+    n = 0
+    for table in _ALL_TABLES:
+        ids = [row[0] for row in db.execute(f"SELECT id FROM {table} WHERE {condition}", values).fetchall()]
+        n += _delete(db, table, ids, is_forgotten=True)
+    waiting = db.execute(f"SELECT digest, created_at_epoch FROM pending_events WHERE {condition}", values).fetchall()
+    db.executemany(
+        "INSERT OR IGNORE INTO seen_events(event, observation_id, seen_at_epoch) VALUES (?, 0, ?)",
+        [(short_key(digest), created) for digest, created in waiting],
+    )
+    db.execute(f"DELETE FROM pending_events WHERE {condition}", values)
+    return n
+
+
+def _delete(db: sqlite3.Connection, table: str, ids: Sequence[int], *, is_forgotten: bool) -> int:
+    n = 0
+    for some in chunked(list(dict.fromkeys(ids))):
+        condition = f"({marks(some)})"
+        if is_forgotten:
+            digests = db.execute(f"SELECT digest FROM {table} WHERE id IN {condition}", some).fetchall()
+            _remember_forgotten(db, [row[0] for row in digests])
+        if table == "observations":
+            change = "UPDATE seen_events SET observation_id = 0" if is_forgotten else "DELETE FROM seen_events"
+            db.execute(f"{change} WHERE observation_id IN {condition}", some)
+        if table == "user_prompts":
+            # The session repeats its first prompt.
+            db.execute(
+                "UPDATE sessions SET user_prompt = '' WHERE id IN "
+                f"(SELECT session_id FROM user_prompts WHERE id IN {condition} AND prompt_number = 1)",
+                some,
+            )
+        n += db.execute(f"DELETE FROM {table} WHERE id IN {condition}", some).rowcount
+    return n
+
+
+def _delete_sessions(db: sqlite3.Connection, ids: Sequence[int], *, is_forgotten: bool) -> int:
+    n = 0
+    for some in chunked(ids):
+        found = db.execute(f"SELECT claude_session_id FROM sessions WHERE id IN ({marks(some)})", some).fetchall()
+        if is_forgotten:
+            _remember_forgotten(db, [session_digest(row[0]) for row in found])
+        n += db.execute(f"DELETE FROM sessions WHERE id IN ({marks(some)})", some).rowcount
+    return n
+
+
+def _remember_forgotten(db: sqlite3.Connection, digests: Sequence[str]) -> None:
+    db.executemany("INSERT OR IGNORE INTO forgotten(row) VALUES (?)", [(short_key(digest),) for digest in digests])
+
+
+def _merged(db: sqlite3.Connection, n: int) -> int:
+    """Merge the full text so that it holds no word of rows that are gone; the number of rows."""
+    if n:
+        for table in FULL_TEXT_TABLES:
+            db.execute(f"INSERT INTO {table}({table}) VALUES('optimize')")
+    return n
+
+
+def wipe(db: sqlite3.Connection) -> bool:
+    """Empty the log into the file, outside of a transaction; False when a reader of another process was in the way."""
+    return db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] == 0
+
+
+def shrink(db: sqlite3.Connection) -> None:
+    """Give back the pages of what is gone, outside of a transaction."""
+    # It gives back one page at each step, and only a script is stepped to its end: there are no rows to fetch.
+    db.executescript("PRAGMA incremental_vacuum")
+
+
+# --- pruning -----------------------------------------------------------------------------------------------
+
+
+def prune(database: Database, before_ms: int | None, max_bytes: int | None, now_ms: int) -> int:
+    """Delete what is older than a time, then the oldest until the file is small enough; see `MemoryStore.prune`."""
+    n = 0
+    if before_ms is not None:
+        while some := database.write(lambda db: _prune_before(db, before_ms)):
+            n += some
+        database.write(lambda db: _finish_pruning(db, before_ms, now_ms))
+    if max_bytes is not None and database.outside(_used_bytes) > max_bytes:
+        n += _prune_to(database, max_bytes * (1 - _ROOM))
+        database.write(lambda db: _finish_pruning(db, now_ms, now_ms))
+    if n:
+        database.outside(shrink)
+        database.outside(wipe)
+    return n
+
+
+def _prune_to(database: Database, max_bytes: float) -> int:
+    n = 0
+    while (used := database.outside(_used_bytes)) > max_bytes:
+        some = database.write(lambda db, share=1 - max_bytes / used: _prune_share(db, share))
+        if not some:
+            break
+        n += some
+    return n
+
+
+def _prune_before(db: sqlite3.Connection, before_ms: int) -> int:
+    """Delete at most a thousand rows of each table that are older; the number, 0 when there are no more."""
+    n = 0
+    for table in _ALL_TABLES:
+        found = db.execute(
+            f"SELECT id FROM {table} WHERE created_at_epoch < ? ORDER BY created_at_epoch, id LIMIT ?",
+            (before_ms, _AT_ONCE),
+        )
+        n += _delete(db, table, [row[0] for row in found.fetchall()], is_forgotten=False)
+    return n
+
+
+def _prune_share(db: sqlite3.Connection, share: float) -> int:
+    """Delete the oldest of all rows, at least one; the number, 0 when there are none.
+
+    Args:
+        db: The database.
+        share: Of the rows, in [0, 1].
+    """
+    union = " UNION ALL ".join(
+        f"SELECT '{table}' AS t, id, created_at_epoch AS at FROM {table}" for table in _ALL_TABLES
+    )
+    (count,) = db.execute(f"SELECT count(*) FROM ({union})").fetchone()
+    oldest = db.execute(
+        f"SELECT t, id FROM ({union}) ORDER BY at, id LIMIT ?", (max(1, math.ceil(count * share)),)
+    ).fetchall()
+    n = sum(
+        _delete(db, table, [identity for name, identity in oldest if name == table], is_forgotten=False)
+        for table in _ALL_TABLES
+    )
+    return _merged(db, n)
+
+
+def _finish_pruning(db: sqlite3.Connection, before_ms: int, now_ms: int) -> None:
+    """Drop the sessions that have nothing any more, what was seen long ago for nothing, and words of what is gone."""
+    in_use = " AND ".join(
+        f"NOT EXISTS (SELECT 1 FROM {table} AS t WHERE t.session_id = sessions.id)"
+        for table in (*_ALL_TABLES, "pending_events")
+    )
+    found = db.execute(
+        f"SELECT id FROM sessions WHERE status <> 'active' AND started_at_epoch < ? AND {in_use}",
+        (before_ms,),
+    )
+    _delete_sessions(db, [row[0] for row in found.fetchall()], is_forgotten=False)
+    db.execute(
+        "DELETE FROM seen_events WHERE observation_id IS NULL AND seen_at_epoch < ?", (now_ms - _SEEN_FOR_NOTHING_MS,)
+    )
+    _merged(db, 1)
+
+
+def _used_bytes(db: sqlite3.Connection) -> int:
+    """Bytes of the pages that hold something."""
+    pages, free, size = (
+        db.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "freelist_count", "page_size")
+    )
+    return (pages - free) * size

@@ -1,0 +1,151 @@
+"""The memory's rows in the forms that are given out: as a record of the one index, as a line of the list, in full."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from hybrid.records.memory.types import Observation, SessionSummary
+from hybrid.records.types import Record
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hybrid.records.memory.types import MemoryKind, Row
+
+_LETTERS: dict[MemoryKind, str] = {"observation": "o", "summary": "s"}
+_KINDS: dict[str, MemoryKind] = {letter: kind for kind, letter in _LETTERS.items()}
+
+_CHARS_OF_TOKEN = 4
+"""About so many characters are one token of a language model."""
+
+_SUMMARY_PARTS = ("investigated", "learned", "completed", "next_steps", "notes")
+_SHOWN_PARTS = ("learned", "completed", "next_steps")
+_MOST_TITLE_CHARS = 100
+_MOST_BODY_CHARS = 280
+"""Of a narrative, or of a part of a summary, in an injection: its budget has room for three rows or four."""
+_MOST_FILES = 5
+
+
+def kind_of(row: Row) -> MemoryKind:
+    """What a row is."""
+    return "observation" if isinstance(row, Observation) else "summary"
+
+
+def row_name(kind: MemoryKind, number: int) -> str:
+    """`o42` or `s7`: the id of a row among all that the memory gives out."""
+    return f"{_LETTERS[kind]}{number}"
+
+
+def name_of(row: Row) -> str:
+    """`o42` or `s7`."""
+    return row_name(kind_of(row), row.id)
+
+
+def parse_name(name: str) -> tuple[MemoryKind, int] | None:
+    """Kind and number of `o42`, `s7`, `42` or `#42`; None when it is no such name."""
+    text = name.strip().removeprefix("#").lower()
+    kind = _KINDS.get(text[:1], "observation")
+    digits = text[1:] if text[:1] in _KINDS else text
+    return (kind, int(digits)) if digits.isascii() and digits.isdecimal() and len(digits) < 18 else None
+
+
+def title_of(row: Row) -> str:
+    """The title of an observation, or what a summary says was asked for, on one line."""
+    text = row.told.title if isinstance(row, Observation) else row.told.request or row.told.completed
+    line = " ".join(text.split())
+    return line if len(line) <= _MOST_TITLE_CHARS else f"{line[: _MOST_TITLE_CHARS - 1].rstrip()}…"
+
+
+def type_of(row: Row) -> str:
+    """bugfix, feature, …, or summary."""
+    return row.told.type if isinstance(row, Observation) else "summary"
+
+
+def record_of(row: Row, *, here: str = "") -> Record:
+    """A row as the engine indexes, ranks and shows it.
+
+    Args:
+        row: Of the memory.
+        here: Key of the present project; a row of another one is marked with the name of its project.
+    """
+    lines = body_lines(row)
+    day = moment_text(row.created_ms)[:10]
+    foreign = f" [from: {row.owner.project}]" if here and row.owner.key != here else ""
+    return Record(
+        kind=kind_of(row),
+        id=name_of(row),
+        name=title_of(row),
+        text="\n".join(searched_lines(row)),
+        shown=f"#{shown_number(row)} {day} {type_of(row)} {title_of(row)}{foreign}".rstrip(),
+        lines=lines,
+        created_at=moment_text(row.created_ms),
+        project=row.owner.project,
+    )
+
+
+def shown_number(row: Row) -> str:
+    """`42`, of a summary `s7`: what `hybrid memory show` takes."""
+    return str(row.id) if isinstance(row, Observation) else name_of(row)
+
+
+def searched_lines(row: Row) -> list[str]:
+    """What is searched of a row besides its title."""
+    told = row.told
+    if isinstance(row, Observation):
+        found = [row.told.subtitle, row.told.narrative, *row.told.facts, " ".join(row.told.files)]
+    else:
+        found = [row.told.request, *(getattr(told, name) for name in _SUMMARY_PARTS)]
+    return [line for line in found if line.strip()]
+
+
+def body_lines(row: Row) -> tuple[str, ...]:
+    """What stands below the title in the frame: short, since what is more is found by the number."""
+    told = row.told
+    if isinstance(row, SessionSummary):
+        pairs = [(name.replace("_", " ").capitalize(), getattr(told, name)) for name in _SHOWN_PARTS]
+        return tuple(f"{label}: {_shortened(text)}" for label, text in pairs if text.strip())
+    lines = [_shortened(row.told.narrative or row.told.subtitle)]
+    if row.told.files_modified:
+        lines.append(f"Changed: {', '.join(row.told.files_modified[:_MOST_FILES])}")
+    return tuple(line for line in lines if line)
+
+
+def _shortened(text: str) -> str:
+    """The first sentences that fit, on one line; of a longer one its beginning."""
+    line = " ".join(text.split())
+    if len(line) <= _MOST_BODY_CHARS:
+        return line
+    end = max(line.rfind(mark, 0, _MOST_BODY_CHARS) for mark in (". ", "; ", "! ", "? "))
+    if end >= _MOST_BODY_CHARS // 2:
+        return line[: end + 1]
+    return f"{line[: line.rfind(' ', 0, _MOST_BODY_CHARS)].rstrip()}…"
+
+
+def index_line(row: Row, *, here: str = "") -> str:
+    """`#42 2026-02-14 10:31 bugfix Fix auth timeout [from: other] (~120 tokens)`, in local time."""
+    foreign = f" [from: {row.owner.project}]" if here and row.owner.key != here else ""
+    n_tokens = max(sum(map(len, full_lines(row))) // _CHARS_OF_TOKEN, 1)
+    title = title_of(row) or "(no title)"
+    return f"#{shown_number(row)} {moment_text(row.created_ms)} {type_of(row)} {title}{foreign} (~{n_tokens} tokens)"
+
+
+def full_lines(row: Row) -> list[str]:
+    """Title, narrative, facts and files."""
+    if isinstance(row, SessionSummary):
+        pairs = [(name.replace("_", " ").capitalize(), getattr(row.told, name)) for name in _SUMMARY_PARTS]
+        return [title_of(row), *(f"{label}: {text}" for label, text in pairs if text.strip())]
+    told = row.told
+    lines = [told.title, told.subtitle, told.narrative, *(f"- {fact}" for fact in told.facts)]
+    lines += [_labelled("Concepts", told.concepts), _labelled("Changed", told.files_modified)]
+    lines += [_labelled("Read", [path for path in told.files_read if path not in told.files_modified])]
+    return [line for line in lines if line.strip()]
+
+
+def moment_text(created_ms: int) -> str:
+    """`2026-02-14 10:31` in local time."""
+    return datetime.fromtimestamp(created_ms / 1000).strftime("%Y-%m-%d %H:%M")
+
+
+def _labelled(label: str, values: Sequence[str]) -> str:
+    return f"{label}: {', '.join(values)}" if values else ""

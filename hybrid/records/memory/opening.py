@@ -1,0 +1,197 @@
+"""Opens the memory's database for threads and processes that use it at once, and repairs it; the store uses it.
+
+It knows nothing of what is stored. Work is given as a function of the connection: it runs alone in this process, a
+write inside one transaction, and once more after a damaged file was repaired.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+import threading
+from typing import TYPE_CHECKING, TypeVar
+
+from hybrid.atomic import locked
+from hybrid.errors import BusyError, IndexMismatchError
+from hybrid.records.memory.errors import MemoryBusyError, MemoryDatabaseError, MemoryFormatError, NoFullTextError
+from hybrid.sqlite import open_database, set_database_aside
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+FULL_TEXT_TABLES = ("observations_fts", "summaries_fts", "prompts_fts")
+
+_T = TypeVar("_T")
+_REPAIR_LOCK_S = 30.0
+_CACHE_KIB = 16_000
+_CHECKPOINT_PAGES = 4_000
+"""Of 4 KiB, after which the log is copied into the file for some ten milliseconds; a tool use writes about 20."""
+
+
+class Database:
+    """The one connection of a store; opened when first needed, opened anew when its file was replaced."""
+
+    def __init__(self, path: Path) -> None:
+        """Nothing is opened and nothing made yet."""
+        self.path = path
+        self._lock = threading.RLock()
+        self._connection: sqlite3.Connection | None = None
+        self._file: tuple[int, int] | None = None
+
+    @property
+    def exists(self) -> bool:
+        """Whether there is a file."""
+        return self.path.is_file()
+
+    def read(self, work: Callable[[sqlite3.Connection], _T], missing: _T) -> _T:
+        """What the work finds in one consistent state; `missing` when there is no file, which is not made.
+
+        Raises:
+            MemoryDatabaseError: It cannot be read.
+        """
+        with self._lock:
+            return self._tried(work, "BEGIN") if self.exists else missing
+
+    def write(self, work: Callable[[sqlite3.Connection], _T]) -> _T:
+        """Do the work in one transaction; when this returns, a kill of the process takes nothing back.
+
+        Raises:
+            MemoryDatabaseError: It cannot be written; nothing of the work is.
+        """
+        with self._lock:
+            # Never a read that becomes a write: two of those wait for one another.
+            return self._tried(work, "BEGIN IMMEDIATE")
+
+    def outside(self, work: Callable[[sqlite3.Connection], _T]) -> _T:
+        """Do work that cannot stand in a transaction: checkpoints and giving back pages."""
+        with self._lock:
+            return self._tried(work, "")
+
+    def close(self) -> None:
+        """Release the file; the next use opens it again."""
+        with self._lock:
+            connection, self._connection, self._file = self._connection, None, None
+            if connection is not None:
+                connection.close()
+
+    def _tried(self, work: Callable[[sqlite3.Connection], _T], begin: str) -> _T:
+        try:
+            return self._done(work, begin)
+        except sqlite3.DatabaseError as error:
+            if not _is_damage(error):
+                raise self._told(error) from error
+            self._repair()
+        try:
+            return self._done(work, begin)
+        except sqlite3.DatabaseError as error:
+            raise self._told(error) from error
+
+    def _done(self, work: Callable[[sqlite3.Connection], _T], begin: str) -> _T:
+        connection = self._opened()
+        if not begin or connection.in_transaction:
+            return work(connection)
+        connection.execute(begin)
+        try:
+            result = work(connection)
+            connection.execute("COMMIT")
+        except BaseException:
+            # A full disk has ended the transaction already.
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            raise
+        return result
+
+    def _opened(self) -> sqlite3.Connection:
+        if self._connection is not None and self._file != _identity(self.path):
+            # Another process set the file aside, or its owner deleted it: what is written there is seen by nobody.
+            self.close()
+        if self._connection is None:
+            self._connection = _open(self.path)
+            self._file = _identity(self.path)
+        return self._connection
+
+    def _told(self, error: sqlite3.DatabaseError) -> MemoryDatabaseError:
+        text = str(error)
+        if "locked" in text or "busy" in text:
+            return MemoryBusyError(f"the memory {self.path} is in use by another process; try again when it is done")
+        if not isinstance(error, (sqlite3.IntegrityError, sqlite3.ProgrammingError)):
+            self.close()
+        return MemoryDatabaseError(f"the memory {self.path} cannot be used: {text}; see `hybrid doctor`")
+
+    def _repair(self) -> None:
+        """Make the full text anew where only that is damaged; otherwise set the file aside, for a person to look at.
+
+        Whoever comes first does it: another process may have replaced the file that this one found damaged.
+        """
+        self.close()
+        with locked(self.path.with_name(f"{self.path.name}.repair.lock"), _REPAIR_LOCK_S):
+            if self.exists and not _is_whole(self.path):
+                set_database_aside(self.path)
+
+
+def size_bytes(path: Path) -> int:
+    """Of a database and its log; 0 when there is none."""
+    total = 0
+    for name in (path.name, f"{path.name}-wal"):
+        with contextlib.suppress(OSError):
+            total += path.with_name(name).stat().st_size
+    return total
+
+
+def _open(path: Path) -> sqlite3.Connection:
+    try:
+        connection = open_database(path, "memory", is_shared=True, shrinks=True)
+    except BusyError as error:
+        raise MemoryBusyError(str(error)) from error
+    except IndexMismatchError as error:
+        raise MemoryFormatError(str(error)) from error
+    except OSError as error:
+        if "fts5" in str(error):
+            raise NoFullTextError(
+                f"the SQLite {sqlite3.sqlite_version} of this Python has no FTS5, which the memory needs: use a Python "
+                "whose sqlite3 has it (those of python.org, uv, conda and the usual distributions do)"
+            ) from error
+        raise MemoryDatabaseError(f"the memory {path} cannot be opened: {error}") from error
+    # What was committed survives the end of this process; only a failure of power may take the last moments back.
+    connection.execute("PRAGMA synchronous = NORMAL")
+    # What is forgotten is overwritten in the file.
+    connection.execute("PRAGMA secure_delete = ON")
+    connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
+    connection.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
+    return connection
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _is_damage(error: sqlite3.DatabaseError) -> bool:
+    return "malformed" in str(error) or "not a database" in str(error)
+
+
+def _is_whole(path: Path) -> bool:
+    """True when the tables are sound; the full text is then made anew from them."""
+    try:
+        connection = _open(path)
+    except MemoryDatabaseError:
+        return False
+    try:
+        if connection.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):
+            return False
+        connection.execute("BEGIN IMMEDIATE")
+        for table in FULL_TEXT_TABLES:
+            connection.execute(f"INSERT INTO {table}({table}) VALUES('rebuild')")
+        connection.execute("COMMIT")
+    except sqlite3.OperationalError as error:
+        # Busy or full is not damage.
+        return not _is_damage(error)
+    except sqlite3.DatabaseError:
+        return False
+    finally:
+        connection.close()
+    return True

@@ -1,0 +1,314 @@
+"""The memory as the engine, the commands and the service use it; what the parts do stands in their own modules.
+
+One store is used by several threads, and several processes have one each of the same file. Reading a memory that is not
+there finds nothing and makes nothing. Times are milliseconds since 1970. Everything may raise `MemoryDatabaseError`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hybrid.records.memory import (
+    batching,
+    changes,
+    forgetting,
+    importing,
+    parsing,
+    reading,
+    searching,
+    transfer,
+    writing,
+)
+from hybrid.records.memory.opening import Database, size_bytes
+from hybrid.records.memory.queries import Clause, select_prompts, select_sessions
+from hybrid.records.memory.texts import clean, clean_owner
+from hybrid.records.memory.types import MemoryKind, Observation, SessionSummary, Wanted
+from hybrid.records.memory.values import NO_STATS, Flushed, Forgotten, Imported, MemoryStats
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from pathlib import Path
+
+    from hybrid.records.memory.types import (
+        Extracted,
+        Owner,
+        PendingEvent,
+        Row,
+        Session,
+        SessionStatus,
+        Summarised,
+        UserPrompt,
+    )
+    from hybrid.records.memory.values import Make
+
+
+class MemoryStore:
+    """Sessions, prompts, observations and summaries in one database."""
+
+    def __init__(self, path: Path) -> None:
+        """Nothing is opened or made before the first use."""
+        self.path = path
+        self.database = Database(path)
+
+    @property
+    def exists(self) -> bool:
+        """Whether anything was ever stored."""
+        return self.database.exists
+
+    @property
+    def set_aside(self) -> tuple[Path, ...]:
+        """Damaged files that were replaced by a new memory, oldest first."""
+        return tuple(sorted(self.path.parent.glob(f"{self.path.name}.corrupt-*")))
+
+    def close(self) -> None:
+        """Release the file; the next use opens it again."""
+        self.database.close()
+
+    def __enter__(self) -> MemoryStore:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # --- writing -------------------------------------------------------------------------------------------
+
+    def begin_session(self, owner: Owner, now_ms: int) -> None:
+        """Know a session; one that was completed and goes on is active again."""
+        self.database.write(lambda db: writing.open_session(db, clean_owner(owner), now_ms))
+
+    def add_prompt(self, owner: Owner, text: str, now_ms: int) -> int:
+        """Store a prompt, opening its session; its number, from 1. The last one again within 2 s is the same."""
+        return self.database.write(lambda db: writing.add_prompt(db, clean_owner(owner), text, now_ms))
+
+    def add_event(
+        self,
+        owner: Owner,
+        event: PendingEvent,
+        *,
+        window_ms: int,
+        make: Make,
+        on_failure: Callable[[str], None] | None = None,
+    ) -> bool:
+        """Let a tool use wait for those that follow within the window; what it ends is stored first.
+
+        Args:
+            owner: Whose it is.
+            event: The use.
+            window_ms: The longest pause within a batch.
+            make: Turns a batch into what is told.
+            on_failure: Is given a line when `make` raised.
+
+        Returns:
+            False for a use that is waiting or was stored already, or was forgotten.
+        """
+        is_new, flushed = self.database.write(
+            lambda db: batching.add_event(db, clean_owner(owner), event, window_ms=window_ms, make=make)
+        )
+        if on_failure is not None:
+            for failure in flushed.failures:
+                on_failure(failure)
+        return is_new
+
+    def flush(self, *, make: Make, now_ms: int, window_ms: int, session_id: str = "") -> Flushed:
+        """Store the batches that have ended, or everything of one session; each session in a transaction of its own."""
+        if not self.exists:
+            return Flushed(0)
+        if session_id:
+            return self.database.write(
+                lambda db: batching.flush_session(db, session_id, make=make, window_ms=window_ms)
+            )
+        done = [
+            self.database.write(
+                lambda db, one=one: batching.flush_ended(db, one, make=make, now_ms=now_ms, window_ms=window_ms)
+            )
+            for one in self.database.read(batching.waiting_sessions, [])
+        ]
+        return Flushed(sum(one.n for one in done), tuple(failure for one in done for failure in one.failures))
+
+    def add_observation(
+        self,
+        owner: Owner,
+        told: Extracted,
+        now_ms: int,
+        *,
+        digest: str = "",
+        discovery_tokens: int = 0,
+        prompt_number: int | None = None,
+    ) -> Observation | None:
+        """Store what somebody tells; None for what is there or was forgotten, and for a repeat, which is counted.
+
+        Args:
+            owner: Whose it is.
+            told: What is told.
+            now_ms: Of its time.
+            digest: What makes it the same; made of all the rest when empty.
+            discovery_tokens: As of an `Observation`.
+            prompt_number: None for the last prompt of the session.
+        """
+
+        def work(db: sqlite3.Connection) -> Row | None:
+            identity = writing.add_observation(
+                db,
+                clean_owner(owner),
+                told,
+                now_ms,
+                digest=digest,
+                discovery_tokens=discovery_tokens,
+                prompt_number=prompt_number,
+            )
+            return None if identity is None else reading.rows(db, "observation", [identity])[identity]
+
+        row = self.database.write(work)
+        return row if isinstance(row, Observation) else None
+
+    def add_summary(self, owner: Owner, told: Summarised, now_ms: int) -> SessionSummary | None:
+        """Store the summary of the session's last prompt, in place of an earlier one of it; None when it is empty."""
+
+        def work(db: sqlite3.Connection) -> Row | None:
+            identity = writing.add_summary(db, clean_owner(owner), told, now_ms)
+            return None if identity is None else reading.rows(db, "summary", [identity])[identity]
+
+        row = self.database.write(work)
+        return row if isinstance(row, SessionSummary) else None
+
+    def complete_session(self, session_id: str, now_ms: int, status: SessionStatus = "completed") -> None:
+        """Say how a session ended; flush it first."""
+        if self.exists:
+            self.database.write(lambda db: writing.complete_session(db, session_id, now_ms, status))
+
+    # --- reading -------------------------------------------------------------------------------------------
+
+    def newest(self, wanted: Wanted, limit: int) -> list[Row]:
+        """The newest wanted rows, newest first."""
+        return self.database.read(lambda db: reading.newest(db, wanted, limit), [])
+
+    def recent(self, wanted: Wanted, key: str, limit: int) -> list[Row]:
+        """As `newest`, where the project `key` has at least half of the rows when it has so many."""
+        return self.database.read(lambda db: reading.recent(db, wanted, key, limit), [])
+
+    def rows(self, kind: MemoryKind, ids: Sequence[int]) -> dict[int, Row]:
+        """The rows with these ids, in their order; missing ones are left out."""
+        return self.database.read(lambda db: reading.rows(db, kind, ids), {})
+
+    def timeline(self, kind: MemoryKind, identity: int, before: int, after: int, wanted: Wanted) -> list[Row]:
+        """The wanted rows around a row, and it, oldest first; empty when it is not there."""
+        return self.database.read(lambda db: reading.timeline(db, kind, identity, before, after, wanted), [])
+
+    def timeline_at(self, ms: int, before: int, after: int, wanted: Wanted) -> list[Row]:
+        """The wanted rows around a time, oldest first."""
+        return self.database.read(lambda db: reading.timeline_at(db, ms, before, after, wanted), [])
+
+    def of_files(self, paths: Sequence[str], wanted: Wanted, limit: int) -> list[Row]:
+        """The newest wanted observations that touched one of the paths, or something below one."""
+        return self.database.read(lambda db: reading.of_files(db, paths, wanted, limit), [])
+
+    def search_text(self, query: str, wanted: Wanted, limit: int) -> list[tuple[Row, float]]:
+        """The wanted rows with any word of a text, with their bm25 in [0, ∞), best first."""
+        return self.database.read(lambda db: searching.search_text(db, query, wanted, limit), [])
+
+    def search_prompts(self, query: str, wanted: Wanted, limit: int) -> list[tuple[UserPrompt, float]]:
+        """As `search_text`, of prompts."""
+        return self.database.read(lambda db: searching.search_prompts(db, query, wanted, limit), [])
+
+    def session(self, session_id: str) -> Session | None:
+        """A session by the client's id."""
+        clause = Clause().add("claude_session_id = ?", clean(session_id))
+        return next(iter(self.database.read(lambda db: select_sessions(db, clause, "id", 1), [])), None)
+
+    def sessions(self, wanted: Wanted, limit: int) -> list[Session]:
+        """The wanted sessions, newest first."""
+        return self.database.read(lambda db: reading.sessions(db, wanted, limit), [])
+
+    def prompts(self, session_id: str) -> list[UserPrompt]:
+        """The prompts of a session in their order."""
+        clause = Clause().add("s.claude_session_id = ?", clean(session_id))
+        return self.database.read(lambda db: select_prompts(db, clause, "r.prompt_number, r.id", reading.NO_LIMIT), [])
+
+    def last_summary(self, key: str, not_session: str = "") -> SessionSummary | None:
+        """The newest summary of a project."""
+        wanted = Wanted(key=key, not_session=not_session, kinds=("summary",))
+        return next((row for row in self.newest(wanted, 1) if isinstance(row, SessionSummary)), None)
+
+    def touched_files(self, session_id: str) -> tuple[str, ...]:
+        """The files of a session: written ones, then those only read; touched last comes first."""
+        return self.database.read(lambda db: reading.touched_files(db, session_id), ())
+
+    def session_rows(self, session_id: str) -> list[Row]:
+        """All rows of a session, oldest first."""
+        return self.database.read(lambda db: reading.session_rows(db, session_id), [])
+
+    def all_rows(self, kind: MemoryKind) -> Iterator[Row]:
+        """All rows of a kind in the order of their ids; nothing is locked between two of them."""
+        return transfer.all_rows(self.database, Wanted(kinds=(kind,)))
+
+    def stats(self) -> MemoryStats:
+        """What there is, counted."""
+        return self.database.read(lambda db: reading.stats(db, size_bytes(self.path)), NO_STATS)
+
+    # --- what changed, for an index of the rows ------------------------------------------------------------
+
+    def last_change(self) -> int:
+        """Number of the last change of a row; 0 without a file."""
+        return self.database.read(changes.last_change, 0)
+
+    def changes_since(self, seq: int) -> tuple[list[tuple[MemoryKind, int]], int] | None:
+        """The rows that were added, changed or removed after a change, each once, and the number of the last change.
+
+        Returns:
+            None when the log does not reach back so far, or is that of another file: read everything.
+        """
+        return self.database.read(lambda db: changes.changes_since(db, seq), ([], 0) if seq == 0 else None)
+
+    def forget_changes(self, before_seq: int) -> None:
+        """Drop the log of changes before one; it never holds more than about 100,000 anyway."""
+        if self.exists:
+            self.database.write(lambda db: changes.forget_changes(db, before_seq))
+
+    # --- forgetting ----------------------------------------------------------------------------------------
+
+    def forget(self, kind: MemoryKind, ids: Sequence[int]) -> Forgotten:
+        """Forget rows for good: the text leaves the file, and neither an event nor an import brings a row back."""
+        return forgetting.for_good(self.database, lambda db: forgetting.forget(db, kind, ids))
+
+    def forget_session(self, session_id: str) -> Forgotten:
+        """Forget a session with its prompts, observations, summaries and waiting tool uses."""
+        return forgetting.for_good(self.database, lambda db: forgetting.forget_session(db, session_id))
+
+    def forget_project(self, key: str) -> Forgotten:
+        """Forget all that belongs to a project."""
+        return forgetting.for_good(self.database, lambda db: forgetting.forget_project(db, key))
+
+    def forget_everything(self) -> Forgotten:
+        """Forget all; an earlier export may be imported again."""
+        return forgetting.for_good(self.database, forgetting.forget_everything)
+
+    def prune(self, *, now_ms: int, before_ms: int | None = None, max_bytes: int | None = None) -> int:
+        """Delete what is older than a time, then the oldest until the file is small enough; the file shrinks.
+
+        Args:
+            now_ms: The present.
+            before_ms: Rows from then on stay; None for all.
+            max_bytes: What the file may have, when it is exceeded at all; None for any size. Tool uses that wait and
+                active sessions stay, so that an empty memory may still be larger.
+
+        Returns:
+            How many observations, summaries and prompts.
+        """
+        return forgetting.prune(self.database, before_ms, max_bytes, now_ms) if self.exists else 0
+
+    # --- to and from elsewhere -----------------------------------------------------------------------------
+
+    def export(self, wanted: Wanted) -> Iterator[str]:
+        """The wanted rows as JSON Lines; see `hybrid.records.memory.transfer`."""
+        return transfer.export_lines(self.database, wanted)
+
+    def import_lines(
+        self, lines: Iterable[str], now_ms: int, *, name: str = "import", is_dry: bool = False
+    ) -> Imported:
+        """Bring in what `export` gave; what is here already stays as it is.
+
+        Raises:
+            MemoryImportError: A newer version wrote it.
+        """
+        return importing.import_rows(self.database, parsing.read_lines(lines, now_ms, name), is_dry=is_dry)

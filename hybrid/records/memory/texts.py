@@ -1,0 +1,131 @@
+"""Makes texts fit for the database, and their digests; everything that is stored passes here."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime, timedelta, timezone
+from typing import TYPE_CHECKING, TypeVar, get_args
+
+from hybrid.digest import sha256_hex
+from hybrid.records.memory.types import MAX_TITLE_CHARS, Extracted, ObservationType, Owner, Summarised
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+_KEY_BYTES = 16
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_T = TypeVar("_T")
+
+
+def clean(text: str) -> str:
+    """Text as SQLite and its full text can hold it: no lone surrogates, no NUL."""
+    if "\0" in text:
+        text = text.replace("\0", " ")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "replace").decode()
+    return text
+
+
+def clean_owner(owner: Owner) -> Owner:
+    """Whose a row is, as it is stored; digests are made of this form."""
+    return Owner(clean(owner.session_id), clean(owner.key), clean(owner.project))
+
+
+def one_line(text: str) -> str:
+    """Clean text with all white space and control characters as single spaces."""
+    spaced = "".join(c if c.isprintable() else " " for c in text) if not text.isprintable() else text
+    return clean(" ".join(spaced.split()))
+
+
+def clean_told(told: Extracted) -> Extracted:
+    """What is told, as it is stored: one line where one is promised, nothing empty, each file and concept once."""
+    title = one_line(told.title)
+    return Extracted(
+        type=told.type if told.type in get_args(ObservationType) else "change",
+        title=title if len(title) <= MAX_TITLE_CHARS else title[: MAX_TITLE_CHARS - 1].rstrip() + "…",
+        subtitle=one_line(told.subtitle),
+        narrative=clean(told.narrative).strip(),
+        facts=_lines(told.facts),
+        concepts=tuple(dict.fromkeys(_lines(told.concepts))),
+        files_read=_paths(told.files_read),
+        files_modified=_paths(told.files_modified),
+    )
+
+
+def clean_summary(told: Summarised) -> Summarised:
+    """A summary as it is stored."""
+    parts = (told.request, told.investigated, told.learned, told.completed, told.next_steps, told.notes)
+    return Summarised(*(clean(part).strip() for part in parts))
+
+
+def summary_parts(told: Summarised) -> tuple[str, ...]:
+    """The parts of a summary in the order of the columns."""
+    return told.request, told.investigated, told.learned, told.completed, told.next_steps, told.notes
+
+
+def iso(ms: int) -> str:
+    """ISO 8601 in UTC with milliseconds; years beyond 9999 stay at their border."""
+    try:
+        when = _EPOCH + timedelta(milliseconds=ms)
+    except OverflowError:
+        when = datetime.max.replace(tzinfo=timezone.utc) if ms > 0 else _EPOCH
+    return when.strftime("%Y-%m-%dT%H:%M:%S.") + f"{when.microsecond // 1000:03d}Z"
+
+
+def as_json(texts: Sequence[str]) -> str:
+    """A JSON array; letters of other scripts stay letters, so that the full text finds them."""
+    return json.dumps(texts, ensure_ascii=False) if texts else "[]"
+
+
+def from_json(text: str) -> tuple[str, ...]:
+    """The strings of an array that `as_json` wrote."""
+    return tuple(json.loads(text)) if text != "[]" else ()
+
+
+def digest_of(*parts: object) -> str:
+    """Hex SHA-256 of parts, no two sequences of which are alike."""
+    return sha256_hex(json.dumps(parts, ensure_ascii=True, default=str).encode())
+
+
+def digest_of_events(digests: Iterable[str]) -> str:
+    """Hex SHA-256 of the digests of the events behind an observation."""
+    return sha256_hex("\n".join(digests).encode("utf-8", "surrogatepass"))
+
+
+def content_digest(told: Extracted) -> str:
+    """Hex SHA-256 of all that is told."""
+    return digest_of(
+        told.type,
+        told.title,
+        told.subtitle,
+        told.narrative,
+        told.facts,
+        told.concepts,
+        told.files_read,
+        told.files_modified,
+    )
+
+
+def short_key(digest: str) -> bytes:
+    """16 bytes that stand for a digest in the tables of what was seen and forgotten."""
+    return bytes.fromhex(sha256_hex(digest.encode("utf-8", "surrogatepass")))[:_KEY_BYTES]
+
+
+def chunked(items: Sequence[_T], size: int = 500) -> Iterable[Sequence[_T]]:
+    """The items in runs of at most `size`: a statement takes only so many variables."""
+    return (items[start : start + size] for start in range(0, len(items), size))
+
+
+def marks(items: Sequence[object]) -> str:
+    """A question mark for each item, with commas."""
+    return ",".join("?" * len(items))
+
+
+def _lines(texts: Iterable[str]) -> tuple[str, ...]:
+    return tuple(line for line in map(one_line, texts) if line)
+
+
+def _paths(paths: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(path for path in map(clean, paths) if path))

@@ -1,0 +1,198 @@
+"""What the memory keeps: sessions, prompts, observations of tool use and summaries, as values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+ObservationType = Literal["decision", "bugfix", "feature", "refactor", "discovery", "change"]
+OBSERVATION_TYPES: tuple[ObservationType, ...] = get_args(ObservationType)
+
+Concept = Literal["how-it-works", "why-it-exists", "what-changed", "problem-solution", "gotcha", "pattern", "trade-off"]
+CONCEPTS: tuple[Concept, ...] = get_args(Concept)
+
+SessionStatus = Literal["active", "completed", "failed"]
+MemoryKind = Literal["observation", "summary"]
+MEMORY_KINDS: tuple[MemoryKind, ...] = get_args(MemoryKind)
+
+MAX_TITLE_CHARS = 80
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """Whose a row is.
+
+    Attributes:
+        session_id: The client's, never empty.
+        key: Of the project, 16 hex digits.
+        project: Its name.
+    """
+
+    session_id: str
+    key: str
+    project: str
+
+
+@dataclass(frozen=True, slots=True)
+class Extracted:
+    """What is told of some tool uses; made by an extractor, free of secrets.
+
+    Attributes:
+        type: What sort of thing was done.
+        title: What was done to what, on one line of at most 80 characters; may be empty.
+        subtitle: One line that says more; may be empty.
+        narrative: Prose: what, why, how it ended. What a search finds it by.
+        facts: Single statements: commands, names, numbers, errors.
+        concepts: Of `CONCEPTS`, or words of a user's own.
+        files_read: Relative to the project with forward slashes, each once; absolute when outside.
+        files_modified: The same, of files that were written.
+    """
+
+    type: ObservationType
+    title: str
+    subtitle: str = ""
+    narrative: str = ""
+    facts: tuple[str, ...] = ()
+    concepts: tuple[str, ...] = ()
+    files_read: tuple[str, ...] = ()
+    files_modified: tuple[str, ...] = ()
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """Those that were modified, then those that were only read."""
+        return tuple(dict.fromkeys((*self.files_modified, *self.files_read)))
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """A row of the memory.
+
+    Attributes:
+        id: Its number, from 1, never given twice.
+        owner: Session and project.
+        told: What was observed.
+        prompt_number: Of the prompt of its session that it belongs to, from 1; 0 before the first.
+        discovery_tokens: About how many tokens the tools' results had that it stands for (characters / 4).
+        repeat_count: How often the same was observed again.
+        created_ms: Milliseconds since 1970.
+        digest: Hex SHA-256 of the events behind it; unique.
+    """
+
+    id: int
+    owner: Owner
+    told: Extracted
+    prompt_number: int
+    discovery_tokens: int
+    repeat_count: int
+    created_ms: int
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class Summarised:
+    """What the end of a turn says of a session; empty where nothing is known.
+
+    Attributes:
+        request: What was asked for.
+        investigated: What was looked at.
+        learned: What was found out.
+        completed: What was done.
+        next_steps: What is left.
+        notes: Anything else.
+    """
+
+    request: str = ""
+    investigated: str = ""
+    learned: str = ""
+    completed: str = ""
+    next_steps: str = ""
+    notes: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionSummary:
+    """A row of the summaries; `id`, `prompt_number` and `created_ms` as of an `Observation`."""
+
+    id: int
+    owner: Owner
+    told: Summarised
+    prompt_number: int
+    created_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class UserPrompt:
+    """A prompt that a person typed, without private parts and secrets."""
+
+    id: int
+    owner: Owner
+    text: str
+    prompt_number: int
+    created_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A session of an agent.
+
+    Attributes:
+        owner: Its id and project.
+        user_prompt: The first prompt; empty before it.
+        started_ms: Milliseconds since 1970.
+        completed_ms: None while it is active.
+        status: active, completed or failed.
+        prompt_counter: Prompts so far.
+    """
+
+    owner: Owner
+    user_prompt: str
+    started_ms: int
+    completed_ms: int | None
+    status: SessionStatus
+    prompt_counter: int
+
+
+@dataclass(frozen=True, slots=True)
+class PendingEvent:
+    """A tool use that waits for those that follow it within the batch window.
+
+    Attributes:
+        tool: The tool's name; a use of another one ends the batch.
+        payload: JSON of the use, free of secrets, as its extractor reads it.
+        digest: Hex SHA-256 of the event; the same event never counts twice.
+        discovery_tokens: As of an `Observation`.
+        created_ms: When it came.
+    """
+
+    tool: str
+    payload: str
+    digest: str
+    discovery_tokens: int
+    created_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which rows; every part restricts before a limit counts.
+
+    Attributes:
+        key: Project key; empty for all projects.
+        since_ms: Not older than that; None for any age.
+        types: Of observations; empty for all. With types no summary is wanted.
+        files: Rows that touched one of these project-relative paths, or something below one of them; empty for all.
+        session_id: Only of this session; empty for all.
+        kinds: `observation`, `summary`; empty for both.
+        not_session: Leave this session out; empty for none.
+    """
+
+    key: str = ""
+    since_ms: int | None = None
+    types: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    session_id: str = ""
+    kinds: tuple[MemoryKind, ...] = ()
+    not_session: str = ""
+
+
+Row = Observation | SessionSummary
+"""What is given out."""

@@ -1,0 +1,152 @@
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hybrid.records.memory.batching import MAX_BATCH_EVENTS, Waiting, batches
+from hybrid.records.memory.types import Owner, PendingEvent
+from tests.remembering import HERE, NOW_MS, THERE, WINDOW_MS, event, fails, make, titles
+
+if TYPE_CHECKING:
+    from hybrid.records.memory.store import MemoryStore
+    from hybrid.records.memory.values import Flushed
+
+
+def _add(store: MemoryStore, name: str, tool: str = "Edit", after_ms: int = 0, owner: Owner = HERE) -> bool:
+    return store.add_event(owner, event(name, tool, NOW_MS + after_ms), window_ms=WINDOW_MS, make=make)
+
+
+def _flush(store: MemoryStore, session_id: str = "", after_ms: int = 0) -> Flushed:
+    return store.flush(make=make, now_ms=NOW_MS + after_ms, window_ms=WINDOW_MS, session_id=session_id)
+
+
+def test_uses_of_one_tool_within_the_window_become_one(store: MemoryStore) -> None:
+    """3,000 ms after the one before is within the window, 3,001 ms is not."""
+    for name, after_ms in (("a", 0), ("b", 3_000), ("c", 6_000), ("d", 9_001)):
+        _add(store, name, after_ms=after_ms)
+    _flush(store, "s1")
+
+    assert ["a b c", "d"] == titles(store)
+
+
+def test_another_tool_ends_a_batch_in_order(store: MemoryStore) -> None:
+    """A use of another tool stores what came before it, and order is kept when the first tool comes again."""
+    for name, tool in (("a", "Edit"), ("b", "Read"), ("c", "Read"), ("d", "Edit")):
+        _add(store, name, tool)
+
+    assert ["a", "b c"] == titles(store)
+    _flush(store, "s1")
+    assert ["a", "b c", "d"] == titles(store)
+
+
+def test_sessions_do_not_end_each_others_batches(store: MemoryStore) -> None:
+    """Two sessions that work at once have a batch each."""
+    for number in range(3):
+        _add(store, f"a{number}", "Edit", number)
+        _add(store, f"b{number}", "Read", number, THERE)
+    _flush(store, after_ms=WINDOW_MS + 3)
+
+    assert ["a0 a1 a2", "b0 b1 b2"] == titles(store)
+
+
+def test_a_batch_belongs_to_one_prompt(store: MemoryStore) -> None:
+    """A new prompt ends a batch; each observation has the number of its prompt, and its extractor the text."""
+    store.add_prompt(HERE, "first", NOW_MS)
+    _add(store, "a")
+    store.add_prompt(HERE, "second", NOW_MS + 1)
+    _add(store, "b", after_ms=2)
+    _flush(store, "s1")
+
+    rows = [(row.prompt_number, row.told.narrative) for row in store.all_rows("observation")]
+    assert [(1, "first"), (2, "second")] == rows
+
+
+def test_what_is_younger_than_the_window_goes_on_waiting(store: MemoryStore) -> None:
+    """A flush of all sessions leaves a batch that the next use may still join; of one session it takes all."""
+    _add(store, "a")
+
+    assert 0 == _flush(store, after_ms=WINDOW_MS).n
+    assert 1 == store.stats().n_pending
+    assert 1 == _flush(store, "s1").n
+    assert 0 == store.stats().n_pending
+
+
+def test_an_event_counts_once(store: MemoryStore) -> None:
+    """A use that is waiting, was stored, or told nothing is ignored when it comes again."""
+    assert [True, False] == [_add(store, "a"), _add(store, "a")]
+    _flush(store, "s1")
+    assert not _add(store, "a")
+    assert _add(store, "n", "Nothing")
+    _flush(store, "s1")
+    assert not _add(store, "n", "Nothing")
+
+    assert ["a"] == titles(store)
+
+
+def test_an_extractor_that_raises_loses_nothing(store: MemoryStore) -> None:
+    """Its batch is stored under the tool's name with what it was given, the failure is told, others go on."""
+    _add(store, "a", "Bash")
+    _add(store, "b", "Read", owner=THERE)
+
+    def fails_on_bash(events: list[PendingEvent], prompt: str) -> object:
+        return (fails if events[0].tool == "Bash" else make)(events, prompt)
+
+    flushed = store.flush(make=fails_on_bash, now_ms=NOW_MS + 9_999, window_ms=WINDOW_MS)  # pyright: ignore
+
+    assert (2, ("Bash: LookupError: no rule for Bash",)) == (flushed.n, flushed.failures)
+    assert ["Use Bash", "b"] == titles(store)
+    bare = next(iter(store.all_rows("observation")))
+    assert ("change", '{"name": "a"}') == (bare.told.type, bare.told.narrative)
+
+
+def test_two_batches_that_failed_are_two(store: MemoryStore) -> None:
+    """The bare title alone does not make them repeats of one another; a failure while adding is told too."""
+    heard: list[str] = []
+    for number in range(3):
+        use = event(f"e{number}", "Bash", NOW_MS + 10_000 * number)
+        store.add_event(HERE, use, window_ms=WINDOW_MS, make=fails, on_failure=heard.append)
+
+    assert ["Use Bash", "Use Bash"] == titles(store)
+    assert 2 == len(heard)
+
+
+def test_a_batch_has_an_end(store: MemoryStore) -> None:
+    """However closely uses follow, after so many the batch is stored."""
+    for number in range(MAX_BATCH_EVENTS + 1):
+        _add(store, f"e{number}", after_ms=number)
+
+    assert 1 == len(titles(store))
+    assert 1 == store.stats().n_pending
+
+
+def test_tokens_are_added_up(store: MemoryStore) -> None:
+    """A batch stands for the tokens of all its uses."""
+    for number in range(3):
+        store.add_event(HERE, event(f"e{number}", tokens=100), window_ms=WINDOW_MS, make=make)
+    _flush(store, "s1")
+
+    assert [300] == [row.discovery_tokens for row in store.all_rows("observation")]
+
+
+_STEPS = st.lists(st.tuples(st.sampled_from("ERB"), st.integers(0, 6_000), st.integers(0, 1)), max_size=60)
+
+
+@given(_STEPS)
+def test_batches_are_the_given_order_cut(steps: list[tuple[str, int, int]]) -> None:
+    """Nothing is lost, doubled or moved; within a batch tool and prompt are one and pauses short; it ends for a cause."""
+    at_ms, waiting = 0, []
+    for number, (tool, pause_ms, prompt) in enumerate(steps):
+        at_ms += pause_ms
+        waiting.append(Waiting(number, 1, HERE, prompt, PendingEvent(tool, "", str(number), 0, at_ms)))
+    found = batches(waiting, WINDOW_MS)
+
+    def goes_on(last: Waiting, one: Waiting) -> bool:
+        is_close = one.event.created_ms - last.event.created_ms <= WINDOW_MS
+        return is_close and (last.event.tool, last.prompt_number) == (one.event.tool, one.prompt_number)
+
+    assert waiting == [one for batch in found for one in batch]
+    assert all(goes_on(last, one) for batch in found for last, one in pairwise(batch))
+    assert not any(goes_on(batch[-1], following[0]) for batch, following in pairwise(found))

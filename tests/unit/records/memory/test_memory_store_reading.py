@@ -1,0 +1,228 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from hybrid.records.memory.types import Owner, Summarised, Wanted
+from tests.remembering import HERE, NOW_MS, THERE, told
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from hybrid.records.memory.store import MemoryStore
+    from hybrid.records.memory.types import Row
+
+
+def _add(store: MemoryStore, title: str, at: int, owner: Owner = HERE, **parts: object) -> int:
+    row = store.add_observation(owner, told(title, **parts), NOW_MS + at)
+    assert row is not None
+    return row.id
+
+
+def _names(rows: Iterable[Row]) -> list[str]:
+    return [row.told.completed if isinstance(row.told, Summarised) else row.told.title for row in rows]
+
+
+def test_newest_comes_first_of_both_kinds(store: MemoryStore) -> None:
+    """Observations and summaries together; at one time the summary is the newer."""
+    for title, at in (("one", 1), ("three", 3), ("two", 2)):
+        _add(store, title, at)
+    store.add_summary(HERE, Summarised(completed="sum"), NOW_MS + 2)
+
+    assert ["three", "sum", "two"] == _names(store.newest(Wanted(), 3))
+    assert [] == store.newest(Wanted(), 0)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "expected"),
+    [
+        (Wanted(key=HERE.key), ["sum", "fix", "old"]),
+        (Wanted(key=THERE.key), ["other"]),
+        (Wanted(since_ms=NOW_MS + 2), ["sum", "fix", "other"]),
+        (Wanted(types=("bugfix",)), ["fix"]),
+        (Wanted(types=("bugfix", "change")), ["fix", "other", "old"]),
+        (Wanted(kinds=("summary",)), ["sum"]),
+        (Wanted(kinds=("summary",), types=("bugfix",)), []),
+        (Wanted(session_id="s2"), ["other"]),
+        (Wanted(not_session="s1"), ["other"]),
+        (Wanted(not_session="unknown"), ["sum", "fix", "other", "old"]),
+        (Wanted(files=("src/a.py",)), ["fix"]),
+        (Wanted(files=("src",)), ["fix", "old"]),
+        (Wanted(files=("./src/",)), ["fix", "old"]),
+        (Wanted(files=("sr",)), []),
+        (Wanted(files=(".",)), ["fix", "old"]),
+        (Wanted(files=("src/a.py", "src/b.py"), key=HERE.key, since_ms=NOW_MS + 3), ["fix"]),
+    ],
+    ids=str,
+)
+def test_each_filter_restricts(store: MemoryStore, wanted: Wanted, expected: list[str]) -> None:
+    """Each part of what is wanted alone, and together; a path stands for what is below it."""
+    _add(store, "old", 1, files_read=("src/b.py",))
+    _add(store, "other", 2, THERE)
+    _add(store, "fix", 3, type="bugfix", files_modified=("src/a.py",), files_read=("src/a.py",))
+    store.add_summary(HERE, Summarised(completed="sum"), NOW_MS + 4)
+
+    assert expected == _names(store.newest(wanted, 9))
+    assert expected[:1] == _names(store.newest(wanted, 1))
+
+
+@pytest.mark.parametrize(("limit", "n_own"), [(4, 2), (5, 3), (20, 3), (1, 1)])
+def test_half_of_the_rows_are_the_present_projects(store: MemoryStore, limit: int, n_own: int) -> None:
+    """A busy project does not crowd out the present one, whose rows are all older here."""
+    for at in range(3):
+        _add(store, f"own{at}", at)
+    for at in range(30):
+        _add(store, f"other{at}", 100 + at, THERE)
+    found = store.recent(Wanted(), HERE.key, limit)
+
+    assert n_own == sum(row.owner == HERE for row in found)
+    assert limit == len(found)
+    assert sorted(found, key=lambda row: row.created_ms, reverse=True) == found
+
+
+def test_newer_rows_of_the_present_project_are_not_cut_to_half(store: MemoryStore) -> None:
+    """Half is the least that it has; summaries of others and, when only one project is wanted, all of others stay out."""
+    for at in range(5):
+        _add(store, f"own{at}", 50 + at)
+        _add(store, f"other{at}", at, THERE)
+    store.add_summary(THERE, Summarised(completed="sum"), NOW_MS + 99)
+
+    assert ["own4", "own3", "own2", "own1"] == _names(store.recent(Wanted(), HERE.key, 4))
+    assert "sum" not in _names(store.recent(Wanted(), HERE.key, 50))
+    assert 5 == len(store.recent(Wanted(key=HERE.key), HERE.key, 50))
+
+
+def test_filters_come_before_the_limit(store: MemoryStore) -> None:
+    """The one old bugfix is found behind any number of newer changes."""
+    _add(store, "fix", 0, type="bugfix")
+    for at in range(40):
+        _add(store, f"change{at}", 1 + at)
+
+    assert ["fix"] == _names(store.recent(Wanted(types=("bugfix",)), HERE.key, 2))
+
+
+def test_timeline_around_a_row_and_a_time(store: MemoryStore) -> None:
+    """So many rows before and after, oldest first; rows of one time keep their order."""
+    ids = {title: _add(store, title, at) for title, at in (("a", 1), ("b", 2), ("c", 2), ("d", 2), ("e", 3))}
+    summary = store.add_summary(HERE, Summarised(completed="sum"), NOW_MS + 2)
+    assert summary is not None
+
+    assert ["b", "c", "d", "sum"] == _names(store.timeline("observation", ids["c"], 1, 2, Wanted()))
+    assert ["c", "d", "sum", "e"] == _names(store.timeline("summary", summary.id, 2, 5, Wanted()))
+    assert ["a", "b"] == _names(store.timeline("observation", ids["a"], 5, 1, Wanted()))
+    assert ["a", "b", "c"] == _names(store.timeline_at(NOW_MS + 2, 5, 2, Wanted()))
+    assert ["c", "sum"] == _names(store.timeline("observation", ids["c"], 9, 1, Wanted(kinds=("summary",))))
+    assert [] == store.timeline("observation", 999, 1, 1, Wanted())
+
+
+def test_many_ids_at_once(store: MemoryStore) -> None:
+    """More than a statement takes, in the order that was asked for, each once."""
+    ids = [_add(store, f"title{at}", at) for at in range(1_100)]
+
+    assert ids[::-1] == list(store.rows("observation", [*ids[::-1], *ids]))
+
+
+def test_rows_of_files(store: MemoryStore) -> None:
+    """Any number of paths; a row that touched two is there once."""
+    _add(store, "both", 1, files_read=("a.py",), files_modified=("lib/b.py",))
+    _add(store, "one", 2, files_read=("lib/c.py",))
+
+    assert ["one", "both"] == _names(store.of_files(["a.py", "lib", *(f"x{n}" for n in range(500))], Wanted(), 9))
+    assert [] == store.of_files([], Wanted(), 9)
+
+
+def test_files_of_a_session(store: MemoryStore) -> None:
+    """What was written comes first, and of each sort what was touched last."""
+    _add(store, "a", 1, files_modified=("w1",), files_read=("r1",))
+    _add(store, "b", 2, files_modified=("w2",), files_read=("r2", "w1"))
+    _add(store, "c", 3, THERE, files_modified=("x",))
+
+    assert ("w1", "w2", "r2", "r1") == store.touched_files("s1")
+    assert ["a", "b"] == _names(store.session_rows("s1"))
+
+
+def test_sessions_by_project_and_age(store: MemoryStore) -> None:
+    """Newest first; a session belongs to the project it began in."""
+    for number in range(4):
+        store.begin_session(Owner(f"n{number}", (HERE, THERE)[number % 2].key, "p"), NOW_MS + number)
+
+    def ids(wanted: Wanted, limit: int = 9) -> list[str]:
+        return [one.owner.session_id for one in store.sessions(wanted, limit)]
+
+    assert ["n3", "n2", "n1", "n0"] == ids(Wanted())
+    assert ["n2", "n0"] == ids(Wanted(key=HERE.key))
+    assert ["n3"] == ids(Wanted(since_ms=NOW_MS + 2), 1)
+    assert ["n1"] == ids(Wanted(session_id="n1"))
+
+
+# --- full text ---------------------------------------------------------------------------------------------
+
+
+def test_full_text_finds_every_part(store: MemoryStore) -> None:
+    """Words of any column and kind; a part of a compound name, and the whole of it; accents do not matter."""
+    wanted = _add(
+        store, "Tune retry_count", 1, subtitle="subtitleword", narrative="Größe narrated", facts=("factual",),
+        concepts=("gotcha",), files_read=("src/reader.py",), files_modified=("src/writer.py",),
+    )  # fmt: skip
+    _add(store, "Something else", 2)
+    store.add_summary(HERE, Summarised(learned="summarised thing"), NOW_MS)
+    words = "retry count retry_count RETRY_COUNT subtitleword grosse große narrated factual gotcha reader writer"
+
+    for word in [*words.split()[:4], *words.split()[6:]]:
+        hits = store.search_text(word, Wanted(), 5)
+        assert [wanted] == [row.id for row, _ in hits], word
+        assert hits[0][1] > 0
+    assert [] == store.search_text("count_retry", Wanted(), 5)
+    assert ["summary"] == ["summary" for _ in store.search_text("summarised", Wanted(), 5)]
+    assert [] == store.search_text("summarised", Wanted(types=("change",)), 5)
+
+
+def test_full_text_ranks_and_restricts(store: MemoryStore) -> None:
+    """More of the words is better, a title says more than a narrative, filters come before the limit."""
+    for number in range(20):
+        _add(store, f"filler{number} of nothing", number)
+    _add(store, "One", 30, narrative="payment then other words stand here")
+    _add(store, "Payment retry", 31)
+    _add(store, "Payment", 32, THERE)
+
+    assert ["Payment retry", "Payment", "One"] == _names(
+        row for row, _ in store.search_text("payment retry?", Wanted(), 9)
+    )
+    assert ["Payment"] == _names(row for row, _ in store.search_text("payment retry", Wanted(key=THERE.key), 1))
+    assert ["Payment retry"] == _names(row for row, _ in store.search_text("what is the retry", Wanted(), 9))
+
+
+def test_rows_with_common_words_only_are_passed_over(store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where very many rows match, those with a rarer word are scored, with all their words."""
+    monkeypatch.setattr("hybrid.records.memory.searching._SCORED_ROWS", 5)
+    for number in range(20):
+        _add(store, f"common words again {number:02d}", number)
+    rare = [_add(store, f"rare common words {name}", 50) for name in ("ann", "bob")]
+
+    assert {*rare} == {row.id for row, _ in store.search_text("common rare", Wanted(), 9)}
+    assert 9 == len(store.search_text("common", Wanted(), 9))
+
+
+def test_prompts_are_searched_too(store: MemoryStore) -> None:
+    """A prompt is found by its words, of its project."""
+    store.add_prompt(HERE, "Make the parser faster", NOW_MS)
+    store.add_prompt(THERE, "Make the parser smaller", NOW_MS)
+
+    assert ["Make the parser faster"] == [
+        one.text for one, _ in store.search_prompts("parser", Wanted(key=HERE.key), 5)
+    ]
+    assert [] == store.search_prompts("?", Wanted(), 5)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.text(max_size=60) | st.text(alphabet="\"'()*:^-+{} ANDORNTE_a\0\ud800", max_size=30))
+def test_any_text_is_a_query(store: MemoryStore, query: str) -> None:
+    """No text is a command, a syntax error or a reason to fail."""
+    if not store.exists:
+        _add(store, "a title", 0)
+    hits = store.search_text(query, Wanted(), 5)
+
+    assert len(hits) <= 1
