@@ -147,6 +147,29 @@ class LoreConfig:
 
 
 @dataclass(frozen=True, slots=True)
+class MemoryConfig:
+    """The `[memory]` section."""
+
+    enabled: bool
+    capture: bool
+    path: str
+    skip_tools: tuple[str, ...]
+    exclude_projects: tuple[str, ...]
+    extractor: str
+    batch_window_ms: int
+    cross_project: bool
+    half_life_days: float
+    budget_chars: int
+    threshold: float
+    min_cosine: float
+    max_false_open_rate: float
+    max_other_task_rate: float
+    session_start: int
+    retention_days: int
+    max_mb: int
+
+
+@dataclass(frozen=True, slots=True)
 class IndexConfig:
     """The `[index]` section."""
 
@@ -174,6 +197,8 @@ class DaemonConfig:
     idle_minutes: float
     max_projects: int
     max_index_mb: int
+    http: bool
+    http_port: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,6 +235,7 @@ class Config:
     ranking: RankingConfig
     lessons: LessonsConfig
     lore: LoreConfig
+    memory: MemoryConfig
     index: IndexConfig
     daemon: DaemonConfig
     model: ModelConfig
@@ -247,6 +273,7 @@ _SECTIONS: dict[str, type[Any]] = {
     "ranking": RankingConfig,
     "lessons": LessonsConfig,
     "lore": LoreConfig,
+    "memory": MemoryConfig,
     "index": IndexConfig,
     "daemon": DaemonConfig,
     "model": ModelConfig,
@@ -306,6 +333,16 @@ _RANGES: dict[str, tuple[float, float]] = {
     "lore.max_false_open_rate": (0, 1),
     "lore.max_other_task_rate": (0, 1),
     "lore.handoff_days": (0, 3650),
+    "memory.batch_window_ms": (0, 3_600_000),
+    "memory.half_life_days": (0.001, 100_000),
+    "memory.budget_chars": (0, 9_000),
+    "memory.threshold": (0, 1),
+    "memory.min_cosine": (-1, 1),
+    "memory.max_false_open_rate": (0, 1),
+    "memory.max_other_task_rate": (0, 1),
+    "memory.session_start": (0, 100),
+    "memory.retention_days": (0, 36_500),
+    "memory.max_mb": (1, 1_000_000),
     "index.max_file_bytes": (1, 1_000_000_000),
     "index.chunk_max_chars": (100, 100_000),
     "index.chunk_merge_chars": (1, 100_000),
@@ -318,12 +355,15 @@ _RANGES: dict[str, tuple[float, float]] = {
     "daemon.idle_minutes": (0.01, 100_000),
     "daemon.max_projects": (1, 1_000),
     "daemon.max_index_mb": (10, 1_000_000),
+    "daemon.http_port": (0, 65_535),
     "log.max_bytes": (10_000, 10_000_000_000),
     "log.keep": (0, 100),
     "log.hot_topics_every": (1, 1_000_000),
 }
 _MODEL_NAMES_A_PROJECT_MAY_USE = ("static-v0", "hashing")
 _PROJECT_MAY_NOT = (
+    "daemon.http",
+    "daemon.http_port",
     "hooks.deadline_ms",
     "hooks.ledger_days",
     "index.auto_max_files",
@@ -334,8 +374,22 @@ _PROJECT_MAY_NOT = (
     "lessons.haiku_model",
     "lessons.use_haiku_scoring",
     "lore.data_dir",
+    "memory.capture",
+    "memory.exclude_projects",
+    "memory.extractor",
+    "memory.max_mb",
+    "memory.path",
+    "memory.retention_days",
+    "memory.skip_tools",
     "search.lexical_engine",
 )
+_OTHER_VARIABLES = {
+    "memory.cross_project": "HYBRID_CROSS_PROJECT",
+    "memory.half_life_days": "HYBRID_RECENCY_HALFLIFE_DAYS",
+    "memory.path": "HYBRID_MEMORY_DB",
+    "memory.skip_tools": "HYBRID_SKIP_TOOLS",
+}
+"""Names that users of other memory systems know; the setting's own name counts before them."""
 _PROJECT_FILE_BYTES = 256_000
 _MOST_PROJECT_PROBLEMS = 10
 _PROBLEM_CHARS = 500
@@ -377,7 +431,7 @@ def _check_bool(key: str, value: object) -> object:
     return value
 
 
-_MAY_BE_EMPTY = ("lore.data_dir",)
+_MAY_BE_EMPTY = ("lore.data_dir", "memory.path")
 
 
 def _check_text(key: str, value: object) -> object:
@@ -503,8 +557,13 @@ def _safe_for_project(layer: dict[str, object], so_far: Mapping[str, object], pa
             reason = "a project may only name a model that ships with hybrid"
         elif key == "search.depth" and cast("int", value) > cast("int", so_far[key]):
             reason = f"a project may search less deep, not deeper than {so_far[key]}"
-        elif (key == "privacy.redact" and not value) or (
-            key == "privacy.log_prompts" and _PRIVACY_ORDER.index(str(value)) < _PRIVACY_ORDER.index(str(so_far[key]))
+        elif (
+            (key == "privacy.redact" and not value)
+            or (key in ("memory.cross_project", "memory.enabled") and value and not so_far[key])
+            or (
+                key == "privacy.log_prompts"
+                and _PRIVACY_ORDER.index(str(value)) < _PRIVACY_ORDER.index(str(so_far[key]))
+            )
         ):
             reason = "a project may raise privacy, not lower it"
         if reason:
@@ -517,6 +576,8 @@ def _environment_layer(environ: Mapping[str, str], problems: list[str]) -> tuple
     origins: dict[str, str] = {}
     for key in KEYS:
         variable = "HYBRID_" + key.replace(".", "_").upper()
+        if variable not in environ:
+            variable = _OTHER_VARIABLES.get(key, variable)
         if variable not in environ:
             continue
         try:

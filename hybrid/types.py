@@ -12,7 +12,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 FileKind = Literal["code", "doc"]
-DocumentKind = Literal["code", "doc", "lesson", "pattern", "anti-pattern", "decision", "handoff"]
+DocumentKind = Literal[
+    "code", "doc", "lesson", "pattern", "anti-pattern", "decision", "handoff", "observation", "summary"
+]
 FILE_KINDS = ("code", "doc")
 
 # --- sources -----------------------------------------------------------------------------------------------
@@ -274,7 +276,8 @@ class Hit:
     Attributes:
         row: Row in the snapshot it came from.
         rank: From 1 in the final order.
-        kind: `code` or `doc`; of a record `lesson`, `pattern`, `anti-pattern`, `decision` or `handoff`.
+        kind: `code` or `doc`; of a record `lesson`, `pattern`, `anti-pattern`, `decision`, `handoff`, `observation` or
+            `summary`.
         path: Relative to the project; of a record its id in the record index.
         start_line: 1-based.
         end_line: Inclusive.
@@ -380,6 +383,10 @@ class HookEvent:
         report: Final text of a subagent.
         message: Last text of the agent, at the end of its turn; empty when the client does not say.
         transcript: File of the conversation, as the client names it; empty when it names none.
+        tool_use_id: The client's id of the use of a tool; empty when it gives none.
+        error: What a tool that failed said, where the client tells it apart; empty otherwise.
+        tool_input: What the tool was given, as the client has it: any value of JSON.
+        tool_response: What it answered, in the same way.
     """
 
     client: str
@@ -395,16 +402,23 @@ class HookEvent:
     report: str = ""
     message: str = ""
     transcript: str = ""
+    tool_use_id: str = ""
+    error: str = ""
+    tool_input: object = None
+    tool_response: object = None
 
     @classmethod
     def of(cls, fields: Mapping[str, object]) -> HookEvent:
         """The event of such fields; what is missing is empty, what is unknown is left out."""
-        texts = {name: fields.get(name) for name in cls.__slots__ if name != "paths"}
+        values = ("paths", "tool_input", "tool_response")
+        texts = {name: fields.get(name) for name in cls.__slots__ if name not in values}
         found = fields.get("paths")
         paths = cast("Sequence[object]", found) if isinstance(found, (list, tuple)) else ()
         return cls(
             **{name: value if isinstance(value, str) else "" for name, value in texts.items()},
             paths=tuple(path for path in paths if isinstance(path, str)),
+            tool_input=fields.get("tool_input"),
+            tool_response=fields.get("tool_response"),
         )
 
 

@@ -3,7 +3,6 @@ import { spawn } from "node:child_process"
 
 const COMMAND = ["hybrid"]
 const TIMEOUT_MS = 2000
-const EDITS = ["edit", "write", "patch", "apply_patch", "multiedit"]
 
 // Starts the command with the event on its standard input; whatever goes wrong, the answer is an empty text.
 function ask(event, fields) {
@@ -52,12 +51,11 @@ export const Hybrid = async ({ directory }) => {
       const id = `prt_${texts[0].id.slice(4, 16)}zzhybrid${Math.random().toString(36).slice(2, 8).padEnd(6, "0")}`
       parts.push({ id, messageID: message.id, sessionID, type: "text", text, synthetic: true })
     }),
-    "tool.execute.after": quietly(async ({ tool, sessionID, args }, output) => {
-      const fields = { ...base(sessionID), tool_name: tool, tool_input: args }
-      if (EDITS.includes(tool)) await ask("tool.execute.after", fields)
-      if (tool !== "task") return
-      const text = await ask("tool.execute.after", { ...fields, tool_response: output.output })
-      if (text) output.output += `\n\n${text}`
+    "tool.execute.after": quietly(async ({ tool, sessionID, callID, args }, output) => {
+      const done = tool === "task" ? output.output : { output: output.output, exit: output.metadata?.exit }
+      const fields = { ...base(sessionID), tool_name: tool, tool_use_id: callID, tool_input: args, tool_response: done }
+      const text = await ask("tool.execute.after", fields)
+      if (text && tool === "task") output.output += `\n\n${text}`
     }),
     "experimental.session.compacting": quietly(async ({ sessionID }) => {
       await ask("experimental.session.compacting", base(sessionID))

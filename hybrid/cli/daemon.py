@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from hybrid.cli.common import print_json, say
 from hybrid.home import home_path
+from hybrid.resources import shipped
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,6 +28,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         ("stop", "stop it"),
         ("status", "is it running, with how much memory, for which projects"),
         ("run", "be the service, in the foreground"),
+        ("schema", "the JSON schema of what it answers over HTTP"),
     ):
         action = actions.add_parser(name, help=about, description=about, epilog=f"example:\n  hybrid daemon {name}")
         action.formatter_class = argparse.RawDescriptionHelpFormatter
@@ -43,6 +45,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run it; exit code 1 when no service runs."""
     home = Path(home_path(os.environ))
+    if args.action == "schema":
+        sys.stdout.write(shipped("index", "schema", "http.json").read_text(encoding="utf-8"))
+        return 0
     if args.action == "run":
         return _run(args, home)
     if args.action == "start":
@@ -113,6 +118,10 @@ def _show(found: Mapping[str, Any]) -> None:
         return
     memory = f", {found['rss_bytes'] / 1e6:.0f} MB" if found["rss_bytes"] else ""
     say(f"The service runs (process {found['pid']}, {found['uptime_s']:.0f} s{memory}, {found['answers']} answers).")
+    http: dict[str, Any] = found.get("http") or {}
+    if http.get("port") or http.get("error"):
+        where = f"on port {http['port']} of 127.0.0.1" if http["port"] else f"not answered: {http['error']}"
+        say(f"  HTTP {where}")
     for project in found["projects"]:
         state = ["watched" if project["is_watched"] else "not watched"]
         if project["is_building"]:

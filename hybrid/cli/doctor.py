@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from hybrid.cli.checks import check_command, check_hooks, check_service, foreign_of, installs_of, places_of
 from hybrid.cli.common import add_common, print_json, say, workspace_of
 from hybrid.engine.doctor import Finding, check_all, guarded, repair_rights
+from hybrid.engine.doctor_memory import check_memory
 from hybrid.engine.doctor_records import check_records, renumber_twins
 
 if TYPE_CHECKING:
@@ -80,6 +81,7 @@ def form(finding: Finding) -> dict[str, str | None]:
 def _findings(args: argparse.Namespace, workspace: Workspace) -> Iterator[Finding]:
     yield from check_all(workspace, os.environ)
     yield from guarded("records", lambda: check_records(workspace, os.environ))
+    yield from guarded("memory", lambda: check_memory(workspace))
     yield from guarded("service", lambda: check_service(workspace))
     yield from guarded("hooks", lambda: check_hooks(workspace, args.client))
     if not args.no_trial:

@@ -11,10 +11,13 @@ from typing import TYPE_CHECKING, Any
 from hybrid.cli import (
     evaluate_gate,
     evaluate_injection,
+    evaluate_memory,
     evaluate_own,
     evaluate_peer,
     evaluate_records,
+    evaluate_redaction,
     evaluate_retrieval,
+    evaluate_week,
 )
 from hybrid.cli.common import add_common, positive, print_json, say
 from hybrid.cli.evaluating import add_settings, percent, print_table, teller
@@ -22,7 +25,7 @@ from hybrid.cli.evaluating import add_settings, percent, print_table, teller
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-_PARTS = ("build", "search", "synthetic", "gate", "lexical", "hook", "service", "load", "files", "records")
+_PARTS = ("build", "search", "synthetic", "gate", "lexical", "hook", "service", "load", "files", "records", "memory")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -34,6 +37,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     evaluate_gate.configure(_action(actions, "gate", "how often judged prompts get something, rightly and wrongly"))
     evaluate_injection.configure(_action(actions, "injection", "whether what is injected holds the right file"))
     evaluate_records.configure(_action(actions, "records", "whether prompts get the lessons and lore that fit them"))
+    evaluate_memory.configure(_action(actions, "memory", "whether questions about earlier sessions find their record"))
+    evaluate_redaction.configure(_action(actions, "redaction", "how many made-up secrets are found, how often wrongly"))
+    evaluate_week.configure(_action(actions, "week", "whether the memory loses nothing while hooks are killed"))
     evaluate_peer.configure(_action(actions, "peer", "hybrid and semble side by side: quality, time, memory"))
     _configure_chunks(_action(actions, "chunks", "the share of definitions that is found in real trees"))
     _configure_speed(_action(actions, "speed", "times and sizes, each beside something timed in the same run"))
@@ -62,6 +68,7 @@ def _configure_speed(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--lexical", type=positive, default=50_000, metavar="N", help="chunks to compare rank-bm25 on")
     parser.add_argument("--files", type=positive, default=10_000, metavar="N", help="files of the generated tree")
     parser.add_argument("--records", type=positive, default=10_000, metavar="N", help="lessons, and as many decisions")
+    parser.add_argument("--observations", type=positive, default=100_000, metavar="N", help="seeded rows of the memory")
     parser.add_argument("--idle", type=positive, default=20, metavar="S", help="seconds in which the service rests")
     parser.add_argument("--rounds", type=positive, default=15, metavar="N", help="repetitions of whole processes")
     add_settings(parser)
@@ -76,6 +83,9 @@ def run(args: argparse.Namespace) -> int:
         "gate": evaluate_gate.run,
         "injection": evaluate_injection.run,
         "records": evaluate_records.run,
+        "memory": evaluate_memory.run,
+        "redaction": evaluate_redaction.run,
+        "week": evaluate_week.run,
         "peer": evaluate_peer.run,
         "chunks": _chunks,
         "speed": _speed,
@@ -130,6 +140,7 @@ def _speed(args: argparse.Namespace) -> int:
         n_lexical=args.lexical,
         n_files=args.files,
         n_records=args.records,
+        n_observations=args.observations,
         rounds=args.rounds,
         idle_s=args.idle,
     )

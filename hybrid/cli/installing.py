@@ -14,7 +14,7 @@ from hybrid.errors import HybridError, ProjectError
 from hybrid.hooks.install.changes import Change, diff, install, recorded_targets, target_of, uninstall
 from hybrid.hooks.install.client import SCOPES, Places
 from hybrid.hooks.install.clients import CLAUDE, CLIENTS
-from hybrid.hooks.install.clients.claude import SUBAGENT_START, SUBAGENTS_SINCE
+from hybrid.hooks.install.clients.claude import SUBAGENT_START, TOOL_FAILURE, UNKNOWN_EVENTS_SINCE
 from hybrid.hooks.install.clients.gemini import GEMINI
 from hybrid.hooks.install.command import PORTABLE, absolute_launcher
 from hybrid.hooks.install.foreign import find_foreign, switch_off
@@ -67,7 +67,7 @@ def run_install(args: argparse.Namespace) -> int:
         )
     notes += [f"{each.path} ({each.scope}) calls hybrid too: each prompt is answered twice" for each in elsewhere]
     notes += _foreign(args, places, home)
-    registrations = [*client.registrations, *_subagents(args, client, notes)]
+    registrations = [*client.registrations, *_failures(client, scope), *_subagents(args, client, notes)]
     launcher = PORTABLE if scope == "project" else absolute_launcher()
     change = install(target, registrations, launcher, home=home, is_dry_run=args.dry_run)
     notes += [*client.notes(scope), *_copilot(client, scope, places)]
@@ -94,7 +94,8 @@ def install_for(client: Client, project: str, environ: Mapping[str, str]) -> Non
     """Install the hooks of a client in user scope, and tell."""
     target = target_of(client, "user", places_here(project, environ))
     try:
-        change = install(target, client.registrations, absolute_launcher(), home=_home())
+        registrations = [*client.registrations, *_failures(client, "user")]
+        change = install(target, registrations, absolute_launcher(), home=_home())
     except (HybridError, OSError) as error:
         say(f"{client.label}: {error}")
         return
@@ -222,6 +223,14 @@ def _foreign(args: argparse.Namespace, places: Places, home: Path) -> list[str]:
     return [f"switched off {named}; as it was: {', '.join(map(str, copies))}"]
 
 
+def _failures(client: Client, scope: Scope) -> Sequence[Registration]:
+    """The event of a tool that failed, where it has one of its own; not in a project's file, for clients of any age."""
+    if client is not CLAUDE or scope == "project":
+        return ()
+    version = claude_version(os.environ)
+    return (TOOL_FAILURE,) if version is not None and version >= UNKNOWN_EVENTS_SINCE else ()
+
+
 def _subagents(args: argparse.Namespace, client: Client, notes: list[str]) -> Sequence[Registration]:
     """The event of starting subagents, where it was asked for and the client is known to understand it."""
     if not args.subagents:
@@ -230,7 +239,7 @@ def _subagents(args: argparse.Namespace, client: Client, notes: list[str]) -> Se
         notes.append(f"--subagents is for Claude Code: {client.label} is not called when a subagent starts")
         return ()
     version = claude_version(os.environ)
-    if version is None or version < SUBAGENTS_SINCE:
+    if version is None or version < UNKNOWN_EVENTS_SINCE:
         known = ".".join(map(str, version)) if version else "unknown"
         notes.append(
             f"SubagentStart is not registered: the version of claude is {known}, and one before 2.1.101 would drop "

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 _SHOWN_LINES = 6
 _FILE_KINDS = ("code", "doc")
-_KINDS = (*_FILE_KINDS, "lesson", "pattern", "anti-pattern", "decision", "handoff", "lessons", "lore")
+_KINDS = (*_FILE_KINDS, "lesson", "pattern", "anti-pattern", "decision", "handoff", "observation", "summary")
+_COLLECTIONS = ("lessons", "lore", "memory")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -26,10 +27,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--kind",
         action="append",
-        choices=_KINDS,
+        choices=(*_KINDS, *_COLLECTIONS),
         default=[],
         metavar="KIND",
-        help=f"only this kind, may be repeated: {', '.join(_KINDS)} (default: files, then lessons and lore that fit)",
+        help=f"only this kind, may be repeated: {', '.join((*_KINDS, *_COLLECTIONS))} (default: files, then what fits)",
     )
     parser.add_argument("--mode", choices=("hybrid", "dense", "lexical"), default="hybrid", help="legs that take part")
     parser.add_argument(
@@ -65,7 +66,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _wanted(args: argparse.Namespace) -> Wanted:
-    from hybrid.engine.finding import KINDS_OF, Wanted
+    from hybrid.engine.finding import Wanted
+    from hybrid.engine.kinds import KINDS_OF
 
     kinds = tuple(dict.fromkeys(kind for name in args.kind for kind in KINDS_OF.get(name, (name,))))
     records = [name for name in args.kind if name not in _FILE_KINDS]

@@ -59,6 +59,7 @@ def rows(found: dict[str, Any]) -> list[tuple[str, str]]:
         ("Last decision", f"{health['last_success'] or 'none'}, median {latency:.0f} ms" if latency else "none"),
     ]
     shown.insert(-1, ("Records", _records(found["records"])))
+    shown.insert(-1, ("Memory", _memory(found["memory"])))
     shown += [("Paused", f"{pause['scope']} {pause['name']}".rstrip()) for pause in found["paused"]]
     if index["error"]:
         shown.append(("Index error", index["error"]))
@@ -87,6 +88,22 @@ def _records(records: dict[str, Any]) -> str:
     if records["problems"]:
         parts.append(f"{records['problems']} to mend: `hybrid doctor`")
     return "; ".join(parts)
+
+
+def _memory(memory: dict[str, Any]) -> str:
+    """What is known of earlier sessions."""
+    from hybrid.engine.memory_figures import in_words
+
+    n = memory["sessions"]
+    counted = f"{in_words(memory['observations'], memory['summaries'])} of {n:,} {'session' if n == 1 else 'sessions'}"
+    parts = [counted if memory["sessions"] else "none yet"]
+    if memory["size_bytes"]:
+        parts.append(f"{memory['size_bytes'] / 1e6:.1f} MB")
+    if not memory["enabled"]:
+        parts.append("switched off")
+    elif not memory["capture"]:
+        parts.append("nothing new is kept")
+    return "; ".join([*parts, *memory["problems"]])
 
 
 def _gate(gate: dict[str, Any]) -> str:

@@ -73,7 +73,7 @@ class OpenIndexes:
         """The records that clients with this environment have, and their indexes."""
         named = environ.get("LORE_DATA_DIR", "")
         with self._lock:
-            return self._records.setdefault(named, Records(dict(environ), self._load))
+            return self._records.setdefault(named, Records(dict(environ), self._load, is_lagging=True))
 
     def close_unused(self, older_than_s: float = _UNUSED_S) -> None:
         """Close what nobody asked for some time."""

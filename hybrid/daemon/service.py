@@ -26,14 +26,18 @@ from hybrid.types import HookEvent
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping
 
+    from hybrid.daemon.http import HttpInterface
+    from hybrid.daemon.http_routes import Routes
     from hybrid.daemon.listener import Listener
     from hybrid.engine.answering import Reply
+    from hybrid.engine.record_stores import Records
     from hybrid.engine.workspace import Workspace
     from hybrid.ipc.wire import Connection
 
 _DELIVERY_S = 2.0
 _SEND_S = 1.0
 _CLEAN_EVERY_S = 60.0
+_PRUNE_EVERY_S = 86_400.0
 
 
 class Service:
@@ -57,12 +61,19 @@ class Service:
         self._cleaned_s = time.monotonic()
         self._idle_s = open_workspace(home, environ=self._own_environ()).config.daemon.idle_minutes * 60
         self._n_answers = 0
+        self._pruned_s = float("-inf")
         self._counting = threading.Lock()
+        self._http: HttpInterface | None = None
+        self._http_error = ""
+        self._routes: Routes | None = None
+        self._starting_http = threading.Lock()
+        self._is_closed = False
 
     def start(self, project: str) -> None:
         """Keep the settings for hooks, and open the index of the first project while its first prompt is on its way."""
         keep_hook_settings(self._home)
         threading.Thread(target=self._warm_up, args=[project], daemon=True).start()
+        threading.Thread(target=self._start_http, daemon=True).start()
 
     def event(self, message: list[bytes], connection: Connection) -> None:
         """Answer a hook event; what was not delivered is not recorded."""
@@ -97,7 +108,7 @@ class Service:
             self._n_answers += 1
         if workspace is not None and event is not None:
             self._care.after(workspace, event, reply, environ)
-            if event.event == "SessionStart":
+            if event.event in ("SessionStart", "Stop"):
                 self._records_ready(workspace, environ)
 
     def status(self) -> dict[str, Any]:
@@ -108,6 +119,7 @@ class Service:
             "answers": self._n_answers,
             "idle_s": round(time.monotonic() - self._active_s, 1),
             "indexes": self._indexes.figures(),
+            "http": self._http_figures(),
             **self._care.figures(),
         }
 
@@ -123,8 +135,49 @@ class Service:
         return self._listener.is_reachable() and _code_stamp() == self._code
 
     def close(self) -> None:
-        """Stop watching and building."""
+        """Stop watching, building and answering over HTTP."""
+        with self._starting_http:
+            self._is_closed = True
+            http, self._http = self._http, None
+        if http is not None:
+            http.close()
         self._care.close()
+
+    def _start_http(self) -> None:
+        """Listen for programs of the owner; in a thread of its own, since the first prompt has no need of it."""
+        settings = open_workspace(self._home, environ=self._own_environ()).config.daemon
+        if not settings.http:
+            return
+        try:
+            from hybrid.daemon.http import HttpInterface
+
+            with self._starting_http:
+                if not self._is_closed:
+                    self._http = HttpInterface(self._home, settings.http_port, self)
+        except Exception as error:  # noqa: BLE001 - hooks are answered without it; the status says why
+            self._http_error = f"port {settings.http_port}: {error}"
+
+    def _http_figures(self) -> dict[str, Any] | None:
+        """Where HTTP is answered, or why not; None when it is switched off, or not there yet."""
+        http = self._http
+        if http is None and not self._http_error:
+            return None
+        return {"port": http.port if http else None, "error": self._http_error or None}
+
+    def asked(self) -> None:
+        """A program of the owner asks over HTTP: the service is needed."""
+        self._active_s = time.monotonic()
+
+    def answer(self, path: str, given: Mapping[str, str | list[str]]) -> dict[str, Any]:
+        """Answer over HTTP; see `http_routes.Routes.answer`."""
+        from hybrid.daemon.http_routes import Routes  # As a rule nobody asks.
+
+        with self._counting:
+            if self._routes is None:
+                environ = self._own_environ()
+                self._routes = Routes(self._home, environ, lambda: self._indexes.records(environ))
+            routes = self._routes
+        return routes.answer(path, given)
 
     @contextlib.contextmanager
     def _working(self, until_s: float) -> Generator[None]:
@@ -139,12 +192,25 @@ class Service:
         return self._environ | dict(given) | {"HYBRID_HOME": str(self._home)}
 
     def _records_ready(self, workspace: Workspace, environ: Mapping[str, str]) -> None:
-        """Index the records of a session that begins, before its first prompt comes."""
+        """Index the records of a session that begins or has done something, before its next prompt comes."""
         if workspace.project is None or environ.get("HYBRID_DISABLE", "") not in ("", "0"):
             return
         # A failure is met again by the first prompt, and said there.
         with contextlib.suppress(Exception):
-            self._indexes.records(environ).views(workspace)
+            records = self._indexes.records(environ)
+            records.views(workspace)
+            records.memory(workspace)
+            self._keep_memory_small(workspace, records)
+
+    def _keep_memory_small(self, workspace: Workspace, records: Records) -> None:
+        """Once a day, let go what the settings do not want to be kept."""
+        now_s = time.monotonic()
+        if now_s < self._pruned_s + _PRUNE_EVERY_S:
+            return
+        self._pruned_s = now_s
+        from hybrid.engine.remembering import keep_small, now_ms
+
+        keep_small(workspace, records.stores.memory(workspace), now_ms())
 
     def _warm_up(self, project: str) -> None:
         try:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import threading
 import time
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from contextlib import AbstractContextManager
 
-    from hybrid.engine.record_stores import Records
+    from hybrid.engine.record_stores import Records, RecordStores
     from hybrid.engine.searching import Searcher
     from hybrid.engine.workspace import Workspace
     from hybrid.types import HookEvent
@@ -34,6 +35,12 @@ _TURN_S = 0.5
 
 _GOING_ON = ("resume", "fork")
 """Sources of a session whose transcript begins with an older conversation."""
+
+_KEEP_S = 0.1
+"""Seconds that an answer waits until its prompt is in the memory; it goes there all the same."""
+
+_REMEMBERED = ("PostToolUse", "Stop", "SessionEnd")
+"""Events that are in the memory before their hook is answered; a prompt goes there while it is searched for."""
 
 _NOTHING = contextlib.nullcontext()
 _IGNORED = Decision("ignored")
@@ -48,6 +55,7 @@ class Reply:
     event: HookEvent
     decision: Decision
     turn: ExitStack
+    stores: RecordStores | None = None
 
     @property
     def text(self) -> str:
@@ -72,6 +80,7 @@ class Reply:
         with self.turn:
             if self.decision is not _IGNORED:
                 record(self.workspace, self.event, self.decision, latency_ms=latency_ms)
+        self._tell_waiting()
         if self.event.event == "SessionStart" and self.decision.reason not in ("disabled", "paused"):
             let_fade(self.workspace)
             if self.event.source in _GOING_ON:
@@ -83,6 +92,12 @@ class Reply:
             if self.decision.text and latency_ms is not None:
                 late = replace(self.decision, reason="late", text="")
                 record(self.workspace, self.event, late, latency_ms=latency_ms)
+
+    def _tell_waiting(self) -> None:
+        """A prompt ends what its session did before; uses that wait become observations, after the answer."""
+        is_off = self.decision.reason in ("disabled", "paused")
+        if self.stores is not None and self.event.event == "UserPromptSubmit" and not is_off:
+            _remember(self.workspace, self.event, self.stores, is_answered=True)
 
 
 def answer(
@@ -111,21 +126,43 @@ def answer(
         OSError: Files cannot be read.
     """
     turn = ExitStack()
+    stores = records.stores if records else None
+    is_on = stores is not None and switched_off(workspace, event, environ) is None
+    if stores is not None and is_on and event.event in _REMEMBERED:
+        _remember(workspace, event, stores)
     if not _is_asking(workspace, event):
-        if event.event == "Stop" and records is not None and switched_off(workspace, event, environ) is None:
+        if event.event == "Stop" and is_on:
             learned = learn_from_turn(workspace, event)
             for problem in learned.problems:
                 record_error(workspace, event, problem)
             record_learned(workspace, event, learned)
-        return Reply(workspace, event, _keep_books(workspace, event), turn)
+        return Reply(workspace, event, _keep_books(workspace, event), turn, stores)
     turn.enter_context(workspace.ledgers.turn(session_key(workspace, event), _TURN_S))
+    keeper = None
+    if stores is not None and is_on and event.event == "UserPromptSubmit":
+        # Beside the search, which must not wait for a database that somebody else holds.
+        keeper = threading.Thread(target=_remember, args=[workspace, event, stores], daemon=True)
+        keeper.start()
     try:
         with working:
             decision = _decision(workspace, event, open_searcher, records, environ, until_s)
+        if keeper is not None:
+            keeper.join(_KEEP_S)
     except BaseException:
         turn.close()
         raise
-    return Reply(workspace, event, decision, turn)
+    return Reply(workspace, event, decision, turn, stores)
+
+
+def _remember(workspace: Workspace, event: HookEvent, stores: RecordStores, *, is_answered: bool = False) -> None:
+    """Keep what an event tells, or what a prompt ends once it is answered; what went wrong stands in the log."""
+    if not workspace.config.memory.enabled or workspace.project is None:
+        return
+    from hybrid.engine.remembering import now_ms, remember, tell_waiting  # Brings the extraction.
+
+    keep = tell_waiting if is_answered else remember
+    for problem in keep(workspace, event, stores.memory(workspace), now_ms()):
+        record_error(workspace, event, problem)
 
 
 def _is_asking(workspace: Workspace, event: HookEvent) -> bool:

@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 TELLING_COSINE = 0.2
 """Without a word in common a record must be so near: among a handful of short texts one is always somewhat near."""
 
+LABELS = {"observation": "memory", "summary": "memory"}
+"""Kind of a record → what stands for it in the frame, where that is another word."""
+
 LEAST_TRUSTED = 0.75
 """What is left of the relevance of a lesson that nobody ever cites. Trust is a mild factor: relevance comes first."""
 
@@ -265,7 +268,7 @@ def record_entry(record: Record, item: Item, measure: str, *, is_redacting: bool
     shown = redact(record.shown) if is_redacting else record.shown
     title = f"{shown} ({measure})" if measure else shown
     text = text_in_form(item.text, item.form)
-    return Entry(record.kind, title, tuple(text.split("\n")) if text else ())
+    return Entry(LABELS.get(record.kind, record.kind), title, tuple(text.split("\n")) if text else ())
 
 
 def _attributed_first(hits: Sequence[Hit], by_path: Mapping[str, Record]) -> list[Hit]:

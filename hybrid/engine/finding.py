@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING
 from hybrid.engine.choosing import Selection, verdict_of
 from hybrid.engine.collections import FileCollection, RecordCollection
 from hybrid.engine.injecting import CONSIDERED, span_reader
+from hybrid.engine.kinds import KINDS_OF
+from hybrid.engine.memory_collection import MemoryCollection, memory_collection
 from hybrid.errors import HybridError, IndexUnavailableError
 from hybrid.index.backend import Filter
-from hybrid.types import FILE_KINDS, Item
+from hybrid.types import Item
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -26,13 +28,6 @@ if TYPE_CHECKING:
     from hybrid.prompting.query import Query
     from hybrid.records.types import Record
     from hybrid.types import Hit, Verdict
-
-KINDS_OF = {
-    "files": FILE_KINDS,
-    "lessons": ("lesson",),
-    "lore": ("pattern", "anti-pattern", "decision", "handoff"),
-}
-"""Collection → the kinds of hits in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +76,7 @@ class FoundList:
     """The hits of one collection.
 
     Attributes:
-        kind: files, lessons or lore.
+        kind: files, lessons, lore or memory.
         searched: The search behind it.
         verdict: Of its gate; None when it was not asked.
         hits: Best first, ranks from 1.
@@ -167,13 +162,21 @@ def _all_records(
     workspace: Workspace, query: Query, wanted: Wanted, records: Records
 ) -> tuple[list[FoundList], list[str]]:
     kinds = [kind for kind in KINDS_OF if kind != "files" and wanted.of(kind)]
-    views, problems = records.views(workspace) if kinds else ((), ())
+    views, problems = records.views(workspace) if {*kinds} - {"memory"} else ((), ())
+    collections: list[RecordCollection | MemoryCollection]
     collections = [RecordCollection(view, workspace.config) for view in views if view.kind in kinds]
+    if "memory" in kinds:
+        memory, told = records.memory(workspace)
+        problems = [*problems, *told]
+        if memory is not None:
+            collections.append(memory_collection(workspace, memory))
     lists = [_records(collection, workspace, query, wanted) for collection in collections]
     return lists, [problem for problem in problems if problem.split(":")[0] in kinds]
 
 
-def _records(collection: RecordCollection, workspace: Workspace, query: Query, wanted: Wanted) -> FoundList:
+def _records(
+    collection: RecordCollection | MemoryCollection, workspace: Workspace, query: Query, wanted: Wanted
+) -> FoundList:
     searcher, config = collection.searcher, workspace.config
     if wanted.kinds:
         only = Filter(wanted.of(collection.kind))
@@ -198,14 +201,14 @@ def _looked_at(wanted: Wanted) -> int:
     return max(wanted.top_k, CONSIDERED)
 
 
-def _ordered(collection: RecordCollection, searched: Searched) -> list[Hit]:
+def _ordered(collection: Collection, searched: Searched) -> list[Hit]:
     """Every hit: first those that suit the kind, in its order, then the rest as ranked."""
     first = collection.ordered(searched.hits, searched.query)
     rows = {hit.row for hit in first}
     return [*first, *(hit for hit in searched.hits if hit.row not in rows)]
 
 
-def _shown(collection: RecordCollection, hits: Sequence[Hit]) -> tuple[FoundHit, ...]:
+def _shown(collection: RecordCollection | MemoryCollection, hits: Sequence[Hit]) -> tuple[FoundHit, ...]:
     """The records that still stand as they were indexed; the others were withdrawn, and nothing is said of them."""
     texts = [(hit, collection.text(hit)) for hit in hits]
     left = [(hit, text) for hit, text in texts if text is not None]

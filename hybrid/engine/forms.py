@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from hybrid.engine.choosing import gate_form
 from hybrid.engine.injecting import explain_steps
+from hybrid.engine.kinds import KINDS_OF
 from hybrid.sources.records import record_id
 
 if TYPE_CHECKING:
@@ -166,6 +167,4 @@ def hits_of(kind: KindSearch, decision: Decision) -> list[Hit]:
 
 
 def _collection_of(hit: Hit) -> str:
-    if not hit.is_record:
-        return "files"
-    return "lessons" if hit.kind == "lesson" else "lore"
+    return next(name for name, kinds in KINDS_OF.items() if hit.kind in kinds)

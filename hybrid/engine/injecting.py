@@ -204,11 +204,18 @@ def _search(
     most_lessons = config.lessons.after_report if is_report else None
     if is_report:  # Who reads a report is told of rules that concern it, and only if there is something to it.
         views = [view for view in views if view.kind == "lessons" and len(text) >= _LEAST_REPORT_CHARS]
+    memory, told = records.memory(workspace) if records and not is_report else (None, ())
+    problems = [*problems, *told]
     rerank = reranker(config.lessons, os.environ, until_s)
     collections += [RecordCollection(view, config, max_items=most_lessons, rerank=rerank) for view in views]
+    ledger = workspace.ledgers.read(session_key(workspace, event))
+    if memory is not None:
+        from hybrid.engine.memory_collection import Session, memory_collection  # Brings numpy.
+
+        session = Session(event.session_id, int(ledger.starts.get("compact", 0.0) * 1000))
+        collections.append(memory_collection(workspace, memory, session=session))
     if missing and not collections:
         return missing
-    ledger = workspace.ledgers.read(session_key(workspace, event))
     decision = _Injection(workspace, collections, text, ledger, is_report=is_report).decide()
     if missing and decision.reason in _NOTHING_FITS:
         return replace(missing, kinds=decision.kinds, problems=tuple(problems))

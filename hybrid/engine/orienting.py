@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from hybrid.engine.collections import record_body, record_entry, record_hit, record_of
 from hybrid.engine.injecting import Decision, span_reader, switched_off
+from hybrid.engine.memory_start import earlier_sessions, this_session
 from hybrid.engine.sessions import session_key
 from hybrid.errors import HybridError, IndexUnavailableError
 from hybrid.feedback.state import read_state
@@ -97,8 +98,25 @@ def start_session(
     if off is not None:
         return off
     if is_compact:
-        return _given_before("given_back", workspace, ledger, records, _BEFORE_COMPACTION)
-    return _orientation(workspace, records, given) if event.source in _NEW else Decision("resumed", event.source)
+        done = _memory(workspace, records, event, now_s)
+        return _given_before("given_back", workspace, ledger, records, _BEFORE_COMPACTION, done)
+    earlier = _memory(workspace, records, event, now_s) if event.source in _NEW else None
+    return (
+        _orientation(workspace, records, given, earlier) if event.source in _NEW else Decision("resumed", event.source)
+    )
+
+
+def _memory(workspace: Workspace, records: Records | None, event: HookEvent, now_s: float) -> Entry | None:
+    """What the memory tells at this start; a database that cannot be read tells nothing."""
+    if records is None or workspace.project is None or not workspace.config.memory.enabled:
+        return None
+    store = records.stores.memory(workspace)
+    try:
+        if event.source == "compact":
+            return this_session(workspace, store, event.session_id)
+        return earlier_sessions(workspace, store, int(now_s * 1000), session_id=event.session_id)
+    except (HybridError, OSError):
+        return None
 
 
 def _is_without_history(event: HookEvent) -> bool:
@@ -140,14 +158,21 @@ def most_useful(ledger: Ledger) -> list[Remembered]:
     return sorted(ledger.remembered.values(), key=order)
 
 
-def _given_before(reason: str, workspace: Workspace, ledger: Ledger, records: Records | None, note: str) -> Decision:
-    """The most useful of what was given that still stands: files as previews, records whole, until the room is full."""
+def _given_before(
+    reason: str, workspace: Workspace, ledger: Ledger, records: Records | None, note: str, done: Entry | None = None
+) -> Decision:
+    """The most useful of what was given that still stands: files as previews, records whole, until the room is full.
+
+    What the session did stands before it, with room of its own.
+    """
     if workspace.project is None:
         return Decision("no_project")
     reader = _Reader(workspace, records)
     chosen: list[Item] = []
     stale: list[Withheld] = []
-    text = ""
+    first = [done] if done else []
+    text = _framed(first, workspace, "") if first else ""
+    room = GIVEN_BACK_CHARS + len(text)
     for found in most_useful(ledger)[:_LOOKED_AT]:
         # What it measured was about another question.
         hit, body = reader.read(replace(found.hit, cosine=None))
@@ -155,13 +180,13 @@ def _given_before(reason: str, workspace: Workspace, ledger: Ledger, records: Re
             stale.append(Withheld(hit, "stale"))
             continue
         item = Item(hit, body, "full" if hit.is_record else "preview")
-        wanted = _framed([reader.entry(one) for one in (*chosen, item)], workspace, note)
-        if len(wanted) <= GIVEN_BACK_CHARS and len(wanted.encode("utf-8")) <= HARD_CAP_BYTES:
+        wanted = _framed([*first, *(reader.entry(one) for one in (*chosen, item))], workspace, note)
+        if len(wanted) <= room and len(wanted.encode("utf-8")) <= HARD_CAP_BYTES:
             chosen.append(item)
             text = wanted
         if len(chosen) == GIVEN_BACK:
             break
-    decision = Decision(reason, text=text) if chosen else Decision("nothing_given", reason)
+    decision = Decision(reason, text=text) if text else Decision("nothing_given", reason)
     return replace(decision, items=tuple(chosen), withheld=tuple(stale))
 
 
@@ -207,8 +232,10 @@ def _where_now(workspace: Workspace, hit: Hit) -> Hit:
     return hit if lines is None else replace(hit, start_line=lines[0], end_line=lines[1])
 
 
-def _orientation(workspace: Workspace, records: Records | None, given: Mapping[str, str]) -> Decision:
-    """Which project this is, what is used most there, how to search it; and the lessons that are used most."""
+def _orientation(
+    workspace: Workspace, records: Records | None, given: Mapping[str, str], earlier: Entry | None
+) -> Decision:
+    """Which project this is, what is used most there, how to search it; the lessons used most; earlier sessions."""
     if workspace.project is None:
         return Decision("no_project")
     about = _about_project(workspace)
@@ -216,6 +243,7 @@ def _orientation(workspace: Workspace, records: Records | None, given: Mapping[s
     items, entries = [item for item, _ in lessons], [entry for _, entry in lessons]
     if entries:
         entries[0] = replace(entries[0], heading=_LESSONS_HEADING)
+    entries += [earlier] if earlier else []
     if isinstance(about, Entry):
         entries.insert(0, about)
     elif not entries:

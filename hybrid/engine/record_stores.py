@@ -10,11 +10,14 @@ import os
 import threading
 import time
 from collections import OrderedDict
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from hybrid.engine.lesson_places import open_stores
+from hybrid.errors import HybridError
 from hybrid.project.registry import load_registry
 from hybrid.project.trust import is_accepted
 from hybrid.records.lessons.errors import LessonsError
@@ -22,18 +25,24 @@ from hybrid.records.lessons.scoring import LessonScorer
 from hybrid.records.lore.attribution import ProjectNames, project_names
 from hybrid.records.lore.folder import LoreFolder, lore_folders
 from hybrid.records.lore.store import LoreShelf, LoreStore
+from hybrid.records.memory.forms import record_of as record_of_row
+from hybrid.records.memory.store import MemoryStore
+from hybrid.sources.memory import row_at
 from hybrid.sources.records import RecordSource
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
+    from collections.abc import Callable, Iterator, Sequence
 
+    from hybrid.engine.memory_views import MemoryView, MemoryViews
     from hybrid.engine.record_views import RecordView, RecordViews
     from hybrid.engine.workspace import Workspace
     from hybrid.records.lessons.lesson import Lesson
     from hybrid.records.lessons.store import LessonStore
     from hybrid.records.types import Record
     from hybrid.types import Embedder
+
+MEMORY = "memory.db"
+"""The memory in a `$HYBRID_HOME`."""
 
 _MOST_KEPT = 64
 _RACY_NS = 2_000_000_000
@@ -90,6 +99,7 @@ class RecordStores:
         self._lessons: OrderedDict[object, _Kept] = OrderedDict()
         self._lore: OrderedDict[LoreFolder, LoreStore] = OrderedDict()
         self._shelves: OrderedDict[tuple[LoreFolder, ...], LoreShelf] = OrderedDict()
+        self._memories: dict[Path, MemoryStore] = {}
 
     def lessons(self, workspace: Workspace) -> ActiveLessons:
         """The active lessons of a workspace and those for all projects.
@@ -134,6 +144,16 @@ class RecordStores:
             _keep(self._shelves, folders, shelf)
         return shelf
 
+    def memory(self, workspace: Workspace) -> MemoryStore:
+        """The memory of the settings; nothing is opened for it."""
+        named = workspace.config.memory.path
+        path = Path(named).expanduser() if named else workspace.home / MEMORY
+        with self._lock:
+            found = self._memories.get(path)
+            if found is None:
+                found = self._memories[path] = MemoryStore(path)
+        return found
+
     def _store(self, folder: LoreFolder) -> LoreStore:
         store = self._lore.get(folder) or LoreStore(folder)
         _keep(self._lore, folder, store)
@@ -147,6 +167,7 @@ class Records:
         environ: Environment variables.
         load: Gives the embedder of a name, from `$HYBRID_HOME`; by default it is loaded anew.
         most_new: As of `record_views.RecordViews`.
+        is_lagging: As of `memory_views.MemoryViews`.
     """
 
     def __init__(
@@ -155,11 +176,14 @@ class Records:
         load: Callable[[str, Path], Embedder] | None = None,
         *,
         most_new: int | None = None,
+        is_lagging: bool = False,
     ) -> None:
         self.stores = RecordStores(environ)
+        self._is_lagging = is_lagging
         self._load = load
         self._most_new = most_new
         self._views: RecordViews | None = None
+        self._memory: MemoryViews | None = None
 
     def views(self, workspace: Workspace) -> tuple[Sequence[RecordView], Sequence[str]]:
         """See `record_views.RecordViews.open_all`."""
@@ -169,6 +193,17 @@ class Records:
             self._views = RecordViews(self.stores, self._load, most_new=self._most_new)
         return self._views.open_all(workspace)
 
+    def memory(self, workspace: Workspace) -> tuple[MemoryView | None, Sequence[str]]:
+        """The memory, open for searching, and what went wrong with it, a sentence each."""
+        from hybrid.engine.memory_views import MemoryViews
+
+        if self._memory is None:
+            self._memory = MemoryViews(self.stores, self._load, most_new=self._most_new, is_lagging=self._is_lagging)
+        try:
+            return self._memory.open(workspace), ()
+        except (HybridError, OSError, ValueError) as error:
+            return None, (f"memory: {error}",)
+
     def by_path(self, workspace: Workspace) -> Mapping[str, Record]:
         """Every record that may be given out here, as the indexes name them; nothing is opened for it.
 
@@ -177,7 +212,39 @@ class Records:
         lessons: Sequence[Record] = ()
         with contextlib.suppress(LessonsError):
             lessons = self.stores.lessons(workspace).records
-        return {**RecordSource(lessons).by_path, **RecordSource(self.stores.lore(workspace)).by_path}
+        known = {**RecordSource(lessons).by_path, **RecordSource(self.stores.lore(workspace)).by_path}
+        project = workspace.project
+        return RecordsHere(known, self.stores.memory(workspace), project.key if project else "")
+
+
+class RecordsHere(Mapping[str, "Record"]):
+    """Path in an index → record: those of the files at hand, those of the memory read when they are asked for.
+
+    Args:
+        known: Lessons and lore.
+        memory: The store of the memory.
+        key: Of the present project; what is another one's is marked.
+    """
+
+    def __init__(self, known: Mapping[str, Record], memory: MemoryStore, key: str) -> None:
+        self._known = known
+        self._memory = memory
+        self._key = key
+
+    def __getitem__(self, path: str) -> Record:
+        found = self._known.get(path)
+        if found is not None:
+            return found
+        row = row_at(self._memory, path)
+        if row is None:
+            raise KeyError(path)
+        return record_of_row(row, here=self._key)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._known)
+
+    def __len__(self) -> int:
+        return len(self._known)
 
 
 def _active_lessons(stores: Sequence[LessonStore]) -> tuple[list[Lesson], tuple[str, ...]]:

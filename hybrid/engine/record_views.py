@@ -38,10 +38,10 @@ KINDS: tuple[RecordsKind, ...] = ("lessons", "lore")
 FOLDER = "records"
 """Where the record index lies in a `$HYBRID_HOME`."""
 
-_WAIT_S = 0.3
+WAIT_S = 0.3
 """Seconds to wait for another process that builds records; after that the last state serves, less what is gone."""
 _MOST_OPEN = 32
-_WHOLE = ChunkLimits(1_000_000_000, 1, 1_000_000_000)
+WHOLE = ChunkLimits(1_000_000_000, 1, 1_000_000_000)
 """A record is never cut."""
 
 
@@ -112,7 +112,7 @@ class RecordViews:
         if found is None:
             # One after the other: prompts that wait for one view build it once, and not for long.
             opening = self._opening.setdefault(key, threading.Lock())
-            if not opening.acquire(timeout=_WAIT_S):
+            if not opening.acquire(timeout=WAIT_S):
                 raise BusyError(f"{len(records)} records are being indexed")
             try:
                 found = self._fresh(key, records) or self._opened(workspace, kind, name, records)
@@ -193,8 +193,8 @@ class RecordViews:
             place,
             source,
             embedder,
-            Recipe(source.chunk, _WHOLE, RECORDS_VERSION, RECORDS_VERSION),
-            wait_s=_WAIT_S,
+            Recipe(source.chunk, WHOLE, RECORDS_VERSION, RECORDS_VERSION),
+            wait_s=WAIT_S,
             annotator=GateAnnotator(
                 embedder,
                 workspace.home,

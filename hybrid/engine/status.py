@@ -9,6 +9,7 @@ from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
 from hybrid import __version__
+from hybrid.engine.memory_figures import memory_status
 from hybrid.engine.record_figures import records_status
 from hybrid.errors import IndexCorruptError, IndexMissingError, IndexUnavailableError
 from hybrid.feedback.health import health
@@ -57,6 +58,7 @@ def status(workspace: Workspace, *, installed: Mapping[str, Any] | None = None) 
         "gate": _gate(workspace, model, calibration),
         "hooks": hooks_status(workspace, installed=installed),
         "records": records_status(workspace),
+        "memory": memory_status(workspace),
         "health": health(filter(workspace.is_here, workspace.log.newest())),
         "daemon": daemon_status(str(workspace.home)),
         "paused": [{"scope": found.scope, "name": found.name} for found in pauses_for(workspace.home, project.key)],

@@ -20,6 +20,7 @@ from hybrid.evaluation.speed_build import (
 from hybrid.evaluation.speed_gate import gate_figures
 from hybrid.evaluation.speed_hook import hook_figures
 from hybrid.evaluation.speed_load import load_figures
+from hybrid.evaluation.speed_memory import memory_figures
 from hybrid.evaluation.speed_records import records_figures
 from hybrid.evaluation.speed_search import (
     lexical_figures,
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from hybrid.config import Loaded
     from hybrid.index.snapshot import Snapshot
 
-PARTS = ("build", "search", "synthetic", "gate", "lexical", "hook", "service", "load", "files", "records")
+PARTS = ("build", "search", "synthetic", "gate", "lexical", "hook", "service", "load", "files", "records", "memory")
 _N_QUERIES = 200
 
 
@@ -55,6 +56,7 @@ class SpeedPlan:
         n_synthetic: Seeded chunks of the parts `synthetic` and `gate`.
         n_lexical: Chunks of the part `lexical`.
         n_records: Lessons of the part `records`, and as many decisions.
+        n_observations: Of the part `memory`.
         n_files: Files of the generated tree of the part `files`.
         rounds: Of what is repeated as a whole process.
         idle_s: Seconds of rest in which the service's cost is taken, in the part `service`.
@@ -67,6 +69,7 @@ class SpeedPlan:
     n_lexical: int = 50_000
     n_files: int = 10_000
     n_records: int = 10_000
+    n_observations: int = 100_000
     rounds: int = 15
     idle_s: float = 20.0
 
@@ -123,6 +126,7 @@ class _Session:
             "load": self._load,
             "files": self._files,
             "records": self._records,
+            "memory": self._memory,
         }[part]()
 
     def _new_runner(self, name: str) -> Runner:
@@ -222,6 +226,16 @@ class _Session:
             self._new_runner("home-records"),
             self._embedder,
             n_records=self._plan.n_records,
+            n_queries=_N_QUERIES,
+            bare_ms=self._bare_ms,
+        )
+
+    def _memory(self) -> dict[str, Any]:
+        return memory_figures(
+            self._scratch / "memory",
+            self._new_runner("home-memory"),
+            self._embedder,
+            n_observations=self._plan.n_observations,
             n_queries=_N_QUERIES,
             bare_ms=self._bare_ms,
         )

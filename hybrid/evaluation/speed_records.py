@@ -235,19 +235,19 @@ def resident_figures(root: str) -> dict[str, int | None]:
     from hybrid.models.registry import load_embedder
 
     load_embedder(workspace.config.model.name, home=workspace.home).embed_query("so that numbers are there")
-    bare = _resident_bytes()
+    bare = resident_bytes()
     opener.records.stores.lessons(workspace)
     opener.records.stores.lore(workspace)
-    read = _resident_bytes()
+    read = resident_bytes()
     decide_names(workspace, opener.records, "where is the walrus certificate rotated?", os.environ)
-    opened = _resident_bytes()
+    opened = resident_bytes()
     if bare is None or read is None or opened is None:
         return {"model": None, "read": None, "open": None}
     return {"model": bare, "read": read - bare, "open": opened - bare}
 
 
-def _resident_bytes() -> int | None:
-    """None where the system does not tell."""
+def resident_bytes() -> int | None:
+    """Of this process; None where the system does not tell."""
     if sys.platform == "win32":
         return None
     try:

@@ -31,7 +31,8 @@ EVENTS = {
         "chat.message",
     ),
     "SessionStart": ("SessionStart", "session.created"),
-    "PostToolUse": ("PostToolUse", "AfterTool", "tool.execute.after"),
+    # A tool that failed has an event of its own in some clients; which it was is told by `error`.
+    "PostToolUse": ("PostToolUse", "PostToolUseFailure", "AfterTool", "tool.execute.after"),
     "SubagentStart": ("SubagentStart",),
     "PreCompact": ("PreCompact", "PreCompress", "experimental.session.compacting"),
     "Stop": ("Stop", "agentStop", "AfterAgent", "session.idle"),
@@ -71,7 +72,10 @@ def parse_event(data: bytes, *, client: str, event: str, cwd: str) -> dict[str, 
     known = _CANONICAL.get(name.lower())
     if known is None:
         raise EventError(f"{name} is no event that hybrid knows: the hook is registered for the wrong one")
-    tool = _text(fields, "tool_name", "toolName") if known == "PostToolUse" else ""
+    is_use = known == "PostToolUse"
+    tool = _text(fields, "tool_name", "toolName") if is_use else ""
+    given = _either(fields, "tool_input", "toolArgs") if is_use else None
+    result = _either(fields, "tool_response", "tool_result", "toolResult") if is_use else None
     return {
         "client": client,
         "event": known,
@@ -82,8 +86,12 @@ def parse_event(data: bytes, *, client: str, event: str, cwd: str) -> dict[str, 
         "prompt": _text(fields, "submitted_prompt", "prompt")[:MAX_PROMPT_CHARS],
         "source": _text(fields, "source", "reason", "trigger"),
         "tool": tool,
-        "paths": _paths(tool, _either(fields, "tool_input", "toolArgs")),
-        "report": _report(tool, _either(fields, "tool_response", "tool_result", "toolResult")),
+        "tool_use_id": _text(fields, "tool_use_id", "toolUseId", "callID") if is_use else "",
+        "tool_input": given,
+        "tool_response": result,
+        "error": _text(fields, "error") if is_use else "",
+        "paths": _paths(tool, given),
+        "report": _report(tool, result),
         "message": _message(known, fields),
         "transcript": _text(fields, "transcript_path", "transcriptPath"),
     }
@@ -118,9 +126,18 @@ def _flat(fields: dict[str, Any]) -> dict[str, Any]:
         "prompt": _texts(made.get("parts")),
         "tool_name": given.get("tool"),
         "tool_input": given.get("args"),
-        "tool_response": made.get("output"),
+        "tool_use_id": given.get("callID"),
+        "tool_response": _made(given, made),
         **{name: fields[name] for name in ("cwd", "directory", "source") if name in fields},
     }
+
+
+def _made(given: dict[str, Any], made: dict[str, Any]) -> object:
+    """What a tool of OpenCode answered: of a subagent its text, else its output and exit code."""
+    output = made.get("output")
+    if given.get("tool") in _SUBAGENT_TOOLS or not isinstance(output, str):
+        return output
+    return {"output": output, "exit": _dict(made.get("metadata")).get("exit")}
 
 
 def _report(tool: str, response: object) -> str:

@@ -28,10 +28,12 @@ class Filter:
     Attributes:
         kinds: Kinds to keep, for example ("code",); empty for all.
         path: A glob such as `src/*.py`, where `*` crosses folders, or a folder; empty for all.
+        documents: Paths of the documents to keep, exactly; None for all.
     """
 
     kinds: tuple[str, ...] = ()
     path: str = ""
+    documents: frozenset[str] | None = None
 
 
 @dataclass(frozen=True)

@@ -124,6 +124,7 @@ def build(
     *,
     part: Part | None = None,
     full: bool = False,
+    is_purged: bool = False,
     max_segments: int = 8,
     wait_s: float = 0.0,
     progress: Progress = silent,
@@ -140,6 +141,8 @@ def build(
         how: How documents are cut.
         part: Look at this part only, if the index is whole and current; `Summary.is_full` says whether that was so.
         full: Read every file again and write one new segment.
+        is_purged: Write one new segment, and drop what no document of any tree has, without reading again what did not
+            change: no file of the index holds any more what is gone.
         max_segments: Beyond which small segments are merged.
         wait_s: How long to wait for another build of this project, in seconds.
         progress: Hears how far it is.
@@ -163,7 +166,7 @@ def build(
         _sign(place.lock)
         part = None if full else part
         means = Means(source, embedder, how, progress, now_ns, workers, annotator)
-        run = _Run(place, means, part, full, max_segments, started)
+        run = _Run(place, means, part, full, is_purged or full, max_segments, started)
         try:
             return run.once()
         except sqlite3.DatabaseError as error:
@@ -181,6 +184,7 @@ class _Run:
     means: Means
     part: Part | None
     full: bool
+    is_purged: bool
     max_segments: int
     started: float
 
@@ -191,7 +195,7 @@ class _Run:
             documents = DocumentUpdate(catalog, self.means, summary)
             current = 0 if catalog.is_dirty() else self._current(catalog)
             documents.run(full=self.full, part=self.part if current else None)
-            is_dirty = self.full or catalog.is_dirty()
+            is_dirty = self.is_purged or catalog.is_dirty()
             is_current = current > 0 and not is_dirty
             summary.generation = (
                 current if is_current else self._commit(catalog, documents, documents.changes if current else None)
@@ -204,8 +208,8 @@ class _Run:
             catalog.begin()
             if is_dirty or summary.generation != catalog.generation():
                 catalog.finish(summary.generation, summary.as_json())
-                if self.full or summary.generation % _COLLECT_EVERY == 0:
-                    catalog.collect(spare=0 if self.full else _SPARE_CONTENTS)
+                if self.is_purged or summary.generation % _COLLECT_EVERY == 0:
+                    catalog.collect(spare=0 if self.is_purged else _SPARE_CONTENTS)
             else:
                 catalog.touch()
             catalog.commit()
@@ -223,7 +227,7 @@ class _Run:
             self.means.embedder.info,
             self.means.how.of_chunks,
             changes=changes,
-            full=self.full,
+            full=self.is_purged,
             max_segments=self.max_segments,
             progress=self.means.progress,
             annotator=self.means.annotator,

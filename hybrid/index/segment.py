@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-DOCUMENT_KINDS = ("code", "doc", "lesson", "pattern", "anti-pattern", "decision", "handoff")
+DOCUMENT_KINDS = ("code", "doc", "lesson", "pattern", "anti-pattern", "decision", "handoff", "observation", "summary")
+"""Segments keep the number: only ever add at the end."""
 _REMEMBERED_TERMS = 10_000
 
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from hybrid.index.dense import Scan
 
 _EVERYTHING = Filter()
+_GLOB_MARKS = re.compile(r"[*?\[]")
 _OPEN_ATTEMPTS = 3
 _NAMES_SHOWN = 3
 _REMEMBERED_TERMS = 10_000
@@ -357,10 +358,25 @@ def _segment_mask(segment: Segment, only: Filter) -> NDArray[np.bool_]:
     keep = np.ones(segment.n_documents, np.bool_)
     if only.kinds:
         keep &= np.isin(segment.doc_kind, [i for i, kind in enumerate(DOCUMENT_KINDS) if kind in only.kinds])
-    if only.path:
+    if only.documents is not None:
+        documents = only.documents
+        keep &= np.fromiter((path in documents for path in segment.paths), np.bool_, segment.n_documents)
+    if only.path.startswith("*/") and not _GLOB_MARKS.search(only.path, 1):
+        keep &= _ends_with(segment, only.path[1:].encode("utf-8", "surrogatepass"))
+    elif only.path:
         matches = _path_matcher(only.path)
         keep &= np.fromiter((bool(matches.match(path)) for path in segment.paths), np.bool_, segment.n_documents)
     return keep[segment.chunk_doc]
+
+
+def _ends_with(segment: Segment, ending: bytes) -> NDArray[np.bool_]:
+    """For each document: does its path end so? Without making a string of each: there may be hundreds of thousands."""
+    text, starts = segment.array("doc_path_text"), segment.array("doc_path_at").astype(np.int64)
+    ends, lengths = starts[1:], np.diff(starts)
+    found = lengths >= len(ending)
+    at = ends[found, np.newaxis] + np.arange(-len(ending), 0)
+    found[found] = (text[at] == np.frombuffer(ending, np.uint8)).all(axis=1)
+    return found
 
 
 def _path_matcher(glob: str) -> re.Pattern[str]:

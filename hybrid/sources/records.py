@@ -6,6 +6,7 @@ The engine hands over what may be given out now; a record that is missing is gon
 from __future__ import annotations
 
 import hashlib
+import re
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 
 RECORDS_VERSION = "record 1"
 """Changes when the same record becomes another chunk."""
+
+_OF_MEMORY = re.compile(r"[os][0-9]+/[0-9a-f]{16}")
+"""Where the memory's rows lie: `o42/KEY`."""
 
 _STAMP_BYTES = 7
 """Of a record's digest, which stands in place of a time; seven keep it below any real one in nanoseconds."""
@@ -75,6 +79,8 @@ def record_text(record: Record) -> str:
 
 def record_id(path: str) -> str:
     """The id of the record at a path of the index."""
+    if _OF_MEMORY.fullmatch(path):
+        return path.partition("/")[0]
     identity, mark, number = path.rpartition("~")
     return identity if mark and identity and number.isdecimal() else path
 

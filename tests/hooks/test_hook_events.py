@@ -35,7 +35,7 @@ CAPTURED: dict[str, dict[str, Any] | None] = {
         "tool": "Write",
         "paths": ["$PROJECT/mock_written.py"],
     },
-    f"{CLAUDE}/PostToolUseFailure.Bash": None,
+    f"{CLAUDE}/PostToolUseFailure.Bash": {"event": "PostToolUse", "tool": "Bash"},
     f"{CLAUDE}/PreCompact": {"event": "PreCompact", "source": "manual"},
     f"{CLAUDE}/PreToolUse.Agent": None,
     f"{CLAUDE}/SessionEnd": {"event": "SessionEnd", "source": "other"},
@@ -134,7 +134,7 @@ def test_a_captured_input_becomes_neutral_fields(sample: str) -> None:
     fields = parse_event(data, client=client, event=_name_of(sample), cwd="/elsewhere")
 
     rest = {"client": client, "agent_id": "", "cwd": "$PROJECT", "prompt": "", "source": "", "tool": "", "report": ""}
-    of_turns = ("message", "transcript")
+    of_turns = ("message", "transcript", "tool_use_id", "tool_input", "tool_response", "error")
     assert rest | {"paths": []} | wanted == {
         k: v for k, v in fields.items() if k not in ("session_id", "name", *of_turns)
     }
@@ -142,6 +142,43 @@ def test_a_captured_input_becomes_neutral_fields(sample: str) -> None:
     assert fields["name"].lower() in {name.lower() for name in EVENTS[fields["event"]]}
     assert fields == json.loads(json.dumps(fields))
     assert wanted["event"] == HookEvent.of(fields).event
+
+
+@pytest.mark.parametrize(
+    ("sample", "command", "told"),
+    [
+        ("claude_code-2.1.330/PostToolUse.Bash", "echo mock-bash-output", "mock-bash-output"),
+        ("codex-0.169.0/PostToolUse", "echo mock-bash-output", "mock-bash-output"),
+        ("gemini-0.61.0/AfterTool", "echo mock-bash-output", "mock-bash-output"),
+        ("copilot-1.0.102-camel/postToolUse", "echo mock-bash-output", "mock-bash-output"),
+        ("opencode-1.18.33/tool.execute.after", "echo mock-bash-output", "mock-bash-output"),
+    ],
+)
+def test_a_use_of_a_tool_brings_what_it_was_given_and_what_it_answered(sample: str, command: str, told: str) -> None:
+    """As the client has them, whatever it calls them; only with the event of a tool."""
+    data = (FIXTURES / f"{sample}.json").read_bytes()
+
+    fields = parse_event(data, client="x", event=_name_of(sample), cwd="/elsewhere")
+
+    event = HookEvent.of(fields)
+    assert command in json.dumps(event.tool_input)
+    assert told in json.dumps(event.tool_response)
+
+
+def test_a_tool_that_failed_tells_its_error() -> None:
+    """The event that some clients have for it is the same event to us, with an error."""
+    given = {"session_id": "s", "tool_name": "Bash", "tool_input": {"command": "x"}, "tool_use_id": "t1"}
+    data = json.dumps({**given, "error": "Exit code 1\nboom"}).encode()
+
+    event = HookEvent.of(parse_event(data, client="claude", event="PostToolUseFailure", cwd="/"))
+
+    assert ("PostToolUse", "PostToolUseFailure") == (event.event, event.name)
+    assert ("Exit code 1\nboom", "t1", {"command": "x"}, None) == (
+        event.error,
+        event.tool_use_id,
+        event.tool_input,
+        event.tool_response,
+    )
 
 
 @pytest.mark.parametrize(

@@ -156,7 +156,7 @@ def test_no_secret_reaches_the_disk(tmp_path: Path) -> None:
 
 def _catalog_text(home: Path) -> str:
     """What the compressed records of the catalog hold."""
-    (path,) = home.rglob("catalog.db")
+    (path,) = home.glob("projects/*/catalog.db")
     database = sqlite3.connect(path)
     rows = database.execute(
         "SELECT start_line, end_line, digest, name, kind, signature, scope, detail FROM chunks"

@@ -92,6 +92,10 @@ def test_filter_by_kind(snapshot: Snapshot, kinds: tuple[str, ...], expected: li
         ("src*", ["src/one.py", "src/sub/two.py", "src2/three.py"]),
         ("*.md", ["README.md", "docs/a b.md"]),
         ("*/two.py", ["src/sub/two.py"]),
+        ("*/sub/two.py", ["src/sub/two.py"]),
+        ("*/wo.py", []),
+        ("*/\udce4.py", ["weird/\udce4.py"]),
+        ("*/a-path-longer-than-all-the-others-that-are-there.py", []),
         ("two.py", []),
         ("SRC", []),
         ("docs/a b.md", ["docs/a b.md"]),
@@ -115,6 +119,15 @@ def test_filter_by_path(snapshot: Snapshot, path: str, expected: list[str]) -> N
     """A folder, a file or a glob whose star crosses folders restricts both legs; odd characters stand for themselves."""
 
     assert sorted(expected) == _found(snapshot, Filter(path=path))
+
+
+def test_filter_by_documents(snapshot: Snapshot) -> None:
+    """Exactly the documents named, within what the other filters leave; of none nothing."""
+    wanted = frozenset({"src/one.py", "docs/a b.md", "gone.py"})
+
+    assert ["docs/a b.md", "src/one.py"] == _found(snapshot, Filter(documents=wanted))
+    assert ["src/one.py"] == _found(snapshot, Filter(kinds=("code",), documents=wanted))
+    assert [] == _found(snapshot, Filter(documents=frozenset()))
 
 
 def test_filters_together(snapshot: Snapshot) -> None:

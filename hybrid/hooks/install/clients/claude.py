@@ -11,10 +11,11 @@ from hybrid.hooks.install.command import as_words
 if TYPE_CHECKING:
     from hybrid.hooks.install.command import Launcher
 
-SUBAGENTS_SINCE = (2, 1, 101)
+UNKNOWN_EVENTS_SINCE = (2, 1, 101)
 """An event that an older client does not know makes it drop the whole settings file."""
 
 SUBAGENT_START = Registration("SubagentStart")
+TOOL_FAILURE = Registration("PostToolUseFailure")
 
 
 def config_folder(places: Places) -> Path:
@@ -50,7 +51,7 @@ CLAUDE = Client(
     registrations=(
         Registration("SessionStart"),
         Registration("UserPromptSubmit"),
-        Registration("PostToolUse", "Agent|Task|Edit|MultiEdit|Write|NotebookEdit"),
+        Registration("PostToolUse"),
         Registration("Stop"),
         Registration("SessionEnd"),
     ),

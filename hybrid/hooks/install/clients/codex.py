@@ -28,7 +28,7 @@ CODEX = Client(
     registrations=(
         Registration("SessionStart"),
         Registration("UserPromptSubmit"),
-        Registration("PostToolUse", "apply_patch|Edit|Write"),
+        Registration("PostToolUse"),
         Registration("PreCompact"),
         Registration("Stop"),
         Registration("SessionEnd"),

@@ -28,7 +28,7 @@ GEMINI = Client(
     registrations=(
         Registration("SessionStart"),
         Registration("BeforeAgent"),
-        Registration("AfterTool", "write_file|replace"),
+        Registration("AfterTool"),
         Registration("PreCompress"),
         Registration("SessionEnd"),
     ),

@@ -27,7 +27,7 @@ QWEN = Client(
     registrations=(
         Registration("SessionStart"),
         Registration("UserPromptSubmit"),
-        Registration("PostToolUse", "write_file|edit|notebook_edit"),
+        Registration("PostToolUse"),
         Registration("PreCompact"),
         Registration("Stop"),
         Registration("SessionEnd"),

@@ -1,0 +1,183 @@
+"""What `hybrid memory` changes: add, forget, prune."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from hybrid.cli.common import print_json, say
+from hybrid.cli.memory_places import open_memory
+from hybrid.engine.memory_asking import project_named, project_paths, require_ids, rows_of
+from hybrid.engine.memory_lists import list_text
+from hybrid.engine.recalling import Recalled, recalled_form
+from hybrid.errors import HybridError
+from hybrid.records.memory.forms import index_line
+from hybrid.records.memory.since import since_ms
+from hybrid.records.memory.types import MAX_TITLE_CHARS, MEMORY_KINDS, Extracted, Owner
+from hybrid.records.memory.values import Forgotten
+from hybrid.redact import redact
+from hybrid.render.marks import neutralise_line, without_private
+
+if TYPE_CHECKING:
+    import argparse
+
+    from hybrid.cli.memory_places import OpenMemory
+    from hybrid.records.memory.types import MemoryKind
+
+MANUAL_SESSION = "manual"
+"""Of observations that somebody wrote down."""
+
+_SHOWN = 10
+_MB = 1_000_000
+_DAY_MS = 86_400_000
+
+
+def add(args: argparse.Namespace) -> int:
+    """`add`: without private spans and secrets; what is known already is not stored again."""
+    memory = open_memory(args)
+    project = memory.workspace.require_project()
+    told = _told(args, memory)
+    owner = Owner(MANUAL_SESSION, project.key, project.name)
+    row = memory.store.add_observation(owner, told, memory.now_ms)
+    if args.json:
+        print_json({"records": [recalled_form(Recalled(row))] if row else [], "repeated": row is None})
+    elif row is None:
+        say("Not stored: the same was stored within the last hour; it was counted there.")
+    elif not args.quiet:
+        say(neutralise_line(index_line(row)))
+    return 0
+
+
+def _told(args: argparse.Namespace, memory: OpenMemory) -> Extracted:
+    project = memory.workspace.require_project()
+    title = " ".join(_clean(" ".join(args.title)).split())
+    if not title:
+        raise HybridError("the TITLE is empty; an observation must say something")
+    narrative = _clean(args.narrative).strip()
+    if len(title) > MAX_TITLE_CHARS:
+        narrative = f"{title}\n{narrative}".strip()
+        end = title.rfind(" ", 0, MAX_TITLE_CHARS)
+        title = f"{title[: end if end > 0 else MAX_TITLE_CHARS - 1]}…"
+    return Extracted(
+        args.type,
+        title,
+        narrative=narrative,
+        facts=tuple(map(_clean, args.fact)),
+        concepts=tuple(map(_clean, args.concept)),
+        files_read=project_paths(args.file, None, project.root),
+    )
+
+
+def _clean(text: str) -> str:
+    return redact(without_private(text))
+
+
+def forget(args: argparse.Namespace) -> int:
+    """`forget`: asks on a terminal; exit code 1 when there is nothing to forget, or the answer is no."""
+    from hybrid.cli.progress import build_progress
+    from hybrid.engine.memory_forgetting import purge_index
+
+    memory = open_memory(args)
+    ids = require_ids(args.id)
+    what = _what(args, memory, ids)
+    if not what:
+        return _forgot(args, Forgotten(0, is_wiped=True), (), memory)
+    if not args.yes and not _is_wanted(what):
+        return 1
+    forgotten = _forget(args, memory, ids)
+    with build_progress(is_quiet=args.quiet) as progress:
+        problems = purge_index(memory.workspace, memory.store, progress=progress)
+    return _forgot(args, forgotten, problems, memory)
+
+
+def _what(args: argparse.Namespace, memory: OpenMemory, ids: list[tuple[MemoryKind, int]]) -> str:
+    """What would be forgotten, for a person; empty when there is nothing."""
+    store = memory.store
+    if args.everything:
+        counted = store.stats()
+        n = counted.n_observations + counted.n_summaries + counted.n_prompts + counted.n_sessions + counted.n_pending
+        return f"Everything: {counted.n_observations:,} observations, {counted.n_summaries:,} summaries" if n else ""
+    if args.project_data:
+        _, name = project_named(args.project_data, memory.workspace.home, store)
+        return f"Everything of the project {name}"
+    if args.session:
+        session = store.session(args.session)
+        return f"Session {args.session} of {session.owner.project}, with its prompts" if session else ""
+    rows = rows_of(store, ids)
+    shown = list_text([Recalled(row) for row in rows[:_SHOWN]], "index", here=memory.scope.present)
+    return f"{shown}\n… {len(rows) - _SHOWN} more" if len(rows) > _SHOWN else shown
+
+
+def _is_wanted(what: str) -> bool:
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise HybridError("forgetting is for good, and nobody can be asked here: --yes says that it is wanted")
+    say(neutralise_line(what) if "\n" not in what else what)
+    try:
+        return input("Forget this for good? [y/N] ").strip().lower() in ("y", "yes")
+    except EOFError:
+        return False
+
+
+def _forget(args: argparse.Namespace, memory: OpenMemory, ids: list[tuple[MemoryKind, int]]) -> Forgotten:
+    store = memory.store
+    if args.everything:
+        return store.forget_everything()
+    if args.project_data:
+        return store.forget_project(project_named(args.project_data, memory.workspace.home, store)[0])
+    if args.session:
+        return store.forget_session(args.session)
+    done = [store.forget(kind, [number for one, number in ids if one == kind]) for kind in MEMORY_KINDS]
+    return Forgotten(sum(one.n for one in done), all(one.is_wiped for one in done))
+
+
+def _forgot(args: argparse.Namespace, forgotten: Forgotten, problems: tuple[str, ...], memory: OpenMemory) -> int:
+    copies = [str(path) for path in memory.store.set_aside]
+    if args.json:
+        is_gone = forgotten.is_wiped and not problems
+        form = {"forgotten": forgotten.n, "is_gone": is_gone, "problems": list(problems), "set_aside": copies}
+        print_json(form)
+    elif not forgotten.n:
+        say("Nothing to forget.")
+    elif not args.quiet:
+        rows = "1 row" if forgotten.n == 1 else f"{forgotten.n:,} rows"
+        say(f"Forgot {rows} for good: text, full-text index and vectors are deleted, and do not come back.")
+        if not forgotten.is_wiped:
+            say("Another process is reading the database: the bytes go when it is done, or with the next forgetting.")
+    for problem in problems:
+        sys.stderr.write(f"hybrid: the index still holds it: {problem}; `hybrid memory prune` tries again\n")
+    if forgotten.n and not args.json:
+        for copy in copies:  # Said with `--quiet` too: nobody would look for it there.
+            say(f"A damaged copy was set aside earlier and is untouched: {copy}")
+    if problems:
+        return 2
+    return 0 if forgotten.n else 1
+
+
+def prune(args: argparse.Namespace) -> int:
+    """`prune`: the oldest rows go, and what is gone leaves the index too; exit code 1 when nothing had to go."""
+    from hybrid.cli.progress import build_progress
+    from hybrid.engine.memory_forgetting import purge_index
+
+    memory = open_memory(args)
+    before_ms, max_bytes = _limits(args, memory)
+    n = memory.store.prune(now_ms=memory.now_ms, before_ms=before_ms, max_bytes=max_bytes)
+    with build_progress(is_quiet=args.quiet) as progress:
+        problems = purge_index(memory.workspace, memory.store, progress=progress)
+    size_bytes = memory.store.stats().size_bytes
+    if args.json:
+        print_json({"pruned": n, "size_bytes": size_bytes, "problems": list(problems)})
+    elif not args.quiet:
+        say(f"Deleted {n:,} rows; the database has {size_bytes / _MB:,.1f} MB.")
+    for problem in problems:
+        sys.stderr.write(f"hybrid: warning: the index could not be brought up to date: {problem}\n")
+    return 0 if n else 1
+
+
+def _limits(args: argparse.Namespace, memory: OpenMemory) -> tuple[int | None, int | None]:
+    """Time before which rows go, and bytes that the database may have; the settings' where neither is given."""
+    if args.older_than or args.max_mb is not None:
+        before_ms = since_ms(args.older_than, memory.now_ms) if args.older_than else None
+        return before_ms, int(args.max_mb * _MB) if args.max_mb is not None else None
+    settings = memory.workspace.config.memory
+    before_ms = memory.now_ms - settings.retention_days * _DAY_MS if settings.retention_days else None
+    return before_ms, settings.max_mb * _MB

@@ -1,0 +1,132 @@
+"""What `hybrid memory` writes elsewhere and takes over from there: export, import."""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hybrid.atomic import open_private
+from hybrid.cli.common import print_json, say
+from hybrid.cli.memory_places import flushed, open_memory
+from hybrid.engine.memory_asking import Filters
+from hybrid.engine.memory_importing import claude_mem_file, key_resolver
+from hybrid.errors import HybridError
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Generator, Iterable, Iterator
+
+    from hybrid.records.memory.values import Imported
+
+_SHOWN_PROBLEMS = 5
+_HEADERS = 1
+"""Lines of an export that are no row."""
+
+
+def export(args: argparse.Namespace) -> int:
+    """`export`: of all projects unless told otherwise; exit code 1 when there was nothing."""
+    if not (args.named or args.here):
+        args.all_projects = True
+    memory = flushed(open_memory(args), args)
+    lines = memory.store.export(memory.scope.wanted(Filters(since=args.since), memory.now_ms))
+    if not args.file:
+        return 0 if _write_out(lines) > _HEADERS else 1
+    path = Path(args.file).expanduser()
+    if path.exists() and not args.force:
+        raise HybridError(f"{path} is there already; give another name, or --force to overwrite it")
+    n = _write_file(path, lines) - _HEADERS
+    if args.json:
+        print_json({"rows": n, "file": str(path)})
+    elif not args.quiet:
+        say(f"{n:,} rows in {path}")
+    return 0 if n else 1
+
+
+def _write_out(lines: Iterable[str]) -> int:
+    n = 0
+    for line in lines:
+        sys.stdout.write(f"{line}\n")
+        n += 1
+    return n
+
+
+def _write_file(path: Path, lines: Iterable[str]) -> int:
+    """Write a file that only its owner may read, whole or not at all; the number of its lines."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    n = 0
+    try:
+        with open_private(temporary) as out:
+            for line in lines:
+                out.write(f"{line}\n".encode("utf-8", "replace"))
+                n += 1
+        temporary.replace(path)
+    except BaseException:
+        with suppress(OSError):
+            temporary.unlink()
+        raise
+    return n
+
+
+def import_records(args: argparse.Namespace) -> int:
+    """`import`; nothing new is a success too."""
+    memory = open_memory(args)
+    if args.claude_mem is not None:
+        from hybrid.records.memory.claude_mem import import_database
+
+        path = claude_mem_file(args.claude_mem)
+        resolve = key_resolver(memory.workspace, memory.store)
+        found = import_database(path, memory.store, resolve, now_ms=memory.now_ms, is_dry=args.dry_run)
+        return _print(args, found)
+    with _lines_of(args.file) as lines:
+        name = "standard input" if args.file == "-" else args.file
+        found = memory.store.import_lines(lines, memory.now_ms, name=name, is_dry=args.dry_run)
+    return _print(args, found)
+
+
+@contextmanager
+def _lines_of(name: str) -> Generator[Iterator[str]]:
+    """The lines of a file or of standard input; bytes that are not UTF-8 are replaced."""
+    if name == "-":
+        yield (line.decode("utf-8", "replace") for line in sys.stdin.buffer)
+        return
+    path = Path(name).expanduser()
+    if path.is_dir():
+        raise HybridError(f"{path} is a folder; `hybrid memory import` reads a file that `export` wrote")
+    with path.open(encoding="utf-8-sig", errors="replace", newline="\n") as lines:
+        yield lines
+
+
+def _print(args: argparse.Namespace, found: Imported) -> int:
+    counts = {
+        "observations": found.n_observations,
+        "summaries": found.n_summaries,
+        "prompts": found.n_prompts,
+        "sessions": found.n_sessions,
+    }
+    if args.json:
+        print_json(
+            {
+                **counts,
+                "duplicates": found.n_duplicates,
+                "forgotten": found.n_forgotten,
+                "problems": [str(problem) for problem in found.problems],
+                "dry_run": args.dry_run,
+            }
+        )
+        return 0
+    verb = "would add" if args.dry_run else "added"
+    for name, n in counts.items():
+        say(f"{name:<13} {verb} {n:,}")
+    if not args.quiet:
+        say(f"here already: {found.n_duplicates:,} rows")
+        if found.n_forgotten:
+            say(f"left out, since they were forgotten on purpose: {found.n_forgotten:,} rows")
+    shown = found.problems if args.verbose else found.problems[:_SHOWN_PROBLEMS]
+    for problem in shown:
+        say(f"not read: {problem}")
+    if len(found.problems) > len(shown):
+        say(f"not read: {len(found.problems) - len(shown):,} more; --verbose shows all")
+    return 0

@@ -1,0 +1,220 @@
+"""What the HTTP interface answers: the memory's lists as `hybrid memory --json` gives them; knows nothing of HTTP."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import threading
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+from hybrid.daemon.http_parameters import Given, RouteError
+from hybrid.engine.memory_asking import FORMS, Filters, Scope, around, id_of, project_named, rows_of
+from hybrid.engine.memory_lists import NOTHING_KNOWN, list_text, newest_first
+from hybrid.engine.recalling import MAX_LIMIT, Recalled, of_files, recalled_form, recent, search
+from hybrid.engine.remembering import flush
+from hybrid.engine.workspace import open_workspace
+from hybrid.errors import BusyError, HybridError, ProjectError
+from hybrid.records.memory.errors import MemoryBusyError
+from hybrid.records.memory.since import since_ms
+from hybrid.resources import shipped
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Mapping, Sequence
+    from pathlib import Path
+
+    from hybrid.engine.record_stores import Records
+    from hybrid.engine.searching import Mode
+    from hybrid.engine.workspace import Workspace
+    from hybrid.ranking.memory import Present
+    from hybrid.records.memory.store import MemoryStore
+    from hybrid.records.memory.types import Row, Wanted
+
+SCHEMA = ("index", "schema", "http.json")
+"""Where the JSON schema of the answers ships."""
+
+_SEARCH_WAIT_S = 5.0
+_MODES = ("hybrid", "dense", "lexical")
+_LISTED = ("project", "limit", "since", "type", "file", "form", "explain")
+_PARAMETERS = {
+    "/context": ("project", "limit", "since", "type", "file"),
+    "/search": ("query", "mode", *_LISTED),
+    "/timeline": ("at", "before", "after", *_LISTED),
+    "/files": ("path", *_LISTED),
+    "/observations": ("form",),
+    "/schema": (),
+}
+"""Path → its parameters. Any other one is a mistake, and is said to be one."""
+_PATHS = ("/health", *(f"{path}/{{id}}" if path == "/observations" else path for path in _PARAMETERS))
+
+
+@dataclass(frozen=True, slots=True)
+class _Looking:
+    """The memory as one request looks at it."""
+
+    workspace: Workspace
+    store: MemoryStore
+    scope: Scope
+    now_ms: int
+
+    @property
+    def present(self) -> Present:
+        return self.scope.looking_back(self.workspace.config, self.now_ms)
+
+    def wanted(self, filters: Filters) -> Wanted:
+        with _wrong_parameter():
+            return self.scope.wanted(filters, self.now_ms)
+
+
+class Routes:
+    """Answers about the memory of a `$HYBRID_HOME`.
+
+    Args:
+        home: `$HYBRID_HOME`.
+        environ: Of the settings.
+        records: Gives the open records, whose store and index the hooks use too.
+    """
+
+    def __init__(self, home: Path, environ: Mapping[str, str], records: Callable[[], Records]) -> None:
+        self._home = home
+        self._environ = environ
+        self._records = records
+        # One search at a time: prompts come first.
+        self._searching = threading.Lock()
+        self._lists = {
+            "/context": self._context,
+            "/search": self._search,
+            "/timeline": self._timeline,
+            "/files": self._files,
+        }
+
+    def answer(self, path: str, given: Mapping[str, str | list[str]]) -> dict[str, Any]:
+        """The answer to a path.
+
+        Raises:
+            RouteError: 404 for an unknown path, project or record, 400 for a wrong parameter, 503 when the memory is
+                in use or cannot be searched.
+        """
+        name, slash, rest = path[1:].partition("/")
+        route = f"/{name}"
+        is_known = route in _PARAMETERS and bool(slash) == (route == "/observations")
+        if not is_known:
+            raise RouteError(404, f"nothing is at {path}; there are {', '.join(_PATHS)}")
+        parameters = Given(given, _PARAMETERS[route])
+        if route == "/schema":
+            return cast("dict[str, Any]", json.loads(shipped(*SCHEMA).read_bytes()))
+        try:
+            looking = self._looking(parameters)
+            if route == "/observations":
+                return self._observation(looking, rest, parameters)
+            return self._lists[route](looking, parameters)
+        except ProjectError as error:
+            raise RouteError(404, str(error)) from error
+        except HybridError as error:
+            is_passing = isinstance(error, (BusyError, MemoryBusyError))
+            raise RouteError(503, str(error), {"Retry-After": "1"} if is_passing else None) from error
+
+    def _looking(self, given: Given) -> _Looking:
+        # Whether projects are kept apart is a question of what agents get unasked; here the owner asks.
+        flags = {"memory.cross_project": True}
+        workspace = open_workspace(self._home, environ=self._environ, flags=flags)
+        store = self._records().stores.memory(workspace)
+        project = given.one("project")
+        key, name = project_named(project, self._home, store) if project else ("", "")
+        now_ms = time.time_ns() // 1_000_000
+        if store.exists:
+            with contextlib.suppress(HybridError):  # What cannot be written may still be read.
+                flush(workspace, store, now_ms)
+        return _Looking(workspace, store, Scope(key, name, key, is_cross=not key), now_ms)
+
+    def _context(self, looking: _Looking, given: Given) -> dict[str, Any]:
+        """What a session is told at its start: the last summary, then the newest rows by day."""
+        filters = given.filters(min(max(looking.workspace.config.memory.session_start, 1), MAX_LIMIT))
+        wanted, scope = looking.wanted(filters), looking.scope
+        found = recent(looking.store, wanted, looking.present, limit=filters.limit, is_cross=scope.is_cross)
+        summary = looking.store.last_summary(scope.key) if scope.key else None
+        lines = [scope.heading]
+        if summary is not None:
+            lines.append(list_text([Recalled(summary)], "full"))
+        lines.append(list_text(newest_first(found), "index", here=scope.present, by_day=True) or NOTHING_KNOWN)
+        last = recalled_form(Recalled(summary)) if summary is not None else None
+        return _form(looking, found, summary=last) | {"text": "\n".join(lines)}
+
+    def _search(self, looking: _Looking, given: Given) -> dict[str, Any]:
+        query = given.one("query")
+        if not query.strip():
+            raise RouteError(400, "query: say what to search")
+        filters, mode = given.filters(), cast("Mode", given.choice("mode", _MODES))
+        wanted = looking.wanted(filters)
+        if not self._searching.acquire(timeout=_SEARCH_WAIT_S):
+            raise BusyError("other searches are not done yet")
+        try:
+            found = search(
+                looking.workspace, self._records(), query, wanted, looking.present, limit=filters.limit, mode=mode
+            )
+        finally:
+            self._searching.release()
+        return _listed(looking, given, found, query=query)
+
+    def _timeline(self, looking: _Looking, given: Given) -> dict[str, Any]:
+        at, filters = given.one("at"), given.filters()
+        before, after = around(filters.limit, given.number("before"), given.number("after"))
+        identity = id_of(at)
+        if identity is None:
+            with _wrong_parameter("at: "):
+                at_ms = since_ms(at, looking.now_ms)
+            rows = looking.store.timeline_at(at_ms, before, after, looking.wanted(filters))
+        else:
+            row = _row(looking, at)
+            scope = looking.scope if looking.scope.key else Scope(row.owner.key, row.owner.project, "", is_cross=False)
+            with _wrong_parameter():
+                wanted = scope.wanted(filters, looking.now_ms)
+            rows = looking.store.timeline(*identity, before, after, wanted)
+        return _listed(looking, given, [Recalled(row) for row in rows], at=at, by_day=True)
+
+    def _files(self, looking: _Looking, given: Given) -> dict[str, Any]:
+        paths, filters = given.paths("path"), given.filters()
+        if not paths:
+            raise RouteError(400, "path: say which file or folder, relative to its project")
+        found = of_files(looking.store, paths, looking.wanted(filters), looking.present, limit=filters.limit)
+        return _listed(looking, given, found, files=list(paths), by_day=True)
+
+    def _observation(self, looking: _Looking, name: str, given: Given) -> dict[str, Any]:
+        return _listed(looking, given, [Recalled(_row(looking, name))])
+
+
+def _row(looking: _Looking, name: str) -> Row:
+    identity = id_of(name)
+    if identity is None:
+        raise RouteError(400, f"{name!r} is no id: an observation's is a number (42), a summary's has an s (s7)")
+    rows = rows_of(looking.store, [identity])
+    if not rows:
+        raise RouteError(404, f"no record {name}")
+    return rows[0]
+
+
+def _listed(
+    looking: _Looking, given: Given, found: Sequence[Recalled], *, by_day: bool = False, **echoed: object
+) -> dict[str, Any]:
+    """The answer of a list; with `form` or `explain` also as the command prints it."""
+    text = None
+    if given.one("form") or given.flag("explain"):
+        form, is_explained = given.choice("form", FORMS), given.flag("explain")
+        text = list_text(found, form, here=looking.scope.present, by_day=by_day, is_explained=is_explained)
+    return _form(looking, found, **echoed) | {"text": text}
+
+
+def _form(looking: _Looking, found: Sequence[Recalled], **echoed: object) -> dict[str, Any]:
+    """What was asked comes first; `query` is None where nothing was."""
+    project = looking.scope.name or None
+    return {"query": None, **echoed, "project": project, "records": [recalled_form(one) for one in found]}
+
+
+@contextlib.contextmanager
+def _wrong_parameter(prefix: str = "") -> Generator[None]:
+    """What is raised within is the fault of who asks."""
+    try:
+        yield
+    except HybridError as error:
+        raise RouteError(400, f"{prefix}{error}") from error

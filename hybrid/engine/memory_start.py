@@ -1,0 +1,81 @@
+"""What the memory gives a session at its start: the last lines of the project's log, and the last summary.
+
+After a compaction it is what the session itself did before, and the files that it touched.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hybrid.ranking.memory import Present, parts_of, remembered
+from hybrid.records.memory.forms import body_lines, index_line
+from hybrid.records.memory.types import Wanted
+from hybrid.render.frame import Entry
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hybrid.engine.workspace import Workspace
+    from hybrid.records.memory.store import MemoryStore
+    from hybrid.records.memory.types import Row
+
+_BUDGET_SHARE = 0.5
+"""Of the characters of an injection: the list only says what is there, and is looked up when it matters."""
+
+_CANDIDATES = 100
+_MOST_FILES = 15
+_MORE = 'hybrid memory show NUMBER gives one in full; hybrid memory search "words" finds more'
+
+
+def earlier_sessions(workspace: Workspace, store: MemoryStore, now_ms: int, *, session_id: str) -> Entry | None:
+    """The project's last observations in index form and its last summary; None when nothing is known.
+
+    Other projects' rows are left out here: nothing was asked for that they could answer.
+    """
+    project, n_lines = workspace.require_project(), workspace.config.memory.session_start
+    if not n_lines or not store.exists:
+        return None
+    wanted = Wanted(key=project.key, not_session=session_id, kinds=("observation",))
+    rows = store.newest(wanted, _CANDIDATES)
+    summary = store.last_summary(project.key, not_session=session_id)
+    if not rows and summary is None:
+        return None
+    present = Present(now_ms, project.key, (), workspace.config.memory.half_life_days)
+    best = sorted(rows, key=lambda row: -parts_of(remembered(row), present).score)[:n_lines]
+    lines = [index_line(row) for row in sorted(best, key=lambda row: -row.created_ms)]
+    last = [f"Last session: {line}" if number == 0 else line for number, line in enumerate(_summary_lines(summary))]
+    kept = _within([*last, *lines], _budget(workspace) - len(_MORE))
+    return Entry("memory", f"{project.name}: earlier sessions", (*kept, _MORE)) if kept else None
+
+
+def this_session(workspace: Workspace, store: MemoryStore, session_id: str) -> Entry | None:
+    """What a session did before its conversation was shortened, the last first, and the files it touched."""
+    n_lines = workspace.config.memory.session_start
+    if not (n_lines and session_id and store.exists):
+        return None
+    rows = sorted(store.session_rows(session_id), key=lambda row: (-row.created_ms, -row.id))
+    if not rows:
+        return None
+    files = store.touched_files(session_id)
+    named = [f"Files: {', '.join(files[:_MOST_FILES])}"] if files else []
+    kept = _within([*named, *(index_line(row) for row in rows[:n_lines])], _budget(workspace))
+    return Entry("memory", "this session, before its conversation was shortened", tuple(kept)) if kept else None
+
+
+def _summary_lines(summary: Row | None) -> list[str]:
+    return list(body_lines(summary)) if summary is not None else []
+
+
+def _budget(workspace: Workspace) -> int:
+    return int(workspace.config.hooks.budget_chars * _BUDGET_SHARE)
+
+
+def _within(lines: Sequence[str], n_chars: int) -> list[str]:
+    """The first lines that fit."""
+    kept: list[str] = []
+    for line in lines:
+        n_chars -= len(line) + 3
+        if n_chars < 0:
+            break
+        kept.append(line)
+    return kept

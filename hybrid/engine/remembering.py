@@ -1,0 +1,241 @@
+"""Keeps what hook events tell in the memory: prompts, uses of tools, and at the end of a turn a summary.
+
+A use of a tool is in the database before its hook is answered, so no kill loses it. Private spans and secrets are cut
+out before anything is stored. No language model runs here.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import json
+import time
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from hybrid.capture.extraction.extract import extract
+from hybrid.capture.summaries import summarise
+from hybrid.capture.tools import ToolUse, is_skipped, tool_use
+from hybrid.capture.transcript import last_exchange
+from hybrid.digest import sha256_hex
+from hybrid.errors import ConfigError, HybridError
+from hybrid.prompting.clean import clean
+from hybrid.records.memory.types import Extracted, Owner, PendingEvent, Summarised
+from hybrid.redact import redact
+from hybrid.render.marks import without_private
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from hybrid.engine.workspace import Workspace
+    from hybrid.records.memory.store import MemoryStore
+    from hybrid.types import HookEvent
+
+_CHARS_OF_TOKEN = 4
+_DAY_MS = 86_400_000
+_LEFT = 0.9
+"""Of the largest size, when the oldest rows go: so that it is not time again the next day."""
+_MOST_CHARS = 100_000
+"""Of one text in a tool's input or result that is looked at, half of it from either end; outcomes stand at the end."""
+_MOST_PROMPT_CHARS = 5_000
+
+
+def is_remembering(workspace: Workspace) -> bool:
+    """Is anything of this project to be kept?"""
+    memory, project = workspace.config.memory, workspace.project
+    if not (memory.enabled and memory.capture) or project is None:
+        return False
+    names = (project.name, str(project.root), project.key)
+    patterns = (
+        str(Path(pattern).expanduser()) if pattern.startswith("~") else pattern for pattern in memory.exclude_projects
+    )
+    return not any(fnmatch.fnmatch(name, pattern) for pattern in patterns for name in names)
+
+
+def remember(workspace: Workspace, event: HookEvent, store: MemoryStore, now_ms: int) -> tuple[str, ...]:
+    """Keep what an event tells.
+
+    Args:
+        workspace: Of the event's directory.
+        event: Any; what tells nothing is passed over.
+        store: Of the memory.
+        now_ms: Milliseconds since 1970.
+
+    Returns:
+        What went wrong, a sentence each.
+    """
+    if not event.session_id or not is_remembering(workspace):
+        return ()
+    try:
+        if event.event == "PostToolUse":
+            _keep_use(workspace, event, store, now_ms)
+        elif event.event == "UserPromptSubmit":
+            _keep_prompt(workspace, event, store, now_ms)
+        elif event.event == "Stop" and not event.agent_id:
+            return _keep_summary(workspace, event, store, now_ms)
+        elif event.event == "SessionEnd":
+            failures = flush(workspace, store, now_ms, session_id=_session_id(event))
+            store.complete_session(_session_id(event), now_ms)
+            return failures
+    except (HybridError, OSError) as error:
+        return (f"memory: {error}",)
+    return ()
+
+
+def tell_waiting(workspace: Workspace, event: HookEvent, store: MemoryStore, now_ms: int) -> tuple[str, ...]:
+    """Make observations of what waits, once a prompt was answered: of its session, and of others what is due.
+
+    Returns:
+        What went wrong, a sentence each.
+    """
+    if not event.session_id or not is_remembering(workspace):
+        return ()
+    try:
+        own = flush(workspace, store, now_ms, session_id=_session_id(event))
+        return (*own, *flush(workspace, store, now_ms))
+    except (HybridError, OSError) as error:
+        return (f"memory: {error}",)
+
+
+def flush(workspace: Workspace, store: MemoryStore, now_ms: int, *, session_id: str = "") -> tuple[str, ...]:
+    """Make observations of what waits: of one session all, else of any session what has waited long enough."""
+    make, window_ms = maker(workspace), workspace.config.memory.batch_window_ms
+    done = store.flush(make=make, now_ms=now_ms, window_ms=window_ms, session_id=session_id)
+    return tuple(f"memory: {failure}" for failure in done.failures)
+
+
+def keep_small(workspace: Workspace, store: MemoryStore, now_ms: int) -> int:
+    """Delete what the settings do not want to be kept: what is too old, and the oldest of a database that is too large.
+
+    Returns:
+        How many rows went.
+
+    Raises:
+        HybridError: The database cannot be written.
+    """
+    memory = workspace.config.memory
+    before_ms = now_ms - memory.retention_days * _DAY_MS if memory.retention_days else None
+    most = memory.max_mb * 1_000_000
+    is_large = store.exists and store.path.stat().st_size > most
+    if not is_large and before_ms is None:
+        return 0
+    return store.prune(now_ms=now_ms, before_ms=before_ms, max_bytes=int(most * _LEFT) if is_large else None)
+
+
+def maker(workspace: Workspace) -> Callable[[Sequence[PendingEvent], str], Extracted | None]:
+    """What turns a batch of events into what is told of them, by the extractor of the settings."""
+    extractor = _extractor(workspace.config.memory.extractor)
+
+    def make(events: Sequence[PendingEvent], prompt: str) -> Extracted | None:
+        return extractor([ToolUse.from_json(event.payload) for event in events], prompt)
+
+    return make
+
+
+@cache
+def _extractor(name: str) -> Callable[[Sequence[ToolUse], str], Extracted | None]:
+    """The local one, or `package.module:function`.
+
+    Raises:
+        ConfigError: There is no such function.
+    """
+    if name == "local":
+        return extract
+    module, _, attribute = name.partition(":")
+    try:
+        return cast("Callable[[Sequence[ToolUse], str], Extracted | None]", getattr(import_module(module), attribute))
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ConfigError(f"memory.extractor = {name!r}: {error}") from error
+
+
+def owner_of(workspace: Workspace, event: HookEvent) -> Owner:
+    """Session and project of an event."""
+    project = workspace.require_project()
+    return Owner(_session_id(event), project.key, project.name)
+
+
+def _session_id(event: HookEvent) -> str:
+    return event.session_id
+
+
+def _keep_use(workspace: Workspace, event: HookEvent, store: MemoryStore, now_ms: int) -> None:
+    settings = workspace.config.memory
+    given, answered = _cleaned(event.tool_input), _cleaned(event.tool_response)
+    error = _cleaned_text(event.error)
+    n_chars = _n_chars(answered) + len(error)
+    if is_skipped(event.tool, _n_chars(given) + n_chars, settings.skip_tools):
+        return
+    root = str(workspace.require_project().root)
+    use = tool_use(event.tool, given, answered, error, root=root, cwd=event.cwd)
+    payload = use.as_json()
+    pending = PendingEvent(event.tool, payload, use_digest(event, payload), n_chars // _CHARS_OF_TOKEN, now_ms)
+    store.add_event(owner_of(workspace, event), pending, window_ms=settings.batch_window_ms, make=maker(workspace))
+
+
+def use_digest(event: HookEvent, payload: str) -> str:
+    """Under what the store knows a use of a tool: made of the client's id, or of what is stored where it has none."""
+    identity = event.tool_use_id or payload
+    return sha256_hex("\0".join((event.session_id, event.agent_id, event.tool, identity)).encode("utf-8", "replace"))
+
+
+def _keep_prompt(workspace: Workspace, event: HookEvent, store: MemoryStore, now_ms: int) -> None:
+    cleaned = clean(event.prompt)
+    if event.agent_id or cleaned.is_machine_made or cleaned.is_opted_out or not cleaned.text.strip():
+        return
+    store.add_prompt(owner_of(workspace, event), redact(cleaned.text[:_MOST_PROMPT_CHARS]), now_ms)
+
+
+def _keep_summary(workspace: Workspace, event: HookEvent, store: MemoryStore, now_ms: int) -> tuple[str, ...]:
+    """What the turn was about; of a turn that touched nothing and said nothing there is none."""
+    failures = flush(workspace, store, now_ms, session_id=_session_id(event))
+    session = store.session(_session_id(event))
+    said = event.message
+    if not said and event.transcript:
+        said = last_exchange(Path(event.transcript)).agent
+    said = _cleaned_text(said)
+    prompts = store.prompts(_session_id(event)) if session else []
+    request = prompts[-1].text if prompts else ""
+    number = prompts[-1].prompt_number if prompts else 0
+    rows = [row for row in store.session_rows(_session_id(event)) if row.prompt_number == number]
+    observed = [row.told for row in rows if isinstance(row.told, Extracted)]
+    if not observed and not request:
+        return failures
+    told = summarise(request, said, observed)
+    if told != Summarised():
+        store.add_summary(owner_of(workspace, event), told, now_ms)
+    return failures
+
+
+def _cleaned(value: object) -> object:
+    """Any value of JSON without private spans and secrets."""
+    if isinstance(value, str):
+        return _cleaned_text(value)
+    if isinstance(value, dict):
+        return {key: _cleaned(entry) for key, entry in cast("dict[str, object]", value).items()}
+    if isinstance(value, list):
+        return [_cleaned(entry) for entry in cast("list[object]", value)]
+    return value
+
+
+def _cleaned_text(text: str) -> str:
+    if len(text) > _MOST_CHARS:
+        text = _ends(text)
+    return redact(without_private(text))
+
+
+def _ends(text: str) -> str:
+    """Whole lines from both ends of a long text; a secret is not cut in two."""
+    head, tail = text[: _MOST_CHARS // 2], text[-_MOST_CHARS // 2 :]
+    return f"{head[: head.rfind(chr(10)) + 1]}…\n{tail[tail.find(chr(10)) + 1 :]}"
+
+
+def _n_chars(value: object) -> int:
+    if isinstance(value, str):
+        return len(value)
+    return len(json.dumps(value, ensure_ascii=False)) if value is not None else 0
+
+
+def now_ms() -> int:
+    """Milliseconds since 1970."""
+    return time.time_ns() // 1_000_000

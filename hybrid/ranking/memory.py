@@ -1,0 +1,170 @@
+"""Ranks what the memory keeps: a sum of named parts, `hybrid memory … --explain` shows them.
+
+    score = recency + type + similarity + file_overlap + same_project
+
+Without a query the newest are ranked by the plain sum. With one, its hits are: similarity leads, and the other parts
+together are scaled down to at most `OTHERS_AT_MOST`, so that what is merely recent never overrules what fits.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
+
+from hybrid.records.memory.types import Observation
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from hybrid.records.memory.types import Row
+
+_DAY_MS = 86_400_000.0
+
+TYPE_WORTH = {"decision": 0.8, "bugfix": 0.7, "discovery": 0.6, "feature": 0.5, "refactor": 0.4}
+"""What an observation is worth for its type; any other has `OTHER_TYPE`."""
+OTHER_TYPE = 0.3
+
+CONCEPT_WEIGHT = 0.5
+SAME_PROJECT = 0.1
+
+OTHERS_AT_MOST = 0.3
+"""Of a score with a query: what all parts but the similarity add at most."""
+_OTHERS = OTHERS_AT_MOST / (1.0 + max(TYPE_WORTH.values()) + 1.0 + SAME_PROJECT)
+
+_ASKED = {
+    concept: re.compile(pattern, re.IGNORECASE)
+    for concept, pattern in {
+        "how-it-works": r"\bhow[- ]it[- ]works\b",
+        "why-it-exists": r"\bwhy[- ]it[- ]exists\b",
+        "what-changed": r"\bwhat[- ]changed\b",
+        "problem-solution": r"\bproblem[- ]solution\b|\bworkarounds?\b",
+        "gotcha": r"\bgotchas?\b|\bpitfalls?\b",
+        "pattern": r"\bdesign patterns?\b|\bcoding conventions?\b",
+        "trade-off": r"\btrade-?offs?\b",
+    }.items()
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What a score is made of; the score is their sum.
+
+    Attributes:
+        recency: In (0, 1]; scaled with a query, as are all but `similarity`.
+        type: By `TYPE_WORTH`.
+        similarity: In [0, 1.5]; 0 without a query.
+        file_overlap: In [0, 1].
+        same_project: `SAME_PROJECT` or 0.
+    """
+
+    recency: float
+    type: float
+    similarity: float
+    file_overlap: float
+    same_project: float
+
+    @property
+    def score(self) -> float:
+        """The sum."""
+        return self.recency + self.type + self.similarity + self.file_overlap + self.same_project
+
+    def as_json(self) -> dict[str, float]:
+        """Name → value, four digits."""
+        return {name: round(value, 4) for name, value in asdict(self).items()}
+
+
+def recency(created_ms: int, now_ms: int, half_life_days: float) -> float:
+    """0.5^(age / half-life), in (0, 1]: 1 now and for times to come, 0.5 after one half-life.
+
+    Args:
+        created_ms: Milliseconds since 1970.
+        now_ms: The same.
+        half_life_days: Above 0; fractions are allowed.
+    """
+    age_days = max(now_ms - created_ms, 0) / _DAY_MS
+    return float(0.5 ** (age_days / half_life_days))
+
+
+def file_overlap(theirs: Collection[str], present: Collection[str]) -> float:
+    """Share of an observation's files that are among the present ones, in [0, 1]; 0 when either is empty."""
+    files = set(theirs)
+    return len(files.intersection(present)) / len(files) if files and present else 0.0
+
+
+def asked_concepts(query: str) -> frozenset[str]:
+    """The concepts that a query asks for by name.
+
+    Everyday words do not count: who asks why a test failed wants that test, not whatever failed or has a reason.
+    """
+    return frozenset(concept for concept, pattern in _ASKED.items() if pattern.search(query))
+
+
+def concept_overlap(theirs: Collection[str], asked: Collection[str]) -> float:
+    """Share of the concepts asked for that an observation has, in [0, 1]; 0 when none is asked for."""
+    return len(set(asked).intersection(theirs)) / len(set(asked)) if asked else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Present:
+    """From where is looked back.
+
+    Attributes:
+        now_ms: Milliseconds since 1970.
+        key: Of the present project; empty for none.
+        files: Project-relative paths that the present session touched.
+        half_life_days: Of recency, above 0.
+    """
+
+    now_ms: int
+    key: str
+    files: Sequence[str]
+    half_life_days: float
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """What is ranked of a row.
+
+    Attributes:
+        created_ms: Milliseconds since 1970.
+        type: Of an observation; a summary counts as `OTHER_TYPE`.
+        key: Of its project.
+        files: That it touched.
+        concepts: Of it.
+    """
+
+    created_ms: int
+    type: str
+    key: str
+    files: Sequence[str] = ()
+    concepts: Sequence[str] = ()
+
+
+def remembered(row: Row) -> Remembered:
+    """What is ranked of a row of the memory."""
+    if isinstance(row, Observation):
+        return Remembered(row.created_ms, row.told.type, row.owner.key, row.told.files, row.told.concepts)
+    return Remembered(row.created_ms, "summary", row.owner.key)
+
+
+def parts_of(
+    row: Remembered, present: Present, *, relevance: float | None = None, asked: Collection[str] = ()
+) -> Parts:
+    """The parts of a row's score.
+
+    Args:
+        row: To be ranked.
+        present: From where.
+        relevance: Of the hit for a query, in [0, 1]; None without a query.
+        asked: Concepts that the query asks for.
+    """
+    scale = 1.0 if relevance is None else _OTHERS
+    similarity = 0.0 if relevance is None else relevance + CONCEPT_WEIGHT * concept_overlap(row.concepts, asked)
+    return Parts(
+        scale * recency(row.created_ms, present.now_ms, present.half_life_days),
+        scale * TYPE_WORTH.get(row.type, OTHER_TYPE),
+        similarity,
+        scale * file_overlap(row.files, present.files),
+        scale * (SAME_PROJECT if row.key == present.key and row.key else 0.0),
+    )

@@ -1,0 +1,120 @@
+"""The rows of the memory as documents of one chunk, filed by their number and project so that a part can be read alone.
+
+A document lies at `o42/KEY`: what changed is named by its number alone, and what belongs to a project by its key.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from hybrid.records.memory.forms import kind_of, parse_name, record_of, row_name
+from hybrid.records.memory.types import MEMORY_KINDS
+from hybrid.sources.records import record_text
+from hybrid.types import Chunk, Chunked, Definition, Document, FileStamp, Found, Skipped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from hybrid.records.memory.store import MemoryStore
+    from hybrid.records.memory.types import MemoryKind, Row
+    from hybrid.types import ChunkLimits
+
+MEMORY_VERSION = "memory 1"
+"""Changes when the same row becomes another chunk."""
+
+_STAMP_BYTES = 7
+"""Of a row's digest, which stands in place of a time."""
+
+
+def path_at(kind: MemoryKind, number: int, key: str) -> str:
+    """Where the row of a number and a project lies in the index."""
+    return f"{row_name(kind, number)}/{key}"
+
+
+def path_of(row: Row) -> str:
+    """Where a row lies in the index."""
+    return path_at(kind_of(row), row.id, row.owner.key)
+
+
+def project_glob(key: str) -> str:
+    """The paths of a project's rows."""
+    return f"*/{key}"
+
+
+class MemorySource:
+    """The rows of a store; fulfils `hybrid.types.Source`.
+
+    Args:
+        store: Of the memory.
+        key: Only this project's rows; empty for those of all.
+    """
+
+    def __init__(self, store: MemoryStore, key: str = "") -> None:
+        self._store = store
+        self._key = key
+        self._read: dict[str, Row] = {}
+
+    @property
+    def skipped(self) -> Mapping[str, int]:
+        """Nothing is left out."""
+        return MappingProxyType({})
+
+    def scan(self) -> Iterator[Found]:
+        """Every row, observations first."""
+        for kind in MEMORY_KINDS:
+            for row in self._store.all_rows(kind):
+                if not self._key or row.owner.key == self._key:
+                    yield _found(row)
+
+    def scan_part(self, paths: Sequence[str]) -> list[Found]:
+        """The rows of some numbers (`o42`) that are there; for `hybrid.index.build.Part`."""
+        found: list[Found] = []
+        for kind in MEMORY_KINDS:
+            names = [name for path in paths if (name := parse_name(path.partition("/")[0])) and name[0] == kind]
+            for row in self._store.rows(kind, [number for _, number in names]).values():
+                if not self._key or row.owner.key == self._key:
+                    self._read[path_of(row)] = row
+                    found.append(_found(row))
+        return sorted(found, key=lambda one: one.path)
+
+    def read(self, found: Found) -> Document | Skipped:
+        """A row as text: title, then everything else."""
+        row = self._read.pop(found.path, None) or row_at(self._store, found.path)
+        if row is None:
+            return Skipped(found.path, "vanished")
+        record = record_of(row)
+        text = record_text(record)
+        return Document(found.path, record.kind, "text", text, hashlib.sha256(text.encode("utf-8")).digest())
+
+    def chunk(self, document: Document, _limits: ChunkLimits) -> Chunked:
+        """One chunk, named by its title."""
+        if not document.text.strip():
+            return Chunked((), "record")
+        title = document.text.split("\n", 1)[0]
+        definition = Definition(title, "heading", 1, 1, "", "", 0, False)
+        n_lines = document.text.count("\n") + 1
+        return Chunked((Chunk(1, n_lines, name=title, kind=document.kind, definitions=(definition,)),), "record")
+
+
+def row_at(store: MemoryStore, path: str) -> Row | None:
+    """The row at a path of the index; None when it is gone."""
+    return rows_at(store, [path]).get(path)
+
+
+def rows_at(store: MemoryStore, paths: Iterable[str]) -> dict[str, Row]:
+    """The rows at some paths of the index, without those that are gone."""
+    numbers: dict[MemoryKind, list[int]] = {}
+    for path in paths:
+        name = parse_name(path.partition("/")[0])
+        if name is not None:
+            numbers.setdefault(name[0], []).append(name[1])
+    rows = [row for kind, found in numbers.items() for row in store.rows(kind, found).values()]
+    return {path_of(row): row for row in rows}
+
+
+def _found(row: Row) -> Found:
+    text = record_text(record_of(row)).encode("utf-8")
+    digest = hashlib.sha256(text).digest()
+    return Found(path_of(row), FileStamp(len(text), int.from_bytes(digest[:_STAMP_BYTES], "big")))

@@ -1,0 +1,159 @@
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+from tests.builders import new_shop
+from tests.memories import BLOG, fill_memory, shop_owner
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.builders import Shop
+
+
+def _memory(shop: Shop, *args: str, **options: Any) -> str:
+    return shop.out("memory", *args, **options)
+
+
+def _lines(text: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def test_an_export_is_json_lines(own_shop: Shop) -> None:
+    """A header, then sessions, prompts, observations and summaries of all projects, or of those asked for."""
+    fill_memory(own_shop)
+    lines = _lines(_memory(own_shop, "export"))
+
+    kinds = ["header", *["session"] * 2, "prompt", *["observation"] * 3, "summary"]
+    assert kinds == [line["kind"] for line in lines]
+    assert {"shop"} == {line["project"] for line in _lines(_memory(own_shop, "export", "--here"))[1:]}
+    assert {"blog"} == {line["project"] for line in _lines(_memory(own_shop, "export", "--in", "blog"))[1:]}
+    late = _lines(_memory(own_shop, "export", "--since", "2026-01-12"))
+    assert ["Sign the cookie with a new key"] == [line["title"] for line in late if line["kind"] == "observation"]
+
+
+def test_an_empty_memory_exports_a_header_alone(new_project: Shop) -> None:
+    """Exit code 1: there was nothing."""
+    assert ["header"] == [line["kind"] for line in _lines(_memory(new_project, "export", code=1))]
+
+
+def test_a_file_is_overwritten_only_by_force(own_shop: Shop) -> None:
+    """It is its owner's alone, and whole or not there."""
+    fill_memory(own_shop)
+    path = own_shop.home / "memory.jsonl"
+
+    assert f"7 rows in {path}\n" == _memory(own_shop, "export", str(path))
+    assert 0o600 == path.stat().st_mode & 0o777
+    assert "is there already" in own_shop.error("memory", "export", str(path))
+    path.write_text("mine")
+    assert {"rows": 7, "file": str(path)} == own_shop.json("memory", "export", str(path), "--force")
+    assert 8 == len(path.read_text().splitlines())
+    assert [] == list(own_shop.home.glob(".memory.jsonl*"))
+
+
+def test_an_export_is_imported_elsewhere_and_once(own_shop: Shop, tmp_path: Path) -> None:
+    """First tried only, then done, then nothing is new; also from standard input."""
+    fill_memory(own_shop)
+    path = own_shop.home / "memory.jsonl"
+    _memory(own_shop, "export", str(path))
+    other = new_shop(tmp_path / "other", is_indexed=False)
+    new = {"observations": 3, "summaries": 1, "prompts": 1, "sessions": 2}
+
+    tried = other.json("memory", "import", str(path), "--dry-run")
+    assert {**new, "duplicates": 0, "forgotten": 0, "problems": [], "dry_run": True} == tried
+    assert "observations  would add 3\n" in _memory(other, "import", str(path), "--dry-run")
+    done = other.json("memory", "import", "-", stdin=path.read_bytes())
+    assert {**new, "duplicates": 0, "forgotten": 0, "problems": [], "dry_run": False} == done
+    again = other.json("memory", "import", str(path))
+    assert (dict.fromkeys(new, 0), 7) == ({name: again[name] for name in new}, again["duplicates"])
+    assert _memory(own_shop, "export") == _memory(other, "export")
+
+
+def test_lines_that_cannot_be_read_are_named(new_project: Shop) -> None:
+    """With file and line; the rest is taken over, without secrets; the code is 0."""
+    token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    good = {
+        "kind": "observation",
+        "session_id": "s",
+        "project_key": "k" * 16,
+        "project": "p",
+        "type": "change",
+        "title": f"Use {token} no more",
+        "created_ms": 1_700_000_000_000,
+    }
+    header = {"kind": "header", "format": "hybrid-memory", "version": 1}
+    text = "\n".join([json.dumps(header), "{half", json.dumps(good), "\udcff"])
+    path = new_project.home / "odd.jsonl"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(text.encode("utf-8", "surrogateescape"))
+    found = new_project.json("memory", "import", str(path))
+
+    assert (1, 2) == (found["observations"], len(found["problems"]))
+    assert any(problem.startswith(f"{path}:2:") for problem in found["problems"])
+    assert token not in _memory(new_project, "export")
+
+
+def test_what_is_no_export_is_an_error(new_project: Shop, tmp_path: Path) -> None:
+    """A file that is not there, a folder, a newer format; exactly one source is needed."""
+    newer = tmp_path / "newer.jsonl"
+    newer.write_text(json.dumps({"kind": "header", "format": "hybrid-memory", "version": 99}) + "\n")
+
+    assert "No such file" in new_project.error("memory", "import", str(tmp_path / "none"))
+    assert "is a folder" in new_project.error("memory", "import", str(tmp_path))
+    assert "newer" in new_project.error("memory", "import", str(newer))
+    assert 2 == new_project.run("memory", "import").returncode
+    assert 2 == new_project.run("memory", "import", str(newer), "--claude-mem").returncode
+
+
+def _claude_mem(path: Path) -> None:
+    """A database of claude-mem with two projects, of which one is known here."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with closing(sqlite3.connect(path)) as db:
+        db.execute(
+            "CREATE TABLE sdk_sessions(id INTEGER PRIMARY KEY, claude_session_id TEXT, sdk_session_id TEXT, project TEXT, "
+            "user_prompt TEXT, started_at_epoch INTEGER, status TEXT)"
+        )
+        db.execute(
+            "CREATE TABLE observations(id INTEGER PRIMARY KEY, sdk_session_id TEXT, project TEXT, type TEXT, title TEXT, "
+            "narrative TEXT, facts TEXT, created_at_epoch INTEGER)"
+        )
+        db.execute(
+            "CREATE TABLE session_summaries(id INTEGER PRIMARY KEY, sdk_session_id TEXT, project TEXT, request TEXT, created_at_epoch INTEGER)"
+        )
+        db.execute(
+            "CREATE TABLE user_prompts(id INTEGER PRIMARY KEY, claude_session_id TEXT, prompt_number INTEGER, prompt_text TEXT, created_at_epoch INTEGER)"
+        )
+        for number, project in ((1, "shop"), (2, "elsewhere")):
+            db.execute(
+                "INSERT INTO sdk_sessions VALUES(?, ?, ?, ?, 'go', 1700000000, 'completed')",
+                (number, f"c{number}", f"m{number}", project),
+            )
+            db.execute(
+                "INSERT INTO observations VALUES(?, ?, ?, 'bugfix', ?, 'It was late.', '[\"a fact\"]', 1700000000000)",
+                (number, f"m{number}", project, f"Mend the {project} clock"),
+            )
+        db.commit()
+
+
+def test_a_database_of_claude_mem_is_imported(new_project: Shop) -> None:
+    """From its usual place or a named one, also the folder; a known name means that project; it is only read."""
+    path = new_project.home / "user" / ".claude-mem" / "claude-mem.db"
+    assert "no database at ~/.claude-mem/claude-mem.db" in new_project.error("memory", "import", "--claude-mem")
+    _claude_mem(path)
+    before = path.read_bytes()
+
+    assert 2 == new_project.json("memory", "import", "--claude-mem", "--dry-run")["observations"]
+    assert 2 == new_project.json("memory", "import", "--claude-mem", str(path.parent))["observations"]
+    assert 0 == new_project.json("memory", "import", "--claude-mem", str(path))["observations"]
+    assert before == path.read_bytes()
+    (found,) = new_project.json("memory", "recent", "--here")["records"]
+    assert ("Mend the shop clock", shop_owner(new_project).key, "c1") == (
+        found["title"],
+        found["project_key"],
+        found["session_id"],
+    )
+    (other,) = new_project.json("memory", "recent", "--in", "elsewhere")["records"]
+    assert other["project_key"] not in (found["project_key"], BLOG.key)

@@ -1,0 +1,354 @@
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+import pytest
+
+from hybrid import __version__
+from hybrid.records.memory.forms import moment_text
+from hybrid.resources import shipped
+from tests.agent import Agent, is_alive, until
+from tests.builders import new_shop
+from tests.memories import BLOG, FIRST_MS, RETRY, fill_memory, shop_owner
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+LISTS = ("/context", "/search?query=retry", "/timeline?at=2", "/files?path=src", "/observations/1")
+
+
+def told(agent: Agent) -> dict[str, Any]:
+    """What the service says of its HTTP interface, as soon as it does."""
+    path = agent.shop.home / "run" / "http.json"
+    until(path.exists)
+    return json.loads(path.read_bytes())
+
+
+class Asker:
+    """A program of the owner."""
+
+    def __init__(self, agent: Agent) -> None:
+        self.agent = agent
+        self.port, self.token, self.pid = (told(agent)[name] for name in ("port", "token", "pid"))
+
+    def get(self, path: str, code: int = 200, /, **parameters: Any) -> dict[str, Any]:
+        """The JSON of an answer with this status."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        target = f"{path}?{urlencode(parameters, doseq=True)}" if parameters else path
+        connection.request("GET", target, headers={"Authorization": f"Bearer {self.token}"})
+        answer = connection.getresponse()
+        body = answer.read()
+        connection.close()
+
+        assert (code, "application/json; charset=utf-8") == (answer.status, answer.headers["Content-Type"]), body
+        return json.loads(body)
+
+    def ids(self, path: str, /, **parameters: Any) -> list[str]:
+        """The records of an answer, in its order."""
+        return [one["id"] for one in self.get(path, **parameters)["records"]]
+
+
+@pytest.fixture(scope="module")
+def asker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asker]:
+    """A service with a memory of two projects; only for tests that change nothing."""
+    agent = Agent(new_shop(tmp_path_factory.mktemp("http")))
+    fill_memory(agent.shop)
+    agent.shop.out("daemon", "start", "--quiet")
+    yield Asker(agent)
+    agent.stop_service()
+
+
+def test_health_needs_no_token(asker: Asker) -> None:
+    """It says that it is there, and of which version; nothing else."""
+    connection = http.client.HTTPConnection("127.0.0.1", asker.port, timeout=30)
+    connection.request("GET", "/health")
+    answer = connection.getresponse()
+
+    assert (200, {"status": "ok", "version": __version__}) == (answer.status, json.loads(answer.read()))
+    connection.close()
+
+
+def test_the_file_that_tells_the_token_is_the_owner_s(asker: Asker) -> None:
+    """32 random bytes in hex, the port, and the process; the status shows the port alone."""
+    home = asker.agent.shop.home
+    status = asker.agent.status()
+
+    assert {"port", "token", "pid"} == told(asker.agent).keys()
+    assert (64, 32) == (len(asker.token), len(bytes.fromhex(asker.token)))
+    assert {"port": asker.port, "error": None} == status["http"]
+    assert asker.token not in json.dumps(status)
+    assert f"  HTTP on port {asker.port} of 127.0.0.1\n" in asker.agent.shop.out("daemon", "status")
+    if sys.platform != "win32":
+        assert (0o600, 0o700) == tuple(path.stat().st_mode & 0o777 for path in (home / "run/http.json", home / "run"))
+
+
+def test_search_answers_as_the_command_does(asker: Asker) -> None:
+    """The same records in the same order, with the same keys; all projects unless one is named."""
+    found = asker.get("/search", query="retry attempts of the payment client")
+    printed = asker.agent.shop.json("memory", "search", "retry attempts of the payment client")
+    (first,) = asker.get("/search", query="retry attempts of the payment client", project="shop", limit=1)["records"]
+
+    assert ("retry attempts of the payment client", None, None) == (found["query"], found["project"], found["text"])
+    assert [one["id"] for one in printed["records"]] == [one["id"] for one in found["records"]]
+    assert printed["records"][0].keys() == found["records"][0].keys()
+    assert ("o1", 0.01) == (first["id"], pytest.approx(first["parts"]["same_project"], abs=0.005))
+
+
+@pytest.mark.parametrize("project", ["blog", BLOG.key])
+def test_one_project_is_named_by_name_or_key(asker: Asker, project: str) -> None:
+    """Only its rows are looked at."""
+    assert ["o3"] == asker.ids("/search", query="retry attempts cookie key", project=project)
+    assert "blog" == asker.get("/context", project=project)["project"]
+
+
+def test_one_project_is_named_by_its_path(asker: Asker) -> None:
+    """A registered one, wherever the service runs."""
+    assert ["o1", "o2", "s1"] == sorted(asker.ids("/context", project=str(asker.agent.shop.root)))
+
+
+def test_context_is_what_a_session_is_told_at_its_start(asker: Asker) -> None:
+    """The heading, the last summary and the newest by day; for nothing known the sentence that says so."""
+    found = asker.get("/context", project="shop")
+    lines = found["text"].splitlines()
+
+    assert "# shop recent context" == lines[0]
+    assert "      Next steps: Mend test_save." in lines
+    assert ("s1", {"o1", "o2", "s1"}) == (found["summary"]["id"], {one["id"] for one in found["records"]})
+    line = f"#1 {moment_text(FIRST_MS)} bugfix Cap retry attempts at 5 in PaymentClient (~46 tokens)"
+    assert [f"## {moment_text(FIRST_MS)[:10]}", line] == lines[-2:]
+    nothing = asker.get("/context", project="blog", since="2026-06-01")
+    assert "# blog recent context\nNo previous sessions found for this project yet." == nothing["text"]
+    assert asker.get("/context")["text"].startswith("# all projects recent context\n")
+
+
+def test_parameters_restrict_as_those_of_the_commands(asker: Asker) -> None:
+    """`since`, `type` and `file` before `limit`; `type` and `file` may be repeated."""
+    assert ["o1"] == asker.ids("/context", type="bugfix", limit=1)
+    assert ["o1", "o2"] == sorted(asker.ids("/context", type=["bugfix", "discovery"]))
+    assert ["s1"] == asker.ids("/search", query="what is left to do", type="summary")
+    assert ["o2", "o3"] == sorted(asker.ids("/search", query="store", file="src/users/store.py", since="2026-01-11"))
+
+
+def test_timeline_is_around_a_record_or_a_time(asker: Asker) -> None:
+    """Oldest first, of the record's own project unless one is named."""
+    assert ["o1", "o2", "s1"] == asker.ids("/timeline", at="2")
+    assert ["o2"] == asker.ids("/timeline", at="2", before=0, after=0)
+    assert ["o1", "o2", "s1", "o3"] == asker.ids("/timeline", at="2026-01-11")
+    assert ["s1"] == asker.ids("/timeline", at="s1", limit=1)
+
+
+def test_files_and_single_records(asker: Asker) -> None:
+    """The newest first; a summary by its name; with a form the text that the command prints."""
+    assert ["o3", "o2"] == asker.ids("/files", path="src/users")
+    assert ["o2", "o1"] == asker.ids("/files", path=["src/users/store.py", "src/payments"], project="shop")
+    assert ["s1"] == asker.ids("/observations/s1")
+    text = asker.get("/observations/1", form="full")["text"]
+    assert f"      {RETRY.narrative}" in text.splitlines()
+    assert "similarity" in asker.get("/search", query="retry", explain="")["text"]
+
+
+@pytest.mark.parametrize(
+    ("target", "code", "said"),
+    [
+        ("/", 404, "nothing is at /; there are /health, /context"),
+        ("/index.html", 404, "nothing is at"),
+        ("/context/", 404, "nothing is at"),
+        ("/health/x", 404, "nothing is at"),
+        ("/observations", 404, "nothing is at"),
+        ("/observations/77", 404, "no record 77"),
+        ("/observations/..%2f..%2fetc", 400, "is no id"),
+        ("/observations/1/2", 400, "is no id"),
+        ("/timeline?at=77", 404, "no record 77"),
+        ("/context?project=nowhere", 404, "no project 'nowhere' is known"),
+        ("/context?project=/etc", 404, "no project '/etc' is known"),
+        ("/search", 400, "query: say what to search"),
+        ("/search?query=%20", 400, "query: say what to search"),
+        ("/search?query=x&limit=0", 400, "limit: '0' must be a whole number from 1 to 100"),
+        ("/search?query=x&limit=101", 400, "from 1 to 100"),
+        ("/search?query=x&query=y", 400, "'query' may be given once"),
+        ("/search?query=x&mode=magic", 400, "mode = 'magic' is none of hybrid, dense, lexical"),
+        ("/search?query=x&form=long", 400, "form = 'long' is none of index, full"),
+        ("/search?query=x&explain=maybe", 400, "must be true or false"),
+        ("/search?q=x", 400, "unknown parameter 'q'; there are: query, mode, project"),
+        ("/search?query=%ff", 400, "the parameters cannot be read"),
+        ("/context?since=400d", 400, "'400d' is no time that is understood"),
+        ("/context?type=secret", 400, "type 'secret' is none of"),
+        ("/timeline", 400, "at: '' is no time"),
+        ("/timeline?at=soon", 400, "at: 'soon' is no time"),
+        ("/files", 400, "path: say which file or folder"),
+        ("/context?" + "&".join("type=bugfix" for _ in range(200)), 400, "the parameters cannot be read"),
+    ],
+)
+def test_a_wrong_request_says_what_is_wrong(asker: Asker, target: str, code: int, said: str) -> None:
+    """As JSON with its status; never a page, never a listing."""
+    found = asker.get(target, code)
+
+    assert code == found["status"]
+    assert said in found["error"]
+
+
+def _mismatches(value: Any, schema: dict[str, Any], whole: dict[str, Any], place: str = "$") -> list[str]:
+    """What a value has that its schema does not allow; only what our schema uses."""
+    if "$ref" in schema:
+        return _mismatches(value, whole["$defs"][schema["$ref"].rsplit("/", 1)[1]], whole, place)
+    if "anyOf" in schema:
+        tried = [_mismatches(value, one, whole, place) for one in schema["anyOf"]]
+        return [] if [] in tried else tried[0]
+    names = {
+        dict: "object",
+        list: "array",
+        str: "string",
+        bool: "boolean",
+        int: "integer",
+        float: "number",
+        type(None): "null",
+    }
+    wanted = schema.get("type", [])
+    wanted = [wanted] if isinstance(wanted, str) else wanted
+    is_number = isinstance(value, int) and "number" in wanted
+    found = [] if not wanted or names[type(value)] in wanted or is_number else [f"{place}: {value!r} is no {wanted}"]
+    if value not in schema.get("enum", [value]) or value != schema.get("const", value):
+        found.append(f"{place}: {value!r}")
+    if isinstance(value, dict):
+        found += [f"{place}: no {name}" for name in schema.get("required", []) if name not in value]
+        for name, one in schema.get("properties", {}).items():
+            found += _mismatches(value[name], one, whole, f"{place}.{name}") if name in value else []
+        unknown = value.keys() - schema.get("properties", value).keys()
+        found += [f"{place}: {name} is not described" for name in sorted(unknown)]
+    if isinstance(value, list):
+        found += [text for one in value for text in _mismatches(one, schema.get("items", {}), whole, f"{place}[]")]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("target", "name", "code"),
+    [
+        ("/health", "health", 200),
+        *((target, target[1:].split("?")[0], 200) for target in LISTS[:-1]),
+        ("/context?project=shop", "context", 200),
+        ("/observations/1", "observation", 200),
+        ("/observations/s1?form=full", "observation", 200),
+        ("/nothing", "error", 404),
+    ],
+)
+def test_every_answer_is_as_the_schema_says(asker: Asker, target: str, name: str, code: int) -> None:
+    """Each key is there and described, each value of its type."""
+    schema = json.loads(shipped("index", "schema", "http.json").read_bytes())
+
+    assert [] == _mismatches(asker.get(target, code), schema["$defs"][name], schema)
+
+
+def test_the_schema_is_served_and_printed(asker: Asker) -> None:
+    """The one that ships."""
+    schema = json.loads(shipped("index", "schema", "http.json").read_bytes())
+
+    assert schema == asker.get("/schema")
+    assert schema == json.loads(asker.agent.shop.out("daemon", "schema"))
+
+
+def test_what_was_forgotten_is_not_served(agent: Agent) -> None:
+    """The service has the index open; the row is gone from its answers at once."""
+    fill_memory(agent.shop)
+    agent.shop.out("daemon", "start", "--quiet")
+    asker = Asker(agent)
+    before = asker.ids("/search", query="retry attempts")
+    agent.shop.out("memory", "forget", "1", "--yes")
+
+    assert "o1" == before[0]
+    assert "o1" not in asker.ids("/search", query="retry attempts")
+    assert asker.get("/observations/1", 404)
+
+
+def test_what_a_hook_keeps_is_found_over_http(agent: Agent) -> None:
+    """A prompt and a tool use of an agent, after its session's end."""
+    agent.shop.out("daemon", "start", "--quiet")
+    agent.prompt("Make the zebra importer skip empty lines", "zebra")
+    use = {"tool_name": "Bash", "tool_input": {"command": "pytest tests/test_zebra.py -q"}}
+    response = {"stdout": "FAILED tests/test_zebra.py::test_empty_lines - IndexError\n1 failed in 0.2s", "stderr": ""}
+    agent.send("PostToolUse", session_id="zebra", tool_use_id="t1", tool_response=response, **use)
+    agent.send("SessionEnd", session_id="zebra", reason="exit")
+    asker = Asker(agent)
+    until(lambda: asker.get("/search", query="which zebra test failed")["records"])
+
+    (found, *_) = asker.get("/search", query="which zebra test failed", type="discovery")["records"]
+    assert ("zebra", shop_owner(agent.shop).key) == (found["session_id"], found["project_key"])
+    assert "test_zebra" in found["title"]
+
+
+def test_the_interface_ends_with_the_service(agent: Agent) -> None:
+    """Its file goes, nobody listens any more, and a new start has another token."""
+    agent.shop.out("daemon", "start", "--quiet")
+    first = told(agent)
+    agent.stop_service()
+
+    assert not (agent.shop.home / "run" / "http.json").exists()
+    with pytest.raises(OSError, match="refused"):
+        http.client.HTTPConnection("127.0.0.1", first["port"], timeout=5).connect()
+    agent.shop.out("daemon", "start", "--quiet")
+    assert first["token"] != told(agent)["token"]
+
+
+def test_it_can_be_switched_off(agent: Agent) -> None:
+    """`[daemon] http = false`: no port and no file; hooks are answered as ever."""
+    agent.shop.home.joinpath("config.toml").write_text("[daemon]\nhttp = false\n")
+    agent.shop.out("daemon", "start", "--quiet")
+
+    assert agent.prompt("How does the payment client retry?").text
+    assert agent.status()["http"] is None
+    assert not (agent.shop.home / "run" / "http.json").exists()
+
+
+def test_a_port_of_ones_own(agent: Agent, tmp_path: Path) -> None:
+    """`[daemon] http_port`; one that is taken is a line in the status, and hooks are answered as ever."""
+    import socket
+
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        port = taken.getsockname()[1]
+        agent.shop.home.joinpath("config.toml").write_text(f"[daemon]\nhttp_port = {port}\n")
+        taken.listen()
+        agent.shop.out("daemon", "start", "--quiet")
+        until(lambda: agent.status()["http"])
+        found = agent.status()["http"]
+        assert agent.prompt("How does the payment client retry?").text
+        agent.stop_service()
+    agent.shop.out("daemon", "start", "--quiet")
+
+    assert (None, True) == (found["port"], f"port {port}" in found["error"])
+    assert port == told(agent)["port"]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_requests_keep_the_service_alive(agent: Agent) -> None:
+    """Those with the token count as use; somebody without it keeps nothing alive."""
+    import time
+
+    agent.shop.home.joinpath("config.toml").write_text("[daemon]\nidle_minutes = 0.1\n")
+    agent.shop.out("daemon", "start", "--quiet")
+    asker = Asker(agent)
+    pid = asker.pid
+    until_s = time.monotonic() + 10
+    while time.monotonic() < until_s:
+        assert asker.get("/observations/1", 404)
+        time.sleep(0.5)
+    assert is_alive(pid)
+
+    def ask_without() -> bool:
+        try:
+            connection = http.client.HTTPConnection("127.0.0.1", asker.port, timeout=5)
+            connection.request("GET", "/context")
+            assert 401 == connection.getresponse().status
+            connection.close()
+        except OSError:
+            pass
+        return not is_alive(pid)
+
+    until(ask_without)
+    assert os.path.exists(agent.shop.home)  # noqa: PTH110

@@ -1,0 +1,351 @@
+"""The memory through the hooks: what tools did in one session is known in the next, and nothing else is."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from hybrid.engine.remembering import keep_small, now_ms
+from hybrid.records.memory.types import Extracted, Observation, Owner, SessionSummary, Wanted
+from tests.records import Talk, headers, new_talk
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from hybrid.records.memory.store import MemoryStore
+    from hybrid.records.memory.types import Row
+
+OLD = """    def retry(self, request):
+        while True:
+            self.send(request)
+"""
+NEW = """    def retry(self, request):
+        for attempt in range(MAX_ATTEMPTS):
+            self.send(request)
+"""
+ASKED = "Fix the endless retry loop of the payment client: stop after some attempts"
+LATER = "Why does the retry loop of the payment client stop after MAX_ATTEMPTS, what was wrong with it?"
+WINE = "Which wine goes with grilled salmon tonight?"
+SAID = "## Summary\n\nThe retry loop of the payment client stops after MAX_ATTEMPTS attempts.\n\n## Next steps\n\n- log each attempt"
+TOKEN = "ghp_" + "a1B2" * 9
+
+
+def edit(talk: Talk, old: str = OLD, new: str = NEW, **fields: Any) -> None:
+    """An edit of the client, by an agent's tool."""
+    given = {"file_path": str(talk.root / "src/payments/client.py"), "old_string": old, "new_string": new}
+    talk.tell("PostToolUse", tool="Edit", tool_input=given, tool_response={"filePath": "client.py"}, **fields)
+
+
+def run(talk: Talk, command: str, output: str = "", error: str = "", **fields: Any) -> None:
+    """A command, by an agent's tool."""
+    response = {"stdout": output, "stderr": ""} if output else None
+    talk.tell(
+        "PostToolUse", tool="Bash", tool_input={"command": command}, tool_response=response, error=error, **fields
+    )
+
+
+def work(talk: Talk) -> None:
+    """A short session: asked, edited, tested in vain, tested, told."""
+    talk.ask(ASKED)
+    edit(talk)
+    run(
+        talk,
+        "pytest tests/test_client.py",
+        error="Exit code 1\nFAILED tests/test_client.py::test_retry - NameError: MAX_ATTEMPTS",
+    )
+    run(talk, "pytest tests/test_client.py -q", output="....                              [100%]\n4 passed in 0.12s")
+    talk.stop(SAID)
+    talk.tell("SessionEnd", source="other")
+
+
+def store_of(talk: Talk) -> MemoryStore:
+    """The memory behind a session."""
+    return talk.opener.records.stores.memory(talk.workspace())
+
+
+def rows_of(talk: Talk, **wanted: Any) -> list[Row]:
+    """What is remembered, newest first."""
+    return store_of(talk).newest(Wanted(**wanted), 100)
+
+
+def titles(talk: Talk) -> list[str]:
+    """Titles of the observations, oldest first."""
+    return [row.told.title for row in reversed(rows_of(talk)) if isinstance(row, Observation)]
+
+
+@pytest.fixture
+def talk(tmp_path: Path) -> Talk:
+    """The payments project without records or index; every use of a tool is an observation of its own."""
+    return new_talk(tmp_path, {}, memory_batch_window_ms=0)
+
+
+def next_session(talk: Talk, name: str = "s2", **flags: object) -> Talk:
+    """Another session in the same project."""
+    return replace(talk, session_id=name, flags={**talk.flags, **flags})
+
+
+def test_what_was_done_in_one_session_is_known_in_the_next(talk: Talk) -> None:
+    """A prompt about earlier work gets its record, with what was done in which file; an unrelated one gets nothing."""
+    work(talk)
+    later = next_session(talk)
+
+    reply = later.ask(LATER)
+    assert reply.decision.is_injected
+    assert all(line.startswith("[memory] #") for line in reply.text.split("\n") if line.startswith("["))
+    assert "MAX_ATTEMPTS" in reply.text
+    assert "" == next_session(talk, "s3").ask(WINE).text
+
+
+def test_nothing_is_given_twice_in_a_session(talk: Talk) -> None:
+    """The same prompt again gets nothing more; after a compaction it may."""
+    work(talk)
+    later = next_session(talk)
+    first = later.ask(LATER).text
+
+    assert first
+    assert "" == later.ask(LATER).text
+    later.start("compact")
+    assert later.ask(LATER).decision.is_injected or later.log()[0]["reason"] in ("same_topic", "all_seen")
+
+
+def test_a_session_is_not_told_what_it_did_itself(talk: Talk) -> None:
+    """Its agent has that in its context."""
+    talk.ask(ASKED)
+    edit(talk)
+    talk.stop(SAID)
+
+    assert "[memory]" not in talk.ask(LATER).text
+
+
+def test_what_it_did_before_a_compaction_is_listed_after_it(talk: Talk) -> None:
+    """The list of what the session did, and the files that it touched."""
+    talk.ask(ASKED)
+    edit(talk)
+    talk.stop(SAID)
+
+    text = talk.start("compact").text
+    assert "this session, before its conversation was shortened" in text
+    assert "Files: src/payments/client.py" in text
+    assert titles(talk)[0][:40] in text
+
+
+def test_a_session_starts_with_the_last_lines_of_the_log(talk: Talk) -> None:
+    """The last summary and what was done, newest first; the first session of a project gets nothing of that."""
+    assert "earlier sessions" not in talk.start("startup").text
+    work(talk)
+    text = next_session(talk).start("startup").text
+
+    assert "shop: earlier sessions" in text
+    assert "Last session: " in text
+    assert all(title in text for title in titles(talk))
+
+
+def test_a_use_is_stored_before_its_hook_is_answered(talk: Talk) -> None:
+    """An answer that was never delivered or recorded changes nothing: the use is in the database."""
+    given = {"command": "pytest tests/test_client.py::test_retry_is_bounded"}
+    talk.reply("PostToolUse", tool="Bash", tool_input=given, tool_response={"stdout": "1 passed in 0.1s", "stderr": ""})
+
+    assert 1 == store_of(talk).stats().n_pending + store_of(talk).stats().n_observations
+
+
+def test_the_same_event_twice_is_one(talk: Talk) -> None:
+    """A hook whose service was killed after storing asks again: the use counts once."""
+    for _ in range(2):
+        run(talk, "pytest tests/test_client.py", output="4 passed in 0.12s and more words", tool_use_id="toolu_1")
+    talk.stop("")
+
+    assert 1 == len(titles(talk))
+
+
+def test_uses_of_one_tool_close_together_are_one_observation(tmp_path: Path) -> None:
+    """Within the window they are one; another tool ends it, in order."""
+    talk = new_talk(tmp_path, {}, memory_batch_window_ms=600_000)
+    for name in ("client", "models"):
+        given = {"file_path": str(talk.root / f"src/payments/{name}.py")}
+        talk.tell(
+            "PostToolUse",
+            tool="Read",
+            tool_input=given,
+            tool_response={"file": {"content": "class A:\n    pass\n" * 9}},
+        )
+    assert [] == titles(talk)
+    edit(talk)
+    talk.stop("")
+
+    rows = [row.told for row in reversed(rows_of(talk)) if isinstance(row, Observation)]
+    assert 2 == len(rows)
+    assert ("src/payments/client.py", "src/payments/models.py") == tuple(sorted(rows[0].files_read))
+    assert ("src/payments/client.py",) == rows[1].files_modified
+
+
+def test_what_failed_is_remembered(talk: Talk) -> None:
+    """The event of a tool that failed tells the command and its error."""
+    run(talk, "pytest tests/test_client.py", error="Exit code 1\nE   NameError: name 'MAX_ATTEMPTS' is not defined")
+    talk.stop("")
+
+    (row,) = [row for row in rows_of(talk) if isinstance(row, Observation)]
+    assert "MAX_ATTEMPTS" in "\n".join((row.told.title, row.told.narrative, *row.told.facts))
+
+
+def test_a_turn_is_summed_up_at_its_end(talk: Talk) -> None:
+    """What was asked for, what was done and what is left, of the prompt that it belongs to."""
+    work(talk)
+
+    (row,) = [row for row in rows_of(talk) if isinstance(row, SessionSummary)]
+    assert ASKED == row.told.request
+    assert "MAX_ATTEMPTS" in row.told.completed
+    assert "log each attempt" in row.told.next_steps
+    session = store_of(talk).session("s1")
+    assert session is not None
+    assert ("completed", ASKED, 1) == (session.status, session.user_prompt, session.prompt_counter)
+
+
+def test_nothing_private_is_stored(talk: Talk) -> None:
+    """Private spans and secrets are cut out of prompts, inputs, results and messages before anything is written."""
+    talk.ask(f"{ASKED} <private>codename walrus</private> with {TOKEN}")
+    run(
+        talk,
+        f"curl -H 'Authorization: token {TOKEN}' https://example.org/payments",
+        output=f"<private>walrus</private> {TOKEN} done",
+    )
+    edit(talk, new=NEW.replace("MAX_ATTEMPTS", f'"{TOKEN}"'))
+    talk.stop(f"The token {TOKEN} works. <private>walrus</private>")
+
+    found = b"".join(path.read_bytes() for path in talk.home.rglob("*") if path.is_file())
+    assert TOKEN.encode() not in found
+    assert b"walrus" not in found
+    assert titles(talk)
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        {"memory.capture": False},
+        {"memory.enabled": False},
+        {"memory.exclude_projects": ("sho*",)},
+        {"memory.exclude_projects": ("*/shop",)},
+    ],
+    ids=["capture off", "memory off", "project by name", "project by path"],
+)
+def test_nothing_is_kept_where_it_is_not_wanted(talk: Talk, flags: dict[str, object]) -> None:
+    """Switched off, or of a project that is left out: no row at all."""
+    work(replace(talk, flags={**talk.flags, **flags}))
+
+    assert not store_of(talk).exists
+
+
+@pytest.mark.parametrize(
+    ("tool", "given", "output"),
+    [
+        pytest.param("TodoWrite", {"todos": ["x" * 90]}, "y" * 90, id="skipped tool"),
+        pytest.param("Bash", {"command": "pwd"}, "/home/ann", id="too short"),
+        pytest.param("mcp__hybrid__search", {"query": "x" * 90}, "y" * 90, id="our own tool"),
+    ],
+)
+def test_uses_that_tell_nothing_are_passed_over(talk: Talk, tool: str, given: dict[str, Any], output: str) -> None:
+    """Tools of the list, uses of fewer than 50 characters, and our own."""
+    talk.tell("PostToolUse", tool=tool, tool_input=given, tool_response=output)
+    talk.stop("")
+
+    assert [] == rows_of(talk)
+
+
+def test_machine_made_prompts_are_not_remembered(talk: Talk) -> None:
+    """Nor those that opt out."""
+    talk.ask("<task-notification><result>done</result></task-notification> and quite some words")
+    talk.ask(f"{ASKED} [no-hybrid]")
+
+    assert not store_of(talk).exists or 0 == store_of(talk).stats().n_prompts
+
+
+def put(talk: Talk, key: str, name: str, title: str, narrative: str = "", session: str = "old") -> None:
+    """An observation of any project."""
+    told = Extracted("bugfix", title, narrative=narrative or title)
+    assert store_of(talk).add_observation(Owner(session, key, name), told, 1_780_000_000_000) is not None
+
+
+def test_other_projects_are_marked(talk: Talk) -> None:
+    """A row of another project tells whose it is."""
+    put(
+        talk,
+        "b" * 16,
+        "billing",
+        "Fix the endless retry loop of the payment client",
+        "It stops after MAX_ATTEMPTS attempts.",
+    )
+
+    assert " [from: billing]" in talk.ask(LATER).text
+    assert "" == next_session(talk, **{"memory.cross_project": False}).ask(LATER).text
+
+
+def test_what_is_forgotten_is_never_given_again(talk: Talk) -> None:
+    """Not even from an index that still has it."""
+    work(talk)
+    assert next_session(talk).ask(LATER).text
+    store = store_of(talk)
+    for kind in ("observation", "summary"):
+        store.forget(kind, [row.id for row in rows_of(talk, kinds=(kind,))])
+
+    assert "" == next_session(talk, "s4").ask(LATER).text
+
+
+def test_a_busy_project_does_not_crowd_out_the_present_one(talk: Talk) -> None:
+    """Two hundred rows of another project say it better; the one of this project is among those given."""
+    key = talk.workspace().require_project().key
+    for number in range(200):
+        put(talk, "b" * 16, "billing", f"Fix the retry loop of the payment client, part {number}", session=f"b{number}")
+    put(talk, key, "shop", "Retry loop of the client: bound it", "Payment requests end after MAX_ATTEMPTS.")
+
+    given = [line for line in talk.ask(LATER).text.split("\n") if line.startswith("[memory]")]
+    assert any("[from:" not in line for line in given)
+
+
+def test_a_damaged_database_costs_the_memory_alone(talk: Talk) -> None:
+    """The hook goes on, says so in the log, and starts a new database beside the damaged one."""
+    work(talk)
+    store = store_of(talk)
+    store.close()
+    store.path.write_bytes(b"no database at all" * 500)
+    fresh = replace(talk, session_id="s9", opener=type(talk.opener)({}))
+    work(fresh)
+
+    assert titles(fresh)
+    assert list(store.path.parent.glob("memory.db.*"))
+
+
+def test_only_memory_lines_stand_in_such_an_injection(talk: Talk) -> None:
+    """A prompt that fits only earlier work gets only that."""
+    work(talk)
+
+    assert [] == headers(next_session(talk).ask(LATER))
+
+
+def test_what_is_too_old_goes(talk: Talk) -> None:
+    """Where the settings name an age, rows beyond it are deleted; without it nothing is."""
+    work(talk)
+    store, workspace = store_of(talk), talk.workspace()
+    later_ms = now_ms() + 40 * 86_400_000
+
+    assert 0 == keep_small(workspace, store, later_ms)
+    assert 0 < keep_small(talk.workspace(memory_retention_days=30), store, later_ms)
+    assert [] == rows_of(talk)
+
+
+def test_a_database_that_is_too_large_lets_the_oldest_go(talk: Talk) -> None:
+    """Down to less than the size allowed, so that it is not time again the next day; the newest rows stay."""
+    key = talk.workspace().require_project().key
+    narrative = "walrus cedar copper falcon harbour " * 40
+    for number in range(1200):
+        put(talk, key, "shop", f"Fix number {number}", f"{number} {narrative}", session=f"s{number}")
+    store = store_of(talk)
+    store.close()
+    before = store.path.stat().st_size
+
+    assert before > 1_000_000
+    assert 0 < keep_small(talk.workspace(memory_max_mb=1), store, now_ms())
+    store.close()
+    assert 1_000_000 > store.path.stat().st_size
+    assert "Fix number 1199" in titles(talk)
+    assert "Fix number 0" not in titles(talk)
