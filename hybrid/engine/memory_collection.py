@@ -22,7 +22,6 @@ from hybrid.records.memory.types import Observation
 from hybrid.render.frame import Entry
 from hybrid.render.records import text_in_form
 from hybrid.sources.memory import project_glob
-from hybrid.sources.records import record_text
 from hybrid.tokens import tokens
 
 if TYPE_CHECKING:
@@ -197,7 +196,7 @@ def present_of(workspace: Workspace, store: MemoryStore, session_id: str = "") -
 def row_of(rows: RowsAt, hit: Hit) -> Row | None:
     """The row that a hit was made of; None when it is gone or says something else now."""
     row = rows.get(hit.path)
-    return row if row and chunk_digest(record_text(record_of(row))) == hit.digest else None
+    return row if row and chunk_digest(rows.text(hit.path)) == hit.digest else None
 
 
 def ranked(
@@ -209,7 +208,7 @@ def ranked(
     of the query among the hits.
     """
     found = [(hit, row) for hit in hits if (row := rows.get(hit.path)) is not None]
-    texts = [sorted(set(tokens(record_text(record_of(row))))) for _, row in found]
+    texts = [sorted(set(tokens(rows.text(hit.path)))) for hit, _ in found]
     matches = word_match(terms_of(content_words(query.focus)).words, texts, embedder)
     asked = asked_concepts(query.text)
     scored: list[tuple[Hit, Row, Parts]] = []

@@ -22,9 +22,10 @@ from hybrid.errors import BusyError, HybridError, IndexUnavailableError
 from hybrid.gate.annotator import GateAnnotator
 from hybrid.index.build import Part, Recipe, build, silent
 from hybrid.models.lazy import LazyEmbedder
-from hybrid.records.memory.forms import row_name
+from hybrid.records.memory.forms import record_of, row_name
 from hybrid.records.memory.types import Wanted
 from hybrid.sources.memory import MEMORY_VERSION, MemorySource, rows_at
+from hybrid.sources.records import record_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable
@@ -52,11 +53,19 @@ class RowsAt:
     def __init__(self, store: MemoryStore) -> None:
         self._store = store
         self._found: dict[str, Row | None] = {}
+        self._texts: dict[str, str] = {}
 
     def read(self, paths: Iterable[str]) -> None:
         """Read many at once, which is faster than one after the other."""
         missing = [path for path in paths if path not in self._found]
         self._found |= dict.fromkeys(missing) | rows_at(self._store, missing)
+
+    def text(self, path: str) -> str:
+        """What is searched of a row; empty when it is gone."""
+        if path not in self._texts:
+            row = self.get(path)
+            self._texts[path] = record_text(record_of(row)) if row else ""
+        return self._texts[path]
 
     def get(self, path: str) -> Row | None:
         """The row, or None when it is gone."""
