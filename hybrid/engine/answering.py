@@ -96,7 +96,9 @@ class Reply:
     def _tell_waiting(self) -> None:
         """A prompt ends what its session did before; uses that wait become observations, after the answer."""
         is_off = self.decision.reason in ("disabled", "paused")
-        if self.stores is not None and self.event.event == "UserPromptSubmit" and not is_off:
+        # Qwen sends an empty prompt after every tool's result.
+        is_prompt = self.event.event == "UserPromptSubmit" and bool(self.event.prompt.strip())
+        if self.stores is not None and is_prompt and not is_off:
             _remember(self.workspace, self.event, self.stores, is_answered=True)
 
 
@@ -156,7 +158,7 @@ def answer(
 
 def _remember(workspace: Workspace, event: HookEvent, stores: RecordStores, *, is_answered: bool = False) -> None:
     """Keep what an event tells, or what a prompt ends once it is answered; what went wrong stands in the log."""
-    if not workspace.config.memory.enabled or workspace.project is None:
+    if not workspace.config.memory.enabled or (workspace.project is None and event.event != "SessionEnd"):
         return
     from hybrid.engine.remembering import now_ms, remember, tell_waiting  # Brings the extraction.
 

@@ -101,8 +101,8 @@ class MemoryCollection:
         return None if row is None else record_of(row, here=self._present.key)
 
     def shown(self, hit: Hit) -> Hit:
-        """The hit: nothing in the memory has secrets."""
-        return hit
+        """The hit without its title: what is forgotten must not live on in the log or in a ledger."""
+        return replace(hit, name="", scope="", signature="")
 
     def entry(self, item: Item) -> Entry:
         """As `Collection.entry`: `[memory] #42 2026-02-14 bugfix Fix auth timeout [from: other] (cosine 0.61)`."""
@@ -120,7 +120,7 @@ class MemoryCollection:
 
     def _is_told(self, hit: Hit) -> bool:
         row = row_of(self._rows, hit)
-        return row is not None and not self._session.has(row)
+        return row is not None and not self._session.has(row) and is_told_here(row, self._present.key)
 
 
 class FairSearcher(Searcher):
@@ -154,7 +154,7 @@ class FairSearcher(Searcher):
             asked=asked,
             stops_when_closed=stops_when_closed,
         )
-        if only.path or only.documents is not None or len(found.hits) < top_k:
+        if only.path or len(found.hits) < top_k:
             return found
         ending = f"/{self._key}"
         if sum(hit.path.endswith(ending) for hit in found.hits) >= _ENOUGH:
@@ -191,6 +191,11 @@ def present_of(workspace: Workspace, store: MemoryStore, session_id: str = "") -
     project = workspace.project
     key = project.key if project else ""
     return Present(time.time_ns() // 1_000_000, key, files, workspace.config.memory.half_life_days)
+
+
+def is_told_here(row: Row, key: str) -> bool:
+    """Summaries are of the present project only: what was asked for elsewhere is nobody's business here."""
+    return isinstance(row, Observation) or not key or row.owner.key == key
 
 
 def row_of(rows: RowsAt, hit: Hit) -> Row | None:

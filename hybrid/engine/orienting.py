@@ -111,7 +111,13 @@ def _memory(workspace: Workspace, records: Records | None, event: HookEvent, now
     if records is None or workspace.project is None or not workspace.config.memory.enabled:
         return None
     store = records.stores.memory(workspace)
+    if not store.exists:
+        return None
+    from hybrid.engine.remembering import flush  # Brings the extraction.
+
     try:
+        # A session that was killed leaves its last uses untold.
+        flush(workspace, store, int(now_s * 1000), session_id=event.session_id if event.source == "compact" else "")
         if event.source == "compact":
             return this_session(workspace, store, event.session_id)
         return earlier_sessions(workspace, store, int(now_s * 1000), session_id=event.session_id)

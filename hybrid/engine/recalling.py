@@ -81,7 +81,7 @@ def search(
     Raises:
         HybridError: The index of the memory cannot be used.
     """
-    from hybrid.engine.memory_collection import FairSearcher, ranked, row_of
+    from hybrid.engine.memory_collection import FairSearcher, is_told_here, ranked, row_of
     from hybrid.errors import HybridError
     from hybrid.index.backend import Filter
     from hybrid.sources.memory import project_glob
@@ -98,7 +98,12 @@ def search(
     asked = make_query(query)
     found = searcher.search(asked, top_k=max(limit, _CANDIDATES), mode=mode, only=only)
     view.rows.read(hit.path for hit in found.hits)
-    hits = [hit for hit in found.hits if row_of(view.rows, hit) is not None and hit.relevance > 0]
+    own = wanted.key or present.key
+    hits = [
+        hit
+        for hit in found.hits
+        if hit.relevance > 0 and (row := row_of(view.rows, hit)) is not None and is_told_here(row, own)
+    ]
     best = ranked(hits, view.rows, present, asked, view.searcher.embedder)[:limit]
     return [Recalled(row, parts) for hit, parts in best if (row := view.rows.get(hit.path)) is not None]
 

@@ -147,7 +147,7 @@ class RecordStores:
     def memory(self, workspace: Workspace) -> MemoryStore:
         """The memory of the settings; nothing is opened for it."""
         named = workspace.config.memory.path
-        path = Path(named).expanduser() if named else workspace.home / MEMORY
+        path = workspace.home / (Path(named).expanduser() if named else MEMORY)
         with self._lock:
             found = self._memories.get(path)
             if found is None:

@@ -39,6 +39,8 @@ _LEFT = 0.9
 _MOST_CHARS = 100_000
 """Of one text in a tool's input or result that is looked at, half of it from either end; outcomes stand at the end."""
 _MOST_PROMPT_CHARS = 5_000
+_PRIVATE_TURN = "[no-hybrid]"
+"""Stands for a prompt that holds it; nothing of such a turn is kept."""
 
 
 def is_remembering(workspace: Workspace) -> bool:
@@ -46,7 +48,7 @@ def is_remembering(workspace: Workspace) -> bool:
     memory, project = workspace.config.memory, workspace.project
     if not (memory.enabled and memory.capture) or project is None:
         return False
-    names = (project.name, str(project.root), project.key)
+    names = {project.name, str(project.root), str(project.main_root), project.key}
     patterns = (
         str(Path(pattern).expanduser()) if pattern.startswith("~") else pattern for pattern in memory.exclude_projects
     )
@@ -65,7 +67,11 @@ def remember(workspace: Workspace, event: HookEvent, store: MemoryStore, now_ms:
     Returns:
         What went wrong, a sentence each.
     """
-    if not event.session_id or not is_remembering(workspace):
+    if not event.session_id:
+        return ()
+    if event.event == "SessionEnd" and workspace.project is None:
+        return _end_elsewhere(workspace, event, store, now_ms)
+    if not is_remembering(workspace):
         return ()
     try:
         if event.event == "PostToolUse":
@@ -81,6 +87,18 @@ def remember(workspace: Workspace, event: HookEvent, store: MemoryStore, now_ms:
     except (HybridError, OSError) as error:
         return (f"memory: {error}",)
     return ()
+
+
+def _end_elsewhere(workspace: Workspace, event: HookEvent, store: MemoryStore, now_ms: int) -> tuple[str, ...]:
+    """The end of a session whose directory is gone: it is known by its id alone."""
+    try:
+        if store.session(_session_id(event)) is None:
+            return ()
+        failures = flush(workspace, store, now_ms, session_id=_session_id(event))
+        store.complete_session(_session_id(event), now_ms)
+    except (HybridError, OSError) as error:
+        return (f"memory: {error}",)
+    return failures
 
 
 def tell_waiting(workspace: Workspace, event: HookEvent, store: MemoryStore, now_ms: int) -> tuple[str, ...]:
@@ -125,9 +143,10 @@ def keep_small(workspace: Workspace, store: MemoryStore, now_ms: int) -> int:
 
 def maker(workspace: Workspace) -> Callable[[Sequence[PendingEvent], str], Extracted | None]:
     """What turns a batch of events into what is told of them, by the extractor of the settings."""
-    extractor = _extractor(workspace.config.memory.extractor)
+    name = workspace.config.memory.extractor
 
     def make(events: Sequence[PendingEvent], prompt: str) -> Extracted | None:
+        extractor = _extractor(name)  # Here, where the store keeps what an extractor failed to tell.
         return extractor([ToolUse.from_json(event.payload) for event in events], prompt)
 
     return make
@@ -161,6 +180,8 @@ def _session_id(event: HookEvent) -> str:
 
 def _keep_use(workspace: Workspace, event: HookEvent, store: MemoryStore, now_ms: int) -> None:
     settings = workspace.config.memory
+    if _is_private_turn(store, _session_id(event)):
+        return
     given, answered = _cleaned(event.tool_input), _cleaned(event.tool_response)
     error = _cleaned_text(event.error)
     n_chars = _n_chars(answered) + len(error)
@@ -181,9 +202,21 @@ def use_digest(event: HookEvent, payload: str) -> str:
 
 def _keep_prompt(workspace: Workspace, event: HookEvent, store: MemoryStore, now_ms: int) -> None:
     cleaned = clean(event.prompt)
-    if event.agent_id or cleaned.is_machine_made or cleaned.is_opted_out or not cleaned.text.strip():
+    if event.agent_id or not event.prompt.strip():
         return
-    store.add_prompt(owner_of(workspace, event), redact(cleaned.text[:_MOST_PROMPT_CHARS]), now_ms)
+    text = redact(cleaned.text[: 2 * _MOST_PROMPT_CHARS])[:_MOST_PROMPT_CHARS]
+    if cleaned.is_opted_out:
+        text = _PRIVATE_TURN
+    elif cleaned.is_machine_made:
+        text = ""
+    # Every prompt begins a turn, so that what follows is not taken for a part of the turn before.
+    store.add_prompt(owner_of(workspace, event), text, now_ms)
+
+
+def _is_private_turn(store: MemoryStore, session_id: str) -> bool:
+    """Did the last prompt of the session want to be left alone? Then so does what its agent does for it."""
+    prompts = store.prompts(session_id)
+    return bool(prompts) and prompts[-1].text == _PRIVATE_TURN
 
 
 def _keep_summary(workspace: Workspace, event: HookEvent, store: MemoryStore, now_ms: int) -> tuple[str, ...]:
@@ -196,6 +229,8 @@ def _keep_summary(workspace: Workspace, event: HookEvent, store: MemoryStore, no
     said = _cleaned_text(said)
     prompts = store.prompts(_session_id(event)) if session else []
     request = prompts[-1].text if prompts else ""
+    if request == _PRIVATE_TURN:
+        return failures
     number = prompts[-1].prompt_number if prompts else 0
     rows = [row for row in store.session_rows(_session_id(event)) if row.prompt_number == number]
     observed = [row.told for row in rows if isinstance(row.told, Extracted)]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from hybrid.engine.remembering import keep_small, now_ms
-from hybrid.records.memory.types import Extracted, Observation, Owner, SessionSummary, Wanted
+from hybrid.records.memory.types import Extracted, Observation, Owner, SessionSummary, Summarised, Wanted
 from tests.records import Talk, headers, new_talk
 
 if TYPE_CHECKING:
@@ -253,11 +254,106 @@ def test_uses_that_tell_nothing_are_passed_over(talk: Talk, tool: str, given: di
 
 
 def test_machine_made_prompts_are_not_remembered(talk: Talk) -> None:
-    """Nor those that opt out."""
+    """Nor those that opt out; each begins a turn all the same."""
     talk.ask("<task-notification><result>done</result></task-notification> and quite some words")
     talk.ask(f"{ASKED} [no-hybrid]")
 
-    assert not store_of(talk).exists or 0 == store_of(talk).stats().n_prompts
+    assert ["", "[no-hybrid]"] == [prompt.text for prompt in store_of(talk).prompts("s1")]
+
+
+def test_nothing_of_a_turn_that_opts_out_is_kept(talk: Talk) -> None:
+    """Neither what its agent does nor what it says, and the turn before keeps its summary."""
+    work(talk)
+    before = rows_of(talk)
+    talk.ask("[no-hybrid] write my letter of resignation to the director, please")
+    talk.tell(
+        "PostToolUse",
+        tool="Write",
+        tool_input={"file_path": "letter.md", "content": "Dear director, " * 9},
+        tool_response={"ok": "x" * 50},
+    )
+    talk.stop("Wrote the letter of resignation.")
+
+    assert before == rows_of(talk)
+
+
+def test_a_machine_made_turn_leaves_the_summary_before_it(talk: Talk) -> None:
+    """What follows a notification is a turn of its own."""
+    work(talk)
+    talk.ask("<task-notification><result>the build is done</result></task-notification>")
+    edit(talk, old="a = 1\n", new="a = 2\n")
+    talk.stop("## Summary\n\nLooked at the build.")
+
+    summaries = [row.told for row in reversed(rows_of(talk, kinds=("summary",))) if isinstance(row, SessionSummary)]
+    assert [ASKED, ""] == [told.request for told in summaries]
+    assert "MAX_ATTEMPTS" in summaries[0].completed
+
+
+def test_an_empty_prompt_ends_no_batch(tmp_path: Path) -> None:
+    """Some clients send one after every tool's result."""
+    talk = new_talk(tmp_path, {}, memory_batch_window_ms=600_000)
+    run(talk, "pytest tests/test_client.py -q", output="....                  [100%]\n4 passed in 0.12s")
+    talk.ask("")
+
+    assert [] == titles(talk)
+
+
+def test_an_extractor_that_cannot_be_found_loses_nothing(talk: Talk) -> None:
+    """The use is kept bare, and the log says what is wrong."""
+    broken = replace(talk, flags={**talk.flags, "memory.extractor": "nowhere.to_be:found"})
+    run(broken, "pytest tests/test_client.py -q", output="....                  [100%]\n4 passed in 0.12s")
+    broken.stop("")
+
+    assert ["Use Bash"] == titles(talk)
+    assert any("nowhere.to_be" in str(line.get("error")) for line in broken.log())
+
+
+def test_summaries_of_other_projects_are_not_given(talk: Talk) -> None:
+    """What was asked for elsewhere is nobody's business here."""
+    owner = Owner("b1", "b" * 16, "billing")
+    store_of(talk).add_prompt(owner, ASKED, 1_780_000_000_000)
+    store_of(talk).add_summary(
+        owner, Summarised(request=ASKED, completed="It stops after MAX_ATTEMPTS."), 1_780_000_000_000
+    )
+
+    assert "" == talk.ask(LATER).text
+
+
+def test_a_session_whose_directory_is_gone_ends(talk: Talk, tmp_path: Path) -> None:
+    """It is known by its id alone; what waits is told."""
+    talk.ask(ASKED)
+    edit(talk)
+    nowhere = replace(talk, root=tmp_path / "gone")
+    nowhere.tell("SessionEnd", source="other")
+
+    session = store_of(talk).session("s1")
+    assert session is not None
+    assert "completed" == session.status
+    assert titles(talk)
+
+
+def test_a_forgotten_title_is_in_no_log_and_no_ledger(talk: Talk) -> None:
+    """What was given is noted by its number."""
+    work(talk)
+    assert next_session(talk).ask(LATER).text
+
+    kept = b"".join(
+        path.read_bytes() for name in ("log", "sessions") for path in (talk.home / name).rglob("*") if path.is_file()
+    )
+    assert b'"o' in kept or b"observation:o" in kept or b"summary:s" in kept
+    assert [] == [title for title in titles(talk) if title.encode() in kept]
+
+
+def test_a_worktree_of_a_project_that_is_left_out_is_left_out(talk: Talk, tmp_path: Path) -> None:
+    """The pattern names the main tree; the other one lies elsewhere."""
+    linked = tmp_path / "linked"
+    git = ("git", "-C", str(talk.root), "-c", "user.name=a", "-c", "user.email=a@b.c")
+    for words in (("commit", "-q", "--allow-empty", "-m", "first"), ("worktree", "add", "-q", str(linked))):
+        subprocess.run([*git, *words], check=True, capture_output=True)
+    there = replace(talk, root=linked, flags={**talk.flags, "memory.exclude_projects": (str(talk.root),)})
+    work(there)
+
+    assert not store_of(there).exists
 
 
 def put(talk: Talk, key: str, name: str, title: str, narrative: str = "", session: str = "old") -> None:
