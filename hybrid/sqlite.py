@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sqlite3
+import stat
 from typing import TYPE_CHECKING
 
 from hybrid.atomic import make_private_folder, set_aside
@@ -26,6 +28,8 @@ def migrations(family: str) -> list[tuple[int, str]]:
 def open_database(path: Path, family: str, *, is_shared: bool = False, shrinks: bool = False) -> sqlite3.Connection:
     """Open a database owner-only, in WAL mode where the file system allows it, migrated to the newest format.
 
+    One of the newest format is opened without waiting for a process that writes to it. One that others may read is
+    taken from them.
     A file that is not a database is set aside with a timestamp and started anew: what it held can be made again, or
     is kept beside it for a person to look at.
 
@@ -90,14 +94,20 @@ def set_database_aside(path: Path) -> bool:
 
 def _open(path: Path, family: str, is_shared: bool, shrinks: bool) -> sqlite3.Connection:
     if not path.exists():
-        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+        # One that appeared meanwhile is not opened: closing it would free the locks that this process has on it.
+        with contextlib.suppress(FileExistsError):
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+    for name in (path.name, f"{path.name}-wal", f"{path.name}-shm"):
+        _make_private(path.with_name(name))
+    is_new = path.stat().st_size == 0
     connection = sqlite3.connect(
         path, timeout=_BUSY_TIMEOUT_MS / 1000, isolation_level=None, check_same_thread=not is_shared
     )
     try:
         connection.execute(f"PRAGMA busy_timeout = {_BUSY_TIMEOUT_MS}")
-        if shrinks:
-            # Before anything is written, or never: switching to the write-ahead log writes the first page.
+        if shrinks and is_new:
+            # Before anything is written, or never: switching to the write-ahead log writes the first page. Of a file
+            # that has pages it changes nothing, and waits for who writes there.
             connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
         if _use_wal(connection):
             # Whatever is made durable later takes the tables with it: they need not be waited for alone.
@@ -109,6 +119,14 @@ def _open(path: Path, family: str, is_shared: bool, shrinks: bool) -> sqlite3.Co
         connection.close()
         raise
     return connection
+
+
+def _make_private(path: Path) -> None:
+    """Take a file from all but its owner, where it may be done; a link in its place may point to anything."""
+    with contextlib.suppress(OSError):
+        mode = path.lstat().st_mode
+        if stat.S_ISREG(mode) and mode & 0o077:
+            path.chmod(stat.S_IMODE(mode) & ~0o077)
 
 
 def _use_wal(connection: sqlite3.Connection) -> bool:

@@ -41,10 +41,13 @@ _NEW_FIELDS = (
     "file_text",
     "new_source",
 )
+COMMAND_FIELDS = ("command", "cmd", "script")
+"""Where a command line is, which may be a list of its words."""
 _RESULT_FIELDS = (
     "stdout", "llmContent", "textResultForLlm", "text_result_for_llm", "output", "content", "result", "text",
     "returnDisplay",
 )  # fmt: skip
+_MAX_DEPTH = 100
 _BAD_RESULTS = ("failure", "error", "rejected", "denied", "timeout")
 
 _ANSI = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-_])")
@@ -102,9 +105,9 @@ def query_of(given: dict[str, Any]) -> str:
 
 def command_of(given: dict[str, Any]) -> str:
     """The command line; a list of arguments is joined, and the shell around it left out."""
-    value = given.get("command", given.get("cmd", given.get("script")))
+    value = next((given[name] for name in COMMAND_FIELDS if name in given), None)
     if isinstance(value, list):
-        words = [str(word) for word in cast("list[object]", value)]
+        words = [str(word) for word in cast("list[object]", value) if isinstance(word, (str, int, float))]
         if len(words) >= 3 and words[1] in ("-lc", "-c", "/c", "-Command"):
             return words[2]
         return shlex.join(words)
@@ -121,34 +124,41 @@ def replacements(given: dict[str, Any]) -> list[tuple[str, str]]:
     return [(old, new)] if old or new else []
 
 
-def result_text(value: object) -> str:
-    """The text of a result, flattened: standard output and error, blocks, lists of file names, whatever it has."""
+def result_text(value: object, depth: int = 0) -> str:
+    """The text of a result, flattened: standard output and error, blocks, lists of file names, whatever it has.
+
+    Args:
+        value: Any value of JSON.
+        depth: Levels above it; what is deeper than a hundred gives nothing.
+    """
+    if depth > _MAX_DEPTH:
+        return ""
     if isinstance(value, str):
-        return _of_json(value)
+        return _of_json(value, depth)
     if isinstance(value, list):
-        parts = [result_text(one) for one in cast("list[object]", value)]
+        parts = [result_text(one, depth + 1) for one in cast("list[object]", value)]
         return "\n".join(part for part in parts if part)
     if not isinstance(value, dict):
         return "" if value is None else str(value)
-    return _of_object(cast("dict[str, Any]", value))
+    return _of_object(cast("dict[str, Any]", value), depth)
 
 
-def _of_json(text: str) -> str:
+def _of_json(text: str, depth: int) -> str:
     """Codex gives `{"output": …, "metadata": …}` as text."""
     if text.startswith('{"output"'):
         try:
-            return result_text(json.loads(text))
+            return result_text(json.loads(text), depth + 1)
         except (ValueError, RecursionError):
             return text
     return text
 
 
-def _of_object(fields: dict[str, Any]) -> str:
+def _of_object(fields: dict[str, Any], depth: int) -> str:
     file, names = fields.get("file"), fields.get("filenames")
     if isinstance(file, dict):
-        return result_text(cast("object", file))
-    listed = result_text(cast("object", names)) if isinstance(names, list) else ""
-    found = next((result_text(fields[name]) for name in _RESULT_FIELDS if fields.get(name)), "")
+        return result_text(cast("object", file), depth + 1)
+    listed = result_text(cast("object", names), depth + 1) if isinstance(names, list) else ""
+    found = next((result_text(fields[name], depth + 1) for name in _RESULT_FIELDS if fields.get(name)), "")
     errors = fields.get("stderr")
     parts = [found, errors if isinstance(errors, str) else "", "" if listed and listed in found else listed]
     return "\n".join(part for part in parts if part)
@@ -157,13 +167,17 @@ def _of_object(fields: dict[str, Any]) -> str:
 def cleaned(text: str) -> str:
     """Text without colours, without what was overwritten on its line, and without a shell tool's frame."""
     text = text.replace("<tool_use_error>", "").replace("</tool_use_error>", "")
-    if "\x1b" in text:
-        text = _ANSI.sub("", text)
+    text = without_colours(text)
     if "\r" in text:
         text = "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n"))
     if "Process Group PGID" in text or "<shellId" in text or "Wall time: " in text:
         text = _unframed(text)
     return text.encode("utf-8", "replace").decode("utf-8").strip("\n")
+
+
+def without_colours(text: str) -> str:
+    """Text without what tells a terminal how to show it."""
+    return _ANSI.sub("", text) if "\x1b" in text else text
 
 
 def _unframed(text: str) -> str:

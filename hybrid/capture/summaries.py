@@ -53,7 +53,7 @@ _FIELDS: dict[str, re.Pattern[str]] = {
 
 _SAID: dict[str, re.Pattern[str]] = {
     "next_steps": re.compile(
-        r"(?i)^(?:next,|as a next|the next step|remaining|still (?:to do|missing|open)|not (?:yet )?done|"
+        r"(?i)^(?:to ?do:|next,|as a next|the next step|remaining|still (?:to do|missing|open)|not (?:yet )?done|"
         r"you (?:should|may want|can now|will need))\b"
     ),
     "learned": re.compile(
@@ -80,6 +80,9 @@ def summarise(request: str, agent_text: str, observed: Sequence[Extracted]) -> S
         observed: What its tools did meanwhile, in order.
     """
     parts = _parts(agent_text[-_MAX_AGENT_CHARS:])
+    whole = " ".join(one_line(_MARKS.sub("", line)) for line in _FENCE.sub("", agent_text).splitlines() if line.strip())
+    if len(whole) <= MAX_FIELD_CHARS and not (parts["learned"] or parts["next_steps"]):
+        parts["completed"] = [whole]  # A short answer says itself best.
     return Summarised(
         request=_gist(request, MAX_REQUEST_CHARS),
         investigated=_gist(" ".join(parts["investigated"]), MAX_FIELD_CHARS) or _looked_at(observed),

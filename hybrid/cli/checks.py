@@ -158,6 +158,8 @@ def _installed(install: Install, has_called: bool) -> Finding:
         return Finding("problem", "hooks", f"{what}; {install.program} is not there", again)
     if install.program not in ("hybrid", sys.executable):
         return Finding("warning", "hooks", f"{what}; calls another installation, {install.program}", again)
+    if install.outdated:
+        return Finding("warning", "hooks", f"{what}; {install.outdated}", install.renewal)
     if has_called:
         return Finding("ok", "hooks", what)
     if install.client == "codex":

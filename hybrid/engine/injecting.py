@@ -20,6 +20,7 @@ from hybrid.engine.spans import SpanReader
 from hybrid.errors import IndexCorruptError, IndexMismatchError, IndexMissingError
 from hybrid.prompting.clean import clean
 from hybrid.prompting.gate import prompt_verdict
+from hybrid.prompting.looking_back import looks_back
 from hybrid.prompting.query import make_query
 from hybrid.render.frame import Footer
 from hybrid.render.numbers import compared, number
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from hybrid.engine.searching import Searched, Searcher
     from hybrid.engine.workspace import Workspace
     from hybrid.gate.verdict import Asked
-    from hybrid.types import HookEvent
+    from hybrid.types import Hit, HookEvent
 
 CONSIDERED = 30
 """Fused hits that are looked at: what fits a budget is seldom more than ten."""
@@ -50,6 +51,8 @@ _LEAST_REPORT_CHARS = 50
 _REPORT_HEADING = "Relevant lessons after subagent work"
 _NOTHING_FITS = ("gate", "no_results")
 """Reasons of a silence that an index of the files might have broken."""
+_LEFT_ALONE = ("opted_out", "machine_made", "subagent_report", "slash_command", "empty", "skip_prefix")
+"""Reasons for which a prompt is left alone, whatever it asks."""
 _LOWEST = float("-inf")
 """Margin of a kind in which nothing was compared."""
 
@@ -162,9 +165,22 @@ def decide(
         min_prompt_length=hooks.min_prompt_length,
         skip_prefixes=() if is_report else hooks.skip_prefixes,
     )
-    if not said.is_searchable:
+    is_back = said.reason not in _LEFT_ALONE and not is_report and looks_back(cleaned.text)
+    if not said.is_searchable and not is_back:
         return Decision("prompt", said.reason, is_report=is_report)
-    decision = _search(workspace, event, cleaned.text, open_searcher, records, is_report=is_report, until_s=until_s)
+    decision = _search(
+        workspace,
+        event,
+        cleaned.text,
+        open_searcher,
+        records,
+        is_report=is_report,
+        until_s=until_s,
+        is_back=is_back,
+        is_searched=said.is_searchable,
+    )
+    if not said.is_searchable and not decision.is_injected:
+        return Decision("prompt", said.reason)
     return replace(decision, is_report=is_report)
 
 
@@ -186,21 +202,25 @@ def _search(
     *,
     is_report: bool,
     until_s: float,
+    is_back: bool,
+    is_searched: bool,
 ) -> Decision:
+    """What a text gets; one that is not searched gets the last summaries, if it looks back."""
     if workspace.project is None:
         return Decision("no_project")
     collections: list[Collection] = []
     missing: Decision | None = None
     config = workspace.config
     try:
-        collections.append(FileCollection(open_searcher(workspace), span_reader(workspace), config))
+        if is_searched:
+            collections.append(FileCollection(open_searcher(workspace), span_reader(workspace), config))
     except IndexMissingError as error:
         missing = Decision("no_index", str(error))
     except IndexMismatchError as error:
         missing = Decision("index_mismatch", str(error))
     except IndexCorruptError as error:
         missing = Decision("index_corrupt", str(error))
-    views, problems = records.views(workspace) if records else ((), ())
+    views, problems = records.views(workspace) if records and is_searched else ((), ())
     most_lessons = config.lessons.after_report if is_report else None
     if is_report:  # Who reads a report is told of rules that concern it, and only if there is something to it.
         views = [view for view in views if view.kind == "lessons" and len(text) >= _LEAST_REPORT_CHARS]
@@ -214,9 +234,9 @@ def _search(
 
         session = Session(event.session_id, int(ledger.starts.get("compact", 0.0) * 1000))
         collections.append(memory_collection(workspace, memory, session=session))
-    if missing and not collections:
-        return missing
-    decision = _Injection(workspace, collections, text, ledger, is_report=is_report).decide()
+    if not collections:
+        return missing or Decision("no_results")
+    decision = _Injection(workspace, collections, text, ledger, is_report=is_report, is_back=is_back).decide()
     if missing and decision.reason in _NOTHING_FITS:
         return replace(missing, kinds=decision.kinds, problems=tuple(problems))
     return replace(decision, problems=tuple(problems))
@@ -242,7 +262,9 @@ class _Injection:
         ledger: Ledger,
         *,
         is_report: bool,
+        is_back: bool,
     ) -> None:
+        self._is_back = is_back
         self._workspace = workspace
         self._hooks = workspace.config.hooks
         self._collections = collections
@@ -257,12 +279,14 @@ class _Injection:
         first = kinds[0] if kinds[0].kind == "files" else max(kinds, key=_margin)
         base = Decision("gate", query=self._query.text, verdict=first.verdict, searched=first.searched, kinds=kinds)
         chosen = sorted((one for one in found if one.verdict.is_open), key=_margin, reverse=True)
-        if not chosen:
+        last = self._last_summaries(found)
+        if not chosen and not last:
             return base
         for selection in chosen:
             selection.pass_floor()
         keys = [hit.key for selection in chosen for hit in selection.hits[:_TOPIC_HITS]]
         chosen += self._handoff(found, chosen)
+        _put_first(last, found, chosen)
         # The handoff comes with the first injection only: with it the same prompt would be another topic next time.
         topic = topic_id(keys or [hit.key for selection in chosen for hit in selection.hits])
         base = replace(base, topic_id=topic, withheld=_all_withheld(chosen))
@@ -304,6 +328,15 @@ class _Injection:
             found.append(Selection(collection, searched, verdict_of(searched, collection, self._workspace.loaded)))
         return found
 
+    def _last_summaries(self, found: Sequence[Selection]) -> list[Hit]:
+        """What was done last, for a prompt that asks about earlier sessions themselves."""
+        memory = next((one.collection for one in found if one.collection.kind == "memory"), None)
+        if not self._is_back or memory is None:
+            return []
+        from hybrid.engine.memory_collection import MemoryCollection  # Brings numpy.
+
+        return memory.last_summaries() if isinstance(memory, MemoryCollection) else []
+
     def _handoff(self, found: Sequence[Selection], chosen: Sequence[Selection]) -> list[Selection]:
         """The latest handoff of the project, for the first injection of a session, if it is new enough."""
         days = self._workspace.config.lore.handoff_days
@@ -328,6 +361,18 @@ class _Injection:
         share = _REPORT_SHARE if self._is_report else 1.0
         headings = {"lessons": _REPORT_HEADING} if self._is_report else {}
         return Packer(self._hooks, self._ledger, share, footer, headings)
+
+
+def _put_first(hits: Sequence[Hit], found: Sequence[Selection], chosen: list[Selection]) -> None:
+    """Rows of the memory that were not searched for, before those that were."""
+    if not hits:
+        return
+    memory = next(one for one in found if one.collection.kind == "memory")
+    digests = {hit.digest for hit in hits}
+    memory.hits = [*hits, *(hit for hit in memory.hits if hit.digest not in digests)]
+    if memory in chosen:
+        chosen.remove(memory)
+    chosen.insert(0, memory)
 
 
 def _shown(selection: Selection) -> KindSearch:

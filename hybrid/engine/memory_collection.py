@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from hybrid.digest import chunk_digest
+from hybrid.engine.collections import record_hit
 from hybrid.engine.searching import Searcher
 from hybrid.gate.terms import terms_of
 from hybrid.index.backend import Filter
@@ -18,10 +19,10 @@ from hybrid.prompting.content import content_words
 from hybrid.ranking.memory import Parts, Present, asked_concepts, parts_of, remembered
 from hybrid.ranking.word_match import word_match
 from hybrid.records.memory.forms import name_of, record_of
-from hybrid.records.memory.types import Observation
+from hybrid.records.memory.types import Observation, Wanted
 from hybrid.render.frame import Entry
 from hybrid.render.records import text_in_form
-from hybrid.sources.memory import project_glob
+from hybrid.sources.memory import path_of, project_glob
 from hybrid.tokens import tokens
 
 if TYPE_CHECKING:
@@ -43,6 +44,13 @@ WORDS_WEIGHT = 0.5
 
 _LINES = re.compile(r":[0-9]+(?:-[0-9]+)?\b")
 """Of a file in a title: `check.rs:1720-1806`."""
+
+_MOST_SUMMARIES = 2
+"""Of earlier sessions, for a prompt that asks about these."""
+
+_FOREIGN_RELEVANCE, _FOREIGN_COSINE = 0.6, 0.3
+"""Least share of the evidence, and least cosine, of another project's row that is given without being asked for: tests
+are run everywhere."""
 
 _EVERYTHING = Filter()
 _ENOUGH = 5
@@ -83,6 +91,7 @@ class MemoryCollection:
 
     def __init__(self, view: MemoryView, config: Config, present: Present, session: Session) -> None:
         self._rows = view.rows
+        self._store = view.store
         self._present = present
         self._session = session
         self.searcher: Searcher = FairSearcher(view.searcher, present.key) if present.key else view.searcher
@@ -94,6 +103,12 @@ class MemoryCollection:
         """As `Collection.text`: the body lines of the row."""
         record = self.record(hit)
         return None if record is None else "\n".join(record.lines)
+
+    def last_summaries(self) -> list[Hit]:
+        """The last summaries of the project's other sessions, the newest first, without a search."""
+        wanted = Wanted(key=self._present.key, not_session=self._session.id, kinds=("summary",))
+        rows = self._store.newest(wanted, _MOST_SUMMARIES) if self._present.key else []
+        return [record_hit(path_of(row), record_of(row)) for row in rows]
 
     def record(self, hit: Hit) -> Record | None:
         """The row of a hit as a record; None when it is gone or says something else now."""
@@ -120,7 +135,10 @@ class MemoryCollection:
 
     def _is_told(self, hit: Hit) -> bool:
         row = row_of(self._rows, hit)
-        return row is not None and not self._session.has(row) and is_told_here(row, self._present.key)
+        if row is None or self._session.has(row) or not is_told_here(row, self._present.key):
+            return False
+        is_own = not self._present.key or row.owner.key == self._present.key
+        return is_own or (hit.relevance >= _FOREIGN_RELEVANCE and (hit.cosine or 0.0) >= _FOREIGN_COSINE)
 
 
 class FairSearcher(Searcher):

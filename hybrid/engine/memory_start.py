@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hybrid.ranking.memory import Present, parts_of, remembered
-from hybrid.records.memory.forms import body_lines, index_line
-from hybrid.records.memory.types import Wanted
+from hybrid.records.memory.forms import body_lines, index_line, moment_text, shown_number, title_of
+from hybrid.records.memory.types import Observation, Wanted
 from hybrid.render.frame import Entry
 
 if TYPE_CHECKING:
@@ -24,27 +24,27 @@ _BUDGET_SHARE = 0.5
 
 _CANDIDATES = 100
 _MOST_FILES = 15
+_MOST_SUMMARIES = 3
 _MORE = 'hybrid memory show NUMBER gives one in full; hybrid memory search "words" finds more'
 
 
 def earlier_sessions(workspace: Workspace, store: MemoryStore, now_ms: int, *, session_id: str) -> Entry | None:
-    """The project's last observations in index form and its last summary; None when nothing is known.
+    """The project's last summaries, and its last observations in index form; None when nothing is known.
 
     Other projects' rows are left out here: nothing was asked for that they could answer.
     """
     project, n_lines = workspace.require_project(), workspace.config.memory.session_start
     if not n_lines or not store.exists:
         return None
-    wanted = Wanted(key=project.key, not_session=session_id, kinds=("observation",))
-    rows = store.newest(wanted, _CANDIDATES)
-    summary = store.last_summary(project.key, not_session=session_id)
-    if not rows and summary is None:
+    summaries = store.newest(Wanted(key=project.key, not_session=session_id, kinds=("summary",)), _MOST_SUMMARIES)
+    rows = store.newest(Wanted(key=project.key, not_session=session_id, kinds=("observation",)), _CANDIDATES)
+    if not rows and not summaries:
         return None
+    told = [line for summary in summaries for line in _summary_lines(summary)]
     present = Present(now_ms, project.key, (), workspace.config.memory.half_life_days)
-    best = sorted(rows, key=lambda row: -parts_of(remembered(row), present).score)[:n_lines]
+    best = sorted(rows, key=lambda row: (not _has_effect(row), -parts_of(remembered(row), present).score))[:n_lines]
     lines = [index_line(row) for row in sorted(best, key=lambda row: -row.created_ms)]
-    last = [f"Last session: {line}" if number == 0 else line for number, line in enumerate(_summary_lines(summary))]
-    kept = _within([*last, *lines], _budget(workspace) - len(_MORE))
+    kept = _within([*told, *lines], _budget(workspace) - len(_MORE))
     return Entry("memory", f"{project.name}: earlier sessions", (*kept, _MORE)) if kept else None
 
 
@@ -62,8 +62,17 @@ def this_session(workspace: Workspace, store: MemoryStore, session_id: str) -> E
     return Entry("memory", "this session, before its conversation was shortened", tuple(kept)) if kept else None
 
 
-def _summary_lines(summary: Row | None) -> list[str]:
-    return list(body_lines(summary)) if summary is not None else []
+def _summary_lines(summary: Row) -> list[str]:
+    """What was asked for when, and what came of it."""
+    title = f"#{shown_number(summary)} {moment_text(summary.created_ms)} {title_of(summary)}".rstrip()
+    return [title, *(f"  {line}" for line in body_lines(summary))]
+
+
+def _has_effect(row: Row) -> bool:
+    """Was anything changed, decided or found to fail? What was merely read is found again when it matters."""
+    if not isinstance(row, Observation):
+        return True
+    return bool(row.told.files_modified) or row.told.type != "discovery" or "gotcha" in row.told.concepts
 
 
 def _budget(workspace: Workspace) -> int:

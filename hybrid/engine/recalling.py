@@ -29,7 +29,7 @@ MAX_LIMIT = 100
 DEFAULT_LIMIT = 10
 
 _CANDIDATES = 100
-"""Newest rows that are ranked without a query, and hits that are ranked with one."""
+"""Hits that are ranked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Recalled:
 
 
 def recent(store: MemoryStore, wanted: Wanted, present: Present, *, limit: int, is_cross: bool) -> list[Recalled]:
-    """The newest rows in order of their scores; at least half of them the present project's when it has so many.
+    """The newest rows, newest first; at least half of them the present project's when it has so many.
 
     Args:
         store: Of the memory.
@@ -56,14 +56,10 @@ def recent(store: MemoryStore, wanted: Wanted, present: Present, *, limit: int, 
         is_cross: Also other projects' rows.
     """
     if wanted.key or not is_cross or not present.key:
-        key = wanted.key or (present.key if not is_cross else "")
-        rows = store.newest(_replaced(wanted, key), max(limit, _CANDIDATES))
+        rows = store.newest(_replaced(wanted, wanted.key or ("" if is_cross else present.key)), limit)
     else:
-        rows = store.recent(wanted, present.key, max(limit, _CANDIDATES))
-    scored = sorted((Recalled(row, parts_of(remembered(row), present)) for row in rows), key=_order)
-    if is_cross and present.key and not wanted.key:
-        return _fair(scored, present.key, limit)
-    return scored[:limit]
+        rows = store.recent(wanted, present.key, limit)
+    return [Recalled(row, parts_of(remembered(row), present)) for row in rows]
 
 
 def search(
@@ -166,17 +162,3 @@ def _documents(store: MemoryStore, wanted: Wanted) -> frozenset[str] | None:
 
 def _replaced(wanted: Wanted, key: str) -> Wanted:
     return replace(wanted, key=key)
-
-
-def _order(found: Recalled) -> tuple[float, int]:
-    return -(found.score or 0.0), -found.row.created_ms
-
-
-def _fair(scored: list[Recalled], key: str, limit: int) -> list[Recalled]:
-    """The best, of which at least half are the project's own when it has so many."""
-    own = [one for one in scored if one.row.owner.key == key]
-    others = [one for one in scored if one.row.owner.key != key]
-    n_own = max(min(len(own), (limit + 1) // 2), min(len(own), limit - len(others)))
-    kept = own[:n_own]
-    rest = sorted([*own[n_own:], *others], key=_order)[: limit - len(kept)]
-    return sorted([*kept, *rest], key=_order)

@@ -7,7 +7,6 @@ out before anything is stored. No language model runs here.
 from __future__ import annotations
 
 import fnmatch
-import json
 import time
 from functools import cache
 from importlib import import_module
@@ -19,11 +18,17 @@ from hybrid.capture.summaries import summarise
 from hybrid.capture.tools import ToolUse, is_skipped, tool_use
 from hybrid.capture.transcript import last_exchange
 from hybrid.digest import sha256_hex
+from hybrid.engine.memory_cleaning import (
+    cleaned_payload,
+    cleaned_text,
+    cleaned_told,
+    cleaned_use,
+    n_chars,
+)
 from hybrid.errors import ConfigError, HybridError
 from hybrid.prompting.clean import clean
+from hybrid.records.memory.parsing import session_of
 from hybrid.records.memory.types import Extracted, Owner, PendingEvent, Summarised
-from hybrid.redact import redact
-from hybrid.render.marks import without_private
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -36,8 +41,6 @@ _CHARS_OF_TOKEN = 4
 _DAY_MS = 86_400_000
 _LEFT = 0.9
 """Of the largest size, when the oldest rows go: so that it is not time again the next day."""
-_MOST_CHARS = 100_000
-"""Of one text in a tool's input or result that is looked at, half of it from either end; outcomes stand at the end."""
 _MOST_PROMPT_CHARS = 5_000
 _PRIVATE_TURN = "[no-hybrid]"
 """Stands for a prompt that holds it; nothing of such a turn is kept."""
@@ -147,7 +150,8 @@ def maker(workspace: Workspace) -> Callable[[Sequence[PendingEvent], str], Extra
 
     def make(events: Sequence[PendingEvent], prompt: str) -> Extracted | None:
         extractor = _extractor(name)  # Here, where the store keeps what an extractor failed to tell.
-        return extractor([ToolUse.from_json(event.payload) for event in events], prompt)
+        told = extractor([ToolUse.from_json(event.payload) for event in events], prompt)
+        return cleaned_told(told) if isinstance(told, Extracted) else told
 
     return make
 
@@ -175,22 +179,21 @@ def owner_of(workspace: Workspace, event: HookEvent) -> Owner:
 
 
 def _session_id(event: HookEvent) -> str:
-    return event.session_id
+    return session_of(event.session_id)
 
 
 def _keep_use(workspace: Workspace, event: HookEvent, store: MemoryStore, now_ms: int) -> None:
     settings = workspace.config.memory
     if _is_private_turn(store, _session_id(event)):
         return
-    given, answered = _cleaned(event.tool_input), _cleaned(event.tool_response)
-    error = _cleaned_text(event.error)
-    n_chars = _n_chars(answered) + len(error)
-    if is_skipped(event.tool, _n_chars(given) + n_chars, settings.skip_tools):
+    found = cleaned_use(event.tool, event.tool_input, event.tool_response, event.error)
+    n_answered = n_chars(found.answered) + len(found.error)
+    if is_skipped(event.tool, n_chars(found.given) + n_answered, settings.skip_tools):
         return
     root = str(workspace.require_project().root)
-    use = tool_use(event.tool, given, answered, error, root=root, cwd=event.cwd)
-    payload = use.as_json()
-    pending = PendingEvent(event.tool, payload, use_digest(event, payload), n_chars // _CHARS_OF_TOKEN, now_ms)
+    use = tool_use(found.tool, found.given, found.answered, found.error, root=root, cwd=event.cwd)
+    payload = cleaned_payload(use).as_json()
+    pending = PendingEvent(use.tool, payload, use_digest(event, payload), n_answered // _CHARS_OF_TOKEN, now_ms)
     store.add_event(owner_of(workspace, event), pending, window_ms=settings.batch_window_ms, make=maker(workspace))
 
 
@@ -204,7 +207,7 @@ def _keep_prompt(workspace: Workspace, event: HookEvent, store: MemoryStore, now
     cleaned = clean(event.prompt)
     if event.agent_id or not event.prompt.strip():
         return
-    text = redact(cleaned.text[: 2 * _MOST_PROMPT_CHARS])[:_MOST_PROMPT_CHARS]
+    text = cleaned_text(cleaned.text)[:_MOST_PROMPT_CHARS]
     if cleaned.is_opted_out:
         text = _PRIVATE_TURN
     elif cleaned.is_machine_made:
@@ -226,7 +229,7 @@ def _keep_summary(workspace: Workspace, event: HookEvent, store: MemoryStore, no
     said = event.message
     if not said and event.transcript:
         said = last_exchange(Path(event.transcript)).agent
-    said = _cleaned_text(said)
+    said = cleaned_text(said)
     prompts = store.prompts(_session_id(event)) if session else []
     request = prompts[-1].text if prompts else ""
     if request == _PRIVATE_TURN:
@@ -236,39 +239,10 @@ def _keep_summary(workspace: Workspace, event: HookEvent, store: MemoryStore, no
     observed = [row.told for row in rows if isinstance(row.told, Extracted)]
     if not observed and not request:
         return failures
-    told = summarise(request, said, observed)
+    told = cleaned_told(summarise(request, said, observed))
     if told != Summarised():
         store.add_summary(owner_of(workspace, event), told, now_ms)
     return failures
-
-
-def _cleaned(value: object) -> object:
-    """Any value of JSON without private spans and secrets."""
-    if isinstance(value, str):
-        return _cleaned_text(value)
-    if isinstance(value, dict):
-        return {key: _cleaned(entry) for key, entry in cast("dict[str, object]", value).items()}
-    if isinstance(value, list):
-        return [_cleaned(entry) for entry in cast("list[object]", value)]
-    return value
-
-
-def _cleaned_text(text: str) -> str:
-    if len(text) > _MOST_CHARS:
-        text = _ends(text)
-    return redact(without_private(text))
-
-
-def _ends(text: str) -> str:
-    """Whole lines from both ends of a long text; a secret is not cut in two."""
-    head, tail = text[: _MOST_CHARS // 2], text[-_MOST_CHARS // 2 :]
-    return f"{head[: head.rfind(chr(10)) + 1]}…\n{tail[tail.find(chr(10)) + 1 :]}"
-
-
-def _n_chars(value: object) -> int:
-    if isinstance(value, str):
-        return len(value)
-    return len(json.dumps(value, ensure_ascii=False)) if value is not None else 0
 
 
 def now_ms() -> int:

@@ -84,7 +84,12 @@ def is_example_word(password: str) -> bool:
 
 
 def is_code_name(value: str) -> bool:
-    """True for names that an unquoted right side usually is: `settings.token2`, `SecretStr`, `base64Key`."""
+    """True for names that an unquoted right side usually is: `settings.token2`, `SecretStr`, `base64Key`.
+
+    Digits within words, more than once, are no name but letters in disguise: `Tr0ub4dor`.
+    """
+    if len(re.findall(r"[A-Za-z]\d(?=[a-z])", value)) > 1:
+        return False
     return re.fullmatch(r"[A-Za-z_][a-z_]*(?:[A-Z0-9.][a-z_]+)*\d{0,3}", value) is not None
 
 

@@ -100,16 +100,24 @@ def cut_private(text: str) -> tuple[str, bool]:
     white space in the tags do not matter, nor backslashes before the slash, as some write JSON. Characters that cannot
     be seen may hide a tag: `plain_text` goes first where they may be. Linear in the length.
     """
-    kept: list[str] = []
-    position = depth = 0
-    for mark in _PRIVATE.finditer(text):
-        if depth == 0:
-            kept.append(text[position : mark.start()])
-        position = mark.end()
-        depth = max(0, depth - 1) if mark.group(1) else depth + 1
-    if not kept:
+    spans = private_spans(text)
+    if not spans:
         return text, False
-    return " ".join(kept if depth else [*kept, text[position:]]), True
+    begins = [0, *(end for _, end in spans)]
+    kept = [text[begin:start] for begin, (start, _) in zip(begins, spans, strict=False)]
+    return " ".join([*kept, text[begins[-1] :]] if begins[-1] < len(text) else kept), True
+
+
+def private_spans(text: str) -> list[tuple[int, int]]:
+    """Start and end of what `cut_private` cuts, tags included, in order."""
+    spans: list[tuple[int, int]] = []
+    start = depth = 0
+    for mark in _PRIVATE.finditer(text):
+        start = mark.start() if depth == 0 else start
+        depth = max(0, depth - 1) if mark.group(1) else depth + 1
+        if depth == 0:
+            spans.append((start, mark.end()))
+    return [*spans, (start, len(text))] if depth else spans
 
 
 def neutralise(text: str) -> str:

@@ -422,6 +422,23 @@ def test_hooks_that_are_missing_doubled_or_gone_are_told(own_shop: Shop) -> None
     assert gone[0][1].endswith("python is not there") or "/nowhere" in gone[0][1]
 
 
+def test_hooks_of_an_earlier_version_are_told(own_shop: Shop) -> None:
+    """A registration for fewer tools than now is a warning with the command that renews it."""
+    own_shop.out("hook", "install", "--client", "claude")
+    settings = json.loads(_settings(own_shop).read_text())
+    settings["hooks"]["PostToolUse"][0]["matcher"] = "Agent|Task|Edit|MultiEdit|Write|NotebookEdit"
+    settings["hooks"]["SubagentStart"] = settings["hooks"]["Stop"]
+    _settings(own_shop).write_text(json.dumps(settings))
+
+    old = _of("hooks", _findings(own_shop))
+    own_shop.out("hook", "install", "--client", "claude")
+    new = _of("hooks", _findings(own_shop))
+
+    assert [("warning", "hybrid hook install --client claude --subagents")] == [(each[0], each[2]) for each in old]
+    assert "registered for fewer tools than now (PostToolUse for Agent|Task|Edit|" in old[0][1]
+    assert ["ok"] == [level for level, _, _ in new]
+
+
 def test_hooks_of_replaced_systems_are_named_and_switched_off_on_request(own_shop: Shop) -> None:
     """A system that would add its own text is a warning; only `--fix-foreign` removes it, and keeps a copy of the file."""
     path = _settings(own_shop)

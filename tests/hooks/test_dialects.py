@@ -7,6 +7,7 @@ import pytest
 
 from hybrid.hooks.answer import TAKING, client_of, write_answer
 from hybrid.hooks.event import EVENTS
+from hybrid.hooks.install.clients import CLIENTS as INSTALLED
 from tests.builders import CHECKOUT, PAYMENTS, Shop, new_shop
 
 if TYPE_CHECKING:
@@ -169,6 +170,23 @@ def test_opencode_gets_a_plain_object(shop: Shop) -> None:
 
     assert ["text"] == list(answer)
     assert "PaymentClient" in str(answer["text"])
+
+
+def test_the_end_of_a_turn_of_gemini_is_remembered_and_answered_with_nothing(tmp_path: Path) -> None:
+    """Gemini CLI shows plain text to the user, and an answer could make the agent go on: there is not one byte."""
+    shop = new_shop(tmp_path, PAYMENTS)
+    said: dict[str, str] = {}
+    for event in ("BeforeAgent", "AfterAgent"):
+        text = (FIXTURES / "gemini-0.61.0" / f"{event}.json").read_text(encoding="utf-8")
+        arguments = ("hook", "run", "--client", "gemini", "--event", event)
+        stdin = text.replace("$PROJECT", str(shop.root)).encode()
+        said[event] = shop.out(*arguments, stdin=stdin, HYBRID_DAEMON_ENABLED="false")
+    [summary] = [record["summary"] for record in shop.json("memory", "recent")["records"]]
+
+    assert "" != said["BeforeAgent"]
+    assert "" == said["AfterAgent"]
+    assert "I ran it. [mock reply]" == summary["completed"]
+    assert "AfterAgent" in [each.event for each in INSTALLED["gemini"].registrations]
 
 
 def test_copilot_that_runs_claude_codes_settings(shop: Shop) -> None:

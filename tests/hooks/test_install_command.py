@@ -155,6 +155,69 @@ def test_a_new_version_of_ours_keeps_the_original(desk: Desk) -> None:
     assert '{\n  "model": "opus"\n}\n' == path.read_text(encoding="utf-8")
 
 
+_OLD_MATCHERS = {
+    "claude": "Agent|Task|Edit|MultiEdit|Write|NotebookEdit",
+    "codex": "apply_patch|Edit|Write",
+    "gemini": "write_file|replace",
+    "qwen": "write_file|edit|notebook_edit",
+}
+
+
+@pytest.mark.parametrize("scope", ["user", "project"])
+@pytest.mark.parametrize("client", _OLD_MATCHERS)
+def test_an_entry_for_fewer_tools_is_told_and_replaced(desk: Desk, client: str, scope: str) -> None:
+    """What an earlier version wrote is named with its remedy; installing again leaves one entry, and the others' alone."""
+    path = (desk.user if scope == "user" else desk.root) / _FILES[client][scope == "project"]
+    desk.hook("install", "--client", client, "--scope", scope)
+    current = json.loads(path.read_text(encoding="utf-8"))
+    event = next(name for name in ("PostToolUse", "AfterTool") if name in current["hooks"])
+    foreign = {"matcher": "Bash", "hooks": [{"type": "command", "command": "beep"}]}
+    [entry] = current["hooks"][event]
+    old = current | {"hooks": current["hooks"] | {event: [{"matcher": _OLD_MATCHERS[client]} | entry, foreign]}}
+    path.write_text(json.dumps(old, indent=2), encoding="utf-8")
+
+    told = desk.json("status")["installed"][client]
+    mended = desk.json("install", "--client", client, "--scope", scope)
+    entries = json.loads(path.read_text(encoding="utf-8"))["hooks"]
+
+    assert f"registered for fewer tools than now ({event} for {_OLD_MATCHERS[client]})" == told["outdated"]
+    assert f"hybrid hook install --client {client}" + " --scope project" * (scope == "project") == told["renewal"]
+    assert "updated" == mended["action"]
+    assert current["hooks"] | {event: [foreign, entry]} == entries
+    assert desk.json("status")["installed"][client]["outdated"] is None
+
+
+def test_an_entry_for_fewer_events_is_told_and_replaced(desk: Desk) -> None:
+    """An event that an earlier version did not ask for; what was asked for besides is in the remedy."""
+    path = desk.user / ".gemini" / "settings.json"
+    desk.hook("install", "--client", "gemini")
+    current = path.read_text(encoding="utf-8")
+    old = json.loads(current)
+    del old["hooks"]["AfterAgent"]
+    path.write_text(json.dumps(old), encoding="utf-8")
+
+    told = desk.json("status")["installed"]["gemini"]
+    desk.hook("install", "--client", "gemini")
+
+    assert "registered for fewer events than now (without AfterAgent)" == told["outdated"]
+    assert json.loads(current) == json.loads(path.read_text(encoding="utf-8"))
+
+
+def test_a_module_of_an_earlier_version_is_told_and_replaced(desk: Desk) -> None:
+    """OpenCode's module holds events and tools in its code: it is compared as a whole, but for the command in it."""
+    path = desk.user / ".config" / "opencode" / "plugin" / "hybrid.js"
+    desk.hook("install", "--client", "opencode")
+    current = path.read_text(encoding="utf-8")
+    path.write_text(current.replace('"session.idle"', '"session.gone"'), encoding="utf-8")
+
+    told = desk.json("status")["installed"]["opencode"]
+    desk.hook("install", "--client", "opencode")
+
+    assert "the module is not the one of this version" == told["outdated"]
+    assert current == path.read_text(encoding="utf-8")
+    assert desk.json("status")["installed"]["opencode"]["outdated"] is None
+
+
 def test_removal_needs_no_record(desk: Desk) -> None:
     """On another machine a shared project file loses our entries too."""
     path = desk.root / ".gemini" / "settings.json"

@@ -139,7 +139,9 @@ def test_a_session_starts_with_the_last_lines_of_the_log(talk: Talk) -> None:
     text = next_session(talk).start("startup").text
 
     assert "shop: earlier sessions" in text
-    assert "Last session: " in text
+    assert ASKED in text
+    assert "  Completed: " in text
+    assert "  Next steps: " in text
     assert all(title in text for title in titles(talk))
 
 
@@ -445,3 +447,23 @@ def test_a_database_that_is_too_large_lets_the_oldest_go(talk: Talk) -> None:
     assert 1_000_000 > store.path.stat().st_size
     assert "Fix number 1199" in titles(talk)
     assert "Fix number 0" not in titles(talk)
+
+
+@pytest.mark.parametrize(
+    "prompt", ["where did we stop last time?", "Continue where the last session left off.", "what did we do last time"]
+)
+def test_a_prompt_that_looks_back_gets_the_last_summaries(talk: Talk, prompt: str) -> None:
+    """It holds no word that anything could be found by, and some read like small talk; other sessions' work alone."""
+    work(talk)
+
+    text = next_session(talk).ask(prompt).text
+    assert f"summary {ASKED}" in text
+    assert "log each attempt" in text
+    assert "" == talk.ask(prompt).text
+
+
+def test_a_prompt_that_looks_back_in_a_new_project_gets_nothing(talk: Talk) -> None:
+    """There is nothing to look back on, and nothing of other projects is given for it."""
+    put(talk, "b" * 16, "billing", "Fix the endless retry loop of the payment client")
+
+    assert "" == talk.ask("where did we stop last time?").text

@@ -50,6 +50,46 @@ def test_a_new_database_is_private(tmp_path: Path) -> None:
     assert [0o700, 0o600] == modes
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="modes of POSIX")
+def test_a_database_that_others_could_read_becomes_private(tmp_path: Path) -> None:
+    """The file and its log lose the rights of others, its owner's stay; what a link points to keeps its own."""
+    path, link = tmp_path / "catalog.db", tmp_path / "link.db"
+    open_database(path, "catalog").close()
+    writer = sqlite3.connect(path)
+    writer.execute("INSERT INTO models(key) VALUES('m')")
+    writer.commit()
+    names = [path, tmp_path / "catalog.db-wal", tmp_path / "catalog.db-shm"]
+    link.symlink_to(path)
+    for name in names:
+        name.chmod(0o644)
+
+    open_database(link, "catalog").close()
+    assert 0o644 == path.stat().st_mode & 0o777
+    open_database(path, "catalog").close()
+    modes = [name.stat().st_mode & 0o777 for name in names]
+    writer.close()
+
+    assert [0o600] * 3 == modes
+
+
+def test_opening_does_not_wait_for_who_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A database of the newest format is opened and read while another connection writes; a new one can shrink."""
+    monkeypatch.setattr("hybrid.sqlite._BUSY_TIMEOUT_MS", 50)
+    path = tmp_path / "memory.db"
+    writer = open_database(path, "memory", shrinks=True)
+    writer.execute("BEGIN IMMEDIATE")
+    try:
+        connection = open_database(path, "memory", shrinks=True)
+        found = connection.execute("SELECT count(*) FROM sessions").fetchone()
+        (mode,) = connection.execute("PRAGMA auto_vacuum").fetchone()
+        connection.close()
+    finally:
+        writer.close()
+
+    assert (0,) == found
+    assert 2 == mode
+
+
 def test_what_was_written_is_there_when_it_is_opened_again(tmp_path: Path) -> None:
     """Opening a database of the newest format changes nothing in it."""
     path = tmp_path / "catalog.db"

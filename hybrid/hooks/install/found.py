@@ -16,6 +16,7 @@ from hybrid.errors import HybridError
 from hybrid.hooks.install import files, targets
 from hybrid.hooks.install.client import SCOPES, Client, Places
 from hybrid.hooks.install.clients import CLAUDE, CLIENTS
+from hybrid.hooks.install.clients.claude import SUBAGENT_START
 from hybrid.hooks.install.clients.codex import CODEX
 from hybrid.hooks.install.jsonc import is_list, is_object
 from hybrid.hooks.install.merge import read
@@ -46,6 +47,7 @@ class Install:
         commands: What is run, one for each event.
         program: What the commands start.
         is_runnable: Whether that exists, and the file it is given.
+        outdated: What this version registers otherwise, in words; empty for nothing.
     """
 
     client: str
@@ -55,6 +57,7 @@ class Install:
     commands: tuple[str, ...]
     program: str
     is_runnable: bool
+    outdated: str = ""
 
     @property
     def removal(self) -> str:
@@ -65,6 +68,15 @@ class Install:
             return f"take it out of {self.path} by hand"
         return f"hybrid hook uninstall --client {self.client} --scope {self.scope}"
 
+    @property
+    def renewal(self) -> str:
+        """What to type or do to be called from there as this version wants."""
+        if self.scope not in SCOPES:
+            return f"mend it in {self.path} by hand"
+        scope = "" if self.scope == "user" else f" --scope {self.scope}"
+        subagents = " --subagents" if SUBAGENT_START.event in self.events else ""
+        return f"hybrid hook install --client {self.client}{scope}{subagents}"
+
     def as_json(self) -> dict[str, Any]:
         """For `status --json`."""
         return {
@@ -74,6 +86,8 @@ class Install:
             "program": self.program,
             "is_runnable": self.is_runnable,
             "commands": list(self.commands),
+            "outdated": self.outdated or None,
+            "renewal": self.renewal if self.outdated else None,
         }
 
 
@@ -200,7 +214,8 @@ def _in_text(client: Client, scope: str, path: Path, text: str, environ: Mapping
     if present:
         events, commands = tuple(each.event for each in present), tuple(each.command for each in present)
         is_runnable = all(_exists(each, environ) for each in present)
-        yield Install(client.name, scope, path, events, commands, present[0].program, is_runnable)
+        outdated = targets.outdated(text, client, present)
+        yield Install(client.name, scope, path, events, commands, present[0].program, is_runnable, outdated)
 
 
 def _in_codex_config(places: Places) -> Iterator[Install]:

@@ -31,12 +31,14 @@ class Present:
         command: All that is run, as one text.
         program: The file or name that is started.
         args: What follows it, when the file keeps that apart.
+        matcher: Tools it is for, in the client's words; empty for all.
     """
 
     event: str
     command: str
     program: str
     args: tuple[str, ...] = ()
+    matcher: str = ""
 
 
 def with_hooks(
@@ -77,12 +79,41 @@ def ours_in(text: str, client: Client, *, name: str) -> list[Present]:
         words: list[str] = json.loads(found.group(1)) if found else []
         line = " ".join([*words, "hook", "run", "--client", client.name])
         return [Present(each.event, line, words[0], tuple(words[1:])) for each in client.registrations if words]
-    handlers = [(found.event, found.handler) for found in merge.commands(merge.read(text, name))]
     return [
-        Present(event, command_text(handler), program_of(handler), tuple(map(str, handler.get("args") or ())))
-        for event, handler in handlers
-        if is_ours(handler)
+        Present(
+            each.event,
+            command_text(each.handler),
+            program_of(each.handler),
+            tuple(map(str, each.handler.get("args") or ())),
+            each.matcher,
+        )
+        for each in merge.commands(merge.read(text, name))
+        if is_ours(each.handler)
     ]
+
+
+def outdated(text: str, client: Client, present: Sequence[Present]) -> str:
+    """What an earlier version registered otherwise than this one does, in words; empty for nothing.
+
+    Args:
+        text: Of the file.
+        client: Whose file it is.
+        present: Our commands in it.
+    """
+    if not present:
+        return ""
+    if client.module:
+        program = (present[0].program, *present[0].args)
+        is_current = text.splitlines() == _module(client, Launcher(program)).splitlines()
+        return "" if is_current else "the module is not the one of this version"
+    known = {each.event for each in present}
+    missing = [each.event for each in client.registrations if each.event not in known]
+    if missing:
+        return f"registered for fewer events than now (without {', '.join(missing)})"
+    wanted = {each.event: ("", "*", each.matcher) for each in client.registrations}
+    narrow = [each for each in present if each.event in wanted and each.matcher not in wanted[each.event]]
+    shown = ", ".join(f"{each.event} for {each.matcher}" for each in narrow)
+    return f"registered for fewer tools than now ({shown})" if narrow else ""
 
 
 def may_hold_ours(text: str) -> bool:

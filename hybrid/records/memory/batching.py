@@ -1,18 +1,23 @@
-"""Joins tool uses that follow one another closely into one observation; functions of an open transaction.
+"""Joins tool uses that follow one another closely into one observation.
 
-A use waits in the database until it is known what follows it: a killed process loses none. Uses and what they are
-turned into change places in one transaction, so that none counts twice.
+A use waits in the database until it is known what follows it: a killed process loses none. A batch is read, what is
+told of it is made outside of any transaction and lock, and then the two change places in one transaction, if the uses
+are still there: whoever is second has worked for nothing, and no use counts twice. It is always the first batch of a
+session, so that observations stand in the order of their events.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from hybrid.records.memory.texts import clean, clean_told, digest_of_events, one_line, short_key
+from hybrid.records.memory.duplicates import REPEAT_WINDOW_MS
+from hybrid.records.memory.texts import clean, clean_told, digest_of_events, marks, one_line, short_key
 from hybrid.records.memory.types import Extracted, Owner, PendingEvent
 from hybrid.records.memory.values import Flushed
 from hybrid.records.memory.writing import (
+    MAX_INT,
     NewObservation,
     insert_observation,
     is_forgotten,
@@ -25,27 +30,41 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterable, Sequence
 
+    from hybrid.records.memory.opening import Database
     from hybrid.records.memory.values import Make
 
-MAX_BATCH_EVENTS = 100
-"""Uses after which a batch ends, however close they follow: its extraction holds the lock that writers wait for."""
+MAX_BATCH_EVENTS = 30
+"""Uses after which a batch ends, however close they follow: the hook that ends it tells of it."""
 _BARE_CHARS = 1_200
 
+_SEEN_MS = 30 * 86_400_000
+"""How long it is known at least that an event was told; it counts again long before."""
+_DROP_EACH = 1_000
+"""Events after which what was seen longer ago is dropped."""
+
 _COLUMNS = (
-    "p.id, p.session_id, s.claude_session_id, p.project_key, p.project, p.prompt_number, p.tool, p.payload, p.digest, "
+    "p.id, p.session_id, s.claude_session_id, p.project_key, p.project, p.prompt_number, p.tool, '', p.digest, "
     "p.discovery_tokens, p.created_at_epoch FROM pending_events AS p CROSS JOIN sessions AS s ON s.id = p.session_id"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """A pending tool use: its row, whose it is, and of which prompt."""
+    """A pending tool use: its row, the row of its session, whose it is, and of which prompt."""
 
     id: int
     session: int
     owner: Owner
     prompt_number: int
     event: PendingEvent
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """The first batch of a session, none of whose uses waits for another one, and the text of its prompt."""
+
+    batch: Sequence[Waiting]
+    prompt: str
 
 
 def batches(waiting: Iterable[Waiting], window_ms: int) -> list[list[Waiting]]:
@@ -77,24 +96,17 @@ def _goes_on(last: Waiting, one: Waiting, window_ms: int) -> bool:
     )
 
 
-def add_event(
-    db: sqlite3.Connection, owner: Owner, event: PendingEvent, *, window_ms: int, make: Make
-) -> tuple[bool, Flushed]:
-    """Let a tool use wait for those that follow; a batch that it ends is stored first.
+def add_event(db: sqlite3.Connection, owner: Owner, event: PendingEvent) -> int | None:
+    """Let a tool use wait for those that follow, in an open transaction.
 
     Returns:
-        Whether the use was new, and what became of the batch before it.
+        The row of its session; None for one that waits or was told already.
     """
     event = replace(event, tool=clean(event.tool), payload=clean(event.payload), digest=clean(event.digest))
-    if _is_seen(db, event.digest):
-        return False, Flushed(0)
+    if _is_seen(db, event):
+        return None
     session = open_session(db, owner, event.created_ms)
-    new = Waiting(0, session.id, owner, session.prompt_number, event)
-    before = _waiting(db, "p.session_id = ?", (session.id,))
-    # With the new use at the end, all batches but the last have ended.
-    done = batches([*before, new], window_ms)[:-1]
-    flushed = _flush(db, done, make)
-    db.execute(
+    cursor = db.execute(
         "INSERT INTO pending_events(session_id, project_key, project, created_at_epoch, prompt_number, "
         "discovery_tokens, tool, digest, payload) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
@@ -102,68 +114,126 @@ def add_event(
             *(event.discovery_tokens, event.tool, event.digest, event.payload),
         ),
     )
-    return True, flushed
+    if (cursor.lastrowid or 0) % _DROP_EACH == 0:
+        db.execute(
+            "DELETE FROM seen_events WHERE seen_at_epoch < ? AND observation_id IS NOT 0",
+            (event.created_ms - _SEEN_MS,),
+        )
+    return session.id
 
 
-def flush_session(db: sqlite3.Connection, session_id: str, *, make: Make, window_ms: int) -> Flushed:
-    """Store everything of a session that waits."""
-    return _flush(db, batches(_waiting(db, "s.claude_session_id = ?", (clean(session_id),)), window_ms), make)
+def flush_first(database: Database, session: int, *, make: Make, now_ms: float, window_ms: int) -> Flushed:
+    """Tell the first batch of a session when it has ended; one at most, for who waits for the answer."""
+    due = database.read(lambda db: _first_due(db, session, now_ms, window_ms), None)
+    return Flushed(0) if due is None else _tell(database, due, make)
 
 
-def waiting_sessions(db: sqlite3.Connection) -> list[int]:
-    """The sessions with uses that wait, oldest first."""
-    rows = db.execute("SELECT session_id FROM pending_events GROUP BY session_id ORDER BY min(id)").fetchall()
-    return [row[0] for row in rows]
+def flush(
+    database: Database, *, make: Make, now_ms: int, window_ms: int, session_id: str = "", most: int | None = None
+) -> Flushed:
+    """Tell the batches of all sessions that have ended, or everything of one session; see `MemoryStore.flush`.
+
+    What comes while it is at work is left to the next one.
+    """
+    n_made, done = 0, list[Flushed]()
+    by_ms = math.inf if session_id else now_ms
+    for session, last in database.read(lambda db: _waiting_sessions(db, session_id), []):
+        while most is None or n_made < most:
+            due = database.read(lambda db, one=session, last=last: _first_due(db, one, by_ms, window_ms, last), None)
+            if due is None:
+                break
+            n_made += 1
+            done.append(_tell(database, due, make))
+    return Flushed(sum(one.n for one in done), tuple(failure for one in done for failure in one.failures))
 
 
-def flush_ended(db: sqlite3.Connection, session: int, *, make: Make, now_ms: int, window_ms: int) -> Flushed:
-    """Store the batches of a session that nothing can join any more: the window has passed, or others follow."""
-    found = batches(_waiting(db, "p.session_id = ?", (session,)), window_ms)
-    if found and abs(now_ms - found[-1][-1].event.created_ms) <= window_ms:
-        found.pop()
-    return _flush(db, found, make)
-
-
-def _is_seen(db: sqlite3.Connection, digest: str) -> bool:
+def _is_seen(db: sqlite3.Connection, event: PendingEvent) -> bool:
+    """Whether it waits, was wanted forgotten, or was told so lately that it is the same and not the same once more."""
     row = db.execute(
-        "SELECT 1 FROM seen_events WHERE event = ? UNION ALL SELECT 1 FROM pending_events WHERE digest = ?",
-        (short_key(digest), digest),
+        "SELECT 1 FROM seen_events WHERE event = ? AND (observation_id = 0 OR seen_at_epoch >= ?) "
+        "UNION ALL SELECT 1 FROM pending_events WHERE digest = ?",
+        (short_key(event.digest), event.created_ms - REPEAT_WINDOW_MS, event.digest),
     ).fetchone()
     return row is not None
 
 
-def _waiting(db: sqlite3.Connection, condition: str, values: Sequence[object]) -> list[Waiting]:
-    rows = db.execute(f"SELECT {_COLUMNS} WHERE {condition} ORDER BY p.id", values).fetchall()
-    return [Waiting(row[0], row[1], Owner(*row[2:5]), row[5], PendingEvent(*row[6:])) for row in rows]
+def _waiting_sessions(db: sqlite3.Connection, session_id: str) -> list[tuple[int, int]]:
+    """The sessions with uses that wait, or one of them, oldest first: row, and row of the last use."""
+    condition, values = ("WHERE s.claude_session_id = ?", (clean(session_id),)) if session_id else ("", ())
+    return db.execute(
+        "SELECT p.session_id, max(p.id) FROM pending_events AS p CROSS JOIN sessions AS s ON s.id = p.session_id "
+        f"{condition} GROUP BY p.session_id ORDER BY min(p.id)",
+        values,
+    ).fetchall()
 
 
-def _flush(db: sqlite3.Connection, done: Sequence[Sequence[Waiting]], make: Make) -> Flushed:
-    failures = tuple(failure for batch in done for failure in _store(db, batch, make))
-    return Flushed(len(done), failures)
+def _first_due(db: sqlite3.Connection, session: int, now_ms: float, window_ms: int, last: int = MAX_INT) -> Due | None:
+    """The first batch of a session when it has ended: others follow it, or the window has passed at a time.
+
+    Args:
+        db: The database.
+        session: Its row.
+        now_ms: The time; infinite when nothing more is waited for.
+        window_ms: As of `batches`.
+        last: Row of the last use that is looked at.
+    """
+    # One more than a batch can have shows whether others follow. Payloads are long, and most often it has not ended.
+    rows = db.execute(
+        f"SELECT {_COLUMNS} WHERE p.session_id = ? AND p.id <= ? ORDER BY p.id LIMIT ?",
+        (session, last, MAX_BATCH_EVENTS + 1),
+    ).fetchall()
+    waiting = [Waiting(row[0], row[1], Owner(*row[2:5]), row[5], PendingEvent(*row[6:])) for row in rows]
+    found = batches(waiting, window_ms)
+    if not found or (len(found) == 1 and abs(now_ms - found[0][-1].event.created_ms) <= window_ms):
+        return None
+    ids = [one.id for one in found[0]]
+    payloads = dict(db.execute(f"SELECT id, payload FROM pending_events WHERE id IN ({marks(ids)})", ids).fetchall())
+    batch = [replace(one, event=replace(one.event, payload=payloads[one.id])) for one in found[0]]
+    return Due(batch, _prompt_text(db, batch[0]))
 
 
-def _store(db: sqlite3.Connection, batch: Sequence[Waiting], make: Make) -> tuple[str, ...]:
-    """Turn a batch into an observation; the failures of its extractor."""
-    events = [one.event for one in batch]
+def _tell(database: Database, due: Due, make: Make) -> Flushed:
+    """Turn a batch into what is told of it; nothing when somebody else did so meanwhile, or it was forgotten."""
+    events = [one.event for one in due.batch]
     failure = ""
     try:
-        told = make(events, _prompt_text(db, batch[0]))
+        told = make(events, due.prompt)
         told = None if told is None else clean_told(told)
     except Exception as error:  # noqa: BLE001 - the extractor may be anybody's; what was observed is kept whatever it does
         failure = one_line(f"{events[0].tool}: {type(error).__name__}: {error}")
         told = _bare(events, failure)
-    identity = None if told is None else _observe(db, batch, told, is_bare=bool(failure))
+    if not database.write(lambda db: _store(db, due.batch, told, is_bare=bool(failure))):
+        return Flushed(0)
+    return Flushed(1, (failure,) if failure else ())
+
+
+def _store(db: sqlite3.Connection, batch: Sequence[Waiting], told: Extracted | None, *, is_bare: bool) -> bool:
+    """Put what is told in the place of a batch; False, and nothing done, when the session no longer begins with it."""
+    rows = db.execute(
+        "SELECT id, digest FROM pending_events WHERE session_id = ? ORDER BY id LIMIT ?", (batch[0].session, len(batch))
+    ).fetchall()
+    # The digests too: another file may have been put in the place of the one that was read.
+    if rows != [(one.id, one.event.digest) for one in batch]:
+        return False
+    identity = None if told is None else _observe(db, batch, told, is_bare=is_bare)
     db.executemany(
-        "INSERT OR IGNORE INTO seen_events(event, observation_id, seen_at_epoch) VALUES (?, ?, ?)",
-        [(short_key(event.digest), identity, event.created_ms) for event in events],
+        "INSERT INTO seen_events(event, observation_id, seen_at_epoch) VALUES (?, ?, ?) ON CONFLICT(event) DO UPDATE "
+        "SET observation_id = excluded.observation_id, seen_at_epoch = excluded.seen_at_epoch "
+        "WHERE observation_id IS NOT 0",
+        [(short_key(one.event.digest), identity, one.event.created_ms) for one in batch],
     )
     db.executemany("DELETE FROM pending_events WHERE id = ?", [(one.id,) for one in batch])
-    return (failure,) if failure else ()
+    return True
 
 
 def _observe(db: sqlite3.Connection, batch: Sequence[Waiting], told: Extracted, *, is_bare: bool) -> int | None:
     first, last = batch[0], batch[-1]
     digest = digest_of_events(one.event.digest for one in batch)
+    if is_forgotten(db, digest):
+        return None
+    if is_known(db, digest) and _were_seen(db, batch):
+        # All of it was told here long ago, and is told once more.
+        digest = digest_of_events([digest, str(first.event.created_ms)])
     if is_known(db, digest) or is_forgotten(db, digest):
         # It came by an import while its uses waited here.
         return None
@@ -171,6 +241,12 @@ def _observe(db: sqlite3.Connection, batch: Sequence[Waiting], told: Extracted, 
     new = NewObservation(first.session, first.owner, told, first.prompt_number, tokens, last.event.created_ms, digest)
     # A bare title says too little to call two the same.
     return insert_observation(db, new) if is_bare else keep(db, new)[0]
+
+
+def _were_seen(db: sqlite3.Connection, batch: Sequence[Waiting]) -> bool:
+    keys = [short_key(one.event.digest) for one in batch]
+    (n,) = db.execute(f"SELECT count(*) FROM seen_events WHERE event IN ({marks(keys)})", keys).fetchone()
+    return n == len(keys)
 
 
 def _bare(events: Sequence[PendingEvent], failure: str) -> Extracted:

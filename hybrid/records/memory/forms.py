@@ -24,6 +24,8 @@ _SHOWN_PARTS = ("learned", "completed", "next_steps")
 _MOST_TITLE_CHARS = 100
 _MOST_BODY_CHARS = 280
 """Of a narrative, or of a part of a summary, in an injection: its budget has room for three rows or four."""
+_MOST_PART_CHARS = 180
+"""The same of one part of a summary, which has three."""
 _MOST_FILES = 5
 
 
@@ -104,22 +106,22 @@ def body_lines(row: Row) -> tuple[str, ...]:
     told = row.told
     if isinstance(row, SessionSummary):
         pairs = [(name.replace("_", " ").capitalize(), getattr(told, name)) for name in _SHOWN_PARTS]
-        return tuple(f"{label}: {_shortened(text)}" for label, text in pairs if text.strip())
+        return tuple(f"{label}: {_shortened(text, _MOST_PART_CHARS)}" for label, text in pairs if text.strip())
     lines = [_shortened(row.told.narrative or row.told.subtitle)]
     if row.told.files_modified:
         lines.append(f"Changed: {', '.join(row.told.files_modified[:_MOST_FILES])}")
     return tuple(line for line in lines if line)
 
 
-def _shortened(text: str) -> str:
+def _shortened(text: str, most: int = _MOST_BODY_CHARS) -> str:
     """The first sentences that fit, on one line; of a longer one its beginning."""
     line = " ".join(text.split())
-    if len(line) <= _MOST_BODY_CHARS:
+    if len(line) <= most:
         return line
-    end = max(line.rfind(mark, 0, _MOST_BODY_CHARS) for mark in (". ", "; ", "! ", "? "))
-    if end >= _MOST_BODY_CHARS // 2:
+    end = max(line.rfind(mark, 0, most) for mark in (". ", "; ", "! ", "? "))
+    if end >= most // 2:
         return line[: end + 1]
-    return f"{line[: line.rfind(' ', 0, _MOST_BODY_CHARS)].rstrip()}…"
+    return f"{line[: line.rfind(' ', 0, most)].rstrip()}…"
 
 
 def index_line(row: Row, *, here: str = "") -> str:

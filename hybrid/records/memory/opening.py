@@ -1,7 +1,7 @@
 """Opens the memory's database for threads and processes that use it at once, and repairs it; the store uses it.
 
-It knows nothing of what is stored. Work is given as a function of the connection: it runs alone in this process, a
-write inside one transaction, and once more after a damaged file was repaired.
+It knows nothing of what is stored. Work is given as a function of the connection: one write and one read run at a time
+in this process, each inside one transaction, and once more after a damaged file was repaired.
 """
 
 from __future__ import annotations
@@ -30,14 +30,17 @@ _CHECKPOINT_PAGES = 4_000
 
 
 class Database:
-    """The one connection of a store; opened when first needed, opened anew when its file was replaced."""
+    """The connections of a store, one that writes and one that reads; see `_Line`.
+
+    Who reads never waits for who writes, neither here nor in another process: the write-ahead log gives it the state
+    before the writer's transaction.
+    """
 
     def __init__(self, path: Path) -> None:
         """Nothing is opened and nothing made yet."""
         self.path = path
-        self._lock = threading.RLock()
-        self._connection: sqlite3.Connection | None = None
-        self._file: tuple[int, int] | None = None
+        self._writer = _Line(path)
+        self._reader = _Line(path, is_reader=True)
 
     @property
     def exists(self) -> bool:
@@ -47,11 +50,12 @@ class Database:
     def read(self, work: Callable[[sqlite3.Connection], _T], missing: _T) -> _T:
         """What the work finds in one consistent state; `missing` when there is no file, which is not made.
 
+        It sees what was committed: nothing of a `write` that is not done.
+
         Raises:
             MemoryDatabaseError: It cannot be read.
         """
-        with self._lock:
-            return self._tried(work, "BEGIN") if self.exists else missing
+        return self._tried(self._reader, work, "BEGIN") if self.exists else missing
 
     def write(self, work: Callable[[sqlite3.Connection], _T]) -> _T:
         """Do the work in one transaction; when this returns, a kill of the process takes nothing back.
@@ -59,75 +63,105 @@ class Database:
         Raises:
             MemoryDatabaseError: It cannot be written; nothing of the work is.
         """
-        with self._lock:
-            # Never a read that becomes a write: two of those wait for one another.
-            return self._tried(work, "BEGIN IMMEDIATE")
+        # Never a read that becomes a write: two of those wait for one another.
+        return self._tried(self._writer, work, "BEGIN IMMEDIATE")
 
     def outside(self, work: Callable[[sqlite3.Connection], _T]) -> _T:
         """Do work that cannot stand in a transaction: checkpoints and giving back pages."""
-        with self._lock:
-            return self._tried(work, "")
+        return self._tried(self._writer, work, "")
 
     def close(self) -> None:
         """Release the file; the next use opens it again."""
-        with self._lock:
-            connection, self._connection, self._file = self._connection, None, None
-            if connection is not None:
-                connection.close()
+        for line in (self._reader, self._writer):
+            line.close()
 
-    def _tried(self, work: Callable[[sqlite3.Connection], _T], begin: str) -> _T:
+    def _tried(self, line: _Line, work: Callable[[sqlite3.Connection], _T], begin: str) -> _T:
         try:
-            return self._done(work, begin)
+            return line.done(work, begin)
         except sqlite3.DatabaseError as error:
             if not _is_damage(error):
-                raise self._told(error) from error
-            self._repair()
+                raise self._told(line, error) from error
+        self._repair(line)
         try:
-            return self._done(work, begin)
+            return line.done(work, begin)
         except sqlite3.DatabaseError as error:
-            raise self._told(error) from error
+            raise self._told(line, error) from error
 
-    def _done(self, work: Callable[[sqlite3.Connection], _T], begin: str) -> _T:
-        connection = self._opened()
-        if not begin or connection.in_transaction:
-            return work(connection)
-        connection.execute(begin)
-        try:
-            result = work(connection)
-            connection.execute("COMMIT")
-        except BaseException:
-            # A full disk has ended the transaction already.
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
-            raise
-        return result
-
-    def _opened(self) -> sqlite3.Connection:
-        if self._connection is not None and self._file != _identity(self.path):
-            # Another process set the file aside, or its owner deleted it: what is written there is seen by nobody.
-            self.close()
-        if self._connection is None:
-            self._connection = _open(self.path)
-            self._file = _identity(self.path)
-        return self._connection
-
-    def _told(self, error: sqlite3.DatabaseError) -> MemoryDatabaseError:
+    def _told(self, line: _Line, error: sqlite3.DatabaseError) -> MemoryDatabaseError:
         text = str(error)
         if "locked" in text or "busy" in text:
             return MemoryBusyError(f"the memory {self.path} is in use by another process; try again when it is done")
         if not isinstance(error, (sqlite3.IntegrityError, sqlite3.ProgrammingError)):
-            self.close()
+            line.close()
         return MemoryDatabaseError(f"the memory {self.path} cannot be used: {text}; see `hybrid doctor`")
 
-    def _repair(self) -> None:
+    def _repair(self, found_by: _Line) -> None:
         """Make the full text anew where only that is damaged; otherwise set the file aside, for a person to look at.
 
-        Whoever comes first does it: another process may have replaced the file that this one found damaged.
+        Whoever comes first does it: another process, or the other connection, may have replaced the file that this one
+        found damaged.
         """
-        self.close()
+        found_by.close()
+        other = self._reader if found_by is self._writer else self._writer
+        # Some systems rename no file that is open. One that is at work is not waited for, since it may be waiting here:
+        # it finds out by itself.
+        other.close(waits=False)
         with locked(self.path.with_name(f"{self.path.name}.repair.lock"), _REPAIR_LOCK_S):
             if self.exists and not _is_whole(self.path):
                 set_database_aside(self.path)
+
+
+class _Line:
+    """One connection and who may use it: one thread at a time.
+
+    It is opened when first needed, and anew when its file was replaced.
+    """
+
+    def __init__(self, path: Path, *, is_reader: bool = False) -> None:
+        self._path = path
+        self._is_reader = is_reader
+        self._lock = threading.RLock()
+        self._connection: sqlite3.Connection | None = None
+        self._file: tuple[int, int] | None = None
+
+    def done(self, work: Callable[[sqlite3.Connection], _T], begin: str) -> _T:
+        """What the work gives, in a transaction that begins so; within one that this thread has begun, in that."""
+        with self._lock:
+            connection = self._opened()
+            if not begin or connection.in_transaction:
+                return work(connection)
+            connection.execute(begin)
+            try:
+                result = work(connection)
+                connection.execute("COMMIT")
+            except BaseException:
+                # A full disk has ended the transaction already.
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                raise
+            return result
+
+    def close(self, *, waits: bool = True) -> None:
+        """Release the file, unless another thread is at work and is not waited for."""
+        if not self._lock.acquire(blocking=waits):
+            return
+        try:
+            connection, self._connection, self._file = self._connection, None, None
+            if connection is not None:
+                connection.close()
+        finally:
+            self._lock.release()
+
+    def _opened(self) -> sqlite3.Connection:
+        if self._connection is not None and self._file != _identity(self._path):
+            # Another process set the file aside, or its owner deleted it: what is written there is seen by nobody.
+            self.close()
+        if self._connection is None:
+            self._connection = _open(self._path)
+            self._file = _identity(self._path)
+            if self._is_reader:
+                self._connection.execute("PRAGMA query_only = ON")
+        return self._connection
 
 
 def size_bytes(path: Path) -> int:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, cast, get_args
 
+from hybrid.digest import sha256_hex
 from hybrid.records.memory.errors import MemoryImportError
 from hybrid.records.memory.texts import clean, clean_summary, clean_told, content_digest, digest_of, summary_parts
 from hybrid.records.memory.transfer import FORMAT, VERSION
@@ -25,6 +26,7 @@ from hybrid.records.memory.types import (
 from hybrid.records.memory.writing import MAX_INT
 from hybrid.records.problems import Problem
 from hybrid.redact import redact
+from hybrid.render.marks import plain_text, without_private
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -34,6 +36,8 @@ Numbered = tuple[int, AnyRow | Problem]
 """Number of the line or row it comes from, and what was read there."""
 
 _DIGEST_CHARS = 64
+MAX_SESSION_CHARS = 200
+"""Of the id of a session."""
 
 
 def read_lines(lines: Iterable[str], now_ms: int, name: str) -> Iterator[Numbered]:
@@ -115,7 +119,13 @@ def owner_of(session_id: object, key: object, project: object) -> Owner:
     """
     if not (isinstance(session_id, str) and session_id and isinstance(key, str) and key):
         raise ValueError("session_id and project_key are needed")
-    return Owner(clean(session_id), clean(key), clean(project) if isinstance(project, str) else "")
+    return Owner(session_of(session_id), clean(key), text_of(project, "project") if isinstance(project, str) else "")
+
+
+def session_of(session_id: str) -> str:
+    """The id of a session; one that is too long or holds a secret is replaced by its SHA-256."""
+    is_plain = len(session_id) <= MAX_SESSION_CHARS and text_of(session_id, "session_id") == session_id
+    return session_id if is_plain else sha256_hex(session_id.encode("utf-8", "replace"))
 
 
 def observation_of(given: Mapping[str, Any], owner: Owner, created_ms: int, prompt_number: int) -> Observation:
@@ -131,14 +141,14 @@ def observation_of(given: Mapping[str, Any], owner: Owner, created_ms: int, prom
     told = Extracted(given["type"], title, subtitle, narrative, *lists)
     told = clean_told(told)
     digest = given.get("digest")
-    if not (isinstance(digest, str) and len(digest) == _DIGEST_CHARS):
+    if not (isinstance(digest, str) and len(digest) == _DIGEST_CHARS and digest.isalnum()):
         digest = digest_of(owner.session_id, owner.key, created_ms, content_digest(told))
     tokens, repeats = (whole(given.get(name, 0), name) for name in ("discovery_tokens", "repeat_count"))
     return Observation(0, owner, told, prompt_number, tokens, repeats, created_ms, clean(digest))
 
 
 def text_of(value: object, name: str) -> str:
-    """A text without secrets; nothing for null.
+    """A text without private spans and secrets; nothing for null.
 
     Raises:
         ValueError: It is none.
@@ -147,11 +157,11 @@ def text_of(value: object, name: str) -> str:
         return ""
     if not isinstance(value, str):
         raise ValueError(f"{name} is not a text")
-    return clean(redact(value))
+    return clean(redact(without_private(plain_text(value))))
 
 
 def texts_of(value: object, name: str) -> tuple[str, ...]:
-    """A list of texts; nothing for null.
+    """A list of texts without private spans and secrets, also those over several; nothing for null.
 
     Raises:
         ValueError: It is none.
@@ -160,7 +170,13 @@ def texts_of(value: object, name: str) -> tuple[str, ...]:
         return ()
     if not isinstance(value, (list, tuple)):
         raise ValueError(f"{name} is not a list of texts")
-    return tuple(text_of(one, f"a part of {name}") for one in cast("list[object]", value))
+    items = cast("list[object]", value)
+    texts = tuple(one for one in items if isinstance(one, str))
+    if len(texts) < sum(one is not None for one in items):
+        raise ValueError(f"a part of {name} is not a text")
+    whole_text = "\n".join(map(plain_text, texts))
+    cleaned = text_of(whole_text, name)
+    return texts if cleaned == whole_text else tuple(cleaned.split("\n"))
 
 
 def whole(value: object, name: str) -> int:

@@ -19,6 +19,7 @@ from hybrid.records.memory import (
     transfer,
     writing,
 )
+from hybrid.records.memory.errors import MemoryBusyError
 from hybrid.records.memory.opening import Database, size_bytes
 from hybrid.records.memory.queries import Clause, select_prompts, select_sessions
 from hybrid.records.memory.texts import clean, clean_owner
@@ -90,41 +91,55 @@ class MemoryStore:
         make: Make,
         on_failure: Callable[[str], None] | None = None,
     ) -> bool:
-        """Let a tool use wait for those that follow within the window; what it ends is stored first.
+        """Let a tool use wait for those that follow within the window.
+
+        It is stored, for good, before anything else is done; then one batch is told that has ended, if there is one.
+        Nothing is locked while `make` is at work.
 
         Args:
             owner: Whose it is.
             event: The use.
             window_ms: The longest pause within a batch.
             make: Turns a batch into what is told.
-            on_failure: Is given a line when `make` raised.
+            on_failure: Is given a line when `make` raised, and when a batch goes on waiting as the memory is in use.
 
         Returns:
-            False for a use that is waiting or was stored already, or was forgotten.
+            False for a use that is waiting, was told within the last hour, or was forgotten.
         """
-        is_new, flushed = self.database.write(
-            lambda db: batching.add_event(db, clean_owner(owner), event, window_ms=window_ms, make=make)
-        )
+        session = self.database.write(lambda db: batching.add_event(db, clean_owner(owner), event))
+        if session is None:
+            return False
+        try:
+            now_ms = event.created_ms
+            flushed = batching.flush_first(self.database, session, make=make, now_ms=now_ms, window_ms=window_ms)
+            failures = flushed.failures
+        except MemoryBusyError as error:
+            # What was asked for is done.
+            failures = (str(error),)
         if on_failure is not None:
-            for failure in flushed.failures:
+            for failure in failures:
                 on_failure(failure)
-        return is_new
+        return True
 
-    def flush(self, *, make: Make, now_ms: int, window_ms: int, session_id: str = "") -> Flushed:
-        """Store the batches that have ended, or everything of one session; each session in a transaction of its own."""
+    def flush(
+        self, *, make: Make, now_ms: int, window_ms: int, session_id: str = "", most: int | None = None
+    ) -> Flushed:
+        """Tell the batches that have ended, or everything of one session that waits now; each in its own transaction.
+
+        Nothing is locked while `make` is at work; what another process has told meanwhile does not count.
+
+        Args:
+            make: Turns a batch into what is told.
+            now_ms: The present.
+            window_ms: The longest pause within a batch; one that is not older goes on waiting.
+            session_id: The client's, of the session that is told whole; empty for all sessions.
+            most: How often `make` is called at most; None for as often as there are batches.
+        """
         if not self.exists:
             return Flushed(0)
-        if session_id:
-            return self.database.write(
-                lambda db: batching.flush_session(db, session_id, make=make, window_ms=window_ms)
-            )
-        done = [
-            self.database.write(
-                lambda db, one=one: batching.flush_ended(db, one, make=make, now_ms=now_ms, window_ms=window_ms)
-            )
-            for one in self.database.read(batching.waiting_sessions, [])
-        ]
-        return Flushed(sum(one.n for one in done), tuple(failure for one in done for failure in one.failures))
+        return batching.flush(
+            self.database, make=make, now_ms=now_ms, window_ms=window_ms, session_id=session_id, most=most
+        )
 
     def add_observation(
         self,

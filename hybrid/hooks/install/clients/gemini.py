@@ -30,6 +30,7 @@ GEMINI = Client(
         Registration("BeforeAgent"),
         Registration("AfterTool"),
         Registration("PreCompress"),
+        Registration("AfterAgent"),
         Registration("SessionEnd"),
     ),
     handler=partial(line_handler, client="gemini", named=True, per_second=1000, windows_shell="powershell"),

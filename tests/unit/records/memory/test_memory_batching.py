@@ -3,12 +3,16 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hybrid.records.memory import batching
 from hybrid.records.memory.batching import MAX_BATCH_EVENTS, Waiting, batches
+from hybrid.records.memory.duplicates import REPEAT_WINDOW_MS as HOUR_MS
+from hybrid.records.memory.texts import short_key
 from hybrid.records.memory.types import Owner, PendingEvent
-from tests.remembering import HERE, NOW_MS, THERE, WINDOW_MS, event, fails, make, titles
+from tests.remembering import DAY_MS, HERE, NOW_MS, THERE, WINDOW_MS, event, fails, make, titles
 
 if TYPE_CHECKING:
     from hybrid.records.memory.store import MemoryStore
@@ -120,6 +124,69 @@ def test_a_batch_has_an_end(store: MemoryStore) -> None:
 
     assert 1 == len(titles(store))
     assert 1 == store.stats().n_pending
+
+
+def test_a_use_that_comes_tells_one_batch(store: MemoryStore) -> None:
+    """Whatever waits, a hook tells the first; a flush tells as many as it is asked for, in order, none for zero."""
+    for number in range(6):
+        use = event(f"e{number}", "ER"[number % 2], NOW_MS + number)
+        store.database.write(lambda db, use=use: batching.add_event(db, HERE, use))
+    _add(store, "last", "Edit", 6)
+    assert ["e0"] == titles(store)
+
+    def told(most: int | None) -> int:
+        return store.flush(make=make, now_ms=NOW_MS, window_ms=WINDOW_MS, session_id="s1", most=most).n
+
+    assert [0, 2, 4, 0] == [told(0), told(2), told(None), told(None)]
+    assert ["e0", "e1", "e2", "e3", "e4", "e5", "last"] == titles(store)
+
+
+@pytest.mark.parametrize(("after_ms", "is_new"), [(HOUR_MS, False), (HOUR_MS + 1, True)])
+@pytest.mark.parametrize("tool", ["Edit", "Nothing"])
+def test_the_same_event_counts_again_after_an_hour(store: MemoryStore, tool: str, after_ms: int, is_new: bool) -> None:
+    """A client without ids sends the same digest when the same is done later; each of them is an observation then."""
+    for at_ms in (0, after_ms, 2 * after_ms):
+        assert (at_ms != after_ms or is_new) == _add(store, "a", tool, at_ms)
+        _flush(store, "s1")
+
+    n = 0 if tool == "Nothing" else 3 if is_new else 2
+    assert ["a"] * n == titles(store)
+
+
+def test_what_is_forgotten_never_counts_again(store: MemoryStore) -> None:
+    """However much later it comes, and when it was told twice."""
+    for at_ms in (0, 2 * HOUR_MS):
+        _add(store, "a", after_ms=at_ms)
+        _flush(store, "s1")
+    store.forget("observation", [2])
+
+    assert not _add(store, "a", after_ms=99 * HOUR_MS)
+    assert ["a"] == titles(store)
+
+
+def test_what_is_forgotten_while_it_waits_again_stays_forgotten(store: MemoryStore) -> None:
+    """The use that waits is told of no more, and no later one counts."""
+    _add(store, "a")
+    _flush(store, "s1")
+    _add(store, "a", after_ms=2 * HOUR_MS)
+    store.forget("observation", [1])
+    _flush(store, "s1")
+
+    assert [] == titles(store)
+    assert not _add(store, "a", after_ms=4 * HOUR_MS)
+
+
+def test_what_was_seen_long_ago_is_dropped(store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The table of events that were seen does not grow for ever; what was forgotten stays in it."""
+    monkeypatch.setattr(batching, "_DROP_EACH", 1)
+    for name, after_ms in (("old", 0), ("gone", 1), ("lately", 29 * DAY_MS), ("now", 31 * DAY_MS)):
+        _add(store, name, after_ms=after_ms)
+        _flush(store, "s1")
+        if name == "gone":
+            store.forget("observation", [2])
+    seen = store.database.read(lambda db: {row[0] for row in db.execute("SELECT event FROM seen_events")}, set[bytes]())
+
+    assert {short_key(event(name).digest) for name in ("gone", "lately", "now")} == seen
 
 
 def test_tokens_are_added_up(store: MemoryStore) -> None:

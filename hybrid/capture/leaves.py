@@ -1,0 +1,254 @@
+"""Takes the texts out of a value of JSON, so that they are read as one text, and puts what is left of them back.
+
+A secret or a private span may go over several of them: the lines of a patch, blocks of content, the words of a command.
+It never raises, whatever the value, and looks at no more than its bounds say; what lies beyond is left out. Pure.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING, cast
+
+from hybrid.capture.dialects import COMMAND_FIELDS, without_colours
+from hybrid.render.marks import plain_text, private_spans
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+MAX_DEPTH = 100
+"""Levels of a value."""
+MAX_TEXTS = 2_000
+"""Strings of an event."""
+MAX_SCAN_CHARS = 1_000_000
+"""Characters of an event among which private spans are looked for."""
+
+_MAX_NODES = 20_000
+_MAX_KEY_CHARS = 200
+_MAX_KEYED_CHARS = 512
+_MAX_INT = 2**63
+_RETURN = "\ue00d"
+"""Stands after a line end that was a carriage return alone; no text has it, for it is taken out of each."""
+_OVERWRITTEN = re.compile(rf"[^\n]*\n{_RETURN}")
+_LONE_RETURN = re.compile(r"\r(?![\r\n]|\Z)")
+
+Cut = tuple[int, int, str]
+"""Start and end of what is cut out of a text, and what stands there instead."""
+
+
+@dataclass(slots=True)
+class Leaf:
+    """A text of a value.
+
+    Attributes:
+        text: Without characters that nobody sees; later what is left of it.
+        before: What stands before it where all are read as one.
+        after: What stands behind it there.
+        scope: Leaves of one scope are private together.
+        is_output: Whether a terminal may have shown it: then a carriage return begins its line anew.
+        rest: Of one that was shortened: lines that are only looked at, and the end that is kept.
+    """
+
+    text: str
+    before: str = "\n"
+    after: str = ""
+    scope: int = 0
+    is_output: bool = False
+    rest: tuple[Leaf, Leaf] | None = None
+
+    @property
+    def whole(self) -> str:
+        """Its text, with the end of one that was shortened."""
+        return f"{self.text}…\n{self.rest[1].text}" if self.rest else self.text
+
+    def parts(self) -> Iterator[Leaf]:
+        """Itself, and the rest of one that was shortened."""
+        yield self
+        yield from self.rest or ()
+
+
+class _Left:
+    """Stands for what is beyond the bounds."""
+
+
+_LEFT = _Left()
+
+
+class Texts:
+    """The texts of the values of one event, in the order in which they stand there."""
+
+    def __init__(self) -> None:
+        """Nothing is taken yet."""
+        self.leaves: list[Leaf] = []
+        self._room = MAX_SCAN_CHARS
+        self._n_nodes = 0
+        self._n_scopes = 0
+        self._is_full = False
+
+    def take(self, value: object, *, is_output: bool = False) -> object:
+        """A copy of a value with a `Leaf` in the place of each text; None when nothing of it is within the bounds.
+
+        What clients give as JSON within a text is read: arguments, and results that begin with their output.
+        """
+        taken = self._taken(value, 0, Leaf("", is_output=is_output), is_item=True)
+        return None if taken is _LEFT else taken
+
+    def take_text(self, text: str) -> Leaf | None:
+        """The same of a text that a terminal may have shown and that is never JSON."""
+        taken = None if self._is_full else self._text(text, 0, Leaf("", is_output=True), is_json=False)
+        return taken if isinstance(taken, Leaf) else None
+
+    def _taken(self, value: object, depth: int, like: Leaf, *, is_item: bool) -> object:
+        self._n_nodes += 1
+        # What comes later may be within a private span that begins in what is left out, so nothing comes later.
+        self._is_full |= depth > MAX_DEPTH or self._n_nodes > _MAX_NODES
+        if self._is_full:
+            return _LEFT
+        if isinstance(value, str):
+            is_json = _may_be_json(value, is_output=like.is_output, is_item=is_item)
+            return self._text(value, depth, like, is_json=is_json)
+        if isinstance(value, dict):
+            return self._object(cast("dict[object, object]", value), depth, like)
+        if isinstance(value, (list, tuple)):
+            return self._list(cast("Sequence[object]", value), depth, like)
+        if isinstance(value, int) and abs(value) >= _MAX_INT:
+            return None
+        return value if value is None or isinstance(value, (bool, int, float)) else _LEFT
+
+    def _object(self, fields: dict[object, object], depth: int, like: Leaf) -> object:
+        found: dict[str, object] = {}
+        for key, one in fields.items():
+            if not isinstance(key, str) or len(key) > _MAX_KEY_CHARS:
+                continue
+            name = key.replace('"', "")
+            if isinstance(one, str) and len(one) <= _MAX_KEYED_CHARS and "\n" not in one:
+                before, after = f'\n"{name}": "', '"'  # A value is a secret when its name says so.
+            else:
+                before, after = " " if key in COMMAND_FIELDS and not isinstance(one, str) else "\n", ""
+            taken = self._taken(
+                one, depth + 1, Leaf("", before, after, like.scope, is_output=like.is_output), is_item=False
+            )
+            if taken is not _LEFT:
+                found[key] = taken
+            if self._is_full:
+                break
+        return found
+
+    def _list(self, items: Sequence[object], depth: int, like: Leaf) -> object:
+        if not like.scope:
+            self._n_scopes += 1
+            like = Leaf("", like.before, like.after, self._n_scopes, is_output=like.is_output)
+        found: list[object] = []
+        for one in items:
+            here = like if found else Leaf("", "\n", "", like.scope, is_output=like.is_output)
+            taken = self._taken(one, depth + 1, here, is_item=True)
+            if taken is not _LEFT:
+                found.append(taken)
+            if self._is_full:
+                break
+        return found
+
+    def _text(self, text: str, depth: int, like: Leaf, *, is_json: bool) -> object:
+        if len(text) > self._room:
+            text, self._is_full = text[: text.rfind("\n", 0, self._room) + 1], True
+        self._room -= len(text)
+        text = _plain(text, is_output=like.is_output)
+        if is_json:
+            # What is cut cannot be read, and its escapes may hide anything.
+            fields = None if self._is_full else _object_of(text.replace(f"\n{_RETURN}", "\n"))
+            text = "" if self._is_full else text
+            if fields is not None:
+                return self._taken(fields, depth + 1, like, is_item=False)
+        if len(self.leaves) >= MAX_TEXTS:
+            self._is_full = True
+            return _LEFT
+        scope = like.scope
+        if not scope:
+            self._n_scopes += 1
+            scope = self._n_scopes
+        leaf = Leaf(text, like.before, like.after, scope, is_output=like.is_output)
+        self.leaves.append(leaf)
+        return leaf
+
+    def cut_private(self) -> None:
+        """Cut `<private>` spans out of the texts, also those over several of one list; then what was overwritten."""
+        for _, group in groupby(self.leaves, lambda leaf: leaf.scope):
+            cut_out(list(group), lambda text: [(start, end, " ") for start, end in private_spans(text)])
+        for leaf in self.leaves:
+            if _RETURN in leaf.text:
+                leaf.text = _OVERWRITTEN.sub("", leaf.text).replace(_RETURN, "")
+
+
+def filled(value: object) -> object:
+    """A value that was taken, with the texts that are left."""
+    if isinstance(value, Leaf):
+        return value.whole
+    if isinstance(value, dict):
+        return {key: filled(one) for key, one in cast("dict[str, object]", value).items()}
+    if isinstance(value, list):
+        return [filled(one) for one in cast("list[object]", value)]
+    return value
+
+
+def cut_out(leaves: Sequence[Leaf], find: Callable[[str], Iterable[Cut]]) -> None:
+    """Cut out of texts what is found where they are read as one.
+
+    Args:
+        leaves: In order; of a cut over several the first one gets what stands there instead.
+        find: What to cut, in any order.
+    """
+    cuts = _merged(find("".join(part for leaf in leaves for part in (leaf.before, leaf.text, leaf.after))))
+    if not cuts:
+        return
+    at, first, shown = 0, 0, -1
+    for leaf in leaves:
+        start = at + len(leaf.before)
+        end = start + len(leaf.text)
+        at = end + len(leaf.after)
+        while first < len(cuts) and cuts[first][1] <= start:
+            first += 1
+        kept, position, number = list[str](), start, first
+        while number < len(cuts) and cuts[number][0] < end:
+            from_, to, instead = cuts[number]
+            kept += [leaf.text[position - start : max(position, from_) - start], instead if number > shown else ""]
+            position, shown, number = min(to, end), number, number + 1
+        if number > first:
+            leaf.text = "".join([*kept, leaf.text[position - start :]])
+
+
+def _merged(cuts: Iterable[Cut]) -> list[Cut]:
+    """Cuts in order, those that overlap as one."""
+    found: list[Cut] = []
+    for start, end, instead in sorted(cuts, key=lambda cut: (cut[0], -cut[1])):
+        if found and start < found[-1][1]:
+            found[-1] = (found[-1][0], max(end, found[-1][1]), found[-1][2])
+        elif end > start:
+            found.append((start, end, instead))
+    return found
+
+
+def _plain(text: str, *, is_output: bool) -> str:
+    if _RETURN in text:
+        text = text.replace(_RETURN, "")
+    if is_output and "\r" in text:
+        text = without_colours(text)
+        text = _LONE_RETURN.sub(f"\n{_RETURN}", text).replace("\r", "")
+    return plain_text(text)
+
+
+def _may_be_json(text: str, *, is_output: bool, is_item: bool) -> bool:
+    """Whether `dialects` would read it as JSON, so that what it holds may be written with escapes."""
+    head = plain_text(text[:_MAX_NODES]).lstrip()
+    return head.startswith('{"output"') if is_output else is_item and head.startswith("{")
+
+
+def _object_of(text: str) -> dict[object, object] | None:
+    try:
+        value: object = json.loads(text)
+    except ValueError:
+        return None
+    except RecursionError:
+        return {}
+    return cast("dict[object, object]", value) if isinstance(value, dict) else None

@@ -1,0 +1,139 @@
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from hybrid.capture.paths import Places
+from tests.builders import write_files
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+WINDOWS = "C:\\Users\\me\\shop"
+INSIDE = [
+    "C:\\Users\\me\\shop\\src\\a.py",
+    "c:\\users\\Me\\Shop\\src\\a.py",
+    "C:/Users/me/shop/src/a.py",
+    "/c/Users/me/shop/src/a.py",
+    "/cygdrive/c/Users/me/shop/src/a.py",
+    "/mnt/c/Users/me/shop/src/a.py",
+    "\\\\?\\C:\\Users\\me\\shop\\src\\a.py",
+    "file:///C:/Users/me/shop/src/a.py",
+]
+
+
+@pytest.mark.parametrize("path", [*INSIDE, "src\\a.py", "./src/a.py"])
+@pytest.mark.parametrize("root", [WINDOWS, "c:/Users/me/shop", WINDOWS + "\\"])
+def test_paths_of_windows_become_relative_in_every_form(root: str, path: str) -> None:
+    """Letter case, slashes and the spelling of the drive differ between tools of one session."""
+    assert "src/a.py" == Places(root, "c:\\users\\me\\shop", "C:\\Users\\me").relative(path)
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("c:\\Users\\ME\\notes.txt", "~/notes.txt"),
+        ("/c/Users/me", "~"),
+        ("D:\\x\\y", "D:/x/y"),
+        ("C:\\Users\\me\\shop2\\a.py", "~/shop2/a.py"),
+        ("c:\\users\\me\\shop", "."),
+        ("/tmp/x", "/tmp/x"),
+    ],
+)
+def test_paths_of_windows_outside_stay_outside(path: str, expected: str) -> None:
+    """The home as a tilde; a folder that only begins alike is another one."""
+    assert expected == Places(WINDOWS, WINDOWS, "C:\\Users\\me").relative(path)
+
+
+def test_a_share_is_a_root_too() -> None:
+    """A project on a server."""
+    places = Places("\\\\server\\share\\shop", "", "")
+
+    assert "src/a.py" == places.relative("//SERVER/share/shop/src/a.py")
+    assert "at src/a.py:3" == places.shortened("at \\\\server\\share\\shop\\src\\a.py:3")
+
+
+@pytest.mark.parametrize("path", [path for path in INSIDE if not path.startswith("file:")])
+def test_texts_lose_the_root_of_windows(path: str) -> None:
+    """In the text of a command or a result; the rest of the path has forward slashes, other backslashes stay."""
+    places = Places(WINDOWS, WINDOWS, "C:\\Users\\me")
+
+    assert 'type "src/a.py" | findstr \\d+' == places.shortened(f'type "{path}" | findstr \\d+')
+    assert "see ~/x/y.txt" == places.shortened("see c:\\users\\me\\x\\y.txt")
+    assert "abc/c/Users/me/shop/x" == places.shortened("abc/c/Users/me/shop/x")
+
+
+def test_elsewhere_such_forms_are_paths_as_any_other() -> None:
+    """`/c` is a folder where the project has no drive, and letter case counts."""
+    places = Places("/c/shop", "/c/shop", "")
+
+    assert "a.py" == places.relative("/c/shop/a.py")
+    assert "/c/Shop/a.py" == places.relative("/c/Shop/a.py")
+    assert "C:/shop/a.py" == places.relative("C:\\shop\\a.py")
+
+
+@pytest.fixture
+def linked(tmp_path: Path) -> tuple[Path, Path]:
+    """A project, and a link to it elsewhere."""
+    if sys.platform == "win32":
+        pytest.skip("links need rights there")
+    root, link = tmp_path / "real" / "shop", tmp_path / "work"
+    write_files(root, {"src/a.py": "", "packages/one/b.py": ""})
+    link.symlink_to(root)
+    (root / "outside.txt").symlink_to("/etc/hosts")
+    (tmp_path / "one").symlink_to(root / "packages" / "one")
+    return root, link
+
+
+def test_paths_by_a_link_to_the_project_are_relative(linked: tuple[Path, Path], tmp_path: Path) -> None:
+    """Whichever of tool and project went by the link; a file that is not there yet, the project itself, a part of it."""
+    root, link = linked
+    by_link, by_root = Places(str(root), str(link)), Places(str(link), str(link))
+
+    assert "src/a.py" == by_link.relative(f"{link}/src/a.py") == by_root.relative(f"{root}/src/a.py")
+    assert "src/a.py" == by_link.relative("src/a.py")
+    assert "src/new/c.py" == by_link.relative(f"{link}/src/new/c.py")
+    assert ["."] * 2 == [by_link.relative("."), by_link.relative(str(link))]
+    assert "packages/one/b.py" == by_link.relative(f"{tmp_path}/one/b.py")
+    assert "packages/one" == by_link.relative(f"{tmp_path}/one")
+    assert "outside.txt" == by_link.relative(f"{link}/outside.txt")
+    assert f"{tmp_path}/other/a.py" == by_link.relative(f"{tmp_path}/other/a.py")
+
+
+def test_texts_lose_the_name_of_the_link_too(linked: tuple[Path, Path]) -> None:
+    """Where the use took place below the link."""
+    root, link = linked
+    places = Places(str(root), f"{link}/src")
+
+    assert "cat src/a.py src/a.py" == places.shortened(f"cat {link}/src/a.py {root}/src/a.py")
+    assert f"cat {link}/src/a.py" == Places(str(root), str(root)).shortened(f"cat {link}/src/a.py")
+
+
+def test_a_path_below_the_root_is_not_looked_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Links are followed only where that can change something, and each folder once."""
+    asked: list[str] = []
+
+    def realpath(path: str) -> str:
+        asked.append(path)
+        return path
+
+    monkeypatch.setattr(os.path, "realpath", realpath)
+    places = Places("/srv/shop", "/srv/shop", "/home/me")
+
+    places.relative("/srv/shop/src/a.py")
+    places.relative("src/b.py")
+    places.shortened("cat /srv/shop/src/a.py")
+    places.relative("\\\\server\\share\\x")
+    assert [] == asked
+    if os.name != "nt":
+        places.relative("/other/a.py")
+        places.relative("/other/a.py")
+        assert ["/srv/shop", "/other", "/other/a.py"] == asked
+
+
+def test_what_cannot_be_looked_up_stays() -> None:
+    """A null byte, a circle of links: no error."""
+    assert "/x\0y/a.py" == Places("/srv/shop", "", "").relative("/x\0y/a.py")
