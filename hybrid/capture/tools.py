@@ -15,6 +15,7 @@ from hybrid.capture import dialects, patches
 from hybrid.capture.condensing import condensed, cut
 from hybrid.capture.definitions import enclosing
 from hybrid.capture.dialects import ToolKind
+from hybrid.capture.own import is_our_tool
 from hybrid.capture.paths import Places, files_of_command
 
 if TYPE_CHECKING:
@@ -180,7 +181,7 @@ def is_skipped(tool: str, n_chars: int, skip_tools: Sequence[str]) -> bool:
         n_chars: Of its input and result together.
         skip_tools: Names of tools; letter case counts as it does for clients.
     """
-    return tool in skip_tools or "hybrid" in tool.lower() or n_chars < MIN_CHARS
+    return tool in skip_tools or is_our_tool(tool) or n_chars < MIN_CHARS
 
 
 def _with_files(use: ToolUse, given: dict[str, Any], response: object, places: Places) -> ToolUse:

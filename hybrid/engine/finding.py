@@ -16,6 +16,7 @@ from hybrid.engine.kinds import KINDS_OF
 from hybrid.engine.memory_collection import MemoryCollection, memory_collection
 from hybrid.errors import HybridError, IndexUnavailableError
 from hybrid.index.backend import Filter
+from hybrid.redact import redact
 from hybrid.types import Item
 
 if TYPE_CHECKING:
@@ -220,6 +221,7 @@ def _shown(collection: RecordCollection | MemoryCollection, hits: Sequence[Hit])
 
 def _found(collection: Collection, hit: Hit, text: str | None, record: Record | None = None) -> FoundHit:
     shown = collection.shown(hit)
+    shown = shown if record is None else replace(shown, name=redact(record.name))
     return FoundHit(shown, collection.entry(Item(shown, text or "", "pointer")).header, text, record)
 
 

@@ -68,14 +68,20 @@ def cleaned_use(tool: str, given: object, answered: object, error: str) -> Clean
     """
     texts = Texts()
     taken = [
-        texts.take_text(tool[: 10 * MAX_TOOL_CHARS]),
         texts.take(given),
         texts.take_text(error),
         texts.take(answered, is_output=True),
     ]
     _clean(texts)
-    name, given, error_, answered = map(filled, taken)
-    return CleanUse(" ".join(_text(name).split())[:MAX_TOOL_CHARS], given, answered, _text(error_))
+    given, error_, answered = map(filled, taken)
+    return CleanUse(cleaned_name(tool), given, answered, _text(error_))
+
+
+def cleaned_name(tool: str) -> str:
+    """The name of a tool as it is stored, in one line of at most `MAX_TOOL_CHARS`."""
+    # Read part by part: servers and their tools are joined by two underscores, within which no token begins.
+    words = "\n".join(cleaned_text(tool[: 10 * MAX_TOOL_CHARS].replace("__", "\n")).split())
+    return words.replace("\n", "__" if "__" in tool else " ")[:MAX_TOOL_CHARS]
 
 
 def cleaned_text(text: str) -> str:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from hybrid.capture.extraction.extract import extract
+from hybrid.capture.own import is_ours
 from hybrid.capture.summaries import summarise
 from hybrid.capture.tools import ToolUse, is_skipped, tool_use
 from hybrid.capture.transcript import last_exchange
@@ -192,6 +193,8 @@ def _keep_use(workspace: Workspace, event: HookEvent, store: MemoryStore, now_ms
         return
     root = str(workspace.require_project().root)
     use = tool_use(found.tool, found.given, found.answered, found.error, root=root, cwd=event.cwd)
+    if use.kind == "command" and is_ours(use.command):
+        return  # It repeats what is known.
     payload = cleaned_payload(use).as_json()
     pending = PendingEvent(use.tool, payload, use_digest(event, payload), n_answered // _CHARS_OF_TOKEN, now_ms)
     store.add_event(owner_of(workspace, event), pending, window_ms=settings.batch_window_ms, make=maker(workspace))

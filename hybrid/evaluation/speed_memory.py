@@ -186,8 +186,8 @@ class _Measurement:
         present = present_of(self._workspace, store)
         recalling.search(self._workspace, self._records, query, Wanted(), present, limit=_TOP_K)
 
-    def _decide(self, prompt: str, *, workspace: Workspace | None = None) -> list[str]:
-        return decided_names(workspace or self._workspace, self._opener, self._records, prompt, self._runner.environ)
+    def _decide(self, prompt: str, *, workspace: Workspace | None = None) -> str:
+        return decided_text(workspace or self._workspace, self._opener, self._records, prompt, self._runner.environ)
 
     def _open_gate(self) -> Workspace:
         """The present project with the gate held open, so that the longest way is timed."""
@@ -234,14 +234,14 @@ def _payload(workspace: Workspace, event: HookEvent) -> tuple[str, str]:
     return event.tool, use.as_json()
 
 
-def decided_names(
+def decided_text(
     workspace: Workspace, opener: Opener, records: Records, prompt: str, environ: Mapping[str, str]
-) -> list[str]:
-    """Names of what a prompt gets in a session of its own, where no files are indexed."""
+) -> str:
+    """What a prompt gets in a session of its own, where no files are indexed."""
     root = str(workspace.require_project().root)
     event = HookEvent("claude", "UserPromptSubmit", f"speed-{time.time_ns()}", "", root, prompt)
     decision = decide(workspace, event, open_searcher=opener.searcher, records=records, environ=environ)
-    return [item.hit.name for item in decision.items]
+    return decision.text
 
 
 def seeded_observations(words: Words, n: int) -> Iterator[Extracted]:
@@ -269,7 +269,7 @@ def memory_resident_figures(root: str) -> dict[str, int | None]:
 
     load_embedder(workspace.config.model.name, home=workspace.home).embed_query("so that numbers are there")
     bare = resident_bytes()
-    decided_names(workspace, opener, opener.records, "where is the walrus certificate rotated?", os.environ)
+    decided_text(workspace, opener, opener.records, "where is the walrus certificate rotated?", os.environ)
     opened = resident_bytes()
     if bare is None or opened is None:
         return {"model": None, "open": None}
