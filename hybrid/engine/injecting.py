@@ -231,8 +231,9 @@ def _search(
     ledger = workspace.ledgers.read(session_key(workspace, event))
     if memory is not None:
         from hybrid.engine.memory_collection import Session, memory_collection  # Brings numpy.
+        from hybrid.records.memory.parsing import session_of
 
-        session = Session(event.session_id, int(ledger.starts.get("compact", 0.0) * 1000))
+        session = Session(session_of(event.session_id), int(ledger.starts.get("compact", 0.0) * 1000))
         collections.append(memory_collection(workspace, memory, session=session))
     if not collections:
         return missing or Decision("no_results")

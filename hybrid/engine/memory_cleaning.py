@@ -25,7 +25,7 @@ MAX_CHARS = 200_000
 MAX_TOOL_CHARS = 100
 """Of the name of a tool."""
 
-_MAX_HOT = 1_500
+_MAX_HOT = 1_000
 """Words in the texts at which a value is looked for; a text that is made of them costs a hundred times others."""
 _MIN_CHARS = 1_000
 _MIN_TAIL_CHARS = 30_000

@@ -114,13 +114,15 @@ def _memory(workspace: Workspace, records: Records | None, event: HookEvent, now
     if not store.exists:
         return None
     from hybrid.engine.remembering import flush  # Brings the extraction.
+    from hybrid.records.memory.parsing import session_of
 
+    session_id = session_of(event.session_id)
     try:
         # A session that was killed leaves its last uses untold.
-        flush(workspace, store, int(now_s * 1000), session_id=event.session_id if event.source == "compact" else "")
+        flush(workspace, store, int(now_s * 1000), session_id=session_id if event.source == "compact" else "")
         if event.source == "compact":
-            return this_session(workspace, store, event.session_id)
-        return earlier_sessions(workspace, store, int(now_s * 1000), session_id=event.session_id)
+            return this_session(workspace, store, session_id)
+        return earlier_sessions(workspace, store, int(now_s * 1000), session_id=session_id)
     except (HybridError, OSError):
         return None
 

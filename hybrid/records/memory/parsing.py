@@ -157,7 +157,14 @@ def text_of(value: object, name: str) -> str:
         return ""
     if not isinstance(value, str):
         raise ValueError(f"{name} is not a text")
-    return clean(redact(without_private(plain_text(value))))
+    return clean(_without_secrets(value))
+
+
+def _without_secrets(text: str) -> str:
+    """A text without what characters that nobody sees may hide too; they stay where they hide nothing."""
+    plain = plain_text(text)
+    found = redact(without_private(plain))
+    return redact(without_private(text)) if found == plain else found
 
 
 def texts_of(value: object, name: str) -> tuple[str, ...]:
@@ -174,9 +181,9 @@ def texts_of(value: object, name: str) -> tuple[str, ...]:
     texts = tuple(one for one in items if isinstance(one, str))
     if len(texts) < sum(one is not None for one in items):
         raise ValueError(f"a part of {name} is not a text")
-    whole_text = "\n".join(map(plain_text, texts))
-    cleaned = text_of(whole_text, name)
-    return texts if cleaned == whole_text else tuple(cleaned.split("\n"))
+    together = "\n".join(texts)
+    cleaned = _without_secrets(together)
+    return tuple(map(clean, texts)) if cleaned == together else tuple(clean(cleaned).split("\n"))
 
 
 def whole(value: object, name: str) -> int:
