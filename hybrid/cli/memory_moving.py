@@ -106,6 +106,9 @@ def _print(args: argparse.Namespace, found: Imported) -> int:
         "prompts": found.n_prompts,
         "sessions": found.n_sessions,
     }
+    # A file in which nothing could be read is none that `export` wrote.
+    is_any = any(counts.values()) or found.n_duplicates or found.n_forgotten
+    code = 0 if is_any or not found.problems else 2
     if args.json:
         print_json(
             {
@@ -116,7 +119,7 @@ def _print(args: argparse.Namespace, found: Imported) -> int:
                 "dry_run": args.dry_run,
             }
         )
-        return 0
+        return code
     verb = "would add" if args.dry_run else "added"
     for name, n in counts.items():
         say(f"{name:<13} {verb} {n:,}")
@@ -129,4 +132,4 @@ def _print(args: argparse.Namespace, found: Imported) -> int:
         say(f"not read: {problem}")
     if len(found.problems) > len(shown):
         say(f"not read: {len(found.problems) - len(shown):,} more; --verbose shows all")
-    return 0
+    return code

@@ -104,6 +104,8 @@ def test_what_is_no_export_is_an_error(new_project: Shop, tmp_path: Path) -> Non
     assert "No such file" in new_project.error("memory", "import", str(tmp_path / "none"))
     assert "is a folder" in new_project.error("memory", "import", str(tmp_path))
     assert "newer" in new_project.error("memory", "import", str(newer))
+    newer.write_text("no export at all\nof any kind\n")
+    assert 2 == new_project.run("memory", "import", str(newer)).returncode
     assert 2 == new_project.run("memory", "import").returncode
     assert 2 == new_project.run("memory", "import", str(newer), "--claude-mem").returncode
 
