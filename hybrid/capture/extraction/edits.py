@@ -16,7 +16,7 @@ from hybrid.capture.extraction.wording import (
     joined,
     listed,
     once,
-    purpose,
+    reason,
     sentences,
     squeeze,
     telling,
@@ -48,7 +48,7 @@ def _failed(use: ToolUse, prompt: str) -> Told:
     file = next(iter(use.files_written), "a file")
     why = clip(use.error or use.output, 200)
     wanted = [f"It was to put {code(edit.new, 120)} for {code(edit.old, 120)}." for edit in use.edits[:2] if edit.new]
-    narrative = joined([f"Editing {file} failed: {why}.", *wanted, _reason(prompt)])
+    narrative = joined([f"Editing {file} failed: {why}.", *wanted, reason(prompt)])
     subject = f"{base(file)} failed: {why}"
     return Told("discovery", "Edit of", subject, narrative, facts=(why,), concepts=("gotcha",), files_read=(file,))
 
@@ -63,17 +63,13 @@ def _of_file(file: str, changes: list[Change], prompt: str) -> Told:
         type=kind,
         verb=verb,
         subject=subject,
-        narrative=joined([opening, *parts, _reason(prompt)]),
+        narrative=joined([opening, *parts, reason(prompt)]),
         subtitle=clip(next((sentence for change in changes for sentence in sentences(change.comment)), ""), 160),
         facts=_facts(file, changes),
         concepts=concepts_of_edit(kind, changes),
         files_modified=(file,),
         place=file,
     )
-
-
-def _reason(prompt: str) -> str:
-    return f"For: {purpose(prompt)}" if prompt.strip() else ""
 
 
 # The title

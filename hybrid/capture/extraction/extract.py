@@ -17,7 +17,7 @@ from hybrid.capture.extraction.wording import (
     joined,
     listed,
     once,
-    purpose,
+    reason,
     sentences,
     telling,
     terms_of,
@@ -90,12 +90,12 @@ def _batch(every: list[Told]) -> Told:
     room = NARRATIVE_CHARS - 130
     share = max(120, room // len(every))
     parts = [clip(_REASON.sub("", told.narrative), share) for told in every]
-    reason = _REASON.search(every[0].narrative)
+    why = _REASON.search(every[0].narrative)
     return Told(
         type=_ORDER[min(_ORDER.index(told.type) for told in every)],
         verb=every[0].verb,
         subject=_subjects(every),
-        narrative=joined([*parts, reason[0] if reason else ""]),
+        narrative=joined([*parts, why[0] if why else ""]),
         subtitle=next((told.subtitle for told in every if told.subtitle), ""),
         facts=once(fact for told in every for fact in told.facts),
         concepts=once(concept for told in every for concept in told.concepts),
@@ -148,7 +148,7 @@ def _tell_web(use: ToolUse, prompt: str) -> Told | None:
     is_page = "://" in use.query.split(" ")[0]
     result = "failed" if use.is_failed else clip(key[0], 60) if key else "nothing"
     narrative = joined(
-        [f"{'Fetched' if is_page else 'Searched the web for'} {clip(use.query, 240)}.", *key, _reason(prompt)]
+        [f"{'Fetched' if is_page else 'Searched the web for'} {clip(use.query, 240)}.", *key, reason(prompt)]
     )
     subject = f"{clip(use.query, 48)}: {result}"
     return Told(
@@ -169,10 +169,6 @@ def _tell_other(use: ToolUse, prompt: str) -> Told | None:
         + (" failed" if use.is_failed else "")
         + (f" → {key[0]}" if key else "")
     )
-    narrative = joined([f"Used {use.tool}{f' for {clip(asked, 240)}' if asked else ''}.", *key, _reason(prompt)])
+    narrative = joined([f"Used {use.tool}{f' for {clip(asked, 240)}' if asked else ''}.", *key, reason(prompt)])
     kind: ObservationType = "change" if use.files_written else "discovery"
     return Told(kind, "Use", subject, narrative, files_read=use.files_read, files_modified=use.files_written)
-
-
-def _reason(prompt: str) -> str:
-    return f"For: {purpose(prompt)}" if prompt.strip() else ""

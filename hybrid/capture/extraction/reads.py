@@ -16,7 +16,7 @@ from hybrid.capture.extraction.wording import (
     joined,
     listed,
     once,
-    purpose,
+    reason,
     sentences,
     telling,
     terms_of,
@@ -43,7 +43,7 @@ def tell_read(use: ToolUse, prompt: str) -> Told | None:
         return None
     if use.is_failed or (use.error and not use.output):
         why = clip(use.error or use.output, 160)
-        narrative = joined([f"Reading {files[0]} failed: {why}.", _reason(prompt)])
+        narrative = joined([f"Reading {files[0]} failed: {why}.", reason(prompt)])
         subject = f"{base(files[0])} failed: {why}"
         return Told("discovery", "Read", subject, narrative, "", (why,), ("gotcha",), files)
     return told_of_text(files, use.output, prompt, start=use.start_line, end=use.end_line, total=use.total_lines)
@@ -66,16 +66,12 @@ def told_of_text(
         type="discovery",
         verb="Read",
         subject=subject,
-        narrative=joined([opening, *_sentences(text, file, chosen, every, wanted), _reason(prompt)]),
+        narrative=joined([opening, *_sentences(text, file, chosen, every, wanted), reason(prompt)]),
         subtitle=clip(next(iter(sentences(_opening_comment(text, file))), ""), 160),
         facts=once([f"{file} defines {listed((one.name for one in every), 140)}"] if every else []),
         concepts=once(["how-it-works", *concepts_of_text(comment_text(filter(is_comment, text.split("\n")[:40])))]),
         files_read=files,
     )
-
-
-def _reason(prompt: str) -> str:
-    return f"For: {purpose(prompt)}" if prompt.strip() else ""
 
 
 def _chosen(every: list[Definition], wanted: frozenset[str]) -> list[Definition]:

@@ -17,7 +17,7 @@ from hybrid.capture.extraction.wording import (
     joined,
     listed,
     once,
-    purpose,
+    reason,
     squeeze,
     telling,
     terms_of,
@@ -83,7 +83,7 @@ def _of_listing(use: ToolUse, line: Line, output: str, prompt: str) -> Told | No
     shown = [name.split()[-1].rstrip("/").rpartition("/")[2] for name in names if not name.startswith("total ")]
     place = next((word for word in reversed(line.words[1:]) if not word.startswith("-")), "the folder")
     subject = f"{squeeze(place, 36)}: {listed(shown, 70 - min(36, len(place)))}"
-    narrative = joined([f"Listed {place} with {code(line.shown, 120)}: {listed(shown, 500)}.", _reason(prompt)])
+    narrative = joined([f"Listed {place} with {code(line.shown, 120)}: {listed(shown, 500)}.", reason(prompt)])
     return Told("discovery", "List", subject, narrative, use.description, files_read=use.files_read)
 
 
@@ -91,7 +91,7 @@ def _of_git(use: ToolUse, line: Line, output: str, outcome: Outcome, prompt: str
     sub = next((word for word in line.words[1:] if not word.startswith("-")), "")
     if commit := _COMMIT.search(output):
         narrative = joined(
-            [f"Committed {commit[2]} on {commit[1]}: {commit[3]}.", *_key(outcome, prompt), _reason(prompt)]
+            [f"Committed {commit[2]} on {commit[1]}: {commit[3]}.", *_key(outcome, prompt), reason(prompt)]
         )
         return Told("change", "Commit", commit[3], narrative, use.description, (f"commit {commit[2]} on {commit[1]}",))
     if sub in ("diff", "show"):
@@ -100,7 +100,7 @@ def _of_git(use: ToolUse, line: Line, output: str, outcome: Outcome, prompt: str
         return _of_status(use, line, output, prompt)
     if not output.strip() and sub in ("add", "checkout", "restore", "rm", "reset"):
         subject = code(line.shown, 60) + (f": {use.description}" if use.description else "")
-        narrative = joined([f"Ran {code(use.command, 400)}: {use.description}.", _reason(prompt)])
+        narrative = joined([f"Ran {code(use.command, 400)}: {use.description}.", reason(prompt)])
         return Told("change", "Run", subject, narrative, use.description, (f"command: {clip(use.command, 160)}",))
     return _of_run(use, line, output, outcome, prompt) if output.strip() else None
 
@@ -121,7 +121,7 @@ def _of_diff(use: ToolUse, line: Line, output: str, prompt: str) -> Told | None:
     narrative += [f"Changed lines: {' / '.join(key)}"] if key else []
     narrative += [f"Counts: {' / '.join(once(telling_lines(output))[-6:])}"] if stat else []
     return Told(
-        "discovery", "Review diff", brief, joined([*narrative, _reason(prompt)]), use.description,
+        "discovery", "Review diff", brief, joined([*narrative, reason(prompt)]), use.description,
         (f"git diff {clip(brief, 140)}",), ("what-changed",), tuple(path for path in files if "..." not in path)[:10],
     )  # fmt: skip
 
@@ -132,7 +132,7 @@ def _of_status(use: ToolUse, line: Line, output: str, prompt: str) -> Told | Non
         return None
     brief = f"{len(files)} changed: {listed((file.rstrip('/').rpartition('/')[2] for file in files), 50)}"
     narrative = joined(
-        [f"{code(line.shown, 100)} showed {len(files)} changed files: {listed(files, 600)}.", _reason(prompt)]
+        [f"{code(line.shown, 100)} showed {len(files)} changed files: {listed(files, 600)}.", reason(prompt)]
     )
     return Told("discovery", "Git status", brief, narrative, use.description, concepts=("what-changed",))
 
@@ -148,7 +148,7 @@ def _of_run(use: ToolUse, line: Line, output: str, outcome: Outcome, prompt: str
         type=kind,
         verb=verb,
         subject=subject,
-        narrative=joined([f"Ran {code(use.command, 300)}{how}.", *_details(use, outcome, prompt), _reason(prompt)]),
+        narrative=joined([f"Ran {code(use.command, 300)}{how}.", *_details(use, outcome, prompt), reason(prompt)]),
         subtitle=use.description,
         facts=_facts(use, outcome, brief),
         concepts=("gotcha",) if outcome.status == "failed" else (),
@@ -158,7 +158,7 @@ def _of_run(use: ToolUse, line: Line, output: str, outcome: Outcome, prompt: str
 
 
 def _silent(use: ToolUse, line: Line, prompt: str) -> Told:
-    narrative = joined([f"Ran {code(use.command, 400)}, which printed nothing: {use.description}.", _reason(prompt)])
+    narrative = joined([f"Ran {code(use.command, 400)}, which printed nothing: {use.description}.", reason(prompt)])
     facts = (f"command: {clip(use.command, 160)}",)
     return Told("change", "Run", f"{code(line.shown, 50)}: {use.description}", narrative, use.description, facts)
 
@@ -237,7 +237,3 @@ def _facts(use: ToolUse, outcome: Outcome, brief: str) -> tuple[str, ...]:
         facts.append(f"outcome: {clip(brief, 160)}")
     facts += [f"failing: {name}" for name in outcome.failing[:5]]
     return once([*facts, *(clip(error, 200) for error in outcome.errors[:4])])
-
-
-def _reason(prompt: str) -> str:
-    return f"For: {purpose(prompt)}" if prompt.strip() else ""

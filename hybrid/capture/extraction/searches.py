@@ -14,7 +14,7 @@ from hybrid.capture.extraction.wording import (
     joined,
     listed,
     once,
-    purpose,
+    reason,
     squeeze,
     telling,
     terms_of,
@@ -118,7 +118,7 @@ def told_of_search(
         type="discovery",
         verb=verb,
         subject=subject,
-        narrative=joined([opening, *_sentences(hits, files, text, terms_of(f"{query} {prompt}")), _reason(prompt)]),
+        narrative=joined([opening, *_sentences(hits, files, text, terms_of(f"{query} {prompt}")), reason(prompt)]),
         facts=once(
             [f"{clip(query, 80)}: {found}", *(f"{hit.path}:{hit.line} {clip(hit.text, 100)}" for hit in told[:4])]
         ),
@@ -139,10 +139,6 @@ def _last_parts(pattern: str, room: int) -> str:
     while len(parts) > 1 and len("/".join(parts)) > room - 2:
         parts = parts[1:]
     return "…/" + "/".join(parts)
-
-
-def _reason(prompt: str) -> str:
-    return f"For: {purpose(prompt)}" if prompt.strip() else ""
 
 
 def _count(hits: list[Hit], files: tuple[str, ...]) -> str:

@@ -127,6 +127,11 @@ def purpose(prompt: str, max_chars: int = PURPOSE_CHARS) -> str:
     return clip(prompt[:400], max_chars)
 
 
+def reason(prompt: str) -> str:
+    """Why something was done, as the narrative says it; empty without a prompt."""
+    return f"For: {purpose(prompt)}" if prompt.strip() else ""
+
+
 def terms_of(text: str) -> frozenset[str]:
     """The telling terms of a text, for the choice of what to show of it."""
     return frozenset(term for term in part_terms(text[:4_000]) if len(term) > 2 and term not in FUNCTION_WORDS)
