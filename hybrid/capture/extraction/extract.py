@@ -146,7 +146,7 @@ def _tell_web(use: ToolUse, prompt: str) -> Told | None:
     said = sentences(use.output or use.error)
     key = telling(said, terms_of(f"{prompt} {use.query}"), 6, max_chars=200) or said[:4]
     is_page = "://" in use.query.split(" ")[0]
-    result = "failed" if use.is_failed else clip(key[0], 60) if key else "nothing"
+    result = "failed" if use.is_failed else clip(key[0], 60) if key else clip(use.output, 60) or "nothing"
     narrative = joined(
         [f"{'Fetched' if is_page else 'Searched the web for'} {clip(use.query, 240)}.", *key, reason(prompt)]
     )

@@ -39,6 +39,12 @@ _QUOTES = re.compile(r"(['\"])([^\s'\"]+)\1")
 _LOGS = (".txt", ".log", ".out", ".output")
 _EXIT_LINE = re.compile(r"\AExit code \d+\n?")
 
+_PROGRESS = re.compile(
+    r"^\s*(?:Compiling|Checking|Building|Download(?:ing|ed)|Fetching|Installing|Collecting|Updating|Finished|Resolving"
+    r"|\[\d+/\d+\]|\d{1,3}%)",
+    re.MULTILINE,
+)
+
 
 def tell_command(use: ToolUse, prompt: str) -> Told | None:
     """What a command did; None for one that tells nothing, such as `pwd` or a search's empty listing."""
@@ -137,11 +143,18 @@ def _of_status(use: ToolUse, line: Line, output: str, prompt: str) -> Told | Non
     return Told("discovery", "Git status", brief, narrative, use.description, concepts=("what-changed",))
 
 
+def _shown(output: str) -> str:
+    """What was printed where no outcome was: build progress, or the last line as it is."""
+    if not output.strip():
+        return ""
+    return "only build progress shown" if _PROGRESS.search(output) else clip(output.strip().rpartition("\n")[2], 50)
+
+
 def _of_run(use: ToolUse, line: Line, output: str, outcome: Outcome, prompt: str) -> Told | None:
     if not output.strip() and not use.is_failed and line.work != "check" and not use.files_written:
         return None if line.work in ("list", "read", "git") or not use.description else _silent(use, line, prompt)
     kind: ObservationType = "discovery" if outcome.status == "failed" else "change"
-    brief = outcome.brief or _last(outcome, prompt) or ("only build progress shown" if output.strip() else "")
+    brief = outcome.brief or _last(outcome, prompt) or _shown(output)
     verb, subject = _title(use, line, brief)
     how = _ending(use, outcome, brief)
     return Told(

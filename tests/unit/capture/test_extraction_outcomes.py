@@ -1,0 +1,32 @@
+from __future__ import annotations
+
+import pytest
+
+from hybrid.capture.extraction.extract import extract
+from hybrid.capture.tools import tool_use
+
+
+@pytest.mark.parametrize(
+    ("output", "expected"),
+    [
+        ("deployed to the staging cluster", "deployed to the staging cluster"),
+        ("first line\nsecond and last line", "second and last line"),
+        ("   Compiling shop v0.1.0\n   Compiling cart v0.2.0\n", "only build progress shown"),
+    ],
+)
+def test_a_command_without_an_outcome_tells_what_it_printed(output: str, expected: str) -> None:
+    """The last line as it is; build progress alone is called so."""
+    use = tool_use("Bash", {"command": "make deploy"}, {"stdout": output, "stderr": ""}, "", root="/x", cwd="/x")
+
+    found = extract([use], "")
+    assert found is not None
+    assert f"Run `make deploy` → {expected}" == found.title
+
+
+def test_a_search_of_the_web_tells_the_beginning_of_its_result() -> None:
+    """Also when no sentence of it stands out."""
+    use = tool_use("WebSearch", {"query": "no_proxy ranges"}, "shop issue 412", "", root="/x", cwd="/x")
+
+    found = extract([use], "")
+    assert found is not None
+    assert "Search the web for no_proxy ranges: shop issue 412" == found.title
