@@ -10,12 +10,11 @@ from hybrid.capture.tools import tool_use
     ("output", "expected"),
     [
         ("deployed to the staging cluster", "deployed to the staging cluster"),
-        ("first line\nsecond and last line", "second and last line"),
         ("   Compiling shop v0.1.0\n   Compiling cart v0.2.0\n", "only build progress shown"),
     ],
 )
 def test_a_command_without_an_outcome_tells_what_it_printed(output: str, expected: str) -> None:
-    """The last line as it is; build progress alone is called so."""
+    """As it is; build progress alone is called so."""
     use = tool_use("Bash", {"command": "make deploy"}, {"stdout": output, "stderr": ""}, "", root="/x", cwd="/x")
 
     found = extract([use], "")
