@@ -220,7 +220,9 @@ def _search(
         missing = Decision("index_mismatch", str(error))
     except IndexCorruptError as error:
         missing = Decision("index_corrupt", str(error))
-    views, problems = records.views(workspace) if records and is_searched else ((), ())
+    views, problems = records.views(workspace) if records else ((), ())
+    if not is_searched:  # What was left off is what such a prompt asks for.
+        views = [view for view in views if view.kind == "lore"]
     most_lessons = config.lessons.after_report if is_report else None
     if is_report:  # Who reads a report is told of rules that concern it, and only if there is something to it.
         views = [view for view in views if view.kind == "lessons" and len(text) >= _LEAST_REPORT_CHARS]
@@ -281,13 +283,15 @@ class _Injection:
         base = Decision("gate", query=self._query.text, verdict=first.verdict, searched=first.searched, kinds=kinds)
         chosen = sorted((one for one in found if one.verdict.is_open), key=_margin, reverse=True)
         last = self._last_summaries(found)
-        if not chosen and not last:
+        if not chosen and not self._is_back:
             return base
         for selection in chosen:
             selection.pass_floor()
         keys = [hit.key for selection in chosen for hit in selection.hits[:_TOPIC_HITS]]
         chosen += self._handoff(found, chosen)
         _put_first(last, found, chosen)
+        if not chosen:
+            return base
         # The handoff comes with the first injection only: with it the same prompt would be another topic next time.
         topic = topic_id(keys or [hit.key for selection in chosen for hit in selection.hits])
         base = replace(base, topic_id=topic, withheld=_all_withheld(chosen))

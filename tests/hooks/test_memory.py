@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from dataclasses import replace
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from hybrid.engine.remembering import keep_small, now_ms
 from hybrid.records.memory.types import Extracted, Observation, Owner, SessionSummary, Summarised, Wanted
-from tests.records import Talk, headers, new_talk
+from tests.records import HANDOFF, SESSION, Talk, accept_tree, headers, new_talk
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -467,3 +469,13 @@ def test_a_prompt_that_looks_back_in_a_new_project_gets_nothing(talk: Talk) -> N
     put(talk, "b" * 16, "billing", "Fix the endless retry loop of the payment client")
 
     assert "" == talk.ask("where did we stop last time?").text
+
+
+def test_a_prompt_that_looks_back_gets_the_latest_handoff_too(tmp_path: Path) -> None:
+    """What was left off on purpose answers it, with or without a memory."""
+    talk = new_talk(tmp_path, {})
+    session = {**SESSION, "handoff": {**SESSION["handoff"], "created_at": datetime.now().isoformat()}}
+    talk.write(f".hybrid/lore/transfer/data/sessions/{HANDOFF}.json", json.dumps(session))
+    accept_tree(talk.root, talk.home)
+
+    assert "OAuth login works, token refresh is missing" in talk.ask("where did we stop last time?").text
