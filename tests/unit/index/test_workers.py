@@ -203,11 +203,12 @@ def test_an_interrupted_build_ends_its_workers(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         build_index(place_in(tmp_path), source, workers=2, progress=interrupted)
 
-    assert [] == [pid for pid in _noted(pids) if _is_alive(pid)]
+    assert [] == [pid for pid in noted(pids) if _is_alive(pid)]
     assert len(TEXTS) == build_index(place_in(tmp_path), source, workers=2).documents
 
 
-def _noted(path: Path) -> list[int]:
+def noted(path: Path) -> list[int]:
+    """The processes that a `ReportingSource` noted so far."""
     return sorted({int(line) for line in path.read_text().split()})
 
 
@@ -222,11 +223,11 @@ def _is_alive(pid: int) -> bool:
 
 
 KILLED = """
-import os, signal, sys
+import os, signal, sys, time
 from pathlib import Path
 import hybrid.index.documents
 from tests.builders import build_index, place_in
-from tests.unit.index.test_workers import TEXTS, ReportingSource
+from tests.unit.index.test_workers import TEXTS, ReportingSource, noted
 
 hybrid.index.documents.are_worth_it = lambda size_bytes: True
 if sys.argv[2] == "interpreter":
@@ -234,6 +235,9 @@ if sys.argv[2] == "interpreter":
 
 def killed(step, done, total):
     if step == "read":
+        until_s = time.monotonic() + 30  # the second worker may start much later than the first
+        while len(noted(folder / "pids")) < 2 and time.monotonic() < until_s:
+            time.sleep(0.02)
         os.kill(os.getpid(), signal.SIGKILL)
 
 folder = Path(sys.argv[1])
@@ -248,7 +252,7 @@ def test_workers_end_when_their_build_is_killed(tmp_path: Path, way: str) -> Non
     with python_process(KILLED, tmp_path, way) as build:
         assert -signal.SIGKILL == build.wait(timeout=60)
 
-    workers = _noted(tmp_path / "pids")
+    workers = noted(tmp_path / "pids")
     until_s = time.monotonic() + 10
     while any(map(_is_alive, workers)) and time.monotonic() < until_s:
         time.sleep(0.02)
