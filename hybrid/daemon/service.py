@@ -208,9 +208,9 @@ class Service:
         if now_s < self._pruned_s + _PRUNE_EVERY_S:
             return
         self._pruned_s = now_s
-        from hybrid.engine.remembering import keep_small, now_ms
+        from hybrid.engine.remembering import keep_small
 
-        keep_small(workspace, records.stores.memory(workspace), now_ms())
+        keep_small(workspace, records.stores.memory(workspace), time.time_ns() // 1_000_000)
 
     def _warm_up(self, project: str) -> None:
         try:

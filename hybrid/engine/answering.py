@@ -129,7 +129,8 @@ def answer(
     """
     turn = ExitStack()
     stores = records.stores if records else None
-    is_on = stores is not None and switched_off(workspace, event, environ) is None
+    off = switched_off(workspace, event, environ)
+    is_on = stores is not None and off is None
     if stores is not None and is_on and event.event in _REMEMBERED:
         _remember(workspace, event, stores)
     if not _is_asking(workspace, event):
@@ -147,7 +148,7 @@ def answer(
         keeper.start()
     try:
         with working:
-            decision = _decision(workspace, event, open_searcher, records, environ, until_s)
+            decision = _decision(workspace, event, open_searcher, records, environ, until_s, off)
         if keeper is not None:
             keeper.join(_KEEP_S)
     except BaseException:
@@ -160,10 +161,10 @@ def _remember(workspace: Workspace, event: HookEvent, stores: RecordStores, *, i
     """Keep what an event tells, or what a prompt ends once it is answered; what went wrong stands in the log."""
     if not workspace.config.memory.enabled or (workspace.project is None and event.event != "SessionEnd"):
         return
-    from hybrid.engine.remembering import now_ms, remember, tell_waiting  # Brings the extraction.
+    from hybrid.engine.remembering import remember, tell_waiting  # Brings the extraction.
 
     keep = tell_waiting if is_answered else remember
-    for problem in keep(workspace, event, stores.memory(workspace), now_ms()):
+    for problem in keep(workspace, event, stores.memory(workspace), time.time_ns() // 1_000_000):
         record_error(workspace, event, problem)
 
 
@@ -184,17 +185,17 @@ def _decision(
     records: Records | None,
     environ: Mapping[str, str],
     until_s: float | None,
+    off: Decision | None,
 ) -> Decision:
     if event.event == "SessionStart":
         return start_session(workspace, event, records=records, environ=environ, now_s=time.time())
     if event.event == "SubagentStart":
         return brief_subagent(workspace, event, records=records, environ=environ)
+    if off is not None:
+        return off
     is_learning = records is not None and event.event == "UserPromptSubmit"
-    off = switched_off(workspace, event, environ)
-    learned = learn_from_prompt(workspace, event) if is_learning and off is None else NOTHING
-    decision = off or decide(
-        workspace, event, open_searcher=open_searcher, records=records, environ=environ, until_s=until_s
-    )
+    learned = learn_from_prompt(workspace, event) if is_learning else NOTHING
+    decision = decide(workspace, event, open_searcher=open_searcher, records=records, environ=environ, until_s=until_s)
     return replace(decision, notices=learned.notices)
 
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from hybrid.prompting.query import make_query
 from hybrid.ranking.memory import Parts, Present, parts_of, remembered
 from hybrid.records.memory.forms import kind_of, name_of, title_of, type_of
-from hybrid.records.memory.placing import places
 from hybrid.records.memory.texts import iso
 from hybrid.records.memory.types import Observation, Wanted
 from hybrid.sources.memory import path_at
@@ -56,7 +55,7 @@ def recent(store: MemoryStore, wanted: Wanted, present: Present, *, limit: int, 
         is_cross: Also other projects' rows.
     """
     if wanted.key or not is_cross or not present.key:
-        rows = store.newest(_replaced(wanted, wanted.key or ("" if is_cross else present.key)), limit)
+        rows = store.newest(replace(wanted, key=wanted.key or ("" if is_cross else present.key)), limit)
     else:
         rows = store.recent(wanted, present.key, limit)
     return [Recalled(row, parts_of(remembered(row), present)) for row in rows]
@@ -157,8 +156,4 @@ def _documents(store: MemoryStore, wanted: Wanted) -> frozenset[str] | None:
     """The paths of the rows that are wanted by what the index does not know; None when there is no such wish."""
     if not (wanted.types or wanted.files or wanted.session_id or wanted.not_session or wanted.since_ms is not None):
         return None
-    return frozenset(path_at(kind, number, key) for kind, number, key in places(store, wanted))
-
-
-def _replaced(wanted: Wanted, key: str) -> Wanted:
-    return replace(wanted, key=key)
+    return frozenset(path_at(kind, number, key) for kind, number, key in store.places(wanted))

@@ -7,7 +7,6 @@ out before anything is stored. No language model runs here.
 from __future__ import annotations
 
 import fnmatch
-import time
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -73,9 +72,9 @@ def remember(workspace: Workspace, event: HookEvent, store: MemoryStore, now_ms:
     """
     if not event.session_id:
         return ()
-    if event.event == "SessionEnd" and workspace.project is None:
-        return _end_elsewhere(workspace, event, store, now_ms)
-    if not is_remembering(workspace):
+    # A session whose directory is gone ends all the same: it is known by its id alone.
+    is_gone = event.event == "SessionEnd" and workspace.project is None
+    if not (is_gone or is_remembering(workspace)):
         return ()
     try:
         if event.event == "PostToolUse":
@@ -91,18 +90,6 @@ def remember(workspace: Workspace, event: HookEvent, store: MemoryStore, now_ms:
     except (HybridError, OSError) as error:
         return (f"memory: {error}",)
     return ()
-
-
-def _end_elsewhere(workspace: Workspace, event: HookEvent, store: MemoryStore, now_ms: int) -> tuple[str, ...]:
-    """The end of a session whose directory is gone: it is known by its id alone."""
-    try:
-        if store.session(_session_id(event)) is None:
-            return ()
-        failures = flush(workspace, store, now_ms, session_id=_session_id(event))
-        store.complete_session(_session_id(event), now_ms)
-    except (HybridError, OSError) as error:
-        return (f"memory: {error}",)
-    return failures
 
 
 def tell_waiting(workspace: Workspace, event: HookEvent, store: MemoryStore, now_ms: int) -> tuple[str, ...]:
@@ -221,23 +208,21 @@ def _keep_prompt(workspace: Workspace, event: HookEvent, store: MemoryStore, now
 
 def _is_private_turn(store: MemoryStore, session_id: str) -> bool:
     """Did the last prompt of the session want to be left alone? Then so does what its agent does for it."""
-    prompts = store.prompts(session_id)
-    return bool(prompts) and prompts[-1].text == _PRIVATE_TURN
+    last = store.last_prompt(session_id)
+    return last is not None and last.text == _PRIVATE_TURN
 
 
 def _keep_summary(workspace: Workspace, event: HookEvent, store: MemoryStore, now_ms: int) -> tuple[str, ...]:
     """What the turn was about; of a turn that touched nothing and said nothing there is none."""
     failures = flush(workspace, store, now_ms, session_id=_session_id(event))
-    session = store.session(_session_id(event))
+    last = store.last_prompt(_session_id(event))
+    if last is not None and last.text == _PRIVATE_TURN:
+        return failures
     said = event.message
     if not said and event.transcript:
         said = last_exchange(Path(event.transcript)).agent
     said = cleaned_text(said)
-    prompts = store.prompts(_session_id(event)) if session else []
-    request = prompts[-1].text if prompts else ""
-    if request == _PRIVATE_TURN:
-        return failures
-    number = prompts[-1].prompt_number if prompts else 0
+    request, number = (last.text, last.prompt_number) if last is not None else ("", 0)
     rows = [row for row in store.session_rows(_session_id(event)) if row.prompt_number == number]
     observed = [row.told for row in rows if isinstance(row.told, Extracted)]
     if not observed and not request:
@@ -246,8 +231,3 @@ def _keep_summary(workspace: Workspace, event: HookEvent, store: MemoryStore, no
     if told != Summarised():
         store.add_summary(owner_of(workspace, event), told, now_ms)
     return failures
-
-
-def now_ms() -> int:
-    """Milliseconds since 1970."""
-    return time.time_ns() // 1_000_000

@@ -53,6 +53,18 @@ def newest(db: sqlite3.Connection, wanted: Wanted, limit: int, *, not_key: str =
     return sorted(found, key=_place, reverse=True)[: max(0, limit)]
 
 
+def places(db: sqlite3.Connection, wanted: Wanted) -> list[tuple[MemoryKind, int, str]]:
+    """Kind, id and project key of every wanted row: for a search that restricts before its limit counts."""
+    found: list[tuple[MemoryKind, int, str]] = []
+    for kind in MEMORY_KINDS:
+        if is_wanted(kind, wanted):
+            clause = where(wanted)
+            sql = f"SELECT r.id, r.project_key FROM {TABLES[kind]} AS r WHERE {clause.sql}"
+            for identity, key in db.execute(sql, clause.values):
+                found.append((kind, identity, key))
+    return found
+
+
 def recent(db: sqlite3.Connection, wanted: Wanted, key: str, limit: int) -> list[Row]:
     """The newest rows of the present project and observations of others, newest first.
 

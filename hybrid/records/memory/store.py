@@ -202,6 +202,10 @@ class MemoryStore:
         """As `newest`, where the project `key` has at least half of the rows when it has so many."""
         return self.database.read(lambda db: reading.recent(db, wanted, key, limit), [])
 
+    def places(self, wanted: Wanted) -> list[tuple[MemoryKind, int, str]]:
+        """Kind, id and project key of every wanted row, without reading them."""
+        return self.database.read(lambda db: reading.places(db, wanted), [])
+
     def rows(self, kind: MemoryKind, ids: Sequence[int]) -> dict[int, Row]:
         """The rows with these ids, in their order; missing ones are left out."""
         return self.database.read(lambda db: reading.rows(db, kind, ids), {})
@@ -239,6 +243,12 @@ class MemoryStore:
         """The prompts of a session in their order."""
         clause = Clause().add("s.claude_session_id = ?", clean(session_id))
         return self.database.read(lambda db: select_prompts(db, clause, "r.prompt_number, r.id", reading.NO_LIMIT), [])
+
+    def last_prompt(self, session_id: str) -> UserPrompt | None:
+        """The last prompt of a session; None before the first."""
+        clause = Clause().add("s.claude_session_id = ?", clean(session_id))
+        found = self.database.read(lambda db: select_prompts(db, clause, "r.prompt_number DESC, r.id DESC", 1), [])
+        return found[0] if found else None
 
     def last_summary(self, key: str, not_session: str = "") -> SessionSummary | None:
         """The newest summary of a project."""

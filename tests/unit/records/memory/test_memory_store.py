@@ -82,6 +82,9 @@ def test_a_session_from_its_first_prompt_to_its_end(store: MemoryStore) -> None:
     assert again is not None
     assert ("active", None, NOW_MS) == (again.status, again.completed_ms, again.started_ms)
     assert [(1, "Do it"), (2, "More")] == [(one.prompt_number, one.text) for one in store.prompts("s1")]
+    last = store.last_prompt("s1")
+    assert last == store.prompts("s1")[-1]
+    assert store.last_prompt("s2") is None
 
 
 @pytest.mark.parametrize(("after_ms", "numbers"), [(2_000, [1, 1]), (2_001, [1, 2])])
