@@ -16,9 +16,9 @@ from hybrid.engine.searching import Searcher
 from hybrid.gate.terms import terms_of
 from hybrid.index.backend import Filter
 from hybrid.prompting.content import content_words
-from hybrid.ranking.memory import Parts, Present, asked_concepts, parts_of, remembered
+from hybrid.ranking.memory import Parts, Present, asked_concepts, parts_of, remembered, spread
 from hybrid.ranking.word_match import word_match
-from hybrid.records.memory.forms import name_of, record_of
+from hybrid.records.memory.forms import name_of, record_of, title_of
 from hybrid.records.memory.types import Observation, Wanted
 from hybrid.render.frame import Entry
 from hybrid.render.records import text_in_form
@@ -228,7 +228,7 @@ def ranked(
     """Hits with the parts of their scores, best first, without what is gone or says the same as a better one.
 
     The relevance in a score is what the evidence of the whole collection says of a hit, and how far it holds the words
-    of the query among the hits.
+    of the query among the hits. What a better hit says in nearly the same words steps back.
     """
     found = [(hit, row) for hit in hits if (row := rows.get(hit.path)) is not None]
     texts = [sorted(set(tokens(rows.text(hit.path)))) for hit, _ in found]
@@ -239,10 +239,12 @@ def ranked(
         relevance = (hit.relevance + WORDS_WEIGHT * match) / (1 + WORDS_WEIGHT)
         scored.append((hit, row, parts_of(remembered(row), present, relevance=relevance, asked=asked)))
     scored.sort(key=lambda one: (-one[2].score, one[0].rank))
-    best: dict[object, tuple[Hit, Parts]] = {}
-    for hit, row, parts in scored:
-        best.setdefault(_said(row), (hit, parts))
-    return list(best.values())
+    best: dict[object, tuple[Hit, Row, Parts]] = {}
+    for one in scored:
+        best.setdefault(_said(one[1]), one)
+    kept = list(best.values())
+    order = spread([(parts.score, title_of(row)) for _, row, parts in kept])
+    return [(kept[place][0], replace(kept[place][2], repetition=loss)) for place, loss in order]
 
 
 def _said(row: Row) -> object:

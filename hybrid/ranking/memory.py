@@ -1,9 +1,10 @@
 """Ranks what the memory keeps: a sum of named parts, `hybrid memory … --explain` shows them.
 
-    score = recency + type + similarity + file_overlap + same_project
+    score = recency + type + similarity + file_overlap + same_project + repetition
 
 Without a query the newest are ranked by the plain sum. With one, its hits are: similarity leads, and the other parts
-together are scaled down to at most `OTHERS_AT_MOST`, so that what is merely recent never overrules what fits.
+together are scaled down to at most `OTHERS_AT_MOST`, so that what is merely recent never overrules what fits. What
+repeats a better hit steps back: ten runs of one test would otherwise hide the edit that made it pass.
 """
 
 from __future__ import annotations
@@ -32,6 +33,14 @@ OTHERS_AT_MOST = 0.3
 """Of a score with a query: what all parts but the similarity add at most."""
 _OTHERS = OTHERS_AT_MOST / (1.0 + max(TYPE_WORTH.values()) + 1.0 + SAME_PROJECT)
 
+REPETITION = 0.5
+"""What a hit loses whose title has the same words as that of a better one. Chosen on judged questions; 0.5 to 1 serve
+equally well."""
+SPREAD = 20
+"""The best hits, which are ordered so; below them nothing repeats anything that anybody still reads."""
+
+_WORD = re.compile(r"\w+")
+
 _ASKED = {
     concept: re.compile(pattern, re.IGNORECASE)
     for concept, pattern in {
@@ -56,6 +65,7 @@ class Parts:
         similarity: In [0, 1.5]; 0 without a query.
         file_overlap: In [0, 1].
         same_project: `SAME_PROJECT` or 0.
+        repetition: In [-`REPETITION`, 0]; 0 without a query.
     """
 
     recency: float
@@ -63,15 +73,17 @@ class Parts:
     similarity: float
     file_overlap: float
     same_project: float
+    repetition: float = 0.0
 
     @property
     def score(self) -> float:
         """The sum."""
-        return self.recency + self.type + self.similarity + self.file_overlap + self.same_project
+        sum_of_worth = self.recency + self.type + self.similarity + self.file_overlap + self.same_project
+        return sum_of_worth + self.repetition
 
     def as_json(self) -> dict[str, float]:
         """Name → value, four digits."""
-        return {name: round(value, 4) for name, value in asdict(self).items()}
+        return {name: round(value, 4) + 0.0 for name, value in asdict(self).items()}  # Without a minus before 0.
 
 
 def recency(created_ms: int, now_ms: int, half_life_days: float) -> float:
@@ -168,3 +180,33 @@ def parts_of(
         scale * file_overlap(row.files, present.files),
         scale * (SAME_PROJECT if row.key == present.key and row.key else 0.0),
     )
+
+
+def spread(ordered: Sequence[tuple[float, str]]) -> list[tuple[int, float]]:
+    """The order in which hits repeat each other least, and what each loses in it, in [-`REPETITION`, 0].
+
+    The next one is always that with the highest score less `REPETITION` times the likeness (Jaccard, of the words of
+    titles) to the likest one before it: maximal marginal relevance, Carbonell and Goldstein, SIGIR 1998. Only the
+    first `SPREAD` are moved.
+
+    Args:
+        ordered: Score and title of each hit, best first.
+
+    Returns:
+        Place in `ordered` and loss, one for each hit.
+    """
+    words = [frozenset(_WORD.findall(title.lower())) for _, title in ordered[:SPREAD]]
+    loss = [0.0] * len(words)
+    left, found = list(range(len(words))), list[tuple[int, float]]()
+    while left:
+        best = max(left, key=lambda place: (ordered[place][0] - loss[place], -place))
+        left.remove(best)
+        found.append((best, -loss[best]))
+        for place in left:
+            loss[place] = max(loss[place], REPETITION * _likeness(words[place], words[best]))
+    return [*found, *((place, 0.0) for place in range(len(words), len(ordered)))]
+
+
+def _likeness(one: frozenset[str], other: frozenset[str]) -> float:
+    """Shared words by all words, in [0, 1]; 0 when there are none."""
+    return len(one & other) / len(one | other) if one and other else 0.0

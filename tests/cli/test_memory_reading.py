@@ -72,7 +72,7 @@ def test_the_machine_form_has_every_key_and_null_for_what_is_absent(known: Shop)
     )
     assert (["attempts 10 → 5"], ["src/payments/client.py"]) == (first["facts"], first["files_modified"])
     assert ("2026-01-10T12:00:00.000Z", 0) == (first["created_at"], first["repeat_count"])
-    assert ["recency", "type", "similarity", "file_overlap", "same_project"] == list(first["parts"])
+    assert ["recency", "type", "similarity", "file_overlap", "same_project", "repetition"] == list(first["parts"])
     assert first["score"] == pytest.approx(sum(first["parts"].values()), abs=0.001)
     assert (0.7, 0.1, 0.0) == tuple(first["parts"][name] for name in ("type", "same_project", "similarity"))
     assert ("summary", None, None) == tuple(by_id["s1"][name] for name in ("type", "narrative", "repeat_count"))
@@ -148,7 +148,8 @@ def test_explain_names_the_parts_below_each_row(known: Shop) -> None:
     lines = _memory(known, "search", "retry attempts", "--explain", "--limit", "1").splitlines()
 
     assert RETRY_LINE == lines[0]
-    named = r"      \d\.\d{3} = recency \S+ \+ type \S+ \+ similarity \S+ \+ file_overlap \S+ \+ same_project \S+"
+    names = ("recency", "type", "similarity", "file_overlap", "same_project", "repetition")
+    named = r"      \d\.\d{3} = " + r" \+ ".join(rf"{name} \d\.\d{{3}}" for name in names)
     assert re.fullmatch(named, lines[1])
     assert "same_project 0.100" in _memory(known, "recent", "--explain", "--here")
 

@@ -8,7 +8,7 @@ from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
 from hybrid.capture.definitions import Definition, definitions, is_prose
-from hybrid.capture.extraction.wording import comment_text, is_comment, once, one_line
+from hybrid.capture.extraction.wording import is_comment, once, one_line, remarks
 
 if TYPE_CHECKING:
     from hybrid.capture.tools import Edit
@@ -47,6 +47,7 @@ class Change:
         edit: The edit.
         added: New lines, stripped, without blank ones.
         removed: Lines that are gone, the same.
+        kept: Lines that stayed, the same.
         swaps: Expressions that were exchanged, one per place.
         defined: Definitions that are new.
         undefined: Names of those that are gone.
@@ -56,6 +57,7 @@ class Change:
     edit: Edit
     added: tuple[str, ...]
     removed: tuple[str, ...]
+    kept: tuple[str, ...]
     swaps: tuple[Swap, ...]
     defined: tuple[Definition, ...]
     undefined: tuple[str, ...]
@@ -69,7 +71,12 @@ class Change:
     @property
     def comment(self) -> str:
         """The prose of the new comments."""
-        return "" if is_prose(self.edit.file) else comment_text(line for line in self.added if is_comment(line))
+        return "" if is_prose(self.edit.file) else remarks(self.added)
+
+    @property
+    def beside(self) -> str:
+        """The prose of the comments that were there before, next to what changed."""
+        return "" if is_prose(self.edit.file) else remarks(self.kept)
 
     @property
     def renamed(self) -> tuple[str, str] | None:
@@ -89,11 +96,12 @@ def change_of(edit: Edit) -> Change:
         old = []
     if not edit.new:
         new = []
-    added, removed, swaps = list[str](), list[str](), list[Swap]()
+    added, removed, kept, swaps = list[str](), list[str](), list[str](), list[Swap]()
     following = ""
     keys_old, keys_new = [line.strip() for line in old], [line.strip() for line in new]
     for tag, i1, i2, j1, j2 in SequenceMatcher(None, keys_old, keys_new, autojunk=False).get_opcodes():
         if tag == "equal":
+            kept += new[j1:j2]
             continue
         removed += old[i1:i2]
         added += new[j1:j2]
@@ -110,8 +118,9 @@ def change_of(edit: Edit) -> Change:
     after = {one.name for one in definitions(edit.new, edit.file)}
     return Change(
         edit=edit,
-        added=_kept(added),
-        removed=_kept(removed),
+        added=_telling(added),
+        removed=_telling(removed),
+        kept=_telling(kept),
         swaps=tuple(swaps),
         defined=tuple(defined),
         undefined=once(one.name for one in definitions(edit.old, edit.file) if one.name not in after),
@@ -119,7 +128,7 @@ def change_of(edit: Edit) -> Change:
     )
 
 
-def _kept(lines: list[str]) -> tuple[str, ...]:
+def _telling(lines: list[str]) -> tuple[str, ...]:
     return tuple(line.strip() for line in lines if line.strip())
 
 

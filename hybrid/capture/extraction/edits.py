@@ -226,6 +226,8 @@ def _sentences(change: Change, prompt: str) -> list[str]:
         found.append(f"Added {', '.join(code(one.line, 120) for one in change.defined[:5])}.")
     if change.comment:
         found.append(f"Comment: {clip(change.comment, 320)}")
+    if change.beside:
+        found.append(f"Beside: {clip(change.beside, 200)}")
     for swap in change.swaps[:4]:
         if swap.old and swap.new and len(swap.old) + len(swap.new) < 240:
             found.append(f"{swap.name + ': ' if swap.name else ''}{code(swap.old, 120)} became {code(swap.new, 120)}.")

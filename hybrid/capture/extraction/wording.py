@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from hybrid.tokens import FUNCTION_WORDS, part_terms
@@ -176,6 +177,13 @@ def comment_text(lines: Iterable[str]) -> str:
         elif not is_example and text and not set(text) <= set("-=*#/ "):
             parts.append(text)
     return one_line(" ".join(parts))
+
+
+def remarks(lines: Sequence[str]) -> str:
+    """The prose of the comments among some lines, each block of them once and as a sentence of its own."""
+    blocks = [list(block) for of_comments, block in groupby(lines, is_comment) if of_comments]
+    texts = once(map(comment_text, blocks))
+    return " ".join(f"{text}." if text[-1].isalnum() or text[-1] in ")`" else text for text in texts)
 
 
 def joined(parts: Iterable[str], max_chars: int = NARRATIVE_CHARS) -> str:

@@ -61,6 +61,18 @@ def test_titles_of_edits(old: str, new: str, prompt: str, kind: str, title: str)
     assert () == found.files_read
 
 
+def test_comments_stand_once_each_as_sentences_of_their_own() -> None:
+    """Those that are new, and those that an edit left beside what it changed."""
+    old = "# Regression test for #12\nassert limit == 3\n"
+    new = old.replace("3", "5") + "# the bank is down\nfail()\n# the bank is down\nfail()\n# it is up again\nwork()\n"
+
+    found = edited(old, new, file="src/check.py")
+
+    assert "Comment: the bank is down. it is up again. " in found.narrative
+    assert "Beside: Regression test for #12. " in found.narrative
+    assert "the bank is down. it is up again." == found.subtitle
+
+
 def test_an_attribute_belongs_to_what_is_below_it() -> None:
     """Removing a mark above a test names the test."""
     old = "// Regression\n#[should_panic]\n#[test]\nfn retries_end() {\n"

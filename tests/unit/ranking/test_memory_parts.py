@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from hybrid.ranking.memory import (
     OTHERS_AT_MOST,
+    SPREAD,
     Present,
     Remembered,
     asked_concepts,
@@ -13,6 +14,7 @@ from hybrid.ranking.memory import (
     file_overlap,
     parts_of,
     recency,
+    spread,
 )
 
 DAY_MS = 86_400_000
@@ -130,7 +132,7 @@ def test_the_parts_add_up_in_the_machine_form() -> None:
     """What `--json` shows of a row sums up to its score."""
     found = parts_of(Remembered(NOW_MS - DAY_MS, "bugfix", HERE, ("README.md",)), PRESENT, relevance=0.5)
 
-    assert ["recency", "type", "similarity", "file_overlap", "same_project"] == list(found.as_json())
+    assert ["recency", "type", "similarity", "file_overlap", "same_project", "repetition"] == list(found.as_json())
     assert pytest.approx(found.score, abs=3e-4) == sum(found.as_json().values())
 
 
@@ -153,3 +155,44 @@ def test_nothing_asked_overlaps_with_nothing() -> None:
     """Without a concept asked for there is no overlap."""
     assert 0.0 == concept_overlap(("gotcha",), ())
     assert 1.0 == concept_overlap(("gotcha", "pattern"), ("gotcha",))
+
+
+def test_what_repeats_a_better_hit_steps_back() -> None:
+    """Jaccard of the titles' words to the likest better one, halved, is what a hit loses."""
+    ordered = [(1.0, "Run tests of PaymentClient"), (0.9, "run tests: of paymentclient"), (0.8, "Fix PaymentClient")]
+
+    found = spread(ordered)
+
+    assert [0, 2, 1] == [place for place, _ in found]
+    assert [0.0, pytest.approx(-0.5 * 1 / 5), -0.5] == [loss for _, loss in found]
+
+
+def test_hits_that_say_different_things_keep_their_order() -> None:
+    """Nothing is lost without a shared word; a row without a title is like no other."""
+    ordered = [(0.9, "Read a.py"), (0.8, "Fix b"), (0.7, ""), (0.6, "")]
+
+    assert [(0, 0.0), (1, 0.0), (2, 0.0), (3, 0.0)] == spread(ordered)
+    assert [] == spread([])
+
+
+def test_only_the_first_hits_are_spread() -> None:
+    """Below them the order is that of the scores, and nothing is lost."""
+    ordered = [(1.0 - place / 100, "Run the tests") for place in range(SPREAD + 2)]
+
+    found = spread(ordered)
+
+    assert list(range(SPREAD + 2)) == [place for place, _ in found]
+    assert [0.0, *[-0.5] * (SPREAD - 1), 0.0, 0.0] == [loss for _, loss in found]
+
+
+@given(st.lists(st.tuples(st.floats(0, 1.5), st.text("ab ", max_size=6)), max_size=30))
+def test_every_hit_is_there_once_and_the_best_comes_first(hits: list[tuple[float, str]]) -> None:
+    """Spreading moves hits, it drops none; what is first stays first, and values fall."""
+    ordered = sorted(hits, key=lambda hit: -hit[0])
+
+    found = spread(ordered)
+
+    assert list(range(len(ordered))) == sorted(place for place, _ in found)
+    assert [place for place, _ in found[:1]] == [0] * bool(ordered)
+    values = [ordered[place][0] + loss for place, loss in found[:SPREAD]]
+    assert values == sorted(values, reverse=True)
