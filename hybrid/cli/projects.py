@@ -10,9 +10,8 @@ from hybrid.cli.common import add_common, print_json, say, workspace_of
 from hybrid.errors import ProjectError
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from hybrid.engine.projects import IndexedProject
+    from hybrid.engine.workspace import Workspace
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -26,7 +25,8 @@ def run(args: argparse.Namespace) -> int:
     """Run it."""
     from hybrid.engine.projects import indexed_projects
 
-    home = workspace_of(args, is_strict=False).home
+    workspace = workspace_of(args, is_strict=False)
+    home = workspace.home
     projects = indexed_projects(home)
     if args.action == "list":
         if args.json:
@@ -42,20 +42,26 @@ def run(args: argparse.Namespace) -> int:
         raise ProjectError(
             f"{len(matching)} projects are called {args.name}; `hybrid projects` lists them, a key is unique"
         )
-    return _forget(args, home, matching[0])
+    return _forget(args, workspace, matching[0])
 
 
-def _forget(args: argparse.Namespace, home: Path, project: IndexedProject) -> int:
+def _forget(args: argparse.Namespace, workspace: Workspace, project: IndexedProject) -> int:
     from hybrid.engine.forgetting import forget
+    from hybrid.engine.record_stores import RecordStores
 
-    forgotten = forget(home, project, stamp=f"{datetime.now().astimezone():%Y%m%dT%H%M%S}")
+    counted = RecordStores().memory(workspace).stats().by_project
+    n_remembered = sum(one.n_observations + one.n_summaries for one in counted if one.key == project.key)
+    forgotten = forget(workspace.home, project, stamp=f"{datetime.now().astimezone():%Y%m%dT%H%M%S}")
     if args.json:
-        print_json({"key": project.key, "name": project.name, **forgotten.as_json()})
+        print_json({"key": project.key, "name": project.name, **forgotten.as_json(), "remembered": n_remembered})
         return 0
     if not args.quiet:
         say(f"forgot {project.name}: its index is deleted, its files and .hybrid folder are untouched")
         if forgotten.was_accepted:
             say("the records in its tree are not given out any more; `hybrid trust` accepts them again")
+        if n_remembered:
+            rows = "1 row" if n_remembered == 1 else f"{n_remembered:,} rows"
+            say(f"the memory keeps {rows} of it: hybrid memory forget --project-data {project.key}")
     for path in forgotten.kept:  # Said with `--quiet` too: nobody would look for them there.
         is_copy = path.name != "LESSONS.md"
         say(

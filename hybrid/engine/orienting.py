@@ -113,16 +113,17 @@ def _memory(workspace: Workspace, records: Records | None, event: HookEvent, now
     store = records.stores.memory(workspace)
     if not store.exists:
         return None
-    from hybrid.engine.remembering import flush  # Brings the extraction.
+    from hybrid.engine.remembering import MOST_AT_ONCE, flush  # Brings the extraction.
     from hybrid.records.memory.parsing import session_of
 
     session_id = session_of(event.session_id)
     try:
         # A session that was killed leaves its last uses untold.
-        flush(workspace, store, int(now_s * 1000), session_id=session_id if event.source == "compact" else "")
+        now_ms, own = int(now_s * 1000), session_id if event.source == "compact" else ""
+        flush(workspace, store, now_ms, session_id=own, most=MOST_AT_ONCE)
         if event.source == "compact":
             return this_session(workspace, store, session_id)
-        return earlier_sessions(workspace, store, int(now_s * 1000), session_id=session_id)
+        return earlier_sessions(workspace, store, now_ms, session_id=session_id)
     except (HybridError, OSError):
         return None
 

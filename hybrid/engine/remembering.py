@@ -42,6 +42,8 @@ _DAY_MS = 86_400_000
 _LEFT = 0.9
 """Of the largest size, when the oldest rows go: so that it is not time again the next day."""
 _MOST_PROMPT_CHARS = 5_000
+MOST_AT_ONCE = 20
+"""Batches of other sessions that an event has told: those that many killed sessions left must not keep it waiting."""
 _PRIVATE_TURN = "[no-hybrid]"
 """Stands for a prompt that holds it; nothing of such a turn is kept."""
 
@@ -102,15 +104,28 @@ def tell_waiting(workspace: Workspace, event: HookEvent, store: MemoryStore, now
         return ()
     try:
         own = flush(workspace, store, now_ms, session_id=_session_id(event))
-        return (*own, *flush(workspace, store, now_ms))
+        return (*own, *flush(workspace, store, now_ms, most=MOST_AT_ONCE))
     except (HybridError, OSError) as error:
         return (f"memory: {error}",)
 
 
-def flush(workspace: Workspace, store: MemoryStore, now_ms: int, *, session_id: str = "") -> tuple[str, ...]:
-    """Make observations of what waits: of one session all, else of any session what has waited long enough."""
+def flush(
+    workspace: Workspace, store: MemoryStore, now_ms: int, *, session_id: str = "", most: int | None = None
+) -> tuple[str, ...]:
+    """Make observations of what waits: of one session all, else of any session what has waited long enough.
+
+    Args:
+        workspace: With the settings in force.
+        store: Of the memory.
+        now_ms: Milliseconds since 1970.
+        session_id: Of the one session; empty for any.
+        most: Batches that are told; None for all. What is left waits for the next event.
+
+    Returns:
+        What went wrong, a sentence each.
+    """
     make, window_ms = maker(workspace), workspace.config.memory.batch_window_ms
-    done = store.flush(make=make, now_ms=now_ms, window_ms=window_ms, session_id=session_id)
+    done = store.flush(make=make, now_ms=now_ms, window_ms=window_ms, session_id=session_id, most=most)
     return tuple(f"memory: {failure}" for failure in done.failures)
 
 

@@ -51,6 +51,11 @@ _PATCH_BEGIN = "*** Begin Patch"
 _PATCH_MARKS = ("*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: ")
 
 
+def event_of(name: str) -> str | None:
+    """Our word for an event by any client's word for it; None for one that is not known."""
+    return _CANONICAL.get(name.lower())
+
+
 class EventError(ValueError):
     """The input of a hook is not an event; the message goes to the log."""
 
@@ -69,7 +74,7 @@ def parse_event(data: bytes, *, client: str, event: str, cwd: str) -> dict[str, 
     """
     fields = _flat(_object(data))
     name = event or _text(fields, "hook_event_name", "hookEventName") or "UserPromptSubmit"
-    known = _CANONICAL.get(name.lower())
+    known = event_of(name)
     if known is None:
         raise EventError(f"{name} is no event that hybrid knows: the hook is registered for the wrong one")
     is_use = known == "PostToolUse"

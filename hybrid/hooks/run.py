@@ -124,8 +124,7 @@ class _Hook:
             if deadline.left_s < _HERE_S:
                 raise
             call.close()
-        if self._name not in _SILENT:
-            self._start_service(event)
+        self._start_service(event)
         from hybrid.hooks.slots import place
 
         with place(self._home) as is_mine:
@@ -165,10 +164,15 @@ class _Hook:
 
         keep_settings(self._home)
         settings = read_settings(self._home, os.environ)
-        if settings and settings.is_daemon_enabled and self._name not in _SILENT:
+        if settings and settings.is_daemon_enabled:
             self._start_service(event)
 
     def _start_service(self, event: Input) -> None:
+        """Start one, unless for an event that it would come too late for."""
+        from hybrid.hooks.event import event_of
+
+        if event_of(self._name) in _SILENT:
+            return
         from hybrid.ipc.start import start_service
 
         start_service(self._home, os.environ, cwd=_session_directory(event))

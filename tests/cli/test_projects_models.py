@@ -51,9 +51,22 @@ def test_forgetting_has_a_machine_form(own_shop: Shop) -> None:
 
     forgotten = own_shop.json("projects", "forget", "shop")
 
-    assert {"key": listed["key"], "name": "shop", "was_accepted": True, "kept": []} == forgotten
+    assert {"key": listed["key"], "name": "shop", "was_accepted": True, "kept": [], "remembered": 0} == forgotten
     assert [] == own_shop.json("projects", code=1)["projects"]
     assert not own_shop.json("status")["records"]["accepted"]
+
+
+def test_forgetting_tells_what_the_memory_keeps(own_shop: Shop) -> None:
+    """What was done in a project outlives its index; the command that forgets that too is named, and does."""
+    own_shop.out("memory", "add", "Cap retries at five", "--type", "decision")
+    [listed] = own_shop.json("projects")["projects"]
+
+    said = own_shop.out("projects", "forget", "shop")
+
+    command = f"memory forget --project-data {listed['key']}"
+    assert f"the memory keeps 1 row of it: hybrid {command}" == said.splitlines()[-1]
+    own_shop.out(*command.split(), "--yes", "--quiet")
+    assert 0 == own_shop.json("memory", "stats", code=1)["observations"]
 
 
 def test_forgetting_needs_one_name(shop: Shop) -> None:

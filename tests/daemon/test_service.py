@@ -9,6 +9,8 @@ import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import pytest
+
 from hybrid.ipc.endpoint import connect, read_endpoint
 from hybrid.ipc.start import start_command
 from hybrid.ipc.wire import WireError
@@ -226,6 +228,19 @@ def test_switched_off_nothing_is_started(agent: Agent) -> None:
     assert ["", ""] == texts
     assert not (agent.shop.home / "run" / "starting").exists()
     assert [] == agent.shop.reasons()
+    assert not agent.status()["running"]
+
+
+@pytest.mark.parametrize(
+    ("client", "event"),
+    [("claude", "SessionEnd"), ("gemini", "AfterAgent"), ("opencode", "session.idle"), ("gemini", "PreCompress")],
+)
+def test_no_service_is_started_for_what_ends(agent: Agent, client: str, event: str) -> None:
+    """Events that never take a text need none, by whatever word a client calls them."""
+    answer = Agent(agent.shop, client=client).send(event)
+
+    assert (0, b"") == (answer.code, answer.err)
+    assert not (agent.shop.home / "run" / "starting").exists()
     assert not agent.status()["running"]
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hybrid.engine.remembering import keep_small
+from hybrid.engine.remembering import MOST_AT_ONCE, keep_small
 from hybrid.records.memory.types import Extracted, Observation, Owner, SessionSummary, Summarised, Wanted
 from tests.records import HANDOFF, SESSION, Talk, accept_tree, headers, new_talk
 
@@ -146,6 +146,25 @@ def test_a_session_starts_with_the_last_lines_of_the_log(talk: Talk) -> None:
     assert "  Completed: " in text
     assert "  Next steps: " in text
     assert all(title in text for title in titles(talk))
+
+
+def test_what_many_killed_sessions_left_keeps_no_start_waiting(tmp_path: Path) -> None:
+    """An event tells so many batches of others and no more; the next one goes on, and none is lost."""
+    talk = new_talk(tmp_path, {}, memory_batch_window_ms=1)
+    for number in range(MOST_AT_ONCE + 3):
+        run(
+            next_session(talk, f"killed{number}"),
+            f"pytest tests/test_part{number}.py",
+            output=f"{number + 1} passed in 0.12s",
+        )
+    time.sleep(0.01)
+
+    counts: list[int] = []
+    for name in ("s2", "s3"):
+        next_session(talk, name).tell("SessionStart", source="startup")
+        counts.append(len(rows_of(talk)))
+
+    assert [MOST_AT_ONCE, MOST_AT_ONCE + 3] == counts
 
 
 def test_a_use_is_stored_before_its_hook_is_answered(talk: Talk) -> None:
