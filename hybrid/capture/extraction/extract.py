@@ -35,6 +35,10 @@ _MAX_FACTS = 16
 _NOT_DONE = re.compile(
     r"(?i)sibling tool call errored|tool use was rejected|interrupted by user|doesn't want to proceed"
 )
+_FILLER = re.compile(
+    r"(?i)^(?:#|\*\*|(?:now|let me|i|i'(?:ve|ll|m)|here(?:'s| is| are)|based on|perfect|great|excellent)\b)|:$"
+)
+"""Sentences of a report that say nothing of what was found: headings, and how it came about."""
 _REASON = re.compile(r" For: [^\n]*\Z")
 
 
@@ -122,7 +126,7 @@ def _tell_agent(use: ToolUse, prompt: str) -> Told | None:
         return None
     report = sentences(use.output)
     task = use.description or clip(use.query, 60)
-    gist = next((one for one in report if len(one) > 20 and not one.startswith("#")), "")
+    gist = next((one for one in report if len(one) > 20 and not _FILLER.search(one)), "")
     key = telling(report, terms_of(f"{prompt} {use.query}"), 8, max_chars=200)
     narrative = joined(
         [f"Sent a subagent: {clip(use.query or task, 240)}.", f"It reported: {' '.join(key) or gist}" if report else ""]

@@ -59,6 +59,11 @@ _ERRORS = tuple(
         r"^(?P<text>make: \*\*\* .*|BUILD FAILED.*|\S+ is not recognized .*)$",
     )
 )
+_NO_MODULE = re.compile(r"(?:ModuleNotFoundError|ImportError): No module named (\S+)$")
+_ERROR_CODE = re.compile(r"error\[(E\d+)\]: (.+)", re.DOTALL)
+_CLASS_MODULES = re.compile(r"^(?:\w+\.)+(?=\w*(?:Error|Exception|Warning)\b)")
+_NAMES_ITSELF = re.compile(r"E\d+: |\w*(?:Error|Exception)\b|no module ")
+"""Openings after which it need not be said that something failed."""
 _HARD = re.compile(r"^error(?:\[E\d+\])?: ", re.MULTILINE)
 _FINISHED = re.compile(r"^\s*Finished `?\w+`? .*(?:target|profile)", re.MULTILINE)
 _WARNING = re.compile(r"^warning(?:\[\w+\])?: ", re.MULTILINE)
@@ -214,16 +219,10 @@ def _brief(
         n_failed = (counts or f"{len(failing)} failed").removesuffix(", 0 passed")
         return f"{n_failed}: {listed((_short(name) for name in failing), 60)}"
     if errors and status == "failed":
-        first = (
-            errors[0].removeprefix("error[").replace("]: ", ": ", 1) if errors[0].startswith("error[") else errors[0]
-        )
-        return (
-            f"{counts}; {first}"
-            if counts and "no tests" not in counts
-            else f"failed: {first}"
-            if first[:1] != "E"
-            else first
-        )
+        first = _in_short(errors[0])
+        if counts and "no tests" not in counts:
+            return f"{counts}; {first}"
+        return first if _NAMES_ITSELF.match(first) else f"failed: {first}"
     if counts:
         return counts
     if status == "failed":
@@ -233,6 +232,15 @@ def _brief(
     if good < 0:
         return finished
     return clip(" ".join(lines[good : good + 2]) if lines[good].endswith(":") else lines[good], 80)
+
+
+def _in_short(error: str) -> str:
+    """An error without what every one of its kind says, and without the modules of its class."""
+    if match := _NO_MODULE.match(error):
+        return f"no module {match[1]}"
+    if match := _ERROR_CODE.match(error):
+        return f"{match[1]}: {match[2]}"
+    return _CLASS_MODULES.sub("", error)
 
 
 def _finished(text: str) -> str:

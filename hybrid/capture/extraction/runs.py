@@ -12,6 +12,7 @@ from hybrid.capture.extraction.reads import told_of_text
 from hybrid.capture.extraction.searches import folder_name, told_of_search
 from hybrid.capture.extraction.wording import (
     Told,
+    base,
     clip,
     code,
     joined,
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
 _TITLE_ROOM = 80
 _COMMAND_ROOM = 30
+_LONG_WORD = 16
+"""Of a path in a command that is too long for its title; such a one is shown by its name."""
 _DIFF_STAT = re.compile(r"^\s*(\d+) files? changed(?:, (\d+) insertions?\(\+\))?(?:, (\d+) deletions?\(-\))?", re.M)
 _STAT_FILE = re.compile(r"^\s*(\S+)\s+\|\s+(?:\d+|Bin)", re.MULTILINE)
 _DIFF_FILE = re.compile(r"^diff --git a/(\S+)", re.MULTILINE)
@@ -37,6 +40,8 @@ _STATUS = re.compile(r"^(?: ?[MADRCU?!]{1,2}|\t(?:modified|new file|deleted|rena
 _COMMIT = re.compile(r"^\[(\S+) (?:\(root-commit\) )?([0-9a-f]{7,})\] (.+)$", re.MULTILINE)
 _QUOTES = re.compile(r"(['\"])([^\s'\"]+)\1")
 _LOGS = (".txt", ".log", ".out", ".output")
+_BIN = re.compile(r"^\S*/s?bin/(?=\S)")
+"""Where a program lies: of no interest in a title."""
 _EXIT_LINE = re.compile(r"\AExit code \d+\n?")
 
 _PROGRESS = re.compile(
@@ -178,7 +183,7 @@ def _silent(use: ToolUse, line: Line, prompt: str) -> Told:
 
 def _title(use: ToolUse, line: Line, brief: str) -> tuple[str, str]:
     room = _TITLE_ROOM - len("Run `` → ")
-    shown = line.shown
+    shown = _BIN.sub("", line.shown)
     outcome_room = min(len(brief), max(room - _COMMAND_ROOM, room - len(shown)))
     ends = f" → {clip(brief, outcome_room)}" if brief else ""
     return "Run", f"`{_abbreviated(shown, room - outcome_room)}`{ends}"
@@ -191,7 +196,9 @@ def _abbreviated(command: str, max_chars: int) -> str:
         command = _QUOTES.sub(r"\2", command)
     if len(command) <= max_chars:
         return command
-    words = command.split()
+    words = [base(word) if "/" in word and len(word) > _LONG_WORD else word for word in command.split()]
+    if len(" ".join(words)) <= max_chars:
+        return " ".join(words)
     head = " ".join(words[:2])
     tail = words[-1] if len(words) > 2 else ""
     spare = max_chars - len(head) - 3

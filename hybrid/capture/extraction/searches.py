@@ -158,7 +158,7 @@ def _result(
         return "nothing found"
     if len(files) == 1:
         lines = [str(hit.line) for hit in hits if hit.line and not hit.is_context]
-        if is_one:
+        if is_one and lines:
             return f"line{'s' * (len(lines) != 1)} {listed(lines, 24)}"
         return f"{base(files[0])}" + (
             f":{lines[0]}" if len(lines) == 1 else f" lines {listed(lines, 16)}" if lines else ""

@@ -109,9 +109,12 @@ def test_a_new_file_is_titled_by_what_it_defines() -> None:
         ("cargo build", "error[E0599]: no method named `doc` found\n  --> src/a.rs:3:5", "Run `cargo build` → E0599: no method named `doc` found (src/a.rs:3:5)"),
         ("cargo test nothing", "test result: ok. 0 passed; 0 failed; 0 ignored; 0 measured; 9 filtered out; finished in 0.0s", "Run `cargo test nothing` → no tests ran (9 filtered out)"),
         ("cargo clippy", "    Checking shop v1.0\n    Finished `dev` profile target(s) in 1s", "Run `cargo clippy` → finished without warnings"),
-        ("python pay.py", 'Traceback (most recent call last):\n  File "pay.py", line 3\nKeyError: \'cap\'', "Run `python pay.py` → failed: KeyError: 'cap'"),
+        ("python pay.py", 'Traceback (most recent call last):\n  File "pay.py", line 3\nKeyError: \'cap\'', "Run `python pay.py` → KeyError: 'cap'"),
+        (".venv/bin/pytest -q", "E   ModuleNotFoundError: No module named 'numpy'", "Run `pytest -q` → no module 'numpy'"),
+        ("python pay.py", "shop.errors.CapError: five is too much", "Run `python pay.py` → CapError: five is too much"),
+        ("pytest -q services/payments/tests/unit/test_retry_of_the_client.py", "8 passed in 0.10s", "Run `pytest -q test_retry_of_the_client.py` → 8 passed"),
     ],
-    ids=["cargo", "pytest", "passed", "go", "jest", "tsc", "rustc", "none", "clippy", "traceback"],
+    ids=["cargo", "pytest", "passed", "go", "jest", "tsc", "rustc", "none", "clippy", "traceback", "module", "class", "path"],
 )  # fmt: skip
 def test_titles_of_commands_tell_how_they_ended(command: str, output: str, title: str) -> None:
     """A command is titled by what was run and its outcome, read from the output: behind a pipe the exit code lies."""
@@ -141,6 +144,7 @@ def test_output_that_is_given_twice_counts_once() -> None:
         ("Grep", {"pattern": "retry"}, {"mode": "files_with_matches", "filenames": ["src/a.py", "src/b.py"]}, "Search `retry`: 2 files, src/a.py, src/b.py"),
         ("Glob", {"pattern": "**/*.snap"}, {"filenames": []}, "Find `**/*.snap`: nothing found"),
         ("Bash", {"command": 'grep -rn "def retry" src | head -5'}, {"stdout": "src/client.py:7:    def retry(self, request):"}, "Search `def retry`: client.py:7"),
+        ("Bash", {"command": 'grep -r "class Cap" src/'}, {"stdout": "src/client.py:class Cap:"}, "Search `class Cap` in src: client.py"),
         ("Bash", {"command": "finder search 'cap of attempts'"}, {"stdout": "1. src/client.py:7 (retry)\n   function"}, "Search `cap of attempts`: client.py:7"),
     ],
 )  # fmt: skip
@@ -149,6 +153,15 @@ def test_titles_of_searches(tool: str, given_: object, answer: object, title: st
     found = told(tool, given_, answer)
 
     assert ("discovery", title) == (found.type, found.title)
+
+
+def test_a_subagent_is_titled_by_what_it_found() -> None:
+    """How its report came about, its headings and what announces a list say nothing."""
+    report = "Now I have all I need. Let me sum up:\n\n## Report\n\nBased on my search, here is a list:\n\nRetries are capped in PaymentClient."
+
+    found = told("Task", {"description": "Find the cap", "prompt": "Where are retries capped?"}, {"content": report})
+
+    assert "Subagent: Find the cap → Retries are capped in PaymentClient." == found.title
 
 
 def test_a_read_is_a_discovery_that_tells_what_it_defines() -> None:
