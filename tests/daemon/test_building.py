@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -108,15 +109,27 @@ def test_a_changed_file_alone(building: Building, root: Path) -> None:
     assert 1 == len(building.workers)
 
 
-def test_requests_that_wait_are_one(building: Building, root: Path) -> None:
+def test_requests_that_wait_are_one(tmp_path: Path, root: Path) -> None:
     """Requests for a project that is being built wait as one request, and everything wins over some paths."""
-    for paths in (None, ["README.md"], ["docs/deploy.md"], None, ["src"]):
+    is_taken, may_go_on = threading.Event(), threading.Event()
+
+    def spawn() -> subprocess.Popen[bytes]:
+        is_taken.set()
+        assert may_go_on.wait(LONG_S)
+        return building.spawn()
+
+    building = Building(tmp_path, spawn=spawn)
+    building.builder.request(root, ENVIRON)
+    assert is_taken.wait(LONG_S)
+    for paths in (["README.md"], ["docs/deploy.md"], None, ["src"]):
         building.builder.request(root, ENVIRON, paths)
+    may_go_on.set()
     building.rest(root)
     results = [building.told.get_nowait()[1] for _ in range(building.told.qsize())]
+    building.builder.close()
 
-    assert len(results) <= 2
-    assert all(isinstance(result, Result) and result.is_full for result in results)
+    assert 2 == len(results)
+    assert all(isinstance(result, Result) and result.is_full for result in results), results
 
 
 def test_a_file_that_never_matters(tmp_path: Path, root: Path) -> None:
