@@ -72,9 +72,10 @@ def _write(args: argparse.Namespace) -> int:
         raise ConfigError(
             f"`hybrid config {args.action}` needs a SECTION.KEY{' and a VALUE' if args.action == 'set' else ''}"
         )
-    workspace = workspace_of(args, is_strict=False)
     if args.action == "unset" and args.key not in KEYS:
         raise ConfigError(f"unknown setting {args.key}; `hybrid config` lists all")
+    value = parse_text(args.key, args.value) if args.action == "set" else None
+    workspace = workspace_of(args, is_strict=False)
     if args.user:
         path = workspace.home / "config.toml"
     else:
@@ -84,7 +85,6 @@ def _write(args: argparse.Namespace) -> int:
         path = create_folder(project.root) / "config.toml"
         if path.is_symlink() or not path.is_file():
             raise ConfigError(f"{path} is no file of the project; remove it first")
-    value = parse_text(args.key, args.value) if args.action == "set" else None
     before = path.read_bytes() if path.exists() else None
     known = set(workspace.loaded.problems)
     write_setting(path, args.key, value)

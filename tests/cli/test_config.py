@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shutil
 from typing import TYPE_CHECKING
 
 from hybrid.config import KEYS
@@ -65,6 +66,14 @@ def test_wrong_keys_and_values_are_refused(shop: Shop) -> None:
 
     assert {arguments: f"hybrid: {text}" for arguments, text in expected.items()} == said
     assert before == (shop.root / ".hybrid" / "config.toml").read_text()
+
+
+def test_a_wrong_value_makes_no_folder(new_project: Shop) -> None:
+    """What is not written needs no place."""
+    shutil.rmtree(new_project.root / ".hybrid", ignore_errors=True)
+
+    assert "whole number" in new_project.error("config", "set", "hooks.budget", "many")
+    assert not (new_project.root / ".hybrid").exists()
 
 
 def test_a_project_may_not_choose_everything(own_shop: Shop) -> None:

@@ -277,6 +277,22 @@ def test_uses_that_tell_nothing_are_passed_over(talk: Talk, tool: str, given: di
     assert [] == rows_of(talk)
 
 
+def test_a_list_of_ones_own_replaces_the_tools_that_are_passed_over(talk: Talk) -> None:
+    """What is named is passed over, what is no longer named is kept."""
+    own = replace(talk, flags={**talk.flags, "memory.skip_tools": ("Bash",)})
+    run(own, "pytest tests/test_client.py", output="4 passed in 0.12s and more words than fifty characters")
+    own.tell(
+        "PostToolUse",
+        tool="Skill",
+        tool_input={"query": "release notes"},
+        tool_response="Write what users see, newest first.",
+    )
+    own.tell("SessionEnd", source="other")
+
+    assert 1 == len(titles(talk))
+    assert "Skill" in titles(talk)[0]
+
+
 def test_machine_made_prompts_are_not_remembered(talk: Talk) -> None:
     """Nor those that opt out; each begins a turn all the same."""
     talk.ask("<task-notification><result>done</result></task-notification> and quite some words")

@@ -321,6 +321,11 @@ def test_a_project_may_name_a_shipped_model(tmp_path: Path, name: str) -> None:
         ("HYBRID_HOOKS_CONTENT_MODE", "none", "hooks.content_mode", "none"),
         ("HYBRID_MODEL_NAME", "123", "model.name", "123"),
         ("HYBRID_MODEL_NAME", "/opt/model", "model.name", "/opt/model"),
+        ("HYBRID_MEMORY_DB", "/data/memory.db", "memory.path", "/data/memory.db"),
+        ("HYBRID_RECENCY_HALFLIFE_DAYS", "0.5", "memory.half_life_days", 0.5),
+        ("HYBRID_CROSS_PROJECT", "false", "memory.cross_project", False),
+        ("HYBRID_SKIP_TOOLS", "LS, Read", "memory.skip_tools", ("LS", "Read")),
+        ("HYBRID_SKIP_TOOLS", "", "memory.skip_tools", ()),
     ],
 )
 def test_environment_variables(tmp_path: Path, variable: str, text: str, key: str, expected: object) -> None:
@@ -337,6 +342,21 @@ def test_a_wrong_environment_variable_is_a_problem(tmp_path: Path, text: str) ->
 
     assert (150, 1) == (loaded.config.hooks.budget, len(loaded.problems))
     assert loaded.problems[0].startswith("HYBRID_HOOKS_BUDGET: ")
+
+
+def test_the_setting_s_own_variable_counts_before_another_one(tmp_path: Path) -> None:
+    """Names that other memory systems use come second."""
+    environ = {"HYBRID_MEMORY_SKIP_TOOLS": "Read", "HYBRID_SKIP_TOOLS": "LS"}
+
+    assert ("Read",) == load(home=tmp_path, environ=environ).config.memory.skip_tools
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "soon"])
+def test_a_half_life_is_above_0(tmp_path: Path, text: str) -> None:
+    """Nothing can be halved in no time."""
+    loaded = load(home=tmp_path, environ={"HYBRID_RECENCY_HALFLIFE_DAYS": text})
+
+    assert (2.0, 1) == (loaded.config.memory.half_life_days, len(loaded.problems))
 
 
 def test_other_environment_variables_are_left_alone(tmp_path: Path) -> None:
