@@ -243,8 +243,9 @@ def ranked(
     for one in scored:
         best.setdefault(_said(one[1]), one)
     kept = list(best.values())
-    order = spread([(parts.score, title_of(row)) for _, row, parts in kept])
-    return [(kept[place][0], replace(kept[place][2], repetition=loss)) for place, loss in order]
+    # Summaries are called by what was asked for, and asked alike they say different things.
+    titled = [(parts, title_of(row) if isinstance(row, Observation) else "") for _, row, parts in kept]
+    return [(kept[place][0], parts) for place, parts in spread(titled)]
 
 
 def _said(row: Row) -> object:

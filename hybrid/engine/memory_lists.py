@@ -53,7 +53,11 @@ def newest_first(found: Sequence[Recalled]) -> list[Recalled]:
 
 def parts_line(parts: Parts) -> str:
     """`0.83 = recency 0.12 + type 0.07 + similarity 0.60 + file_overlap 0.00 + same_project 0.04 - …`."""
-    signed = [f"{'-' if value < 0 else '+'} {name} {abs(value):.3f}" for name, value in parts.as_json().items()]
+    signed = [
+        f"{'-' if value < 0 else '+'} {name} {abs(value):.3f}"
+        for name, value in parts.as_json().items()
+        if value or name != "repetition"
+    ]
     return f"{parts.score:.3f} = {' '.join(signed).removeprefix('+ ')}"
 
 

@@ -10,7 +10,7 @@ repeats a better hit steps back: ten runs of one test would otherwise hide the e
 from __future__ import annotations
 
 import re
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
 from hybrid.records.memory.types import Observation
@@ -34,10 +34,10 @@ OTHERS_AT_MOST = 0.3
 _OTHERS = OTHERS_AT_MOST / (1.0 + max(TYPE_WORTH.values()) + 1.0 + SAME_PROJECT)
 
 REPETITION = 0.5
-"""What a hit loses whose title has the same words as that of a better one. Chosen on judged questions; 0.5 to 1 serve
-equally well."""
+"""Of its similarity, what a hit loses whose title has the same words as that of a better one: what fits twice as well
+is never behind. Chosen on judged questions; 0.5 to 0.7 serve equally well."""
 SPREAD = 20
-"""The best hits, which are ordered so; below them nothing repeats anything that anybody still reads."""
+"""The best hits, which are chosen one after the other; those below them repeat only these."""
 
 _WORD = re.compile(r"\w+")
 
@@ -65,7 +65,7 @@ class Parts:
         similarity: In [0, 1.5]; 0 without a query.
         file_overlap: In [0, 1].
         same_project: `SAME_PROJECT` or 0.
-        repetition: In [-`REPETITION`, 0]; 0 without a query.
+        repetition: 0 or less, at most `REPETITION` of the similarity; 0 without a query.
     """
 
     recency: float
@@ -182,29 +182,32 @@ def parts_of(
     )
 
 
-def spread(ordered: Sequence[tuple[float, str]]) -> list[tuple[int, float]]:
-    """The order in which hits repeat each other least, and what each loses in it, in [-`REPETITION`, 0].
+def spread(ordered: Sequence[tuple[Parts, str]]) -> list[tuple[int, Parts]]:
+    """The order in which hits repeat each other least, and their parts with what each loses in it.
 
-    The next one is always that with the highest score less `REPETITION` times the likeness (Jaccard, of the words of
-    titles) to the likest one before it: maximal marginal relevance, Carbonell and Goldstein, SIGIR 1998. Only the
-    first `SPREAD` are moved.
+    The next one is always that with the highest score less `REPETITION` times its similarity times the likeness
+    (Jaccard, of the words of titles) to the likest one before it: maximal marginal relevance, Carbonell and Goldstein,
+    SIGIR 1998. Scores fall along the result.
 
     Args:
-        ordered: Score and title of each hit, best first.
+        ordered: Parts and title of each hit, best first; without a title a hit repeats nothing.
 
     Returns:
-        Place in `ordered` and loss, one for each hit.
+        Place in `ordered` and parts, one for each hit.
     """
-    words = [frozenset(_WORD.findall(title.lower())) for _, title in ordered[:SPREAD]]
-    loss = [0.0] * len(words)
-    left, found = list(range(len(words))), list[tuple[int, float]]()
-    while left:
-        best = max(left, key=lambda place: (ordered[place][0] - loss[place], -place))
+    words = [frozenset(_WORD.findall(title.lower())) for _, title in ordered]
+    scores = [parts.score for parts, _ in ordered]
+    loss = [0.0] * len(ordered)
+    left, found = list(range(len(ordered))), list[int]()
+    while left and len(found) < SPREAD:
+        best = max(left, key=lambda place: (scores[place] - loss[place], -place))
         left.remove(best)
-        found.append((best, -loss[best]))
+        found.append(best)
         for place in left:
-            loss[place] = max(loss[place], REPETITION * _likeness(words[place], words[best]))
-    return [*found, *((place, 0.0) for place in range(len(words), len(ordered)))]
+            similarity = ordered[place][0].similarity
+            loss[place] = max(loss[place], REPETITION * similarity * _likeness(words[place], words[best]))
+    found += sorted(left, key=lambda place: (loss[place] - scores[place], place))
+    return [(place, replace(ordered[place][0], repetition=-loss[place])) for place in found]
 
 
 def _likeness(one: frozenset[str], other: frozenset[str]) -> float:

@@ -148,7 +148,7 @@ def test_explain_names_the_parts_below_each_row(known: Shop) -> None:
     lines = _memory(known, "search", "retry attempts", "--explain", "--limit", "1").splitlines()
 
     assert RETRY_LINE == lines[0]
-    names = ("recency", "type", "similarity", "file_overlap", "same_project", "repetition")
+    names = ("recency", "type", "similarity", "file_overlap", "same_project")
     named = r"      \d\.\d{3} = " + r" \+ ".join(rf"{name} \d\.\d{{3}}" for name in names)
     assert re.fullmatch(named, lines[1])
     assert "same_project 0.100" in _memory(known, "recent", "--explain", "--here")

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from hybrid.ranking.memory import (
     OTHERS_AT_MOST,
     SPREAD,
+    Parts,
     Present,
     Remembered,
     asked_concepts,
@@ -157,42 +158,45 @@ def test_nothing_asked_overlaps_with_nothing() -> None:
     assert 1.0 == concept_overlap(("gotcha", "pattern"), ("gotcha",))
 
 
-def test_what_repeats_a_better_hit_steps_back() -> None:
-    """Jaccard of the titles' words to the likest better one, halved, is what a hit loses."""
-    ordered = [(1.0, "Run tests of PaymentClient"), (0.9, "run tests: of paymentclient"), (0.8, "Fix PaymentClient")]
+def _hits(*hits: tuple[float, str]) -> list[tuple[Parts, str]]:
+    """Hits by their similarity and title; nothing else counts."""
+    return [(Parts(0.0, 0.0, similarity, 0.0, 0.0), title) for similarity, title in hits]
 
-    found = spread(ordered)
+
+def test_what_repeats_a_better_hit_steps_back() -> None:
+    """It loses half of its similarity for a title of the same words, and less for one that shares some (Jaccard)."""
+    found = spread(
+        _hits((1.0, "Run tests of PaymentClient"), (0.9, "run tests: of paymentclient"), (0.8, "Fix PaymentClient"))
+    )
 
     assert [0, 2, 1] == [place for place, _ in found]
-    assert [0.0, pytest.approx(-0.5 * 1 / 5), -0.5] == [loss for _, loss in found]
+    assert pytest.approx([0.0, -0.8 * 0.5 / 5, -0.9 * 0.5]) == [parts.repetition for _, parts in found]
+
+
+def test_what_fits_twice_as_well_is_never_behind() -> None:
+    """Not even when it says the same as a better one."""
+    found = spread(_hits((1.0, "Run the tests"), (0.5, "Run the tests"), (0.24, "Read README.md")))
+
+    assert [0, 1, 2] == [place for place, _ in found]
 
 
 def test_hits_that_say_different_things_keep_their_order() -> None:
     """Nothing is lost without a shared word; a row without a title is like no other."""
-    ordered = [(0.9, "Read a.py"), (0.8, "Fix b"), (0.7, ""), (0.6, "")]
+    found = spread(_hits((0.9, "Read a.py"), (0.8, "Fix b"), (0.7, ""), (0.6, "")))
 
-    assert [(0, 0.0), (1, 0.0), (2, 0.0), (3, 0.0)] == spread(ordered)
+    assert [(0, 0.0), (1, 0.0), (2, 0.0), (3, 0.0)] == [(place, parts.repetition) for place, parts in found]
     assert [] == spread([])
 
 
-def test_only_the_first_hits_are_spread() -> None:
-    """Below them the order is that of the scores, and nothing is lost."""
-    ordered = [(1.0 - place / 100, "Run the tests") for place in range(SPREAD + 2)]
-
-    found = spread(ordered)
-
-    assert list(range(SPREAD + 2)) == [place for place, _ in found]
-    assert [0.0, *[-0.5] * (SPREAD - 1), 0.0, 0.0] == [loss for _, loss in found]
-
-
-@given(st.lists(st.tuples(st.floats(0, 1.5), st.text("ab ", max_size=6)), max_size=30))
-def test_every_hit_is_there_once_and_the_best_comes_first(hits: list[tuple[float, str]]) -> None:
-    """Spreading moves hits, it drops none; what is first stays first, and values fall."""
-    ordered = sorted(hits, key=lambda hit: -hit[0])
+@given(st.lists(st.tuples(st.floats(0, 1.5), st.text("ab ", max_size=6)), max_size=3 * SPREAD))
+def test_every_hit_is_there_once_and_scores_fall(hits: list[tuple[float, str]]) -> None:
+    """Spreading moves hits, it drops none; what is first stays first; no more than half of a similarity is lost."""
+    ordered = _hits(*sorted(hits, key=lambda hit: -hit[0]))
 
     found = spread(ordered)
 
     assert list(range(len(ordered))) == sorted(place for place, _ in found)
     assert [place for place, _ in found[:1]] == [0] * bool(ordered)
-    values = [ordered[place][0] + loss for place, loss in found[:SPREAD]]
-    assert values == sorted(values, reverse=True)
+    scores = [parts.score for _, parts in found]
+    assert scores == sorted(scores, reverse=True)
+    assert all(-parts.similarity / 2 <= parts.repetition <= 0 for _, parts in found)
