@@ -11,6 +11,8 @@ _SCAN_CHARS = 120_000
 
 
 _LINE_NUMBER = re.compile(r"^[ \t]*\d+(?:\t|→|: )", re.MULTILINE)
+_COUNT = re.compile(r"^(.+):\d+[ \t]*$", re.MULTILINE)
+_NO_COUNT = re.compile(r"^.+:0[ \t]*(?:\n|\Z)", re.MULTILINE)
 _GAP = "\n…\n"
 _LONGEST_LINE = 600
 
@@ -29,6 +31,11 @@ def without_line_numbers(text: str) -> str:
     head = text[:2_000].split("\n")
     numbered = sum(1 for line in head if _LINE_NUMBER.match(line))
     return _LINE_NUMBER.sub("", text) if numbered > len(head) * 0.8 else text
+
+
+def without_counts(text: str) -> str:
+    """`path:3` of a search that counts as `path`, without those that hold nothing: a count is no line."""
+    return _COUNT.sub(r"\1", _NO_COUNT.sub("", text))
 
 
 def condensed(text: str, path: str, max_chars: int) -> str:

@@ -53,8 +53,8 @@ _FIELDS: dict[str, re.Pattern[str]] = {
 
 _SAID: dict[str, re.Pattern[str]] = {
     "next_steps": re.compile(
-        r"(?i)^(?:to ?do:|next,|as a next|the next step|remaining|still (?:to do|missing|open)|not (?:yet )?done|"
-        r"you (?:should|may want|can now|will need))\b"
+        r"(?i)^\W*(?:(?:to ?do|next(?: steps?)?)\W*[:,]|(?:as a next|the next step|remaining|"
+        r"still (?:to do|missing|open)|not (?:yet )?done|you (?:should|may want|can now|will need))\b)"
     ),
     "learned": re.compile(
         r"(?i)\b(?:because|root cause|caused by|turns? out|since the|due to|"

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from hybrid.capture import dialects, patches
-from hybrid.capture.condensing import condensed, cut
+from hybrid.capture.condensing import condensed, cut, without_counts
 from hybrid.capture.definitions import enclosing
 from hybrid.capture.dialects import ToolKind
 from hybrid.capture.own import is_our_tool
@@ -161,6 +161,8 @@ def tool_use(
     use = _with_files(use, given, tool_response, places)
     if kind == "read":
         use = _with_span(use, given, tool_response)
+    if kind == "search" and given.get("output_mode") == "count":
+        text = without_counts(text)
     if use.edits and not use.is_failed:
         text = ""  # It says the edit once more, or shows the file.
     return _bounded(use, places.shortened(text), places)

@@ -14,7 +14,7 @@ Work = Literal["check", "search", "read", "look", "list", "git", "run"]
 _SPACES = re.compile(r"[ \t]+")
 _NOISE = re.compile(r"\s*(?:2>&1|&>\s*\S+|2>\s*/dev/null|>\s*/dev/null|<\s*/dev/null|\|\|\s*true)")
 _ASSIGNMENTS = re.compile(r"^(?:[A-Z_][A-Z0-9_]*=\S*\s+)+")
-_WRAPPERS = re.compile(r"^(?:sudo|time|nice|nohup|command|env|exec|timeout(?:\s+-\S+)*\s+\S+)\s+")
+_WRAPPERS = re.compile(r"^(?:sudo|time|nice|nohup|command|(?:/usr/bin/)?env|exec|timeout(?:\s+-\S+)*\s+\S+)\s+")
 _TRIVIAL = frozenset("cd pwd echo export set source true sleep clear date whoami ls mkdir popd pushd printf".split())
 _SEARCHING = frozenset("grep egrep fgrep rg ag ack find fd locate git-grep".split())
 _READING = frozenset("cat bat head tail less more nl sed".split())

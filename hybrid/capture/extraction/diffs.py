@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from hybrid.capture.tools import Edit
 
 _MAX_LINES = 400
+_LINES_ABOVE, _LINES_BELOW = 4, 2
+"""Of what stayed, whose comments speak of what changed."""
 _PIECE = re.compile(r'"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'|[A-Za-z_$][\w$]*|\d[\w.]*|\s+|.', re.DOTALL)
 _NAME = re.compile(r"^[A-Za-z_$][\w$]*$")
 _VALUE = re.compile(r"""^(?:-?\d[\w.]*|"[^"]*"|'[^']*'|true|false|True|False|None|null|nil)$""")
@@ -47,7 +49,8 @@ class Change:
         edit: The edit.
         added: New lines, stripped, without blank ones.
         removed: Lines that are gone, the same.
-        kept: Lines that stayed, the same.
+        comment: The prose of the new comments.
+        beside: The prose of the comments that were there before, right above or below what changed.
         swaps: Expressions that were exchanged, one per place.
         defined: Definitions that are new.
         undefined: Names of those that are gone.
@@ -57,7 +60,8 @@ class Change:
     edit: Edit
     added: tuple[str, ...]
     removed: tuple[str, ...]
-    kept: tuple[str, ...]
+    comment: str
+    beside: str
     swaps: tuple[Swap, ...]
     defined: tuple[Definition, ...]
     undefined: tuple[str, ...]
@@ -67,16 +71,6 @@ class Change:
     def added_code(self) -> tuple[str, ...]:
         """New lines that are no comments; in prose all."""
         return self.added if is_prose(self.edit.file) else tuple(line for line in self.added if not is_comment(line))
-
-    @property
-    def comment(self) -> str:
-        """The prose of the new comments."""
-        return "" if is_prose(self.edit.file) else remarks(self.added)
-
-    @property
-    def beside(self) -> str:
-        """The prose of the comments that were there before, next to what changed."""
-        return "" if is_prose(self.edit.file) else remarks(self.kept)
 
     @property
     def renamed(self) -> tuple[str, str] | None:
@@ -96,12 +90,14 @@ def change_of(edit: Edit) -> Change:
         old = []
     if not edit.new:
         new = []
-    added, removed, kept, swaps = list[str](), list[str](), list[str](), list[Swap]()
+    added, removed, beside, swaps = list[str](), list[str](), list[str](), list[Swap]()
     following = ""
     keys_old, keys_new = [line.strip() for line in old], [line.strip() for line in new]
     for tag, i1, i2, j1, j2 in SequenceMatcher(None, keys_old, keys_new, autojunk=False).get_opcodes():
         if tag == "equal":
-            kept += new[j1:j2]
+            above = new[max(j1, j2 - _LINES_ABOVE) : j2] if j2 < len(new) or i2 < len(old) else []
+            below = new[j1 : min(j2, j1 + _LINES_BELOW)] if i1 or j1 else []
+            beside += [remarks(below), remarks(above)]
             continue
         removed += old[i1:i2]
         added += new[j1:j2]
@@ -120,7 +116,8 @@ def change_of(edit: Edit) -> Change:
         edit=edit,
         added=_telling(added),
         removed=_telling(removed),
-        kept=_telling(kept),
+        comment="" if is_prose(edit.file) else remarks(added),
+        beside="" if is_prose(edit.file) else " ".join(once(beside)),
         swaps=tuple(swaps),
         defined=tuple(defined),
         undefined=once(one.name for one in definitions(edit.old, edit.file) if one.name not in after),

@@ -133,7 +133,8 @@ def _of_new_file(name: str, change: Change, wanted: frozenset[str]) -> str:
         return f"{name} with {listed(names, room)}"
     if says:
         return f"{name}: {clip(says, room)}"
-    return f"{name}: {clip(' '.join(change.added), room)}" if change.added else name
+    lines = change.added_code or change.added
+    return f"{name}: {clip(' '.join(lines), room)}" if lines else name
 
 
 def _phrases(changes: list[Change], wanted: frozenset[str], room: int, *, is_fix: bool = False) -> str:

@@ -36,7 +36,8 @@ _NOT_DONE = re.compile(
     r"(?i)sibling tool call errored|tool use was rejected|interrupted by user|doesn't want to proceed"
 )
 _FILLER = re.compile(
-    r"(?i)^(?:#|\*\*|(?:now|let me|i|i'(?:ve|ll|m)|here(?:'s| is| are)|based on|perfect|great|excellent)\b)|:$"
+    r"(?i)^(?:#|\*\*[^*]*\*\*:?$|\*\*(?:files?|locations?|paths?)\b|(?:now (?:i|that i|let)|let me|here(?:'s| is| are)|"
+    r"based on|perfect|great|excellent|i(?:'ve|'ll|'m| have| will| am| need))\b)|:$"
 )
 """Sentences of a report that say nothing of what was found: headings, and how it came about."""
 _REASON = re.compile(r" For: [^\n]*\Z")
@@ -93,7 +94,7 @@ def _batch(every: list[Told]) -> Told:
     """One told of several: a title over all, the narratives side by side, the weightiest type."""
     room = NARRATIVE_CHARS - 130
     share = max(120, room // len(every))
-    parts = [clip(_REASON.sub("", told.narrative), share) for told in every]
+    parts = once(clip(_REASON.sub("", told.narrative), share) for told in every)
     why = _REASON.search(every[0].narrative)
     return Told(
         type=_ORDER[min(_ORDER.index(told.type) for told in every)],
@@ -117,7 +118,16 @@ def _subjects(every: list[Told]) -> str:
         if colon and all(subject.startswith(head + colon) for subject in subjects):
             return listed([subjects[0], *(subject[len(head) + 2 :] for subject in subjects[1:])], room)
     each = max(22, (room - 2 * len(subjects)) // min(len(subjects), 3))
-    return listed((clip(subject, each) for subject in subjects), room)
+    return listed((_shortened(subject, each) for subject in subjects), room)
+
+
+def _shortened(subject: str, max_chars: int) -> str:
+    """A subject whose outcome is kept, where it has one: what was run is said by its beginning."""
+    run, arrow, outcome = subject.rpartition(" → ")
+    if not arrow or len(subject) <= max_chars:
+        return clip(subject, max_chars)
+    outcome = clip(outcome, max_chars // 2)
+    return f"{clip(run, max_chars - len(outcome) - len(arrow))}{arrow}{outcome}"
 
 
 def _tell_agent(use: ToolUse, prompt: str) -> Told | None:
@@ -126,8 +136,9 @@ def _tell_agent(use: ToolUse, prompt: str) -> Told | None:
         return None
     report = sentences(use.output)
     task = use.description or clip(use.query, 60)
-    gist = next((one for one in report if len(one) > 20 and not _FILLER.search(one)), "")
-    key = telling(report, terms_of(f"{prompt} {use.query}"), 8, max_chars=200)
+    said = [one for one in report if not _FILLER.search(one)] or report
+    gist = next((one for one in said if len(one) > 20), "")
+    key = telling(said, terms_of(f"{prompt} {use.query}"), 8, max_chars=200)
     narrative = joined(
         [f"Sent a subagent: {clip(use.query or task, 240)}.", f"It reported: {' '.join(key) or gist}" if report else ""]
     )

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 _FIXING = re.compile(
     r"(?i)\b(?:fix(?:e[sd]|ing)?|bug(?:s|gy|fix)?|repair|broken|crash(?:es|ed|ing)?|panics?|regression|wrong(?:ly)?|"
     r"fail(?:s|ed|ing|ure)?|incorrect(?:ly)?|hotfix|resolve[sd]? (?:the |an? )?(?:issue|error|problem)|work ?around|"
-    r"does(?: not|n't) work|leak(?:s|ed|ing)?|race condition|deadlock|off.by.one)\b"
+    r"does(?: not|n't) work|leak(?:s|ed|ing)?|hangs?|endless(?:ly)?|never (?:stop|end|return|finish)(?:s|es)?|"
+    r"race condition|deadlock|off.by.one)\b"
 )
 _ADDING = re.compile(
     r"(?i)\b(?:add(?:s|ed|ing)?|implement(?:s|ed|ing)?|support(?:s|ed)?|introduc\w+|creat(?:e|es|ing)|build|new|feature|"

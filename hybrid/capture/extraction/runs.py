@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from hybrid.capture.condensing import without_counts
 from hybrid.capture.extraction.commands import Line, line_of
 from hybrid.capture.extraction.outcomes import Outcome, outcome_of, telling_lines
 from hybrid.capture.extraction.reads import told_of_text
@@ -39,6 +40,8 @@ _CHANGED = re.compile(r"^([+-](?![+-]{2})\s*\S.*)$", re.MULTILINE)
 _STATUS = re.compile(r"^(?: ?[MADRCU?!]{1,2}|\t(?:modified|new file|deleted|renamed):) +(\S.*)$", re.MULTILINE)
 _COMMIT = re.compile(r"^\[(\S+) (?:\(root-commit\) )?([0-9a-f]{7,})\] (.+)$", re.MULTILINE)
 _QUOTES = re.compile(r"(['\"])([^\s'\"]+)\1")
+_COUNTING = re.compile(r"-(?!-)\w*c\w*$|--count\b")
+"""Option of a search that says how often, not where."""
 _LOGS = (".txt", ".log", ".out", ".output")
 _BIN = re.compile(r"^\S*/s?bin/(?=\S)")
 """Where a program lies: of no interest in a title."""
@@ -77,6 +80,8 @@ def tell_command(use: ToolUse, prompt: str) -> Told | None:
 
 def _of_search(use: ToolUse, line: Line, output: str, prompt: str) -> Told:
     lines = "\n".join(telling_lines(output))
+    if any(_COUNTING.match(word) for word in line.words[1:]):
+        lines = without_counts(lines)
     folders = [word for word in line.words[1:] if "/" in word and word != line.query and not word.startswith("-")]
     scope = squeeze(folder_name(folders[-1]), 40) if folders else ""
     file = next((path for path in use.files_read if not path.endswith("/")), "") if len(use.files_read) == 1 else ""

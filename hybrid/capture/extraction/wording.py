@@ -26,6 +26,11 @@ _PLAIN_FILES = frozenset(
     "package.json pyproject.toml Makefile Dockerfile settings.py models.py views.py conftest.py CHANGELOG.md".split()
 )
 _COMMENT = re.compile(r"^\s*(?:///?!?|#+!?|/\*+|\*+/?|--|;;|<!--|%)\s?")
+_LICENCE = re.compile(
+    r"(?i)\bcopyright (?:\(c\)|©|\d{4})|\(c\) copyright|\bspdx-|\blicensed (?:under|to)\b|\ball rights reserved\b|"
+    r"\bpermission is hereby granted\b"
+)
+_LICENCE_CHARS = 400
 _POLITE = re.compile(r"(?i)^(?:please|can you|could you|now|ok(?:ay)?|hi|hello|hey|then|also|so|and)[,:]?\s+")
 
 
@@ -167,16 +172,17 @@ def is_comment(line: str) -> bool:
 
 
 def comment_text(lines: Iterable[str]) -> str:
-    """The prose of comment lines, without their marks and without examples of code in them."""
+    """The prose of comment lines, without their marks and without examples of code in them; empty for a licence."""
     parts: list[str] = []
     is_example = False
     for line in lines:
-        text = _COMMENT.sub("", line.strip()).strip().removesuffix("*/").strip(" \"'")
+        text = _COMMENT.sub("", line.strip()).strip().removesuffix("*/").removesuffix("-->").strip(" \"'")
         if text.startswith("```"):
             is_example = not is_example
         elif not is_example and text and not set(text) <= set("-=*#/ "):
             parts.append(text)
-    return one_line(" ".join(parts))
+    text = one_line(" ".join(parts))
+    return "" if _LICENCE.search(text[:_LICENCE_CHARS]) else text
 
 
 def remarks(lines: Sequence[str]) -> str:

@@ -73,6 +73,42 @@ def test_comments_stand_once_each_as_sentences_of_their_own() -> None:
     assert "the bank is down. it is up again." == found.subtitle
 
 
+def test_only_comments_next_to_an_edit_speak_of_it() -> None:
+    """Not those of other statements that a client sent along, and no licence."""
+    lines = [
+        "# Copyright 2024 Shop Inc.",
+        "import bank",
+        "# far away",
+        *(f"step({n})" for n in range(9)),
+        "# the cap",
+        "limit = 3",
+    ]
+    old = "\n".join(lines)
+
+    found = edited(old, old.replace("limit = 3", "limit = 5"), file="src/check.py")
+
+    assert "Beside: the cap. " in found.narrative
+    assert "far away" not in found.narrative
+    assert "Copyright" not in found.narrative
+
+
+def test_a_licence_titles_no_new_file() -> None:
+    """What every file of a repository says tells nothing of one."""
+    text = "# Copyright 2024 Shop Inc.\n# SPDX-License-Identifier: MIT\n\n# Pays the bank.\nBANK = 'x'\n"
+
+    found = told("Write", {"file_path": "/shop/pay.py", "content": text}, {"type": "create"})
+
+    assert "Copyright" not in f"{found.title} {found.subtitle} {found.narrative}"
+    assert "Pays the bank." == found.subtitle
+
+
+def test_a_prompt_about_what_never_ends_asks_for_a_fix() -> None:
+    """A fault has many names."""
+    prompt = "The retry loop of PaymentClient never stops on timeouts. Cap the attempts at 5."
+
+    assert "bugfix" == edited("while True:", "while attempts < 5:", prompt).type
+
+
 def test_an_attribute_belongs_to_what_is_below_it() -> None:
     """Removing a mark above a test names the test."""
     old = "// Regression\n#[should_panic]\n#[test]\nfn retries_end() {\n"
@@ -111,10 +147,11 @@ def test_a_new_file_is_titled_by_what_it_defines() -> None:
         ("cargo clippy", "    Checking shop v1.0\n    Finished `dev` profile target(s) in 1s", "Run `cargo clippy` → finished without warnings"),
         ("python pay.py", 'Traceback (most recent call last):\n  File "pay.py", line 3\nKeyError: \'cap\'', "Run `python pay.py` → KeyError: 'cap'"),
         (".venv/bin/pytest -q", "E   ModuleNotFoundError: No module named 'numpy'", "Run `pytest -q` → no module 'numpy'"),
+        ("/usr/bin/env python -m pytest -q", "1 failed, 2 passed in 0.1s", "Run `python -m pytest -q` → 1 failed, 2 passed"),
         ("python pay.py", "shop.errors.CapError: five is too much", "Run `python pay.py` → CapError: five is too much"),
         ("pytest -q services/payments/tests/unit/test_retry_of_the_client.py", "8 passed in 0.10s", "Run `pytest -q test_retry_of_the_client.py` → 8 passed"),
     ],
-    ids=["cargo", "pytest", "passed", "go", "jest", "tsc", "rustc", "none", "clippy", "traceback", "module", "class", "path"],
+    ids=["cargo", "pytest", "passed", "go", "jest", "tsc", "rustc", "none", "clippy", "traceback", "module", "env", "class", "path"],
 )  # fmt: skip
 def test_titles_of_commands_tell_how_they_ended(command: str, output: str, title: str) -> None:
     """A command is titled by what was run and its outcome, read from the output: behind a pipe the exit code lies."""
@@ -145,6 +182,8 @@ def test_output_that_is_given_twice_counts_once() -> None:
         ("Glob", {"pattern": "**/*.snap"}, {"filenames": []}, "Find `**/*.snap`: nothing found"),
         ("Bash", {"command": 'grep -rn "def retry" src | head -5'}, {"stdout": "src/client.py:7:    def retry(self, request):"}, "Search `def retry`: client.py:7"),
         ("Bash", {"command": 'grep -r "class Cap" src/'}, {"stdout": "src/client.py:class Cap:"}, "Search `class Cap` in src: client.py"),
+        ("Bash", {"command": 'grep -rc retry src/'}, {"stdout": "src/client.py:3\nsrc/bank.py:0\nsrc/pay.py:12"}, "Search `retry` in src: 2 files, client.py, src/pay.py"),
+        ("Grep", {"pattern": "retry", "output_mode": "count"}, {"mode": "count", "content": "src/client.py:3"}, "Search `retry`: client.py"),
         ("Bash", {"command": "finder search 'cap of attempts'"}, {"stdout": "1. src/client.py:7 (retry)\n   function"}, "Search `cap of attempts`: client.py:7"),
     ],
 )  # fmt: skip
@@ -162,6 +201,27 @@ def test_a_subagent_is_titled_by_what_it_found() -> None:
     found = told("Task", {"description": "Find the cap", "prompt": "Where are retries capped?"}, {"content": report})
 
     assert "Subagent: Find the cap → Retries are capped in PaymentClient." == found.title
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "I found the bug: client.py never counts its attempts.",
+        "**Root cause:** attempts are never counted.",
+        "I/O errors are swallowed in reader.py.",
+        "Now the loop counts its attempts.",
+    ],
+)
+def test_the_finding_of_a_subagent_is_kept(said: str) -> None:
+    """However it begins; a report of nothing but fillers is told as it is."""
+    found = told("Task", {"description": "Find the cap", "prompt": "Where?"}, {"content": f"Let me sum up:\n\n{said}"})
+    bare = told(
+        "Task", {"description": "Find the cap", "prompt": "Where?"}, {"content": "Here is nothing to report at all."}
+    )
+
+    assert said.split()[-1] in found.narrative
+    assert "→" in found.title
+    assert "nothing to report" in bare.narrative
 
 
 def test_a_read_is_a_discovery_that_tells_what_it_defines() -> None:
@@ -193,6 +253,20 @@ def test_a_batch_is_one_observation_with_one_title() -> None:
     assert found is not None
     assert found.title == "Read load.py: load_it, save.py: save_it"
     assert ("load.py", "save.py") == found.files_read
+
+
+def test_a_batch_keeps_how_each_of_its_commands_ended() -> None:
+    """Titles are cut before the outcome, and what was told twice is told once."""
+    uses = [
+        ToolUse("Bash", "command", command=f"pytest -q tests/unit/payments/test_client_of_the_{name}.py", output=output)
+        for name, output in (("bank", "1 failed, 7 passed in 0.1s"), ("shop", "8 passed in 0.1s"))
+    ]
+    found = extract([*uses, uses[1]], FIX)
+
+    assert found is not None
+    assert "→ 1 failed, 7 passed" in found.title
+    assert "→ 8 passed" in found.title
+    assert 1 == found.narrative.count("of_the_shop.py")
 
 
 def test_edits_of_one_file_in_a_batch_name_it_once() -> None:

@@ -1,3 +1,4 @@
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -46,6 +47,20 @@ def test_without_headings_sentences_speak_for_themselves() -> None:
     assert "I fixed the loop." == told.completed
     assert "It failed because the cap was missing." == told.learned
     assert "" == told.next_steps
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Next, log each attempt.",
+        "TODO: log each attempt.",
+        "**Next:** log each attempt.",
+        "Next steps: log each attempt.",
+    ],
+)
+def test_what_is_left_is_told_without_a_heading_too(said: str) -> None:
+    """By its opening words."""
+    assert "log each attempt" in summarise("Fix it", f"I fixed the loop. {said}", []).next_steps
 
 
 def test_what_was_observed_fills_what_the_agent_does_not_say() -> None:
