@@ -5,6 +5,7 @@ After a compaction it is what the session itself did before, and the files that 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hybrid.ranking.memory import Present, parts_of, remembered
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 _BUDGET_SHARE = 0.5
 """Of the characters of an injection: the list only says what is there, and is looked up when it matters."""
 
+_SUMMARY_SHARE = 0.5
+"""Of these, at most for the summary: the rows after it tell what else was done."""
 _CANDIDATES = 100
 _MOST_FILES = 15
 _MOST_SUMMARIES = 3
@@ -29,22 +32,25 @@ _MORE = 'hybrid memory show NUMBER gives one in full; hybrid memory search "word
 
 
 def earlier_sessions(workspace: Workspace, store: MemoryStore, now_ms: int, *, session_id: str) -> Entry | None:
-    """The project's last summaries, and its last observations in index form; None when nothing is known.
+    """The project's last summary, and its last rows in index form; None when nothing is known.
 
-    Other projects' rows are left out here: nothing was asked for that they could answer.
+    What changed something goes before what was merely read; the list is in the order of time. Other projects' rows
+    are left out here: nothing was asked for that they could answer.
     """
     project, n_lines = workspace.require_project(), workspace.config.memory.session_start
     if not n_lines or not store.exists:
         return None
-    summaries = store.newest(Wanted(key=project.key, not_session=session_id, kinds=("summary",)), _MOST_SUMMARIES)
-    rows = store.newest(Wanted(key=project.key, not_session=session_id, kinds=("observation",)), _CANDIDATES)
+    wanted = Wanted(key=project.key, not_session=session_id)
+    summaries = store.newest(replace(wanted, kinds=("summary",)), _MOST_SUMMARIES)
+    rows = [*summaries[1:], *store.newest(replace(wanted, kinds=("observation",)), _CANDIDATES)]
     if not rows and not summaries:
         return None
-    told = [line for summary in summaries for line in _summary_lines(summary)]
+    room = _budget(workspace) - len(_MORE)
+    told = _within(_summary_lines(summaries[0]), int(room * _SUMMARY_SHARE)) if summaries else []
     present = Present(now_ms, project.key, (), workspace.config.memory.half_life_days)
     best = sorted(rows, key=lambda row: (not _has_effect(row), -parts_of(remembered(row), present).score))[:n_lines]
     lines = [index_line(row) for row in sorted(best, key=lambda row: -row.created_ms)]
-    kept = _within([*told, *lines], _budget(workspace) - len(_MORE))
+    kept = _within([*told, *lines], room)
     return Entry("memory", f"{project.name}: earlier sessions", (*kept, _MORE)) if kept else None
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from hybrid.records.memory.types import MemoryKind, Row
     from hybrid.types import ChunkLimits
 
-MEMORY_VERSION = "memory 1"
+MEMORY_VERSION = "memory 2"
 """Changes when the same row becomes another chunk."""
 
 _STAMP_BYTES = 7

@@ -148,6 +148,39 @@ def test_a_session_starts_with_the_last_lines_of_the_log(talk: Talk) -> None:
     assert all(title in text for title in titles(talk))
 
 
+def _started(talk: Talk, **flags: object) -> list[str]:
+    """The memory's lines at the start of a session."""
+    dotted = {name.replace("_", ".", 1): value for name, value in flags.items()}
+    text = next_session(talk, f"later {flags}", **dotted).start("startup").text
+    lines = text.split("shop: earlier sessions", 1)[-1].split("hybrid memory show", 1)[0].split("\n")[1:]
+    return [line.removeprefix("   ") for line in lines if line.strip()]
+
+
+def test_a_session_starts_with_one_summary_and_so_many_rows(talk: Talk) -> None:
+    """The last summary as a whole; at most twenty others a line each, newest first, and as many as the settings say."""
+    for number in range(3):
+        told = Summarised(
+            f"Request {number} " + "and more " * 20, learned="It never ended. " * 30, completed="Done. " * 60
+        )
+        store_of(talk).add_summary(
+            Owner(f"old{number}", talk.workspace().require_project().key, "shop"), told, 1_000 + number
+        )
+    for number in range(30):
+        put(talk, talk.workspace().require_project().key, "shop", f"Fix part {number}", session=f"work{number}")
+
+    lines = _started(talk, hooks_budget_chars=9000)
+    few = _started(talk, hooks_budget_chars=9000, memory_session_start=4)
+    tight = _started(talk, hooks_budget_chars=1600)
+
+    rows = [[line for line in found if " bugfix Fix part " in line] for found in (lines, few, tight)]
+    assert [20, 4] == [len(found) for found in rows[:2]]
+    assert 2 <= len(rows[2]) < 20
+    assert "Request 2" in lines[0]
+    assert all(f"Request {number}" not in "\n".join(lines) for number in (0, 1))
+    assert sum(len(line) for line in tight) <= 800
+    assert [] == _started(talk, memory_session_start=0)
+
+
 def test_what_many_killed_sessions_left_keeps_no_start_waiting(tmp_path: Path) -> None:
     """An event tells so many batches of others and no more; the next one goes on, and none is lost."""
     talk = new_talk(tmp_path, {}, memory_batch_window_ms=1)

@@ -56,7 +56,10 @@ def title_of(row: Row) -> str:
     """The title of an observation, or what a summary says was asked for, on one line."""
     text = row.told.title if isinstance(row, Observation) else row.told.request or row.told.completed
     line = " ".join(text.split())
-    return line if len(line) <= _MOST_TITLE_CHARS else f"{line[: _MOST_TITLE_CHARS - 1].rstrip()}…"
+    if len(line) <= _MOST_TITLE_CHARS:
+        return line
+    border = line.rfind(" ", _MOST_TITLE_CHARS // 2, _MOST_TITLE_CHARS)
+    return f"{line[: border if border > 0 else _MOST_TITLE_CHARS - 1].rstrip()}…"
 
 
 def type_of(row: Row) -> str:
