@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from hybrid.engine.projects import IndexedProject
     from hybrid.engine.workspace import Workspace
 
+_MANY = 1_000_000
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
@@ -47,21 +49,20 @@ def run(args: argparse.Namespace) -> int:
 
 def _forget(args: argparse.Namespace, workspace: Workspace, project: IndexedProject) -> int:
     from hybrid.engine.forgetting import forget
-    from hybrid.engine.record_stores import RecordStores
 
-    counted = RecordStores().memory(workspace).stats().by_project
-    n_remembered = sum(one.n_observations + one.n_summaries for one in counted if one.key == project.key)
     forgotten = forget(workspace.home, project, stamp=f"{datetime.now().astimezone():%Y%m%dT%H%M%S}")
+    n_sessions = _n_remembered(workspace, project)
     if args.json:
-        print_json({"key": project.key, "name": project.name, **forgotten.as_json(), "remembered": n_remembered})
+        form = {"key": project.key, "name": project.name, **forgotten.as_json(), "remembered_sessions": n_sessions}
+        print_json(form)
         return 0
     if not args.quiet:
         say(f"forgot {project.name}: its index is deleted, its files and .hybrid folder are untouched")
         if forgotten.was_accepted:
             say("the records in its tree are not given out any more; `hybrid trust` accepts them again")
-        if n_remembered:
-            rows = "1 row" if n_remembered == 1 else f"{n_remembered:,} rows"
-            say(f"the memory keeps {rows} of it: hybrid memory forget --project-data {project.key}")
+        if n_sessions:
+            sessions = "1 session" if n_sessions == 1 else f"{n_sessions:,} sessions"
+            say(f"the memory keeps {sessions} of it: hybrid memory forget --project-data {project.key}")
     for path in forgotten.kept:  # Said with `--quiet` too: nobody would look for them there.
         is_copy = path.name != "LESSONS.md"
         say(
@@ -70,3 +71,15 @@ def _forget(args: argparse.Namespace, workspace: Workspace, project: IndexedProj
             else f"its lessons are kept: hybrid lessons import '{path}'"
         )
     return 0
+
+
+def _n_remembered(workspace: Workspace, project: IndexedProject) -> int:
+    """Sessions of the project that the memory keeps; 0 when it cannot be read, which is another command's to tell."""
+    from hybrid.engine.record_stores import RecordStores
+    from hybrid.errors import HybridError
+    from hybrid.records.memory.types import Wanted
+
+    try:
+        return len(RecordStores().memory(workspace).sessions(Wanted(key=project.key), _MANY))
+    except (HybridError, OSError):
+        return 0

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import contextlib
 import re
+import sqlite3
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -51,7 +53,13 @@ def test_forgetting_has_a_machine_form(own_shop: Shop) -> None:
 
     forgotten = own_shop.json("projects", "forget", "shop")
 
-    assert {"key": listed["key"], "name": "shop", "was_accepted": True, "kept": [], "remembered": 0} == forgotten
+    assert {
+        "key": listed["key"],
+        "name": "shop",
+        "was_accepted": True,
+        "kept": [],
+        "remembered_sessions": 0,
+    } == forgotten
     assert [] == own_shop.json("projects", code=1)["projects"]
     assert not own_shop.json("status")["records"]["accepted"]
 
@@ -64,9 +72,18 @@ def test_forgetting_tells_what_the_memory_keeps(own_shop: Shop) -> None:
     said = own_shop.out("projects", "forget", "shop")
 
     command = f"memory forget --project-data {listed['key']}"
-    assert f"the memory keeps 1 row of it: hybrid {command}" == said.splitlines()[-1]
+    assert f"the memory keeps 1 session of it: hybrid {command}" == said.splitlines()[-1]
     own_shop.out(*command.split(), "--yes", "--quiet")
     assert 0 == own_shop.json("memory", "stats", code=1)["observations"]
+
+
+def test_a_memory_that_cannot_be_read_keeps_no_index(own_shop: Shop) -> None:
+    """A database of a newer format is nothing that an index depends on."""
+    own_shop.out("memory", "add", "Cap retries at five")
+    with contextlib.closing(sqlite3.connect(own_shop.home / "memory.db")) as db:
+        db.execute("PRAGMA user_version = 99")
+
+    assert own_shop.out("projects", "forget", "shop").startswith("forgot shop")
 
 
 def test_forgetting_needs_one_name(shop: Shop) -> None:

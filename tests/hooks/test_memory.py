@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from hybrid.engine.memory_collection import Session, memory_collection
 from hybrid.engine.remembering import MOST_AT_ONCE, keep_small
+from hybrid.prompting.query import make_query
 from hybrid.records.memory.types import Extracted, Observation, Owner, SessionSummary, Summarised, Wanted
 from tests.records import HANDOFF, SESSION, Talk, accept_tree, headers, new_talk
 
@@ -258,6 +260,49 @@ def test_a_turn_is_summed_up_at_its_end(talk: Talk) -> None:
     session = store_of(talk).session("s1")
     assert session is not None
     assert ("completed", ASKED, 1) == (session.status, session.user_prompt, session.prompt_counter)
+
+
+def test_a_turn_without_a_message_is_summed_up_from_its_transcript(talk: Talk, tmp_path: Path) -> None:
+    """From its end, over a line that is no JSON and one that is half written."""
+    lines = [
+        json.dumps({"type": "user", "message": {"role": "user", "content": ASKED}}),
+        "no json",
+        json.dumps(
+            {"type": "assistant", "message": {"role": "assistant", "content": [{"type": "text", "text": SAID}]}}
+        ),
+        '{"type": "assistant", "mess',
+    ]
+    (tmp_path / "transcript.jsonl").write_text("\n".join(lines))
+    talk.ask(ASKED)
+    edit(talk)
+    talk.tell("Stop", transcript=str(tmp_path / "transcript.jsonl"))
+
+    [summary] = [row for row in rows_of(talk) if isinstance(row, SessionSummary)]
+    assert "stops after MAX_ATTEMPTS" in summary.told.completed
+    assert "log each attempt" in summary.told.next_steps
+
+
+def test_what_touched_the_files_of_the_session_comes_first(talk: Talk) -> None:
+    """Of two rows that fit alike, the one about a file that this session works on."""
+    key = talk.workspace().require_project().key
+    for path in ("src/payments/bank.py", "src/payments/client.py", "src/payments/other.py"):
+        told = Extracted(
+            "bugfix", f"Cap attempts in {path[-9:]}", "", "Cap the attempts of retries at five", files_modified=(path,)
+        )
+        assert store_of(talk).add_observation(Owner("old", key, "shop"), told, 1_780_000_000_000)
+    now = next_session(talk, "now")
+    edit(now)
+    run(now, "pytest tests/test_client.py", output="4 passed in 0.12s and more words")
+
+    view, problems = now.opener.records.memory(now.workspace())
+    assert view is not None, problems
+    collection = memory_collection(now.workspace(), view, session=Session("now"))
+    query = make_query("cap the attempts of retries at five")
+    hits = collection.ordered(collection.searcher.search(query, top_k=10).hits, query)
+
+    record = collection.record(hits[0])
+    assert record is not None
+    assert "client.py" in record.name
 
 
 def test_nothing_private_is_stored(talk: Talk) -> None:

@@ -226,3 +226,21 @@ def test_any_text_is_a_query(store: MemoryStore, query: str) -> None:
     hits = store.search_text(query, Wanted(), 5)
 
     assert len(hits) <= 1
+
+
+@pytest.mark.parametrize(
+    ("sql", "index"),
+    [
+        ("SELECT id FROM observations WHERE project_key = 'k' ORDER BY created_at_epoch DESC, id DESC LIMIT 9", "observations_by_project"),
+        ("SELECT observation_id FROM observation_files WHERE path = 'a.py'", "observation_files_by_path"),
+        ("SELECT observation_id FROM observation_concepts WHERE concept = 'gotcha'", "observation_concepts_by_concept"),
+    ],
+)  # fmt: skip
+def test_what_is_asked_often_has_an_index(store: MemoryStore, sql: str, index: str) -> None:
+    """Newest of a project, by file, by concept: found and ordered without looking at every row."""
+    _add(store, "one", 1)
+
+    plan = store.database.read(lambda db: " ".join(row[3] for row in db.execute(f"EXPLAIN QUERY PLAN {sql}")), "")
+
+    assert index in plan
+    assert "TEMP B-TREE" not in plan
