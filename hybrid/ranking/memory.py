@@ -195,8 +195,9 @@ def spread(ordered: Sequence[tuple[Parts, str]]) -> list[tuple[int, Parts]]:
     Returns:
         Place in `ordered` and parts, one for each hit.
     """
-    words = [frozenset(_WORD.findall(title.lower())) for _, title in ordered]
+    words = _word_sets([title for _, title in ordered])
     scores = [parts.score for parts, _ in ordered]
+    most = [REPETITION * parts.similarity for parts, _ in ordered]
     loss = [0.0] * len(ordered)
     left, found = list(range(len(ordered))), list[int]()
     while left and len(found) < SPREAD:
@@ -204,12 +205,20 @@ def spread(ordered: Sequence[tuple[Parts, str]]) -> list[tuple[int, Parts]]:
         left.remove(best)
         found.append(best)
         for place in left:
-            similarity = ordered[place][0].similarity
-            loss[place] = max(loss[place], REPETITION * similarity * _likeness(words[place], words[best]))
+            shared = (words[place] & words[best]).bit_count()
+            if shared:
+                loss[place] = max(loss[place], most[place] * shared / (words[place] | words[best]).bit_count())
     found += sorted(left, key=lambda place: (loss[place] - scores[place], place))
     return [(place, replace(ordered[place][0], repetition=-loss[place])) for place in found]
 
 
-def _likeness(one: frozenset[str], other: frozenset[str]) -> float:
-    """Shared words by all words, in [0, 1]; 0 when there are none."""
-    return len(one & other) / len(one | other) if one and other else 0.0
+def _word_sets(titles: Sequence[str]) -> list[int]:
+    """The words of each title, a bit for each word of all: sets of Python take five times as long."""
+    bits: dict[str, int] = {}
+    found: list[int] = []
+    for title in titles:
+        words = 0
+        for word in _WORD.findall(title.lower()):
+            words |= 1 << bits.setdefault(word, len(bits))
+        found.append(words)
+    return found
