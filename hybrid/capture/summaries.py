@@ -69,6 +69,8 @@ _SAID: dict[str, re.Pattern[str]] = {
     ),
 }
 """The same for sentences without a heading."""
+_NEXT = re.compile(r"(?i)^\W*(?:to ?do|next(?: steps?)?)\W*[:,]\s*")
+"""What such a sentence says of itself, and its field says too."""
 
 
 def summarise(request: str, agent_text: str, observed: Sequence[Extracted]) -> Summarised:
@@ -113,7 +115,7 @@ def _parts(text: str) -> dict[str, list[str]]:
             for sentence in sentences(said) if not (of_lead or field) else [said]:
                 target = of_lead or field or _field_of_sentence(sentence)
                 if target:
-                    found[target].append(sentence)
+                    found[target].append(_NEXT.sub("", sentence) if target == "next_steps" else sentence)
     return found
 
 

@@ -60,7 +60,7 @@ def test_without_headings_sentences_speak_for_themselves() -> None:
 )
 def test_what_is_left_is_told_without_a_heading_too(said: str) -> None:
     """By its opening words."""
-    assert "log each attempt" in summarise("Fix it", f"I fixed the loop. {said}", []).next_steps
+    assert "log each attempt." == summarise("Fix it", f"I fixed the loop. {said}", []).next_steps
 
 
 def test_what_was_observed_fills_what_the_agent_does_not_say() -> None:
