@@ -78,8 +78,8 @@ class Parts:
     @property
     def score(self) -> float:
         """The sum."""
-        sum_of_worth = self.recency + self.type + self.similarity + self.file_overlap + self.same_project
-        return sum_of_worth + self.repetition
+        worth = self.recency + self.type + self.similarity + self.file_overlap + self.same_project
+        return worth + self.repetition
 
     def as_json(self) -> dict[str, float]:
         """Name → value, four digits."""
@@ -207,7 +207,8 @@ def spread(ordered: Sequence[tuple[Parts, str]]) -> list[tuple[int, Parts]]:
         for place in left:
             shared = (words[place] & words[best]).bit_count()
             if shared:
-                loss[place] = max(loss[place], most[place] * shared / (words[place] | words[best]).bit_count())
+                likeness = shared / (words[place] | words[best]).bit_count()
+                loss[place] = max(loss[place], most[place] * likeness)
     found += sorted(left, key=lambda place: (loss[place] - scores[place], place))
     return [(place, replace(ordered[place][0], repetition=-loss[place])) for place in found]
 

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hybrid.ranking.memory import (
@@ -188,6 +188,7 @@ def test_hits_that_say_different_things_keep_their_order() -> None:
     assert [] == spread([])
 
 
+@example([(1.0, "aa a b"), (0.3696360645999698, "aa a b")])
 @given(st.lists(st.tuples(st.floats(0, 1.5), st.text("ab ", max_size=6)), max_size=3 * SPREAD))
 def test_every_hit_is_there_once_and_scores_fall(hits: list[tuple[float, str]]) -> None:
     """Spreading moves hits, it drops none; what is first stays first; no more than half of a similarity is lost."""
