@@ -109,9 +109,8 @@ def change_of(edit: Edit) -> Change:
         following = following or next(
             (line for line in new[j2 : j2 + 4] if line.strip() and not _ATTRIBUTE.match(line)), ""
         )
-    before = {one.name for one in definitions(edit.old, edit.file)}
-    defined = [one for one in definitions(edit.new, edit.file) if one.name not in before]
-    after = {one.name for one in definitions(edit.new, edit.file)}
+    before, after = list(definitions(edit.old, edit.file)), list(definitions(edit.new, edit.file))
+    names_before, names_after = {one.name for one in before}, {one.name for one in after}
     return Change(
         edit=edit,
         added=_telling(added),
@@ -119,8 +118,8 @@ def change_of(edit: Edit) -> Change:
         comment="" if is_prose(edit.file) else remarks(added),
         beside="" if is_prose(edit.file) else " ".join(once(beside)),
         swaps=tuple(swaps),
-        defined=tuple(defined),
-        undefined=once(one.name for one in definitions(edit.old, edit.file) if one.name not in after),
+        defined=tuple(one for one in after if one.name not in names_before),
+        undefined=once(one.name for one in before if one.name not in names_after),
         where=_where(edit, added + removed, following),
     )
 

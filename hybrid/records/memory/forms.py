@@ -56,10 +56,7 @@ def title_of(row: Row) -> str:
     """The title of an observation, or what a summary says was asked for, on one line."""
     text = row.told.title if isinstance(row, Observation) else row.told.request or row.told.completed
     line = " ".join(text.split())
-    if len(line) <= _MOST_TITLE_CHARS:
-        return line
-    border = line.rfind(" ", _MOST_TITLE_CHARS // 2, _MOST_TITLE_CHARS)
-    return f"{line[: border if border > 0 else _MOST_TITLE_CHARS - 1].rstrip()}…"
+    return line if len(line) <= _MOST_TITLE_CHARS else _cut_at_word(line, _MOST_TITLE_CHARS)
 
 
 def type_of(row: Row) -> str:
@@ -124,7 +121,13 @@ def _shortened(text: str, most: int = _MOST_BODY_CHARS) -> str:
     end = max(line.rfind(mark, 0, most) for mark in (". ", "; ", "! ", "? "))
     if end >= most // 2:
         return line[: end + 1]
-    return f"{line[: line.rfind(' ', 0, most)].rstrip()}…"
+    return _cut_at_word(line, most)
+
+
+def _cut_at_word(line: str, most: int) -> str:
+    """The beginning of a line that is longer, within so many characters; a word longer than half of them is cut."""
+    border = line.rfind(" ", most // 2, most)
+    return f"{line[: border if border > 0 else most - 1].rstrip()}…"
 
 
 def index_line(row: Row, *, here: str = "") -> str:

@@ -85,6 +85,22 @@ def test_what_is_searched_holds_everything_that_was_told() -> None:
     assert ["r1", "i2", "l3", "c4", "n5", "m6"] == searched_lines(summary(parts))
 
 
+@pytest.mark.parametrize(
+    "text", ["x" * 2_000, "Fix " + "x" * 2_000, "word " * 400], ids=["one word", "a long word", "words"]
+)
+def test_titles_and_bodies_have_their_length_whatever_the_words(text: str) -> None:
+    """They end with a word where there is one, and never reach beyond their bound."""
+    title, (line, *_) = (
+        title_of(summary(Summarised(request=text))),
+        body_lines(observation(Extracted("change", "x", narrative=text))),
+    )
+
+    assert (len(title) <= 100, len(line) <= 280) == (True, True)
+    assert title.endswith("…")
+    assert line.endswith("…")
+    assert "wor…" not in f"{title} {line}"
+
+
 def test_a_long_narrative_is_cut_at_a_sentence_in_the_frame() -> None:
     """An injection has room for several rows: what is shown of one is short, and ends where a sentence does."""
     told = Extracted("change", "T", narrative="First sentence here. " + "Another one of some length follows it. " * 20)
