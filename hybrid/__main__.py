@@ -10,6 +10,8 @@ def main() -> int:
     started_s = time.perf_counter()
     # A query is one small matrix-vector product: a second thread costs more than it gives. Read by numpy at its import.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    # Help and tracebacks without colours, which the command line would show as marks.
+    os.environ.setdefault("PYTHON_COLORS", "0")
     if sys.argv[1:3] == ["hook", "run"]:
         try:
             from hybrid.hooks.run import main as run_hook

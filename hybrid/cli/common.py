@@ -8,12 +8,12 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hybrid.cli.streams import marked_path
 from hybrid.errors import ProjectError
+from hybrid.render.visible import json_escaped, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from rich.console import Console
+    from collections.abc import Mapping, Sequence
 
     from hybrid.engine.workspace import Workspace
 
@@ -64,21 +64,28 @@ def workspace_of(
 
 
 def print_json(data: Mapping[str, Any]) -> None:
-    """One JSON object; lone surrogates of odd file names are escaped."""
-    text = json.dumps(data, ensure_ascii=False, indent=2)
-    sys.stdout.write(text.encode("utf-8", "backslashreplace").decode("utf-8") + "\n")
+    """One JSON object; controls, invisible characters and lone surrogates of odd file names are escaped."""
+    sys.stdout.write(json_escaped(json.dumps(data, ensure_ascii=False, indent=2)) + "\n")
 
 
 def say(text: str) -> None:
     """A line for a person on standard output."""
-    sys.stdout.write(text.encode("utf-8", "backslashreplace").decode("utf-8") + "\n")
+    sys.stdout.write(f"{text}\n")
 
 
-def console() -> Console:
-    """A rich console on standard output."""
+def print_table(rows: Sequence[tuple[str, str]]) -> None:
+    """Rows of a bold label and a text, folded to the width of the terminal."""
     from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
 
-    return Console(highlight=False, soft_wrap=False)
+    table = Table(show_header=False, box=None, pad_edge=False)
+    table.add_column(style="bold")
+    table.add_column(overflow="fold")
+    for label, value in rows:
+        # As `Text`, since rich reads commands of its own from a plain string: colours, links, emoji.
+        table.add_row(Text(visible(label)), Text(visible(value)))
+    Console(file=marked_path(sys.stdout), highlight=False, soft_wrap=False).print(table)
 
 
 def share(text: str) -> float:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from hybrid.cli.common import add_common, print_json, say, share, workspace_of
 from hybrid.cli.gate_words import gate_rows, kind_rows
 from hybrid.render.numbers import evidence_line
+from hybrid.render.visible import visible_line
 
 if TYPE_CHECKING:
     from hybrid.engine.injecting import Decision, KindSearch
@@ -117,4 +118,5 @@ def _row(hit: Hit, fate: str) -> str:
     bm25 = "–" if hit.bm25 is None else f"{hit.bm25:.2f}"
     legs = f"{cosine:>6} ({hit.cosine_rank or '–':>3})  {bm25:>6} ({hit.bm25_rank or '–':>3})"
     place = record_id(hit.path) if hit.is_record else f"{hit.path}:{hit.start_line}-{hit.end_line}"
-    return f"{hit.rank or '–':>4}  {legs}  {hit.rrf:.5f}  {hit.relevance:>9.2f}  {fate:<11}  {place} {hit.name}"
+    named = visible_line(f"{place} {hit.name}")
+    return f"{hit.rank or '–':>4}  {legs}  {hit.rrf:.5f}  {hit.relevance:>9.2f}  {fate:<11}  {named}"

@@ -13,6 +13,7 @@ from hybrid.cli.common import add_common, positive, print_json, say, workspace_o
 from hybrid.cli.pause import duration_s, session_id
 from hybrid.feedback.events import compared_in, log_folder, newest_events
 from hybrid.render.numbers import bar, number
+from hybrid.render.visible import visible_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -66,7 +67,7 @@ def line_of(event: dict[str, Any]) -> str:
         _prompt(event),
         _what(event),
     ]
-    return "  ".join(part for part in parts if part).rstrip()
+    return visible_line("  ".join(part for part in parts if part).rstrip())
 
 
 def item_place(item: dict[str, Any]) -> str:

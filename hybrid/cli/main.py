@@ -11,6 +11,7 @@ import sys
 from typing import TYPE_CHECKING, Protocol, cast
 
 from hybrid import __version__
+from hybrid.cli.streams import visible_streams
 from hybrid.errors import HybridError
 
 if TYPE_CHECKING:
@@ -70,7 +71,11 @@ def run(argv: Sequence[str], *, started_s: float) -> int:
         argv: Without the program's name.
         started_s: `time.perf_counter()` at the start of the process.
     """
-    _open_closed_streams()
+    with visible_streams():
+        return _run_safely(argv, started_s)
+
+
+def _run_safely(argv: Sequence[str], started_s: float) -> int:
     if (tuple(argv[:2]) in _HOOKS or tuple(argv[:1]) == (_STATUS_LINE,)) and not sys.stdin.isatty():
         return _run_hook(argv, started_s)
     is_debug = "--debug" in argv
@@ -133,19 +138,6 @@ def _run_hook(argv: Sequence[str], started_s: float) -> int:
     return 0
 
 
-def _open_closed_streams() -> None:
-    """Give the process standard streams where its caller closed them, and UTF-8 whatever the locale says.
-
-    Python leaves None in the place of a closed stream. A file name that is not UTF-8 is shown with its bytes escaped.
-    """
-    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
-        if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115 - as long as the process
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
-
-
 def load_command(name: str) -> CommandModule:
     """The module of a command."""
     return cast("CommandModule", importlib.import_module(f"hybrid.cli.{COMMANDS[name][0]}"))
@@ -177,6 +169,10 @@ def overview() -> str:
 
 def _failed(error: Exception, message: str, *, is_debug: bool) -> int:
     if is_debug:
-        raise error
+        import traceback
+
+        # Written here, since the interpreter would print it past the marks of the streams.
+        traceback.print_exception(error)
+        return 2
     sys.stderr.write(f"hybrid: {message}\n")
     return 2

@@ -14,6 +14,7 @@ from hybrid.cli.memory_places import flushed, open_memory
 from hybrid.engine.memory_asking import Filters
 from hybrid.engine.memory_importing import claude_mem_file, key_resolver
 from hybrid.errors import HybridError
+from hybrid.render.visible import json_escaped
 
 if TYPE_CHECKING:
     import argparse
@@ -48,7 +49,7 @@ def export(args: argparse.Namespace) -> int:
 def _write_out(lines: Iterable[str]) -> int:
     n = 0
     for line in lines:
-        sys.stdout.write(f"{line}\n")
+        sys.stdout.write(f"{json_escaped(line)}\n")
         n += 1
     return n
 

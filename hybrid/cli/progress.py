@@ -7,6 +7,7 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from hybrid.cli.streams import marked_path
 from hybrid.index.build import silent
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ def build_progress(*, is_quiet: bool) -> Generator[Progress]:
         BarColumn(),
         MofNCompleteColumn(),
         TimeRemainingColumn(),
-        console=Console(stderr=True),
+        console=Console(file=marked_path(sys.stderr)),
         transient=True,
     )
     task = bar.add_task("Finding files", total=None)

@@ -101,9 +101,10 @@ def _gate(part: FoundList) -> str:
 def _print_hit(found: FoundHit, *, is_quiet: bool, is_explained: bool, is_whole: bool) -> None:
     from hybrid.render.marks import neutralise_line
     from hybrid.render.numbers import evidence_line
+    from hybrid.render.visible import visible_line
 
     hit, text = found.hit, found.text
-    say(f"{hit.rank:>2}  {neutralise_line(found.header) if hit.is_record else found.header}")
+    say(f"{hit.rank:>2}  {neutralise_line(found.header) if hit.is_record else visible_line(found.header)}")
     if is_explained:
         say(f"      {_steps(hit)}")
         if hit.evidence:

@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import Any
 
-from hybrid.cli.common import add_common, console, print_json, workspace_of
+from hybrid.cli.common import add_common, print_json, print_table, workspace_of
 from hybrid.cli.gate_words import typeset
 from hybrid.render.numbers import number
 
@@ -27,19 +27,8 @@ def run(args: argparse.Namespace) -> int:
     if args.json or not (sys.stdout.isatty() or args.table):
         print_json(found)
     else:
-        _print_table(found)
+        print_table(rows(found))
     return 0
-
-
-def _print_table(found: dict[str, Any]) -> None:
-    from rich.table import Table
-
-    table = Table(show_header=False, box=None, pad_edge=False)
-    table.add_column(style="bold")
-    table.add_column(overflow="fold")
-    for label, value in rows(found):
-        table.add_row(label, value)
-    console().print(table)
 
 
 def rows(found: dict[str, Any]) -> list[tuple[str, str]]:

@@ -15,6 +15,7 @@ from hybrid.feedback.events import FOLDER, compared_in, newest_events
 from hybrid.feedback.health import is_prompt
 from hybrid.home import home_path
 from hybrid.render.numbers import bar, number
+from hybrid.render.visible import json_escaped, visible_line
 
 TYPE_CHECKING = False  # `typing` costs four milliseconds, `pathlib` and `argparse` fifteen.
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run it; exit code 0 always."""
     if args.install_hint:
-        print(_setting())
+        print(json_escaped(_setting()))
         return 0
     return main()
 
@@ -70,7 +71,7 @@ def main() -> int:
     """Print the line; returns 0, always."""
     # A rim: the client would show whatever is said here on every key press.
     with contextlib.suppress(Exception):
-        shown = _line().encode() + b"\n"
+        shown = visible_line(_line()).encode() + b"\n"
         sys.stdout.buffer.write(shown)
         sys.stdout.flush()
     return 0

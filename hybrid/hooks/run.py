@@ -48,7 +48,7 @@ def main(argv: list[str]) -> int:
     hook = _Hook(options.get("--client", "manual"), options.get("--event", ""), {}, started_s)
     line = hook.run(is_service_wanted=True)
     if "--debug" in argv:
-        sys.stderr.write(line + "\n")
+        _tell(line)
     return 0
 
 
@@ -66,8 +66,15 @@ def run_by_hand(*, client: str, event: str, flags: Mapping[str, object], is_debu
     """
     line = _Hook(client, event, flags, time.monotonic()).run(is_service_wanted=False)
     if is_debug:
-        sys.stderr.write(line + "\n")
+        _tell(line)
     return 0
+
+
+def _tell(line: str) -> None:
+    """Say on standard error what was decided; a terminal obeys nothing in it."""
+    from hybrid.render.visible import visible
+
+    sys.stderr.write(visible(line).encode("utf-8", "backslashreplace").decode("utf-8") + "\n")
 
 
 def note_failure(error: Exception | str, fields: Mapping[str, Any] | None = None) -> None:

@@ -1,0 +1,235 @@
+"""What a terminal obeys never reaches it raw, whatever file names, contents, records and arguments hold."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from hybrid.render.visible import json_escaped, visible, visible_line
+from tests.builders import PAYMENTS, Shop, command_environment, git_project
+from tests.memories import shop_owner
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+EVIL = "\x1b[2J\x1b]0;owned\x07\x1b[31m\r\x9b1m\x08\u202eevil\u2066\u200b\ufeff\U000e0041"
+EXCLUDED = "\x1b[2J\u202e\x9b"
+NAME = "a\x1b[2J\x1b]0;t\x07\u202e\x9b.py"
+LINE = "b\nforged.py"
+RAW = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e0fff]"
+)
+OWN_COLOURS = re.compile(r"\x1b\[[01]m")
+
+COMMANDS = [
+    ("search", "payment", "retry", "-n", "20", "-v"),
+    ("search", "payment", "--explain", "--kind", "lessons"),
+    ("search", EVIL),
+    ("context", "How does the payment client retry?", "--explain"),
+    ("context", EVIL, "--explain", "--session", EVIL, "--client", EVIL),
+    ("log",),
+    ("log", "--all", "-n", "50"),
+    ("explain",),
+    ("explain", EVIL),
+    ("status", "--table"),
+    ("doctor",),
+    ("lessons", "list"),
+    ("lessons", "show", "L001"),
+    ("lessons", "show", EVIL),
+    ("lessons", "score", "payment retry"),
+    ("lessons", "stats"),
+    ("lessons", "validate"),
+    ("score-local", "payment retry"),
+    ("lore", "list"),
+    ("lore", "list", "-v"),
+    ("lore", "search", "payment"),
+    ("lore", "show", EVIL),
+    ("lore", "latest"),
+    ("memory", "recent"),
+    ("memory", "search", "payment"),
+    ("memory", "files", "src"),
+    ("memory", "show", "1"),
+    ("memory", "show", EVIL),
+    ("memory", "timeline", "1"),
+    ("memory", "stats"),
+    ("memory", "export"),
+    ("memory", "forget", "1"),
+    ("projects",),
+    ("projects", "forget", EVIL),
+    ("project",),
+    ("project", EVIL),
+    ("config", "show"),
+    ("config", "check"),
+    ("config", "get", "index.exclude"),
+    ("config", "get", EVIL),
+    ("models",),
+    ("models", "show", EVIL),
+    ("mark", EVIL, "good"),
+    ("pause", "--session", EVIL),
+    ("status", "--table"),
+    ("resume", "--session", EVIL),
+    ("trust",),
+    ("hook", "status"),
+    ("hook", "hot-topics", "--force"),
+    ("hook", "install", "--client", "claude", "--scope", "project", "--dry-run"),
+    ("reindex",),
+    ("reindex", "--project", EVIL),
+    ("init", EVIL),
+    ("daemon", "status"),
+    ("statusline",),
+    ("eval", "retrieval", EVIL),
+    (EVIL,),
+    ("search", "--limit", EVIL, "x"),
+    ("search", "x", "--" + EVIL),
+    ("search", "x", "--debug", "--project", EVIL),
+]
+JSON_COMMANDS = [
+    command
+    for command in COMMANDS
+    if command[0] in ("search", "context", "log", "status", "doctor", "projects", "project", "config")
+    and not any(EVIL in word for word in command[:-1])
+    and command[0] + command[-1] != "project" + EVIL
+    and not {"--table", "get", "--debug", "forget", "--limit"} & {*command}
+    and "--" + EVIL not in command
+]
+
+
+def _ids(commands: list[tuple[str, ...]]) -> list[str]:
+    return [f"{number}-{'-'.join(command[:2]).replace(EVIL, 'evil')}" for number, command in enumerate(commands)]
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Shop:
+    """A project whose folder, file names, contents, settings, lessons, lore, memory and log hold what terminals obey."""
+    folder = tmp_path_factory.mktemp("hostile")
+    files = PAYMENTS | {
+        f"src/{NAME}": f"# payment retry {EVIL}\ndef retry_payment():\n    '''Retry the payment. {EVIL}'''\n",
+        f"src/{LINE}": "def payment_again():\n    '''Retry the payment again.'''\n",
+        ".hybrid/config.toml": f"[index]\nexclude = [{json.dumps(EXCLUDED)}]\n",
+    }
+    shop = Shop(git_project(folder / f"shop {EVIL}", files), folder / "hybrid-home")
+    (shop.root / "src" / os.fsdecode(b"not-utf8-\xff.py")).write_text("def payment_third():\n    return 'retry'\n")
+    shop.run("reindex", "--quiet")
+    shop.run("lessons", "add", f"Payment retry {EVIL}", f"Retry the payment {EVIL}")
+    shop.run("lore", "decide", f"Payment retry {EVIL}", "--why", EVIL)
+    shop.run("lore", "handoff", f"Payment retry {EVIL}")
+    shop.run("memory", "add", f"Payment retry {EVIL}", "--text", EVIL)
+    for session in ("s1", EVIL):
+        shop.hook("How does the payment client retry a request after a timeout?", session=session)
+    shop.hook(f"How does retry_payment work? {EVIL}", "--client", EVIL)
+    assert shop_owner(shop)
+    return shop
+
+
+def _in_terminal(shop: Shop, *args: str) -> tuple[str, str]:
+    """Standard output that is a terminal, and standard error, of one command."""
+    pty = pytest.importorskip("pty")
+    termios = pytest.importorskip("termios")
+    ours, theirs = pty.openpty()
+    modes = termios.tcgetattr(theirs)
+    modes[1] &= ~termios.OPOST
+    termios.tcsetattr(theirs, termios.TCSANOW, modes)
+    environ = command_environment(shop.home) | {"HOME": str(shop.home / "user"), "TERM": "xterm-256color"}
+    with subprocess.Popen(
+        [sys.executable, "-m", "hybrid", *args],
+        cwd=shop.root,
+        env=environ,
+        stdin=subprocess.DEVNULL,
+        stdout=theirs,
+        stderr=subprocess.PIPE,
+    ) as process:
+        os.close(theirs)
+        parts: list[bytes] = []
+        while True:
+            try:
+                part = os.read(ours, 65536)
+            except OSError:  # The other end is closed.
+                break
+            if not part:
+                break
+            parts.append(part)
+        os.close(ours)
+        assert process.stderr is not None
+        return b"".join(parts).decode(), process.stderr.read().decode()
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=_ids(COMMANDS))
+def test_no_command_prints_what_a_terminal_obeys(hostile: Shop, command: tuple[str, ...]) -> None:
+    """In a pipe, standard output and standard error hold no control but tab and line end, and nothing invisible."""
+    done = hostile.run(*command)
+    shown = done.stdout.decode() + done.stderr.decode()
+
+    assert None is RAW.search(shown)
+    assert shown
+    assert "Traceback" not in shown or "--debug" in command
+
+
+@pytest.mark.slow
+def test_no_command_writes_what_a_terminal_obeys_to_a_terminal(hostile: Shop) -> None:
+    """On a terminal the only escapes are our own: bold, and its end."""
+    raw = {}
+    for command in COMMANDS:
+        out, err = _in_terminal(hostile, *command)
+        if found := RAW.search(OWN_COLOURS.sub("", out) + err):
+            raw[command] = found
+
+    assert {} == raw
+
+
+@pytest.mark.parametrize("command", JSON_COMMANDS, ids=_ids(JSON_COMMANDS))
+def test_json_keeps_the_original(hostile: Shop, command: tuple[str, ...]) -> None:
+    """`--json` holds the same text, escaped as JSON does."""
+    printed = hostile.run(*command, "--json").stdout.decode()
+
+    assert None is RAW.search(printed)
+    assert json.loads(printed)
+
+
+def test_search_shows_marks_and_json_the_name_as_it_is(hostile: Shop) -> None:
+    """A hostile file name is readable, on one line, and whole in JSON; bytes that are not UTF-8 are lone surrogates."""
+    lines = hostile.run("search", "payment", "-n", "20", "-q").stdout.decode().splitlines()
+    found = hostile.json("search", "payment", "-n", "20")["hits"]
+
+    assert any(r"src/a\x1b[2J\x1b]0;t\x07\u202e\x9b.py:1-" in line for line in lines)
+    assert any(r"src/b\x0aforged.py:1-" in line for line in lines)
+    assert {f"src/{NAME}", f"src/{LINE}", "src/not-utf8-\udcff.py"} <= {hit["path"] for hit in found}
+
+
+def test_status_reads_no_markup_of_a_project(tmp_path: Path) -> None:
+    """A project's name is text in the table, not a link or a colour."""
+    shop = Shop(git_project(tmp_path / "[link=http:evil]x[red]:smile:"), tmp_path / "home")
+
+    assert "[link=http:evil]x[red]:smile:" in shop.out("status", "--table")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param("a\tb\nc", "a\tb\nc", id="layout"),
+        pytest.param("\x1b[2J\x07\r\x00\x7f", r"\x1b[2J\x07\x0d\x00\x7f", id="controls"),
+        pytest.param("\x9b1m\x85", r"\x9b1m\x85", id="one-byte controls"),
+        pytest.param("a\u202eb\u2066\u200f", r"a\u202eb\u2066\u200f", id="direction"),
+        pytest.param("a\u200bb\ufeff\xad\u2028", r"a\u200bb\ufeff\xad\u2028", id="invisible"),
+        pytest.param("\udcff", r"\udcff", id="no UTF-8"),
+        pytest.param("\U000e0041", r"\U000e0041", id="tags"),
+        pytest.param("n\u200da\ufe0f", r"n\u200da\ufe0f", id="joiners in ASCII"),
+        pytest.param("❤️ 👩‍💻 1️⃣ می‌خواهم", "❤️ 👩‍💻 1️⃣ می‌خواهم", id="emoji and Persian"),
+        pytest.param("Grüße 日本語　全角", "Grüße 日本語　全角", id="letters"),
+    ],
+)
+def test_marks_stand_for_what_cannot_be_seen(text: str, expected: str) -> None:
+    """Each control and invisible character is its escape; joiners stay where scripts and emoji need them."""
+    assert expected == visible(text)
+    assert expected == visible(visible(text))
+    assert json.loads(json_escaped(json.dumps([text], ensure_ascii=False))) == [text]
+
+
+def test_a_name_begins_no_line_of_its_own() -> None:
+    """In a name, tabs and line ends are marks too."""
+    assert r"a\x0ab\x09c\x1b" == visible_line("a\nb\tc\x1b")
