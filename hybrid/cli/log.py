@@ -123,7 +123,7 @@ def _newer(folder: Path, is_wanted: Callable[[dict[str, Any]], bool], last_id: o
 
 
 def _is_unfiltered(args: argparse.Namespace) -> bool:
-    return not any((args.session is not None, args.client, args.reason, args.since))
+    return not any((args.session is not None, args.client, args.reason, args.since is not None))
 
 
 def _reason(event: dict[str, Any]) -> str:

@@ -6,8 +6,8 @@ import argparse
 import os
 import re
 import time
-from datetime import datetime, timezone
-from typing import TYPE_CHECKING, Any
+from datetime import datetime
+from typing import TYPE_CHECKING
 
 from hybrid.cli.common import add_common, print_json, say, workspace_of
 from hybrid.errors import HybridError
@@ -22,6 +22,8 @@ _SESSION_VARIABLES = ("CLAUDE_CODE_SESSION_ID", "GEMINI_SESSION_ID", "QWEN_CODE_
 """Where a client names its session to the commands it runs."""
 
 _UNITS_S = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
+_LONGEST_S = 3650 * 86_400
+"""Ten years: a longer time is a slip."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -35,7 +37,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     every = "end every pause: of all projects and sessions" if is_resume else "everywhere"
     scope.add_argument("--all", action="store_true", help=every)
     if not is_resume:
-        parser.add_argument("--for", dest="for_s", type=duration_s, metavar="TIME", help="end by itself: 30m, 2h, 1d")
+        parser.add_argument("--for", dest="for_s", type=_pause_s, metavar="TIME", help="end by itself: 30m, 2h, 1d")
     parser.set_defaults(is_resume=is_resume)
 
 
@@ -51,11 +53,22 @@ def run(args: argparse.Namespace) -> int:
 
 
 def duration_s(text: str) -> float:
-    """Seconds of `90s`, `30m`, `2h` or `1d`."""
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)([smhd])", text.strip().lower())
-    if found is None:
+    """Seconds of `90s`, `30m`, `2h` or `1d`.
+
+    Raises:
+        argparse.ArgumentTypeError: The text is no such time.
+    """
+    match = re.fullmatch(r"([0-9]{1,12}(?:\.[0-9]{1,12})?)([smhd])", text.strip().lower())
+    if match is None:
         raise argparse.ArgumentTypeError(f"{text!r} is no time; write 90s, 30m, 2h or 1d")
-    return float(found.group(1)) * _UNITS_S[found.group(2)]
+    return float(match.group(1)) * _UNITS_S[match.group(2)]
+
+
+def _pause_s(text: str) -> float:
+    seconds = duration_s(text)
+    if not 1 <= seconds <= _LONGEST_S:
+        raise argparse.ArgumentTypeError(f"{text!r} is no time for a pause; the least is 1s, the most 3650d")
+    return seconds
 
 
 def session_id(given: str) -> str:
@@ -88,7 +101,8 @@ def pause_line(found: Pause, *, project: str = "") -> str:
 
 
 def _wanted(args: argparse.Namespace, workspace: Workspace, now_s: float) -> Pause:
-    until_s = now_s + args.for_s if getattr(args, "for_s", None) else None
+    duration = getattr(args, "for_s", None)
+    until_s = None if duration is None else now_s + duration
     if args.all:
         return Pause("all", "", now_s, until_s)
     if args.session is not None:
@@ -106,25 +120,11 @@ def _resume(args: argparse.Namespace, home: Path, wanted: Pause) -> int:
 
 def _told(args: argparse.Namespace, home: Path, code: int, text: str) -> int:
     if args.json:
-        print_json({"pauses": [form(found) for found in pauses(home)]})
+        print_json({"pauses": [found.as_json(time.time()) for found in pauses(home)]})
     elif not args.quiet:
         say(text)
     return code
 
 
-def form(found: Pause) -> dict[str, Any]:
-    """A pause as JSON."""
-    return {
-        "scope": found.scope,
-        "name": found.name or None,
-        "since": _utc(found.since_s),
-        "until": None if found.until_s is None else _utc(found.until_s),
-    }
-
-
-def _utc(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, timezone.utc).isoformat(timespec="seconds")
-
-
 def _local(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds).astimezone().strftime("%Y-%m-%d %H:%M")
+    return datetime.fromtimestamp(seconds).astimezone().strftime("%Y-%m-%d %H:%M:%S")

@@ -49,7 +49,7 @@ def rows(found: dict[str, Any]) -> list[tuple[str, str]]:
     ]
     shown.insert(-1, ("Records", _records(found["records"])))
     shown.insert(-1, ("Memory", _memory(found["memory"])))
-    shown += [("Paused", f"{pause['scope']} {pause['name']}".rstrip()) for pause in found["paused"]]
+    shown += [("Paused", _paused(pause)) for pause in found["paused"]]
     if index["error"]:
         shown.append(("Index error", index["error"]))
     if health["last_error"]:
@@ -60,6 +60,12 @@ def rows(found: dict[str, Any]) -> list[tuple[str, str]]:
     if set_aside:
         shown.append(("Set aside", ", ".join(set_aside)))
     return shown
+
+
+def _paused(pause: dict[str, Any]) -> str:
+    """What is paused, and until when."""
+    what = f"{pause['scope']} {pause['name'] or ''}".rstrip()
+    return f"{what}, until `hybrid resume`" if pause["is_endless"] else f"{what}, until {pause['until']}"
 
 
 def _records(records: dict[str, Any]) -> str:

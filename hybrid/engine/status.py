@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import sqlite3
+import time
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
@@ -61,7 +62,7 @@ def status(workspace: Workspace, *, installed: Mapping[str, Any] | None = None) 
         "memory": memory_status(workspace),
         "health": health(filter(workspace.is_here, workspace.log.newest())),
         "daemon": daemon_status(str(workspace.home)),
-        "paused": [{"scope": found.scope, "name": found.name} for found in pauses_for(workspace.home, project.key)],
+        "paused": [found.as_json(time.time()) for found in pauses_for(workspace.home, project.key)],
         "config_problems": list(workspace.loaded.problems),
     }
 

@@ -24,6 +24,9 @@ _LOCK_S = 2.0
 _FORGOTTEN_S = 30 * 86_400
 """Seconds after which the pause of a session is dropped: nobody resumes a session of last month."""
 
+_LATEST_S = 253_402_300_799.0
+"""The last second of the year 9999: a later end cannot be written as a date."""
+
 
 class Pause(NamedTuple):
     """One pause; a tuple, since importing `dataclasses` costs a status line seven milliseconds.
@@ -32,7 +35,7 @@ class Pause(NamedTuple):
         scope: One of `SCOPES`.
         name: The project's key or the agent's session id; empty for `all`.
         since_s: When it began, seconds since 1970.
-        until_s: When it ends by itself; None until it is resumed.
+        until_s: When it ends by itself, as its owner asked; None without such a time.
         client: Whose session; empty when that was not said.
     """
 
@@ -47,11 +50,35 @@ class Pause(NamedTuple):
         """Its entry in the file."""
         return f"{self.scope}:{self.name}"
 
+    @property
+    def end_s(self) -> float | None:
+        """When it ends by itself, seconds since 1970; None when only `hybrid resume` ends it.
+
+        The pause of a session ends after 30 days at the latest.
+        """
+        if self.until_s is None and self.scope == "session":
+            return self.since_s + _FORGOTTEN_S
+        return self.until_s
+
     def is_over(self, now_s: float) -> bool:
-        """Has it ended by itself?"""
-        if self.until_s is not None:
-            return now_s >= self.until_s
-        return self.scope == "session" and now_s >= self.since_s + _FORGOTTEN_S
+        """Return whether it has ended by itself."""
+        return self.end_s is not None and now_s >= self.end_s
+
+    def as_json(self, now_s: float) -> dict[str, Any]:
+        """The pause with stable keys, for `pause`, `resume` and `status`.
+
+        Args:
+            now_s: The present time, seconds since 1970.
+        """
+        end_s = self.end_s
+        return {
+            "scope": self.scope,
+            "name": self.name or None,
+            "since": _utc(self.since_s),
+            "until": None if end_s is None else _utc(end_s),
+            "left_s": None if end_s is None else round(max(end_s - now_s, 0.0)),
+            "is_endless": end_s is None,
+        }
 
 
 def is_paused(
@@ -146,14 +173,18 @@ def _parse(data: bytes) -> list[Pause]:
 
 
 def _pause(scope: str, name: str, entry: dict[str, object]) -> Pause:
-    since, until = entry.get("since"), entry.get("until")
-    return Pause(
-        scope,
-        name,
-        float(since) if isinstance(since, (int, float)) else 0.0,
-        float(until) if isinstance(until, (int, float)) else None,
-        str(entry.get("client") or ""),
-    )
+    since = _seconds(entry.get("since"))
+    return Pause(scope, name, since or 0.0, _seconds(entry.get("until")), str(entry.get("client") or ""))
+
+
+def _seconds(value: object) -> float | None:
+    """A time in the file; None for what is no time that can be written as a date."""
+    return float(value) if isinstance(value, (int, float)) and 0 <= value <= _LATEST_S else None
+
+
+def _utc(seconds: float) -> str:
+    """A time in ISO 8601. `datetime` would cost a status line two milliseconds."""
+    return time.strftime("%Y-%m-%dT%H:%M:%S+00:00", time.gmtime(seconds))
 
 
 def _order(found: Pause) -> tuple[int, str]:
