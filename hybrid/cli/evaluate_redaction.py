@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
 
+    from hybrid.evaluation.redaction_corpus import Sample
+
 _EXAMPLE = "hybrid eval redaction ~/src/payments --explain"
 _SHOWN = 40
 
@@ -21,8 +23,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     add_common(parser, example=_EXAMPLE)
     parser.add_argument("repos", nargs="*", type=Path, metavar="REPO", help="count replacements in its files too")
-    parser.add_argument("--samples", type=positive, default=60, metavar="N", help="of each kind (default: 60)")
+    parser.add_argument(
+        "--corpus",
+        choices=("first", "second", "all"),
+        default="first",
+        help="first is written with the rules; second is written without them, from what tools print (default: first)",
+    )
+    parser.add_argument(
+        "--samples", type=positive, default=60, metavar="N", help="of each kind of the first corpus (default: 60)"
+    )
     parser.add_argument("--seed", default="1", help="of the made-up secrets (default: 1)")
+    parser.add_argument("--misses", action="store_true", help="show the line of each miss and of each false alarm")
     parser.add_argument("--explain", action="store_true", help="name what was missed and every replacement")
 
 
@@ -31,13 +42,26 @@ def run(args: argparse.Namespace) -> int:
     from hybrid.errors import ProjectError
     from hybrid.evaluation.redaction import evaluate_corpus
     from hybrid.evaluation.redaction_corpus import innocent_samples, secret_samples
+    from hybrid.evaluation.redaction_second import second_innocent_samples, second_secret_samples
     from hybrid.evaluation.redaction_trees import evaluate_tree
 
     for repo in args.repos:
         if not repo.is_dir():
             raise ProjectError(f"{repo} is not a directory")
-    secrets, innocent = secret_samples(args.samples, args.seed), innocent_samples(args.samples, args.seed)
-    form = evaluate_corpus(secrets, innocent).as_json()
+    secrets: list[Sample] = []
+    innocent: list[Sample] = []
+    if args.corpus != "second":
+        secrets, innocent = secret_samples(args.samples, args.seed), innocent_samples(args.samples, args.seed)
+    if args.corpus != "first":
+        secrets += second_secret_samples(args.seed)
+        innocent += second_innocent_samples(args.seed)
+    report = evaluate_corpus(secrets, innocent)
+    form = report.as_json()
+    if args.misses:
+        form |= {
+            "misses": [slip.as_text() for slip in report.misses],
+            "alarm_texts": [slip.as_text() for slip in report.false_alarms],
+        }
     tell = teller(args)
     trees: list[dict[str, Any]] = []
     for repo in args.repos:
@@ -51,18 +75,11 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _print(form: Mapping[str, Any], trees: list[dict[str, Any]], *, is_explained: bool) -> None:
-    rows = [
-        [
-            row["kind"],
-            str(row["n"]),
-            percent(row["detected"]),
-            percent(row["chars_left"] / row["chars"]),
-            str(row["chars_beside"]),
-        ]
-        for row in form["kinds"]
-    ]
     total = ["all", str(form["secrets"]), percent(form["detected"]), percent(form["chars_left"]), ""]
-    print_table("made-up secrets", ["", "n", "found", "characters left", "taken besides"], [*rows, total])
+    heads = ["", "n", "found", "characters left", "taken besides"]
+    print_table("made-up secrets", heads, [*map(_found_cells, form["kinds"]), total])
+    if form["places"]:
+        print_table("places of secrets", heads, map(_found_cells, form["places"]))
     rows = [
         [row["kind"], str(row["n"]), str(row["alarms"]), percent(row["alarms"] / row["n"])]
         for row in form["innocent_kinds"]
@@ -74,8 +91,16 @@ def _print(form: Mapping[str, Any], trees: list[dict[str, Any]], *, is_explained
         for name in ("missed", "alarmed"):
             for kind, context in form[name]:
                 say(f"{name}: {kind}: {context}")
+    for name in ("misses", "alarm_texts"):
+        for line in form.get(name, ()):
+            say(f"{'missed' if name == 'misses' else 'false alarm'}: {line}")
     for tree in trees:
         _print_tree(tree, is_explained=is_explained)
+
+
+def _found_cells(row: Mapping[str, Any]) -> list[str]:
+    left = percent(row["chars_left"] / row["chars"])
+    return [row["kind"], str(row["n"]), percent(row["detected"]), left, str(row["chars_beside"])]
 
 
 def _print_tree(tree: Mapping[str, Any], *, is_explained: bool) -> None:

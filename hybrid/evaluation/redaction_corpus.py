@@ -33,12 +33,14 @@ class Sample:
         context: Where the secret stands, with what is around it.
         text: The whole.
         spans: Offsets of the secret's parts, ascending; none for a text without one.
+        place: Where such a text comes from, for example `yaml`; empty in the first corpus.
     """
 
     kind: str
     context: str
     text: str
     spans: tuple[tuple[int, int], ...] = ()
+    place: str = ""
 
 
 def secret_samples(n_per_kind: int, seed: str) -> list[Sample]:
