@@ -8,8 +8,9 @@ strangers, is only a warning.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import cache
 from itertools import islice
 from pathlib import Path
@@ -253,12 +254,15 @@ class Loaded:
         own_problems: Of the user's file, the environment and the command line, one sentence each; the values they
             speak of were not taken.
         project_problems: The same for the project's file; at most ten.
+        waiting: `section.key` → value of the project's file that does not count yet: its owner has not accepted the
+            working tree.
     """
 
     config: Config
     origins: Mapping[str, str]
     own_problems: tuple[str, ...] = ()
     project_problems: tuple[str, ...] = ()
+    waiting: Mapping[str, object] = field(default_factory=dict[str, object])
 
     @property
     def problems(self) -> tuple[str, ...]:
@@ -384,6 +388,11 @@ _PROJECT_MAY_NOT = (
     "memory.skip_tools",
     "search.lexical_engine",
 )
+_ADDING = ("index.include", "index.exclude")
+"""Lists to which each layer adds: no layer drops by accident what the ones below it say."""
+
+_COUNTS_UNACCEPTED = ("privacy.redact", "privacy.log_prompts", "memory.enabled", "memory.cross_project")
+"""What a tree that nobody accepted may set: `_safe_for_project` lets these raise privacy only."""
 _OTHER_VARIABLES = {
     "memory.cross_project": "HYBRID_CROSS_PROJECT",
     "memory.half_life_days": "HYBRID_RECENCY_HALFLIFE_DAYS",
@@ -444,10 +453,23 @@ def _check_text(key: str, value: object) -> object:
 def _check_texts(key: str, value: object) -> object:
     if not isinstance(value, (list, tuple)):
         raise ConfigError(f"{key} = {value!r}: must be a list of texts")
-    parts = tuple(cast("list[object]", value))
+    parts = list(cast("list[object]", value))
     if not all(isinstance(part, str) for part in parts):
         raise ConfigError(f"{key} = {value!r}: must be a list of texts")
-    return parts
+    return tuple(_mended(cast("list[str]", parts)))
+
+
+def _mended(parts: list[str]) -> list[str]:
+    """The list that was meant where an earlier version cut a list in TOML syntax at its commas (#16)."""
+    whole = ",".join(parts)
+    if not re.fullmatch(r"""\[\s*["'].*["']\s*,?\s*\]""", whole, re.DOTALL):
+        return parts
+    try:
+        meant = _toml_value(whole)
+    except tomli.TOMLDecodeError:
+        return parts
+    is_list = isinstance(meant, list) and all(isinstance(part, str) for part in cast("list[object]", meant))
+    return cast("list[str]", meant) if is_list else parts
 
 
 def _check_int(key: str, value: object) -> object:
@@ -482,22 +504,44 @@ _CHECKS: dict[Any, Callable[[str, object], object]] = {
 
 
 def parse_text(key: str, text: str) -> object:
-    """A setting written as plain text (environment, `hybrid config set`): `80`, `true`, `auto`, `a,b`.
+    """Parse a setting written as text (environment, `hybrid config set`): `80`, `true`, `auto`, `a,b`, `["a", "b"]`.
 
     Raises:
-        ConfigError: As `check`.
+        ConfigError: As `check`, and for a list that begins with a bracket or a quote and is no TOML.
     """
     section, _, name = key.partition(".")
     hint = _hints(section).get(name)
     if hint == tuple[str, ...]:
-        return check(key, [part.strip() for part in text.split(",") if part.strip()])
+        return check(key, _parse_list(key, text.strip()))
     if hint is str or key in _CHOICES:
         return check(key, text)
     try:
-        value: object = tomli.loads(f"value = {text}")["value"]
+        value: object = _toml_value(text)
     except tomli.TOMLDecodeError:
         value = text
     return check(key, value)
+
+
+def _parse_list(key: str, text: str) -> object:
+    """A list in TOML syntax, with or without its brackets, or plain texts with commas between them."""
+    if not text.startswith(("[", '"', "'")):
+        return [part.strip() for part in text.split(",") if part.strip()]
+    try:
+        return _toml_value(text if text.startswith("[") else f"[{text}]")
+    except tomli.TOMLDecodeError as error:
+        raise ConfigError(f"""{key}: {text} is no list ({error}); write a,b or ["a", "b"]""") from error
+
+
+def _toml_value(text: str) -> object:
+    """One value in TOML syntax.
+
+    Raises:
+        tomli.TOMLDecodeError: It is none, or more than one.
+    """
+    found = tomli.loads(f"value = {text}")
+    if set(found) != {"value"}:
+        raise tomli.TOMLDecodeError("more than one value", text, 0)
+    return found["value"]
 
 
 def read_layer(path: Path, problems: list[str], *, is_project: bool = False) -> dict[str, object]:
@@ -538,13 +582,34 @@ def _project_text(path: Path) -> str:
     return data.decode("utf-8-sig")
 
 
-def _project_layer(path: Path, so_far: Mapping[str, object]) -> tuple[dict[str, object], tuple[str, ...]]:
-    """What a project's own file may choose, and sentences that are safe to print and to log on every prompt."""
+def _project_layer(
+    path: Path, so_far: Mapping[str, object], *, is_accepted: bool
+) -> tuple[dict[str, object], dict[str, object], tuple[str, ...]]:
+    """What a project's own file chooses, what of it waits, and sentences that are safe to print and to log."""
     problems: list[str] = []
     layer = read_layer(path, problems, is_project=True)
     _safe_for_project(layer, so_far, path, problems)
+    waiting = {} if is_accepted else _taken_out(layer)
     shown = ("".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text) for text in problems)
-    return layer, tuple(text[:_PROBLEM_CHARS] for text in islice(shown, _MOST_PROJECT_PROBLEMS))
+    return layer, waiting, tuple(text[:_PROBLEM_CHARS] for text in islice(shown, _MOST_PROJECT_PROBLEMS))
+
+
+def _taken_out(layer: dict[str, object]) -> dict[str, object]:
+    """Take what waits for the owner's acceptance out of a project's layer.
+
+    A stranger's file could otherwise silence hybrid in a dozen ways, or make it speak to every prompt. Leaving files
+    out stays its right: a `.gitignore` in the tree could do the same.
+    """
+    waiting: dict[str, object] = {}
+    for key in list(layer):
+        if key == "index.exclude":
+            patterns = cast("tuple[str, ...]", layer[key])
+            if back := tuple(pattern for pattern in patterns if pattern.startswith("!")):
+                waiting[key] = back
+                layer[key] = tuple(pattern for pattern in patterns if pattern not in back)
+        elif key not in _COUNTS_UNACCEPTED:
+            waiting[key] = layer.pop(key)
+    return waiting
 
 
 def _safe_for_project(layer: dict[str, object], so_far: Mapping[str, object], path: Path, problems: list[str]) -> None:
@@ -603,6 +668,7 @@ def load(
     *,
     home: Path,
     project_folder: Path | None = None,
+    is_accepted: bool = False,
     environ: Mapping[str, str] = os.environ,
     flags: Mapping[str, object] | None = None,
 ) -> Loaded:
@@ -611,6 +677,8 @@ def load(
     Args:
         home: `$HYBRID_HOME`, whose `config.toml` is the user's layer.
         project_folder: `.hybrid` of the project, whose `config.toml` is the project's layer; None without one.
+        is_accepted: The owner accepted the project's working tree: all of its layer counts, not only what raises
+            privacy or leaves files out.
         environ: Environment variables.
         flags: `section.key` → value from the command line; None values are not given.
 
@@ -621,16 +689,17 @@ def load(
     values = dict(_defaults(shipped("config.toml")))
     origins = dict.fromkeys(KEYS, "default")
     layer = read_layer(home / "config.toml", problems)
-    values.update(layer)
+    _lay(layer, values)
     origins.update(dict.fromkeys(layer, str(home / "config.toml")))
     project_problems: tuple[str, ...] = ()
+    waiting: dict[str, object] = {}
     if project_folder is not None:
         path = project_folder / "config.toml"
-        layer, project_problems = _project_layer(path, values)
-        values.update(layer)
+        layer, waiting, project_problems = _project_layer(path, values, is_accepted=is_accepted)
+        _lay(layer, values)
         origins.update(dict.fromkeys(layer, str(path)))
     layer, variables = _environment_layer(environ, problems)
-    values.update(layer)
+    _lay(layer, values)
     origins.update(variables)
     for key, value in (flags or {}).items():
         if value is None:
@@ -644,7 +713,40 @@ def load(
         name: section(**{field.name: values[f"{name}.{field.name}"] for field in fields(section)})
         for name, section in _SECTIONS.items()
     }
-    return Loaded(Config(**sections), origins, tuple(problems), project_problems)
+    return Loaded(Config(**sections), origins, tuple(problems), project_problems, waiting)
+
+
+def _lay(layer: Mapping[str, object], values: dict[str, object]) -> None:
+    """Put a layer over the values of those below it."""
+    for key, value in layer.items():
+        values[key] = added(values[key], value) if key in _ADDING else value
+
+
+def is_adding(key: str) -> bool:
+    """Return whether a layer adds to this list rather than replaces it."""
+    return key in _ADDING
+
+
+def added(below: object, above: object) -> tuple[str, ...]:
+    """Add the texts of one layer to those of the layers below it.
+
+    Args:
+        below: Texts so far.
+        above: Texts to add. `!text` takes a text of `below` out again, with or without a slash at its end; any other
+            text with `!` is added as it is.
+
+    Returns:
+        Each text once, the later place of two counts: of patterns the last that matches decides.
+    """
+    known = {text.rstrip("/") for text in cast("tuple[str, ...]", below)}
+    kept = dict.fromkeys(cast("tuple[str, ...]", below))
+    for text in cast("tuple[str, ...]", above):
+        if text.startswith("!") and (bare := text[1:].rstrip("/")) in known:
+            kept = {each: None for each in kept if each.rstrip("/") != bare}
+        else:
+            kept.pop(text, None)
+            kept[text] = None
+    return tuple(kept)
 
 
 def value_of(config: Config, key: str) -> object:

@@ -30,7 +30,11 @@ def add_common(parser: argparse.ArgumentParser, *, example: str, has_json: bool 
 
 
 def workspace_of(
-    args: argparse.Namespace, flags: Mapping[str, object] | None = None, *, is_strict: bool = True
+    args: argparse.Namespace,
+    flags: Mapping[str, object] | None = None,
+    *,
+    is_strict: bool = True,
+    is_accepting: bool = False,
 ) -> Workspace:
     """The workspace that the command line names.
 
@@ -39,6 +43,7 @@ def workspace_of(
         flags: Settings from the command line.
         is_strict: A mistake of the user's settings is an error, one in the project's file a warning; otherwise the
             caller tells of both, or of neither.
+        is_accepting: The command accepts the working tree, so its settings count already.
 
     Raises:
         ProjectError: The directory does not exist.
@@ -55,12 +60,20 @@ def workspace_of(
         raise ProjectError("the working directory was deleted; change to one that exists, or use --project") from error
     if not directory.is_dir():
         raise ProjectError(f"{directory} is not a directory")
-    workspace = open_workspace(directory, flags=flags, is_strict=is_strict)
+    workspace = open_workspace(directory, flags=flags, is_strict=is_strict, is_accepting=is_accepting)
     if workspace.home.is_dir():
         keep_hook_settings(workspace.home)
-    if is_strict and not args.quiet and (problems := workspace.loaded.project_problems):
-        sys.stderr.write(f"hybrid: warning: {'; '.join(problems)}\n")
+    if is_strict and not args.quiet:
+        problems = [*workspace.loaded.project_problems, *waiting_lines(workspace)]
+        if problems:
+            sys.stderr.write(f"hybrid: warning: {'; '.join(problems)}\n")
     return workspace
+
+
+def waiting_lines(workspace: Workspace) -> list[str]:
+    """Say which settings of the project's file wait for the owner's acceptance; empty when none does."""
+    keys = ", ".join(workspace.loaded.waiting)
+    return [f"the project's config.toml sets {keys}, which counts after `hybrid trust`"] if keys else []
 
 
 def print_json(data: Mapping[str, Any]) -> None:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import json
 from typing import TYPE_CHECKING, Any, cast
 
-from hybrid.cli.common import add_common, print_json, say, workspace_of
+from hybrid.cli.common import add_common, print_json, say, waiting_lines, workspace_of
 from hybrid.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
+
+    from hybrid.engine.workspace import Workspace
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -28,9 +30,10 @@ def run(args: argparse.Namespace) -> int:
         return _write(args)
     from hybrid.config import KEYS, value_of
 
-    loaded = workspace_of(args, is_strict=False).loaded
+    workspace = workspace_of(args, is_strict=False)
+    loaded = workspace.loaded
     if args.action == "check":
-        return _check(args, loaded.problems)
+        return _check(args, workspace)
     if args.action == "get" and not args.key:
         raise ConfigError("`hybrid config get` needs a SECTION.KEY; `hybrid config` lists all")
     if args.key and args.key not in KEYS:
@@ -38,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
     keys = [args.key] if args.key else KEYS
     shown = {key: {"value": value_of(loaded.config, key), "origin": loaded.origins[key]} for key in keys}
     if args.json:
-        print_json({"settings": shown, "problems": list(loaded.problems)})
+        print_json({"settings": shown, "problems": list(loaded.problems), "waiting": dict(loaded.waiting)})
     elif args.action == "get":
         say(_plain(shown[args.key]["value"]))
     else:
@@ -46,22 +49,26 @@ def run(args: argparse.Namespace) -> int:
             say(f"{key} = {_plain(entry['value'])}  ({entry['origin']})")
         for problem in loaded.problems:
             say(f"problem: {problem}")
+        for key, value in loaded.waiting.items():
+            say(f"waits for `hybrid trust`: {key} = {_plain(value)}  (the project's config.toml)")
     return 0
 
 
-def _check(args: argparse.Namespace, problems: Sequence[str]) -> int:
+def _check(args: argparse.Namespace, workspace: Workspace) -> int:
+    problems, waiting = workspace.loaded.problems, workspace.loaded.waiting
     if args.json:
-        print_json({"problems": list(problems)})
+        print_json({"problems": list(problems), "waiting": dict(waiting)})
     elif problems:
         raise ConfigError("; ".join(problems))
     elif not args.quiet:
-        say("Every setting is in order.")
+        say("; ".join(["Every setting is in order", *waiting_lines(workspace)]) + ("" if waiting else "."))
     return 2 if problems else 0
 
 
 def _plain(value: object) -> str:
+    """A value as `hybrid config set` takes it."""
     if isinstance(value, tuple):
-        return "[" + ", ".join(f'"{part}"' for part in cast("tuple[object, ...]", value)) + "]"
+        return json.dumps(value, ensure_ascii=False)
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
@@ -76,19 +83,15 @@ def _write(args: argparse.Namespace) -> int:
         raise ConfigError(f"unknown setting {args.key}; `hybrid config` lists all")
     value = parse_text(args.key, args.value) if args.action == "set" else None
     workspace = workspace_of(args, is_strict=False)
-    if args.user:
-        path = workspace.home / "config.toml"
-    else:
-        from hybrid.project.places import create_folder
-
-        project = workspace.require_project()
-        path = create_folder(project.root) / "config.toml"
-        if path.is_symlink() or not path.is_file():
-            raise ConfigError(f"{path} is no file of the project; remove it first")
+    path = _layer_file(args, workspace)
     before = path.read_bytes() if path.exists() else None
+    if not write_setting(path, args.key, value):
+        if not args.quiet:
+            say(f"{args.key} is not set in {path}; nothing was changed")
+        return 1
     known = set(workspace.loaded.problems)
-    write_setting(path, args.key, value)
-    problems = workspace_of(args, is_strict=False).loaded.problems
+    after = workspace_of(args, is_strict=False)
+    problems = after.loaded.problems
     refused = [problem for problem in problems if problem not in known]
     if refused:
         # The layer may not choose this value. Left in place every command would stop or warn.
@@ -98,7 +101,33 @@ def _write(args: argparse.Namespace) -> int:
         say(f"problem: {problem}")
     if not args.quiet:
         say(f"{args.key} = {_plain(value)} in {path}" if value is not None else f"removed {args.key} from {path}")
+        _say_what_counts(args.key, after)
     return 2 if problems else 0
+
+
+def _layer_file(args: argparse.Namespace, workspace: Workspace) -> Path:
+    """The file to write; the project's folder is made for a value that is set."""
+    if args.user:
+        return workspace.home / "config.toml"
+    from hybrid.project.places import create_folder
+
+    root = workspace.require_project().root
+    path = (create_folder(root) if args.action == "set" else root / ".hybrid") / "config.toml"
+    if path.is_symlink() or (path.exists() and not path.is_file()):
+        raise ConfigError(f"{path} is no file of the project; remove it first")
+    return path
+
+
+def _say_what_counts(key: str, workspace: Workspace) -> None:
+    """Say what is in force where that is not what was written."""
+    from hybrid.config import is_adding, value_of
+
+    loaded = workspace.loaded
+    if key in loaded.waiting:
+        say(f"{_plain(loaded.waiting[key])} counts after `hybrid trust`: nobody accepted this tree yet")
+    if is_adding(key):
+        taken_out = ', and "!PATTERN" takes one out' if key == "index.exclude" else ""
+        say(f"In force, since each layer adds to the list{taken_out}: {_plain(value_of(loaded.config, key))}")
 
 
 def _restore(path: Path, content: bytes | None) -> None:
@@ -110,8 +139,11 @@ def _restore(path: Path, content: bytes | None) -> None:
         write_atomic(path, content)
 
 
-def write_setting(path: Path, key: str, value: object | None) -> None:
+def write_setting(path: Path, key: str, value: object | None) -> bool:
     """Set or remove (None) one setting of a TOML file; comments and order stay.
+
+    Returns:
+        Whether there was something to do: a setting that is not there cannot be removed.
 
     Raises:
         ConfigError: The file is not TOML.
@@ -132,10 +164,12 @@ def write_setting(path: Path, key: str, value: object | None) -> None:
     if not hasattr(document.get(section, {}), "items"):
         raise ConfigError(f"{path}: {section} is a value, not a section [{section}]; mend it by hand first")
     if value is None:
-        if section in document and name in document[section]:
-            del document[section][name]
+        if section not in document or name not in document[section]:
+            return False
+        del document[section][name]
     else:
         if section not in document:
             document[section] = tomlkit.table()
         document[section][name] = list(cast("tuple[str, ...]", value)) if isinstance(value, tuple) else value
     write_atomic(path.resolve(), tomlkit.dumps(document).encode())
+    return True

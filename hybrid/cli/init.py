@@ -28,13 +28,13 @@ def run(args: argparse.Namespace) -> int:
     from hybrid.project.places import create_folder
 
     args.project = args.path or args.project
-    workspace = workspace_of(args)
+    workspace = workspace_of(args, is_accepting=True)
     root = workspace.project.root if workspace.project else Path(args.project or ".").resolve()
     reason = refusal(root, Path.home())
     if reason and not args.force:
         raise ProjectError(f"{reason}; --force indexes it all the same")
     create_folder(root)
-    workspace = workspace_of(args, is_strict=False)
+    workspace = workspace_of(args, is_strict=False, is_accepting=True)
     project = workspace.require_project()
     with build_progress(is_quiet=args.quiet or args.json) as progress:
         summary = reindex(workspace, force=args.force, wait_s=60.0, progress=progress)

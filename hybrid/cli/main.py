@@ -40,7 +40,7 @@ COMMANDS = {
     "models": ("models", "list, check and choose embedding models"),
     "project": ("project", "which project a folder belongs to, and why it has its name and key"),
     "projects": ("projects", "list and forget indexed projects"),
-    "trust": ("trust", "accept the lessons and the lore that a project's files hold, so that agents get them"),
+    "trust": ("trust", "accept the lessons, the lore and the settings that lie in a project's tree"),
     "eval": ("evaluate", "measure ranking, gate, chunks and speed"),
 }
 """Command → (module in `hybrid.cli`, what it does)."""

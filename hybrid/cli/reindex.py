@@ -32,12 +32,12 @@ def run(args: argparse.Namespace) -> int:
     from hybrid.project.places import create_folder
 
     args.project = args.path or args.project
-    workspace = workspace_of(args)
+    workspace = workspace_of(args, is_accepting=True)
     with build_progress(is_quiet=args.quiet or args.json) as progress:
         summary = reindex(workspace, full=args.full, force=args.force, wait_s=args.wait, progress=progress)
     root = workspace.require_project().root
     create_folder(root)
-    workspace = workspace_of(args, is_strict=False)
+    workspace = workspace_of(args, is_strict=False, is_accepting=True)
     accepted = accept_here(workspace)
     index_records(workspace)
     if args.json:

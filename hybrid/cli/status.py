@@ -56,6 +56,8 @@ def rows(found: dict[str, Any]) -> list[tuple[str, str]]:
         error = health["last_error"]
         shown.append(("Last error", f"{error['at']}: {error['message']} ({health['consecutive_failures']} in a row)"))
     shown += [("Settings", problem) for problem in found["config_problems"]]
+    if found["config_waiting"]:
+        shown.append(("Settings", f"wait for `hybrid trust`: {', '.join(found['config_waiting'])}"))
     set_aside = [*index["set_aside"], *hooks["set_aside"]]
     if set_aside:
         shown.append(("Set aside", ", ".join(set_aside)))

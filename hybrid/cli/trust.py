@@ -1,4 +1,4 @@
-"""`hybrid trust`: accept the record files of a working tree, or take that back; `init` and `reindex` accept too."""
+"""`hybrid trust`: accept the records and settings of a working tree, or not; `init` and `reindex` accept too."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from hybrid.cli.common import add_common, print_json, say, workspace_of
+from hybrid.cli.common import add_common, print_json, say, waiting_lines, workspace_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -65,7 +65,7 @@ def accepted_lines(accepted: Accepted, root: Path) -> list[str]:
 
     records = in_words(accepted.counts)
     lines = [f"Accepted {records} of this tree ({_BACK})"] if accepted.is_new and records else []
-    return [*lines, *_moved_lines(accepted.moved, root)]
+    return [*lines, *_settings_lines(accepted), *_moved_lines(accepted.moved, root)]
 
 
 def tell_problem(accepted: Accepted) -> None:
@@ -82,7 +82,14 @@ def _lines(accepted: Accepted, workspace: Workspace) -> list[str]:
     else:
         first = f"No record files in {project.root} yet; those that come are accepted{again}"
     moved = _moved_lines(accepted.moved, project.root)
-    return [first, *(_file_line(file, project.root) for file in accepted.files), *moved, _BACK]
+    files = [_file_line(file, project.root) for file in accepted.files]
+    return [first, *files, *_settings_lines(accepted), *moved, _BACK]
+
+
+def _settings_lines(accepted: Accepted) -> list[str]:
+    return (
+        [f"Settings of .hybrid/config.toml that count now: {', '.join(accepted.settings)}"] if accepted.settings else []
+    )
 
 
 def _file_line(file: RecordFile, root: Path) -> str:
@@ -125,4 +132,6 @@ def _revoke(args: argparse.Namespace, workspace: Workspace) -> int:
         say(f"The records of {project.name} in {project.root} were not accepted; nothing was changed")
     elif not args.quiet:
         say(f"The records of {project.name} in {project.root} are not given out any more; {_AGAIN}")
+        for line in waiting_lines(workspace_of(args, is_strict=False)):
+            say(line)
     return 0 if was_accepted else 1

@@ -6,10 +6,11 @@ What was learned while the tree was not accepted stands in `$HYBRID_HOME`: it mo
 from __future__ import annotations
 
 import contextlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from hybrid.atomic import locked
+from hybrid.config import load
 from hybrid.engine.lesson_places import lock_of, open_stores, own_file
 from hybrid.engine.record_figures import RecordFile, total, tree_records
 from hybrid.errors import HybridError
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from hybrid.engine.workspace import Workspace
+    from hybrid.project.find import Project
     from hybrid.records.lessons.importing import ImportReport
 
 _LOCK_S = 10.0
@@ -62,12 +64,14 @@ class Accepted:
         files: Its record files.
         moved: What was learned before; None when nothing was, or it stays where it is.
         problem: Why what was learned before could not be moved; it stays where it is. Empty when all is well.
+        settings: `section.key` → value of the tree's settings file that waited for this and count now.
     """
 
     is_new: bool
     files: tuple[RecordFile, ...]
     moved: Moved | None = None
     problem: str = ""
+    settings: Mapping[str, object] = field(default_factory=dict[str, object])
 
     @property
     def counts(self) -> Mapping[str, int]:
@@ -81,6 +85,7 @@ class Accepted:
             **self.counts,
             "files": [file.as_json() for file in self.files],
             "moved": self.moved.as_json() if self.moved else None,
+            "settings": dict(self.settings),
             "problem": self.problem or None,
         }
 
@@ -104,7 +109,14 @@ def accept_tree(workspace: Workspace, *, today: date, stamp: str) -> Accepted:
         moved = _move_own(workspace, today, stamp)
     except (HybridError, OSError) as error:
         problem = f"{own_file(project, workspace.home)} was not taken over: {error}"
-    return Accepted(is_new, tree_records(project, workspace.home), moved, problem)
+    settings = _waiting(project, workspace.home) if is_new else dict[str, object]()
+    return Accepted(is_new, tree_records(project, workspace.home), moved, problem, settings)
+
+
+def _waiting(project: Project, home: Path) -> Mapping[str, object]:
+    """Settings of the tree that do not count as long as nobody accepts it."""
+    folder = project.root / ".hybrid"
+    return load(home=home, project_folder=folder, environ={}).waiting if project.has_folder else {}
 
 
 def _move_own(workspace: Workspace, today: date, stamp: str) -> Moved | None:

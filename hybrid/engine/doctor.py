@@ -179,6 +179,9 @@ def _settings(workspace: Workspace) -> Iterator[Finding]:
         yield Finding("problem", "settings", f"{problem}; the default is used", "hybrid config")
     for problem in loaded.project_problems:
         yield Finding("warning", "settings", problem, "mend the project's .hybrid/config.toml")
+    if loaded.waiting:
+        what = f"the project's config.toml sets {', '.join(loaded.waiting)}, which does not count yet"
+        yield Finding("warning", "settings", what, "hybrid trust accepts the tree with its records and settings")
     if not loaded.problems:
         yield Finding("ok", "settings", "no mistake in any layer")
 

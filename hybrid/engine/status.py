@@ -64,6 +64,7 @@ def status(workspace: Workspace, *, installed: Mapping[str, Any] | None = None) 
         "daemon": daemon_status(str(workspace.home)),
         "paused": [found.as_json(time.time()) for found in pauses_for(workspace.home, project.key)],
         "config_problems": list(workspace.loaded.problems),
+        "config_waiting": dict(workspace.loaded.waiting),
     }
 
 

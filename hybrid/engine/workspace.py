@@ -18,6 +18,7 @@ from hybrid.index.place import Place
 from hybrid.ipc.settings import HookSettings, read_settings, write_settings
 from hybrid.project.find import Project, find_project
 from hybrid.project.places import hybrid_home, open_tree_state
+from hybrid.project.trust import is_accepted
 from hybrid.session.ledger import LedgerStore
 
 if TYPE_CHECKING:
@@ -102,6 +103,7 @@ def open_workspace(
     flags: Mapping[str, object] | None = None,
     is_strict: bool = False,
     user_home: Path | None = None,
+    is_accepting: bool = False,
 ) -> Workspace:
     """The workspace of a directory.
 
@@ -112,6 +114,8 @@ def open_workspace(
         is_strict: Raise on a mistake of the user, as commands do; hooks go on with the default. A mistake in the
             project's own file never raises.
         user_home: The user's home directory; by default the system's.
+        is_accepting: The caller accepts the working tree for its owner, so the project's settings count as they do
+            in an accepted tree.
 
     Raises:
         ConfigError: `is_strict`, and the user's settings file, the environment or a flag holds a mistake.
@@ -119,7 +123,8 @@ def open_workspace(
     home = hybrid_home(environ)
     project = find_project(cwd, home, user_home or Path.home())
     folder = project.root / ".hybrid" if project and project.has_folder else None
-    loaded = load(home=home, project_folder=folder, environ=environ, flags=flags)
+    is_settled = is_accepting or (folder is not None and project is not None and is_accepted(project, home))
+    loaded = load(home=home, project_folder=folder, is_accepted=is_settled, environ=environ, flags=flags)
     if is_strict and loaded.own_problems:
         raise ConfigError("; ".join(loaded.own_problems))
     return Workspace(home, project, loaded)

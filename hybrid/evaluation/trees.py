@@ -115,7 +115,7 @@ def settings_in_force(
         if not sign:
             raise ConfigError(f"{assignment!r}: a setting is given as section.key=value")
         flags[key.strip()] = parse_text(key.strip(), text.strip())
-    loaded = load(home=hybrid_home(environ), project_folder=folder, environ=environ, flags=flags)
+    loaded = load(home=hybrid_home(environ), project_folder=folder, is_accepted=True, environ=environ, flags=flags)
     if loaded.own_problems:
         raise ConfigError("; ".join(loaded.own_problems))
     return loaded

@@ -1,8 +1,9 @@
-"""Trust: the working trees whose record files their owner has accepted; `$HYBRID_HOME/accepted.json` remembers them.
+"""Trust: the working trees whose records and settings their owner has accepted; `$HYBRID_HOME/accepted.json` remembers.
 
 A cloned repository's lessons and lore are foreign text, which could steer an agent: they are given out only after the
 owner said so (`hybrid trust`, `init`, or a `reindex` by hand). What hybrid or the owner writes there later stays
-accepted. Standard library only.
+accepted. Its settings could silence hybrid: until then they raise privacy and leave files out, and nothing else
+(`hybrid.config`). Standard library only.
 """
 
 from __future__ import annotations
