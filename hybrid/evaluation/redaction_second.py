@@ -180,6 +180,8 @@ def _fill(text: str, table: Table, rng: random.Random, *, kind: str, value: str 
 
     def filled(match: re.Match[str]) -> str:
         mark = match[1]
+        if mark == "secret|new":
+            return _secret(rng.choice(table[kind]["forms"]), table, rng)
         if mark.split("|")[0] == "secret" and value is not None:
             return _spelled(value, mark.partition("|")[2], fills["user"])
         if mark in spelled:
