@@ -387,6 +387,7 @@ class HookEvent:
         error: What a tool that failed said, where the client tells it apart; empty otherwise.
         tool_input: What the tool was given, as the client has it: any value of JSON.
         tool_response: What it answered, in the same way.
+        key: Names this event, so that it has its effects once however often it is sent; empty when it has no name.
     """
 
     client: str
@@ -406,6 +407,7 @@ class HookEvent:
     error: str = ""
     tool_input: object = None
     tool_response: object = None
+    key: str = ""
 
     @classmethod
     def of(cls, fields: Mapping[str, object]) -> HookEvent:

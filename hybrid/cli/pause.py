@@ -107,7 +107,8 @@ def _wanted(args: argparse.Namespace, workspace: Workspace, now_s: float) -> Pau
         return Pause("all", "", now_s, until_s)
     if args.session is not None:
         return Pause("session", session_id(args.session), now_s, until_s)
-    return Pause("project", workspace.require_project().key, now_s, until_s)
+    project = workspace.require_project()
+    return Pause("project", project.key, now_s, until_s, root=str(project.root))
 
 
 def _resume(args: argparse.Namespace, home: Path, wanted: Pause) -> int:

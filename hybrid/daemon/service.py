@@ -14,14 +14,15 @@ from typing import TYPE_CHECKING, Any
 import hybrid
 from hybrid.daemon.care import Care
 from hybrid.daemon.indexes import OpenIndexes
-from hybrid.engine.answering import answer
+from hybrid.engine.answering import answer, has_effects
 from hybrid.engine.recording import record_error
 from hybrid.engine.workspace import keep_hook_settings, open_workspace
-from hybrid.hooks.answer import client_of, printed_answer
-from hybrid.hooks.event import EventError, parse_event
+from hybrid.hooks.answer import printed_answer
+from hybrid.hooks.event import EventError
+from hybrid.hooks.taking import Taker, environment, event_of_parts
+from hybrid.ipc.spool import is_key
 from hybrid.ipc.start import kept_environment
 from hybrid.ipc.wire import WireError
-from hybrid.types import HookEvent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping
@@ -33,9 +34,12 @@ if TYPE_CHECKING:
     from hybrid.engine.record_stores import Records
     from hybrid.engine.workspace import Workspace
     from hybrid.ipc.wire import Connection
+    from hybrid.types import HookEvent
 
 _DELIVERY_S = 2.0
 _SEND_S = 1.0
+_TAKING_S = 0.1
+"""Seconds after which no more kept event is begun while another one waits for its answer."""
 _CLEAN_EVERY_S = 60.0
 _PRUNE_EVERY_S = 86_400.0
 
@@ -68,23 +72,40 @@ class Service:
         self._routes: Routes | None = None
         self._starting_http = threading.Lock()
         self._is_closed = False
+        self._taker = Taker(home, self._own_environ, lambda environ: self._indexes.records(environ).stores)
+        self._waking = threading.Event()
 
     def start(self, project: str) -> None:
         """Keep the settings for hooks, and open the index of the first project while its first prompt is on its way."""
         keep_hook_settings(self._home)
         threading.Thread(target=self._warm_up, args=[project], daemon=True).start()
         threading.Thread(target=self._start_http, daemon=True).start()
+        threading.Thread(target=self._take_waiting, daemon=True).start()
 
     def event(self, message: list[bytes], connection: Connection) -> None:
         """Answer a hook event; what was not delivered is not recorded."""
         received_s = time.monotonic()
         self._active_s = received_s
         request = _Request(message)
+        self._taker.begin(request.key)
+        try:
+            is_taken = self._answer(request, connection, received_s)
+        except BaseException:
+            self._taker.end(request.key, is_taken=False)
+            raise
+        self._taker.end(request.key, is_taken=is_taken)
+        self._waking.set()
+
+    def _answer(self, request: _Request, connection: Connection, received_s: float) -> bool:
+        """Answer an event and record what was delivered; False when it has not had all of its effects."""
         environ = self._own_environ(request.environ)
         workspace: Workspace | None = None
         event: HookEvent | None = None
         reply: Reply | None = None
+        is_taken = False
         try:
+            # This event may depend on earlier ones that wait.
+            self._taker.take_waiting(until_s=min(received_s + request.left_ms / 4000, time.monotonic() + _TAKING_S))
             event = request.event()
             workspace = open_workspace(Path(event.cwd or "/"), environ=environ)
             until_s = received_s + request.left_ms / 1000
@@ -98,8 +119,11 @@ class Service:
                 until_s=until_s,
                 working=working,
             )
+            is_taken = reply.is_taken or not self._keep(request, workspace, event)
         except Exception as error:  # noqa: BLE001 - the rim: silent to the agent, a line in the log
-            said = str(error) if isinstance(error, (EventError, TimeoutError)) else error
+            is_kept = not isinstance(error, EventError) and self._keep(request, workspace, event)
+            said = str(error) if isinstance(error, (EventError, TimeoutError)) else f"{type(error).__name__}: {error}"
+            said += "; the event is kept and taken in later" if is_kept else ""
             record_error(workspace or open_workspace(self._home, environ=environ), event, said)
             connection.send(b"", f"hybrid: failed ({error})".encode("utf-8", "replace"), timeout_s=_SEND_S)
         else:
@@ -110,6 +134,24 @@ class Service:
             self._care.after(workspace, event, reply, environ)
             if event.event in ("SessionStart", "Stop"):
                 self._records_ready(workspace, environ)
+        return is_taken
+
+    def _keep(self, request: _Request, workspace: Workspace | None, event: HookEvent | None) -> bool:
+        """Keep an event that has not had its effects, where it is to have any: the service may end before it has."""
+        if not request.key or workspace is None or event is None:
+            return False
+        is_wanted = has_effects(workspace, event, self._own_environ(request.environ))
+        return is_wanted and self._taker.spool.keep(request.key, *request.parts)
+
+    def _take_waiting(self) -> None:
+        """Take in the events that hooks keep, as soon as there are some; in a thread of its own."""
+        while not self._is_closed:
+            try:
+                self._taker.take_waiting()
+            except Exception as error:  # noqa: BLE001 - the rim: tried again at the next tick
+                record_error(open_workspace(self._home, environ=self._own_environ()), None, error)
+            self._waking.wait()
+            self._waking.clear()
 
     def status(self) -> dict[str, Any]:
         """Figures for `hybrid daemon status`."""
@@ -126,6 +168,7 @@ class Service:
     def tick(self) -> bool:
         """Close what nobody uses; False when the service is to end: idle, upgraded, or its home or socket is gone."""
         now_s = time.monotonic()
+        self._waking.set()
         if now_s - self._cleaned_s > _CLEAN_EVERY_S:
             self._cleaned_s = now_s
             self._indexes.close_unused()
@@ -138,6 +181,7 @@ class Service:
         """Stop watching, building and answering over HTTP."""
         with self._starting_http:
             self._is_closed = True
+            self._waking.set()
             http, self._http = self._http, None
         if http is not None:
             http.close()
@@ -224,16 +268,23 @@ class Service:
 
 
 class _Request:
-    """The parts of a question: client, event, directory, milliseconds so far and left, environment, the event."""
+    """The parts of a question: client, event, directory, milliseconds so far and left, environment, the event, its key.
+
+    Attributes:
+        parts: Those that are kept, as of `hooks.taking.event_of_parts`.
+        key: Of the event; empty from a hook of an older version.
+        elapsed_ms: Since the hook started.
+        left_ms: Until its deadline.
+        environ: The client's variables that are meant for hybrid.
+    """
 
     def __init__(self, message: list[bytes]) -> None:
-        parts = [*message[1:8], *[b""] * 7][:7]
-        texts = [part.decode("utf-8", "surrogateescape") for part in parts[:6]]
-        self._client, self._name, self._cwd, elapsed, left, environ = texts
-        self._data = parts[6]
+        client, name, cwd, elapsed, left, environ, data, key = [*message[1:9], *[b""] * 8][:8]
+        self.parts = [client, name, cwd, environ, data]
+        self.key = key.decode("ascii", "replace") if is_key(key) else ""
         self.elapsed_ms = float(elapsed or 0)
         self.left_ms = float(left or 0)
-        self.environ = dict(pair.split("=", 1) for pair in environ.split("\0") if "=" in pair)
+        self.environ = environment(environ)
 
     def event(self) -> HookEvent:
         """The event.
@@ -241,8 +292,7 @@ class _Request:
         Raises:
             EventError: It is none.
         """
-        client = client_of(self._client, self.environ)
-        return HookEvent.of(parse_event(self._data, client=client, event=self._name, cwd=self._cwd))
+        return event_of_parts(self.parts, self.key)[0]
 
 
 def _deliver(reply: Reply, event: HookEvent, connection: Connection, elapsed_ms: Callable[[], float]) -> None:

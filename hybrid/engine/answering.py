@@ -1,4 +1,4 @@
-"""Answers any hook event: the one entry of the engine for the service and for a hook without one.
+"""Answers any hook event, or takes one in that was kept: the one entry of the engine for service and hooks.
 
 Beside the reasons of `Decision` these stand in the log: `oriented`, `given_back`, `briefed` with a text; `off`,
 `resumed`, `repeated`, `nothing_given`, `reset` without one; `learned` when lessons were cited or written down at the
@@ -16,10 +16,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from hybrid.engine.injecting import Decision, decide, switched_off
-from hybrid.engine.learning import NOTHING, learn_from_prompt, learn_from_turn, let_fade, pass_over_past
+from hybrid.engine.learning import NOTHING, is_capturing, learn_from_prompt, learn_from_turn, let_fade, pass_over_past
 from hybrid.engine.orienting import brief_subagent, start_session
 from hybrid.engine.recording import record, record_error, record_learned
 from hybrid.engine.sessions import session_key
+from hybrid.errors import BusyError, HybridError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -47,6 +48,39 @@ _IGNORED = Decision("ignored")
 """For what asks for nothing: a tool's edit, the end of a turn; a line in the log for each would bury the others."""
 
 
+class _Effects:
+    """What an event is to leave behind, beside its answer: done, not yet done, or in vain so far."""
+
+    def __init__(self) -> None:
+        self._keeper: threading.Thread | None = None
+        self._is_failed = False
+
+    @property
+    def are_done(self) -> bool:
+        return not self._is_failed and (self._keeper is None or not self._keeper.is_alive())
+
+    def fail(self) -> None:
+        self._is_failed = True
+
+    def begin(self, work: Callable[[], bool]) -> None:
+        """Do it beside the search, which must not wait for a database that somebody else holds."""
+
+        def run() -> None:
+            try:
+                if not work():
+                    self._is_failed = True
+            except BaseException:
+                self._is_failed = True
+                raise
+
+        self._keeper = threading.Thread(target=run, daemon=True)
+        self._keeper.start()
+
+    def wait(self, timeout_s: float | None = None) -> None:
+        if self._keeper is not None:
+            self._keeper.join(timeout_s)
+
+
 @dataclass(frozen=True, slots=True)
 class Reply:
     """A decision that is not recorded yet."""
@@ -55,7 +89,13 @@ class Reply:
     event: HookEvent
     decision: Decision
     turn: ExitStack
-    stores: RecordStores | None = None
+    stores: RecordStores | None
+    effects: _Effects
+
+    @property
+    def is_taken(self) -> bool:
+        """The event has had its effects: nothing is lost when it is never seen again."""
+        return self.effects.are_done
 
     @property
     def text(self) -> str:
@@ -69,7 +109,7 @@ class Reply:
 
     def notice(self, latency_ms: float) -> str:
         """Lines for the user: what was learned, and `hybrid: 3 items, 41 ms` when the settings want it."""
-        lines = list(self.decision.notices)
+        lines = [*self.decision.untold, *self.decision.notices]
         n_items = len(self.decision.items)
         if n_items and self.text and self.workspace.config.hooks.notice:
             lines.append(f"hybrid: {n_items} item{'' if n_items == 1 else 's'}, {latency_ms:.0f} ms")
@@ -80,6 +120,11 @@ class Reply:
         with self.turn:
             if self.decision is not _IGNORED:
                 record(self.workspace, self.event, self.decision, latency_ms=latency_ms)
+            if self.decision.untold:
+                with contextlib.suppress(OSError):
+                    key = session_key(self.workspace, self.event)
+                    self.workspace.ledgers.note_told(key, len(self.decision.untold))
+        self.effects.wait()
         self._tell_waiting()
         if self.event.event == "SessionStart" and self.decision.reason not in ("disabled", "paused"):
             let_fade(self.workspace)
@@ -99,7 +144,7 @@ class Reply:
         # Qwen sends an empty prompt after every tool's result.
         is_prompt = self.event.event == "UserPromptSubmit" and bool(self.event.prompt.strip())
         if self.stores is not None and is_prompt and not is_off:
-            _remember(self.workspace, self.event, self.stores, is_answered=True)
+            _tell_what_waits(self.workspace, self.event, self.stores)
 
 
 def answer(
@@ -127,45 +172,120 @@ def answer(
         HybridError: A model cannot be loaded.
         OSError: Files cannot be read.
     """
-    turn = ExitStack()
+    turn, effects = ExitStack(), _Effects()
     stores = records.stores if records else None
     off = switched_off(workspace, event, environ)
     is_on = stores is not None and off is None
-    if stores is not None and is_on and event.event in _REMEMBERED:
-        _remember(workspace, event, stores)
+    if stores is not None and is_on and event.event in _REMEMBERED and not _remember(workspace, event, stores):
+        effects.fail()
     if not _is_asking(workspace, event):
-        if event.event == "Stop" and is_on:
-            learned = learn_from_turn(workspace, event)
-            for problem in learned.problems:
-                record_error(workspace, event, problem)
-            record_learned(workspace, event, learned)
-        return Reply(workspace, event, _keep_books(workspace, event), turn, stores)
+        if event.event == "Stop" and is_on and not _learn_from_turn(workspace, event):
+            effects.fail()
+        return Reply(workspace, event, _keep_books(workspace, event), turn, stores, effects)
     turn.enter_context(workspace.ledgers.turn(session_key(workspace, event), _TURN_S))
-    keeper = None
     if stores is not None and is_on and event.event == "UserPromptSubmit":
-        # Beside the search, which must not wait for a database that somebody else holds.
-        keeper = threading.Thread(target=_remember, args=[workspace, event, stores], daemon=True)
-        keeper.start()
+        effects.begin(lambda: _remember(workspace, event, stores))
     try:
         with working:
             decision = _decision(workspace, event, open_searcher, records, environ, until_s, off)
-        if keeper is not None:
-            keeper.join(_KEEP_S)
+        effects.wait(_KEEP_S)
     except BaseException:
         turn.close()
         raise
-    return Reply(workspace, event, decision, turn, stores)
+    if decision.is_unfinished:
+        effects.fail()
+    return Reply(workspace, event, decision, turn, stores, effects)
 
 
-def _remember(workspace: Workspace, event: HookEvent, stores: RecordStores, *, is_answered: bool = False) -> None:
-    """Keep what an event tells, or what a prompt ends once it is answered; what went wrong stands in the log."""
-    if not workspace.config.memory.enabled or (workspace.project is None and event.event != "SessionEnd"):
+def take_in(
+    workspace: Workspace, event: HookEvent, stores: RecordStores, *, environ: Mapping[str, str], at_ms: int
+) -> None:
+    """Let an event have its effects whose hook ran out of time; no text is given for it.
+
+    It may have had some of them already: none counts twice.
+
+    Args:
+        workspace: Of the event's directory, with the settings in force.
+        event: Of a client, with the key that it was sent with.
+        stores: Of the records.
+        environ: Environment variables of the client.
+        at_ms: When its hook started, milliseconds since 1970.
+
+    Raises:
+        BusyError: The memory or the lessons are in use: try again later.
+        OSError: The disk is full or read-only.
+    """
+    if switched_off(workspace, event, environ, at_s=at_ms / 1000) is not None:
         return
-    from hybrid.engine.remembering import remember, tell_waiting  # Brings the extraction.
+    if not _remember(workspace, event, stores, at_ms=at_ms):
+        raise BusyError("the memory could not take it in")
+    key, ledgers = session_key(workspace, event), workspace.ledgers
+    if event.event == "UserPromptSubmit":
+        learned = learn_from_prompt(workspace, event)
+        if learned.is_busy:
+            raise BusyError("; ".join(learned.notices))
+        if learned.notices:
+            ledgers.note_untold(key, learned.notices)
+    elif event.event == "Stop" and not _learn_from_turn(workspace, event):
+        raise BusyError("lessons are being written by another process")
+    elif event.event == "SessionStart" and event.source in ("compact", "clear"):
+        # The agent's context no longer holds what was given.
+        ledgers.reset(key, event.source)
+    _keep_books(workspace, event)
 
-    keep = tell_waiting if is_answered else remember
-    for problem in keep(workspace, event, stores.memory(workspace), time.time_ns() // 1_000_000):
+
+def has_effects(workspace: Workspace, event: HookEvent, environ: Mapping[str, str]) -> bool:
+    """Return whether an event may leave anything behind here: its owner may have switched that off."""
+    from hybrid.engine.remembering import is_remembering
+
+    if switched_off(workspace, event, environ) is not None:
+        return False
+    return is_remembering(workspace) or is_capturing(workspace, event)
+
+
+def _learn_from_turn(workspace: Workspace, event: HookEvent) -> bool:
+    """Learn from the end of a turn; False when a part of it must be tried again."""
+    learned = learn_from_turn(workspace, event)
+    for problem in learned.problems:
         record_error(workspace, event, problem)
+    record_learned(workspace, event, learned)
+    return not learned.is_busy
+
+
+def _remember(workspace: Workspace, event: HookEvent, stores: RecordStores, *, at_ms: int | None = None) -> bool:
+    """Keep what an event tells; what went wrong stands in the log. False when it is not kept and may be tried again."""
+    if not _has_memory(workspace, event):
+        return True
+    from hybrid.engine.remembering import remember  # Brings the extraction.
+    from hybrid.records.memory.errors import MemoryBusyError
+
+    try:
+        problems = remember(workspace, event, stores.memory(workspace), _now_ms() if at_ms is None else at_ms)
+    except (HybridError, OSError) as error:
+        record_error(workspace, event, f"memory: {error}")
+        # A memory that cannot be used at all takes nothing later either.
+        return not isinstance(error, MemoryBusyError)
+    for problem in problems:
+        record_error(workspace, event, problem)
+    return True
+
+
+def _tell_what_waits(workspace: Workspace, event: HookEvent, stores: RecordStores) -> None:
+    """Make observations of what waits, once a prompt was answered; what went wrong stands in the log."""
+    if not _has_memory(workspace, event):
+        return
+    from hybrid.engine.remembering import tell_waiting
+
+    for problem in tell_waiting(workspace, event, stores.memory(workspace), _now_ms()):
+        record_error(workspace, event, problem)
+
+
+def _has_memory(workspace: Workspace, event: HookEvent) -> bool:
+    return workspace.config.memory.enabled and (workspace.project is not None or event.event == "SessionEnd")
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000
 
 
 def _is_asking(workspace: Workspace, event: HookEvent) -> bool:
@@ -196,7 +316,10 @@ def _decision(
     is_learning = records is not None and event.event == "UserPromptSubmit"
     learned = learn_from_prompt(workspace, event) if is_learning else NOTHING
     decision = decide(workspace, event, open_searcher=open_searcher, records=records, environ=environ, until_s=until_s)
-    return replace(decision, notices=learned.notices)
+    if event.event != "UserPromptSubmit":
+        return decision
+    untold = workspace.ledgers.read(session_key(workspace, event)).untold
+    return replace(decision, notices=learned.notices, untold=untold, is_unfinished=learned.is_busy)
 
 
 def _keep_books(workspace: Workspace, event: HookEvent) -> Decision:

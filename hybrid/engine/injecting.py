@@ -86,6 +86,8 @@ class Decision:
         problems: What went wrong with a kind that was left out, a sentence each.
         is_report: True when a subagent's report was searched with, not a prompt.
         notices: Lines for the user about what was learned from the prompt.
+        untold: Lines for the user about earlier events of the session, whose hooks could not show them.
+        is_unfinished: Something that the prompt asks for could not be written down yet.
     """
 
     reason: str
@@ -101,6 +103,8 @@ class Decision:
     problems: tuple[str, ...] = ()
     is_report: bool = False
     notices: tuple[str, ...] = ()
+    untold: tuple[str, ...] = ()
+    is_unfinished: bool = False
 
     @property
     def is_injected(self) -> bool:
@@ -184,12 +188,14 @@ def decide(
     return replace(decision, is_report=is_report)
 
 
-def switched_off(workspace: Workspace, event: HookEvent, environ: Mapping[str, str]) -> Decision | None:
-    """The decision when the owner wants nothing to be said here, else None."""
+def switched_off(
+    workspace: Workspace, event: HookEvent, environ: Mapping[str, str], *, at_s: float | None = None
+) -> Decision | None:
+    """The decision when the owner wants nothing to be said here, else None; `at_s` as of `is_paused`."""
     if environ.get("HYBRID_DISABLE", "") not in ("", "0"):
         return Decision("disabled", "HYBRID_DISABLE is set")
     key = workspace.project.key if workspace.project else None
-    scope = is_paused(workspace.home, key, event.client, event.session_id)
+    scope = is_paused(workspace.home, key, event.client, event.session_id, at_s=at_s)
     return Decision("paused", scope) if scope else None
 
 

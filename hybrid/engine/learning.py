@@ -56,11 +56,13 @@ class TurnLearned:
         problems: What could not be noted, a sentence each: the event takes no answer, so it is left in the log.
         cited: Ids of the lessons that were counted, each as often as it was.
         recorded: Ids of new lessons.
+        is_busy: As of `Learned`.
     """
 
     problems: tuple[str, ...] = ()
     cited: tuple[str, ...] = ()
     recorded: tuple[str, ...] = ()
+    is_busy: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +120,8 @@ def learn_from_turn(workspace: Workspace, event: HookEvent) -> TurnLearned:
         with contextlib.suppress(OSError):
             workspace.ledgers.note_read(session_key(workspace, event), said.read_to)
     recorded = tuple(lesson.id for lesson in learned.lessons)
-    return TurnLearned(tuple(dict.fromkeys([*problems, *failures])), cited, recorded)
+    is_busy = learned.is_busy or bool(failures)
+    return TurnLearned(tuple(dict.fromkeys([*problems, *failures])), cited, recorded, is_busy)
 
 
 def pass_over_past(workspace: Workspace, event: HookEvent) -> None:

@@ -25,6 +25,7 @@ from hybrid.engine.memory_cleaning import (
     cleaned_use,
     n_chars,
 )
+from hybrid.engine.workspace import excluded_patterns
 from hybrid.errors import ConfigError, HybridError
 from hybrid.prompting.clean import clean
 from hybrid.records.memory.parsing import session_of
@@ -54,10 +55,7 @@ def is_remembering(workspace: Workspace) -> bool:
     if not (memory.enabled and memory.capture) or project is None:
         return False
     names = {project.name, str(project.root), str(project.main_root), project.key}
-    patterns = (
-        str(Path(pattern).expanduser()) if pattern.startswith("~") else pattern for pattern in memory.exclude_projects
-    )
-    return not any(fnmatch.fnmatch(name, pattern) for pattern in patterns for name in names)
+    return not any(fnmatch.fnmatch(name, pattern) for pattern in excluded_patterns(memory) for name in names)
 
 
 def remember(workspace: Workspace, event: HookEvent, store: MemoryStore, now_ms: int) -> tuple[str, ...]:
@@ -67,10 +65,14 @@ def remember(workspace: Workspace, event: HookEvent, store: MemoryStore, now_ms:
         workspace: Of the event's directory.
         event: Any; what tells nothing is passed over.
         store: Of the memory.
-        now_ms: Milliseconds since 1970.
+        now_ms: When it came, milliseconds since 1970.
 
     Returns:
-        What went wrong, a sentence each.
+        What went wrong with what is kept all the same, a sentence each.
+
+    Raises:
+        HybridError: The memory cannot be used; what the event tells is not in it.
+        OSError: The same.
     """
     if not event.session_id:
         return ()
@@ -78,19 +80,16 @@ def remember(workspace: Workspace, event: HookEvent, store: MemoryStore, now_ms:
     is_gone = event.event == "SessionEnd" and workspace.project is None
     if not (is_gone or is_remembering(workspace)):
         return ()
-    try:
-        if event.event == "PostToolUse":
-            _keep_use(workspace, event, store, now_ms)
-        elif event.event == "UserPromptSubmit":
-            _keep_prompt(workspace, event, store, now_ms)
-        elif event.event == "Stop" and not event.agent_id:
-            return _keep_summary(workspace, event, store, now_ms)
-        elif event.event == "SessionEnd":
-            failures = flush(workspace, store, now_ms, session_id=_session_id(event))
-            store.complete_session(_session_id(event), now_ms)
-            return failures
-    except (HybridError, OSError) as error:
-        return (f"memory: {error}",)
+    if event.event == "PostToolUse":
+        _keep_use(workspace, event, store, now_ms)
+    elif event.event == "UserPromptSubmit":
+        _keep_prompt(workspace, event, store, now_ms)
+    elif event.event == "Stop" and not event.agent_id:
+        return _keep_summary(workspace, event, store, now_ms)
+    elif event.event == "SessionEnd":
+        failures = flush(workspace, store, now_ms, session_id=_session_id(event))
+        store.complete_session(_session_id(event), now_ms)
+        return failures
     return ()
 
 
@@ -187,7 +186,7 @@ def _session_id(event: HookEvent) -> str:
 
 def _keep_use(workspace: Workspace, event: HookEvent, store: MemoryStore, now_ms: int) -> None:
     settings = workspace.config.memory
-    if _is_private_turn(store, _session_id(event)):
+    if _is_private_turn(store, _session_id(event), now_ms):
         return
     found = cleaned_use(event.tool, event.tool_input, event.tool_response, event.error)
     n_answered = n_chars(found.answered) + len(found.error)
@@ -218,19 +217,19 @@ def _keep_prompt(workspace: Workspace, event: HookEvent, store: MemoryStore, now
     elif cleaned.is_machine_made:
         text = ""
     # Every prompt begins a turn, so that what follows is not taken for a part of the turn before.
-    store.add_prompt(owner_of(workspace, event), text, now_ms)
+    store.add_prompt(owner_of(workspace, event), text, now_ms, key=event.key)
 
 
-def _is_private_turn(store: MemoryStore, session_id: str) -> bool:
+def _is_private_turn(store: MemoryStore, session_id: str, now_ms: int) -> bool:
     """Did the last prompt of the session want to be left alone? Then so does what its agent does for it."""
-    last = store.last_prompt(session_id)
+    last = store.last_prompt(session_id, now_ms)
     return last is not None and last.text == _PRIVATE_TURN
 
 
 def _keep_summary(workspace: Workspace, event: HookEvent, store: MemoryStore, now_ms: int) -> tuple[str, ...]:
     """What the turn was about; of a turn that touched nothing and said nothing there is none."""
     failures = flush(workspace, store, now_ms, session_id=_session_id(event))
-    last = store.last_prompt(_session_id(event))
+    last = store.last_prompt(_session_id(event), now_ms)
     if last is not None and last.text == _PRIVATE_TURN:
         return failures
     said = event.message

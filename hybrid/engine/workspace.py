@@ -24,6 +24,8 @@ from hybrid.session.ledger import LedgerStore
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from hybrid.config import MemoryConfig
+
 
 @dataclass(frozen=True, slots=True)
 class Workspace:
@@ -140,4 +142,18 @@ def keep_hook_settings(home: Path) -> None:
     loaded = load(home=home, environ={})
     with contextlib.suppress(OSError):
         config = loaded.config
-        write_settings(str(home), HookSettings(config.hooks.deadline_ms, config.daemon.enabled))
+        settings = HookSettings(
+            config.hooks.deadline_ms,
+            config.daemon.enabled,
+            is_remembering=config.memory.enabled and config.memory.capture,
+            is_learning=config.lessons.enabled and config.lessons.capture,
+            excluded=excluded_patterns(config.memory),
+        )
+        write_settings(str(home), settings)
+
+
+def excluded_patterns(memory: MemoryConfig) -> tuple[str, ...]:
+    """The patterns of projects that the memory leaves out, with the user's home folder in place of `~`."""
+    return tuple(
+        str(Path(pattern).expanduser()) if pattern.startswith("~") else pattern for pattern in memory.exclude_projects
+    )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from hybrid.errors import HybridError
 from hybrid.records.lessons import wording
 from hybrid.records.lessons.adoption import Offer
+from hybrid.records.lessons.errors import LessonsBusyError
 from hybrid.records.lessons.lesson import Draft, Lesson
 
 if TYPE_CHECKING:
@@ -29,10 +30,12 @@ class Learned:
     Attributes:
         notices: A line for the user about each lesson.
         lessons: Those that are new.
+        is_busy: Some could not be written since another process was writing: they may be tried again.
     """
 
     notices: tuple[str, ...] = ()
     lessons: tuple[Lesson, ...] = ()
+    is_busy: bool = False
 
 
 NOTHING = Learned()
@@ -47,22 +50,30 @@ def write_down(stores: Stores, found: Sequence[Captured], today: date) -> Learne
         today: Learned then.
     """
     told: dict[int, tuple[str, Lesson | None]] = {}
+    is_busy = False
     for level, store, other in (("project", stores.project, stores.system), ("system", stores.system, stores.project)):
         mine = [(number, one) for number, one in enumerate(found) if one.level == level]
         if store is not None and mine:
-            told.update(_added(store, mine, _active(other), today))
+            try:
+                told.update(_added(store, mine, _active(other), today))
+            except LessonsBusyError as error:
+                is_busy = True
+                told.update({number: (f"{NOT_RECORDED} YET: {one.title} ({error})", None) for number, one in mine})
         for number, one in mine if store is None else ():
             told[number] = f"{NOT_RECORDED}: {one.title} (no project here; `SYSTEM LESSON:` is for all projects)", None
     outcomes = [told[number] for number in sorted(told)]
-    return Learned(
-        tuple(notice for notice, _ in outcomes), tuple(lesson for _, lesson in outcomes if lesson is not None)
-    )
+    lessons = tuple(lesson for _, lesson in outcomes if lesson is not None)
+    return Learned(tuple(notice for notice, _ in outcomes), lessons, is_busy)
 
 
 def _added(
     store: LessonStore, found: Sequence[tuple[int, Captured]], others: Sequence[Lesson], today: date
 ) -> dict[int, tuple[str, Lesson | None]]:
-    """Number of each captured lesson → the line about it, and the lesson if it is new."""
+    """Number of each captured lesson → the line about it, and the lesson if it is new.
+
+    Raises:
+        LessonsBusyError: Another process is writing; nothing was written.
+    """
     told: dict[int, tuple[str, Lesson | None]] = {}
     offers: dict[int, Offer] = {}
     for number, one in found:
@@ -75,6 +86,8 @@ def _added(
     try:
         adopted = store.adopt(list(offers.values()), today=today, others=others)
         written = {lesson.id: lesson for lesson in store.read().lessons}
+    except LessonsBusyError:
+        raise
     except (HybridError, OSError) as error:
         titles = {number: offer.draft.title for number, offer in offers.items()}
         return told | {number: (f"{NOT_RECORDED}: {title} ({error})", None) for number, title in titles.items()}

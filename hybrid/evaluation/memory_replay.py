@@ -19,6 +19,7 @@ from hybrid.records.memory.forms import name_of
 from hybrid.records.memory.store import MemoryStore
 from hybrid.records.memory.texts import short_key
 from hybrid.records.memory.types import MEMORY_KINDS, SessionSummary
+from hybrid.records.memory.writing import NO_USE
 from hybrid.types import HookEvent
 
 if TYPE_CHECKING:
@@ -191,8 +192,8 @@ class _Watched(MemoryStore):
 
     prompt: int | None = None
 
-    def add_prompt(self, owner: Owner, text: str, now_ms: int) -> int:
-        self.prompt = super().add_prompt(owner, text, now_ms)
+    def add_prompt(self, owner: Owner, text: str, now_ms: int, *, key: str = "") -> int:
+        self.prompt = super().add_prompt(owner, text, now_ms, key=key)
         return self.prompt
 
     def add_summary(self, owner: Owner, told: Summarised, now_ms: int) -> SessionSummary | None:
@@ -270,8 +271,9 @@ class _Player:
 
 
 def observation_of_events(db: sqlite3.Connection) -> dict[bytes, int | None]:
-    """Short key of every event that was turned into something → id of its observation; None or 0 for none."""
-    return dict(db.execute("SELECT event, observation_id FROM seen_events").fetchall())
+    """Short key of every use that was turned into something → id of its observation; None or 0 for none."""
+    found = db.execute("SELECT event, observation_id FROM seen_events WHERE observation_id IS NOT ?", (NO_USE,))
+    return dict(found.fetchall())
 
 
 def rows_by_name(store: MemoryStore) -> dict[str, Row]:

@@ -11,7 +11,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _NOTE_S = 0.05
-"""Seconds before the deadline at which it is given up, so that the line in the log is written in time."""
+"""Seconds before the deadline at which it is given up, so that as a rule the event is kept in time."""
+
+_KEEP_S = 1.0
+"""Seconds that keeping the event may take on a machine too busy for it; clients wait for five and more."""
 
 _LOOK_S = 0.02
 
@@ -22,7 +25,7 @@ class Deadline:
     Args:
         started_s: `time.monotonic()` that deadlines count from.
         seconds: The first deadline.
-        on_miss: Leaves a note; what it does not finish in time is lost.
+        on_miss: Keeps the event and leaves a note; what it does not finish within a second is lost.
     """
 
     def __init__(self, started_s: float, seconds: float, on_miss: Callable[[str], None]) -> None:
@@ -69,7 +72,7 @@ class Deadline:
                 self._end()
 
     def _end(self) -> None:
-        # The disk may be what hangs, so the note is not waited for beyond the deadline.
+        # The disk may be what hangs, so this is not waited for without end.
         done = _thread.allocate_lock()
         done.acquire()
 
@@ -80,5 +83,5 @@ class Deadline:
                 done.release()
 
         _thread.start_new_thread(note, ())
-        done.acquire(timeout=_NOTE_S)
+        done.acquire(timeout=_KEEP_S)
         os._exit(0)

@@ -6,6 +6,7 @@ The one module of the hook path that imports the engine; `run` imports it when t
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from hybrid.engine.recording import record_error
 from hybrid.engine.workspace import keep_hook_settings, open_workspace
 from hybrid.hooks.answer import client_of, printed_answer
 from hybrid.hooks.event import EventError, parse_event
+from hybrid.hooks.taking import Taker
 from hybrid.types import HookEvent
 
 if TYPE_CHECKING:
@@ -27,6 +29,9 @@ if TYPE_CHECKING:
 _MOST_NEW = 300
 """Records that are indexed while a prompt waits; a first index of more is for the service or a command."""
 
+_TAKING_S = 0.1
+"""Seconds after which no more kept event is begun while an event waits; each takes some ten milliseconds."""
+
 
 def read_event(event: Input) -> dict[str, Any]:
     """The fields of an event as it came.
@@ -34,7 +39,8 @@ def read_event(event: Input) -> dict[str, Any]:
     Raises:
         EventError: It is none.
     """
-    return parse_event(event.data, client=client_of(event.client, os.environ), event=event.name, cwd=event.cwd)
+    client = client_of(event.client, os.environ)
+    return parse_event(event.data, client=client, event=event.name, cwd=event.cwd) | {"key": event.key}
 
 
 def answer_event(
@@ -60,8 +66,21 @@ def answer_event(
     workspace = open_workspace(Path(event.cwd or "/"), flags=flags)
     set_deadline(workspace.config.hooks.deadline_ms)
     opener = Opener(most_new=_MOST_NEW)
+    take_waiting(opener, workspace.home)
     reply = answer(workspace, event, open_searcher=opener.searcher, records=opener.records)
     return reply, printed_answer(reply.text, event, notice=reply.notice(elapsed_ms()))
+
+
+def take_waiting(opener: Opener, home: Path) -> None:
+    """Take in a few of the events that earlier hooks kept: this one may depend on them."""
+    taker = Taker(home, _own_environ, lambda _: opener.records.stores)
+    taker.take_waiting(until_s=time.monotonic() + _TAKING_S)
+
+
+def _own_environ(sent: Mapping[str, str]) -> dict[str, str]:
+    """This process's environment with the settings of the client that sent an event."""
+    own = {name: value for name, value in os.environ.items() if not name.startswith("HYBRID_") or name == "HYBRID_HOME"}
+    return own | {name: value for name, value in sent.items() if name != "HYBRID_HOME"}
 
 
 def keep_settings(home: str) -> None:

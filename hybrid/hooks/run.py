@@ -13,13 +13,17 @@ import time
 
 from hybrid.home import home_path
 from hybrid.hooks.deadline import Deadline
-from hybrid.hooks.service import Call, Input, WireError
+from hybrid.hooks.service import Call, Input, WireError, environment_of
+from hybrid.ipc.keeping import may_keep
 from hybrid.ipc.settings import read_settings
+from hybrid.ipc.spool import Spool, new_key
 
 TYPE_CHECKING = False  # `typing` costs a hook four milliseconds.
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
+
+    from hybrid.ipc.settings import HookSettings
 
 HARD_STOP_S = 1.5
 """Seconds after which the process ends in silence, until the settings are read and say otherwise."""
@@ -89,7 +93,7 @@ def note_failure(error: Exception | str, fields: Mapping[str, Any] | None = None
 
 
 class _Hook:
-    """One run; remembers the event as soon as it was read here, for the line in the log."""
+    """One run; it keeps the event until it has had its effects, and what was read of it for the line in the log."""
 
     def __init__(self, client: str, event: str, flags: Mapping[str, object], started_s: float) -> None:
         self._client = client
@@ -97,18 +101,22 @@ class _Hook:
         self._flags = flags
         self._started_s = started_s
         self._home = home_path(os.environ)
+        self._key = new_key()
         self._fields: Mapping[str, Any] | None = None
+        self._event: Input | None = None
+        self._settings: HookSettings | None = None
 
     def run(self, *, is_service_wanted: bool) -> str:
         """Answer and record; returns one line for a person."""
-        settings = read_settings(self._home, os.environ) if is_service_wanted else None
+        self._settings = settings = read_settings(self._home, os.environ) if is_service_wanted else None
         first_s = settings.deadline_ms / 1000 if settings else _first_deadline_s(os.environ)
         deadline = Deadline(self._started_s, first_s, self._note_late)
         try:
-            event = Input(self._client, self._name, _working_directory(), _read_input())
+            event = Input(self._key, self._client, self._name, _working_directory(), _read_input())
             if is_service_wanted and os.environ.get("HYBRID_DISABLE", "") not in ("", "0"):
                 # Switched off is off: no service is started for it, and nothing is imported.
                 return "hybrid: skipped (disabled)"
+            self._event = event if is_service_wanted else None
             if settings and settings.is_daemon_enabled:
                 return self._answer_with_service(event, deadline)
             line = self._answer_here(event, deadline)
@@ -116,10 +124,25 @@ class _Hook:
                 self._start_first_service(event)
             return line
         except Exception as error:  # noqa: BLE001 - the rim: silent to the agent, a line in the log
-            self._note(error)
+            kept = self._keep()
+            self._note(f"{type(error).__name__}: {error}{kept}" if kept else error)
+            self._start_for_kept()
             return f"hybrid: failed ({type(error).__name__}: {error})"
         finally:
             deadline.meet()
+
+    def _keep(self) -> str:
+        """Keep the event if it has not had its effects yet; what became of it, for the log."""
+        event = self._event
+        if event is None:
+            return ""
+        name, cwd, data = event.name, event.cwd, event.data
+        if not may_keep(self._home, self._settings, os.environ, name=name, cwd=cwd, data=data):
+            return "; the event is not kept, as the settings want it"
+        parts = event.parts(environment_of(os.environ))
+        if Spool(self._home).keep(event.key, *parts, on_drop=self._note_briefly):
+            return "; the event is kept and taken in later"
+        return "; the event is lost: it cannot be kept"
 
     def _answer_with_service(self, event: Input, deadline: Deadline) -> str:
         """Ask the service; without one start it, and answer here if that fits into the time."""
@@ -143,6 +166,7 @@ class _Hook:
 
     def _ask(self, call: Call, event: Input, deadline: Deadline) -> str:
         printed, line = call.ask(event, elapsed_ms=self._elapsed_ms, left_s=deadline.left_s)
+        self._event = None  # The service has it, or keeps it by itself.
         if printed:
             _give(printed, deadline)
             try:
@@ -156,14 +180,31 @@ class _Hook:
     def _answer_here(self, event: Input, deadline: Deadline) -> str:
         _find_packages()
         from hybrid.hooks.direct import answer_event, read_event
+        from hybrid.hooks.event import EventError
 
-        self._fields = read_event(event)
+        try:
+            self._fields = read_event(event)
+        except EventError:
+            self._event = None  # Nobody will be able to read it later.
+            raise
         reply, printed = answer_event(
             self._fields, self._flags, set_deadline=deadline.set_ms, elapsed_ms=lambda: self._elapsed_ms
         )
+        if reply.is_taken:
+            self._event = None
         _give(printed, deadline)
         reply.finish(self._elapsed_ms)
+        if not reply.is_taken:
+            self._keep()
         return reply.debug_line
+
+    def _start_for_kept(self) -> None:
+        """Whoever was to take the event may be gone, and nobody else may come for long."""
+        if self._event is not None and self._settings and self._settings.is_daemon_enabled:
+            try:
+                self._start_service(self._event)
+            except Exception:  # noqa: BLE001 - the rim: the event is kept, and waits for the next one
+                return
 
     def _start_first_service(self, event: Input) -> None:
         """The settings were not resolved yet, so this process did it: now they tell whether there may be a service."""
@@ -188,6 +229,10 @@ class _Hook:
         note_failure(error, self._fields)
 
     def _note_late(self, message: str) -> None:
+        """Keep the event, and say so in the log."""
+        self._note_briefly(message + self._keep())
+
+    def _note_briefly(self, message: str) -> None:
         """Leave a line in the log by hand: on a machine too busy for an answer, an import would make it worse."""
         now_s = time.time()
         at = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(now_s)) + f".{int(now_s * 1000) % 1000:03d}+00:00"

@@ -27,17 +27,30 @@ class Input:
     """An event as it came, unread: the service reads it, which spares every hook the import of a parser.
 
     Attributes:
+        key: Names the event, however often it is sent or kept.
         client: Who calls.
         name: Of the event, from the command line.
         cwd: Of the hook process.
         data: Standard input.
     """
 
-    def __init__(self, client: str, name: str, cwd: str, data: bytes) -> None:
+    def __init__(self, key: str, client: str, name: str, cwd: str, data: bytes) -> None:
+        self.key = key
         self.client = client
         self.name = name
         self.cwd = cwd
         self.data = data
+
+    def parts(self, environ: bytes) -> tuple[bytes, ...]:
+        """What is kept of the event: client, name, directory, environment, input."""
+        texts = (self.client, self.name, self.cwd)
+        return (*(text.encode("utf-8", "surrogateescape") for text in texts), environ, self.data)
+
+
+def environment_of(environ: Mapping[str, str]) -> bytes:
+    """What hybrid needs of a client's environment, as it is sent and kept."""
+    given = (f"{name}={value}" for name, value in environ.items() if name.startswith("HYBRID_") or name in MARKS)
+    return "\0".join(given).encode("utf-8", "surrogateescape")
 
 
 class Call:
@@ -50,8 +63,7 @@ class Call:
 
     def __init__(self, home: str, environ: Mapping[str, str]) -> None:
         self._home = home
-        given = (f"{name}={value}" for name, value in environ.items() if name.startswith("HYBRID_") or name in MARKS)
-        self._environ = "\0".join(given).encode("utf-8", "surrogateescape")
+        self._environ = environment_of(environ)
         self._connection: Connection | None = None
         self._is_greeted = False
 
@@ -109,6 +121,7 @@ class Call:
             *(text.encode("utf-8", "surrogateescape") for text in texts),
             self._environ,
             event.data,
+            event.key.encode(),
             timeout_s=_SEND_S,
         )
         printed, line = self._connection.receive(timeout_s=left_s + _GRACE_S, least=2)[:2]

@@ -14,7 +14,10 @@ from hybrid.ipc.wire import pairs, read_pairs
 
 TYPE_CHECKING = False  # `typing` costs a hook four milliseconds.
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
+
+_MOST_EXCLUDED_CHARS = 6_000
+_EVERYTHING = "*"
 
 
 class HookSettings:
@@ -23,11 +26,25 @@ class HookSettings:
     Attributes:
         deadline_ms: After which it gives up.
         is_daemon_enabled: Whether there may be a service.
+        is_remembering: Whether the memory keeps anything.
+        is_learning: Whether lessons are written down.
+        excluded: Patterns of projects that the memory leaves out, with the home folder in place of `~`.
     """
 
-    def __init__(self, deadline_ms: int, is_daemon_enabled: bool) -> None:
+    def __init__(
+        self,
+        deadline_ms: int,
+        is_daemon_enabled: bool,
+        *,
+        is_remembering: bool = True,
+        is_learning: bool = True,
+        excluded: Sequence[str] = (),
+    ) -> None:
         self.deadline_ms = deadline_ms
         self.is_daemon_enabled = is_daemon_enabled
+        self.is_remembering = is_remembering
+        self.is_learning = is_learning
+        self.excluded = tuple(excluded)
 
 
 def read_settings(home: str, environ: Mapping[str, str]) -> HookSettings | None:
@@ -39,13 +56,17 @@ def read_settings(home: str, environ: Mapping[str, str]) -> HookSettings | None:
     """
     found = read_pairs(_path(home))
     deadline = found.get("deadline_ms", "")
-    if found.get("stamp") != _stamp(home) or not deadline.isdigit():
+    # A file of an earlier form does not say what may be kept.
+    if found.get("stamp") != _stamp(home) or not deadline.isdigit() or "is_remembering" not in found:
         return None
     given = environ.get("HYBRID_HOOKS_DEADLINE_MS", "")
     enabled = environ.get("HYBRID_DAEMON_ENABLED", "").lower()
     return HookSettings(
         int(given if given.isascii() and given.isdigit() else deadline),
         (enabled if enabled in ("true", "false") else found.get("is_daemon_enabled")) == "true",
+        is_remembering=found.get("is_remembering") == "true",
+        is_learning=found.get("is_learning") == "true",
+        excluded=[pattern for pattern in found.get("excluded", _EVERYTHING).split("\0") if pattern],
     )
 
 
@@ -59,9 +80,14 @@ def write_settings(home: str, settings: HookSettings) -> None:
 
     from hybrid.atomic import write_atomic
 
+    excluded = "\0".join(settings.excluded)
     values = {
         "deadline_ms": str(settings.deadline_ms),
         "is_daemon_enabled": str(settings.is_daemon_enabled).lower(),
+        "is_remembering": str(settings.is_remembering).lower(),
+        "is_learning": str(settings.is_learning).lower(),
+        # The file stays small; what does not fit into it is left out with everything else.
+        "excluded": excluded if len(excluded) <= _MOST_EXCLUDED_CHARS and "\n" not in excluded else _EVERYTHING,
         "stamp": _stamp(home),
     }
     write_atomic(Path(_path(home)), pairs(values), durable=False)

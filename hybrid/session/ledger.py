@@ -17,7 +17,7 @@ from hybrid.atomic import append_line, locked
 from hybrid.session.remembered import Remembered, fields_of, hit_of
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Mapping
+    from collections.abc import Generator, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from hybrid.types import Hit
@@ -64,6 +64,7 @@ class Ledger:
         starts: How a session start was answered (`startup`, `compact`, …) → when, seconds since 1970.
         read_to: Bytes of the transcript in which citations were looked for.
         is_new: Nothing was ever noted of the session.
+        untold: Lines for the user that nobody could be shown when they were due.
     """
 
     given: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -74,6 +75,7 @@ class Ledger:
     starts: Mapping[str, float] = field(default_factory=dict[str, float])
     read_to: int = 0
     is_new: bool = field(default=True, compare=False)
+    untold: tuple[str, ...] = ()
 
     def allows(self, digest: bytes, form: str) -> bool:
         """May a chunk be given in this form? What was shown in part may follow once in full, nothing comes twice."""
@@ -162,6 +164,22 @@ class LedgerStore:
         """
         self._append(key, {"read_to": read_to})
 
+    def note_untold(self, key: SessionKey, lines: Sequence[str]) -> None:
+        """Note lines for the user that the next answer of the session brings.
+
+        Raises:
+            OSError: The disk is full or read-only.
+        """
+        self._append(key, {"untold": list(lines)})
+
+    def note_told(self, key: SessionKey, n_lines: int) -> None:
+        """Note that the user was shown the first of the lines.
+
+        Raises:
+            OSError: The disk is full or read-only.
+        """
+        self._append(key, {"told": n_lines})
+
     def end(self, key: SessionKey) -> None:
         """Stamp the end of a session; a resumed one keeps its ledger."""
         self._stamp(key, "end")
@@ -217,6 +235,7 @@ class _Reading:
         self._turn = 0
         self._n_damaged = 0
         self._read_to = 0
+        self._untold: list[str] = []
 
     def ledger(self) -> Ledger:
         """What was read."""
@@ -229,6 +248,7 @@ class _Reading:
             self._starts,
             self._read_to,
             is_new=False,
+            untold=tuple(self._untold),
         )
 
     def add(self, line: bytes) -> None:
@@ -247,6 +267,8 @@ class _Reading:
                 self._given[str(digest)] = str(form)
         self._topic = str(entry.get("topic", self._topic))
         self._read_to = int(entry.get("read_to", self._read_to))
+        del self._untold[: int(entry.get("told", 0))]
+        self._untold += [str(line) for line in entry.get("untold", ())]
         about, again = entry.get("about", {}), entry.get("again", ())
         self._turn += bool(about or again)
         if "start" in entry:

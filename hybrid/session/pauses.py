@@ -37,6 +37,7 @@ class Pause(NamedTuple):
         since_s: When it began, seconds since 1970.
         until_s: When it ends by itself, as its owner asked; None without such a time.
         client: Whose session; empty when that was not said.
+        root: Of a project, its working tree: hooks that know no keys leave it alone by its path.
     """
 
     scope: str
@@ -44,6 +45,7 @@ class Pause(NamedTuple):
     since_s: float
     until_s: float | None = None
     client: str = ""
+    root: str = ""
 
     @property
     def key(self) -> str:
@@ -82,12 +84,27 @@ class Pause(NamedTuple):
 
 
 def is_paused(
-    home: Path, project_key: str | None, client: str, session_id: str, *, now_s: float | None = None
+    home: Path,
+    project_key: str | None,
+    client: str,
+    session_id: str,
+    *,
+    now_s: float | None = None,
+    at_s: float | None = None,
 ) -> str | None:
-    """The widest scope that is paused for an event (`all`, `project` or `session`), or None."""
+    """The widest scope that is paused for an event (`all`, `project` or `session`), or None.
+
+    Args:
+        home: `$HYBRID_HOME`.
+        project_key: Of the event's project.
+        client: Whose event.
+        session_id: The agent's.
+        now_s: Seconds since 1970; the present without it.
+        at_s: The same for an event that came earlier: a pause that began later is not meant for it.
+    """
     keys = {"all:", f"project:{project_key}" if project_key else "", f"session:{session_id}" if session_id else ""}
-    for pause in pauses(home, now_s=now_s):
-        if pause.key in keys and pause.client in ("", client):
+    for pause in pauses(home, now_s=now_s if at_s is None else at_s):
+        if pause.key in keys and pause.client in ("", client) and (at_s is None or pause.since_s <= at_s):
             return pause.scope
     return None
 
@@ -147,11 +164,12 @@ def _change(home: Path, added: dict[str, Pause], removed: frozenset[str]) -> Non
             set_aside(home / NAME)
         kept = {found.key: found for found in pauses(home) if found.key not in removed} | added
         entries = {key: _entry(found) for key, found in sorted(kept.items())}
-        write_atomic(home / NAME, json.dumps({"pauses": entries}, indent=1).encode())
+        text = json.dumps({"pauses": entries}, indent=1, ensure_ascii=False)
+        write_atomic(home / NAME, text.encode("utf-8", "surrogateescape"))
 
 
 def _entry(found: Pause) -> dict[str, Any]:
-    return {"since": found.since_s, "until": found.until_s, "client": found.client}
+    return {"since": found.since_s, "until": found.until_s, "client": found.client, "root": found.root}
 
 
 def _parse(data: bytes) -> list[Pause]:
@@ -160,7 +178,7 @@ def _parse(data: bytes) -> list[Pause]:
     Raises:
         ValueError: The file is not of our making.
     """
-    file: object = json.loads(data)
+    file: object = json.loads(data.decode("utf-8", "surrogateescape"))
     entries: object = cast("dict[str, object]", file).get("pauses") if isinstance(file, dict) else None
     if not isinstance(entries, dict):
         raise ValueError(f"{NAME} holds no object `pauses`")
@@ -174,7 +192,8 @@ def _parse(data: bytes) -> list[Pause]:
 
 def _pause(scope: str, name: str, entry: dict[str, object]) -> Pause:
     since = _seconds(entry.get("since"))
-    return Pause(scope, name, since or 0.0, _seconds(entry.get("until")), str(entry.get("client") or ""))
+    client, root = str(entry.get("client") or ""), str(entry.get("root") or "")
+    return Pause(scope, name, since or 0.0, _seconds(entry.get("until")), client, root)
 
 
 def _seconds(value: object) -> float | None:

@@ -24,6 +24,7 @@ from hybrid.records.memory.writing import (
     is_known,
     keep,
     open_session,
+    turn_at,
 )
 
 if TYPE_CHECKING:
@@ -110,7 +111,7 @@ def add_event(db: sqlite3.Connection, owner: Owner, event: PendingEvent) -> int 
         "INSERT INTO pending_events(session_id, project_key, project, created_at_epoch, prompt_number, "
         "discovery_tokens, tool, digest, payload) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
-            *(session.id, owner.key, owner.project, event.created_ms, session.prompt_number),
+            *(session.id, owner.key, owner.project, event.created_ms, turn_at(db, session.id, event.created_ms)),
             *(event.discovery_tokens, event.tool, event.digest, event.payload),
         ),
     )

@@ -233,7 +233,8 @@ def _finish_pruning(db: sqlite3.Connection, before_ms: int, now_ms: int) -> None
     )
     _delete_sessions(db, [row[0] for row in found.fetchall()], is_forgotten=False)
     db.execute(
-        "DELETE FROM seen_events WHERE observation_id IS NULL AND seen_at_epoch < ?", (now_ms - _SEEN_FOR_NOTHING_MS,)
+        "DELETE FROM seen_events WHERE (observation_id IS NULL OR observation_id < 0) AND seen_at_epoch < ?",
+        (now_ms - _SEEN_FOR_NOTHING_MS,),
     )
     _merged(db, 1)
 

@@ -78,9 +78,12 @@ class MemoryStore:
         """Know a session; one that was completed and goes on is active again."""
         self.database.write(lambda db: writing.open_session(db, clean_owner(owner), now_ms))
 
-    def add_prompt(self, owner: Owner, text: str, now_ms: int) -> int:
-        """Store a prompt, opening its session; its number, from 1. The last one again within 2 s is the same."""
-        return self.database.write(lambda db: writing.add_prompt(db, clean_owner(owner), text, now_ms))
+    def add_prompt(self, owner: Owner, text: str, now_ms: int, *, key: str = "") -> int:
+        """Store a prompt, opening its session; its number, from 1. The last one again within 2 s is the same.
+
+        With the key of its event, the same event is stored once whenever it comes again.
+        """
+        return self.database.write(lambda db: writing.add_prompt(db, clean_owner(owner), text, now_ms, key=key))
 
     def add_event(
         self,
@@ -244,10 +247,10 @@ class MemoryStore:
         clause = Clause().add("s.claude_session_id = ?", clean(session_id))
         return self.database.read(lambda db: select_prompts(db, clause, "r.prompt_number, r.id", reading.NO_LIMIT), [])
 
-    def last_prompt(self, session_id: str) -> UserPrompt | None:
-        """The last prompt of a session; None before the first."""
-        clause = Clause().add("s.claude_session_id = ?", clean(session_id))
-        found = self.database.read(lambda db: select_prompts(db, clause, "r.prompt_number DESC, r.id DESC", 1), [])
+    def last_prompt(self, session_id: str, at_ms: int = writing.MAX_INT) -> UserPrompt | None:
+        """The last prompt of a session at a time; None before the first."""
+        clause = Clause().add("s.claude_session_id = ?", clean(session_id)).add("r.created_at_epoch <= ?", at_ms)
+        found = self.database.read(lambda db: select_prompts(db, clause, "r.created_at_epoch DESC, r.id DESC", 1), [])
         return found[0] if found else None
 
     def last_summary(self, key: str, not_session: str = "") -> SessionSummary | None:

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 _RETRY_MS = 2_000
 """A hook that is tried again sends the same prompt at once; a person types it again later."""
 MAX_INT = 2**63 - 1
+NO_USE = -1
+"""Stands in `seen_events` for the observation of an event that is no use of a tool: it was taken in, that is all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +72,40 @@ def open_session(db: sqlite3.Connection, owner: Owner, now_ms: int) -> OpenSessi
     return OpenSession(row[0], row[1])
 
 
-def add_prompt(db: sqlite3.Connection, owner: Owner, text: str, now_ms: int) -> int:
-    """Store a prompt and return its number; the last one once more within two seconds is the same one."""
+def turn_at(db: sqlite3.Connection, session: int, at_ms: int) -> int:
+    """Number of the last prompt of a session at a time; 0 before the first. An event may come in late."""
+    row = db.execute(
+        "SELECT prompt_number FROM user_prompts WHERE session_id = ? AND created_at_epoch <= ? "
+        "ORDER BY created_at_epoch DESC, id DESC LIMIT 1",
+        (session, at_ms),
+    ).fetchone()
+    return row[0] if row else 0
+
+
+def is_first_time(db: sqlite3.Connection, key: str, now_ms: int) -> bool:
+    """Note that an event is taken in; False when it was before. An event without a key is always new."""
+    if not key:
+        return True
+    cursor = db.execute(
+        "INSERT OR IGNORE INTO seen_events(event, observation_id, seen_at_epoch) VALUES (?, ?, ?)",
+        (short_key(digest_of("event", key)), NO_USE, now_ms),
+    )
+    return cursor.rowcount == 1
+
+
+def add_prompt(db: sqlite3.Connection, owner: Owner, text: str, now_ms: int, *, key: str = "") -> int:
+    """Store a prompt and return its number; the last one once more within two seconds is the same one.
+
+    Args:
+        db: The database.
+        owner: Whose it is.
+        text: Of the prompt.
+        now_ms: When it was typed.
+        key: Of its event: the same event a second time is not stored again.
+    """
     session, text = open_session(db, owner, now_ms), clean(text)
+    if not is_first_time(db, key, now_ms):
+        return session.prompt_number
     last = db.execute(
         "SELECT prompt_number, prompt_text, created_at_epoch FROM user_prompts WHERE session_id = ? "
         "ORDER BY prompt_number DESC, id DESC LIMIT 1",
@@ -199,13 +232,13 @@ def add_summary(db: sqlite3.Connection, owner: Owner, told: Summarised, now_ms: 
     if not any(summary_parts(told)):
         return None
     session = open_session(db, owner, now_ms)
+    number = turn_at(db, session.id, now_ms)
     row = db.execute(
-        "SELECT id, digest FROM session_summaries WHERE session_id = ? AND prompt_number = ?",
-        (session.id, session.prompt_number),
+        "SELECT id, digest FROM session_summaries WHERE session_id = ? AND prompt_number = ?", (session.id, number)
     ).fetchone()
     if row is None:
-        return insert_summary(db, session.id, owner, told, session.prompt_number, now_ms)
-    digest = summary_digest(owner.session_id, session.prompt_number, told)
+        return insert_summary(db, session.id, owner, told, number, now_ms)
+    digest = summary_digest(owner.session_id, number, told)
     if row[1] != digest:
         db.execute(
             "UPDATE session_summaries SET project_key = ?, project = ?, created_at_epoch = ?, created_at = ?, "

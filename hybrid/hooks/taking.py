@@ -1,0 +1,163 @@
+"""Takes in events that hooks kept because they ran out of time; the service calls it, and a hook without one.
+
+One process at a time does it, oldest event first. An event is deleted once it has had its effects, so a process that is
+killed meanwhile leaves it to the next one; what it had done already does not count twice.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections import OrderedDict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hybrid.atomic import locked
+from hybrid.engine.answering import take_in
+from hybrid.engine.recording import record_error
+from hybrid.engine.workspace import open_workspace
+from hybrid.errors import BusyError
+from hybrid.hooks.answer import client_of
+from hybrid.hooks.event import EventError, parse_event
+from hybrid.ipc.spool import MAX_AGE_S, MAX_TRIES, Spool
+from hybrid.types import HookEvent
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from hybrid.engine.record_stores import RecordStores
+    from hybrid.ipc.spool import Kept
+
+_MOST_KEYS = 4_000
+
+
+def environment(sent: bytes) -> dict[str, str]:
+    """The variables of a client as they were sent or kept."""
+    pairs = sent.decode("utf-8", "surrogateescape").split("\0")
+    return dict(pair.split("=", 1) for pair in pairs if "=" in pair)
+
+
+def event_of_parts(parts: list[bytes], key: str) -> tuple[HookEvent, dict[str, str]]:
+    """An event and its client's variables, of client, name, directory, variables and input.
+
+    Raises:
+        EventError: It is none.
+    """
+    if len(parts) < 5:
+        raise EventError("a kept event has too few parts")
+    client, name, cwd = (part.decode("utf-8", "surrogateescape") for part in parts[:3])
+    environ = environment(parts[3])
+    fields = parse_event(parts[4], client=client_of(client, environ), event=name, cwd=cwd)
+    return HookEvent.of(fields | {"key": key}), environ
+
+
+class Taker:
+    """Takes in what waits in a `$HYBRID_HOME`; safe to use from several threads.
+
+    Args:
+        home: The folder.
+        environ: Gives the environment in which the settings of an event are resolved, by its client's variables.
+        stores: Gives the records for such an environment.
+    """
+
+    def __init__(
+        self,
+        home: Path,
+        environ: Callable[[Mapping[str, str]], Mapping[str, str]],
+        stores: Callable[[Mapping[str, str]], RecordStores],
+    ) -> None:
+        self.spool = Spool(str(home))
+        self._home = home
+        self._environ = environ
+        self._stores = stores
+        self._lock = threading.Lock()
+        self._keys: OrderedDict[str, bool] = OrderedDict()
+        self._keys_lock = threading.Lock()
+
+    def begin(self, key: str) -> None:
+        """Know that this process answers an event: whoever finds it kept leaves it alone meanwhile."""
+        self._set(key, False)
+
+    def end(self, key: str, *, is_taken: bool) -> None:
+        """Know that the event was answered; one that is taken has had its effects."""
+        if is_taken:
+            self._set(key, True)
+            return
+        with self._keys_lock:
+            self._keys.pop(key, None)
+
+    def take_waiting(self, *, most: int | None = None, until_s: float | None = None) -> int:
+        """Take in the events that wait, unless another thread or process does so now.
+
+        Args:
+            most: Events that are begun; None for all.
+            until_s: Monotonic time after which none is begun; None for no limit.
+
+        Returns:
+            How many were taken in.
+        """
+        if not self.spool.waiting() or not self._lock.acquire(blocking=False):
+            return 0
+        try:
+            with locked(Path(self.spool.lock_path), 0) as held:
+                return self._take(most, until_s) if held else 0
+        finally:
+            self._lock.release()
+
+    def _take(self, most: int | None, until_s: float | None) -> int:
+        n_begun = n_taken = 0
+        self.spool.remove_leftovers()
+        for kept in self.spool.waiting():
+            if (most is not None and n_begun >= most) or (until_s is not None and time.monotonic() > until_s):
+                break
+            state = self._keys.get(kept.key)
+            if state is not None:
+                if state:  # Its service answered it after all.
+                    self.spool.remove(kept)
+                continue
+            if kept.n_tries >= MAX_TRIES or time.time() - kept.at_ms / 1000 > MAX_AGE_S:
+                self.spool.remove(kept)
+                why = "too old" if kept.n_tries < MAX_TRIES else "tried in vain"
+                self._note(f"a kept event is {why}: it was dropped and has no effect", None)
+            elif self.spool.is_due(kept):
+                n_begun += 1
+                n_taken += self._take_one(kept)
+        return n_taken
+
+    def _take_one(self, waiting: Kept) -> bool:
+        kept = self.spool.begin(waiting)
+        parts = self.spool.read(kept) if kept is not None else None
+        if kept is None:
+            return False
+        event: HookEvent | None = None
+        try:
+            if parts is None:
+                raise EventError("a kept event cannot be read")
+            event, sent = event_of_parts(parts, kept.key)
+            environ = self._environ(sent)
+            workspace = open_workspace(Path(event.cwd or "/"), environ=environ)
+            take_in(workspace, event, self._stores(environ), environ=environ, at_ms=kept.at_ms)
+        except EventError as error:
+            self._note(f"{error}: it was dropped and has no effect", event)
+        except BusyError:
+            return False
+        except Exception as error:  # noqa: BLE001 - the rim: the event is tried again later
+            self._note(f"a kept event could not be taken in: {type(error).__name__}: {error}", event)
+            return False
+        self._set(kept.key, True)
+        self.spool.remove(kept)
+        return True
+
+    def _set(self, key: str, is_taken: bool) -> None:
+        if not key:
+            return
+        with self._keys_lock:
+            self._keys[key] = is_taken
+            self._keys.move_to_end(key)
+            while len(self._keys) > _MOST_KEYS:
+                self._keys.popitem(last=False)
+
+    def _note(self, message: str, event: HookEvent | None) -> None:
+        with contextlib.suppress(Exception):
+            record_error(open_workspace(self._home, environ=self._environ({})), event, message)

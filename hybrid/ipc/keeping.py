@@ -1,0 +1,176 @@
+"""Decides whether a hook may keep an event on disk that it had no time for: not where its owner wants nothing kept.
+
+Reads no TOML and no JSON: a hook asks at its deadline. What it cannot tell for sure is decided when the event is taken
+in, by the settings themselves, before anything of it is used. Standard library only and cheap to import.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+TYPE_CHECKING = False  # `typing` costs a hook four milliseconds.
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from hybrid.ipc.settings import HookSettings
+
+_MAX_BYTES = 1_000_000
+_MOST_DIRECTORIES = 10
+_OFF = ("false", "0", "no", "off")
+
+
+def may_keep(
+    home: str, settings: HookSettings | None, environ: Mapping[str, str], *, name: str, cwd: str, data: bytes
+) -> bool:
+    """Return whether an event may lie on disk until it is taken in.
+
+    Args:
+        home: `$HYBRID_HOME`.
+        settings: Of hooks; None when nobody resolved them since they changed.
+        environ: Of the client.
+        name: Of the event.
+        cwd: Of the hook process; the event may name others.
+        data: The event as it came.
+    """
+    if settings is None:
+        # The owner's file changed a moment ago: what it says of privacy is taken for a no.
+        if _says(os.path.join(home, "config.toml"), b"capture", b"enabled", b"exclude_projects"):  # noqa: PTH118
+            return False
+        is_remembering = is_learning = True
+        excluded: Sequence[str] = ()
+    else:
+        is_remembering, is_learning, excluded = settings.is_remembering, settings.is_learning, settings.excluded
+    is_remembering &= not _is_off(environ, "HYBRID_MEMORY_ENABLED", "HYBRID_MEMORY_CAPTURE")
+    is_learning &= not _is_off(environ, "HYBRID_LESSONS_ENABLED", "HYBRID_LESSONS_CAPTURE")
+    excluded = [*excluded, *filter(None, environ.get("HYBRID_MEMORY_EXCLUDE_PROJECTS", "").split(","))]
+    directories = [cwd, *_directories(data)]
+    is_remembering &= not _is_excluded(directories, excluded)
+    if not is_remembering and not (is_learning and _may_teach(name, data)):
+        return False
+    return not _is_paused(home, directories, data) and not any(map(_is_off_in_project, directories))
+
+
+def _is_off(environ: Mapping[str, str], *names: str) -> bool:
+    return any(environ.get(name, "").strip().lower() in _OFF for name in names)
+
+
+def _may_teach(name: str, data: bytes) -> bool:
+    """Return whether a lesson may come of an event: of a prompt that holds one, or of the end of a turn."""
+    return "tool" not in name.lower() and (b"lesson" in data.lower() or b"[L" in data or b"[S" in data)
+
+
+def _directories(data: bytes) -> list[str]:
+    """The working directories that an event names. In JSON no text can hold the name with both its quotes."""
+    found: list[str] = []
+    at = data.find(b'"cwd"')
+    while at >= 0 and len(found) < _MOST_DIRECTORIES:
+        rest = data[at + 5 : at + 5000].lstrip().removeprefix(b":").lstrip()
+        if rest[:1] == b'"':
+            text = rest[1:].partition(b'"')[0].replace(b"\\\\", b"\\").replace(b"\\/", b"/")
+            found.append(os.fsdecode(text))
+        at = data.find(b'"cwd"', at + 5)
+    return found
+
+
+def _is_excluded(directories: Sequence[str], patterns: Sequence[str]) -> bool:
+    """Return whether a pattern fits a directory, one above it, or the name of one of them."""
+    if not patterns:
+        return False
+    for directory in directories:
+        path = directory.rstrip("/\\")
+        while path:
+            head, _, last = path.replace("\\", "/").rpartition("/")
+            if any(_fits(pattern, path) or _fits(pattern, last) for pattern in patterns):
+                return True
+            path = head
+    return False
+
+
+def _fits(pattern: str, text: str) -> bool:
+    """As `fnmatch`, without its import; what follows a `[` counts as fitting."""
+    pattern = pattern.partition("[")[0] + "*" if "[" in pattern else pattern
+    at = mark = 0
+    star = -1
+    n = 0
+    while n < len(text):
+        if at < len(pattern) and pattern[at] == "*":
+            star, mark, at = at, n, at + 1
+        elif at < len(pattern) and pattern[at] in ("?", text[n]):
+            at, n = at + 1, n + 1
+        elif star >= 0:
+            mark += 1
+            at, n = star + 1, mark
+        else:
+            return False
+    return not pattern[at:].strip("*")
+
+
+def _is_paused(home: str, directories: Sequence[str], data: bytes) -> bool:
+    """Return whether a pause may concern an event. That of a project is known by its folder here."""
+    text = _read(os.path.join(home, "pauses.json"))  # noqa: PTH118
+    if not text:
+        return False
+    for entry in text.split(b"}"):
+        if _is_over(entry):
+            continue
+        if b'"all:"' in entry:
+            return True
+        session = entry.partition(b'"session:')[2].partition(b'"')[0]
+        if session and session in data:
+            return True
+        root = os.fsdecode(_value(entry, b"root").strip(b'"').replace(b"\\\\", b"\\"))
+        if b'"project:' in entry and (not root or any(_is_below(directory, root) for directory in directories)):
+            return True
+    return False
+
+
+def _is_over(entry: bytes) -> bool:
+    try:
+        return float(_value(entry, b"until")) <= time.time()
+    except ValueError:
+        return False
+
+
+def _value(entry: bytes, name: bytes) -> bytes:
+    rest = entry.partition(b'"' + name + b'":')[2].strip()
+    return rest[: rest.find(b'"', 1) + 1] if rest[:1] == b'"' else rest.partition(b",")[0].strip()
+
+
+def _is_below(directory: str, root: str) -> bool:
+    return directory == root or directory.startswith(root.rstrip("/\\") + os.sep)
+
+
+def _is_off_in_project(directory: str) -> bool:
+    """Return whether settings of a project around a directory switch the memory or the lessons off."""
+    path = directory
+    for _ in range(100):
+        file = os.path.join(path, ".hybrid", "config.toml")  # noqa: PTH118
+        if _says(file, b"enabled", value=b"false"):
+            return True
+        path, last = os.path.split(path)
+        if not last:
+            break
+    return False
+
+
+def _says(path: str, *words: bytes, value: bytes = b"") -> bool:
+    """Return whether a line of a settings file, without its comment, holds one of the words, and a value."""
+    for line in _read(path).splitlines():
+        text = line.partition(b"#")[0]
+        if value in text and any(word in text for word in words):
+            return True
+    return False
+
+
+def _read(path: str) -> bytes:
+    try:
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+    except OSError:
+        return b""
+    try:
+        return os.read(descriptor, _MAX_BYTES)
+    except OSError:
+        return b""
+    finally:
+        os.close(descriptor)
