@@ -29,8 +29,12 @@ if TYPE_CHECKING:
 _MOST_NEW = 300
 """Records that are indexed while a prompt waits; a first index of more is for the service or a command."""
 
-_TAKING_S = 0.1
-"""Seconds after which no more kept event is begun while an event waits; each takes some ten milliseconds."""
+_TAKING_S = 0.3
+"""Seconds after which no more kept event is begun while an event waits; the first takes a hundred milliseconds, since
+it brings the extraction, the others some ten."""
+
+_REST_S = 0.7
+"""The same once the answer is out."""
 
 
 def read_event(event: Input) -> dict[str, Any]:
@@ -66,15 +70,19 @@ def answer_event(
     workspace = open_workspace(Path(event.cwd or "/"), flags=flags)
     set_deadline(workspace.config.hooks.deadline_ms)
     opener = Opener(most_new=_MOST_NEW)
-    take_waiting(opener, workspace.home)
+    _take_waiting(opener, workspace.home, _TAKING_S)
     reply = answer(workspace, event, open_searcher=opener.searcher, records=opener.records)
     return reply, printed_answer(reply.text, event, notice=reply.notice(elapsed_ms()))
 
 
-def take_waiting(opener: Opener, home: Path) -> None:
-    """Take in a few of the events that earlier hooks kept: this one may depend on them."""
+def take_rest(home: str) -> None:
+    """Take in kept events once the answer is out, for a moment: the agent waits for the end of this process."""
+    _take_waiting(Opener(), Path(home), _REST_S)
+
+
+def _take_waiting(opener: Opener, home: Path, seconds: float) -> None:
     taker = Taker(home, _own_environ, lambda _: opener.records.stores)
-    taker.take_waiting(until_s=time.monotonic() + _TAKING_S)
+    taker.take_waiting(until_s=time.monotonic() + seconds)
 
 
 def _own_environ(sent: Mapping[str, str]) -> dict[str, str]:

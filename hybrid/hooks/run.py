@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from hybrid.ipc.settings import HookSettings
-
 HARD_STOP_S = 1.5
 """Seconds after which the process ends in silence, until the settings are read and say otherwise."""
 
@@ -104,11 +102,10 @@ class _Hook:
         self._key = new_key()
         self._fields: Mapping[str, Any] | None = None
         self._event: Input | None = None
-        self._settings: HookSettings | None = None
 
     def run(self, *, is_service_wanted: bool) -> str:
         """Answer and record; returns one line for a person."""
-        self._settings = settings = read_settings(self._home, os.environ) if is_service_wanted else None
+        settings = read_settings(self._home, os.environ) if is_service_wanted else None
         first_s = settings.deadline_ms / 1000 if settings else _first_deadline_s(os.environ)
         deadline = Deadline(self._started_s, first_s, self._note_late)
         try:
@@ -116,7 +113,7 @@ class _Hook:
             if is_service_wanted and os.environ.get("HYBRID_DISABLE", "") not in ("", "0"):
                 # Switched off is off: no service is started for it, and nothing is imported.
                 return "hybrid: skipped (disabled)"
-            self._event = event if is_service_wanted else None
+            self._event = event
             if settings and settings.is_daemon_enabled:
                 return self._answer_with_service(event, deadline)
             line = self._answer_here(event, deadline)
@@ -126,7 +123,8 @@ class _Hook:
         except Exception as error:  # noqa: BLE001 - the rim: silent to the agent, a line in the log
             kept = self._keep()
             self._note(f"{type(error).__name__}: {error}{kept}" if kept else error)
-            self._start_for_kept()
+            if is_service_wanted and settings and settings.is_daemon_enabled:
+                self._start_for_kept()
             return f"hybrid: failed ({type(error).__name__}: {error})"
         finally:
             deadline.meet()
@@ -134,10 +132,10 @@ class _Hook:
     def _keep(self) -> str:
         """Keep the event if it has not had its effects yet; what became of it, for the log."""
         event = self._event
-        if event is None:
+        if event is None or os.environ.get("HYBRID_DISABLE", "") not in ("", "0"):
             return ""
-        name, cwd, data = event.name, event.cwd, event.data
-        if not may_keep(self._home, self._settings, os.environ, name=name, cwd=cwd, data=data):
+        settings = read_settings(self._home, os.environ)
+        if not may_keep(self._home, settings, os.environ, name=event.name, cwd=event.cwd, data=event.data):
             return "; the event is not kept, as the settings want it"
         parts = event.parts(environment_of(os.environ))
         if Spool(self._home).keep(event.key, *parts, on_drop=self._note_briefly):
@@ -179,7 +177,7 @@ class _Hook:
 
     def _answer_here(self, event: Input, deadline: Deadline) -> str:
         _find_packages()
-        from hybrid.hooks.direct import answer_event, read_event
+        from hybrid.hooks.direct import answer_event, read_event, take_rest
         from hybrid.hooks.event import EventError
 
         try:
@@ -194,13 +192,15 @@ class _Hook:
             self._event = None
         _give(printed, deadline)
         reply.finish(self._elapsed_ms)
+        take_rest(self._home)
         if not reply.is_taken:
             self._keep()
+        self._event = None
         return reply.debug_line
 
     def _start_for_kept(self) -> None:
         """Whoever was to take the event may be gone, and nobody else may come for long."""
-        if self._event is not None and self._settings and self._settings.is_daemon_enabled:
+        if self._event is not None:
             try:
                 self._start_service(self._event)
             except Exception:  # noqa: BLE001 - the rim: the event is kept, and waits for the next one

@@ -81,13 +81,13 @@ def _is_excluded(directories: Sequence[str], patterns: Sequence[str]) -> bool:
         path = directory.rstrip("/\\")
         while path:
             head, _, last = path.replace("\\", "/").rpartition("/")
-            if any(_fits(pattern, path) or _fits(pattern, last) for pattern in patterns):
+            if any(fits(pattern, path) or fits(pattern, last) for pattern in patterns):
                 return True
             path = head
     return False
 
 
-def _fits(pattern: str, text: str) -> bool:
+def fits(pattern: str, text: str) -> bool:
     """As `fnmatch`, without its import; what follows a `[` counts as fitting."""
     pattern = pattern.partition("[")[0] + "*" if "[" in pattern else pattern
     at = mark = 0

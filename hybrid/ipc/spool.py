@@ -1,7 +1,8 @@
 """Keeps events whose hook ran out of time, as files in `$HYBRID_HOME/spool`, until somebody takes them in.
 
 A hook writes one file and ends; the service, or the next hook, reads it, lets the event have its effects, and deletes
-it. Only the owner can read the files. Standard library only and cheap to import: a hook writes at its deadline, under load.
+it. Only the owner can read the files. Standard library only and cheap to import: a hook writes at its deadline, when
+the machine is busy.
 """
 
 from __future__ import annotations

@@ -344,7 +344,10 @@ with locked(Path(sys.argv[1]), 5.0) as held:
 
 
 def test_a_hook_does_not_wait_long_for_another_process(tmp_path: Path) -> None:
-    """While a process keeps the lessons locked, the prompt is answered before its deadline, and the user is told."""
+    """While a process keeps the lessons locked, the prompt is answered before its deadline, and the user is told.
+
+    The next event of anybody writes the lesson down, and the session's user is told that.
+    """
     shop = shop_with_records(tmp_path, is_indexed=False)
     [lock] = _locks(shop)
     event = json.dumps({"session_id": "s1", "cwd": str(shop.root), "prompt": f"{COMMITS}\n{RULE}"}).encode()
@@ -356,8 +359,13 @@ def test_a_hook_does_not_wait_long_for_another_process(tmp_path: Path) -> None:
     finally:
         holder.communicate(timeout=20)
 
-    assert answer["systemMessage"].startswith("LESSON NOT RECORDED: Rounding of prices (")
+    assert answer["systemMessage"].startswith("LESSON NOT RECORDED YET: Rounding of prices (")
     assert "[lesson] L001 Git commit format" in answer["hookSpecificOutput"]["additionalContext"]
+
+    event = json.dumps({"session_id": "s1", "cwd": str(shop.root), "prompt": "thanks, go on"}).encode()
+    later = json.loads(shop.out("hook", "inject-context", stdin=event))
+
+    assert {"systemMessage": "LESSON RECORDED: [L004] Rounding of prices"} == later
 
 
 def _locks(shop: Shop) -> list[Path]:

@@ -1,0 +1,212 @@
+"""What a hook took is not lost: at its deadline the event is kept, and has its effects once, soon, and without a text."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sqlite3
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from hybrid.ipc.spool import Spool, new_key
+from tests.agent import Agent, kill, until
+
+if TYPE_CHECKING:
+    from tests.builders import Shop
+
+LESSON = "LESSON: gotcha: Clear the plan cache after a migration - stale plans are served otherwise"
+RECORDED = "LESSON RECORDED: [L001] Clear the plan cache after a migration"
+OTHER = "what should I cook for dinner tonight?"
+HASTY_MS = 50
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the faults are made with signals of POSIX")
+
+
+def hasty(agent: Agent, **environ: str) -> Agent:
+    """The same client with a deadline that no hook can meet without a service."""
+    return Agent(agent.shop, agent.client, agent.environ | environ, HASTY_MS)
+
+
+def waiting(shop: Shop) -> int:
+    """Events that wait."""
+    return len(Spool(str(shop.home)).waiting())
+
+
+def lessons(shop: Shop) -> list[str]:
+    """Titles of the lessons that were written down."""
+    files = [*shop.home.rglob("LESSONS.md"), *shop.root.rglob("LESSONS.md")]
+    return [line for file in files for line in file.read_text().splitlines() if line.startswith("### ")]
+
+
+def rows(shop: Shop, sql: str) -> list[tuple[Any, ...]]:
+    """Of the memory, read by hand."""
+    path = shop.home / "memory.db"
+    if not path.exists():
+        return []
+    db = sqlite3.connect(path)
+    try:
+        return db.execute(sql).fetchall()
+    finally:
+        db.close()
+
+
+def prompts(shop: Shop) -> list[str]:
+    """The prompts that are remembered."""
+    return [row[0] for row in rows(shop, "SELECT prompt_text FROM user_prompts ORDER BY created_at_epoch")]
+
+
+def uses(shop: Shop) -> int:
+    """Uses of tools that wait or were told, each once."""
+    n_waiting = len(rows(shop, "SELECT 1 FROM pending_events"))
+    return n_waiting + len(rows(shop, "SELECT 1 FROM seen_events WHERE observation_id IS NOT -1"))
+
+
+def use(agent: Agent, number: int = 1) -> Any:
+    """One use of a tool through the hook."""
+    given = {"file_path": str(agent.shop.root / "src/payments/client.py"), "old_string": "a" * 40, "new_string": "b"}
+    fields = {"tool_name": "Edit", "tool_input": given, "tool_response": {"filePath": "client.py"}}
+    return agent.send("PostToolUse", tool_use_id=f"toolu_{number}", **fields)
+
+
+def log(shop: Shop) -> str:
+    """The event log."""
+    return (shop.home / "log/events.jsonl").read_text()
+
+
+def test_a_lesson_typed_at_the_deadline_is_written_down_later(agent: Agent) -> None:
+    """The event is kept, and the log says so; a service that starts takes it in; the next answer tells the user, once."""
+    answer = hasty(agent).prompt(LESSON)
+
+    assert ("", 1) == (answer.text, waiting(agent.shop))
+    assert "the event is kept and taken in later" in log(agent.shop)
+
+    agent.shop.out("daemon", "start", "--quiet")
+    until(lambda: not waiting(agent.shop))
+
+    assert 1 == len(lessons(agent.shop))
+    assert [LESSON] == prompts(agent.shop)
+    assert {"systemMessage": RECORDED} == json.loads(agent.prompt(OTHER).out)
+    assert b"" == agent.prompt(OTHER).out
+
+
+def test_a_use_of_a_tool_at_the_deadline_is_remembered_later(agent: Agent) -> None:
+    """By the service, when it starts."""
+    use(hasty(agent))
+
+    assert (1, 0) == (waiting(agent.shop), uses(agent.shop))
+
+    agent.shop.out("daemon", "start", "--quiet")
+    until(lambda: not waiting(agent.shop))
+
+    assert 1 == uses(agent.shop)
+
+
+def test_without_a_service_the_next_event_of_any_session_takes_it_in(agent: Agent) -> None:
+    """It does so before it is answered, since it may depend on it."""
+    alone = Agent(agent.shop, environ={"HYBRID_DAEMON_ENABLED": "false"})
+    hasty(alone).prompt(LESSON)
+    use(hasty(alone))
+
+    assert 2 == waiting(agent.shop)
+    assert b"" == alone.prompt(OTHER, "another").out
+    assert (0, 1, 1) == (waiting(agent.shop), len(lessons(agent.shop)), uses(agent.shop))
+    assert {"systemMessage": RECORDED} == json.loads(alone.prompt(OTHER).out)
+
+
+def test_what_a_suspended_service_and_its_hook_both_have_counts_once(served: Agent) -> None:
+    """The hook gave up and kept the event; the service goes on with it when it wakes up."""
+    pid = served.wait_for_service()
+    served.prompt(OTHER)
+    patient = Agent(served.shop, deadline_ms=1000)
+    kill(pid, signal.SIGSTOP)
+    patient.prompt(LESSON)
+    use(patient)
+    kill(pid, signal.SIGCONT)
+    until(lambda: not waiting(served.shop) and uses(served.shop))
+
+    assert 1 == len(lessons(served.shop))
+    assert [OTHER, LESSON] == prompts(served.shop)
+    assert 1 == uses(served.shop)
+
+
+def test_what_was_taken_in_before_a_kill_is_not_taken_in_twice(agent: Agent) -> None:
+    """An event that is kept again under its name, after another process took it in, leaves nothing new."""
+    hasty(agent).prompt(LESSON)
+    spool = Spool(str(agent.shop.home))
+    [kept] = spool.waiting()
+    parts = spool.read(kept)
+    assert parts is not None
+    alone = Agent(agent.shop, environ={"HYBRID_DAEMON_ENABLED": "false"})
+    alone.prompt(OTHER)
+    before = (lessons(agent.shop), len(prompts(agent.shop)))
+    spool.keep(kept.key, *parts)
+    alone.prompt("thanks")
+
+    assert (before[0], before[1] + 1, 0) == (lessons(agent.shop), len(prompts(agent.shop)), waiting(agent.shop))
+
+
+@pytest.mark.parametrize(
+    "how", ["disabled", "all", "session", "project", "capture", "excluded", "file", "project_file"]
+)
+def test_nothing_is_kept_where_its_owner_wants_nothing_kept(agent: Agent, how: str) -> None:
+    """No file appears, and nothing is taken in."""
+    shop, environ = agent.shop, dict[str, str]()
+    if how == "disabled":
+        environ = {"HYBRID_DISABLE": "1"}
+    elif how in ("all", "session"):
+        shop.out("pause", *{"all": ["--all"], "session": ["--session", "s1"]}[how])
+    elif how == "project":
+        shop.out("pause")
+    elif how == "capture":
+        environ = {"HYBRID_MEMORY_CAPTURE": "false", "HYBRID_LESSONS_CAPTURE": "false"}
+    elif how == "excluded":
+        text = f'[memory]\nexclude_projects = ["{shop.root.name}"]\n[lessons]\ncapture = false\n'
+        (shop.home / "config.toml").write_text(text)
+        shop.out("config", "get", "memory.exclude_projects")
+    elif how == "file":
+        (shop.home / "config.toml").write_text("[memory]\ncapture = false\n[lessons]\ncapture = false\n")
+    else:
+        folder = shop.root / ".hybrid"
+        folder.mkdir(exist_ok=True)
+        (folder / "config.toml").write_text("[memory]\nenabled = false\n[lessons]\nenabled = false\n")
+    answer = hasty(agent, **environ).prompt(LESSON)
+
+    assert (b"", 0) == (answer.out, waiting(shop))
+    shop.out("resume", "--all", code=0 if how in ("all", "session", "project") else 1)
+    Agent(shop, environ={"HYBRID_DAEMON_ENABLED": "false"}).prompt(OTHER)
+
+    assert [] == lessons(shop)
+
+
+def test_a_private_turn_stays_private(agent: Agent) -> None:
+    """What a tool did for a prompt that wants to be left alone is not remembered, though both were kept."""
+    slow = hasty(agent)
+    slow.prompt(f"[no-hybrid] {LESSON}")
+    use(slow)
+    Agent(agent.shop, environ={"HYBRID_DAEMON_ENABLED": "false"}).prompt(OTHER)
+
+    assert (0, 0, []) == (waiting(agent.shop), uses(agent.shop), lessons(agent.shop))
+    assert "plan cache" not in str(prompts(agent.shop))
+
+
+def test_what_cannot_be_read_is_dropped_with_a_line(agent: Agent) -> None:
+    """It keeps nobody busy for ever."""
+    spool = Spool(str(agent.shop.home))
+    spool.keep(new_key(), b"claude", b"UserPromptSubmit", b"/", b"", b"no JSON")
+    spool.keep(new_key(), b"too", b"few")
+    Agent(agent.shop, environ={"HYBRID_DAEMON_ENABLED": "false"}).prompt(OTHER)
+
+    assert 0 == waiting(agent.shop)
+    assert 2 == log(agent.shop).count("it was dropped and has no effect")
+
+
+def test_what_waited_too_long_is_dropped_with_a_line(agent: Agent) -> None:
+    """An event of last month has no effect any more."""
+    spool = Spool(str(agent.shop.home))
+    event = {"session_id": "s1", "cwd": str(agent.shop.root), "prompt": LESSON}
+    spool.keep("1700000000000-abcdefabcdef", b"claude", b"UserPromptSubmit", b"/", b"", json.dumps(event).encode())
+    Agent(agent.shop, environ={"HYBRID_DAEMON_ENABLED": "false"}).prompt(OTHER)
+
+    assert ([], 0) == (lessons(agent.shop), waiting(agent.shop))
+    assert "too old" in log(agent.shop)

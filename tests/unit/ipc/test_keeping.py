@@ -1,0 +1,117 @@
+"""Whether an event may lie on disk: not where its owner wants nothing kept of it."""
+
+from __future__ import annotations
+
+import fnmatch
+import json
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hybrid.ipc import keeping
+from hybrid.ipc.keeping import may_keep
+from hybrid.ipc.settings import HookSettings
+from hybrid.session.pauses import Pause, pause
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LESSON = "LESSON: title - text"
+
+
+def is_kept(
+    home: Path,
+    *,
+    prompt: str = LESSON,
+    name: str = "UserPromptSubmit",
+    cwd: str = "/src/shop/api",
+    environ: dict[str, str] | None = None,
+    is_stale: bool = False,
+    **settings: Any,
+) -> bool:
+    """Whether a prompt in a project may be kept."""
+    data = json.dumps({"session_id": "s1", "cwd": cwd, "prompt": prompt}).encode()
+    found = None if is_stale else HookSettings(1500, True, **settings)
+    return may_keep(str(home), found, environ or {}, name=name, cwd="/", data=data)
+
+
+def test_events_are_kept(tmp_path: Path) -> None:
+    """With the usual settings, also when nobody resolved them yet."""
+    assert is_kept(tmp_path)
+    assert is_kept(tmp_path, is_stale=True)
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({"is_remembering": False, "is_learning": False}, False),
+        ({"is_remembering": False}, True),
+        ({"is_remembering": False, "prompt": "no rule"}, False),
+        ({"is_remembering": False, "name": "PostToolUse"}, False),
+        ({"is_learning": False}, True),
+        ({"environ": {"HYBRID_MEMORY_CAPTURE": "false", "HYBRID_LESSONS_CAPTURE": "false"}}, False),
+        ({"excluded": ["shop"], "is_learning": False}, False),
+        ({"excluded": ["/src/*"], "is_learning": False}, False),
+        ({"excluded": ["sh[o]p"], "is_learning": False}, False),
+        ({"excluded": ["hop", "/other/*"], "is_learning": False}, True),
+        ({"environ": {"HYBRID_MEMORY_EXCLUDE_PROJECTS": "shop"}, "is_learning": False}, False),
+        ({"excluded": ["*"], "is_learning": False}, False),
+    ],
+)
+def test_what_its_owner_switched_off_is_not_kept(tmp_path: Path, options: dict[str, Any], expected: bool) -> None:
+    """Nothing is kept that would have no effect."""
+    assert expected == is_kept(tmp_path, **options)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "expected"),
+    [
+        (Pause("all", "", 0.0), False),
+        (Pause("session", "s1", 0.0), False),
+        (Pause("session", "s2", 0.0), True),
+        (Pause("project", "k1", 0.0, root="/src/shop"), False),
+        (Pause("project", "k1", 0.0, root="/src/sho"), True),
+        (Pause("project", "k1", 0.0), False),
+        (Pause("all", "", 0.0, 4e9), False),
+    ],
+)
+def test_nothing_is_kept_where_hybrid_is_paused(tmp_path: Path, wanted: Pause, expected: bool) -> None:
+    """Everywhere, in a session, or in a project, which is known by its folder."""
+    pause(tmp_path, wanted)
+
+    assert expected == is_kept(tmp_path)
+
+
+def test_a_pause_that_is_over_counts_no_more(tmp_path: Path) -> None:
+    """It stays in the file until somebody pauses again."""
+    text = json.dumps({"pauses": {"all:": {"since": 0.0, "until": time.time() - 1, "client": ""}}}, indent=1)
+    (tmp_path / "pauses.json").write_text(text)
+
+    assert is_kept(tmp_path)
+
+
+@pytest.mark.parametrize("text", ["[memory]\ncapture = false\n", "memory.enabled=false", "exclude_projects = ['x']"])
+def test_settings_that_nobody_resolved_are_taken_for_a_no(tmp_path: Path, text: str) -> None:
+    """A word about privacy in a file that changed a moment ago is enough."""
+    (tmp_path / "config.toml").write_text(text)
+
+    assert not is_kept(tmp_path, is_stale=True)
+
+
+@pytest.mark.parametrize(("text", "expected"), [("[memory]\nenabled = false", False), ("# enabled = false", True)])
+def test_a_project_that_wants_no_memory(tmp_path: Path, text: str, expected: bool) -> None:
+    """Its own settings count, in any folder of it."""
+    folder = tmp_path / "shop/.hybrid"
+    folder.mkdir(parents=True)
+    (folder / "config.toml").write_text(text)
+
+    assert expected == is_kept(tmp_path, cwd=str(tmp_path / "shop/src/api"))
+
+
+@given(st.text("ab*?/", max_size=8), st.text("ab/", max_size=8))
+def test_patterns_fit_as_they_do_elsewhere(pattern: str, text: str) -> None:
+    """The short matcher of hooks agrees with `fnmatch`."""
+    assert fnmatch.fnmatchcase(text, pattern) == keeping.fits(pattern, text)
