@@ -10,10 +10,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hybrid.redact.addresses import COOKIE_NAMES, HEADER_NAMES, cookies, header_values, url_passwords
-from hybrid.redact.assigned import assigned_values, telling_places
+from hybrid.redact.assigned import assigned_values
 from hybrid.redact.commands import COMMAND_WORDS, command_passwords
 from hybrid.redact.forms import tokens
 from hybrid.redact.keys import private_keys
+from hybrid.redact.names import telling_places
 from hybrid.redact.patterns import Secret, compiled, lower_case
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["REDACT_VERSION", "Secret", "find_secrets", "mask", "masker", "part_masker", "redact"]
 
-REDACT_VERSION = "3"
+REDACT_VERSION = "4"
 """Of the rules; an index made by others is made again, so that no secret lives on in it."""
 
 _TRIGGERS = (*HEADER_NAMES, "_auth", '"auth', *COOKIE_NAMES, *COMMAND_WORDS)

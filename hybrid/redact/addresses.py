@@ -5,16 +5,18 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from hybrid.redact.names import Clarity
 from hybrid.redact.patterns import Secret, compiled, occurrences
 from hybrid.redact.values import (
+    Place,
     bits_per_char,
     has_both,
     is_basic,
     is_example_word,
     is_generated,
     is_reference,
+    is_secret,
     is_uuid,
-    looks_random,
 )
 
 if TYPE_CHECKING:
@@ -22,13 +24,14 @@ if TYPE_CHECKING:
 
 _URL_PASSWORD = r"[^\s:/@?#\"'`<>]{0,128}:([^\s/@\"'`<>]{1,256})@(?=[\w.\[$-])"
 _URL_USER = r"([^\s:/@?#\"'`<>\\]{16,256})@(?=[\w.\[$-])"
-HEADER_NAMES = ("authorization", "api-key", "auth-token", "private-token", "vault-token")
+HEADER_NAMES = ("authorization", "api-key", "auth-token", "private-token", "vault-token", "access-token")
 COOKIE_NAMES = ("cookie", "curl")
 _QUOTE = r"\\{0,4}[\"'`]"
 _HEADER_REST = (
     rf"(?:{_QUOTE})?\s{{0,3}}[:=,]\s{{0,3}}(?:{_QUOTE})?"
-    r"(?:(bearer|basic|token|digest|apikey|bot|key)\s{1,3})?([A-Za-z0-9._~+/=:-]{12,4096})"
+    r"(?:([A-Za-z][A-Za-z0-9-]{1,19})\s{1,3}(?:token=\"?)?)?([A-Za-z0-9._~+/=:@|-]{6,4096})"
 )
+_PARAMETER = r"(?:response|signature|oauth_token|oauth_signature|mac|token|api_key|sig)=\\{0,4}\"?([^\s\",\\]{8,1024})"
 _COOKIE_HEADER = r"cookie\\{0,4}[\"']?[:,][^\S\n]{0,3}\\{0,4}[\"']?(?P<cookies>[^\n\"']{8,4096})"
 _CURL_COOKIE = r"curl\b[^\n]{0,400}?\s(?:-b|--cookie)[ =]\\{0,4}[\"'](?P<cookies>[^\n\"']{8,4096})"
 _COOKIE = (
@@ -64,13 +67,27 @@ def header_values(text: str, lower: str) -> Iterator[Secret]:
         match = compiled(_HEADER_REST, re.IGNORECASE).match(text, end)
         if match is None or is_reference(match.group(2)):
             continue
-        scheme = (match.group(1) or "").lower()
-        is_secret = looks_random(match.group(2)) and not (not scheme and is_uuid(match.group(2)))
-        if is_secret or (scheme == "basic" and is_basic(match.group(2))):
+        scheme, value = (match.group(1) or "").lower(), match.group(2)
+        if text.startswith(" [redacted:", match.end(2)):
+            continue  # What was taken for a value is the scheme of one that is hidden already.
+        if scheme and compiled(r"[A-Za-z_]{2,20}=").match(value) is not None:
+            yield from _parameters(text, match.start(2))
+            continue
+        # Behind a scheme stands a literal; without one it may be a name of code.
+        place = Place.QUOTED if scheme else Place.INLINE
+        if is_secret(value, Clarity.SECRET, place) or (scheme == "basic" and is_basic(value)):
             yield Secret("authorization", match.start(2), match.end(2))
     for _, end in occurrences(lower, ("_auth", '"auth')):
         match = compiled(_REGISTRY_AUTH).match(text, end - 4)
         if match is not None and is_basic(match.group(1)):
+            yield Secret("authorization", match.start(1), match.end(1))
+
+
+def _parameters(text: str, start: int) -> Iterator[Secret]:
+    """What proves the sender in schemes that have parameters."""
+    end = text.find("\n", start, start + 1000)
+    for match in compiled(_PARAMETER, re.IGNORECASE).finditer(text, start, end if end >= 0 else start + 1000):
+        if has_both(match.group(1)) and not is_reference(match.group(1)):
             yield Secret("authorization", match.start(1), match.end(1))
 
 

@@ -1,233 +1,363 @@
-"""Finds literal values that are assigned to telling names: in code, settings, JSON, command lines, logs and prose."""
+"""Finds values beside telling names: in code, settings, JSON, command lines, logs and prose.
+
+Each telling name is looked at once. What follows it says which place its value has (`values.Place`), and only the place
+says how far a value without quotes may be a name of code.
+"""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
 
-from hybrid.redact.patterns import Secret, compiled, occurrences
-from hybrid.redact.values import (
-    has_both,
-    is_base64_key,
-    is_code_name,
-    is_filler,
-    is_generated,
-    is_mixed,
-    is_plain_id,
-    is_reference,
-    is_typed,
-    is_uuid,
-    looks_random,
-    without_dummies,
-)
+from hybrid.redact.names import Clarity, clarity, name_start, telling_places, word_before
+from hybrid.redact.patterns import Secret, compiled
+from hybrid.redact.tables import table_values
+from hybrid.redact.values import Place, is_secret
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_TELLING = ("password", "passwd", "passphrase", "passcode", "pwd", "_pass", "secret", "token", "credential", "key")
-_TELLING_KEYS = (
-    *("api", "access", "account", "auth", "signing", "encryption", "private", "secret", "app", "master", "client"),
-    *("storage", "service", "shared", "license", "admin", "deploy", "webhook", "session"),
-)
-_NAMES_PASSWORD = r"passw(?:or)?d|passphrase|passcode|pwd|_pass\b"
-_NAMES_KEY = (
-    r"(?:api|app|access|account|secret|signing|encryption|private|master|shared)[_-]?key|secret|passw(?:or)?d|pwd"
-)
-# The tail of the name is bounded and judged by `_NAMES_NO_SECRET`: `token_url` and `password_hash` hold no secret.
-_NAME_TAIL = r"(?P<tail>[\w-]{0,40})"
-_NAMES_NO_SECRET = (
-    r"(?:hash(?:ed)?|digest|sha\d*|md5|checksum|salt|sum|id|ids|name|names|url|uri|endpoint|path|file|filename|dir|type"
-    r"|types|kind|field|header|param|length|size|len|count|limit|max|min|expir\w*|expiry|ttl|lifetime|label|title|text"
-    r"|prefix|suffix|template|startswith|endswith|contains|placeholder|regex|pattern|format|policy|manager|provider|help"
-    r"|hint|message|error|class|factory|scope|scopes|algorithm|alg|version|env|var|ref|selector|input|description|s)$"
-)
-
+_MAX_VALUE = 1024
+_MAX_PIECES = 12
+"""Literals that one value is put together from at most."""
+_TAIL = r"[\w-]*"
 _QUOTE = r"\\{0,4}[\"'`]"
-_SPACES = r"[^\S\n]{0,8}"
-_LITERAL = r"(?P<value>[^\s\"'`\\]{6,512})"
-# A value in JSON may be written with a backslash before its quotes, once or several times over.
-_QUOTED_REST = (
-    rf"{_NAME_TAIL}(?:{_QUOTE})?\]?(?::[^\S\n]?[\w.&\[\]| ]{{1,40}}?)?"
-    rf"(?:{_SPACES}(?:(?:(?::|=|=>|[!=]==?|[:,])(?<!,)|:=|(?P<pair>,)){_SPACES})|\s--body[ =])"
-    rf"[bru]?(?P<quote>\\{{0,4}}(?:\"\"\"|[\"'`])){_LITERAL}(?P=quote)"
+_SPACES = r"[^\S\n]{0,40}"
+_AFTER_NAME = frozenset(" \t\r:=*\"'`\\)],(>?!+<→-[\n_’”/")
+# What ends a name (a quote, a bracket, bold type), a type, the sign, and the quote that a literal begins with. In JSON,
+# backslashes stand before a quote, once or several times over.
+_SIGN = (
+    r"(?:[^\S\n]\d{1,2}(?=:))?"
+    rf"(?P<close>(?:{_QUOTE}|\*\*|\*|__|”|’)?\)?\]?(?:\[\d{{0,4}}\])?)"
+    r"(?P<type>(?=[^\n=]{1,44}=)(?::[^\S\n]?[A-Za-z&'][\w.&\[\]|'?, ]{0,40}|[^\S\n]\*?[A-Za-z][\w.\[\]*]{1,30})"
+    r"[^\S\n]?(?=:?=(?!=))|)"
+    rf"{_SPACES}(?P<sign>:=|=>|[!=]==?|[?+]=|<-|->|→|:(?!:)|=|,|\(|)(?:\*\*|__)?"
+    r"(?P<gap>[^\S\n]{0,40}(?:\(\s{0,80}(?=[bruBRUfF]{0,2}[\"\']))?)(?P<open>(?:[bruBRUfF@$]{0,2}(?P<quote>\\{0,4}(?:\"\"\"|\'\'\'|[\"'`])))|[“‘]|)"
 )
-_LINE_END = r"(?=[^\S\n]*(?:\n|$|\\{1,4}[nr]|\\{0,4}[\"'`]))"
-_BARE_REST = rf"{_NAME_TAIL}[^\S\n]{{0,3}}:?[:=][^\S\n]{{0,3}}(?P<value>[^\s\"'`;,(){{}}\[\]<>\\]{{8,512}}){_LINE_END}"
-_PROSE_REST = (
-    r"[^\S\n]{1,3}(?:is|was|ist|est|es)[^\S\n]{1,3}[\"'`]?(?P<value>[^\s\"'`,;()\\]{6,64}?)[\"'`]?[.,;!)]?(?=\s|$|\\)"
+_COLUMN_END = r"[\"'`*]{0,2}[^\S\n]{0,20}[,;|\t\r\n)]"
+_BARE = r"\S{1,1024}"
+_INLINE_END = r"[\s\"'`;,&<>(){}\[\]|\\]"
+_WORD = r"[^\S\n]{1,40}([a-z]{1,20})(?=[\s:])"
+_LINKS = frozenset("for of on in at is was are ist est es now to into becomes as from".split())
+"""Words between a name and its value."""
+_PROSE = (
+    r"(?:[^\S\n](?:for|of|on|in|at)[^\S\n](?:[\w.@'’/-]{1,40}[^\S\n]){0,4}?[\w.@'’/-]{1,40})?"
+    r"(?:[^\S\n]?:|[^\S\n]{1,3}(?:is|was|are|ist|est|es|=|now|to|into|becomes|as|[-–—]>?|→)"
+    r"(?:[^\S\n](?:now|still|set to|again|currently|changed to))?:?)\s{1,3}"
+    r"(?P<open>[\"'`“‘*]{0,3})(?P<value>[^\s\"'`“”‘’]{4,512})"
 )
-_SETTING_REST = r"(?P<tail>[A-Z0-9_]{0,40})=(?P<value>[^\s\"'`;,&|<>(){}\[\]\\]{8,512})"
-_INNER_REST = rf"{_NAME_TAIL}=(?P<value>[^\s\"'`;,&<>(){{}}\[\]\\]{{8,512}})(?=[\s\"'`;&\\]|$)"
-_XML_REST = rf"{_NAME_TAIL}>(?P<value>[^\s<>\"'&]{{6,512}})</"
-_OPTION_REST = rf"(?P<tail>[a-z-]{{0,30}})(?:=|[^\S\n]{{1,3}})(?:{_QUOTE})?(?P<value>[^\s\"'`;|<>()\\]{{6,512}})"
-_PAIR_REST = (
-    rf"{_NAME_TAIL}(?:{_QUOTE})?,?(?:[\s+→]|\\{{1,4}}[nrt]|\d{{1,6}}[→\t]|[\w./-]{{1,80}}:\d{{1,6}}:){{1,40}}"
-    rf"(?:{_QUOTE})?[vV]alue(?:{_QUOTE})?\s?[:=]\s?(?:{_QUOTE})?(?P<value>[^\s\"'`,<>{{}}\\]{{8,512}})"
+_FROM = r"[^\S\n]from[^\S\n][\"'`]?(?P<old>[^\s\"'`]{4,128})[\"'`]?[^\S\n]to[^\S\n][\"'`]?(?P<value>[^\s\"'`]{4,128})"
+_LOOSE = r"[^\S\n]{1,40}[\"'`]?(?P<value>[^\s\"'`]{6,512})"
+_LATER = r"[^\S\n][\w@ '/().-]{1,80}:[^\S\n]{1,3}[\"'`]?(?P<value>[^\s\"'`]{6,512})"
+_LOGIN = r"\s?(?::|=|is|are|[^\S\n])\s{0,3}[\"'`]?[\w.@-]{1,64}[^\S\n]?[:/][^\S\n]?(?P<value>[^\s\"'`/:]{6,256})"
+_NEXT_LINE = (
+    r"[^\n:]{0,100}:(?:\*\*)?[^\S\n]*\n{1,2}[^\S\n]*(?:[>`]|```\w*\n)?[^\S\n]*"
+    r"(?P<value>[^\s`]{6,512})`?[^\S\n]*(?=\n|$)"
 )
+_BLOCK = r"(?P<close>[\"']?):[^\S\n]*[|>][-+\d]{0,2}[^\S\n]*(?:#[^\n]*)?\n"
+_BLOCK_LINE = r"(?P<indent>[^\S\n]*)(?P<value>\S[^\n]*?)[^\S\n]*(?:\n|$)"
+_PAIR = (
+    rf"(?:{_QUOTE})?,?(?:[\s+→]|\\{{1,4}}[nrt]|\d{{1,6}}[→\t]|[\w./-]{{1,80}}:\d{{1,6}}:){{1,40}}"
+    rf"(?:{_QUOTE})?[vV]alue(?:{_QUOTE})?\s?[:=]\s?(?P<quote>{_QUOTE})?(?P<value>[^\s\"'`,<>{{}}\\]{{4,512}})"
+)
+_ELEMENT = r">(?P<value>[^\s<>\"&]{4,512})</"
+_PLIST = r"</key>\s{0,80}<string>(?P<value>[^<>]{4,512})</string>"
+_PLUS = r"(?:[+.&|]{1,2}|<>)?"
+_JOIN = rf"{_SPACES}{_PLUS}{_SPACES}\\?(?:\n[^\S\n]{{0,80}})?{_PLUS}{_SPACES}[bruf]{{0,2}}(?P<quote>[\"'`])"
+_SQL = r"(?:create|alter|with|encrypted|role|user|login|set|using)\b[^\n;]{0,80}$"
 # Where a line may begin: at its start or the text's, in JSON after an escaped line end or a quote; then what tools put
 # before a line: where it was found, its number, the sign of a diff.
-_LINE_BEGIN = (
-    r"(?:\n|\\{1,4}[nr]|[\"'`])(?:[\w./-]{1,100}[:-]\d{1,6}[:-])?(?:[^\S\n]{0,20}\d{1,6}(?:→|\\u2192|\t|\\{1,4}t|[:|]))?"
-    r"[+>-]?(?:[^\S\n]|\\{1,4}t){0,60}(?:export |set |setx |ENV |ARG |- |\$env:|#[^\S\n])?[\w.-]{0,60}$"
+_LINE_START = (
+    r"(?:[\w./-]{1,100}[:-]\d{1,6}[:-])?(?:[^\S\n]{0,20}\d{1,6}(?:→|\\u2192|\t|\\{1,4}t|[:|]))?"
+    r"[+>-]?(?:[^\S\n]|\\{1,4}t){0,60}(?:export |set |setx |ENV |ARG |- |\$env:|#[^\S\n])?[\w.-]{0,60}"
+)
+_CODE_LINE = (
+    r"[;{},(]\s*$|\)\s*:?\s*$|^\s*(?:def|class|import|from|return|if|for|while|else|try|func|fn|let|const|var|public"
+    r"|private|static|end|type|interface|struct|enum)\b|^\s*[@}]|[A-Za-z_]\(|\bself\.|\bthis\.|=>|::|//"
 )
 _MAX_LINE_BEFORE = 240
-_MAX_NAME = 60
-_LETTERS_AND_DIGITS = r"(?=.*[A-Za-z])(?=.*\d)[A-Za-z0-9_.+=~-]{12,512}"
 
 
 def assigned_values(text: str, lower: str) -> Iterator[Secret]:
-    """Values that read like secrets beside a name that says so; the name stays."""
-    for start, end in telling_places(lower):
-        found = _value_at(text, start, end)
-        if found is not None:
-            yield Secret("secret", found.start("value"), found.end("value"))
-
-
-def telling_places(lower: str) -> Iterator[tuple[int, int]]:
-    """Where a word stands that a secret may be assigned to; `key` alone is none, `api_key` is."""
-    for start, end in occurrences(lower, _TELLING):
-        word = lower[start:end]
-        if word == "_pass" and lower[end : end + 1].isalnum():
+    """Values that may be secrets beside a name that says so; the name stays."""
+    tail = compiled(_TAIL)
+    end = 0
+    line_end = -1
+    for start, root_end in telling_places(lower):
+        if start < end:
+            continue  # Within a name or a value that was looked at.
+        match = tail.match(text, root_end)
+        end = root_end if match is None else match.end()
+        if text[end : end + 1] not in _AFTER_NAME:
             continue
-        if (
-            word != "key"
-            or lower[max(0, start - 12) : start].rstrip("_-").endswith(_TELLING_KEYS)
-            or _is_env_key(lower, start, end)
-        ):
-            yield start, end
+        begin = name_start(text, start)
+        before = word_before(lower, begin) if lower.startswith("key", start) and begin == start else ""
+        name = text[begin:end][-120:]
+        clear = clarity(name, before)
+        if clear is Clarity.NONE or text.startswith("redacted:", max(0, begin - 9)):
+            continue  # What hid a secret is called after it.
+        spans = _Assigned(text, name, clear, begin, end).spans()
+        if spans:
+            end = max(end, spans[-1][1])
+        elif clear > Clarity.WEAK and line_end < begin and compiled(_COLUMN_END).match(text, end):
+            spans = table_values(text, lower, begin, end)
+            line_end = text.find("\n", end)  # A line is the head of a table once.
+            line_end = line_end if line_end >= 0 else len(text)
+        for begin, stop in spans:
+            yield Secret("secret", begin, stop)
 
 
-def _is_env_key(lower: str, start: int, end: int) -> bool:
-    """`MAPS_KEY=`: such a setting is looked at, and needs a value that is generated."""
-    return lower[start - 1 : start] == "_" and lower[end : end + 1] in ("=", '"', "'", " ", ":", "<")
+class _Assigned:
+    """What stands after a telling name."""
 
+    def __init__(self, text: str, name: str, clear: Clarity, start: int, end: int) -> None:
+        self._text = text
+        self._start = start
+        self._end = end
+        self._clear = clear
+        self.name = name
 
-def _value_at(text: str, start: int, end: int) -> re.Match[str] | None:
-    """The value assigned at a telling word, when it is a secret."""
-    prose = compiled(_PROSE_REST).match(text, end)
-    if prose is not None and _is_said_password(text[start:end], prose["value"]):
-        return prose
-    match = compiled(_QUOTED_REST).match(text, end)
-    if match is not None:
-        # `("password", "new-password")` lists two names; only what is assigned counts as typed by a person.
-        name = _name(text, start, match.end("tail"))
-        return match if _holds_secret(name, match["value"], is_pair=match["pair"] is not None) else None
-    return _bare_value(text, start, end)
+    def spans(self) -> list[tuple[int, int]]:
+        """Where the value is, in its pieces; nothing when there is none or it is no secret."""
+        text, end = self._text, self._end
+        if "cred" in self.name.lower():
+            found = self._one(_LOGIN, Place.LOOSE)
+            if found:
+                return found
+        word = compiled(_WORD).match(text, end)
+        if word is not None and text.find("=", end, end + 44) < 0:
+            # Two words of a sentence, which is the most frequent case by far.
+            return (self._prose() if word.group(1) in _LINKS else []) or self._later()
+        if text.find("alue", end, end + 160) >= 0:
+            found = self._one(_PAIR, Place.SETTING)
+            if found:
+                return found
+        sign = compiled(_SIGN).match(text, end)
+        if sign is None:
+            return []
+        mark = sign["sign"]
+        if sign["open"]:
+            found = self._quoted(sign, mark)
+            if found is not None:
+                return found
+        elif mark in ("=", ":", ":=", "?=", "+=", "<-") or (mark in ("=>", "->", "→") and sign["gap"]):
+            return self._bare(sign, mark) or (self._later() if mark == ":" else [])
+        return self._further()
 
+    def _is_secret(self, value: str, place: Place, *, most: Clarity = Clarity.PASSWORD) -> bool:
+        return is_secret(value, min(self._clear, most), place)
 
-def _bare_value(text: str, start: int, end: int) -> re.Match[str] | None:
-    """A value without quotes: then what stands around it has to say that it is one, as code has names there."""
-    match = compiled(_BARE_REST).match(text, end)
-    is_word = match is not None and any(map(str.isalpha, match["value"])) and not is_code_name(match["value"])
-    if match is not None and is_word and _begins_line(text, start):
-        is_setting = _is_setting(text, start, match)
-        if _holds_secret(_name(text, start, match.end("tail")), match["value"], is_setting=is_setting):
-            return match
-    name_start = _name_start(text, start)
-    before = text[max(0, name_start - 3) : name_start]
-    match = compiled(_SETTING_REST).match(text, end)
-    if match is not None and text[name_start : match.end("tail")].isupper() and before[-1:] not in (".", "$", "{", "%"):
-        if _holds_secret(_name(text, start, match.end("tail")), match["value"], is_setting=True):
-            return match
-        return None
-    for rest, is_there, judge in (
-        (_XML_REST, before.endswith("<"), _is_element_value),
-        (_OPTION_REST, before.endswith("--") or "--" in text[max(0, start - 30) : start + 1], _is_option_value),
-        (_INNER_REST, True, _is_inner_value),
-        (_PAIR_REST, True, _is_pair_value),
-    ):
-        match = compiled(rest).match(text, end) if is_there else None
-        if match is not None and judge(_name(text, start, match.end("tail")), match["value"], before):
-            return match
-    return None
+    # --- literals ------------------------------------------------------------------------------------------
 
+    def _quoted(self, sign: re.Match[str], mark: str) -> list[tuple[int, int]] | None:
+        """A literal and those that it is joined with; None when no literal is assigned here."""
+        if not mark and not self._takes_argument():
+            return None
+        if mark == "," and not sign["close"]:
+            return []  # `f(token, "message")`: the name is an argument itself.
+        start = sign.end()
+        end = self._literal_end(start, sign["quote"] or {"“": "”", "‘": "’"}[sign["open"]])
+        if end < 0:
+            return None
+        pieces = [(start, end), *self._joined(end, sign["quote"] or "")]
+        value = "".join(self._text[begin:stop] for begin, stop in pieces)
+        # `("password", "new-password")` lists two names; only what is assigned counts as chosen by a person.
+        most = Clarity.SECRET if mark == "," else Clarity.PASSWORD
+        if "f" in sign["open"].lower() and "{" in value:
+            return []
+        place = Place.QUOTED if mark != "(" or len(pieces) > 1 else Place.INLINE
+        if place is Place.INLINE and self._text[end : end + 12].lstrip("\\\"'`")[:1] == ")":
+            place = Place.QUOTED
+        return pieces if self._is_secret(value.strip(), place, most=most) else []
 
-def _is_element_value(name: str, value: str, before: str) -> bool:
-    return _holds_secret(name, value)
+    def _takes_argument(self) -> bool:
+        """True for an option, and for the commands that set a value: what stands in quotes after them is one."""
+        before = self._text[max(0, self._start - 80) : self._start + 1]
+        if "-" in before[-3:] or " --" in before[-30:] or " set " in before[-30:]:
+            return True
+        return self.name.lower() == "password" and compiled(_SQL, re.IGNORECASE).search(before[:-1]) is not None
 
+    def _literal_end(self, start: int, quote: str) -> int:
+        limit = start + _MAX_VALUE * (4 if len(quote) == 3 else 1)
+        end = self._text.find(quote, start, limit)
+        while end > start and self._text[end - 1] == "\\" and not quote.startswith("\\"):
+            if self._text[end - 2 : end] == "\\\\":
+                break
+            end = self._text.find(quote, end + 1, limit)
+        if end < 0 or (len(quote) < 3 and "\n" in self._text[start:end].replace("\\\n", "")):
+            return -1
+        return end
 
-def _is_option_value(name: str, value: str, before: str) -> bool:
-    is_option = re.fullmatch(r"[a-z][a-z-]*", name) is not None and not value.startswith("-") and not value.isupper()
-    return is_option and has_both(value) and not is_code_name(value) and _holds_secret(name, value)
+    def _joined(self, end: int, quote: str) -> list[tuple[int, int]]:
+        """Further literals that are put together with the one that ends here."""
+        pieces: list[tuple[int, int]] = []
+        end += len(quote)
+        while len(pieces) < _MAX_PIECES and quote in ('"', "'", "`"):
+            match = compiled(_JOIN).match(self._text, end)
+            if match is None or match["quote"] != quote:
+                break
+            stop = self._literal_end(match.end(), quote)
+            if stop < 0:
+                break
+            pieces.append((match.end(), stop))
+            end = stop + 1
+        return pieces
 
+    # --- values without quotes -----------------------------------------------------------------------------
 
-def _is_inner_value(name: str, value: str, before: str) -> bool:
-    """Within a line of anything, code too: only what is generated, and passwords of connection strings."""
-    if _names_no_secret(name) or is_reference(value):
-        return False
-    if is_generated(value) and not is_uuid(value):
-        return True
-    is_connection = before[-1:] in (";", "?", "&", '"', " ")
-    is_password = compiled(_NAMES_PASSWORD, re.IGNORECASE).search(name) is not None
-    return is_connection and is_password and has_both(value) and not is_code_name(value) and is_typed(value)
+    def _bare(self, sign: re.Match[str], mark: str) -> list[tuple[int, int]]:
+        chained = compiled(r"([A-Za-z_-]{1,40})[=:]").match(self._text, sign.end())
+        if chained is not None and clarity(chained.group(1)) is not Clarity.NONE:
+            return []  # `token=password=…`: the next name is looked at itself.
+        run = compiled(_BARE).match(self._text, sign.end())
+        if run is None:
+            return self._block() if mark == ":" else []
+        if mark == ":" and run.group() in ("|", ">", "|-", ">-", "|+", ">+"):
+            return self._block()
+        start = run.start()
+        line_start = self._line_start()
+        begins_line = self._begins_line(line_start)
+        is_upper = self.name.isupper() and mark == "=" and not sign["gap"]
+        if begins_line or (is_upper and self._text[self._start - 1 : self._start] not in (".", "$", "{", "%")):
+            end = self._setting_end(start, run.end())
+            value = self._text[start:end]
+            after = self._text[end : end + 40].split("\n", 1)[0].strip()
+            if is_upper or not after or after[0] in "#\\\"'`;," or after.startswith("//"):
+                is_code = (
+                    mark == "<-" or after[:1] in (";", ",") or (not is_upper and self._is_between_code(line_start, end))
+                )
+                place = Place.INLINE if is_code else Place.ENVIRONMENT if is_upper else Place.SETTING
+                return self._continued(start, end) if self._is_secret(value, place) else []
+        match = compiled(_INLINE_END).search(self._text, start, run.end())
+        end = run.end() if match is None else match.start()
+        value = self._text[start:end]
+        before = self._text[self._start - 1 : self._start]
+        if self._text[end : end + 1] in ("(", "[") or (not sign["gap"] and mark == ":" and before in (":", "/")):
+            return []
+        if sign["gap"] and mark == ":":
+            value = value.rstrip(".!?:")
+            return [(start, start + len(value))] if self._is_secret(value, Place.PROSE) else []
+        is_option = self.name.startswith("--")
+        is_connection = is_option or before in (";", "?", "&") or (before in ("-", " ", '"', "'") and mark == "=")
+        place = Place.SETTING if is_connection and not sign["gap"] and self._clear is Clarity.PASSWORD else Place.INLINE
+        if place is Place.SETTING and not is_option and not any(map(str.isdigit, value)):
+            place = Place.INLINE
+        return [(start, end)] if self._is_secret(value, place) else []
 
+    def _setting_end(self, start: int, end: int) -> int:
+        """Where a value ends that has its line for itself."""
+        value = self._text[start:end]
+        cut = compiled(
+            r"\\{1,4}[nr](?![\w-]*\\)|\\{0,4}[\"'`]|&&|\|\||;$|,$|;(?=\w+=)|&(?=\w+=)|\\$|\\{1,4}[nr]"
+        ).search(value)
+        return end if cut is None else start + cut.start()
 
-def _is_pair_value(name: str, value: str, before: str) -> bool:
-    return not is_code_name(value) and _holds_secret(name, value, is_setting=name.isupper())
+    def _continued(self, start: int, end: int) -> list[tuple[int, int]]:
+        """A value, and the lines that it is continued on after a backslash."""
+        spans = [(start, end)]
+        while len(spans) < _MAX_PIECES and self._text.startswith("\\\n", end):
+            match = compiled(r"[^\S\n]*([^\s\\]+)").match(self._text, end + 2)
+            if match is None:
+                break
+            spans.append(match.span(1))
+            end = match.end()
+        return spans
 
+    def _block(self) -> list[tuple[int, int]]:
+        """The lines of a YAML block, which are indented deeper than its name."""
+        match = compiled(_BLOCK).match(self._text, self._end)
+        if match is None:
+            return []
+        line_start = self._text.rfind("\n", 0, self._start) + 1
+        depth = self._start - line_start
+        spans: list[tuple[int, int]] = []
+        at = match.end()
+        while len(spans) < _MAX_PIECES:
+            line = compiled(_BLOCK_LINE).match(self._text, at)
+            if line is None or (len(line["indent"]) <= depth and depth) or not line["indent"]:
+                break
+            spans.append(line.span("value"))
+            at = line.end()
+        value = "".join(self._text[begin:end] for begin, end in spans)
+        return spans if spans and " " not in value and self._is_secret(value, Place.QUOTED) else []
 
-def _name_start(text: str, start: int) -> int:
-    first = max(0, start - _MAX_NAME)
-    while start > first and (text[start - 1].isalnum() or text[start - 1] in "_-"):
-        start -= 1
-        if text[start] == "n" and text[start - 1 : start] == "\\":
-            return start + 1
-    return start
+    # --- where a line begins, and what stands around it ----------------------------------------------------
 
+    def _line_start(self) -> int:
+        low = max(0, self._start - _MAX_LINE_BEFORE)
+        start = self._text.rfind("\n", low, self._start) + 1
+        for escape in ("\\n", "\\r"):
+            start = max(start, self._text.rfind(escape, max(low, start), self._start) + 2)
+        if start < 2 and low and not self._text.startswith("\n", start - 1):
+            return -1
+        return start if start > low or not low else -1
 
-def _name(text: str, start: int, end: int) -> str:
-    return text[_name_start(text, start) : end].lstrip("-")
+    def _begins_line(self, line_start: int) -> bool:
+        """True when only a prefix of the name (and `export`, a list dash) stands before it on its line."""
+        if line_start < 0:
+            return False
+        before = self._text[line_start : self._start]
+        return not before.strip() or compiled(_LINE_START).fullmatch(before.lstrip("\"'`")) is not None
 
+    def _is_between_code(self, line_start: int, end: int) -> bool:
+        """True when the line before or after is one of code, which has names where settings have values."""
+        before = self._text[max(0, line_start - 200) : max(0, line_start - 1)].rstrip().rpartition("\n")[2]
+        after = self._text[end : end + 200].partition("\n")[2].lstrip("\n").partition("\n")[0]
+        code = compiled(_CODE_LINE)
+        return code.search(before) is not None or code.search(after) is not None
 
-def _begins_line(text: str, start: int) -> bool:
-    """True when only a prefix of the name (and `export`, a list dash) stands before it on its line."""
-    before = text[max(0, start - _MAX_LINE_BEFORE) : start]
-    return compiled(_LINE_BEGIN).search(before if start > _MAX_LINE_BEFORE else "\n" + before) is not None
+    # --- other forms ---------------------------------------------------------------------------------------
 
+    def _further(self) -> list[tuple[int, int]]:
+        before = self._text[self._start - 1 : self._start]
+        following = self._text[self._end : self._end + 1]
+        if following == ">" and before in ("<", ":"):
+            return self._one(_ELEMENT, Place.QUOTED)
+        if following == "<":
+            return self._one(_PLIST, Place.QUOTED)
+        if following not in " \t:*\n`\"'":
+            return []
+        match = compiled(_LOOSE).match(self._text, self._end)
+        if match is not None:
+            is_option = before == "-" or self.name.startswith("-")
+            span = self._trimmed(match, "value")
+            value = self._text[slice(*span)]
+            if self._is_secret(value, Place.SETTING if is_option and any(map(str.isdigit, value)) else Place.LOOSE):
+                return [span]
+        return self._prose() or self._later()
 
-def _is_setting(text: str, start: int, match: re.Match[str]) -> bool:
-    """True for `SERVICE_TOKEN=value` as settings files and shells have it: upper case, no space, nothing quoted."""
-    name = text[_name_start(text, start) : match.end("tail")]
-    return name.isupper() and text[match.start("value") - 1] == "="
+    def _prose(self) -> list[tuple[int, int]]:
+        match = compiled(_FROM).match(self._text, self._end)
+        if match is not None and self._is_secret(match["value"].rstrip(".,;:!?)"), Place.PROSE):
+            return [self._trimmed(match, "old"), self._trimmed(match, "value")]
+        match = compiled(_PROSE).match(self._text, self._end)
+        if match is None:
+            return []
+        span = self._trimmed(match, "value")
+        place = Place.QUOTED if match["open"].strip("*") and self._clear >= Clarity.SECRET else Place.PROSE
+        return [span] if self._is_secret(self._text[slice(*span)], place) else []
 
+    def _later(self) -> list[tuple[int, int]]:
+        """A value after a colon further on, or alone on the line after one that ends in a colon."""
+        colon = self._text.find(":", self._end, self._end + 110)
+        if colon < 0:
+            return []
+        match = compiled(_LATER).match(self._text, self._end)
+        if match is None:
+            match = compiled(_NEXT_LINE).match(self._text, self._end)
+        if match is None:
+            return []
+        span = self._trimmed(match, "value")
+        return [span] if self._is_secret(self._text[slice(*span)], Place.LOOSE) else []
 
-def _names_no_secret(name: str) -> bool:
-    parts = re.split(r"[_.-]|(?<=[a-z])(?=[A-Z])", name)
-    return "public" in name.lower() or (
-        len(parts) > 1 and compiled(_NAMES_NO_SECRET, re.IGNORECASE).match(parts[-1]) is not None
-    )
+    def _one(self, pattern: str, place: Place) -> list[tuple[int, int]]:
+        match = compiled(pattern).match(self._text, self._end)
+        return [match.span("value")] if match is not None and self._is_secret(match["value"], place) else []
 
-
-def _holds_secret(name: str, value: str, *, is_setting: bool = False, is_pair: bool = False) -> bool:
-    if _names_no_secret(name):
-        return False
-    if _is_weak_key(name):
-        return name.isupper() and is_generated(value) and not is_plain_id(value)
-    if is_setting and compiled(_LETTERS_AND_DIGITS).fullmatch(value) and not is_filler(value):
-        return True
-    if is_reference(value) and not is_base64_key(value):
-        return False
-    if not is_pair and compiled(_NAMES_PASSWORD, re.IGNORECASE).search(name) and is_typed(value):
-        return True
-    if is_plain_id(value) and not _may_be_id(name, value):
-        return False
-    return len(value) >= 8 and (is_mixed(value) or looks_random(without_dummies(value)))
-
-
-def _is_weak_key(name: str) -> bool:
-    """`MAPS_KEY`, which may hold anything, unlike `API_KEY` and `MAPS_TOKEN`."""
-    lower = name.lower()
-    is_key = not any(word in lower for word in _TELLING if word != "key")
-    return is_key and not lower.replace("_", "").replace("-", "").rpartition("key")[0].endswith(_TELLING_KEYS)
-
-
-def _may_be_id(name: str, value: str) -> bool:
-    """True when the name says secret so clearly that even a UUID or digits as of a digest are one."""
-    is_clear = compiled(_NAMES_KEY, re.IGNORECASE).search(name) is not None
-    return is_clear or ("token" in name.lower() and not is_uuid(value))
-
-
-def _is_said_password(word: str, value: str) -> bool:
-    """True for `my password is Winter24`: after such a word, letters and digits together are no word of a sentence."""
-    is_password = compiled(_NAMES_PASSWORD, re.IGNORECASE).search(word) is not None
-    return is_password and has_both(value) and not is_reference(value) and is_typed(value)
+    def _trimmed(self, match: re.Match[str], group: str) -> tuple[int, int]:
+        """A value without the marks that end a sentence after it."""
+        start, end = match.span(group)
+        value = self._text[start:end]
+        cut = compiled(r"\\{1,4}[nrt]").search(value)
+        value = value if cut is None else value[: cut.start()]
+        return start, start + len(value.rstrip(".,;:!?)]}>*\\"))

@@ -5,56 +5,172 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from hybrid.redact.names import Clarity
 from hybrid.redact.patterns import Secret, compiled, occurrences
-from hybrid.redact.values import has_both, is_code_name, is_example_word, is_reference
+from hybrid.redact.values import Place, has_both, is_example_word, is_reference, is_secret
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _SPACE = r"(?:[^\S\n]|\\{1,4}t)"
 _ANY_SPACE = r"(?:\s|\\{1,4}[nrt]|\d{1,6}→|[+→])"
-_QUOTE = r"(?:\\{0,4}[\"'])?"
-_VALUE = r"(?P<value>[^\s\"'\\`]{6,256})"
-_LINE_REST = r"[^\n]{0,400}?"
+_QUOTE = r"\\{0,4}[\"']"
+# In quotes a password may hold spaces; without them it ends at white space and at what joins commands.
+_VALUE = (
+    rf"(?:(?P<quote>{_QUOTE})(?P<quoted>(?:(?!(?P=quote))[^\n]){{3,256}})(?P=quote)"
+    r"|(?P<value>[^\s\"'\\`|;<>]{3,256}))"
+)
+_GAP = r"(?:[ =]|[\"'],[ ]?(?=[\"']))"
+"""Between an option and its value: a space, or the comma of a list of arguments."""
+_MAX_COMMAND = 400
+_BEFORE_COMMAND = frozenset(" \t\n\r\"'`/\\;|&($[{=>:→,+n")
 
+_OPTIONS: tuple[tuple[str, str, str], ...] = (
+    # first letters of its options, words in the names of the tools, what stands right before a password
+    ("uU-", "curl", rf"(?:-u|-U|--user|--proxy-user){_GAP}?(?={_QUOTE}?(?P<user>[\w.@%+-]{{1,64}}:))"),
+    ("p", "mysql mariadb", r"-p(?=\S)"),
+    ("p", "sshpass mongo", rf"-p{_GAP}?"),
+    ("P", "sqlcmd bcp", rf"-P{_GAP}?"),
+    ("w", "ldap", rf"-w{_GAP}?"),
+    ("a-", "redis-cli valkey-cli", rf"(?:-a|--pass){_GAP}"),
+    ("kK", "openssl", rf"(?:-k|-K){_GAP}"),
+    (
+        "bcBn",
+        "htpasswd",
+        r"-[a-zA-Z0-9]*b[a-zA-Z0-9]*\s+(?:-\S+\s+)*(?:[\w./~-]{1,200}\s+)?[\w.@-]{1,64}\s+(?=\S+\s*(?:$|[;&|>)]))",
+    ),
+    (
+        "p",
+        "docker podman helm skopeo buildah nerdctl crane oras heroku oc az",
+        rf"\blogin\b[^\n|;&]{{0,200}}?\s-p{_GAP}?",
+    ),
+    ("bv-", "gh glab", rf"\b(?:secret|variable)\s+set\b[^\n|;&]{{0,200}}?\s(?:-b|-v|--body|--value){_GAP}"),
+    ("U-", "smbclient rpcclient smbmap", rf"(?:-U|--user){_GAP}?(?={_QUOTE}?(?P<user>[\w.\\/@-]{{1,64}}%))"),
+    ("u", "lftp", rf"-u{_GAP}?(?={_QUOTE}?(?P<user>[\w.@-]{{1,64}},))"),
+    ("P", "unzip zip mosquitto", rf"-P{_GAP}?"),
+    ("ph", "7z rar", r"-h?p(?=\S)"),
+    ("AX", "snmp", rf"-[AX]{_GAP}"),
+    ("p", "psexec certutil rdesktop", rf"-p{_GAP}"),
+    ("", "xfreerdp", r"/p:"),
+)
 _RULES: tuple[tuple[str, str], ...] = (
     # literal in lower case at which the pattern is tried, pattern
-    ("curl", rf"curl\b{_LINE_REST}\s(?:-u|--user|--proxy-user)[ =]?{_QUOTE}[\w.@%+-]{{1,64}}:{_VALUE}"),
-    ("wget", rf"wget\b{_LINE_REST}\s--(?:http-)?password[ =]{_QUOTE}{_VALUE}"),
-    ("sshpass", rf"sshpass\s+-p[ ]?{_QUOTE}{_VALUE}"),
-    ("mysql", rf"mysql(?:dump|admin)?\b{_LINE_REST}\s-p{_QUOTE}{_VALUE}"),
-    ("redis-cli", rf"redis-cli\b{_LINE_REST}\s(?:-a|--pass)[ =]{_QUOTE}{_VALUE}"),
-    (" login ", rf" login {_LINE_REST}\s?(?:-p|--password)[ =]{_QUOTE}{_VALUE}"),
     ("-pass", rf"-pass(?:in|out)?\s+pass:{_VALUE}"),
-    ("identified by", rf"identified by{_SPACE}{{1,4}}{_QUOTE}{_VALUE}"),
-    ("with password", rf"with password{_SPACE}{{1,4}}\\{{0,4}}[\"']{_VALUE}"),
-    ("login", rf"login{_SPACE}{{1,4}}[^\s\\]{{1,100}}{_ANY_SPACE}{{1,40}}password{_SPACE}{{1,4}}{_VALUE}"),
+    (
+        "identified",
+        rf"identified{_SPACE}{{1,4}}(?:with{_SPACE}{{1,4}}\S{{1,40}}{_SPACE}{{1,4}})?by{_SPACE}{{1,4}}"
+        rf"(?:password{_SPACE}{{1,4}})?(?:(?={_QUOTE})|(?=\S*\d)){_VALUE}",
+    ),
+    ("securestring", rf"securestring{_SPACE}{{1,4}}(?:-string{_SPACE}{{1,4}})?(?={_QUOTE}){_VALUE}"),
     (
         "login",
-        rf"login{_SPACE}{{1,4}}[^\s\\]{{1,100}}(?:\n|\\{{1,4}}n)[\w./-]{{1,80}}:\d{{1,6}}:{_SPACE}{{0,8}}password{_SPACE}{{1,4}}{_VALUE}",
+        rf"login{_SPACE}{{1,4}}[^\s\\]{{1,100}}(?:{_ANY_SPACE}{{1,40}}|(?:\n|\\{{1,4}}n)[\w./-]{{1,80}}:\d{{1,6}}:{_SPACE}{{0,8}})"
+        rf"password{_SPACE}{{1,4}}{_VALUE}",
     ),
+    ("login", rf"(?<=vault )login\s{{1,4}}(?!-){_VALUE}"),
+    (":*:", rf":\*:[\w*-]{{1,64}}:[\w*-]{{1,64}}:{_VALUE}"),
     (":5432:", rf":5432:[\w*-]{{1,64}}:[\w*-]{{1,64}}:{_VALUE}"),
+    (
+        "rabbitmqctl",
+        rf"rabbitmqctl\s+(?:-\S+\s+)*(?:add_user|change_password|authenticate_user)\s+\S{{1,64}}\s+{_VALUE}",
+    ),
+    ("wpa_pass", rf"wpa_passphrase\s+(?:\"[^\"\n]{{1,64}}\"|\S{{1,64}})\s+{_VALUE}"),
+    ("enable secret", rf"enable\s+secret\s+(?:\d\s+)?{_VALUE}"),
+    ("-server community", rf"-server\s+community\s+{_VALUE}"),
+    ("net use", rf"net\s+use\s+(?:\w:\s+)?\\\\\S{{1,200}}\s+(?=\S+\s+/){_VALUE}"),
+    ("net use", rf"net\s+user\s+\S{{1,64}}\s+(?=\S+(?:\s+/|\s*$)){_VALUE}"),
 )
-COMMAND_WORDS = tuple(dict.fromkeys(word for word, _ in _RULES))
+_PIPED = (
+    rf"\b(?:echo|printf|<<<)\s+(?:-n\s+|-e\s+|['\"]%s(?:\\n)?['\"]\s+)?{_VALUE}\s*\|\s*[^\n|]{{0,80}}?"
+    r"(?:chpasswd|passwd|password-stdin|--with-token|sudo\s+-S|passphrase-fd|token-stdin)"
+)
+_READERS = ("stdin", "with-token", "chpasswd", "sudo -s", "phrase-fd")
+_CRYPT = (
+    r"\$(?:2[abxy]\$\d\d\$[./A-Za-z0-9]{53}|argon2(?:id?|d)\$[^\s\"'`:,]{20,200}"
+    r"|(?:[156y]|gy|apr1)\$(?:rounds=\d+\$|[./A-Za-z0-9]{1,16}\$)?[./A-Za-z0-9]{0,86}\$?[./A-Za-z0-9]{20,90})"
+)
+_LDAP_HASH = r"\{(?:SSHA|SHA|SMD5|MD5|CRYPT|ssha|sha|crypt)\d{0,3}\}[A-Za-z0-9+/]{20,140}={0,2}"
+_DJANGO_HASH = r"(?:pbkdf2_sha(?:1|256)|scrypt|bcrypt_sha256|argon2)\$[A-Za-z0-9$,=./+:-]{30,240}"
+_OPTION = r"-(?<=[\s\"']-)([a-zA-Z-])"
+COMMAND_WORDS = (*(word for word, _ in _RULES), " -", "$2", "sha256$", "echo")
 
 
 def command_passwords(text: str, lower: str) -> Iterator[Secret]:
-    """Passwords behind an option or a keyword that says so."""
+    """Passwords behind an option or a keyword that says so, and the hashes that systems keep of passwords."""
+    letters = set(compiled(_OPTION).findall(text))
+    for options, words, pattern in _OPTIONS:
+        if letters.intersection(options) or (not options and "/p:" in text):
+            for word in words.split():
+                yield from _of_tool(text, lower, word, pattern)
     for word, pattern in _RULES:
         if word not in lower:
             continue
         found = compiled(pattern, re.IGNORECASE)
         for start, _ in occurrences(lower, (word,)):
             match = found.match(text, start)
-            if match is not None and _is_password(match["value"]):
-                yield Secret("password", match.start("value"), match.end("value"))
+            if match is not None:
+                yield from _password(match)
+    if "|" in text and any(word in lower for word in _READERS):
+        for start, _ in occurrences(lower, ("echo", "printf")):
+            match = compiled(_PIPED).match(text, start)
+            if match is not None:
+                yield from _password(match)
+    yield from _hashes(text, lower)
 
 
-def _is_password(value: str) -> bool:
-    """True for what was typed as one; a word alone and a name of code are taken for an example."""
-    if is_reference(value) or is_example_word(value) or value.startswith("-"):
+def _hashes(text: str, lower: str) -> Iterator[Secret]:
+    """Hashes that systems keep of passwords, told by their form."""
+    if "$" in text:
+        for match in compiled(_CRYPT).finditer(text):
+            yield Secret("password_hash", match.start(), match.end())
+        if "sha256$" in lower or "sha1$" in lower or "crypt$" in lower:
+            for match in compiled(_DJANGO_HASH).finditer(text):
+                yield Secret("password_hash", match.start(), match.end())
+    if "{" in text:
+        for match in compiled(_LDAP_HASH).finditer(text):
+            yield Secret("password_hash", match.start(), match.end())
+
+
+def _of_tool(text: str, lower: str, word: str, pattern: str) -> Iterator[Secret]:
+    """The passwords among the arguments of a tool: from its name to the next time it is named, or its line's end."""
+    start = lower.find(word)
+    if start < 0:
+        return
+    option = compiled(rf"(?<![A-Za-z0-9])(?:{pattern}){_VALUE}")
+    while start >= 0:
+        following = lower.find(word, start + len(word))
+        if text[start - 1 : start] in _BEFORE_COMMAND or not start:
+            end = min(following if _is_command(text, following) else len(text), start + _MAX_COMMAND)
+            line_end = text.find("\n", start, end)
+            while line_end > 0 and text[line_end - 1] == "\\":  # A command goes on in the next line.
+                line_end = text.find("\n", line_end + 1, end)
+            for match in option.finditer(text, start, line_end if line_end >= 0 else end):
+                yield from _password(match)
+        start = following
+
+
+def _is_command(text: str, start: int) -> bool:
+    """True when a name of a tool stands where a command may begin: not in `a.zip`, not in `unzip`."""
+    return start > 0 and text[start - 1] in _BEFORE_COMMAND
+
+
+def _password(match: re.Match[str]) -> Iterator[Secret]:
+    groups = match.groupdict()
+    name = "quoted" if groups["quoted"] is not None else "value"
+    value, (start, end) = match[name], match.span(name)
+    user = groups.get("user")
+    if user and value.startswith(user):
+        value, start = value[len(user) :], start + len(user)
+    value = value if name == "quoted" else value.rstrip(",)")
+    end = start + len(value)
+    if _is_password(value, is_quoted=name == "quoted"):
+        yield Secret("password", start, end)
+
+
+def _is_password(value: str, *, is_quoted: bool) -> bool:
+    """True for what was typed as one; a name of code is taken for an example."""
+    if len(value) < 4 or is_reference(value) or is_example_word(value) or value.startswith(("-", "$", "<", "[")):
         return False
-    is_words = re.fullmatch(r"[a-z]+(?:-[a-z]+){2,}", value) is not None
-    is_word_and_number = re.fullmatch(r"[a-z]+\d{2,}", value) is not None
-    has_mixed_case = len(value) >= 12 and len(re.findall(r"[a-z][A-Z]|[A-Z][a-z]", value)) >= 4
-    return is_words or is_word_and_number or has_mixed_case or (has_both(value) and not is_code_name(value))
+    if is_quoted:
+        return is_secret(value, Clarity.PASSWORD, Place.QUOTED)
+    return is_secret(value, Clarity.PASSWORD, Place.SETTING) and (has_both(value) or len(value) >= 6)

@@ -69,6 +69,8 @@ _TOKENS: tuple[tuple[str, str, str], ...] = (
     ("sonar_token", "sqp_ squ_ sqa_", r"sq[pua]_[0-9a-f]{40}"),
     ("postman_key", "PMAK-", r"PMAK-[0-9a-f]{24}-[0-9a-f]{34}"),
     ("telegram_token", ":AA", r"\d{8,10}:AA[A-Za-z0-9_-]{32,34}"),
+    ("telegram_token", "/bot", r"(?<=/bot)\d{6,12}:[A-Za-z0-9_-]{30,40}"),
+    ("swarm_token", "SWMTKN-1-", r"SWMTKN-1-[a-z0-9]{40,60}-[a-z0-9]{20,30}"),
     ("docker_token", "dckr_pat_ dckr_oat_", r"dckr_[op]at_[A-Za-z0-9_-]{20,64}"),
     ("groq_key", "gsk_", r"gsk_[A-Za-z0-9]{40,64}"),
     ("xai_key", "xai-", r"xai-[A-Za-z0-9]{40,128}"),

@@ -1,4 +1,9 @@
-"""Judges a value that stands where a secret may stand: literal or reference, example or real, word or generated."""
+"""Judges a value that stands where a secret may stand.
+
+Beside a clear name every literal is a secret but what is plainly none: a reference, a type, a placeholder, a call, a
+label. How much a value itself must look like a secret depends on its place, since code has names where a settings file
+has values.
+"""
 
 from __future__ import annotations
 
@@ -6,18 +11,111 @@ import binascii
 import math
 import re
 from collections import Counter
+from enum import Enum
+from functools import lru_cache
 
+from hybrid.redact.names import Clarity
 from hybrid.redact.patterns import compiled
 
-_DUMMIES = (
-    r"(?:change[-_]?me|placeholder|redacted|undefined|password|passwd|example|replace|default|invalid|sample|secret"
-    r"|hunter2|dummy|token|admin|fixme|value|valid|wrong|right|hello|world|login|client|access|refresh|bearer|basic"
-    r"|test(?:ing|ed)?|user|mock|fake|demo|todo|none|null|true|false|your|here|pass|pwd|key|foo|bar|baz|qux|api|abc(?:def)?"
-    r"|xyz|x{3,}|\.{3,}|\*{3,}|0?123(?:4(?:5(?:6(?:7(?:89?0?)?)?)?)?)?)"
+
+class Place(Enum):
+    """How a value stands beside its name."""
+
+    QUOTED = 1
+    """Within quotes: a literal."""
+    SETTING = 2
+    """Without quotes on a line of its own, as settings files have it."""
+    ENVIRONMENT = 6
+    """After `NAME=` in capitals, as shells and their settings have it: no code stands there."""
+    INLINE = 3
+    """Without quotes within a line, where code has names: `f(password=entered)`."""
+    PROSE = 4
+    """In a sentence, after `is`, `to` or a colon."""
+    LOOSE = 5
+    """Right after the name: `bearer token X`."""
+
+
+_FILLERS = (
+    "your",
+    "xxxx",
+    "****",
+    "changeme",
+    "change-me",
+    "change_me",
+    "change this",
+    "changethis",
+    "change-this",
+    "replace",
+    "placeholder",
+    "redacted",
+    "0000000000",
+    "insert_",
+    "insert-",
+    "<",
+    "…",
+    "....",
+    "todo",
+    "fixme",
+    "-here",
+    "_here",
+    "••",
 )
-_LONG_ENOUGH = r"(?=.*[A-Za-z])(?=.*\d)[A-Za-z0-9]{16,}"
+_PLAIN = frozenset(
+    # Types, states and words of forms: never a value worth hiding.
+    "str string strings text int integer number num bool boolean bytes byte char varchar any object void unknown never"
+    " float double uuid binary array list dict map set tuple none null nil undefined true false yes no on off empty"
+    " blank required optional hidden masked secret secrets password passwords passwd passphrase pwd pass token tokens"
+    " key keys auth bearer basic digest apikey credential credentials prompt ask default inherit value values name user"
+    " username login admin test tests testing example examples sample dummy fake mock foo bar baz qux invalid valid"
+    " wrong right correct incorrect missing expired enabled disabled changed reset forgot confirm repeat new old"
+    " current self this that static final const let var val auto type field label input here there not must should is"
+    " are was be has have the and with without when where which what who why how also only never always stored sent"
+    " used using needed given set unset from file env vault stdin stdout error warning failed failure ok success"
+    " mismatch matches match rejected accepted denied refused plain plaintext cleartext clear encrypted hashed rotated"
+    " leaked visible generated random weak strong short long hash undefined unchanged authorization authentication"
+    " access refresh client server abc xyz abcd abcdef hello world santa ignore skip fail passed pending".split()
+)
+_CODE = frozenset(
+    # Words of names in code that speak of secrets: a name that holds one names a variable, a field or a label.
+    "password passwd passphrase pwd pass secret token key auth user username login credential credentials api apikey"
+    " client access refresh bearer basic field label name names value values str string strings type types hash hashed"
+    " hasher encrypted encrypt encrypted decrypt input text param params arg args config conf cfg settings env form"
+    " current confirm repeat reset forgot invalid wrong missing required optional expected actual self this get"
+    " set is has to from default sha md utf base hex b64 base64 bytes buf buffer uint int oauth ssh rsa ed x509"
+    " pbkdf bcrypt scrypt argon hmac jwt vec idx row col num str tmp ptr obj res req request response body result data"
+    " salt md5 sha256 encoded decoded encode decode".split()
+)
+_SENTENCE = frozenset(
+    "the a an your you is are was be to of for with without must should can cannot not enter please in on at and or if"
+    " this that it has have will least characters character required invalid wrong forgot reset password passwords"
+    " token key secret failed error no missing new confirm repeat".split()
+)
+_TECHNICAL = (
+    r"(?:sha|md|utf|base|oauth|ssh|rsa|ed|pbkdf|hs|rs|es|aes|hmac|ipv|http|tls|ssl|k8s|x509|i18n|log4j|ec2|s3|v|rev|u|i|f"
+    r"|int|uint|float|2fa|mfa|web|py|python|node|es|ecma|us|eu|ap|line|col|step|page|part|test|item|type|arg)[-_]?\d+"
+)
 _UUID = r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}"
-_PLAIN_ID = rf"{_UUID}|[0-9a-f]{{40}}|[0-9a-f]{{64}}|[0-9a-f]{{128}}"
+_TEMPLATE = (
+    r"\$\{[^}]*\}?|\{\{|\$\([^)]*\)|\$\{\{|#\{[^}]*\}|%\([a-z_]+\)s|\{[A-Za-z_][\w.()\[\]'\":!]*\}|\{\}|\[redacted|\]\(|</"
+    r"|%[A-Za-z_]+%|\(\?[:=!P<]|^\$[A-Za-z_]\w+(?:\[|:|->|\.)"
+)
+_VARIABLE = (
+    r"\$[A-Za-z_]\w*[:}]?|\$\d|\$[A-Za-z_][\w:.>\[\]-]*|%[sdvqrw@]|:[a-z_]+|@[A-Za-z_]+|[&*][A-Za-z_][\w.]*"
+    r"|![A-Za-z]+(?:[ .:].*)?|(?:sha\d{1,3}|md5)[:-].*|\?|--?[a-z-]+"
+)
+"""Variables of shells and of SQL, verbs of formats, anchors and tags of YAML, digests, options."""
+_CALL = r"(?:await[ ])?[A-Za-z_$][\w.:$]*(?:\?\.|->|::)?[\w.]*\(.*"
+_PATH = (
+    r"(?:\.{0,2}/|~/|[A-Za-z]:\\)[\w.@~ /\\-]*|(?:[A-Za-z_.-]+\d{0,4}/){2,}[\w.*-]+|[A-Za-z_.-]+/[A-Za-z_.*-]+"
+    r"|[\w./-]+\.(?:key|pem|crt|txt|ya?ml|json|env|py|js|ts|md|html?)"
+)
+_DOTTED = r"[A-Za-z_]\w*(?:(?:\.|::|->|\?\.)[A-Za-z_]\w*)+"
+_IDENTIFIER = r"[A-Za-z_]\w*"
+_DATE = (
+    r"\d{4}-\d\d(?:-\d\d.*)?|\d{1,2}:\d\d.*|v?\d+(?:\.\d+)+(?:[-+]?[a-z]+\.?\d*)?|0x[0-9a-fA-F]{1,8}"
+    r"|\d+(?:px|ms|kb|mb|gb|s|m|h|d|k|em|%)"
+)
+"""Dates, times, versions, numbers with a unit."""
 _MIN_BITS_PER_CHAR = 2.8
 _MIN_GENERATED = 16
 _MIN_HEX = 32
@@ -25,17 +123,189 @@ _MAX_LOWER_RUN = 2.6
 """Letters of one case on end, on average: two in what is generated from both cases, more in joined words."""
 
 
+@lru_cache(maxsize=2048)
+def is_secret(value: str, clear: Clarity, place: Place) -> bool:
+    """True when a value is a secret, standing as it does beside a name that is so clear."""
+    if clear is Clarity.NONE or len(value) < 4 or is_reference(value) or is_placeholder(value):
+        return False
+    if clear is Clarity.WEAK:
+        return (is_generated(value) and not is_plain_id(value)) or (place is Place.QUOTED and is_dense(value))
+    if place is Place.QUOTED:
+        return _is_literal(value, clear)
+    if place in (Place.SETTING, Place.ENVIRONMENT):
+        return _is_setting(value, clear, may_hold_brackets=place is Place.ENVIRONMENT)
+    if place is Place.INLINE:
+        return _is_no_name(value)
+    return _is_no_word(value, is_loose=place is Place.LOOSE)
+
+
+def _is_literal(value: str, clear: Clarity) -> bool:
+    """What is quoted is a literal: all that is left to tell are labels, names of fields and words."""
+    if any(map(str.isspace, value)):
+        return is_dense(value) or _is_passphrase(value, clear)
+    if not any(map(str.isalpha, value)):
+        return clear is Clarity.PASSWORD and sum(map(str.isdigit, value)) >= 4
+    if compiled(_PATH).fullmatch(value) and not is_base64_key(value):
+        return False
+    words = words_of(value)
+    if not any(map(str.isdigit, value)):
+        return _is_chosen_word(value, words, clear)
+    if compiled(_DATE).fullmatch(value):
+        return clear is Clarity.PASSWORD and len(value) >= 8
+    if clear in (Clarity.SECRET, Clarity.TOKEN, Clarity.PASS):
+        # The names of objects have this form: `secret: "shop-credentials-2"`.
+        is_name = compiled(r"[a-z]+(?:[-_./:][a-z]+)*[-_]?\d{0,2}").fullmatch(value) is not None
+        if (
+            clear is not Clarity.SECRET
+            and compiled(_DOTTED).fullmatch(value)
+            and all(map(_is_plain_name, value.split(".")))
+        ):
+            return False
+        return len(value) >= 6 and not (is_name and not _CODE.isdisjoint(words)) and not _is_technical(value)
+    return not (_CODE.issuperset(words) and compiled(r"[a-z]+(?:[-_.]?[a-z]+)*[-_]?\d").fullmatch(value))
+
+
+def _is_chosen_word(value: str, words: list[str], clear: Clarity) -> bool:
+    """A literal without a digit."""
+    if any(not char.isalnum() and char not in "-_.:/ " for char in value) and len(value) >= 6:
+        return (value.isascii() and value[-1] not in ":?!.") or is_mixed_case(value)
+    if is_mixed_case(value):
+        return True
+    if not value.isascii() or not _CODE.isdisjoint(words) or value.istitle():
+        return False
+    if clear is Clarity.PASSWORD:
+        return (
+            len(value) >= 5
+            and compiled(r"[A-Za-z]+|[a-z]+(?:-[a-z]+){2,}").fullmatch(value) is not None
+            and not value.isupper()
+        )
+    return clear is Clarity.SECRET and len(value) >= 10 and value.isalpha() and value.islower()
+
+
+def _is_passphrase(value: str, clear: Clarity) -> bool:
+    """Several words that are no sentence and no label."""
+    words = value.split()
+    if clear is not Clarity.PASSWORD or not value.isascii() or not 2 <= len(words) <= 12:
+        return False
+    is_label = not _SENTENCE.isdisjoint(word.strip(".,:;!?'\"").lower() for word in words) or value[-1] in ".:?!"
+    has_digit = any(map(str.isdigit, value))
+    return not is_label and (
+        has_digit or (len(words) >= 4 and all(word.isalpha() and word.islower() for word in words))
+    )
+
+
+def _is_setting(value: str, clear: Clarity, *, may_hold_brackets: bool) -> bool:
+    """What stands on its line alone: a value, unless it is a name of code, a type or a word that says how it is."""
+    if compiled(_CALL).fullmatch(value) and value.endswith((")", ",", "(")):
+        return False
+    if compiled(_DOTTED).fullmatch(value) and all(map(_is_plain_name, re.split(r"\.|::|->", value))):
+        return False
+    if compiled(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+").fullmatch(value):
+        return False
+    if not may_hold_brackets and compiled(r"[()\[\]{}]|[!<>]=|==[^=]|[A-Za-z_]<").search(value) and not is_dense(value):
+        return False
+    if may_hold_brackets:
+        return _is_literal(value, clear)
+    if clear is not Clarity.PASSWORD and compiled(r"[a-z]+(?:_[a-z]+)+(?:_?\d{1,2})?").fullmatch(value):
+        return False  # `render_pass: shadow_map_2`
+    if not any(map(str.isdigit, value)) and compiled(r"[A-Za-z_]+").fullmatch(value) and not is_mixed_case(value):
+        return False if not value.islower() or "_" in value else _is_literal(value, clear)
+    return _is_literal(value, clear)
+
+
+def _is_plain_name(value: str) -> bool:
+    return compiled(r"[A-Za-z_]+\d{0,2}").fullmatch(value) is not None or not _CODE.isdisjoint(words_of(value))
+
+
+def _is_no_name(value: str) -> bool:
+    """Within a line of code: what no name and no expression looks like."""
+    if compiled(r"[()\[\]{}]|->|::|==[^=]|[!<>]=").search(value):
+        return False
+    if compiled(_DOTTED).fullmatch(value):
+        return is_generated(value)
+    if len(value) < 6 or not has_both(value):
+        return len(value) >= 12 and is_mixed_case(value)
+    if is_generated(value):
+        return True
+    if compiled(_DATE).fullmatch(value) or _is_technical(value):
+        return False
+    if compiled(_PATH).fullmatch(value):
+        return False
+    if not _CODE.isdisjoint(words_of(value)):
+        return False
+    if compiled(_IDENTIFIER).fullmatch(value):
+        n_digits = sum(map(str.isdigit, value))
+        return len(value) >= 8 and n_digits >= 2 and "_" not in value
+    return len(value) >= 8
+
+
+def _is_no_word(value: str, *, is_loose: bool) -> bool:
+    """In a sentence: what no word of it looks like."""
+    if compiled(r"[\w.-]*[A-Z]{2,}[\w.-]*|[\w-]+").fullmatch(value) is None and not has_both(value):
+        return False
+    if not has_both(value):
+        return len(value) >= 12 and is_mixed_case(value)
+    if is_generated(value) or (len(value) >= 12 and is_mixed_case(value) and value.isalnum()):
+        return True
+    if compiled(r"[A-Z_]+\d{0,2}").fullmatch(value):
+        return False
+    if len(value) < 6 or compiled(_DATE).fullmatch(value) or _is_technical(value) or compiled(_PATH).fullmatch(value):
+        return False
+    if not _CODE.isdisjoint(words_of(value)) or compiled(_DOTTED).fullmatch(value) or "(" in value or "=" in value[:-2]:
+        return False
+    n_digits = sum(map(str.isdigit, value))
+    if not is_loose:
+        return n_digits >= 2 or len(value) >= 8
+    return (
+        len(value) >= 8
+        and n_digits >= 2
+        and compiled(r"[a-z]+(?:[-_][a-z]+)*[-_]\d+|\d+[a-z]{1,3}").fullmatch(value) is None
+    )
+
+
+def _is_technical(value: str) -> bool:
+    return any(
+        compiled(_TECHNICAL, re.IGNORECASE).fullmatch(piece) for piece in re.split(r"[-_./:\s]+", value) if piece
+    ) and not (is_generated(value))
+
+
+def words_of(value: str) -> list[str]:
+    """The words in a value, in lower case: runs of letters, cut where a capital follows a small one."""
+    return [word.lower() for word in compiled(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+").findall(value) if len(word) > 2]
+
+
 def is_filler(token: str) -> bool:
     """True for what stands in a manual instead of a token: `ghp_xxxxxxxx…`, `sk-ant-your-key-here-…`."""
     lower = token.lower()
-    return "xxxx" in lower or "your" in lower or "0000000000" in lower
+    return "xxxx" in token or "XXXX" in token or "your" in lower or "0000000000" in lower
+
+
+def is_placeholder(value: str) -> bool:
+    """True for what stands where a value is to be put, and for words of types, states and examples."""
+    lower = value.lower()
+    if len(set(lower)) <= 2 and not lower.isalnum():
+        return True
+    if any(word in lower for word in _FILLERS) and not (is_generated(value) and "xxxx" not in lower):
+        return True
+    if len(set(lower)) == 1 or lower.strip("._-:,;!?*'\"") in _PLAIN:
+        return True
+    if "|" in lower and not _PLAIN.isdisjoint(lower.split("|")):
+        return True  # Rules of forms: `required|string|min:8`.
+    return (
+        compiled(r"(?:password|passwd|pass|secret|token|example|test|foo|bar|dummy|sample)[-_]?\d{0,3}!?").fullmatch(
+            lower
+        )
+        is not None
+    )
 
 
 def is_reference(value: str) -> bool:
-    """True for a variable, a template, a call, an address or an already redacted place instead of a literal."""
-    if value.startswith(("$", "%", "<", "{", "*", "@", "#", "/", "./", "../", "~", "[", "(", "&", "!", "...", "http")):
+    """True for a variable, a template, an address or an already redacted place instead of a literal."""
+    if value.startswith(("http://", "https://", "[redacted")) or "://" in value:
         return True
-    return any(mark in value for mark in ("${", "{{", "$(", "%(", "%s", "://", "(", "[", "]", "<", "…", "\\"))
+    if compiled(_VARIABLE).fullmatch(value) is not None:
+        return True
+    return compiled(_TEMPLATE).search(value) is not None and not (is_dense(value) and len(value) >= 24)
 
 
 def is_basic(value: str) -> bool:
@@ -54,13 +324,9 @@ def is_base64_key(value: str) -> bool:
     )
 
 
-def is_typed(value: str) -> bool:
-    """True for what a person may have chosen as a password: no example, and no plain name of letters and dots.
-
-    Under such a name it is safer to hide a word too many than to show a weak password.
-    """
-    rest = without_dummies(value)
-    return len(rest) >= 4 and re.fullmatch(r"[A-Za-z_.:]*|.*/.*", value) is None and not is_filler(value)
+def is_example_word(password: str) -> bool:
+    """True for a word of manuals in the place of a password: `user:password@host`."""
+    return is_placeholder(password) or (password.isupper() and password.replace("_", "").isalpha())
 
 
 def has_both(value: str) -> bool:
@@ -68,58 +334,36 @@ def has_both(value: str) -> bool:
     return re.search(r"[A-Za-z]", value) is not None and re.search(r"\d", value) is not None
 
 
-def without_dummies(value: str) -> str:
-    """What remains of a value when the words are taken out that examples and tests are made of.
-
-    One long run of letters and digits is left as it is: words turn up in it by chance.
-    """
-    if compiled(_LONG_ENOUGH).fullmatch(value) and not is_filler(value):
-        return value
-    return compiled(_DUMMIES, re.IGNORECASE).sub("", value)
+def is_mixed_case(value: str) -> bool:
+    """True for letters that change between small and capital too often for words: `qWzXkLpRtY`."""
+    n_letters = sum(map(str.isalpha, value))
+    in_words = sum(map(len, compiled(r"[A-Z]?[a-z]{2,}").findall(value)))
+    has_cases = value.lower() != value != value.upper()
+    return n_letters >= 8 and has_cases and in_words < 0.7 * n_letters
 
 
-def is_example_word(password: str) -> bool:
-    """True for a single word of examples, with a number or not."""
-    return compiled(_DUMMIES + r"[\d!]{0,3}", re.IGNORECASE).fullmatch(password) is not None or is_filler(password)
-
-
-def is_code_name(value: str) -> bool:
-    """True for names that an unquoted right side usually is: `settings.token2`, `SecretStr`, `base64Key`.
-
-    Digits within words, more than once, are no name but letters in disguise: `Tr0ub4dor`.
-    """
-    if len(re.findall(r"[A-Za-z]\d(?=[a-z])", value)) > 1:
-        return False
-    return re.fullmatch(r"[A-Za-z_][a-z_]*(?:[A-Z0-9.][a-z_]+)*\d{0,3}", value) is not None
+def is_dense(value: str) -> bool:
+    """True for a long value of all kinds of characters, as generators of keys print them, spaces among them or not."""
+    n_marks = sum(not char.isalnum() and not char.isspace() for char in value)
+    return (
+        len(value) >= 20
+        and n_marks >= len(value) / 12
+        and sum(map(str.isdigit, value)) >= 2
+        and sum(map(str.isalpha, value)) >= 4
+        and bits_per_char(value) >= 3.7
+    )
 
 
 def is_plain_id(value: str) -> bool:
     """True for a UUID, or for so many hexadecimal digits as the usual digests have."""
-    return compiled(_PLAIN_ID, re.IGNORECASE).fullmatch(value) is not None
+    return (
+        compiled(rf"{_UUID}|[0-9a-f]{{40}}|[0-9a-f]{{64}}|[0-9a-f]{{128}}", re.IGNORECASE).fullmatch(value) is not None
+    )
 
 
 def is_uuid(value: str) -> bool:
     """True for a UUID with its dashes."""
     return compiled(_UUID, re.IGNORECASE).fullmatch(value) is not None
-
-
-def is_mixed(value: str) -> bool:
-    """True for a password as rules demand it: lower and upper case, a digit and a special character."""
-    return len(value) >= 8 and all(re.search(part, value) for part in ("[a-z]", "[A-Z]", r"\d", r"[!@#$%^&*?+=~]"))
-
-
-def looks_random(value: str) -> bool:
-    """True when a value reads like generated, under a name that says so; weaker than `is_generated`.
-
-    That is: at least eight characters, digits among letters, little repetition, no plain words and numbers joined by
-    punctuation.
-    """
-    if len(value) < 8 or not has_both(value):
-        return False
-    pieces = re.split(r"[-_./:\s]+", value)
-    if all(re.fullmatch(r"[A-Za-z]*|\d*|v\d+|[A-Z]?[a-z]+\d{1,2}", piece) for piece in pieces):
-        return False
-    return bits_per_char(value) >= _MIN_BITS_PER_CHAR
 
 
 def is_generated(value: str) -> bool:
@@ -134,8 +378,8 @@ def is_generated(value: str) -> bool:
     runs = re.findall(r"[a-z]+", value)
     digits = len(re.findall(r"\d+", value))
     has_short_runs = len("".join(runs)) <= _MAX_LOWER_RUN * len(runs)
-    is_dense = digits >= 3 and len(value) <= 12 * digits and max(map(len, runs), default=0) <= 8
-    return bits_per_char(value) >= 3 and digits >= 2 and (has_short_runs or is_dense)
+    is_mixed = digits >= 3 and len(value) <= 12 * digits and max(map(len, runs), default=0) <= 8
+    return bits_per_char(value) >= 3 and digits >= 2 and (has_short_runs or is_mixed)
 
 
 def bits_per_char(value: str) -> float:

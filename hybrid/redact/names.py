@@ -1,0 +1,158 @@
+"""Finds the names that say that a secret stands beside them, and says how clearly they do.
+
+`password`, `clientSecret`, `DB_PASS`, `API key`: the words of a name decide, wherever they stand in it. `token_url` and
+`password_hash` hold no secret.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import IntEnum
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from hybrid.redact.patterns import compiled
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class Clarity(IntEnum):
+    """How clearly a name says that its value is a secret."""
+
+    NONE = 0
+    """It says nothing, or that there is none."""
+    WEAK = 1
+    """`MAPS_KEY`, `salt`, `password_field_2`: only what is generated counts."""
+    PASS = 2
+    """`pass`, which is a password beside a user, and a test that passed elsewhere."""
+    TOKEN = 3
+    """`token`, which parsers have too; plurals."""
+    SECRET = 4
+    """`client_secret`, `api_key`, `access_token`."""
+    PASSWORD = 5
+    """What people choose: any word may be one."""
+
+
+_ROOTS = r"p(?:ass|wd|sw|w|sk)|secret|token|cred|key|auth|salt|bearer|kennwort|mnemonic"
+_NAME = r"[A-Za-z0-9_-]*"
+_WORD = r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+"
+
+_PASSWORD = r"(?:pass(?:word|wort|wd|wrd|phrase|code)|(?:^|_|(?<=[a-z]{2}))p(?:wd|sw)|kennwort|masterauth|mnemonic)s?"
+_PASS_OF = "db|user|smtp|root|mail|ftp|admin|redis|require|mysql|pg|login|ssh|ldap|bind|sudo|become|my|store|key"
+_PASS = rf"(?:^|_)(?:{_PASS_OF})?pass"
+_KEYED = (
+    *("api", "access", "account", "signing", "encryption", "private", "secret", "app", "master", "client", "unseal"),
+    *("storage", "service", "shared", "license", "admin", "deploy", "webhook", "session", "auth", "recovery", "host"),
+)
+_KEY = rf"(?:{'|'.join(_KEYED)})_?key"
+_TOKEN = r"(?:access|auth|api|refresh|bearer|deploy|bot|session|personal|id|csrf|webhook|service|root|ci|sas)_?token"
+_PHRASES: tuple[tuple[str, Clarity], ...] = (
+    (_PASSWORD, Clarity.PASSWORD),
+    (r"(?:^|_)pw", Clarity.PASSWORD),
+    (rf"secret|cred(?:ential)?|psk|{_KEY}|{_TOKEN}|(?:^|_)bearer", Clarity.SECRET),
+    (rf"{_PASS}|(?:^|_)auth$", Clarity.PASS),
+    (r"token", Clarity.TOKEN),
+    (r"_key|salt|(?:^|_)auth", Clarity.WEAK),
+)
+_TAIL_OF_VALUE = frozenset(
+    "value base prod production dev development staging test live admin user root db old new current confirm"
+    " confirmation again repeat plain text raw encrypted main primary secondary default string key secret token string"
+    " sha256 hmac hex b64 base64 pass password for in".split()
+)
+"""Words that may follow: `secret_key_base`, `password_prod`, `secret_key`."""
+_NO_VALUE = frozenset(
+    "hash hashed hashes digest sha md5 checksum salt sum id ids name names url urls uri endpoint path paths file files"
+    " filename dir type types kind field fields header headers param params length size len count limit max min expiry"
+    " expire expires expired expiration ttl lifetime label title prefix suffix template startswith endswith contains"
+    " placeholder regex pattern format policy manager provider help hint message messages error errors class factory"
+    " scope scopes algorithm alg version env var vars ref refs selector input description stdin accessor required"
+    " enabled disabled optional validator validators hasher hashers reset strength rules usage budget rate handler"
+    " backend storage server service callback index position pos offset line column span kinds stream list map set"
+    " parser iterator range text view".split()
+)
+"""Words at the end of a name that hold no secret: `token_url`, `password_hash`, `secret_name`."""
+_PARSED = frozenset(
+    "next previous prev last first peek lookahead syntax lexer end start stop close closing open opening eof eol bos"
+    " eos pad unk sep cls mask special separator operator unexpected cancellation cancel stopping string".split()
+)
+"""Words before `token` in parsers and models."""
+
+
+def telling_places(lower: str) -> Iterator[tuple[int, int]]:
+    """Start and end of each place where a word stands that a telling name may hold.
+
+    Args:
+        lower: The text in lower case.
+    """
+    for match in compiled(_ROOTS).finditer(lower):
+        start, end = match.span()
+        if end - start > 2 or not (lower[start - 1 : start].isalnum() or lower[end : end + 1].isalnum()):
+            yield start, end  # `pw` alone is short enough to stand in many words.
+
+
+def name_start(text: str, start: int) -> int:
+    """Where the name begins that a place lies in; in JSON, the letter of an escaped line end is no part of it."""
+    last = text[start - 1 : start]
+    if not (last.isalnum() or last in ("_", "-")):
+        return start
+    before = text[max(0, start - 60) : start][::-1]
+    match = compiled(_NAME).match(before)
+    begin = start - (0 if match is None else match.end())
+    if text[begin - 1 : begin] == "\\" and text[begin : begin + 1] in ("n", "t", "r") and begin < start:
+        return begin + 1
+    return begin
+
+
+@lru_cache(maxsize=4096)
+def clarity(name: str, before: str = "") -> Clarity:
+    """How clearly a name says that its value is a secret.
+
+    Args:
+        name: Letters, digits, `_` and `-`.
+        before: What stands before it, in lower case: `api` of `API key`.
+    """
+    words = [word.lower() for word in compiled(_WORD).findall(name)]
+    if not words:
+        return Clarity.NONE
+    if len(words) == 1 and words[0] == "key" and before:
+        words.insert(0, before)
+    joined = "_".join(words)
+    if "public" in joined or "publishable" in joined or "site_key" in joined:
+        return Clarity.NONE
+    for phrase, found in _PHRASES:
+        match = None
+        for match in compiled(phrase).finditer(joined):  # noqa: B007 (the last one counts)
+            pass
+        if match is not None:
+            return _judged(joined, match, found, is_upper=name.isupper())
+    return Clarity.NONE
+
+
+def _judged(joined: str, match: re.Match[str], found: Clarity, *, is_upper: bool) -> Clarity:
+    tail = joined[match.end() :]
+    if tail[:1] == "s" and tail[1:2] in ("", "_"):
+        found, tail = min(found, Clarity.TOKEN), tail[1:]
+    elif tail[:1].isalpha():
+        return Clarity.NONE  # `tokenizer`, `passenger`, `keyboard`
+    words = [word for word in tail.split("_") if word and not word.isdigit()]
+    if words and words[-1] in _NO_VALUE:
+        return Clarity.NONE
+    if found is Clarity.WEAK and not is_upper and match.group() != "salt":
+        return Clarity.NONE if match.group() == "_key" else Clarity.WEAK
+    if found is Clarity.TOKEN and _PARSED.intersection(joined[: match.start()].split("_")):
+        return Clarity.WEAK
+    if not _TAIL_OF_VALUE.issuperset(words):
+        return min(found, Clarity.WEAK)
+    return found
+
+
+def word_before(lower: str, start: int) -> str:
+    """The word before a place that makes `key` telling: `api` of `API key`, or nothing.
+
+    Args:
+        lower: The text in lower case.
+        start: Where `key` begins.
+    """
+    before = lower[max(0, start - 14) : start].rstrip(" -_*.")
+    return next((word for word in _KEYED if before.endswith(word)), "")
