@@ -8,9 +8,32 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from hybrid.cli.common import add_common, print_json, say, workspace_of
+from hybrid.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
+
+
+def _number(text: str) -> object:
+    """A number, or the text as it is: a hook has no usage message, a wrong value is told by the check of settings."""
+    for kind in (int, float):
+        with contextlib.suppress(ValueError):
+            return kind(text)
+    return text
+
+
+_OPTIONS = (
+    ("--client", str, "NAME", "who calls (default: manual)"),
+    ("--event", str, "NAME", "name of the event (default: the input's own)"),
+    ("--threshold", _number, "SHARE", "floor: share of the best hit's score, 0 to 1"),
+    ("--budget", _number, "LINES", "lines of the injection"),
+    ("--budget-chars", _number, "N", "characters of the injection"),
+    ("--content-mode", str, "MODE", "how much is shown: adaptive, full, preview or none"),
+    ("--format", str, "FORMAT", "form of the injected text: text, xml or json"),
+    ("--min-prompt-length", _number, "N", "shorter prompts are not searched"),
+    ("--gate-threshold", _number, "COSINE", "compare the raw top cosine with this, or auto"),
+)
+"""Options of `inject-context` that take a value: name, type, what is shown for the value, what it is for."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -21,21 +44,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         """example:\n  echo '{"prompt": "how are retries capped?", "session_id": "s1"}' | hybrid hook inject-context"""
     )
     inject.formatter_class = argparse.RawDescriptionHelpFormatter
-    inject.add_argument("--client", default="manual", help="who calls (default: manual)")
-    inject.add_argument("--event", default="", help="name of the event (default: the input's own)")
-    inject.add_argument(
-        "--threshold", type=_number, metavar="SHARE", help="floor: share of the best hit's score, 0 to 1"
-    )
-    inject.add_argument("--budget", type=_number, metavar="LINES", help="lines of the injection")
-    inject.add_argument("--budget-chars", type=_number, metavar="N", help="characters of the injection")
-    inject.add_argument("--content-mode", metavar="MODE", help="how much is shown: adaptive, full, preview or none")
-    inject.add_argument("--format", metavar="FORMAT", help="form of the injected text: text, xml or json")
-    inject.add_argument("--min-prompt-length", type=_number, metavar="N", help="shorter prompts are not searched")
-    inject.add_argument(
-        "--gate-threshold", type=_number, metavar="COSINE", help="compare the raw top cosine with this, or auto"
-    )
+    # A value may be missing: a hook has no usage message, the check of settings says what is wrong.
+    for option, kind, shown, about in _OPTIONS:
+        default = {"--client": "manual", "--event": ""}.get(option)
+        inject.add_argument(option, type=kind, metavar=shown, nargs="?", const="", default=default, help=about)
     inject.add_argument("--no-dedup", action="store_true", help="give again what the session already got")
     inject.add_argument("--debug", action="store_true", help="say on standard error what was decided")
+    actions.add_parser("run", help="what installed hooks call; `hybrid hook run --help`")
     topics = actions.add_parser("hot-topics", help="write hot-topics.md")
     topics.formatter_class = argparse.RawDescriptionHelpFormatter
     add_common(topics, example="hybrid hook hot-topics --force")
@@ -91,7 +106,7 @@ def _installing(args: argparse.Namespace) -> int:
 def _inject(args: argparse.Namespace) -> int:
     from hybrid.hooks.run import run_by_hand
 
-    flags = {
+    flags: dict[str, object] = {
         "hooks.threshold": args.threshold,
         "hooks.budget": args.budget,
         "hooks.budget_chars": args.budget_chars,
@@ -101,15 +116,31 @@ def _inject(args: argparse.Namespace) -> int:
         "hooks.gate_threshold": args.gate_threshold,
         "hooks.dedup_enabled": False if args.no_dedup else None,
     }
+    mistakes = [*_unknown(args.unknown), *_wrong(flags)]
+    if mistakes and sys.stdin.isatty():
+        raise ConfigError("; ".join(mistakes))
+    for mistake in mistakes:
+        sys.stderr.write(f"hybrid: {mistake}\n")
+    # An argument that is not known goes into the log with the decision, as a setting that is not known does.
+    flags |= dict.fromkeys(args.unknown, True)
     return run_by_hand(client=args.client, event=args.event, flags=flags, is_debug=args.debug)
 
 
-def _number(text: str) -> object:
-    """A number, or the text as it is: a hook has no usage message, a wrong value is told by the check of settings."""
-    for kind in (int, float):
-        with contextlib.suppress(ValueError):
-            return kind(text)
-    return text
+def _unknown(words: Sequence[str]) -> list[str]:
+    return [f"unknown argument {word}; `hybrid hook inject-context --help` lists all" for word in words]
+
+
+def _wrong(flags: Mapping[str, object]) -> list[str]:
+    """What is wrong with values of options; each is left out of the answer."""
+    from hybrid.config import check
+
+    found: list[str] = []
+    for key, value in flags.items():
+        try:
+            check(key, value) if value is not None else None
+        except ConfigError as error:
+            found.append(str(error))
+    return found
 
 
 def _hot_topics(args: argparse.Namespace) -> int:

@@ -101,7 +101,8 @@ def _run_safely(argv: Sequence[str], started_s: float) -> int:
         )
 
 
-def _run(argv: Sequence[str], started_s: float) -> int:
+def _run(argv: Sequence[str], started_s: float, *, is_tolerant: bool = False) -> int:
+    """Run a command; `is_tolerant` hands it the arguments that it does not know as `args.unknown`."""
     if not argv or argv[0] in ("-h", "--help", "help"):
         sys.stdout.write(overview())
         return 0
@@ -112,25 +113,32 @@ def _run(argv: Sequence[str], started_s: float) -> int:
         sys.stderr.write(f"hybrid: unknown command {argv[0]!r}; `hybrid --help` lists all\n")
         return 2
     module = load_command(argv[0])
+    parser = parser_of(argv[0], module)
     try:
-        args = parser_of(argv[0], module).parse_args(list(argv[1:]))
+        args, unknown = parser.parse_known_args(list(argv[1:]))
+        if unknown and not is_tolerant:
+            parser.error(f"unrecognized arguments: {' '.join(unknown)}")
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else 0
+    args.unknown = unknown
     args.started_s = started_s
     return module.run(args)
 
 
 def _run_hook(argv: Sequence[str], started_s: float) -> int:
-    """Run what an agent waits for: exit code 0 and silence for a wrong argument too, which is left in the log.
+    """Run what an agent waits for: exit code 0 for a wrong argument too, which is left in the log.
 
-    Exit code 2 would take the user's prompt away, a line on standard error would be shown on every prompt.
+    Exit code 2 would take the user's prompt away, a line on standard error would be shown on every prompt; only a
+    terminal there means that a person tries it.
     """
     said = io.StringIO()
     code = 0
     with contextlib.suppress(Exception, KeyboardInterrupt):
         with contextlib.redirect_stderr(said) if "--debug" not in argv else contextlib.nullcontext():
-            code = _run(argv, started_s)
+            code = _run(argv, started_s, is_tolerant=True)
         sys.stdout.flush()
+    if sys.stderr.isatty():
+        sys.stderr.write(said.getvalue())
     if code != 0 and argv[0] != _STATUS_LINE:
         from hybrid.hooks.run import note_failure
 

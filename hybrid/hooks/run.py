@@ -38,20 +38,49 @@ _GREETING_S = 0.25
 _HERE_S = 0.5
 """Seconds that an answer without the service takes at least; with less left there is no point in trying."""
 
+_HELP = """\
+usage: hybrid hook run --client NAME --event EVENT [--debug] < EVENT.json
+
+What an installed hook calls: one event as JSON on standard input, one JSON document or nothing on standard output.
+`hybrid hook install` registers it, `hybrid hook inject-context --help` shows the same for tries by hand.
+"""
+
 _SILENT = ("Stop", "PreCompact", "SessionEnd")
 """Events that never take a text: a service that is not there is not started for them."""
 
 
 def main(argv: list[str]) -> int:
-    """`hybrid hook run --client C --event E`; returns 0, always. Wrong arguments count as none."""
+    """`hybrid hook run --client C --event E`; returns 0, always. An unknown argument is noted and left out."""
     started_s = time.monotonic()
-    options = dict(zip(argv, [*argv[1:], ""], strict=False))
+    is_help = "--help" in argv or "-h" in argv
+    if is_help or os.isatty(0):
+        # No agent gives a terminal, but one that did would take standard output for an answer.
+        os.write(1 if is_help else 2, _HELP.encode())
+        return 0
+    options, unknown = _options(argv)
+    mistake = f"unknown argument {' '.join(map(_plain, unknown))}" if unknown else ""
+    if mistake and os.isatty(2):
+        os.write(2, f"hybrid: {mistake}\n".encode())
     _guard_streams(is_debug="--debug" in argv)
     hook = _Hook(options.get("--client", "manual"), options.get("--event", ""), {}, started_s)
-    line = hook.run(is_service_wanted=True)
+    line = hook.run(is_service_wanted=True, mistake=mistake)
     if "--debug" in argv:
         _tell(line)
     return 0
+
+
+def _options(argv: list[str]) -> tuple[dict[str, str], list[str]]:
+    """The options of `hook run` by name, and the arguments that are none."""
+    options: dict[str, str] = {}
+    unknown: list[str] = []
+    words = iter(argv)
+    for word in words:
+        name, sign, value = word.partition("=")
+        if name in ("--client", "--event"):
+            options[name] = value if sign else next(words, "")
+        elif word != "--debug":
+            unknown.append(word)
+    return options, unknown
 
 
 def run_by_hand(*, client: str, event: str, flags: Mapping[str, object], is_debug: bool = False) -> int:
@@ -103,8 +132,13 @@ class _Hook:
         self._fields: Mapping[str, Any] | None = None
         self._event: Input | None = None
 
-    def run(self, *, is_service_wanted: bool) -> str:
-        """Answer and record; returns one line for a person."""
+    def run(self, *, is_service_wanted: bool, mistake: str = "") -> str:
+        """Answer and record; returns one line for a person.
+
+        Args:
+            is_service_wanted: Ask the service, and start it where there is none.
+            mistake: In the command line, for the log.
+        """
         settings = read_settings(self._home, os.environ) if is_service_wanted else None
         first_s = settings.deadline_ms / 1000 if settings else _first_deadline_s(os.environ)
         deadline = Deadline(self._started_s, first_s, self._note_late)
@@ -113,6 +147,12 @@ class _Hook:
             if is_service_wanted and os.environ.get("HYBRID_DISABLE", "") not in ("", "0"):
                 # Switched off is off: no service is started for it, and nothing is imported.
                 return "hybrid: skipped (disabled)"
+            if mistake:
+                self._note_briefly(mistake)
+            if is_service_wanted and not _may_be_event(event.data):
+                # Nothing to answer, so nothing is started and no folder is looked at.
+                self._note_briefly("hook input is empty or no JSON object")
+                return "hybrid: failed (hook input is empty or no JSON object)"
             self._event = event
             if settings and settings.is_daemon_enabled:
                 return self._answer_with_service(event, deadline)
@@ -275,6 +315,11 @@ def _read_input() -> bytes:
         parts.append(part)
         n_bytes += len(part)
     return b"".join(parts)
+
+
+def _may_be_event(data: bytes) -> bool:
+    """Return whether the input begins as a JSON object does; the service reads it as a whole."""
+    return data[:65_536].removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"{"
 
 
 def _guard_streams(*, is_debug: bool) -> None:
