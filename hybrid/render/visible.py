@@ -1,7 +1,7 @@
-r"""Shows characters that a terminal obeys, or that nobody can see, as visible marks.
+"""Shows characters that a terminal obeys, or that nobody can see, as visible marks.
 
 The command line writes all text for people through `visible`, and all JSON through `json_escaped`. A mark is the escape
-that Python and JSON use for the character: `\x1b`, `\u202e`, `\U000e0041`. What an agent gets goes through
+that Python and JSON use for the character, such as ESC as a backslash and `x1b`. What an agent gets goes through
 `hybrid.render.marks`, which removes such characters.
 """
 
