@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import hybrid
 from hybrid.daemon.care import Care
+from hybrid.daemon.closing import Batches
 from hybrid.daemon.indexes import OpenIndexes
 from hybrid.engine.answering import answer, has_effects
 from hybrid.engine.recording import record_error
@@ -72,7 +73,10 @@ class Service:
         self._routes: Routes | None = None
         self._starting_http = threading.Lock()
         self._is_closed = False
-        self._taker = Taker(home, self._own_environ, lambda environ: self._indexes.records(environ).stores)
+        self._batches = Batches(self._indexes.records)
+        self._taker = Taker(
+            home, self._own_environ, lambda environ: self._indexes.records(environ).stores, self._batches.expect
+        )
         self._waking = threading.Event()
 
     def start(self, project: str) -> None:
@@ -80,7 +84,7 @@ class Service:
         keep_hook_settings(self._home)
         threading.Thread(target=self._warm_up, args=[project], daemon=True).start()
         threading.Thread(target=self._start_http, daemon=True).start()
-        threading.Thread(target=self._take_waiting, daemon=True).start()
+        threading.Thread(target=self._tidy, daemon=True).start()
 
     def event(self, message: list[bytes], connection: Connection) -> None:
         """Answer a hook event; what was not delivered is not recorded."""
@@ -134,6 +138,8 @@ class Service:
             self._care.after(workspace, event, reply, environ)
             if event.event in ("SessionStart", "Stop"):
                 self._records_ready(workspace, environ)
+            if event.event == "PostToolUse":
+                self._batches.expect(workspace, environ)
         return is_taken
 
     def _keep(self, request: _Request, workspace: Workspace | None, event: HookEvent | None) -> bool:
@@ -143,14 +149,17 @@ class Service:
         is_wanted = has_effects(workspace, event, self._own_environ(request.environ))
         return is_wanted and self._taker.spool.keep(request.key, *request.parts)
 
-    def _take_waiting(self) -> None:
-        """Take in the events that hooks keep, as soon as there are some; in a thread of its own."""
+    def _tidy(self) -> None:
+        """Take in the events that hooks keep, and close batches that are over; in a thread of its own."""
+        own = self._own_environ()
+        self._batches.expect(open_workspace(self._home, environ=own), own, is_now=True)
         while not self._is_closed:
             try:
                 self._taker.take_waiting()
+                self._batches.close_due()
             except Exception as error:  # noqa: BLE001 - the rim: tried again at the next tick
-                record_error(open_workspace(self._home, environ=self._own_environ()), None, error)
-            self._waking.wait()
+                record_error(open_workspace(self._home, environ=own), None, error)
+            self._waking.wait(self._batches.seconds_left())
             self._waking.clear()
 
     def status(self) -> dict[str, Any]:
@@ -173,6 +182,9 @@ class Service:
             self._cleaned_s = now_s
             self._indexes.close_unused()
             self._care.tick()
+            # Uses of tools that a hook without the service stored.
+            own = self._own_environ()
+            self._batches.expect(open_workspace(self._home, environ=own), own, is_now=True)
         if now_s - self._active_s > self._idle_s and not self._care.is_building:
             return False
         return self._listener.is_reachable() and _code_stamp() == self._code

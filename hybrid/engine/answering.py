@@ -40,6 +40,9 @@ _GOING_ON = ("resume", "fork")
 _KEEP_S = 0.1
 """Seconds that an answer waits until its prompt is in the memory; it goes there all the same."""
 
+_CLOSE_S = 0.2
+"""Seconds that a search waits until what other sessions did last can be found; as a rule nothing is left to do."""
+
 _REMEMBERED = ("PostToolUse", "Stop", "SessionEnd")
 """Events that are in the memory before their hook is answered; a prompt goes there while it is searched for."""
 
@@ -184,7 +187,9 @@ def answer(
         return Reply(workspace, event, _keep_books(workspace, event), turn, stores, effects)
     turn.enter_context(workspace.ledgers.turn(session_key(workspace, event), _TURN_S))
     if stores is not None and is_on and event.event == "UserPromptSubmit":
-        effects.begin(lambda: _remember(workspace, event, stores))
+        closed = threading.Event()
+        effects.begin(lambda: _close_and_remember(workspace, event, stores, closed))
+        closed.wait(_CLOSE_S)
     try:
         with working:
             decision = _decision(workspace, event, open_searcher, records, environ, until_s, off)
@@ -268,6 +273,19 @@ def _remember(workspace: Workspace, event: HookEvent, stores: RecordStores, *, a
     for problem in problems:
         record_error(workspace, event, problem)
     return True
+
+
+def _close_and_remember(workspace: Workspace, event: HookEvent, stores: RecordStores, closed: threading.Event) -> bool:
+    """Close the batches of all sessions that are over, since the prompt may ask for them, and keep the prompt."""
+    try:
+        if _has_memory(workspace, event):
+            from hybrid.engine.remembering import close_batches
+
+            for problem in close_batches(workspace, stores.memory(workspace), _now_ms()):
+                record_error(workspace, event, problem)
+    finally:
+        closed.set()
+    return _remember(workspace, event, stores)
 
 
 def _tell_what_waits(workspace: Workspace, event: HookEvent, stores: RecordStores) -> None:

@@ -108,6 +108,18 @@ def tell_waiting(workspace: Workspace, event: HookEvent, store: MemoryStore, now
         return (f"memory: {error}",)
 
 
+def close_batches(workspace: Workspace, store: MemoryStore, now_ms: int) -> tuple[str, ...]:
+    """Make observations of some batches whose window is over, of any session: their client may have been killed.
+
+    Returns:
+        What went wrong, a sentence each.
+    """
+    try:
+        return flush(workspace, store, now_ms, most=MOST_AT_ONCE)
+    except (HybridError, OSError) as error:
+        return (f"memory: {error}",)
+
+
 def flush(
     workspace: Workspace, store: MemoryStore, now_ms: int, *, session_id: str = "", most: int | None = None
 ) -> tuple[str, ...]:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from hybrid.engine.record_stores import RecordStores
+    from hybrid.engine.workspace import Workspace
     from hybrid.ipc.spool import Kept
 
 _MOST_KEYS = 4_000
@@ -59,6 +60,7 @@ class Taker:
         home: The folder.
         environ: Gives the environment in which the settings of an event are resolved, by its client's variables.
         stores: Gives the records for such an environment.
+        on_taken: Hears of the workspace and environment of each event that was taken in.
     """
 
     def __init__(
@@ -66,11 +68,13 @@ class Taker:
         home: Path,
         environ: Callable[[Mapping[str, str]], Mapping[str, str]],
         stores: Callable[[Mapping[str, str]], RecordStores],
+        on_taken: Callable[[Workspace, Mapping[str, str]], None] = lambda _workspace, _environ: None,
     ) -> None:
         self.spool = Spool(str(home))
         self._home = home
         self._environ = environ
         self._stores = stores
+        self._on_taken = on_taken
         self._lock = threading.Lock()
         self._keys: OrderedDict[str, bool] = OrderedDict()
         self._keys_lock = threading.Lock()
@@ -138,6 +142,7 @@ class Taker:
             environ = self._environ(sent)
             workspace = open_workspace(Path(event.cwd or "/"), environ=environ)
             take_in(workspace, event, self._stores(environ), environ=environ, at_ms=kept.at_ms)
+            self._on_taken(workspace, environ)
         except EventError as error:
             self._note(f"{error}: it was dropped and has no effect", event)
         except BusyError:

@@ -144,6 +144,10 @@ class MemoryStore:
             self.database, make=make, now_ms=now_ms, window_ms=window_ms, session_id=session_id, most=most
         )
 
+    def n_waiting(self) -> int:
+        """Uses of tools that wait for those that follow."""
+        return self.database.read(lambda db: db.execute("SELECT count(*) FROM pending_events").fetchone()[0], 0)
+
     def add_observation(
         self,
         owner: Owner,
