@@ -25,7 +25,7 @@ from hybrid.cli.evaluating import add_settings, percent, print_table, teller
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-_PARTS = ("build", "search", "synthetic", "gate", "lexical", "hook", "service", "load", "files", "records", "memory")
+_PARTS = tuple("build search synthetic gate lexical hook service cold load files records memory".split())
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -70,6 +70,7 @@ def _configure_speed(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--records", type=positive, default=10_000, metavar="N", help="lessons, and as many decisions")
     parser.add_argument("--observations", type=positive, default=100_000, metavar="N", help="seeded rows of the memory")
     parser.add_argument("--idle", type=positive, default=20, metavar="S", help="seconds in which the service rests")
+    parser.add_argument("--beside", type=int, default=0, metavar="N", help="busy processes beside the part `cold`")
     parser.add_argument("--rounds", type=positive, default=15, metavar="N", help="repetitions of whole processes")
     add_settings(parser)
 
@@ -143,6 +144,7 @@ def _speed(args: argparse.Namespace) -> int:
         n_observations=args.observations,
         rounds=args.rounds,
         idle_s=args.idle,
+        n_beside=args.beside,
     )
     with scratch_home(None) as scratch:
         figures = measure_speed(plan, scratch, settings_in_force(args.settings), report_part=teller(args))

@@ -56,11 +56,13 @@ class _Effects:
 
     def __init__(self) -> None:
         self._keeper: threading.Thread | None = None
+        self._later: Callable[[], bool] | None = None
         self._is_failed = False
 
     @property
     def are_done(self) -> bool:
-        return not self._is_failed and (self._keeper is None or not self._keeper.is_alive())
+        is_idle = self._keeper is None or not self._keeper.is_alive()
+        return not self._is_failed and self._later is None and is_idle
 
     def fail(self) -> None:
         self._is_failed = True
@@ -78,6 +80,17 @@ class _Effects:
 
         self._keeper = threading.Thread(target=run, daemon=True)
         self._keeper.start()
+
+    def leave(self, work: Callable[[], bool]) -> None:
+        """Do it after the answer: a process that has just started would share its one processor between both."""
+        self._later = work
+
+    def finish(self) -> None:
+        """Do what was left, and wait for what was begun."""
+        work, self._later = self._later, None
+        if work is not None and not work():
+            self._is_failed = True
+        self.wait()
 
     def wait(self, timeout_s: float | None = None) -> None:
         if self._keeper is not None:
@@ -127,7 +140,7 @@ class Reply:
                 with contextlib.suppress(OSError):
                     key = session_key(self.workspace, self.event)
                     self.workspace.ledgers.note_told(key, len(self.decision.untold))
-        self.effects.wait()
+        self.effects.finish()
         self._tell_waiting()
         if self.event.event == "SessionStart" and self.decision.reason not in ("disabled", "paused"):
             let_fade(self.workspace)
@@ -140,6 +153,7 @@ class Reply:
             if self.decision.text and latency_ms is not None:
                 late = replace(self.decision, reason="late", text="")
                 record(self.workspace, self.event, late, latency_ms=latency_ms)
+        self.effects.finish()
 
     def _tell_waiting(self) -> None:
         """A prompt ends what its session did before; uses that wait become observations, after the answer."""
@@ -159,6 +173,7 @@ def answer(
     environ: Mapping[str, str] = os.environ,
     until_s: float | None = None,
     working: AbstractContextManager[object] = _NOTHING,
+    is_alone: bool = False,
 ) -> Reply:
     """Decide what an event gets.
 
@@ -170,6 +185,7 @@ def answer(
         environ: Environment variables of the client.
         until_s: As of `injecting.decide`.
         working: Entered for the decision alone, not while another event of the session is waited for.
+        is_alone: The process was started for this event: a prompt goes into the memory once the answer is out.
 
     Raises:
         HybridError: A model cannot be loaded.
@@ -187,9 +203,12 @@ def answer(
         return Reply(workspace, event, _keep_books(workspace, event), turn, stores, effects)
     turn.enter_context(workspace.ledgers.turn(session_key(workspace, event), _TURN_S))
     if stores is not None and is_on and event.event == "UserPromptSubmit":
-        closed = threading.Event()
-        effects.begin(lambda: _close_and_remember(workspace, event, stores, closed))
-        closed.wait(_CLOSE_S)
+        if is_alone and not _is_any_waiting(workspace, event, stores):
+            effects.leave(lambda: _remember(workspace, event, stores))
+        else:
+            closed = threading.Event()
+            effects.begin(lambda: _close_and_remember(workspace, event, stores, closed))
+            closed.wait(_CLOSE_S)
     try:
         with working:
             decision = _decision(workspace, event, open_searcher, records, environ, until_s, off)
@@ -286,6 +305,14 @@ def _close_and_remember(workspace: Workspace, event: HookEvent, stores: RecordSt
     finally:
         closed.set()
     return _remember(workspace, event, stores)
+
+
+def _is_any_waiting(workspace: Workspace, event: HookEvent, stores: RecordStores) -> bool:
+    """Return whether uses of tools wait to be told; where nobody can say, there are none to close."""
+    try:
+        return _has_memory(workspace, event) and stores.memory(workspace).n_waiting() > 0
+    except (HybridError, OSError):
+        return False
 
 
 def _tell_what_waits(workspace: Workspace, event: HookEvent, stores: RecordStores) -> None:

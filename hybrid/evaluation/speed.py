@@ -17,6 +17,7 @@ from hybrid.evaluation.speed_build import (
     generate_tree,
     workspace_of_tree,
 )
+from hybrid.evaluation.speed_cold import cold_figures
 from hybrid.evaluation.speed_gate import gate_figures
 from hybrid.evaluation.speed_hook import hook_figures
 from hybrid.evaluation.speed_load import load_figures
@@ -41,7 +42,20 @@ if TYPE_CHECKING:
     from hybrid.config import Loaded
     from hybrid.index.snapshot import Snapshot
 
-PARTS = ("build", "search", "synthetic", "gate", "lexical", "hook", "service", "load", "files", "records", "memory")
+PARTS = (
+    "build",
+    "search",
+    "synthetic",
+    "gate",
+    "lexical",
+    "hook",
+    "service",
+    "cold",
+    "load",
+    "files",
+    "records",
+    "memory",
+)
 _N_QUERIES = 200
 
 
@@ -60,6 +74,7 @@ class SpeedPlan:
         n_files: Files of the generated tree of the part `files`.
         rounds: Of what is repeated as a whole process.
         idle_s: Seconds of rest in which the service's cost is taken, in the part `service`.
+        n_beside: Busy processes beside the part `cold`.
     """
 
     repo: Path
@@ -72,6 +87,7 @@ class SpeedPlan:
     n_observations: int = 100_000
     rounds: int = 15
     idle_s: float = 20.0
+    n_beside: int = 0
 
 
 def measure_speed(
@@ -123,6 +139,7 @@ class _Session:
             "lexical": self._lexical,
             "hook": self._hook,
             "service": self._service,
+            "cold": self._cold,
             "load": self._load,
             "files": self._files,
             "records": self._records,
@@ -210,6 +227,10 @@ class _Session:
             n_files=self._plan.n_files,
             idle_s=self._plan.idle_s,
         ).figures()
+
+    def _cold(self) -> dict[str, Any]:
+        rounds, n_beside = self._plan.rounds, self._plan.n_beside
+        return cold_figures(self._tree(), self._runner, self._prompts(), rounds=rounds, n_beside=n_beside)
 
     def _load(self) -> dict[str, Any]:
         return load_figures(self._scratch / "load", self._new_runner("home-load"))

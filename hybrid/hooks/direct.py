@@ -71,7 +71,7 @@ def answer_event(
     set_deadline(workspace.config.hooks.deadline_ms)
     opener = Opener(most_new=_MOST_NEW)
     _take_waiting(opener, workspace.home, _TAKING_S)
-    reply = answer(workspace, event, open_searcher=opener.searcher, records=opener.records)
+    reply = answer(workspace, event, open_searcher=opener.searcher, records=opener.records, is_alone=True)
     return reply, printed_answer(reply.text, event, notice=reply.notice(elapsed_ms()))
 
 

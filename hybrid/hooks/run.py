@@ -20,8 +20,11 @@ from hybrid.ipc.spool import Spool, new_key
 
 TYPE_CHECKING = False  # `typing` costs a hook four milliseconds.
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from typing import Any
+
+    from hybrid.engine.answering import Reply
+    from hybrid.hooks.child import Parent
 
 HARD_STOP_S = 1.5
 """Seconds after which the process ends in silence, until the settings are read and say otherwise."""
@@ -62,7 +65,8 @@ def main(argv: list[str]) -> int:
     if mistake and os.isatty(2):
         os.write(2, f"hybrid: {mistake}\n".encode())
     _guard_streams(is_debug="--debug" in argv)
-    hook = _Hook(options.get("--client", "manual"), options.get("--event", ""), {}, started_s)
+    is_debug = "--debug" in argv
+    hook = _Hook(options.get("--client", "manual"), options.get("--event", ""), {}, started_s, is_debug=is_debug)
     line = hook.run(is_service_wanted=True, mistake=mistake)
     if "--debug" in argv:
         _tell(line)
@@ -122,7 +126,10 @@ def note_failure(error: Exception | str, fields: Mapping[str, Any] | None = None
 class _Hook:
     """One run; it keeps the event until it has had its effects, and what was read of it for the line in the log."""
 
-    def __init__(self, client: str, event: str, flags: Mapping[str, object], started_s: float) -> None:
+    def __init__(
+        self, client: str, event: str, flags: Mapping[str, object], started_s: float, *, is_debug: bool = False
+    ) -> None:
+        self._is_debug = is_debug
         self._client = client
         self._name = event
         self._flags = flags
@@ -192,13 +199,13 @@ class _Hook:
             if deadline.left_s < _HERE_S:
                 raise
             call.close()
-        self._start_service(event)
         from hybrid.hooks.slots import place
 
         with place(self._home) as is_mine:
             if is_mine and deadline.left_s > _HERE_S:
                 call.close()
-                return self._answer_here(event, deadline)
+                return self._answer_first(event, deadline)
+        self._start_service(event)
         call.wait(deadline.left_s)
         return self._ask(call, event, deadline)
 
@@ -215,9 +222,59 @@ class _Hook:
         call.close()
         return line
 
+    def _answer_first(self, event: Input, deadline: Deadline) -> str:
+        """Answer without the service, and start it then: the two would take the processor from each other.
+
+        A child process answers where there can be one. The hook ends with the answer, and the agent waits neither for
+        the books to be kept nor for the start.
+        """
+        from hybrid.hooks.child import CAN_FORK, Child
+
+        if not CAN_FORK or self._is_debug:
+            try:
+                return self._answer_here(event, deadline)
+            finally:
+                self._start_service(event)
+        child = Child(lambda parent: self._be_child(event, parent))
+        printed, line = child.answer(lambda: deadline.left_s, deadline.set_ms)
+        self._event = None  # The child has it, or keeps it by itself.
+        if printed:
+            _give(printed, deadline)
+            child.delivered(self._elapsed_ms)
+        return line
+
+    def _be_child(self, event: Input, parent: Parent) -> None:
+        """Answer in the child, and do afterwards what the agent need not wait for."""
+        try:
+            reply, printed = self._answered(event, parent.set_deadline)
+            latency_ms = parent.give(printed, reply.debug_line)
+            if printed and latency_ms is None:
+                reply.drop()  # The hook itself notes why.
+            else:
+                reply.finish(latency_ms or self._elapsed_ms)
+            self._take_rest(reply)
+        except Exception as error:  # noqa: BLE001 - the rim, as in `run`
+            parent.give(b"", f"hybrid: failed ({type(error).__name__}: {error})")
+            kept = self._keep()
+            self._note(f"{type(error).__name__}: {error}{kept}" if kept else error)
+        finally:
+            parent.close()
+            self._start_service(event)
+
     def _answer_here(self, event: Input, deadline: Deadline) -> str:
+        reply, printed = self._answered(event, deadline.set_ms)
+        if reply.is_taken:
+            self._event = None
+        _give(printed, deadline)
+        reply.finish(self._elapsed_ms)
+        self._take_rest(reply)
+        return reply.debug_line
+
+    def _answered(self, event: Input, set_deadline: Callable[[int], None]) -> tuple[Reply, bytes]:
+        # A query is one small matrix-vector product: a second thread costs more than it gives.
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
         _find_packages()
-        from hybrid.hooks.direct import answer_event, read_event, take_rest
+        from hybrid.hooks.direct import answer_event, read_event
         from hybrid.hooks.event import EventError
 
         try:
@@ -225,18 +282,16 @@ class _Hook:
         except EventError:
             self._event = None  # Nobody will be able to read it later.
             raise
-        reply, printed = answer_event(
-            self._fields, self._flags, set_deadline=deadline.set_ms, elapsed_ms=lambda: self._elapsed_ms
-        )
-        if reply.is_taken:
-            self._event = None
-        _give(printed, deadline)
-        reply.finish(self._elapsed_ms)
+        return answer_event(self._fields, self._flags, set_deadline=set_deadline, elapsed_ms=lambda: self._elapsed_ms)
+
+    def _take_rest(self, reply: Reply) -> None:
+        """After the answer: let events have their effects that were kept, and keep this one if it had none."""
+        from hybrid.hooks.direct import take_rest
+
         take_rest(self._home)
         if not reply.is_taken:
             self._keep()
         self._event = None
-        return reply.debug_line
 
     def _start_for_kept(self) -> None:
         """Whoever was to take the event may be gone, and nobody else may come for long."""

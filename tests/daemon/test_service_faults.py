@@ -211,6 +211,7 @@ def test_no_service_can_be_started_at_all(agent: Agent) -> None:
     run = agent.shop.home / "run"
     (run / "daemon").mkdir(parents=True)
     first = agent.prompt(RETRY, "a")
+    until((run / "starting").exists)
     started_ns = (run / "starting").stat().st_mtime_ns
     second = agent.prompt(ROTATE, "b")
 
