@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 _AGAINST = {
     "off": "no: [index] auto is off",
     "home_folder": "no: it is or holds your home folder, or is the root of a file system",
+    "forgotten": "no: it was forgotten on purpose; `hybrid reindex` makes it a project again",
     "not_git": "no: not a git working tree; `hybrid reindex` indexes it by hand",
     "too_many_files": "no: it has more files than [index] auto_max_files; `hybrid reindex` indexes it by hand",
     "own_home": "no: it lies in the folder of hybrid itself",

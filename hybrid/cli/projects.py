@@ -58,6 +58,7 @@ def _forget(args: argparse.Namespace, workspace: Workspace, project: IndexedProj
         return 0
     if not args.quiet:
         say(f"forgot {project.name}: its index is deleted, its files and .hybrid folder are untouched")
+        say("it is not indexed again unasked; `hybrid reindex` in it makes it a project again")
         if forgotten.was_accepted:
             say("the records in its tree are not given out any more; `hybrid trust` accepts them again")
         if n_sessions:

@@ -13,7 +13,8 @@ from hybrid.engine.indexing import file_source
 from hybrid.engine.record_places import record_paths
 from hybrid.errors import ProjectError
 from hybrid.index.manifest import NAME as MANIFEST_NAME
-from hybrid.project.find import refusal
+from hybrid.project.find import marks_of, refusal
+from hybrid.project.registry import is_forgotten
 
 if TYPE_CHECKING:
     from hybrid.engine.workspace import Workspace
@@ -28,11 +29,18 @@ def was_indexed(workspace: Workspace) -> bool:
     return (workspace.place.folder / MANIFEST_NAME).exists()
 
 
+def was_forgotten(workspace: Workspace) -> bool:
+    """Return whether the owner forgot this project on purpose, and did not index it by hand since."""
+    project = workspace.require_project()
+    return is_forgotten(project.key, marks_of(project), workspace.home)
+
+
 def reason_against(workspace: Workspace, *, is_first: bool) -> str:
     """Why this project is not indexed in the background now; empty when it may be.
 
-    `off` (`[index] auto`), `no_project`, `own_home`, `home_folder`; and for the first index `no_index` (nobody asked
-    for one), `not_git`, `too_many_files`. The last is remembered for an hour: counting costs a look at the files.
+    `off` (`[index] auto`), `no_project`, `own_home`, `home_folder`, `forgotten` (on purpose); and for the first index
+    `no_index` (nobody asked for one), `not_git`, `too_many_files`. The last is remembered for an hour: counting costs a
+    look at the files.
 
     Args:
         workspace: Of any directory.
@@ -47,6 +55,8 @@ def reason_against(workspace: Workspace, *, is_first: bool) -> str:
         return "home_folder"
     if was_indexed(workspace):
         return ""
+    if was_forgotten(workspace):
+        return "forgotten"
     if not is_first:
         return "no_index"
     return _reason_against_first(workspace) if project.is_git else "not_git"

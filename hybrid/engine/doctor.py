@@ -227,8 +227,11 @@ def _stale(index: Mapping[str, Any]) -> str:
 
 def _missing(workspace: Workspace, name: str) -> Finding:
     """No index yet, and whether the service would make one by itself."""
-    from hybrid.engine.automatic import refused
+    from hybrid.engine.automatic import refused, was_forgotten
 
+    if was_forgotten(workspace):
+        what = f"{name} was forgotten on purpose: nothing indexes it unasked"
+        return Finding("warning", "index", what, "hybrid reindex makes it a project again")
     no = refused(workspace)
     if no is None:
         return Finding("warning", "index", f"{name} is not indexed", "hybrid reindex")

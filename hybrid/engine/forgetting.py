@@ -64,6 +64,8 @@ def forget(home: Path, project: IndexedProject, *, stamp: str) -> Forgotten:
     with locked(folder / "build.lock", 0) as held:
         if not held:
             raise BusyError(f"{project.name} is being indexed; try again when that is done")
+        # First of all: a service that watches the project asks for this before it builds.
+        registry.mark_forgotten(project.key, home)
         trees = {*accepted, *_trees_in(folder), *map(registry.path_key, project.roots)}
         _forget_views(home, sorted(trees))
         kept = _put_aside(folder, _free(home / FOLDER / f"{project.key}-{stamp}"))

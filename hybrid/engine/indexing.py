@@ -19,6 +19,7 @@ from hybrid.engine.targets import targets_of, write_links
 from hybrid.errors import ProjectError
 from hybrid.gate.annotator import GateAnnotator
 from hybrid.index.build import Part, Recipe, Summary, build, silent
+from hybrid.index.manifest import NAME as MANIFEST_NAME
 from hybrid.models.lazy import LazyEmbedder
 from hybrid.project.find import refusal
 from hybrid.project.places import register
@@ -146,7 +147,8 @@ def bring_up_to_date(
     if targets is not None and not targets:
         return Indexed(Summary(is_full=False), ())
     part = None if targets is None else Part(tuple(targets), source.scan_paths)
-    if part is None:
+    if part is None or not (workspace.place.folder / MANIFEST_NAME).exists():
+        # Without an index there is no part: all of it is looked at, and the project gets its name.
         register(project, workspace.home)
     summary = build(
         workspace.place,

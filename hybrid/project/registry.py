@@ -4,6 +4,8 @@
 
     {"version": 1, "projects": {KEY: {"name": …, "origins": […], "paths": […], "identities": […]}}}
 
+Beside it an empty file `DIGEST.forgotten` stands for each mark of a project that its owner forgot on purpose.
+
 A project is known again by its identity (moved, renamed, another remote), else by its origin (another clone), else,
 without an origin, by its path. What is not known gets the key of its origin or path. A move to another disk changes
 the identity: without an origin that is a new project.
@@ -11,13 +13,14 @@ the identity: without an origin that is a new project.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
-from hybrid.atomic import locked, set_aside, write_atomic
+from hybrid.atomic import locked, make_private_folder, set_aside, write_atomic
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
 
 _VERSION = 1
 _LOCK_TIMEOUT_S = 2.0
+_FORGOTTEN = ".forgotten"
 _MAX_REMEMBERED = 32
 """Origins, paths and identities kept of a key, the newest last; each clone adds one."""
 
@@ -92,9 +96,14 @@ def remember(marks: Marks, key: str, home: Path) -> bool:
     A damaged registry is set aside and started anew. A failed write never matters: the key is then found again the
     way it was found now.
 
+    A project that was forgotten is one again.
+
     Returns:
         Whether the registry holds the marks now.
     """
+    for path in _forgotten_paths(key, marks, home):
+        with contextlib.suppress(OSError):
+            path.unlink(missing_ok=True)
     return _change(home, lambda entries: {**entries, key: _grown(marks, key, entries)})
 
 
@@ -105,6 +114,39 @@ def forget(key: str, home: Path) -> bool:
         Whether the registry is without the key now.
     """
     return _change(home, lambda entries: {other: entry for other, entry in entries.items() if other != key})
+
+
+def mark_forgotten(key: str, home: Path) -> None:
+    """Note that the owner wants a project forgotten: nothing indexes it until `remember` is called for it.
+
+    What is noted are digests of what it is known by, which tell nobody its name or place.
+
+    Raises:
+        OSError: `$HYBRID_HOME` cannot be written.
+    """
+    entry = load_registry(home).get(key, Entry("", (), (), ()))
+    known = [Marks("", origin, "", "") for origin in entry.origins]
+    known += [Marks("", "", "", identity) for identity in entry.identities]
+    known += [Marks("", "", path, "") for path in entry.paths[-1:] if not entry.origins]
+    for marks in known or [Marks("", "", "", "")]:
+        for path in _forgotten_paths(key, marks, home):
+            make_private_folder(path.parent)
+            path.touch(mode=0o600)
+
+
+def is_forgotten(key: str, marks: Marks, home: Path) -> bool:
+    """Return whether the owner forgot the project that has this key and is known by these marks."""
+    return any(path.exists() for path in _forgotten_paths(key, marks, home))
+
+
+def _forgotten_paths(key: str, marks: Marks, home: Path) -> list[Path]:
+    """A file for each thing a project is known again by; the path counts only without an origin, as in `_known_key`."""
+    texts = [f"key {key}"]
+    texts += [f"identity {marks.identity}"] if marks.identity else []
+    texts += [f"origin {marks.origin}"] if marks.origin else [f"path {marks.path}"] if marks.path else []
+    folder = registry_path(home).parent
+    digests = (hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16] for text in texts)
+    return [folder / f"{digest}{_FORGOTTEN}" for digest in digests]
 
 
 def path_key(path: str) -> str:

@@ -22,6 +22,7 @@ def test_projects_lists_and_forgets(own_shop: Shop) -> None:
     assert re.fullmatch(rf"{listed['key']} +\d+\.\d MB  shop  {re.escape(str(own_shop.root))}\n", shown)
     assert [
         "forgot shop: its index is deleted, its files and .hybrid folder are untouched",
+        "it is not indexed again unasked; `hybrid reindex` in it makes it a project again",
         "the records in its tree are not given out any more; `hybrid trust` accepts them again",
     ] == said.splitlines()
     assert "missing" == own_shop.json("status")["index"]["state"]
