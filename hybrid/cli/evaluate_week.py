@@ -29,6 +29,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--kills", type=int, default=10, metavar="N", help="kills of the service, and as many of hooks (default: 10)"
     )
+    parser.add_argument(
+        "--uses-of-a-prompt", type=positive, default=20, metavar="N", help="uses that follow each prompt (default: 20)"
+    )
+    parser.add_argument("--lessons", action="store_true", help="every prompt holds a typed lesson")
+    parser.add_argument("--spare-hooks", action="store_true", help="kill the service only, never a hook")
+    parser.add_argument(
+        "--busy", type=int, default=0, metavar="N", help="processes beside it that keep the machine busy"
+    )
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="of events and kills")
     add_settings(parser)
 
@@ -44,7 +52,18 @@ def run(args: argparse.Namespace) -> int:
         raise HybridError(f"{args.folder} is not empty; what it remembers would count too")
     if args.kills < 0:
         raise HybridError("--kills is not below 0")
-    plan = WeekPlan(args.events, args.sessions, args.projects, args.processes, args.kills, args.seed)
+    plan = WeekPlan(
+        args.events,
+        args.sessions,
+        args.projects,
+        args.processes,
+        args.kills,
+        args.seed,
+        uses_of_a_prompt=args.uses_of_a_prompt,
+        with_lessons=args.lessons,
+        spares_hooks=args.spare_hooks,
+        n_busy=args.busy,
+    )
     with scratch_home(args.folder) as scratch:
         home = scratch / "home"
         home.mkdir(parents=True)
@@ -60,15 +79,16 @@ def run(args: argparse.Namespace) -> int:
 
 def is_sound(form: Mapping[str, Any]) -> bool:
     """Nothing acknowledged is missing, nothing is there twice, the database is whole."""
-    uses, rows = form["uses"], form["rows"]
-    doubled = rows["events_in_two_rows"] + rows["seen_and_pending"] + rows["digests_twice"]
+    uses, rows, lessons = form["uses"], form["rows"], form["lessons"]
+    doubled = rows["events_in_two_rows"] + rows["seen_and_pending"] + rows["digests_twice"] + lessons["twice"]
     is_whole = form["integrity"] == ["ok"] and not form["set_aside"]
-    return is_whole and not (uses["missing"] or uses["unknown_in_store"] or doubled)
+    return is_whole and not (uses["missing"] or uses["unknown_in_store"] or lessons["missing"] or doubled)
 
 
 def _print(form: Mapping[str, Any]) -> None:
     say(f"{form['seconds']} s; killed: {', '.join(f'{n} {what}' for what, n in form['kills'].items()) or 'nothing'}")
-    for part in ("uses", "prompts", "sessions", "rows"):
+    say(f"kept by a hook for later: {form['kept_for_later']}; still waiting: {form['left_in_spool']}")
+    for part in ("uses", "prompts", "lessons", "sessions", "rows"):
         values = (f"{name} {value}" for name, value in form[part].items() if isinstance(value, int))
         say(f"{part}: {', '.join(values)}")
     say(f"integrity_check: {'; '.join(form['integrity'])}; set aside: {', '.join(form['set_aside']) or 'nothing'}")

@@ -24,13 +24,15 @@ from typing import TYPE_CHECKING, Any
 from hybrid.evaluation.memory_replay import make_repository
 from hybrid.evaluation.timing import sum_up
 from hybrid.evaluation.week_counting import count_memory
-from hybrid.evaluation.week_events import make_sessions, project_names
+from hybrid.evaluation.week_events import USES_OF_A_PROMPT, make_sessions, project_names
 from hybrid.ipc.control import daemon_status, stop
+from hybrid.ipc.endpoint import read_endpoint
+from hybrid.ipc.spool import Spool
 from hybrid.ipc.start import start_command, starting_mark
 from hybrid.project.places import hybrid_home
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Generator, Iterator, Sequence
 
     from hybrid.evaluation.processes import Runner
     from hybrid.evaluation.week_events import Sent
@@ -42,6 +44,7 @@ _AGAIN_SHARE = 0.01
 """Of the events that a client sends twice."""
 _KILLED_AFTER_S = (0.005, 0.08)
 _STOPPED_S = 15.0
+_SETTLED_S = 120.0
 _KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
 
 
@@ -56,6 +59,10 @@ class WeekPlan:
         n_processes: Hooks at once.
         n_kills: Of the service, and as many of hooks.
         seed: Of events and kills.
+        uses_of_a_prompt: Uses of tools that follow each prompt.
+        with_lessons: Every prompt holds a lesson.
+        spares_hooks: Only the service is killed: then nothing at all may be missing.
+        n_busy: Processes that do nothing but keep the processor busy.
     """
 
     n_events: int = 8_000
@@ -64,6 +71,10 @@ class WeekPlan:
     n_processes: int = 4
     n_kills: int = 10
     seed: int = 1
+    uses_of_a_prompt: int = USES_OF_A_PROMPT
+    with_lessons: bool = False
+    spares_hooks: bool = False
+    n_busy: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,25 +115,35 @@ def simulate_week(
     roots = {name: folder / name for name in project_names(plan.n_projects)}
     for root in roots.values():
         make_repository(root, runner.environ)
-    sessions = make_sessions(plan.n_events, plan.n_sessions, plan.n_projects, seed=plan.seed)
+    sessions = make_sessions(
+        plan.n_events,
+        plan.n_sessions,
+        plan.n_projects,
+        seed=plan.seed,
+        uses_of_a_prompt=plan.uses_of_a_prompt,
+        with_lessons=plan.with_lessons,
+    )
     week = _Week(plan, roots, runner, sum(len(session) for session in sessions))
     started_s = time.perf_counter()
     try:
-        with ThreadPoolExecutor(plan.n_processes) as pool:
+        with _busy(plan.n_busy), ThreadPoolExecutor(plan.n_processes) as pool:
             try:
                 for session in pool.map(week.play, sessions):
                     report_session(session)
             except BaseException:
                 week.is_stopped = True
                 raise
+        seconds = time.perf_counter() - started_s
+        n_kept = week.settle()
     finally:
         week.close()
-    seconds = time.perf_counter() - started_s
     home = hybrid_home(runner.environ)
     return {
         "plan": {name: getattr(plan, name) for name in plan.__slots__},
         "seconds": round(seconds, 1),
         "kills": dict(week.kills),
+        "kept_for_later": week.n_spooled,
+        "left_in_spool": n_kept,
         **count_memory(week.done, roots, runner.environ),
         "times": week.times(),
         "log": logged_errors(home),
@@ -138,9 +159,11 @@ class _Week:
         self._home = runner.environ["HYBRID_HOME"]
         self._lock = threading.Lock()
         self._drawn = random.Random(plan.seed)
+        self.n_spooled = 0
         n_kills = plan.n_kills
         self._service_kills = {(number + 1) * n_all // (n_kills + 1) for number in range(n_kills)}
-        self._hook_kills = set(self._drawn.sample(range(n_all), min(n_kills, n_all)))
+        n_hook_kills = 0 if plan.spares_hooks else min(n_kills, n_all)
+        self._hook_kills = set(self._drawn.sample(range(n_all), n_hook_kills))
         self._n = 0
         self._bare_s: list[float] = []
         self.is_stopped = False
@@ -212,12 +235,25 @@ class _Week:
         return time.perf_counter() - started_s
 
     def _kill_service(self) -> None:
-        pid = daemon_status(self._home)["pid"]
-        if isinstance(pid, int) and pid != os.getpid():
+        # One that is too busy to answer is killed too.
+        pid = int((read_endpoint(self._home) or {}).get("pid", "0"))
+        if pid and pid != os.getpid() and _is_service(pid):
             with contextlib.suppress(OSError):
                 os.kill(pid, _KILL)
                 with self._lock:
                     self.kills["services"] += 1
+
+    def settle(self) -> int:
+        """Let a service take in what waits; how many events it left."""
+        self._runner.run("-m", "hybrid", "daemon", "start", "--quiet")
+        spool = Spool(self._home)
+        until_s = time.monotonic() + _SETTLED_S
+        while spool.waiting() and time.monotonic() < until_s:
+            time.sleep(0.1)
+        self.n_spooled = sum(
+            "is kept and taken in later" in str(line.get("error")) for line in _log_lines(Path(self._home) / "log")
+        )
+        return len(spool.waiting())
 
     def close(self) -> None:
         """Stop the service, also one that is just starting, and wait for its end."""
@@ -249,6 +285,26 @@ class _Week:
             }
             found[name] = times.as_json(per_bare_start=bare.median_ms) | {"max_ms": round(max(times_ms), 1)} | added
         return found
+
+
+def _is_service(pid: int) -> bool:
+    """Return whether a process is a service: its number may have become that of another one."""
+    try:
+        return b"\0daemon\0run\0" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return not Path("/proc/self").exists()
+
+
+@contextlib.contextmanager
+def _busy(n: int) -> Generator[None]:
+    """So many processes beside the block that do nothing but keep the processor busy."""
+    spinning = [subprocess.Popen([start_command()[0], "-I", "-S", "-c", "while True: pass"]) for _ in range(n)]
+    try:
+        yield
+    finally:
+        for process in spinning:
+            process.kill()
+            process.wait()
 
 
 def _see_end(pid: int) -> None:

@@ -44,6 +44,7 @@ def count_memory(done: Sequence[Done], roots: Mapping[str, Path], environ: Mappi
         return {
             "uses": _uses(done, seen, pending, deadline_s=workspace.config.hooks.deadline_ms / 1000),
             "prompts": _prompts(done, store),
+            "lessons": _lessons(done, [workspace.home, *roots.values()]),
             "sessions": _sessions(done, store),
             "rows": _rows(store) | {"seen_and_pending": len(seen.keys() & pending)},
             "integrity": store.database.read(_integrity, ["no database"]),
@@ -92,6 +93,23 @@ def _prompts(done: Sequence[Done], store: MemoryStore) -> dict[str, int]:
         "acknowledged": len(asked),
         "missing": sum(not stored[one.sent.fields["prompt"]] for one in asked),
         "twice": sum(count > 1 for count in stored.values()),
+    }
+
+
+def _lessons(done: Sequence[Done], folders: Iterable[Path]) -> dict[str, int]:
+    """Lessons that were typed, by their titles, in every file of lessons."""
+    typed = [one for one in done if one.sent.lesson and one.is_acknowledged]
+    files = {path for folder in folders for path in folder.rglob("LESSONS.md")}
+    written = Counter(
+        line.partition("] ")[2].strip()
+        for path in files
+        for line in path.read_text(encoding="utf-8").splitlines()
+        if line.startswith("### [")
+    )
+    return {
+        "acknowledged": len(typed),
+        "missing": sum(not written[one.sent.lesson] for one in typed),
+        "twice": sum(count > 1 for count in written.values()),
     }
 
 

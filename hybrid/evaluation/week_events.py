@@ -18,6 +18,7 @@ USES_OF_A_PROMPT = 20
 
 _NOUNS = ("oven", "ticket", "shelf", "crane", "invoice", "timetable", "ladder", "loan", "pallet", "signal")
 _VERBS = ("price", "reserve", "weigh", "label", "sort", "refund", "schedule", "count", "repair", "unload")
+_SYLLABLES = tuple(f"{first}{second}" for first in "bdfgklmnprstvz" for second in "aeiou")
 _ERRORS = ("KeyError", "TimeoutError", "ValueError", "PermissionError", "AssertionError")
 
 
@@ -33,6 +34,7 @@ class Sent:
         tool: Name of the tool; empty for other events.
         use_id: The client's id of the use.
         fields: Further fields of the event, without its directory.
+        lesson: Title of the lesson that is typed in it; empty without one.
     """
 
     event: str
@@ -42,6 +44,7 @@ class Sent:
     tool: str
     use_id: str
     fields: dict[str, Any]
+    lesson: str = ""
 
     def as_json(self, root: str) -> bytes:
         """As a client writes it on a hook's standard input, in a project at `root`."""
@@ -58,7 +61,15 @@ def project_names(n: int) -> list[str]:
     ]
 
 
-def make_sessions(n_events: int, n_sessions: int, n_projects: int, *, seed: int = 1) -> list[list[Sent]]:
+def make_sessions(
+    n_events: int,
+    n_sessions: int,
+    n_projects: int,
+    *,
+    seed: int = 1,
+    uses_of_a_prompt: int = USES_OF_A_PROMPT,
+    with_lessons: bool = False,
+) -> list[list[Sent]]:
     """The events of each session in their order: start, prompts with the uses that follow each, stops, end.
 
     Args:
@@ -66,32 +77,39 @@ def make_sessions(n_events: int, n_sessions: int, n_projects: int, *, seed: int 
         n_sessions: Spread over the projects.
         n_projects: At least one.
         seed: Of everything drawn.
+        uses_of_a_prompt: How many follow each.
+        with_lessons: Every prompt holds a lesson, no two of which are alike.
     """
     names, numbers = project_names(n_projects), iter(range(n_events))
     sessions: list[list[Sent]] = []
     for number in range(n_sessions):
         n_uses = n_events // n_sessions + (number < n_events % n_sessions)
-        maker = _Session(f"week-{seed}-{number}", names[number % n_projects], random.Random(f"{seed} {number}"))
-        sessions.append(list(maker.events([next(numbers) for _ in range(n_uses)])))
+        drawn = random.Random(f"{seed} {number}")
+        maker = _Session(f"week-{seed}-{number}", names[number % n_projects], drawn, with_lessons)
+        sessions.append(list(maker.events([next(numbers) for _ in range(n_uses)], uses_of_a_prompt)))
     return sessions
 
 
 class _Session:
-    def __init__(self, session_id: str, project: str, drawn: random.Random) -> None:
+    def __init__(self, session_id: str, project: str, drawn: random.Random, with_lessons: bool) -> None:
+        self._with_lessons = with_lessons
         self._id = session_id
         self._project = project
         self._drawn = drawn
         self._prompts = 0
 
-    def events(self, numbers: list[int]) -> Iterator[Sent]:
+    def events(self, numbers: list[int], uses_of_a_prompt: int) -> Iterator[Sent]:
         yield self._sent("SessionStart", "", {"source": "startup"})
-        for first in range(0, max(len(numbers), 1), USES_OF_A_PROMPT):
+        for first in range(0, max(len(numbers), 1), uses_of_a_prompt):
             self._prompts += 1
             mark = f"{self._id.replace('-', 'x')}prompt{self._prompts}"
             verb, noun = self._drawn.choice(_VERBS), self._drawn.choice(_NOUNS)
             prompt = f"Fix how we {verb} the {noun} in {self._project}: the numbers of case {mark} are wrong"
-            yield self._sent("UserPromptSubmit", mark, {"prompt": prompt})
-            for number in numbers[first : first + USES_OF_A_PROMPT]:
+            lesson = self._words(4) if self._with_lessons else ""
+            if lesson:
+                prompt += f"\nLESSON: gotcha: {lesson} - {self._words(6)}"
+            yield self._sent("UserPromptSubmit", mark, {"prompt": prompt}, lesson)
+            for number in numbers[first : first + uses_of_a_prompt]:
                 yield self._use(number)
             message = f"I fixed how we {verb} the {noun}. The tests pass again. Case {mark} is closed."
             yield self._sent("Stop", mark, {"last_assistant_message": message})
@@ -107,8 +125,12 @@ class _Session:
         named = {"tool_name": tool, "tool_use_id": use_id}
         return Sent(event, self._id, self._project, mark, tool, use_id, named | fields)
 
-    def _sent(self, event: str, mark: str, fields: dict[str, Any]) -> Sent:
-        return Sent(event, self._id, self._project, mark, "", "", fields)
+    def _words(self, n: int) -> str:
+        """Words that nobody else says: lessons that are alike would be taken for one."""
+        return " ".join("".join(self._drawn.choices(_SYLLABLES, k=4)) for _ in range(n))
+
+    def _sent(self, event: str, mark: str, fields: dict[str, Any], lesson: str = "") -> Sent:
+        return Sent(event, self._id, self._project, mark, "", "", fields, lesson)
 
 
 @dataclass(frozen=True, slots=True)

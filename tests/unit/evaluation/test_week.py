@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 SOUND: dict[str, Any] = {
     "uses": {"missing": 0, "unknown_in_store": 0},
+    "lessons": {"missing": 0, "twice": 0},
     "rows": {"events_in_two_rows": 0, "seen_and_pending": 0, "digests_twice": 0},
     "integrity": ["ok"],
     "set_aside": [],
@@ -43,6 +44,15 @@ def test_the_same_seed_gives_the_same_week() -> None:
     assert make_sessions(50, 4, 2, seed=7) != make_sessions(50, 4, 2, seed=8)
 
 
+def test_each_prompt_may_hold_a_lesson_of_its_own() -> None:
+    """No two of them are alike, so that none is taken for another one."""
+    sessions = make_sessions(60, 3, 2, uses_of_a_prompt=2, with_lessons=True)
+    titles = [sent.lesson for session in sessions for sent in session if sent.event == "UserPromptSubmit"]
+
+    assert (30, 30) == (len(titles), len({word for title in titles for word in title.split()}) // 4)
+    assert [] == [sent for session in make_sessions(60, 3, 2) for sent in session if sent.lesson]
+
+
 def test_every_use_is_worth_keeping() -> None:
     """It has its word in its text, names the project by its path, and no rule passes it over."""
     for sent in (sent for session in make_sessions(300, 5, 2) for sent in session if sent.use_id):
@@ -66,6 +76,8 @@ def test_more_projects_than_names_have_names_of_their_own() -> None:
         pytest.param({"uses": {"missing": 1, "unknown_in_store": 0}}, id="missing"),
         pytest.param({"uses": {"missing": 0, "unknown_in_store": 1}}, id="unknown"),
         pytest.param({"rows": {**SOUND["rows"], "events_in_two_rows": 1}}, id="twice"),
+        pytest.param({"lessons": {"missing": 1, "twice": 0}}, id="lesson missing"),
+        pytest.param({"lessons": {"missing": 0, "twice": 1}}, id="lesson twice"),
         pytest.param({"integrity": ["row 1 missing from index"]}, id="damaged"),
         pytest.param({"set_aside": ["memory.db.corrupt-1"]}, id="set aside"),
     ],
