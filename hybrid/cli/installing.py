@@ -17,8 +17,10 @@ from hybrid.hooks.install.clients import CLAUDE, CLIENTS
 from hybrid.hooks.install.clients.claude import SUBAGENT_START, TOOL_FAILURE, UNKNOWN_EVENTS_SINCE
 from hybrid.hooks.install.clients.gemini import GEMINI
 from hybrid.hooks.install.command import PORTABLE, absolute_launcher
+from hybrid.hooks.install.files import read_bytes
 from hybrid.hooks.install.foreign import find_foreign, switch_off
 from hybrid.hooks.install.found import find_installs, ignored, installed_part
+from hybrid.hooks.install.targets import may_hold_ours
 from hybrid.hooks.install.trusted import forget
 
 if TYPE_CHECKING:
@@ -123,7 +125,7 @@ def run_uninstall(args: argparse.Namespace) -> int:
             changes.append(uninstall(target, home=home, is_dry_run=args.dry_run))
         except (HybridError, OSError) as error:
             errors.append(error)
-    done = [change for change in changes if change.action != "absent"]
+    done = [change for change in changes if change.action != "absent" or change.missing]
     if any(client is GEMINI for client in clients):
         try:
             done += _forget_trust(places, done, is_dry_run=args.dry_run)
@@ -163,7 +165,15 @@ def _left(clients: Sequence[Client], here: Sequence[Target], home: Path) -> list
     """Files of other projects that still call us."""
     known = {os.path.realpath(target.path) for target in here}
     recorded = [target.path for client in clients for target in recorded_targets(client, home=home)]
-    return [path for path in recorded if str(path) not in known and path.exists()]
+    return [path for path in recorded if str(path) not in known and _calls_us(path)]
+
+
+def _calls_us(path: Path) -> bool:
+    """Whether a file that we changed once holds entries of ours still."""
+    try:
+        return may_hold_ours((read_bytes(path) or b"").decode("utf-8", "replace"))
+    except (HybridError, OSError):
+        return False
 
 
 def run_plugin_path(args: argparse.Namespace) -> int:
@@ -301,6 +311,8 @@ def _as_json(change: Change) -> dict[str, Any]:
         "path": str(change.path),
         "action": change.action,
         "diff": change.diff,
+        "missing": list(change.missing),
+        "copies": list(change.copies),
     }
 
 
@@ -310,11 +322,16 @@ def _tell(change: Change, *, is_dry_run: bool, label: str, events: Sequence[str]
         "updated": f"{label} calls hybrid anew for {', '.join(events)}: {change.path}",
         "unchanged": f"already installed for {label}: {change.path}",
         "removed": f"{label} no longer calls hybrid: our entries are out of {change.path}, the rest is as it was",
-        "restored": f"{label} no longer calls hybrid: {change.path} is as it was before",
+        "restored": f"{label} no longer calls hybrid: {change.path} is as it was before"
+        + (" but for the hooks below" if change.missing else ""),
         "deleted": f"{label} no longer calls hybrid: {change.path} is deleted, it was ours alone",
+        "absent": f"{label} does not call hybrid from {change.path}",
     }
     if is_dry_run and change.action != "unchanged":
         say(f"Would write {change.path}:")
         say(change.diff)
     else:
         say(words[change.action])
+    if change.missing:
+        say(f"Note: --replace took these hooks out, and they are not back: {'; '.join(change.missing)}")
+        say(f"Note: the settings with them are kept as {', '.join(change.copies)}")

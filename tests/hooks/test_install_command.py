@@ -371,15 +371,97 @@ def test_systems_that_hybrid_replaces_are_named_and_switched_off_on_request(desk
     kept = path.read_text(encoding="utf-8")
     replaced = desk.hook("install", "--client", "claude", "--replace")
     copies = [file for file in desk.installs() if file.parent.name == "replaced"]
-    desk.hook("uninstall", "--client", "claude")
-    left = json.loads(path.read_text(encoding="utf-8"))
+    without = json.loads(path.read_text(encoding="utf-8"))
+    said = desk.hook("uninstall", "--client", "claude")
 
     assert "--replace switches them off" in told
     assert "claude-recall/inject.sh" in kept
     assert "switched off claude-recall: UserPromptSubmit" in replaced
     assert [kept] == [file.read_text(encoding="utf-8") for file in copies]
-    assert {"claude-mem@thedotmack": False} == left["enabledPlugins"]
-    assert {"SessionStart": [{"hooks": [{"type": "command", "command": "date"}]}]} == left["hooks"]
+    assert {"claude-mem@thedotmack": False} == without["enabledPlugins"]
+    assert {"hooks": [{"type": "command", "command": "date"}]} in without["hooks"]["SessionStart"]
+    assert f"Claude Code no longer calls hybrid: {path} is as it was before\n" == said
+    assert text == path.read_text(encoding="utf-8")
+
+
+_OTHERS = {
+    "hooks": {
+        "UserPromptSubmit": [{"hooks": [{"type": "command", "command": "~/.config/claude-recall/inject.sh"}]}],
+        "SessionStart": [{"hooks": [{"type": "command", "command": "/opt/lore/lore.sh resume"}]}],
+    }
+}
+
+
+@pytest.mark.parametrize("is_first", [False, True], ids=["installed before", "replace at once"])
+def test_uninstall_gives_back_what_replace_took(desk: Desk, *, is_first: bool) -> None:
+    """Uninstall said "is as it was before", but the hooks that `--replace` took out were gone (#16)."""
+    path = desk.user / ".claude" / "settings.json"
+    path.parent.mkdir()
+    text = json.dumps(_OTHERS, indent=2)
+    path.write_text(text, encoding="utf-8")
+    if not is_first:
+        desk.hook("install", "--client", "claude")
+    desk.hook("install", "--client", "claude", "--replace")
+    desk.hook("install", "--client", "claude", "--replace")
+
+    said = desk.hook("uninstall", "--client", "claude")
+
+    assert f"Claude Code no longer calls hybrid: {path} is as it was before\n" == said
+    assert text == path.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("is_removed", [False, True], ids=["edited", "ours taken out by hand"])
+def test_uninstall_names_what_it_cannot_give_back(desk: Desk, *, is_removed: bool) -> None:
+    """Where somebody wrote since, the hooks that `--replace` took out and the kept copy are named (#16)."""
+    path = desk.user / ".claude" / "settings.json"
+    path.parent.mkdir()
+    path.write_text(json.dumps(_OTHERS, indent=2), encoding="utf-8")
+    desk.hook("install", "--client", "claude", "--replace")
+    now = {} if is_removed else json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps(now | {"model": "opus"}), encoding="utf-8")
+    (copy,) = (file for file in desk.installs() if file.parent.name == "replaced")
+
+    said = desk.hook("uninstall", "--client", "claude").splitlines()
+
+    assert 3 == len(said)
+    assert "as it was before" not in said[0]
+    assert (
+        "Note: --replace took these hooks out, and they are not back: UserPromptSubmit: ~/.config/claude-recall/inject.sh; "
+        "SessionStart: /opt/lore/lore.sh resume"
+    ) == said[1]
+    assert f"Note: the settings with them are kept as {copy}" == said[2]
+    assert _OTHERS == json.loads(copy.read_text(encoding="utf-8"))
+
+
+def test_what_the_user_put_back_is_not_missing(desk: Desk) -> None:
+    """A hook that its owner registered again by hand is not told of (#16)."""
+    path = desk.user / ".claude" / "settings.json"
+    path.parent.mkdir()
+    path.write_text(json.dumps(_OTHERS), encoding="utf-8")
+    desk.hook("install", "--client", "claude", "--replace")
+    now = json.loads(path.read_text(encoding="utf-8"))
+    for event, groups in _OTHERS["hooks"].items():
+        now["hooks"].setdefault(event, []).extend(groups)
+    path.write_text(json.dumps(now), encoding="utf-8")
+
+    said = desk.hook("uninstall", "--client", "claude")
+
+    assert f"Claude Code no longer calls hybrid: our entries are out of {path}, the rest is as it was\n" == said
+
+
+def test_an_edit_before_replace_is_not_lost(desk: Desk) -> None:
+    """What the user wrote between install and `--replace` is there after uninstall, with the hooks (#16)."""
+    path = desk.user / ".claude" / "settings.json"
+    path.parent.mkdir()
+    path.write_text(json.dumps(_OTHERS), encoding="utf-8")
+    desk.hook("install", "--client", "claude")
+    now = json.loads(path.read_text(encoding="utf-8")) | {"model": "opus"}
+    path.write_text(json.dumps(now), encoding="utf-8")
+    desk.hook("install", "--client", "claude", "--replace")
+
+    desk.hook("uninstall", "--client", "claude")
+
+    assert _OTHERS | {"model": "opus"} == json.loads(path.read_text(encoding="utf-8"))
 
 
 def test_a_read_only_folder_is_one_line(desk: Desk) -> None:

@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING
 from hybrid.atomic import locked
 from hybrid.errors import BusyError, ProjectError
 from hybrid.hooks.install import files, targets
-from hybrid.hooks.install.merge import SettingsError, lists_of
+from hybrid.hooks.install.command import command_text
+from hybrid.hooks.install.jsonc import is_object
+from hybrid.hooks.install.merge import SettingsError, commands, lists_of, read
 from hybrid.hooks.install.records import Record, Records, digest_of
 
 if TYPE_CHECKING:
@@ -63,6 +65,8 @@ class Change:
         action: `installed`, `updated`, `unchanged`, `removed` (our entries only), `restored` (the bytes from before
             us), `deleted` (there was no file before us) or `absent`.
         diff: Unified, of the text.
+        missing: Hooks of other systems, as `event: command`, that `--replace` took out and that are not back.
+        copies: Files that hold the settings with them, oldest first; empty when nothing is missing.
     """
 
     client: str
@@ -70,6 +74,8 @@ class Change:
     path: Path
     action: str
     diff: str = ""
+    missing: tuple[str, ...] = ()
+    copies: tuple[str, ...] = ()
 
 
 def target_of(client: Client, scope: Scope, places: Places) -> Target:
@@ -149,8 +155,55 @@ def uninstall(target: Target, *, home: Path, is_dry_run: bool = False) -> Change
             elif action in ("removed", "restored"):
                 files.write(path, new, is_shared=target.scope != "user")
             records.drop(path)
-        shown = "" if action == "absent" else diff(text, new.decode("utf-8", "replace"), name)
-        return Change(target.client.name, target.scope, target.path, action, shown)
+        left = new.decode("utf-8", "replace")
+        shown = "" if action == "absent" else diff(text, left, name)
+        missing = _missing(known[0], left) if known else ()
+        copies = known[0].copies if known and missing else ()
+        return Change(target.client.name, target.scope, target.path, action, shown, missing, copies)
+
+
+def take_out(
+    target: Target, data: bytes, new: bytes, taken: Sequence[tuple[str, str]], copy: Path, *, home: Path
+) -> None:
+    """Write settings without some hooks of other systems, so that our removal gives them back.
+
+    Args:
+        target: The file.
+        data: As it is.
+        new: Without the hooks.
+        taken: (event, command) of each.
+        copy: Of the file as it is.
+        home: `HYBRID_HOME`, for the record.
+
+    Raises:
+        HybridError: The file is not to be changed, for a reason that is said.
+        OSError: It cannot be written; it is as it was.
+    """
+    with _held(home, is_dry_run=False) as records:
+        path = target.real
+        had = bool(targets.ours_in(files.decoded(data, target.path), target.client, name=str(target.path)))
+        record, original = _record(target, path, data, records, had=had)
+        record = replace(
+            record, written=digest_of(new), taken=(*record.taken, *taken), copies=(*record.copies, str(copy))
+        )
+        _write(path, new, record, original, records, is_shared=target.scope != "user")
+
+
+def _missing(record: Record, text: str) -> tuple[str, ...]:
+    """What `--replace` took out and a text does not hold."""
+    if not record.taken:
+        return ()
+    try:
+        root = read(text, record.path)
+    except SettingsError:
+        return tuple(f"{event}: {command}" for event, command in record.taken)
+    there = {(found.event, command_text(found.handler)) for found in commands(root)}
+    plugins: object = root.value.get("enabledPlugins")
+    if is_object(plugins):
+        there |= {("plugin", name) for name, is_on in plugins.items() if is_on}
+    return tuple(
+        f"{event}: {command}" for event, command in dict.fromkeys(record.taken) if (event, command) not in there
+    )
 
 
 def _without(
@@ -180,11 +233,14 @@ def _without(
 def _record(target: Target, path: Path, data: bytes | None, records: Records, *, had: bool) -> tuple[Record, bytes]:
     """The record to keep, and what the file would be without us."""
     fresh = Record(str(path), target.client.name, target.scope, "", data is not None, files.missing_folders(path))
+    known = records.get(path)
+    if known and data is not None and digest_of(data) == known[0].written:
+        return known
+    if known:
+        # Someone wrote since. What was taken out of the file before is still to be told of.
+        fresh = replace(fresh, taken=known[0].taken, copies=known[0].copies)
     if data is None or not had:
         return fresh, data or b""
-    known = records.get(path)
-    if known and digest_of(data) == known[0].written:
-        return known
     # Someone wrote since, or a colleague brought our entries: what stays without them is the original.
     keep = lists_of(known[1].decode("utf-8", "replace")) if known else frozenset[str]()
     text = targets.without_hooks(data.decode(), target.client, keep=keep, name=str(target.path))

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING
 from hybrid.atomic import write_atomic
 from hybrid.errors import HybridError
 from hybrid.hooks.install import edit, files
+from hybrid.hooks.install.changes import take_out, target_of
 from hybrid.hooks.install.client import SCOPES, Client, Places, Scope
 from hybrid.hooks.install.clients import CLIENTS
 from hybrid.hooks.install.command import command_text, is_ours
 from hybrid.hooks.install.found import enabled_plugins
 from hybrid.hooks.install.jsonc import is_object, parse
 from hybrid.hooks.install.merge import commands, read, strip_text
-from hybrid.hooks.install.records import Records, digest_of
+from hybrid.hooks.install.records import digest_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -122,18 +123,12 @@ def _scope(text: str) -> Scope:
 
 
 def _switch_off_in(path: Path, here: Sequence[Foreign], places: Places, home: Path) -> Path:
-    real = files.real_path(path, here[0].scope, places.project_root)
-    data = files.read_bytes(real) or b""
+    target = target_of(CLIENTS[here[0].client], here[0].scope, places)
+    data = files.read_bytes(target.real) or b""
     new = _without(files.decoded(data, path), here).encode()
     copy = home / "installs" / "replaced" / f"{here[0].client}-{here[0].scope}-{digest_of(data)[:16]}.json"
     write_atomic(copy, data)
-    records = Records(home)
-    known = records.get(real)
-    files.write(real, new, is_shared=here[0].scope != "user")
-    if known and known[0].written == digest_of(data):
-        # The way back from our own hooks must not bring the others back.
-        original = _without(files.decoded(known[1], path), here).encode() if known[0].existed else known[1]
-        records.put(known[0].with_written(digest_of(new)), original)
+    take_out(target, data, new, [(each.event, each.command) for each in here], copy, home=home)
     return copy
 
 

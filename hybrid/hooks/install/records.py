@@ -29,6 +29,8 @@ class Record:
         written: Hex digest of the bytes we wrote.
         existed: Whether there was a file before us.
         folders: Folders that we made for it, outermost first.
+        taken: (event, command) of other systems' hooks that `--replace` took out; for a plugin `plugin` and its name.
+        copies: Files that hold the settings as they were before that, oldest first.
     """
 
     path: str
@@ -37,6 +39,8 @@ class Record:
     written: str
     existed: bool
     folders: tuple[str, ...]
+    taken: tuple[tuple[str, str], ...] = ()
+    copies: tuple[str, ...] = ()
 
     def with_written(self, digest: str) -> Record:
         """The same after another write of ours."""
@@ -110,4 +114,6 @@ def digest_of(data: bytes) -> str:
 def _read(file: Path) -> Record:
     fields: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
     fields["folders"] = tuple(fields["folders"])
+    fields["taken"] = tuple((str(event), str(command)) for event, command in fields.get("taken", ()))
+    fields["copies"] = tuple(map(str, fields.get("copies", ())))
     return Record(**fields)
