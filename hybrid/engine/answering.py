@@ -17,8 +17,6 @@ from typing import TYPE_CHECKING
 
 from hybrid.engine.injecting import Decision, decide, switched_off
 from hybrid.engine.learning import NOTHING, is_capturing, learn_from_prompt, learn_from_turn, let_fade, pass_over_past
-from hybrid.engine.orienting import brief_subagent, start_session
-from hybrid.engine.recording import record, record_error, record_learned
 from hybrid.engine.sessions import session_key
 from hybrid.errors import BusyError, HybridError
 
@@ -133,6 +131,8 @@ class Reply:
 
     def finish(self, latency_ms: float) -> None:
         """Record the decision; call it after the answer was written. The session's next hook may go on then."""
+        from hybrid.engine.recording import record
+
         with self.turn:
             if self.decision is not _IGNORED:
                 record(self.workspace, self.event, self.decision, latency_ms=latency_ms)
@@ -151,6 +151,8 @@ class Reply:
         """The answer was not delivered: nothing counts as given. A text that came too late is noted as such."""
         with self.turn:
             if self.decision.text and latency_ms is not None:
+                from hybrid.engine.recording import record
+
                 late = replace(self.decision, reason="late", text="")
                 record(self.workspace, self.event, late, latency_ms=latency_ms)
         self.effects.finish()
@@ -271,8 +273,11 @@ def _learn_from_turn(workspace: Workspace, event: HookEvent) -> bool:
     """Learn from the end of a turn; False when a part of it must be tried again."""
     learned = learn_from_turn(workspace, event)
     for problem in learned.problems:
-        record_error(workspace, event, problem)
-    record_learned(workspace, event, learned)
+        _note_problem(workspace, event, problem)
+    if learned.cited or learned.recorded:
+        from hybrid.engine.recording import record_learned
+
+        record_learned(workspace, event, learned)
     return not learned.is_busy
 
 
@@ -286,11 +291,11 @@ def _remember(workspace: Workspace, event: HookEvent, stores: RecordStores, *, a
     try:
         problems = remember(workspace, event, stores.memory(workspace), _now_ms() if at_ms is None else at_ms)
     except (HybridError, OSError) as error:
-        record_error(workspace, event, f"memory: {error}")
+        _note_problem(workspace, event, f"memory: {error}")
         # A memory that cannot be used at all takes nothing later either.
         return not isinstance(error, MemoryBusyError)
     for problem in problems:
-        record_error(workspace, event, problem)
+        _note_problem(workspace, event, problem)
     return True
 
 
@@ -301,10 +306,17 @@ def _close_and_remember(workspace: Workspace, event: HookEvent, stores: RecordSt
             from hybrid.engine.remembering import close_batches
 
             for problem in close_batches(workspace, stores.memory(workspace), _now_ms()):
-                record_error(workspace, event, problem)
+                _note_problem(workspace, event, problem)
     finally:
         closed.set()
     return _remember(workspace, event, stores)
+
+
+def _note_problem(workspace: Workspace, event: HookEvent, problem: str) -> None:
+    """Leave a line in the log; what that imports is not needed before an answer."""
+    from hybrid.engine.recording import record_error
+
+    record_error(workspace, event, problem)
 
 
 def _is_any_waiting(workspace: Workspace, event: HookEvent, stores: RecordStores) -> bool:
@@ -322,7 +334,7 @@ def _tell_what_waits(workspace: Workspace, event: HookEvent, stores: RecordStore
     from hybrid.engine.remembering import tell_waiting
 
     for problem in tell_waiting(workspace, event, stores.memory(workspace), _now_ms()):
-        record_error(workspace, event, problem)
+        _note_problem(workspace, event, problem)
 
 
 def _has_memory(workspace: Workspace, event: HookEvent) -> bool:
@@ -353,8 +365,12 @@ def _decision(
     off: Decision | None,
 ) -> Decision:
     if event.event == "SessionStart":
+        from hybrid.engine.orienting import start_session
+
         return start_session(workspace, event, records=records, environ=environ, now_s=time.time())
     if event.event == "SubagentStart":
+        from hybrid.engine.orienting import brief_subagent
+
         return brief_subagent(workspace, event, records=records, environ=environ)
     if off is not None:
         return off

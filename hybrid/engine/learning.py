@@ -15,15 +15,12 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hybrid.capture.transcript import agent_texts, end_offset
 from hybrid.digest import chunk_digest
 from hybrid.engine.lesson_places import open_stores
 from hybrid.engine.sessions import session_key
 from hybrid.engine.writing_down import NOT_RECORDED, NOTHING, Learned, write_down
 from hybrid.errors import HybridError
 from hybrid.prompting.clean import clean
-from hybrid.records.lessons.captured import captured_from_agent, captured_from_prompt, captured_lines
-from hybrid.records.lessons.citations import cited_ids
 from hybrid.records.lessons.citing import Citing
 from hybrid.render.marks import plain_text
 from hybrid.sources.records import record_text
@@ -80,6 +77,8 @@ def learn_from_prompt(workspace: Workspace, event: HookEvent) -> Learned:
     cleaned = clean(event.prompt)
     if cleaned.is_machine_made or cleaned.is_opted_out:
         return NOTHING
+    from hybrid.records.lessons.captured import captured_from_prompt
+
     found = captured_from_prompt(_typed(plain_text(cleaned.text)))
     learned = write_down(open_stores(workspace, lock_s=_LOCK_S), found, date.today())
     if learned.lessons:
@@ -96,6 +95,8 @@ def without_captures(text: str) -> str:
     """
     if "lesson" not in text.lower():
         return text
+    from hybrid.records.lessons.captured import captured_lines
+
     plain = plain_text(text)
     gone = captured_lines(_typed(plain))
     if not gone:
@@ -113,6 +114,8 @@ def learn_from_turn(workspace: Workspace, event: HookEvent) -> TurnLearned:
     last = message or (said.texts[-1].text if said.texts else "")
     learned = NOTHING
     if last and is_capturing(workspace, event):
+        from hybrid.records.lessons.captured import captured_from_agent
+
         learned = write_down(open_stores(workspace, lock_s=_LOCK_S), captured_from_agent(last), date.today())
         problems += [notice for notice in learned.notices if notice.startswith(NOT_RECORDED)]
     cited, failures = _count_citations(workspace, _citing(event, said.texts, message))
@@ -127,6 +130,8 @@ def learn_from_turn(workspace: Workspace, event: HookEvent) -> TurnLearned:
 def pass_over_past(workspace: Workspace, event: HookEvent) -> None:
     """A session that goes on with an old transcript: what was cited there was counted then."""
     if event.transcript:
+        from hybrid.capture.transcript import end_offset
+
         with contextlib.suppress(OSError):
             workspace.ledgers.note_read(session_key(workspace, event), end_offset(Path(event.transcript)))
 
@@ -189,12 +194,16 @@ def _said(workspace: Workspace, event: HookEvent) -> _Said:
     if ledger.is_new:
         # Nothing was ever given to this session, so there is nothing to cite; the last message says the rest.
         return _Said()
+    from hybrid.capture.transcript import agent_texts
+
     found, read_to = agent_texts(Path(event.transcript), ledger.read_to)
     return _Said(found, read_to if read_to != ledger.read_to else None)
 
 
 def _citing(event: HookEvent, texts: Sequence[AgentText], message: str) -> list[Citing]:
     """The messages of a turn that cite; the event's own is left out where it stands in the transcript already."""
+    from hybrid.records.lessons.citations import cited_ids
+
     found: list[Citing] = []
     told = _mark(event, "text", message)
     is_there = False

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from hybrid.engine.answering import answer
 from hybrid.engine.opening import Opener
-from hybrid.engine.recording import record_error
 from hybrid.engine.workspace import keep_hook_settings, open_workspace
 from hybrid.hooks.answer import client_of, printed_answer
 from hybrid.hooks.event import EventError, parse_event
@@ -98,6 +97,8 @@ def keep_settings(home: str) -> None:
 
 def note_failure(error: Exception | str, fields: Mapping[str, Any] | None) -> None:
     """Leave a line in the event log."""
+    from hybrid.engine.recording import record_error
+
     event = HookEvent.of(fields) if fields else None
     cwd = Path(event.cwd) if event and event.cwd else Path()
     record_error(open_workspace(cwd), event, str(error) if isinstance(error, EventError) else error)

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 
 from hybrid.atomic import locked
 from hybrid.engine.answering import take_in
-from hybrid.engine.recording import record_error
 from hybrid.engine.workspace import open_workspace
 from hybrid.errors import BusyError
 from hybrid.hooks.answer import client_of
@@ -165,4 +164,6 @@ class Taker:
 
     def _note(self, message: str, event: HookEvent | None) -> None:
         with contextlib.suppress(Exception):
+            from hybrid.engine.recording import record_error
+
             record_error(open_workspace(self._home, environ=self._environ({})), event, message)

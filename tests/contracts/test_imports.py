@@ -84,6 +84,20 @@ def test_a_prompt_loads_only_what_searching_needs(tmp_path: Path) -> None:
     assert {"numpy", "tomli"} == loaded
 
 
+def test_what_comes_after_an_answer_is_not_imported_before_it() -> None:
+    """Log, counters, a session's start, and what learns from transcripts wait until a prompt has its answer."""
+    late = [
+        f"hybrid.{name}" for name in ("engine.recording", "engine.orienting", "feedback.state", "capture.transcript")
+    ]
+    code = (
+        "import sys, hybrid.hooks.direct, hybrid.engine.searching, hybrid.engine.record_views\n"
+        f"print([name for name in {late} if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=CHECKOUT)
+
+    assert "[]\n" == done.stdout
+
+
 def _after_a_prompt(event: str, home: Path) -> set[str]:
     code = (
         f"import os, time\nours, theirs = os.pipe()\nos.write(theirs, {event.encode()!r})\n"

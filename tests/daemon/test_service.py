@@ -33,6 +33,39 @@ def test_the_first_hook_starts_the_service_and_is_answered_all_the_same(agent: A
     assert first.text == second.text
 
 
+def test_what_the_first_hook_gave_is_recorded_though_the_hook_has_ended(agent: Agent) -> None:
+    """Ledger, log and memory have the first prompt; asked again in the session it is silent, whoever answers."""
+    texts = [agent.prompt(RETRY, "a").text, agent.prompt(RETRY, "a").text]
+    agent.wait_for_service()
+    until(lambda: agent.shop.json("memory", "stats")["prompts"] > 0)
+
+    assert [True, False] == [text.startswith(FRAME) for text in texts]
+    assert {"injected", "same_topic"} == set(agent.shop.reasons())
+
+
+def test_a_first_answer_that_nobody_reads_was_not_given(agent: Agent) -> None:
+    """A client that hung up gets the same text when it asks again."""
+    hung_up = agent.start(prompt=RETRY, session_id="a")
+    assert hung_up.stdout is not None
+    assert hung_up.stderr is not None
+    hung_up.stdout.close()
+    code = hung_up.wait(60)
+    hung_up.stderr.close()
+    agent.wait_for_service()
+
+    assert 0 == code
+    assert agent.prompt(RETRY, "a").text.startswith(FRAME)
+
+
+def test_the_service_starts_although_the_first_answer_fails(agent: Agent) -> None:
+    """A setting that no engine can work with leaves the prompt without an answer, and the service comes all the same."""
+    broken = Agent(agent.shop, environ={"HYBRID_MODEL_NAME": "no-such-model"})
+    answer = broken.prompt(RETRY, "a")
+
+    assert "" == answer.text
+    assert agent.wait_for_service() > 0
+
+
 def test_the_service_looks_after_the_project_of_the_session(agent: Agent, tmp_path: Path) -> None:
     """A client may start hooks anywhere: what counts is the directory that the event names."""
     elsewhere = git_project(tmp_path / "elsewhere")

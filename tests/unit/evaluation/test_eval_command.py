@@ -254,6 +254,16 @@ def test_speed_measures_the_service(repos: Path, capsys: pytest.CaptureFixture[s
     )
 
 
+@pytest.mark.slow
+def test_speed_measures_cold_starts(repos: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each start is a hook that finds no service; every one is told as given or silent, and who answered it."""
+    code = evaluate("speed", repos / "boats", "--part", "cold", "--rounds", 2, "--beside", 1, "--json")
+    form = json.loads(capsys.readouterr().out)["cold"]
+
+    assert 0 == code
+    assert (2, 2, 1) == (form["cold_start"]["n"], sum(form["answered_by"].values()), form["beside"])
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
