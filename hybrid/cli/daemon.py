@@ -87,14 +87,15 @@ def _start(args: argparse.Namespace, home: Path) -> dict[str, Any]:
 
 
 def _stop(home: Path) -> dict[str, Any]:
-    from hybrid.daemon.lifecycle import end_service
+    from hybrid.daemon.lifecycle import end_service, wait_for_end
     from hybrid.errors import HybridError
     from hybrid.ipc.control import stop
 
     before = _status(home)
     was_there = before["running"] or before["hung_pid"] is not None
+    pid = int(before["pid"] or before.get("hung_pid") or 0)
     stop(str(home), timeout_s=_WAIT_S)
-    if not end_service(home):
+    if not (end_service(home) and wait_for_end(pid, _WAIT_S)):
         raise HybridError("the service does not end; `run/daemon.pid` in `HYBRID_HOME` names its process")
     return _status(home) | {"stopped": was_there}
 

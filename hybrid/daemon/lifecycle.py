@@ -24,6 +24,7 @@ _HUNG_S = 5.0
 _END_S = 3.0
 _HUNG_END_S = 0.5
 _STOP_S = 4.0
+_LOOK_S = 0.02
 _ANSWERS_S = 2.0
 _MOST_FILES = 4096
 """Open files that a service may need: connections, and one for each segment of an open index; macOS gives 256."""
@@ -74,6 +75,42 @@ def end_service(home: Path) -> bool:
             return _ended(run, pid, wait_s=_STOP_S)
         time.sleep(0.02)
     return True
+
+
+def wait_for_end(pid: int, timeout_s: float) -> bool:
+    """Wait until the process of a service is gone; it lets go of its lock a moment before. Made to end at the last.
+
+    Args:
+        pid: Of the service; 0 for none.
+        timeout_s: How long it may take by itself.
+
+    Returns:
+        Whether it is gone; true on Windows, where a look would end the process.
+    """
+    if sys.platform == "win32":
+        return True
+    until_s = time.monotonic() + timeout_s
+    while _is_alive(pid) and time.monotonic() < until_s:
+        time.sleep(_LOOK_S)
+    if _is_service(pid) and _is_alive(pid):
+        with contextlib.suppress(OSError):
+            os.kill(pid, signal.SIGKILL)
+        time.sleep(_LOOK_S)
+    return not _is_alive(pid)
+
+
+def _is_alive(pid: int) -> bool:
+    """Does a process live? One that has ended and waits for its parent does not."""
+    if pid <= 0:
+        return False
+    try:
+        os.kill(pid, 0)
+    except OSError:  # None, or a stranger's, to whom the number was given anew.
+        return False
+    try:
+        return Path(f"/proc/{pid}/stat").read_bytes().rsplit(b")", 1)[1].split()[0] not in (b"Z", b"X")
+    except (OSError, IndexError):
+        return not Path("/proc/self").exists()
 
 
 def hung_process(home: Path) -> int | None:

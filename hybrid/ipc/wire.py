@@ -150,12 +150,17 @@ def read_pairs(path: str) -> dict[str, str]:
     # The last line is `end`: a half-written file is none.
     if len(lines) < 2 or lines[-2:] != ["end", ""]:
         return {}
-    return dict(line.split(" ", 1) for line in lines[:-2] if " " in line)
+    found = dict(line.split(" ", 1) for line in lines[:-2] if " " in line)
+    return {name: value.replace("%0A", "\n").replace("%25", "%") for name, value in found.items()}
 
 
 def pairs(values: dict[str, str]) -> bytes:
-    """A small file of names and values, one pair a line, that is read without any parser."""
-    return os.fsencode("".join(f"{name} {value}\n" for name, value in values.items())) + b"end\n"
+    """A small file of names and values, one pair a line, that is read without any parser.
+
+    A path may hold a line end: it stands as `%0A`, and `%` as `%25`.
+    """
+    lines = (f"{name} {value.replace('%', '%25').replace(chr(10), '%0A')}\n" for name, value in values.items())
+    return os.fsencode("".join(lines)) + b"end\n"
 
 
 def _is_own(descriptor: int) -> bool:

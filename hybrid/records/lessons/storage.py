@@ -108,7 +108,8 @@ class Storage:
         counters = found if self._keeps_inline else moved(document, found)
         changed = step(document, counters)
         after = changed.document
-        if after is not document and after.text != document.text:
+        is_written = after is not document and after.text != document.text
+        if is_written:
             if counters is not found:
                 # First beside, then out of the file: a process that is killed between the two has lost nothing.
                 self._save(counters, durable=True)
@@ -119,7 +120,12 @@ class Storage:
             files.replace_bytes(self._target(), data, before=content.data, is_committed=self._is_committed)
             self._parsed = (data, after)
         if changed.counters != counters:
-            self._save(changed.counters, durable=False)
+            try:
+                self._save(changed.counters, durable=False)
+            except LessonsFileError:
+                # The file for people is written, so the change stands; a disk that is full costs counts, no lesson.
+                if not is_written:
+                    raise
 
     def _target(self) -> Path:
         return files.target_of(self._file, self._tree)
