@@ -63,7 +63,6 @@ class SearchConfig:
     bm25_b: float
     lexical_engine: Literal["postings", "rank_bm25"]
     min_cosine: float
-    record_words: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +82,7 @@ class GateConfig:
     absent: float
     length: float
     words: float
+    hinge: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,6 +311,7 @@ _RANGES: dict[str, tuple[float, float]] = {
     "gate.absent": (0, 1),
     "gate.length": (0, 10),
     "gate.words": (0, 1),
+    "gate.hinge": (0, 1),
     "search.depth": (1, 10_000),
     "search.rrf_k": (1, 10_000),
     "search.dense_weight": (0, 100),
@@ -320,7 +321,6 @@ _RANGES: dict[str, tuple[float, float]] = {
     "search.bm25_k1": (0, 10),
     "search.bm25_b": (0, 1),
     "search.min_cosine": (-1, 1),
-    "search.record_words": (0, 10),
     **{f"ranking.{field.name}": (-10, 10) for field in fields(RankingConfig)},
     "lessons.max_items": (0, 100),
     "lessons.budget_chars": (0, 9_000),

@@ -345,6 +345,8 @@ class Verdict:
         bar: Whose threshold it is when a calibration decided: `talk`, or `tasks` for tasks of other projects.
         parts: Named parts of the prompt's best piece, empty when the raw cosine alone decided.
         subject: The pieces of the prompt that rose above their bars; empty when it is the whole prompt, or closed.
+        rows: Of a collection that is judged record by record: rows whose own evidence rose above the bars → that
+            evidence. None for other collections, and when a fixed number decided.
     """
 
     is_open: bool
@@ -355,6 +357,7 @@ class Verdict:
     bar: str = ""
     parts: Mapping[str, float] = field(default_factory=dict[str, float])
     subject: str = ""
+    rows: Mapping[int, float] | None = None
 
     @property
     def margin(self) -> float | None:
@@ -441,7 +444,10 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Withheld:
-    """A candidate that was not given, and why (`floor`, `seen`, `duplicate`, `stale`, `budget`, `kind_closed`)."""
+    """A candidate that was not given, and why.
+
+    The reasons are `bar`, `floor`, `seen`, `duplicate`, `stale`, `budget`, `kind_closed`.
+    """
 
     hit: Hit
     reason: str

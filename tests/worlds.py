@@ -44,6 +44,7 @@ SETTINGS = GateConfig(
     absent=0.07,
     length=0.3,
     words=0.0,
+    hinge=0.0,
 )
 
 

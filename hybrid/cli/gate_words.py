@@ -18,7 +18,8 @@ _EVIDENCE = {
     "null": "vague words",
     "lexical": "telling word",
     "names": "identifiers known here",
-    "words": "words of one record",
+    "words": "words of this record",
+    "hinge": "hangs on one word",
     "absent": "words unknown here",
     "length": "long prompt",
 }

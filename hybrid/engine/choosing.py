@@ -64,11 +64,17 @@ class Selection:
         self.hits = [hit for hit in self.hits if wanted(hit)]
 
     def pass_floor(self) -> None:
-        """Leave what is far behind the best, or too far from what is asked; then bring the rest into its order."""
-        self.hits, threshold = list(self.searched.hits), self.collection.threshold
-        low = self._least_cosine()
-        self.keep("floor", lambda hit: self._passes(hit, threshold, low))
-        ordered = self.collection.ordered(self.hits, self.searched.query)
+        """Leave what is far behind the best, or too far from what is asked; then bring the rest into its order.
+
+        Where each record was judged by itself, that decides instead.
+        """
+        self.hits, threshold, rows = list(self.searched.hits), self.collection.threshold, self.verdict.rows
+        if rows is None:
+            low = self._least_cosine()
+            self.keep("floor", lambda hit: self._passes(hit, threshold, low))
+        else:
+            self.keep("bar", lambda hit: hit.row in rows)
+        ordered = self.collection.ordered(self.hits, self.searched.query, rows)
         within = {hit.row for hit in ordered}
         self.keep("floor", lambda hit: hit.row in within)
         self.hits = ordered

@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from hybrid.digest import chunk_digest
-from hybrid.prompting.content import content_words
 from hybrid.records.lore.times import seconds_of
 from hybrid.redact import redact
 from hybrid.render.frame import Entry
@@ -83,8 +82,14 @@ class Collection(Protocol):
         """An item in the frame."""
         ...
 
-    def ordered(self, hits: Sequence[Hit], query: Query) -> list[Hit]:
-        """Hits that passed the floor, in the order in which they are given; what does not suit the kind is left out."""
+    def ordered(self, hits: Sequence[Hit], query: Query, rows: Mapping[int, float] | None = None) -> list[Hit]:
+        """Hits that may be given in the order in which they are; what does not suit the kind is left out.
+
+        Args:
+            hits: That passed the floor or the bars.
+            query: That was searched for.
+            rows: As in `Verdict.rows`.
+        """
         ...
 
 
@@ -113,7 +118,7 @@ class FileCollection:
         """As `Collection.entry`."""
         return item_entry(item)
 
-    def ordered(self, hits: Sequence[Hit], query: Query) -> list[Hit]:
+    def ordered(self, hits: Sequence[Hit], query: Query, rows: Mapping[int, float] | None = None) -> list[Hit]:
         """As they are."""
         return list(hits)
 
@@ -143,7 +148,6 @@ class RecordCollection:
         self._is_redacting = config.privacy.redact
         self._min_score = config.lessons.min_score
         self.max_items: int | None = None
-        self._words_weight = config.search.record_words
         self._is_gate_fixed = config.hooks.gate_threshold != "auto"
         if view.kind == "lessons":
             self.threshold = config.lessons.threshold
@@ -189,28 +193,27 @@ class RecordCollection:
         record = self._view.by_path[item.hit.path]
         return record_entry(record, item, self._measure(item.hit), is_redacting=self._is_redacting)
 
-    def ordered(self, hits: Sequence[Hit], query: Query) -> list[Hit]:
-        """By evidence and words, lessons by trust too; attributed decisions before those of nobody."""
-        hits = [hit for hit in hits if self._is_told(hit)]
-        worth = self._worth(hits, query)
+    def ordered(self, hits: Sequence[Hit], query: Query, rows: Mapping[int, float] | None = None) -> list[Hit]:
+        """By relevance and evidence, lessons by trust too; attributed decisions before those of nobody."""
+        if rows is None:
+            hits = [hit for hit in hits if self._is_told(hit)]
         if self.kind == "lessons":
-            return self._lessons(hits, query, worth)
-        return _attributed_first(sorted(hits, key=lambda hit: -worth[hit.path]), self._view.by_path)
+            return self._lessons(hits, query, rows)
+        worth = self._worth(hits, query, rows)
+        return _attributed_first(sorted(hits, key=lambda hit: -worth[hit.row]), self._view.by_path)
 
-    def _worth(self, hits: Sequence[Hit], query: Query) -> dict[str, float]:
-        """Path → relevance plus the weighted share of the best one's words."""
+    def _worth(self, hits: Sequence[Hit], query: Query, rows: Mapping[int, float] | None) -> dict[int, float]:
+        """Row → relevance beside the others plus the evidence of its own."""
         gate = self.searcher.gate
-        words = gate.words(content_words(query.focus)) if gate and self._words_weight else None
-        top = float(words.max()) if words is not None and len(words) else 0.0
-        if words is None or top <= 0:
-            return {hit.path: hit.relevance for hit in hits}
-        return {hit.path: hit.relevance + self._words_weight * float(words[hit.row]) / top for hit in hits}
+        own = rows if rows is not None or gate is None else gate.evidence(query.text)
+        return {hit.row: hit.relevance + (max(own.get(hit.row, 0.0), 0.0) if own else 0.0) for hit in hits}
 
-    def _lessons(self, hits: Sequence[Hit], query: Query, worth: Mapping[str, float]) -> list[Hit]:
+    def _lessons(self, hits: Sequence[Hit], query: Query, rows: Mapping[int, float] | None) -> list[Hit]:
         lessons = self._view.lessons
         self._scores = lessons.scorer.relevances(query.text) if lessons else {}
-        fitting = [hit for hit in hits if self._is_relevant(hit)]
-        return self._reranked(sorted(fitting, key=lambda hit: -worth[hit.path] * self._trust(hit)), query)
+        fitting = [hit for hit in hits if rows is not None or self._is_relevant(hit)]
+        worth = self._worth(fitting, query, rows)
+        return self._reranked(sorted(fitting, key=lambda hit: -worth[hit.row] * self._trust(hit)), query)
 
     def _reranked(self, hits: list[Hit], query: Query) -> list[Hit]:
         """In the order of a language model, where one may be asked and answers in time."""

@@ -26,7 +26,7 @@ from hybrid.sources.memory import path_of, project_glob
 from hybrid.tokens import tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from hybrid.config import Config
     from hybrid.engine.memory_views import MemoryView, RowsAt
@@ -127,7 +127,7 @@ class MemoryCollection:
         text = text_in_form(item.text, item.form)
         return Entry("memory", f"{shown}{cosine}", tuple(text.split("\n")) if text else ())
 
-    def ordered(self, hits: Sequence[Hit], query: Query) -> list[Hit]:
+    def ordered(self, hits: Sequence[Hit], query: Query, rows: Mapping[int, float] | None = None) -> list[Hit]:
         """By the sum of the parts; without what the session did itself."""
         self._rows.read(hit.path for hit in hits)
         told = [hit for hit in hits if self._is_told(hit)]

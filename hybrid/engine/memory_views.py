@@ -245,7 +245,7 @@ def write_index(
         is_purged=is_purged,
         wait_s=wait_s,
         progress=progress,
-        annotator=GateAnnotator(embedder, workspace.home, with_hub=workspace.config.gate.hub, with_words=False),
+        annotator=GateAnnotator(embedder, workspace.home, with_hub=workspace.config.gate.hub),
         workers=1,
     )
 

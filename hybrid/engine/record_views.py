@@ -199,7 +199,7 @@ class RecordViews:
                 embedder,
                 workspace.home,
                 with_hub=workspace.config.gate.hub,
-                with_words=workspace.config.gate.words > 0,
+                records=workspace.config.gate,
             ),
             workers=1,
         )

@@ -13,8 +13,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from hybrid.config import GateConfig
     from hybrid.gate.background import Background
-    from hybrid.gate.words import PieceWords
+    from hybrid.gate.meant import MeantPieces
     from hybrid.types import Embedder
 
 
@@ -25,19 +26,19 @@ class GateAnnotator:
         embedder: Of the chunks.
         home: `$HYBRID_HOME`, which keeps the background's vectors.
         with_hub: Find the hub of every chunk, too.
-        with_words: Keep the vectors of terms, for the part "words": for collections of records, whose terms are few.
+        records: The weights of the evidence for a record, for a collection that is judged record by record.
     """
 
-    def __init__(self, embedder: Embedder, home: Path, *, with_hub: bool, with_words: bool = False) -> None:
+    def __init__(self, embedder: Embedder, home: Path, *, with_hub: bool, records: GateConfig | None = None) -> None:
         self._embedder = embedder
         self._home = home
         self._with_hub = with_hub
-        self._with_words = with_words
+        self._records = records
 
     @property
     def key(self) -> str:
         """Of what `annotate` adds."""
-        return annotation_key(self._background_key, with_hub=self._with_hub, with_words=self._with_words)
+        return annotation_key(self._background_key, with_hub=self._with_hub, records=self._records)
 
     @cached_property
     def _background_key(self) -> str:
@@ -50,19 +51,22 @@ class GateAnnotator:
         return load_background(self._embedder, self._home, self._background_key)
 
     @cached_property
-    def _words(self) -> PieceWords | None:
-        from hybrid.gate.words import words_of_background
+    def _pieces(self) -> MeantPieces | None:
+        from hybrid.gate.meant import pieces_of_background
 
-        return words_of_background(self._background, self._embedder) if self._with_words else None
+        return pieces_of_background(self._background, self._embedder)
 
     def prepare(self) -> None:
         """Load what `annotate` needs, or make it: embedding the background takes a new home a moment."""
         _ = self._background
 
     def annotate(self, arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-        """The arrays to add to a segment, as `hybrid.gate.hubs` and `hybrid.gate.words` make them."""
+        """The arrays to add to a segment, as `hybrid.gate.hubs` and `hybrid.gate.meant` make them."""
         from hybrid.gate.hubs import segment_arrays
-        from hybrid.gate.words import word_arrays
 
         found = segment_arrays(arrays, self._background, with_hub=self._with_hub)
-        return found | word_arrays(arrays, self._words, self._embedder) if self._words else found
+        if self._records is None or self._pieces is None:
+            return found
+        from hybrid.gate.meant import record_arrays
+
+        return found | record_arrays({**arrays, **found}, self._pieces, self._embedder, self._records)

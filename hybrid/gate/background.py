@@ -12,7 +12,7 @@ import json
 import re
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from hybrid.atomic import make_private_folder, write_atomic
 from hybrid.gate.identity import PROMPTS, background_key
 from hybrid.gate.parts import chat_closeness, code_logit, null_factors
 from hybrid.gate.pieces import gate_pieces
-from hybrid.gate.terms import PieceTerms, generic_terms, terms_of
+from hybrid.gate.terms import PieceTerms, generic_terms, terms_of, word_groups
 from hybrid.models.probe import read_probe
 from hybrid.prompting.clean import clean
 from hybrid.prompting.content import MAX_PIECES, content_words
@@ -50,6 +50,7 @@ _NAMES = tuple(
     """
     hub_bank chat_bank piece_vector piece_null piece_chat piece_probe piece_prompt prompt_is_talk prompt_words
     term_text term_at term_generic generic_documents piece_words piece_words_at piece_names piece_names_at
+    group_text group_at piece_groups piece_groups_at
     """.split()
 )
 """Arrays of a file of vectors; one that lacks any is made anew."""
@@ -126,6 +127,20 @@ class Background:
     def terms(self) -> list[str]:
         """The terms, sorted."""
         return unpack_strings(self.array("term_text"), self.array("term_at"))
+
+    @property
+    def piece_terms(self) -> list[list[str]]:
+        """The terms of each calibration piece, as `terms_of` gives them."""
+        return self._texts(self.terms, "piece_words")
+
+    @property
+    def piece_groups(self) -> list[list[str]]:
+        """The words of each calibration piece, as `word_groups` gives them."""
+        return self._texts(unpack_strings(self.array("group_text"), self.array("group_at")), "piece_groups")
+
+    def _texts(self, texts: list[str], name: str) -> list[list[str]]:
+        numbers, ends = self.array(name).tolist(), self.array(f"{name}_at").tolist()
+        return [[texts[number] for number in numbers[start:end]] for start, end in pairwise(ends)]
 
     def chat(self, vectors: NDArray[np.float32]) -> NDArray[np.float32]:
         """Closeness to chat of unit vectors (n, dim), shape (n,)."""
@@ -227,6 +242,7 @@ def embed_background(embedder: Embedder, probe: Probe | None) -> dict[str, NDArr
         "prompt_is_talk": np.array([prompt.is_talk for prompt in held], np.uint8),
         "prompt_words": np.array([len(prompt.text.split()) for prompt in held], np.int32),
         **_term_arrays([terms_of(text) for text in texts]),
+        **_group_arrays([word_groups(text) for text in texts]),
     }
 
 
@@ -266,6 +282,13 @@ def _term_arrays(found: Sequence[PieceTerms]) -> dict[str, NDArray[Any]]:
         "piece_names": names,
         "piece_names_at": names_at,
     }
+
+
+def _group_arrays(found: Sequence[Sequence[str]]) -> dict[str, NDArray[Any]]:
+    groups = sorted({group for piece in found for group in piece})
+    number = {group: i for i, group in enumerate(groups)}
+    numbers, numbers_at = _ragged([number[group] for group in piece] for piece in found)
+    return {**string_table("group", groups), "piece_groups": numbers, "piece_groups_at": numbers_at}
 
 
 def _ragged(rows: Iterable[Sequence[int]]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hybrid.gate.hubs import NOTHING
+from hybrid.gate.meant import are_records
 from hybrid.gate.parts import MAX_ABSENT, MAX_NAMES, gain, length_penalty
-from hybrid.gate.words import has_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -115,8 +115,9 @@ def _evidence_of_pieces(
     absent = np.minimum(_reduced(np.add, is_absent[words].astype(np.float64), words_at), MAX_ABSENT)
     known = np.minimum(_reduced(np.add, (n_here[names] > 0).astype(np.float64), names_at), MAX_NAMES)
     found = null * top + settings.lexical * lexical + settings.names * known - settings.absent * absent
-    if settings.words and has_words(segments):
-        found += settings.words * np.max([segment.array("background_words") for segment in segments], axis=0)
+    if are_records(segments):
+        # An identifier of a task of another project stands in the record that is nearest to it, or in none.
+        found = np.max([segment.array("background_record") for segment in segments], axis=0) + settings.names * known
     # A piece without a vector, or a corpus without a chunk, has no cosine to speak of.
     found[(top <= NOTHING) | ~background.piece_vectors.any(axis=1)] = SILENT
     return found

@@ -9,6 +9,7 @@ from hybrid.models.probe import probe_digest
 from hybrid.resources import shipped
 
 if TYPE_CHECKING:
+    from hybrid.config import GateConfig
     from hybrid.types import EmbedderInfo
 
 PROMPTS = ("models", "background", "prompts.jsonl")
@@ -18,8 +19,8 @@ TERMS = ("models", "background", "terms.tsv")
 VERSION = "1"
 """Changes whenever the same prompts and model give other arrays: other pieces, other parts, other names."""
 
-WORDS_VERSION = "1"
-"""As `VERSION`, of what segments keep for the part "words" alone: the segments of files need not be written anew."""
+RECORDS_VERSION = "1"
+"""As `VERSION`, of what segments of records keep besides: the segments of files need not be written anew."""
 
 
 def background_key(model: EmbedderInfo) -> str:
@@ -29,6 +30,15 @@ def background_key(model: EmbedderInfo) -> str:
     return hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in (*files, *names))).hexdigest()[:16]
 
 
-def annotation_key(background: str, *, with_hub: bool, with_words: bool = False) -> str:
-    """The identity of what segments keep for the gate: the background's key, hubs subtracted or not, words or none."""
-    return f"{background}{'+hub' if with_hub else ''}{f'+words{WORDS_VERSION}' if with_words else ''}"
+def annotation_key(background: str, *, with_hub: bool, records: GateConfig | None = None) -> str:
+    """The identity of what segments keep for the gate.
+
+    Args:
+        background: Its key.
+        with_hub: Hubs are subtracted.
+        records: The weights of the evidence for a record; None for other segments.
+    """
+    hub = "+hub" if with_hub else ""
+    if records is None:
+        return f"{background}{hub}"
+    return f"{background}{hub}+records{RECORDS_VERSION}:{records.words:g}:{records.hinge:g}:{int(records.null)}"

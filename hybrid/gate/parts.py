@@ -2,11 +2,11 @@
 
 The statistic of a piece of a prompt is what raises its top cosine above what any prompt reaches in this corpus:
 
-    evidence = null · (cosine − hub) + lexical + names + words − absent − length
+    evidence = null · (cosine − hub) + lexical + names − absent − length
     talk     = probe − chat
 
 `verdict` compares evidence with what tasks of other projects reach here, and evidence + talk with what talk reaches.
-Only collections of records have `words`, which is worked out in a module of its own.
+Records are judged one by one, with other parts: see `meant`.
 """
 
 from __future__ import annotations

@@ -52,6 +52,15 @@ def terms_of(piece: str) -> PieceTerms:
     return PieceTerms(tuple(words), tuple(names))
 
 
+def word_groups(piece: str) -> tuple[str, ...]:
+    """The words of a piece as they were typed, those with the same terms joined; words without a term are left out."""
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for word in piece.split()[:_TERMS]:
+        if terms := query_tokens(word):
+            groups.setdefault(tuple(terms), []).append(word)
+    return tuple(" ".join(group) for group in groups.values())
+
+
 def _whole(name: str) -> str:
     """The term under which the last part of an identifier is found as a whole: `Client.retry_once` → retry_once."""
     parts: list[str] = _LAST_NAME.findall(name)

@@ -1,7 +1,8 @@
 """The verdict of the calibrated gate: may this prompt get context from this corpus?
 
 The prompt's best piece must rise above what tasks of other projects reach in this corpus by chance, and above what talk
-reaches. With a threshold that its owner fixed, `threshold` decides instead.
+reaches. In a collection of records each record must do so by itself (`meant`), and only those that do may be given.
+With a threshold that its owner fixed, `threshold` decides instead.
 """
 
 from __future__ import annotations
@@ -17,23 +18,28 @@ from hybrid.gate import parts
 from hybrid.gate.background import load_background
 from hybrid.gate.calibration import SILENT, Calibration, calibrate
 from hybrid.gate.identity import annotation_key, background_key
+from hybrid.gate.meant import Records, are_records, meant_pieces
 from hybrid.gate.pieces import gate_pieces
-from hybrid.gate.terms import generic_terms, terms_of
-from hybrid.gate.words import has_words, score_words, words_of_pieces
+from hybrid.gate.terms import generic_terms, terms_of, word_groups
 from hybrid.types import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
 
     from hybrid.config import GateConfig
     from hybrid.gate.background import Background
+    from hybrid.gate.meant import MeantPieces
     from hybrid.gate.terms import PieceTerms
     from hybrid.index.backend import Closest
     from hybrid.index.snapshot import Snapshot
     from hybrid.types import Embedder
+
+
+MOST_MEANT = 256
+"""Records of a collection that one prompt is compared with in every part: far more than are ever given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,12 +96,14 @@ class Gate:
         vectors, lengths = self._embedder.embed_queries(found)
         return Asked(found, vectors, parts.null_factors(lengths, len(found)), len(text.split()))
 
-    def words(self, piece: str) -> NDArray[np.float32]:
-        """How far each row holds the words of a piece, or words near to them, in [0, ∞): see `hybrid.gate.words`.
-
-        Shape (n_rows,); 0 for a dead row, and everywhere in a collection that was annotated without words.
-        """
-        return self._scored_words([terms_of(piece).words])[0]
+    def evidence(self, text: str) -> Mapping[int, float]:
+        """Row → evidence that a cleaned prompt means it, see `hybrid.gate.meant`; empty for other collections."""
+        if not are_records(self._snapshot.segments):
+            return {}
+        asked = self.ask(text)
+        score = _added_up(self._columns(asked), len(asked.texts), self._snapshot.n_rows)
+        best: list[float] = score.max(axis=0, initial=-math.inf).tolist()
+        return dict(enumerate(best))
 
     def judge(self, asked: Asked, closest: Closest, top_cosine: float | None) -> Verdict:
         """The verdict on a prompt.
@@ -105,6 +113,8 @@ class Gate:
             closest: Of its pieces, from `Snapshot.dense_with_pieces`.
             top_cosine: The raw one of the whole prompt, for the record.
         """
+        if are_records(self._snapshot.segments):
+            return self._judge_records(asked, top_cosine)
         bars = self.calibration
         rows = [row for row in range(len(asked.texts)) if closest.rows[row] >= 0]
         if not rows:
@@ -143,20 +153,9 @@ class Gate:
             "chat": -self._background.chat_weight(settings) * self._background.chat(asked.vectors),
             "probe": settings.probe * self._background.logit(asked.vectors, asked.null),
         }
-        if settings.words and has_words(self._snapshot.segments):
-            scores = self._scored_words([piece.words for piece in terms])
-            columns["words"] = settings.words * scores.max(axis=1, initial=0)
         # Adding 0 makes 0 of −0, which would be shown.
         rows = np.stack([np.asarray(column, np.float64) for column in columns.values()], axis=1) + 0.0
         return [dict(zip(columns, row, strict=True)) for row in rows.tolist()]
-
-    def _scored_words(self, pieces: Sequence[Sequence[str]]) -> NDArray[np.float32]:
-        """Of the words of each piece in each row, shape (n_pieces, n_rows)."""
-        segments = self._snapshot.segments
-        words = words_of_pieces(pieces, self._embedder) if has_words(segments) else None
-        if words is None:
-            return np.zeros((len(pieces), self._snapshot.n_rows), np.float32)
-        return np.concatenate([score_words(words, segment) for segment in segments], axis=1)
 
     def _lexical(self, terms: Sequence[PieceTerms]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """The gain of each piece's most telling word, and how many of its words nobody knows, shape (n_pieces,)."""
@@ -170,6 +169,83 @@ class Gate:
         lexical = [max((gain_of[word] for word in piece.words), default=0.0) for piece in terms]
         return np.array(lexical), np.array([sum(word in unknown for word in piece.words) for piece in terms], np.int64)
 
+    # --- record by record ------------------------------------------------------------------------------------
+
+    def _judge_records(self, asked: Asked, top_cosine: float | None) -> Verdict:
+        """The verdict on a prompt with the records that may be given, each by its own evidence."""
+        bars, settings = self.calibration, self._settings
+        columns = self._columns(asked)
+        score = _added_up(columns, len(asked.texts), self._snapshot.n_rows)
+        chat = -self._background.chat_weight(settings) * self._background.chat(asked.vectors)
+        probe = settings.probe * self._background.logit(asked.vectors, asked.null)
+        margins = np.minimum(score - bars.tasks, score + (chat + probe)[:, np.newaxis] - bars.talk)
+        if not np.isfinite(margins).any():
+            return Verdict(False, top_cosine, bars.talk if bars.talk > SILENT else None, "auto", bar="talk", rows={})
+        piece, row = divmod(int(margins.argmax()), margins.shape[1])
+        found = {name: float(column[piece, row]) + 0.0 for name, column in columns.items()}
+        best = _judged(piece, found | {"chat": float(chat[piece]), "probe": float(probe[piece])}, bars)
+        is_open = (margins > 0) & math.isfinite(bars.talk) & math.isfinite(bars.tasks)
+        pieces = [asked.texts[number] for number in np.flatnonzero(is_open.any(axis=1)) if number]
+        rows = np.flatnonzero(is_open.any(axis=0))
+        return Verdict(
+            len(rows) > 0,
+            top_cosine,
+            best.threshold,
+            "auto",
+            score=best.score,
+            bar=best.bar,
+            parts=best.parts,
+            subject="" if best.row == 0 else _joined(pieces),
+            rows=dict(zip(rows.tolist(), score[:, rows].max(axis=0).tolist(), strict=True)),
+        )
+
+    def _columns(self, asked: Asked) -> dict[str, NDArray[np.float64]]:
+        """The parts of the evidence of every piece for every record, each of shape (n_pieces, n_rows)."""
+        settings, segments = self._settings, self._snapshot.segments
+        terms = [terms_of(text) for text in asked.texts]
+        typed = [word_groups(text) for text in asked.texts]
+        pieces = meant_pieces(asked.vectors, asked.null, [piece.words for piece in terms], typed, self._embedder)
+        if pieces is None or not asked.texts:
+            return {}
+        records = [Records.of_segment(segment) for segment in segments]
+        parts_of = [one.parts(pieces, settings) for one in records]
+        columns = {
+            name: np.concatenate([one[name] for one in parts_of], axis=1, dtype=np.float64) for name in parts_of[0]
+        }
+        shape = len(terms), self._snapshot.n_rows
+        columns["names"] = settings.names * self._named(terms)
+        columns["length"] = np.full(shape, -settings.length * parts.length_penalty(asked.n_words))
+        columns["null"][~asked.vectors.any(axis=1)] = -math.inf  # A piece that the model does not know means nothing.
+        best = _added_up(columns, *shape).max(axis=0)
+        columns["hinge"] = self._hinges(records, pieces, best)
+        return columns
+
+    def _hinges(
+        self, records: Sequence[Records], pieces: MeantPieces, best: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Of the records that have the most of everything else, since a hinge only lowers; −∞ for the rest."""
+        is_asked = np.ones(len(best), np.bool_)
+        if len(best) > MOST_MEANT:
+            is_asked = best >= np.partition(best, -MOST_MEANT)[-MOST_MEANT]
+        found = np.where(is_asked, 0.0, np.full((len(pieces.sums), 1), -math.inf))
+        start = 0
+        for one in records:
+            rows = np.flatnonzero(is_asked[start : start + len(one)])
+            found[:, start + rows] = one.hinges(pieces, rows, self._settings)
+            start += len(one)
+        return found
+
+    def _named(self, terms: Sequence[PieceTerms]) -> NDArray[np.float64]:
+        """How many identifiers of each piece each record holds, at most `MAX_NAMES`, shape (n_pieces, n_rows)."""
+        found = np.zeros((len(terms), self._snapshot.n_rows))
+        for counts, piece in zip(found, terms, strict=True):
+            start = 0
+            for segment in self._snapshot.segments:
+                for name in piece.names:
+                    counts[start + segment.post_row[segment.postings(name)]] += 1
+                start += segment.n_chunks
+        return np.minimum(found, parts.MAX_NAMES)
+
 
 def open_gate(snapshot: Snapshot, embedder: Embedder, home: Path, settings: GateConfig) -> Gate | None:
     """The calibrated gate of a snapshot; None for one that was annotated with another background, or not at all.
@@ -181,7 +257,7 @@ def open_gate(snapshot: Snapshot, embedder: Embedder, home: Path, settings: Gate
         settings: Rates and weights.
     """
     background = background_key(embedder.info)
-    fitting = [annotation_key(background, with_hub=settings.hub, with_words=has) for has in (False, True)]
+    fitting = [annotation_key(background, with_hub=settings.hub, records=one) for one in (None, settings)]
     if snapshot.manifest.background not in fitting:
         return None
     return Gate(snapshot, embedder, lambda: load_background(embedder, home, background), settings)
@@ -204,6 +280,11 @@ class _Judged:
     @property
     def is_open(self) -> bool:
         return math.isfinite(self.threshold) and self.margin > 0
+
+
+def _added_up(columns: Mapping[str, NDArray[np.float64]], n_pieces: int, n_rows: int) -> NDArray[np.float64]:
+    """The sum of the parts, shape (n_pieces, n_rows); −∞ without any."""
+    return sum(columns.values(), np.zeros((n_pieces, n_rows))) if columns else np.full((n_pieces, n_rows), -math.inf)
 
 
 def _judged(row: int, found: dict[str, float], bars: Calibration) -> _Judged:

@@ -1,11 +1,11 @@
-"""The part "words" of the gate's statistic: which chunk holds the words of a piece, or words near to them in meaning?
+"""The part "words" of the evidence for a record: how far it holds the words of a piece, or words near to them.
 
     words(piece, chunk) = Σ over words q of the piece: n_q · max over terms t of the chunk: cos(q, t), if > LEAST_COSINE
 
 n_q is the length that the model's query sum of the word alone has: telling words are long. The cosine of whole texts
 averages over all that a record says besides; this asks word by word, so short records with one telling word in common
-with a prompt are told from those that are merely of its kind. For collections of records; `annotator` adds the arrays
-to their segments, `calibration` and `verdict` read them. A model whose lengths say nothing has no such part.
+with a prompt are told from those that are merely of its kind. For collections of records: `annotator` adds the vectors
+of terms to their segments, `meant` asks. A model whose lengths say nothing has no such part.
 """
 
 from __future__ import annotations
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from hybrid.gate.background import Background
-    from hybrid.index.segment import Segment
     from hybrid.types import Embedder
 
 LEAST_COSINE = 0.4
@@ -36,9 +34,6 @@ _BLOCK_TERMS = 1024
 
 _BATCH = 4096
 """Terms embedded at a time: their vectors are kept as int8."""
-
-_BLOCK_CELLS = 1 << 21
-"""Words times chunks of one block of pieces: 8 MB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +52,11 @@ class PieceWords:
     numbers: NDArray[np.int64]
     starts: NDArray[np.int64]
 
-    @property
-    def n_pieces(self) -> int:
-        """How many pieces there are."""
-        return len(self.starts) - 1
+    def between(self, first: int, last: int) -> PieceWords:
+        """The pieces from `first` up to `last`, with the words that they need."""
+        starts = self.starts[first : last + 1]
+        used, numbers = np.unique(self.numbers[starts[0] : starts[-1]], return_inverse=True)
+        return PieceWords(self.vectors[used], self.lengths[used], numbers, starts - starts[0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,94 +85,62 @@ def words_of_pieces(pieces: Sequence[Sequence[str]], embedder: Embedder) -> Piec
     return PieceWords(vectors, lengths, numbers, np.array([0, *accumulate(map(len, pieces))], np.int64))
 
 
-def words_of_background(background: Background, embedder: Embedder) -> PieceWords | None:
-    """The words of the calibration pieces; None for a model whose lengths say nothing, found with a single word."""
-    if embedder.embed_queries(["word"])[1] is None:
-        return None
-    vectors, lengths = embedder.embed_queries(background.terms)
-    if lengths is None:
-        return None
-    numbers, starts = background.array("piece_words"), background.array("piece_words_at")
-    return PieceWords(vectors, lengths, numbers.astype(np.int64), starts.astype(np.int64))
-
-
-def word_arrays(arrays: Mapping[str, NDArray[Any]], words: PieceWords, embedder: Embedder) -> dict[str, NDArray[Any]]:
-    """The arrays that a segment of records gets for its words.
+def term_vectors(arrays: Mapping[str, NDArray[Any]], embedder: Embedder) -> dict[str, NDArray[Any]]:
+    """The vectors of the terms of a segment of records.
 
     Args:
-        arrays: Of the segment: its terms with their postings, and `vector` for how many chunks there are.
-        words: Of the calibration pieces.
+        arrays: Of the segment: its terms, and `vector` for the dimension.
         embedder: Of the same model.
 
     Returns:
         `term_vector` int8 (n_terms, dim) and `term_vector_scale` float32 (n_terms,), 0 for a term that the model does
-        not know; `background_words` float32 (n_pieces,), the largest words(piece, chunk) of each calibration piece, 0
-        without a chunk.
+        not know.
     """
     terms = unpack_strings(arrays["term_text"], arrays["term_at"])
-    data = np.zeros((len(terms), words.vectors.shape[1]), np.int8)
+    data = np.zeros((len(terms), arrays["vector"].shape[1]), np.int8)
     scales = np.zeros(len(terms), np.float32)
     for at in range(0, len(terms), _BATCH):
         batch = slice(at, at + _BATCH)
         vectors, _ = embedder.embed_queries(terms[batch])
         stored = quantise(vectors, np.zeros(len(vectors), np.bool_))
         data[batch], scales[batch] = stored.data, stored.scale
-    found: dict[str, NDArray[Any]] = {"term_vector": data, "term_vector_scale": scales}
-    scored = _Scored({**arrays, **found}, len(arrays["vector"]))
-    return {**found, "background_words": scored.largest(words)}
+    return {"term_vector": data, "term_vector_scale": scales}
 
 
-def has_words(segments: Sequence[Segment]) -> bool:
-    """Whether the segments of a snapshot have what `word_arrays` adds: all of them, and at least one."""
-    return bool(segments) and all(segment.has("background_words") for segment in segments)
+class WordScores:
+    """words(piece, chunk) of some pieces for every chunk of a segment of records, dead ones too.
 
+    Args:
+        words: Of the pieces.
+        arrays: Of the segment: the postings of its terms, and what `term_vectors` gives.
+        n_chunks: Of the segment.
+    """
 
-def score_words(words: PieceWords, segment: Segment) -> NDArray[np.float32]:
-    """words(piece, chunk) for each chunk of a segment, shape (n_pieces, n_chunks); 0 for a chunk that is dead."""
-    names = ("term_vector", "term_vector_scale", "term_start", "post_row")
-    scored = _Scored({name: segment.array(name) for name in names}, segment.n_chunks)
-    scores = scored.scores(words, _near(words, scored.arrays), 0, words.n_pieces)
-    if segment.is_live is not None:
-        scores[:, ~segment.is_live] = 0
-    return scores
+    def __init__(self, words: PieceWords, arrays: Mapping[str, NDArray[Any]], n_chunks: int) -> None:
+        self._words = words
+        self._arrays = arrays
+        self._n_chunks = n_chunks
+        self._near = _near(words, arrays)
 
-
-@dataclass(frozen=True, slots=True)
-class _Scored:
-    """The chunks of a segment to be: arrays with the postings and vectors of their terms."""
-
-    arrays: Mapping[str, NDArray[Any]]
-    n_chunks: int
-
-    def largest(self, words: PieceWords) -> NDArray[np.float32]:
-        """The largest score of each piece, shape (n_pieces,); some pieces at a time, so that memory stays bounded."""
-        found = np.zeros(words.n_pieces, np.float32)
-        near = _near(words, self.arrays)
-        first = 0
-        while first < words.n_pieces:
-            most = int(words.starts[first]) + max(_BLOCK_CELLS // max(self.n_chunks, 1), 1)
-            last = max(int(np.searchsorted(words.starts, most, side="right")) - 1, first + 1)
-            found[first:last] = self.scores(words, near, first, last).max(axis=1, initial=0)
-            first = last
-        return found
-
-    def scores(self, words: PieceWords, near: _Near, first: int, last: int) -> NDArray[np.float32]:
-        """Scores of the pieces from `first` up to `last`, shape (last − first, n_chunks)."""
+    def between(self, first: int, last: int) -> NDArray[np.float32]:
+        """Of the pieces from `first` up to `last`, shape (last − first, n_chunks)."""
+        words = self._words
         starts = words.starts[first : last + 1]
         used, number = np.unique(words.numbers[starts[0] : starts[-1]], return_inverse=True)
         weights = np.zeros((last - first, len(used)), np.float32)
         weights[np.repeat(np.arange(last - first), np.diff(starts)), number] = words.lengths[used[number]]
-        return weights @ self._best(near, used)
+        return weights @ self._best(used)
 
-    def _best(self, near: _Near, words: NDArray[np.int64]) -> NDArray[np.float32]:
+    def _best(self, words: NDArray[np.int64]) -> NDArray[np.float32]:
         """The largest cosine of each word to a term of each chunk, shape (n_words, n_chunks); 0 without a near one."""
-        best = np.zeros((len(words), self.n_chunks), np.float32)
+        near = self._near
+        best = np.zeros((len(words), self._n_chunks), np.float32)
         pairs, n_pairs = _ranges(near.starts[words], near.starts[words + 1])
         terms = near.terms[pairs]
-        term_start = self.arrays["term_start"].astype(np.int64)
+        term_start = self._arrays["term_start"].astype(np.int64)
         postings, n_postings = _ranges(term_start[terms], term_start[terms + 1])
-        cells = np.repeat(np.repeat(np.arange(len(words)) * self.n_chunks, n_pairs), n_postings)
-        cells += self.arrays["post_row"][postings]
+        cells = np.repeat(np.repeat(np.arange(len(words)) * self._n_chunks, n_pairs), n_postings)
+        cells += self._arrays["post_row"][postings]
         # Of values for one cell the last stays, which is the largest: the terms of a word come by rising cosine.
         best.reshape(-1)[cells] = np.repeat(near.cosines[pairs], n_postings)
         return best

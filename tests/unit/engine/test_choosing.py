@@ -19,7 +19,7 @@ from hybrid.types import Hit, Item, Verdict
 from tests.builders import default_config, hit
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from hybrid.config import HooksConfig
 
@@ -53,7 +53,7 @@ class Pile:
         text = text_in_form(item.text, item.form)
         return Entry(item.hit.kind, item.hit.path, tuple(text.split("\n")) if text else ())
 
-    def ordered(self, hits: Sequence[Hit], query: Query) -> list[Hit]:
+    def ordered(self, hits: Sequence[Hit], query: Query, rows: Mapping[int, float] | None = None) -> list[Hit]:
         """As they are."""
         return list(hits)
 

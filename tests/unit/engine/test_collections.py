@@ -27,7 +27,7 @@ COMMITS = make_query("How should I format the git commits of this change?")
 @pytest.fixture
 def talk(tmp_path: Path) -> Talk:
     """A project with records; only evidence counts for their order."""
-    return new_talk(tmp_path, model_name="hashing", search_record_words=0.0)
+    return new_talk(tmp_path, model_name="hashing")
 
 
 def _collection(talk: Talk, kind: str, **options: Any) -> RecordCollection:

@@ -47,7 +47,7 @@ def test_an_index_is_annotated_as_it_is_built(tmp_path: Path, hashing_home: Path
 
 def test_every_array_of_a_segment_is_specified(tmp_path: Path, static_embedder: Embedder, static_home: Path) -> None:
     """The specification of the index names each array that a segment of records written today holds, and no other."""
-    annotator = GateAnnotator(static_embedder, static_home, with_hub=False, with_words=True)
+    annotator = GateAnnotator(static_embedder, static_home, with_hub=False, records=SETTINGS)
     build_index(place_in(tmp_path), ListSource(dict(PAYMENTS)), static_embedder, annotator=annotator)
     (path,) = place_in(tmp_path).folder.glob("segment-*.safetensors")
     table = (CHECKOUT / "index" / "README.md").read_text(encoding="utf-8").split("## Format ", 1)[1]

@@ -49,6 +49,10 @@ ARRAYS = (
     "piece_words_at",
     "piece_names",
     "piece_names_at",
+    "group_text",
+    "group_at",
+    "piece_groups",
+    "piece_groups_at",
 )
 
 

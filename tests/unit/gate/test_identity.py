@@ -12,6 +12,7 @@ from hybrid.gate.identity import PROMPTS, TERMS, annotation_key, background_key
 from hybrid.models.hashing import hashing_info
 from hybrid.resources import shipped
 from tests.builders import CHECKOUT
+from tests.worlds import SETTINGS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -72,12 +73,13 @@ def test_the_annotation_tells_whether_hubs_are_subtracted() -> None:
     assert [key, f"{key}+hub"] == [annotation_key(key, with_hub=with_hub) for with_hub in (False, True)]
 
 
-def test_the_annotation_tells_whether_words_are_kept() -> None:
-    """Segments with words are others than those without; the key of files is what it was before there were words."""
+def test_the_annotation_tells_what_records_were_weighed_with() -> None:
+    """Segments of records keep sums of weighted parts: other weights, other segments; the key of files stays."""
     key = background_key(MODEL)
-    found = {annotation_key(key, with_hub=hub, with_words=words) for hub in (False, True) for words in (False, True)}
+    weights = replace(SETTINGS, words=0.5, hinge=0.25)
+    found = [annotation_key(key, with_hub=hub, records=one) for hub in (False, True) for one in (None, weights)]
 
-    assert {key, f"{key}+hub", f"{key}+words1", f"{key}+hub+words1"} == found
+    assert [key, f"{key}+records1:0.5:0.25:1", f"{key}+hub", f"{key}+hub+records1:0.5:0.25:1"] == found
 
 
 def test_asking_for_a_key_loads_no_numpy() -> None:

@@ -266,7 +266,7 @@ def test_the_background_is_loaded_when_the_first_prompt_is_judged(tmp_path: Path
 
 def _shop(folder: Path, embedder: Embedder, home: Path, how: GateConfig) -> tuple[Snapshot, Gate]:
     """The payments project as an index of two segments, with its gate."""
-    annotator = GateAnnotator(embedder, home, with_hub=how.hub, with_words=how.words > 0)
+    annotator = GateAnnotator(embedder, home, with_hub=how.hub, records=how if how.words else None)
     source = ListSource({path: text for path, text in PAYMENTS.items() if path.endswith(".py")})
     build_index(place_in(folder), source, embedder, annotator=annotator, max_segments=9)
     source.texts.update(PAYMENTS)
@@ -299,8 +299,14 @@ def _single_pieces() -> dict[int, str]:
 @pytest.mark.parametrize("model", ["hashing", "static"])
 @pytest.mark.parametrize(
     "how",
-    [SETTINGS, replace(SETTINGS, hub=True), replace(SETTINGS, null=False), ALL_OFF, replace(SETTINGS, words=0.1)],
-    ids=["all", "hub", "no null", "raw", "words"],
+    [
+        SETTINGS,
+        replace(SETTINGS, hub=True),
+        replace(SETTINGS, null=False),
+        ALL_OFF,
+        replace(SETTINGS, words=0.1, hinge=0.5),
+    ],
+    ids=["all", "hub", "no null", "raw", "records"],
 )
 def test_prompts_of_the_background_get_the_scores_they_were_calibrated_with(
     tmp_path: Path,
