@@ -83,6 +83,8 @@ class GateConfig:
     length: float
     words: float
     hinge: float
+    trigger: float
+    least: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,6 +314,8 @@ _RANGES: dict[str, tuple[float, float]] = {
     "gate.length": (0, 10),
     "gate.words": (0, 1),
     "gate.hinge": (0, 1),
+    "gate.trigger": (0, 1),
+    "gate.least": (0, 1),
     "search.depth": (1, 10_000),
     "search.rrf_k": (1, 10_000),
     "search.dense_weight": (0, 100),

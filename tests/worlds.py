@@ -45,6 +45,8 @@ SETTINGS = GateConfig(
     length=0.3,
     words=0.0,
     hinge=0.0,
+    trigger=0.0,
+    least=0.0,
 )
 
 

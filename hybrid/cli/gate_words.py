@@ -20,6 +20,7 @@ _EVIDENCE = {
     "names": "identifiers known here",
     "words": "words of this record",
     "hinge": "hangs on one word",
+    "trigger": "a trigger of it",
     "absent": "words unknown here",
     "length": "long prompt",
 }

@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 
 CONSIDERED = 30
 """Fused hits that are looked at: what fits a budget is seldom more than ten."""
+RECORDS_CONSIDERED = 100
+"""The same of records: each was judged by itself, and one that is meant must not be missed for its rank."""
 _TOPIC_HITS = 10
 _HINT_CHARS = 60
 _REPORT_SHARE = 0.5
@@ -330,7 +332,7 @@ class _Injection:
                 asked[model] = searcher.gate.ask(self._query.text)
             searched = searcher.search(
                 self._query,
-                top_k=CONSIDERED,
+                top_k=RECORDS_CONSIDERED if isinstance(collection, RecordCollection) else CONSIDERED,
                 is_judged=is_auto,
                 asked=asked.get(model),
                 # What a closed gate kept back is of interest among files only.

@@ -64,6 +64,8 @@ def calibrate(background: Background, segments: Sequence[Segment], settings: Gat
     is_talk = background.array("prompt_is_talk").astype(np.bool_)
     talk_bar = _quantile(talk[is_talk], settings.max_false_open_rate)
     task_bar = _quantile(evidence[~is_talk], settings.max_other_task_rate)
+    if are_records(segments):
+        task_bar = max(task_bar, settings.least)
     is_open = (talk > talk_bar) & (evidence > task_bar)
     return Calibration(
         talk=talk_bar,

@@ -21,6 +21,7 @@ from hybrid.gate.identity import annotation_key, background_key
 from hybrid.gate.meant import Records, are_records, meant_pieces
 from hybrid.gate.pieces import gate_pieces
 from hybrid.gate.terms import generic_terms, terms_of, word_groups
+from hybrid.tokens import query_tokens
 from hybrid.types import Verdict
 
 if TYPE_CHECKING:
@@ -214,6 +215,7 @@ class Gate:
         }
         shape = len(terms), self._snapshot.n_rows
         columns["names"] = settings.names * self._named(terms)
+        columns["trigger"] = settings.trigger * self._triggered(asked.texts)
         columns["length"] = np.full(shape, -settings.length * parts.length_penalty(asked.n_words))
         columns["null"][~asked.vectors.any(axis=1)] = -math.inf  # A piece that the model does not know means nothing.
         best = _added_up(columns, *shape).max(axis=0)
@@ -233,6 +235,27 @@ class Gate:
             rows = np.flatnonzero(is_asked[start : start + len(one)])
             found[:, start + rows] = one.hinges(pieces, rows, self._settings)
             start += len(one)
+        return found
+
+    def _triggered(self, texts: Sequence[str]) -> NDArray[np.float64]:
+        """1 where a piece holds every word of a trigger of a record, else 0; shape (n_pieces, n_rows)."""
+        found = np.zeros((len(texts), self._snapshot.n_rows))
+        for held, text in zip(found, texts, strict=True):
+            tokens = set(query_tokens(text))
+            held[[row for row, trigger in self._triggers if trigger <= tokens]] = 1
+        return found
+
+    @cached_property
+    def _triggers(self) -> list[tuple[int, frozenset[str]]]:
+        """The words of every trigger with the row of its record; what a record defines first is its title."""
+        found: list[tuple[int, frozenset[str]]] = []
+        start = 0
+        for segment in self._snapshot.segments:
+            chunks: NDArray[np.int32] = segment.array("def_chunk")
+            for number in (np.flatnonzero(np.diff(chunks) == 0) + 1).tolist():
+                if words := frozenset(query_tokens(segment.text("def_name", number))):
+                    found.append((start + int(chunks[number]), words))
+            start += segment.n_chunks
         return found
 
     def _named(self, terms: Sequence[PieceTerms]) -> NDArray[np.float64]:

@@ -145,7 +145,7 @@ def test_context_tells_what_each_kind_said(told: Shop) -> None:
     assert re.search(r"^ +1 .* kind_closed  docs/deploy\.md:1-9 Deployment$", shown, re.MULTILINE)
     assert re.search(r"^lessons     open: score \d\.\d\d, opens above ", shown, re.MULTILINE)
     assert re.search(r"^   1   0\.\d+ \( +1\) .* full +L001 Git commit format$", shown, re.MULTILINE)
-    assert re.search(r" floor +L002 Never edit an applied migration$", shown, re.MULTILINE)
+    assert re.search(r" bar +L002 Never edit an applied migration$", shown, re.MULTILINE)
     assert re.search(r"^lore        closed: score ", shown, re.MULTILINE)
     assert "L003" not in shown
 
@@ -159,7 +159,7 @@ def test_context_in_the_machine_form(told: Shop) -> None:
     assert ("L001", None, None, "shop", "full") == tuple(
         item[key] for key in ("id", "path", "start_line", "project", "form")
     )
-    assert [("L001", "full"), ("L002", "floor")] == [(hit["id"], hit["fate"]) for hit in lessons["hits"]]
+    assert [("L001", "full"), ("L002", "bar")] == [(hit["id"], hit["fate"]) for hit in lessons["hits"]]
     assert {"rank", "kind", "name", "cosine", "bm25", "relevance"} <= set(lessons["hits"][0])
     assert (True, False, []) == (lessons["is_open"], lore["is_open"], lore["hits"])
     assert [] == form["problems"]

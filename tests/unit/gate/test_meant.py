@@ -199,7 +199,7 @@ def test_the_parts_of_the_best_record_add_up(tmp_path: Path, home: Path) -> None
 
     said = _judged(snapshot, _gate(snapshot, home), "amounts are whole cents, never floats")
 
-    assert {"cosine", "hub", "null", "words", "names", "length", "hinge", "chat", "probe"} == set(said.parts)
+    assert {"cosine", "hub", "null", "words", "names", "trigger", "length", "hinge", "chat", "probe"} == set(said.parts)
     parts = {name: part for name, part in said.parts.items() if said.bar == "talk" or name not in ("chat", "probe")}
     assert pytest.approx(sum(parts.values()), abs=1e-6) == said.score
     assert said.parts["words"] > 0 > said.parts["hinge"]
