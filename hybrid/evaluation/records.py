@@ -90,7 +90,8 @@ class _Engine:
         )
         reply.drop()
         decision = reply.decision
-        given = tuple(self.ids.get(item.hit.path, item.hit.path) for item in decision.items)
+        items = [item for item in decision.items if prompt.counts(item.hit.kind)]
+        given = tuple(self.ids.get(item.hit.path, item.hit.path) for item in items)
         homes = [view for view in self._views.values() if self._is_among(view, prompt)]
         kinds = {kind.kind: kind for kind in decision.kinds}
         opened = [name for name, kind in kinds.items() if kind.verdict.is_open]
@@ -140,7 +141,7 @@ class _Engine:
 def _through_hook(report: RecordsReport, workspace: Workspace, runner: Runner) -> RecordsReport:
     """The report with what hook processes got, by the event log of their service."""
     service, root = ServiceProcess(runner), workspace.require_project().root
-    sessions = {one.prompt.id: f"hook-{number}" for number, one in enumerate(report.asked)}
+    sessions = {one.prompt.id: f"hook-{root.name}-{number}" for number, one in enumerate(report.asked)}
     with service.running(root):
         for one in report.asked:
             deadline = {"HYBRID_HOOKS_DEADLINE_MS": str(_DEADLINE_MS)}
@@ -155,7 +156,8 @@ def _through_hook(report: RecordsReport, workspace: Workspace, runner: Runner) -
 
 def _as_logged(one: RecordAsked, event: Mapping[str, Any]) -> RecordAsked:
     """What the log says was delivered; an event that was not logged got nothing."""
-    given = tuple(str(item.get("id") or item.get("path")) for item in event.get("items") or ())
+    items = [item for item in event.get("items") or () if one.prompt.counts(str(item.get("kind")))]
+    given = tuple(str(item.get("id") or item.get("path")) for item in items)
     found = replace(
         one, given=given, reason=event.get("reason") or "not logged", detail=event.get("detail") or one.detail
     )

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 ALL = "all"
 """In place of a kind: the prompts of every kind."""
 
+_FITS = "fits"
+
 
 @dataclass(frozen=True, slots=True)
 class RecordPrompt:
@@ -31,13 +33,21 @@ class RecordPrompt:
         id: Unique in its file.
         text: As typed.
         gold: Ids of which one should be given; empty when nothing should.
-        kind: Of the prompt: that of the records, or why none fits.
+        kind: Of the prompt: that of the records, how it fits them, or why none fits.
+        only: `lessons` or `lore` when it was judged by these alone: others that are given do not count. Else empty.
+        half: `dev` or `kept`, when its file tells; else empty.
     """
 
     id: str
     text: str
     gold: tuple[str, ...]
     kind: str
+    only: str = ""
+    half: str = ""
+
+    def counts(self, kind: str) -> bool:
+        """Whether a record of this kind counts, `lesson` or one of lore."""
+        return not self.only or (self.only == "lessons") == (kind == "lesson")
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +115,8 @@ class RecordRow:
         low: Lower end of the 95 % interval of `given`.
         high: Upper end.
         opened: Share for which the gate opened: of the fitting record's kind, or any for those that fit none.
+        recall: Share of the fitting records that were given; NaN for those that fit none.
+        precision: Share of the given records that fit; NaN likewise, and when nothing was given.
         first: Share whose fitting record is the first hit of its kind; NaN for those that fit none.
         reciprocal: Mean reciprocal rank of the fitting record in its kind, whatever its gate says; NaN likewise.
     """
@@ -116,6 +128,8 @@ class RecordRow:
     low: float
     high: float
     opened: float
+    recall: float
+    precision: float
     first: float
     reciprocal: float
 
@@ -162,8 +176,24 @@ class RecordsReport:
         return form | ({"asked": [one.as_json() for one in self.asked]} if is_explained else {})
 
 
+def joined(reports: Sequence[RecordsReport]) -> RecordsReport:
+    """The reports of several projects as one."""
+    counts: dict[str, int] = {}
+    for report in reports:
+        for kind, n_records in report.records.items():
+            counts[kind] = counts.get(kind, 0) + n_records
+    return RecordsReport(
+        tuple(one for report in reports for one in report.asked),
+        counts,
+        tuple(one for report in reports for one in report.differs),
+        tuple(one for report in reports for one in report.problems),
+    )
+
+
 def read_record_prompts(path: Path) -> list[RecordPrompt]:
-    """The prompts of a JSONL file: `{id, prompt, gold: [record ids], kind}`.
+    """The prompts of a JSONL file: `{id, prompt, gold: [record ids], kind, how?, set?, half?}`.
+
+    A prompt whose kind is `fits` is counted by `how` it does; the set `lessons` or `lore` says by what it was judged.
 
     Raises:
         QrelsError: The file cannot be read, a line is not of this form, or an id stands twice.
@@ -176,7 +206,15 @@ def _prompt(fields: Mapping[str, Any]) -> RecordPrompt:
     if not isinstance(gold, list):
         raise TypeError("gold is no list of ids")
     ids = tuple(str(one) for one in gold)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
-    return RecordPrompt(str(fields["id"]), str(fields["prompt"]), ids, str(fields["kind"]))
+    kind, judged = str(fields["kind"]), str(fields.get("set") or "")
+    return RecordPrompt(
+        id=str(fields["id"]),
+        text=str(fields["prompt"]),
+        gold=ids,
+        kind=str(fields.get("how") or kind) if kind == _FITS else kind,
+        only=judged if judged in ("lessons", "lore") else "",
+        half=str(fields.get("half") or ""),
+    )
 
 
 def _row(kind: str, asked: Sequence[RecordAsked]) -> RecordRow:
@@ -184,6 +222,8 @@ def _row(kind: str, asked: Sequence[RecordAsked]) -> RecordRow:
     given = [one.is_found if is_wanted else bool(one.given) for one in asked]
     low, high = interval([np.array(given, np.float64)[:, None]])
     ranks = [one.rank for one in asked]
+    n_gold, n_given = sum(len(one.prompt.gold) for one in asked), sum(len(one.given) for one in asked)
+    n_right = sum(len(set(one.prompt.gold).intersection(one.given)) for one in asked)
     return RecordRow(
         kind=kind,
         is_wanted=is_wanted,
@@ -192,6 +232,8 @@ def _row(kind: str, asked: Sequence[RecordAsked]) -> RecordRow:
         low=float(low[0]),
         high=float(high[0]),
         opened=sum(one.is_open for one in asked) / len(asked),
+        recall=n_right / n_gold if is_wanted else math.nan,
+        precision=n_right / n_given if is_wanted and n_given else math.nan,
         first=sum(rank == 1 for rank in ranks) / len(asked) if is_wanted else math.nan,
         reciprocal=sum(1 / rank for rank in ranks if rank) / len(asked) if is_wanted else math.nan,
     )

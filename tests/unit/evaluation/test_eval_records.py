@@ -253,3 +253,83 @@ def test_through_the_hook_the_same_is_given(
         tmp_path / "kept" / "projects" / "evaluated", environ={"HYBRID_HOME": str(tmp_path / "kept" / "home")}
     )
     assert not (workspace.home / "run" / "daemon").exists()
+
+
+def _folder(top: Path, name: str) -> Path:
+    """A set of one project: a lesson and prompts of both halves."""
+    folder = top / name
+    folder.mkdir(parents=True)
+    (folder / "LESSONS.md").write_text(
+        "## Active Lessons\n\n### [L001] Anchors rust\n> Oil the anchor chain every spring.\n"
+    )
+    lines = [
+        {"id": f"{name}/1", "set": name, "prompt": PROMPTS[0]["prompt"], "gold": ["L001"], "kind": "fits", "how": "words", "half": "dev"},
+        {"id": f"{name}/2", "set": name, "prompt": PROMPTS[2]["prompt"], "gold": [], "kind": "none_other", "how": "none", "half": "dev"},
+        {"id": f"{name}/3", "set": name, "prompt": PROMPTS[2]["prompt"], "gold": [], "kind": "none_talk", "how": "none", "half": "kept"},
+    ]  # fmt: skip
+    write_lines(folder / "prompts.jsonl", lines)
+    return folder
+
+
+def test_a_folder_holds_prompts_and_records(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of one project or of several; what lies beside them is asked of each, and a half is asked alone."""
+    (first, _) = (_folder(tmp_path / "sets", name) for name in ("boats", "ships"))
+    other = {"id": "o", "set": "any", "prompt": PROMPTS[2]["prompt"], "gold": [], "kind": "none_other", "half": "dev"}
+    write_lines(tmp_path / "sets" / "other_tasks.jsonl", [other])
+    forms: list[dict[str, Any]] = []
+    for args in ([first], [tmp_path / "sets"], [tmp_path / "sets", "--half", "dev"]):
+        assert 0 == evaluate(*args, "--json", "--explain")
+        forms.append(json.loads(capsys.readouterr().out))
+    one, both, half = ({row["kind"]: row["n"] for row in form["rows"]} for form in forms)
+
+    assert {"all": 2, "words": 1, "none_other": 1, "none_talk": 1} == one
+    assert {"all": 6, "words": 2, "none_other": 4, "none_talk": 2} == both
+    assert {"all": 4, "words": 2, "none_other": 4} == half
+    assert ["boats", "ships"] == list(forms[1]["projects"])
+    assert {"o@boats", "o@ships"} <= {asked["id"] for asked in forms[1]["asked"]}
+    assert 2 == evaluate(tmp_path / "sets", "--half", "none")
+    assert "no prompt is of the half" in capsys.readouterr().err
+    assert 2 == evaluate(tmp_path, "--lessons", first / "LESSONS.md")
+    assert "name no other records" in capsys.readouterr().err
+    assert 2 == evaluate(tmp_path / "user")
+
+
+def test_a_prompt_that_was_judged_by_lessons_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What else it gets does not count, neither for it nor against it."""
+    records = write_lines(
+        tmp_path / "r.jsonl",
+        [
+            RECORDS[0],
+            {"kind": "pattern", "id": "pat-000001-aaaaaaaa", "name": "Oil the anchor chain", "text": "a\nb\nc"},
+        ],
+    )
+    prompt = {"id": "a", "prompt": PROMPTS[0]["prompt"], "gold": ["L001"], "kind": "fits"}
+    given: dict[str, list[str]] = {}
+    for name in ("", "lessons", "lore"):
+        prompts = write_lines(tmp_path / "p.jsonl", [prompt | {"set": name}])
+        evaluate(prompts, "--records", records, "--json", "--explain")
+        given[name] = sorted(json.loads(capsys.readouterr().out)["asked"][0]["given"])
+
+    assert {"": ["L001", "pat-000001-aaaaaaaa"], "lessons": ["L001"], "lore": ["pat-000001-aaaaaaaa"]} == given
+
+
+def test_the_curve_tells_both_shares_at_each_rate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """For programs and for people; at a fixed threshold the rates change nothing."""
+    folder = _folder(tmp_path, "boats")
+    evaluate(folder, "--curve", "--json")
+    points = json.loads(capsys.readouterr().out)["curve"]
+    evaluate(folder, "--curve")
+    shown = capsys.readouterr().out
+
+    assert sorted(point["rate"] for point in points) == [point["rate"] for point in points]
+    assert {"rate", "fits", "precision", "all", "none_other", "none_talk"} == set(points[0])
+    assert {(1.0, 1.0, 0.0)} == {(point["fits"], point["precision"], point["all"]) for point in points}
+    assert "as more may pass" in shown
+
+
+def test_recall_and_precision_count_records() -> None:
+    """Of all fitting records those that were given, of all that were given those that fit."""
+    rows = RecordsReport((asked("a", "L001", "L003", gold=("L001", "L002")), asked("b")), {"lesson": 3}).rows()
+
+    assert (1 / 3, 1 / 2) == (rows[0].recall, rows[0].precision)
+    assert None is RecordsReport((asked("b"),), {}).rows()[0].as_json()["precision"]
