@@ -6,6 +6,7 @@ The frame writes these marks, `hybrid.prompting.clean` cuts what stands between 
 from __future__ import annotations
 
 import re
+import unicodedata
 
 FRAME_NAME = "hybrid context"
 END_LINE = f"--- end {FRAME_NAME} ---"
@@ -56,14 +57,54 @@ _TAG_NAMES = (
     r"bash-(?:input|stdout|stderr)",
     r"untrusted_context",
     r"environment_context",
-    r"function_(?:calls|results)",
+    r"(?:function|tool)[\W_]{1,3}(?:call|result|response|output|use)s?(?!\w)",
+    r"invoke(?![\w-])",
+    r"parameter\s{1,8}name\s{0,8}=",
+    r"(?:start|end)_of_turn",
     r"qwen:[\w-]*",
     r"antml:[\w-]*",
 )
-_FOREIGN_TAG = re.compile(rf"[<<﹤]([\s/\\]*)(?={'|'.join(_TAG_NAMES)})", re.IGNORECASE)
-_SPECIAL_TOKEN = re.compile(r"<(?=\|[a-z_]{2,30}\|>)")
-_FRAME_WORDS = re.compile(r"(hybrid)[^\S\n]+(context)", re.IGNORECASE)
-_NOTIFICATION = re.compile(r"(\[\s*SYSTEM)\s+(NOTIFICATION)", re.IGNORECASE)
+_ROLE_TAGS = r"(?:system|human|assistant)\s{0,8}/?(?:>|\s[^<>\n]{0,200}>)"
+"""Tags of one common word; a type parameter (`List<System>`) follows a name and is none."""
+
+_RULES = (
+    (re.compile(rf"(?P<at><)[\s/\\]*(?:{'|'.join(_TAG_NAMES)})", re.IGNORECASE), "‹"),
+    (re.compile(rf"(?<![\w.])(?P<at><)[\s/\\]*{_ROLE_TAGS}", re.IGNORECASE), "‹"),
+    (re.compile(r"(?P<at><)(?=[|│¦][\w▁]{2,30}[|│¦]>|<SYS>>|</SYS>>)", re.IGNORECASE), "‹"),
+    (re.compile(r"(?P<at>\[)\s{0,8}/?\s{0,8}INST\s{0,8}\]"), "⁅"),
+    # Turns of a conversation. One word of YAML behind `User:` is none, so two words are asked for.
+    (re.compile(r"^[^\S\n]*(?:[>*#-]+[^\S\n]*)?(?:H(?i:uman)|A(?i:ssistant))\s{0,8}(?P<at>:)", re.MULTILINE), "∶"),
+    (
+        re.compile(
+            r"^[^\S\n]*(?:[>*#-]+[^\S\n]*)?(?:U(?i:ser)|S(?i:ystem))[^\S\n]{0,8}(?P<at>:)[^\S\n]+\S+[^\S\n]+\S",
+            re.MULTILINE,
+        ),
+        "∶",
+    ),
+    (re.compile(r"hybrid(?P<at>[^\S\n]+)context", re.IGNORECASE), "·"),
+    (re.compile(r"\[\s*SYSTEM(?P<at>\s+)NOTIFICATION", re.IGNORECASE), "·"),
+)
+"""What a record may not hold: where it stands, and the character that takes its place."""
+
+_LOOK_ALIKES = {
+    **dict.fromkeys("﹤˂ᐸ〈〈⟨❬❮❰≺", "<"),
+    **dict.fromkeys("｜∣ǀ", "|"),
+    **dict(zip("аесорхуѕіјһԁԛԝкмтпАВЕКМНОРСТХУЅІЈ", "aecopxysijhdqwkmtnABEKMHOPCTXYSIJ", strict=True)),
+    **dict(zip("αοινρτυκΑΒΕΖΗΙΚΜΝΟΡΤΥΧ", "aoivptukABEZHIKMNOPTYX", strict=True)),
+}
+"""Characters that look like others of ASCII, beside those that Unicode itself calls compatible."""
+
+
+class _Folds(dict[str, str]):
+    """Character → the ASCII it is compatible with or looks like, else itself."""
+
+    def __missing__(self, char: str) -> str:
+        folded = _LOOK_ALIKES.get(char) or unicodedata.normalize("NFKC", char)
+        self[char] = folded = folded if folded.isascii() else char
+        return folded
+
+
+_FOLDS = _Folds()
 
 _ESCAPE_SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[@-Z\\^_])?")
 _LINE_END = re.compile(r"\r\n?|[\v\f\x1c-\x1e\x85\u2028\u2029]")
@@ -123,15 +164,28 @@ def private_spans(text: str) -> list[tuple[int, int]]:
 def neutralise(text: str) -> str:
     """Text that can neither open nor close our frame or an element of a client, and stays readable.
 
-    An opening angle bracket before a reserved name becomes `‹` (U+2039); the words of our own marks are joined by a
-    middle dot (U+00B7), as in `--- end hybrid·context ---`; the same for the words of `[SYSTEM NOTIFICATION`. Nothing
-    is deleted after the marks are looked for, so a second pass changes nothing.
+    One character changes, visibly: an opening angle bracket before a reserved name becomes `‹` (U+2039), the words of
+    our own marks and of `[SYSTEM NOTIFICATION` are joined by a middle dot (U+00B7), as in `--- end hybrid·context ---`,
+    the bracket of `[INST]` becomes `⁅` (U+2045), and the colon of a turn (`Human:`) becomes `∶` (U+2236). Full-width and
+    look-alike characters count as what they look like. Nothing is deleted after the marks are looked for, so a second
+    pass changes nothing. Linear in the length.
     """
     text = plain_text(text)
-    text = _FOREIGN_TAG.sub(r"‹\1", text)
-    text = _SPECIAL_TOKEN.sub("‹", text)
-    text = _FRAME_WORDS.sub("\\1\u00b7\\2", text)
-    return _NOTIFICATION.sub("\\1\u00b7\\2", text)
+    folds = None if text.isascii() else [_FOLDS[char] for char in text]
+    folded = text if folds is None else "".join(folds)
+    changes = {found.span("at"): mark for pattern, mark in _RULES for found in pattern.finditer(folded)}
+    if not changes:
+        return text
+    # A character may fold to several (a ligature): then places in the folded text are not those in the text.
+    origins = None if len(folded) == len(text) else [at for at, fold in enumerate(folds or ()) for _ in fold]
+    parts: list[str] = []
+    begin = 0
+    for (start, end), mark in sorted(changes.items()):
+        first, last = (start, end) if origins is None else (origins[start], origins[end - 1] + 1)
+        if first >= begin:
+            parts += [text[begin:first], mark]
+            begin = last
+    return "".join([*parts, text[begin:]])
 
 
 def neutralise_line(text: str) -> str:

@@ -258,7 +258,6 @@ def test_neutralised_text_stays_readable(text: str, expected: str):
         "List<Private>x",
         "<private_key>",
         "a <b> & </c>",
-        "<system>",
         "x <| f |> g",
         "hybrid contexts\nhybrid_context",
         "naïve — ‘x’",
