@@ -14,7 +14,7 @@ from hybrid.types import Chunked
 if TYPE_CHECKING:
     from hybrid.types import ChunkLimits, Document
 
-CHUNKER_VERSION = "2"
+CHUNKER_VERSION = "3"
 """Raised whenever the same text would give other chunks."""
 
 _PROSE = frozenset({"asciidoc", "latex", "markdown", "org", "rst", "typst"})
@@ -22,6 +22,12 @@ _WITHOUT_DEFINITIONS = frozenset(
     {"batch", "dockerfile", "dtd", "embedded_template", "gitignore", "gotmpl", "heex", "ini", "jinja2",
      "markdown_inline", "properties", "text", "xml"}
 )  # fmt: skip
+
+
+# What no ordinary source reaches.
+_LEAST = 200
+_CHUNK_CHARS = 60
+_DEFINITION_CHARS = 12
 
 
 def chunker_version() -> str:
@@ -33,16 +39,26 @@ def chunk_document(document: Document, limits: ChunkLimits) -> Chunked:
     """Cut a document into chunks: in order, disjoint, together every line that is not blank.
 
     Documents with headings are cut at them, source text along its definitions, the rest at blank lines. A grammar
-    that is missing or gives up is named in `fallback`; the text is then cut at blank lines. Never raises for a text.
+    that is missing or gives up is named in `fallback`; the text is then cut at blank lines, and so is one of more
+    headings or definitions than any ordinary text has. The work is bounded by the length. Never raises for a text.
     """
     if document.language in _PROSE:
         chunks = prose_chunks(document.text, document.language, limits)
         if chunks:
-            return Chunked(chunks, "headings")
+            return _bounded(document, Chunked(chunks, "headings"), limits)
         return Chunked(line_chunks(document.text, limits), "lines")
     if document.language in _WITHOUT_DEFINITIONS:
         return Chunked(line_chunks(document.text, limits), "lines")
     parsed = parse(document.text, document.language)
     if parsed.failure:
         return Chunked(line_chunks(document.text, limits), "lines", parsed.failure)
-    return Chunked(code_chunks(document.text, parsed, limits), "definitions")
+    return _bounded(document, Chunked(code_chunks(document.text, parsed, limits), "definitions"), limits)
+
+
+def _bounded(document: Document, chunked: Chunked, limits: ChunkLimits) -> Chunked:
+    """The chunks, or those of the lines when there are more pieces than a text of this length should cost."""
+    length = len(document.text)
+    n_definitions = sum(len(chunk.definitions) for chunk in chunked.chunks)
+    if len(chunked.chunks) > _LEAST + length // _CHUNK_CHARS or n_definitions > _LEAST + length // _DEFINITION_CHARS:
+        return Chunked(line_chunks(document.text, limits), "lines", "too_many")
+    return chunked

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 _NOT_DEFINITIONS = frozenset({"comment", "attribute", "outer", "wrapper"})
 _MAX_DEPTH = 64
 _MAX_WRAPPERS = 3
+_LEAST_CAPTURES = 500
+_CAPTURES_PER_KB = 100
+"""Of 920 files of 16 repositories the most are 46 a kilobyte."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +37,8 @@ class Parsed:
     Attributes:
         definitions: Sorted by (start_line, −end_line).
         comments: Comments and docstrings in order; neighbours of whole lines are joined.
-        failure: `no_grammar` or `parse_failed`, else empty.
+        failure: `no_grammar`, `parse_failed` (it is no text of this language, or would take too long) or `too_many`
+            (more definitions than any source has), else empty.
         leads: Last line → first line of whole-line comments, decorators and attributes.
         borders: Lines where a statement starts → how deep it is nested; only inside what is too long to stay whole.
     """
@@ -67,6 +71,8 @@ def parse(text: str, language: str) -> Parsed:
         source, syntax = unwrapped, parse_source(unwrapped, grammar)
     if syntax is None:
         return Parsed(failure="parse_failed")
+    if sum(map(len, syntax.captures.values())) > _LEAST_CAPTURES + _CAPTURES_PER_KB * len(source) // 1024:
+        return Parsed(failure="too_many")
     trivia = trivia_of(source, syntax.captures)
     finder = _Finder(source, language, trivia)
     for event in _in_order(syntax.captures):

@@ -27,6 +27,10 @@ class Heading:
     end_line: int
 
 
+_MAX_CHARS = 400
+"""A longer line is no heading; titles are searched for links and anchors in time proportional to their square."""
+
+
 def headings_of(lines: Sequence[str], language: str) -> list[Heading]:
     """Headings in order; empty for a language without headings."""
     finder = _FINDERS.get(language)
@@ -54,10 +58,16 @@ def _markdown(lines: Sequence[str]) -> Iterator[Heading]:
         elif opened := _FENCE.match(line):
             is_inline = opened.group(1)[0] == "`" and "`" in opened.group(2)
             fence = "" if is_inline else opened.group(1)
+        elif len(line) > _MAX_CHARS:
+            continue
         elif found := _ATX.match(line):
             yield Heading(_plain(found.group(2) or ""), len(found.group(1)), number, number)
-        elif (found := _SETEXT.match(line)) and number > 1 and not _NOT_PARAGRAPH.match(lines[number - 2]):
+        elif number > 1 and (found := _SETEXT.match(line)) and _is_title(lines[number - 2]):
             yield Heading(_plain(lines[number - 2]), 1 if found.group(1)[0] == "=" else 2, number - 1, number)
+
+
+def _is_title(line: str) -> bool:
+    return len(line) <= _MAX_CHARS and not _NOT_PARAGRAPH.match(line)
 
 
 def _front_matter_end(lines: Sequence[str]) -> int:
@@ -110,7 +120,12 @@ def _rst(lines: Sequence[str]) -> Iterator[Heading]:
 
 
 def _is_rst_title(title: str, mark: str) -> bool:
-    return bool(title.strip()) and not _RST_LINE.match(title) and len(mark) >= min(len(title.strip()), 4)
+    return (
+        len(title) <= _MAX_CHARS
+        and bool(title.strip())
+        and not _RST_LINE.match(title)
+        and len(mark) >= min(len(title.strip()), 4)
+    )
 
 
 # --- others --------------------------------------------------------------------------------------------------
@@ -122,7 +137,7 @@ _LATEX_LEVELS = {"part": 1, "chapter": 2, "section": 3, "subsection": 4, "subsub
 def _latex(lines: Sequence[str]) -> Iterator[Heading]:
     for number, line in enumerate(lines, start=1):
         found = _LATEX.match(line)
-        if found is not None:
+        if found is not None and len(found.group(2)) <= _MAX_CHARS:
             yield Heading(_plain(found.group(2)), _LATEX_LEVELS[found.group(1)], number, number)
 
 
@@ -136,7 +151,7 @@ def _marked(mark: str, block: str) -> Callable[[Sequence[str]], Iterator[Heading
         for number, line in enumerate(lines, start=1):
             if border.match(line):
                 in_block = not in_block
-            elif not in_block and (found := heading.match(line)):
+            elif not in_block and len(line) <= _MAX_CHARS and (found := heading.match(line)):
                 yield Heading(_plain(found.group(2)), len(found.group(1)), number, number)
 
     return find

@@ -10,14 +10,17 @@ if TYPE_CHECKING:
 
 _MAX_CHARS = 200
 _MAX_BYTES = 600
+_MAX_SCOPE_CHARS = 400
+"""Of a scope its end is kept: it stands in every definition inside, so a long one would be stored many times."""
 _MODIFIERS = re.compile(rb"[\w\s*&<>,?\[\]@.:-]*")
+_LINE_END = ord("\n")
 _BODY_MARKS = (" do", " then", "=>")
 
 
 def join_scope(outer: str, inner: str) -> str:
     """Scope names joined by dots; either may be empty; `::` and backslashes between names become dots too."""
     inner = inner.replace("::", ".").replace("\\", ".")
-    return f"{outer}.{inner}" if outer and inner else outer or inner
+    return (f"{outer}.{inner}" if outer and inner else outer or inner)[-_MAX_SCOPE_CHARS:]
 
 
 def last_line(node: Node) -> int:
@@ -40,8 +43,10 @@ def head_of(node: Node, source: bytes, begin: int) -> str:
         source: The whole text.
         begin: Byte where the definition itself begins, behind attributes.
     """
-    line_start = source.rfind(b"\n", 0, begin) + 1
-    if _MODIFIERS.fullmatch(source, line_start, begin):
+    # Not further back than a head is long: the line of minified text is the whole text.
+    nearest = max(0, begin - _MAX_BYTES)
+    line_start = source.rfind(b"\n", nearest, begin) + 1 or nearest
+    if (line_start == 0 or source[line_start - 1] == _LINE_END) and _MODIFIERS.fullmatch(source, line_start, begin):
         begin = line_start
     body = _body_of(node)
     end = node.end_byte if body is None or body.start_byte <= begin else body.start_byte

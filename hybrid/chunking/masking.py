@@ -10,12 +10,13 @@ import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from tree_sitter import Node
 
 _HOSTS = frozenset({"vue", "svelte", "astro", "html"})
-_SCRIPT = re.compile(r"<script\b([^>]*)>(.*?)</script\s*>", re.DOTALL | re.IGNORECASE)
+_SCRIPT = re.compile(r"<script\b", re.IGNORECASE)
+_SCRIPT_END = re.compile(r"</script\s*>", re.IGNORECASE)
 _FRONT_MATTER = re.compile(r"\A---\n(.*?\n)---", re.DOTALL)
 _DATA_TYPE = re.compile(r"""type\s*=\s*["']?[\w/+-]*(?:json|template|markdown|text/x-)""", re.IGNORECASE)
 _NOT_LINE_END = re.compile(r"[^\n]")
@@ -26,10 +27,9 @@ _LONE_MACRO = re.compile(
 )
 _CONDITIONAL_ATTRIBUTES = re.compile(r"^[ \t]*#if[^\n]*\n(?:[ \t]*\[[^\n]*\][ \t]*\n)+[ \t]*#endif", re.MULTILINE)
 _HINDRANCES = {"cpp": _LONE_MACRO, "csharp": _CONDITIONAL_ATTRIBUTES}
-_ITEMS = re.compile(
-    rb"\{(?:\s|//[^\n]*|/\*.*?\*/|#!?\[[^\n]*\])*"
-    rb"(?:pub\b|fn\b|impl\b|mod\b|use\b|struct\b|enum\b|trait\b|const\b|static\b|type\b|async\b|unsafe\b|extern\b|macro_rules!|\w+!\s*\{)",
-    re.DOTALL,
+_BEFORE_ITEMS = re.compile(rb"\s+|//[^\n]*|/\*.*?\*/|#!?\[[^\n]*\]", re.DOTALL)
+_ITEM = re.compile(
+    rb"(?:pub\b|fn\b|impl\b|mod\b|use\b|struct\b|enum\b|trait\b|const\b|static\b|type\b|async\b|unsafe\b|extern\b|macro_rules!|\w+!\s*\{)"
 )
 
 
@@ -40,7 +40,7 @@ def masked(text: str, language: str) -> tuple[str, str]:
         return hindrance.sub(lambda match: _NOT_LINE_END.sub(" ", match.group()), text), language
     if language not in _HOSTS:
         return text, language
-    spans = [match.span(2) for match in _SCRIPT.finditer(text) if not _DATA_TYPE.search(match.group(1))]
+    spans = list(_scripts(text))
     if language == "astro":
         spans = [match.span(1) for match in _FRONT_MATTER.finditer(text)] + spans
     return _blanked_outside(text, spans), "typescript"
@@ -56,7 +56,7 @@ def without_wrappers(source: bytes, wrappers: Sequence[Node]) -> bytes | None:
     unwrapped = bytearray(source)
     for node in wrappers:
         tokens = node.named_children[-1]
-        if _ITEMS.match(source, tokens.start_byte, tokens.end_byte) and source[tokens.end_byte - 1] == ord("}"):
+        if _holds_items(source, tokens.start_byte, tokens.end_byte) and source[tokens.end_byte - 1] == ord("}"):
             head = tokens.start_byte + 1 - node.start_byte
             unwrapped[node.start_byte : tokens.start_byte + 1] = re.sub(
                 rb"[^\n]", b" ", source[node.start_byte : node.start_byte + head]
@@ -64,6 +64,29 @@ def without_wrappers(source: bytes, wrappers: Sequence[Node]) -> bytes | None:
             unwrapped[tokens.end_byte - 1] = ord(" ")
     result = bytes(unwrapped)
     return None if result == source else result
+
+
+def _scripts(text: str) -> Iterator[tuple[int, int]]:
+    """Where the scripts of a component file stand; one that is never closed, and what follows it, is none."""
+    at = 0
+    while script := _SCRIPT.search(text, at):
+        begin = text.find(">", script.end()) + 1
+        end = _SCRIPT_END.search(text, begin) if begin else None
+        if end is None:
+            return
+        if not _DATA_TYPE.search(text[script.end() : begin]):
+            yield begin, end.start()
+        at = end.end()
+
+
+def _holds_items(source: bytes, start: int, end: int) -> bool:
+    """Return whether the brackets at a place hold items, behind comments and attributes."""
+    if source[start : start + 1] != b"{":
+        return False
+    start += 1
+    while skipped := _BEFORE_ITEMS.match(source, start, end):
+        start = skipped.end()
+    return _ITEM.match(source, start, end) is not None
 
 
 def _blanked_outside(text: str, spans: list[tuple[int, int]]) -> str:

@@ -42,6 +42,7 @@ def outline(definitions: Sequence[Definition], leads: Mapping[int, int], n_lines
         n_lines: Lines of the file.
     """
     root = OutlineNode(1, n_lines)
+    firsts: dict[int, int] = {}  # Many definitions may stand on one line, below thousands of lines of comment.
     stack = [root]
     for definition in definitions:
         if definition.is_value and definition.start_line == definition.end_line:
@@ -54,7 +55,10 @@ def outline(definitions: Sequence[Definition], leads: Mapping[int, int], n_lines
         floor = above.children[-1].end + 1 if above.children else above.start
         if above.definition is not None:
             floor = max(floor, above.definition.start_line)
-        start = max(_lead(definition.start_line, leads), floor)
+        line = definition.start_line
+        if line not in firsts:
+            firsts[line] = _lead(line, leads)
+        start = max(firsts[line], floor)
         if start > definition.end_line or (start, definition.end_line) == (above.start, above.end):
             continue
         node = OutlineNode(start, definition.end_line, definition)

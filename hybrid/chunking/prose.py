@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from hybrid.types import ChunkLimits
 
 _MAX_TITLE_CHARS = 200
+_MAX_SCOPE_CHARS = 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,10 +99,10 @@ def _section_chunks(section: _Section, lines: TextLines, limits: ChunkLimits, co
             yield Chunk(
                 start,
                 end,
-                name=section.title,
+                name=section.title[:_MAX_TITLE_CHARS],
                 kind="section",
                 signature=section.title[:_MAX_TITLE_CHARS],
-                scope=" > ".join(section.path),
+                scope=_scope(section),
                 definitions=contents.within(start, end)[0],
             )
 
@@ -109,8 +110,8 @@ def _section_chunks(section: _Section, lines: TextLines, limits: ChunkLimits, co
 def _definitions(headings: Sequence[Heading], sections: Sequence[_Section], n_lines: int) -> list[Definition]:
     """Headings as definitions; each reaches to the next heading of its own or a higher level."""
     found: list[Definition] = []
-    for position, (heading, section) in enumerate(zip(headings, sections[-len(headings) :], strict=True)):
-        following = (later.start_line for later in headings[position + 1 :] if later.level <= heading.level)
+    ends = _ends(headings, n_lines)
+    for heading, section, end_line in zip(headings, sections[-len(headings) :], ends, strict=True):
         if not heading.title:
             continue
         found.append(
@@ -118,11 +119,27 @@ def _definitions(headings: Sequence[Heading], sections: Sequence[_Section], n_li
                 name=heading.title[:_MAX_TITLE_CHARS],
                 kind="heading",
                 start_line=heading.start_line,
-                end_line=next(following, n_lines + 1) - 1,
+                end_line=end_line,
                 signature=heading.title[:_MAX_TITLE_CHARS],
-                scope=" > ".join(section.path),
+                scope=_scope(section),
                 depth=len(section.path),
                 is_value=False,
             )
         )
     return found
+
+
+def _ends(headings: Sequence[Heading], n_lines: int) -> list[int]:
+    """The last line of each heading's part: it reaches to the next heading of its own or a higher level."""
+    ends = [n_lines] * len(headings)
+    open_headings: list[int] = []
+    for position, heading in enumerate(headings):
+        while open_headings and headings[open_headings[-1]].level >= heading.level:
+            ends[open_headings.pop()] = heading.start_line - 1
+        open_headings.append(position)
+    return ends
+
+
+def _scope(section: _Section) -> str:
+    """The titles above a section, the outermost first; of a long one the end."""
+    return " > ".join(section.path)[-_MAX_SCOPE_CHARS:]

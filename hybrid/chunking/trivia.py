@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _BLANK = b" \t\f\r\n"
+_MAX_BLANK = 1000
+"""White space on a line beside a comment that is looked through; a line of minified text has thousands of comments."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,12 +95,12 @@ def _place(node: Node) -> _Place:
 def _fills_lines(place: _Place, source: bytes) -> bool:
     """True when nothing but white space stands before and after a node on its lines."""
     start, end = place.start, place.end
-    if place.column and source[start - place.column : start].strip():
+    if place.column > _MAX_BLANK or (place.column and source[start - place.column : start].strip()):
         return False
     if source[end - 1 : end] == b"\n" or source[end : end + 1] == b"\n":
         return True
-    line_end = source.find(b"\n", end)
-    return not source[end : line_end if line_end >= 0 else len(source)].strip()
+    before, line_end, _ = source[end : end + _MAX_BLANK].partition(b"\n")
+    return not before.strip() and bool(line_end or end + _MAX_BLANK >= len(source))
 
 
 def _joined(spans: Sequence[tuple[LineSpan, bool]]) -> Iterator[LineSpan]:

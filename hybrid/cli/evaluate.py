@@ -25,7 +25,7 @@ from hybrid.cli.evaluating import add_settings, percent, print_table, teller
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-_PARTS = tuple("build search synthetic gate lexical hook service cold load files records memory".split())
+_PARTS = tuple("build search synthetic gate lexical hook service cold load files records memory worst".split())
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

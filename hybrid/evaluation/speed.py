@@ -32,6 +32,7 @@ from hybrid.evaluation.speed_search import (
 )
 from hybrid.evaluation.speed_service import ServiceMeasurement
 from hybrid.evaluation.timing import machine, sum_up, time_ms
+from hybrid.evaluation.worst import worst_figures
 from hybrid.models.registry import load_embedder
 from hybrid.project.places import hybrid_home
 
@@ -55,6 +56,7 @@ PARTS = (
     "files",
     "records",
     "memory",
+    "worst",
 )
 _N_QUERIES = 200
 
@@ -71,6 +73,7 @@ class SpeedPlan:
         n_lexical: Chunks of the part `lexical`.
         n_records: Lessons of the part `records`, and as many decisions.
         n_observations: Of the part `memory`.
+        n_worst_chars: Length of each text of the part `worst`.
         n_files: Files of the generated tree of the part `files`.
         rounds: Of what is repeated as a whole process.
         idle_s: Seconds of rest in which the service's cost is taken, in the part `service`.
@@ -85,6 +88,7 @@ class SpeedPlan:
     n_files: int = 10_000
     n_records: int = 10_000
     n_observations: int = 100_000
+    n_worst_chars: int = 30_000
     rounds: int = 15
     idle_s: float = 20.0
     n_beside: int = 0
@@ -144,6 +148,7 @@ class _Session:
             "files": self._files,
             "records": self._records,
             "memory": self._memory,
+            "worst": self._worst,
         }[part]()
 
     def _new_runner(self, name: str) -> Runner:
@@ -260,3 +265,6 @@ class _Session:
             n_queries=_N_QUERIES,
             bare_ms=self._bare_ms,
         )
+
+    def _worst(self) -> dict[str, Any]:
+        return worst_figures(self._embedder, n_chars=self._plan.n_worst_chars)

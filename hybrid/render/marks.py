@@ -166,7 +166,7 @@ def neutralise(text: str) -> str:
 
     One character changes, visibly: an opening angle bracket before a reserved name becomes `‹` (U+2039), the words of
     our own marks and of `[SYSTEM NOTIFICATION` are joined by a middle dot (U+00B7), as in `--- end hybrid·context ---`,
-    the bracket of `[INST]` becomes `⁅` (U+2045), and the colon of a turn (`Human:`) becomes `∶` (U+2236). Full-width and
+    the bracket of `[INST]` becomes `⁅` (U+2045), the colon of a turn (`Human:`) becomes `∶` (U+2236). Full-width and
     look-alike characters count as what they look like. Nothing is deleted after the marks are looked for, so a second
     pass changes nothing. Linear in the length.
     """

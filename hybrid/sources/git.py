@@ -6,17 +6,41 @@ search for it does not leave the folder that was given.
 
 from __future__ import annotations
 
+import contextlib
 import os
+import signal
+import stat
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hybrid.project.git_config import parse_config
+from hybrid.project.git_folder import folders_of, read_small
 from hybrid.sources.reading import join
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    import subprocess
+    from collections.abc import Generator, Iterator, Sequence
 
-_TIMEOUT_S = 20.0
+_TIMEOUT_S = 10.0
 _COUNT_BYTES = 65_536
+_WITH_LITTLE_MEMORY = ("/bin/sh", "-c", 'ulimit -v 2097152 2>/dev/null; exec "$@"', "git")
+"""Starts git with 2 GB of address space: the index of a million files takes a third of it, and rules of gigabytes do
+not fit. A shell does it, since nothing else can before git begins without running Python between `fork` and `exec`."""
+
+_SMALL_BYTES = 1_000_000
+_INDEX_BYTES = 500_000_000
+_OWN_FILES = {"HEAD": _SMALL_BYTES, "index": _INDEX_BYTES, "config.worktree": _SMALL_BYTES}
+_COMMON_FILES = {
+    "config": _SMALL_BYTES,
+    "packed-refs": _INDEX_BYTES,
+    "info/exclude": _SMALL_BYTES,
+    "info/attributes": _SMALL_BYTES,
+    "info/sparse-checkout": _SMALL_BYTES,
+    "objects/info/alternates": _SMALL_BYTES,
+}
+_TREE_FILES = {".gitignore": _SMALL_BYTES, ".gitattributes": _SMALL_BYTES}
+"""What git reads of a repository or of the top of its tree → the size up to which it may: git has no limit of its own,
+and waits for ever for a pipe."""
 
 # Variables of git that are passed on: where the user's own settings lie. All others could turn git to another
 # repository or into another behaviour; a surrounding git process (a hook, for example) sets some of them.
@@ -71,67 +95,128 @@ def list_files(root: str, within: Sequence[str] = (), *, timeout_s: float = _TIM
     """
     if not os.path.lexists(join(root, ".git")):
         raise GitUnavailableError("not the top of a git working tree")
+    import subprocess  # Costs 10 ms, and re-reading one span needs no git.
+
+    with _running(root, ("--", *within)) as process:
+        try:
+            output, errors = process.communicate(timeout=timeout_s)
+        except subprocess.TimeoutExpired as error:
+            raise GitUnavailableError(f"git took longer than {timeout_s:g} s") from error
+    if process.returncode != 0:
+        lines = errors.decode("utf-8", "replace").strip().splitlines() or ["no message"]
+        raise GitUnavailableError(f"git failed with {process.returncode}: {lines[0][:200]}")
     try:
-        paths = os.fsdecode(_run(root, within, timeout_s)).split("\0")
+        paths = os.fsdecode(output).split("\0")
     except UnicodeDecodeError as error:
         raise GitUnavailableError("git gave a path that this system cannot name") from error
     return {path for path in paths if path and not path.endswith("/") and not path.startswith(("../", "/"))}
 
 
-def has_more_files(root: str, limit: int) -> bool:
-    """Whether git lists more than so many files; it is stopped as soon as that is known.
+def has_more_files(root: str, limit: int, *, timeout_s: float = _TIMEOUT_S) -> bool:
+    """Return whether git lists more than so many files; it is stopped as soon as that is known.
 
     Raises:
         GitUnavailableError: As `list_files`.
     """
-    import subprocess
+    import threading
 
-    try:
-        process = subprocess.Popen(
-            (_executable(root), *_ARGUMENTS),
-            cwd=root,
-            env=_environment(root),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-        )
-    except (OSError, ValueError) as error:
-        raise GitUnavailableError(f"git cannot be run: {error}") from error
     n_files = 0
-    with process:
+    with _running(root) as process:
         assert process.stdout is not None
-        while n_files <= limit and (data := process.stdout.read(_COUNT_BYTES)):
-            n_files += data.count(b"\0")
+        timer = threading.Timer(timeout_s, _kill, (process,))
+        timer.daemon = True
+        timer.start()
+        try:
+            while n_files <= limit and (data := process.stdout.read(_COUNT_BYTES)):
+                n_files += data.count(b"\0")
+        finally:
+            timer.cancel()
         if n_files > limit:
-            process.kill()
             return True
+        process.wait()
     if process.returncode != 0:
         raise GitUnavailableError(f"git failed with {process.returncode}")
     return False
 
 
-def _run(root: str, within: Sequence[str], timeout_s: float) -> bytes:
-    import subprocess  # Costs 10 ms, and re-reading one span needs no git.
+@contextlib.contextmanager
+def _running(root: str, arguments: Sequence[str] = ()) -> Generator[subprocess.Popen[bytes]]:
+    """Git at work, with bounded memory; it and what it started are killed at the end.
 
-    command = (_executable(root), *_ARGUMENTS, "--", *within)
+    Raises:
+        GitUnavailableError: It cannot be run, or must not read what lies here.
+    """
+    import subprocess
+
+    _refuse_unreadable(root)
     try:
-        done = subprocess.run(
-            command,
+        process = subprocess.Popen(
+            (*(() if os.name == "nt" else _WITH_LITTLE_MEMORY), _executable(root), *_ARGUMENTS, *arguments),
             cwd=root,
             env=_environment(root),
             stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=timeout_s,
-            check=False,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE if arguments else subprocess.DEVNULL,
+            start_new_session=True,
         )
-    except subprocess.TimeoutExpired as error:
-        raise GitUnavailableError(f"git took longer than {timeout_s:g} s") from error
     except (OSError, ValueError) as error:
         raise GitUnavailableError(f"git cannot be run: {error}") from error
-    if done.returncode != 0:
-        lines = done.stderr.decode("utf-8", "replace").strip().splitlines() or ["no message"]
-        raise GitUnavailableError(f"git failed with {done.returncode}: {lines[0][:200]}")
-    return done.stdout
+    with process:
+        try:
+            yield process
+        finally:
+            _kill(process)
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """Kill a process that has a group of its own, with the group."""
+    if process.poll() is not None:
+        return
+    with contextlib.suppress(OSError):
+        os.killpg(process.pid, signal.SIGKILL) if hasattr(os, "killpg") else process.kill()
+
+
+def _refuse_unreadable(root: str) -> None:
+    """Raise when git would read something endless, a pipe, or rules and settings of a size that nobody wrote.
+
+    Rules further down are not looked for: the memory and the time that git may take are bounded too.
+
+    Raises:
+        GitUnavailableError: With the path.
+    """
+    folders = folders_of(Path(root))
+    limits = {join(root, name): size for name, size in _TREE_FILES.items()}
+    if folders is not None:
+        own, common = folders
+        limits |= {join(str(own), name): size for name, size in _OWN_FILES.items()}
+        limits |= {join(str(common), name): size for name, size in _COMMON_FILES.items()}
+        for name in ("config", "config.worktree"):
+            limits |= dict.fromkeys(_named_files(common / name, root), _SMALL_BYTES)
+    for path, size in limits.items():
+        try:
+            status = os.stat(path)  # noqa: PTH116 - a path of three kinds, on each build
+        except (OSError, ValueError):
+            continue
+        if not stat.S_ISREG(status.st_mode) and not stat.S_ISDIR(status.st_mode):
+            raise GitUnavailableError(f"{path} is no regular file")
+        if stat.S_ISREG(status.st_mode) and status.st_size > size:
+            raise GitUnavailableError(f"{path} is larger than {size / 1e6:g} MB")
+
+
+def _named_files(config: Path, root: str) -> Iterator[str]:
+    """Files that a repository's settings have git read: excludes, attributes and further settings."""
+    for key, values in parse_config(read_small(config) or "").items():
+        if key in ("core.excludesfile", "core.attributesfile"):
+            yield from (str(Path(root) / _expanded(value)) for value in values)
+        elif key.startswith(("include.", "includeif.")) and key.endswith(".path"):
+            yield from (str(config.parent / _expanded(value)) for value in values)
+
+
+def _expanded(value: str) -> Path:
+    try:
+        return Path(value).expanduser()
+    except RuntimeError:  # `~nobody`
+        return Path(value)
 
 
 def _executable(root: str) -> str:

@@ -1,0 +1,124 @@
+"""No text takes much longer to cut than ordinary source of its length; the work is counted, so chunks never vary."""
+
+from __future__ import annotations
+
+import pytest
+
+from hybrid.chunking.chunker import chunk_document
+from hybrid.chunking.definitions import parse
+from hybrid.chunking.headings import headings_of
+from hybrid.chunking.masking import masked
+from hybrid.chunking.prose import prose_chunks
+from hybrid.evaluation.worst import indexing_s, ordinary, shapes
+from hybrid.models.hashing import HashingEmbedder
+from hybrid.types import ChunkLimits, Document
+
+LIMITS = ChunkLimits(1500, 750, 1000)
+EMBEDDER = HashingEmbedder(256)
+N_CHARS = 60_000
+WORST = [
+    ("markdown", "repeated '# a\\n'"),
+    ("markdown", "headings"),
+    ("markdown", "headings that fall"),
+    ("markdown", "heading of links"),
+    ("python", "repeated '('"),
+    ("python", "repeated '<!--'"),
+    ("python", "repeated '|-'"),
+    ("python", "repeated '\\\\\\n'"),
+    ("python", "nested /**/"),
+    ("python", "repeated 'a=1\\n'"),
+    ("c", "repeated 'word '"),
+    ("c", "repeated 'a '"),
+    ("c", "repeated '%w('"),
+    ("c", "repeated 'a::'"),
+    ("c", "comments"),
+    ("bash", "repeated '<'"),
+    ("bash", "repeated '()'"),
+    ("bash", "repeated 'if(a)'"),
+    ("rust", "repeated '{\"a\":1},\\n'"),
+    ("rust", "repeated 'f x = y\\n'"),
+    ("rust", "attributes"),
+    ("vue", "repeated '<script>'"),
+    ("javascript", "definitions on one line"),
+    ("java", "methods of a long name"),
+    ("text", "repeated 'word '"),
+    ("json", "repeated '{\"a\":'"),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("language", "shape"), WORST)
+def test_no_text_takes_much_longer_than_ordinary_source(language: str, shape: str) -> None:
+    """Processor time is at most 20 times that of ordinary source in the same run; it was up to 10,000 times."""
+    indexing_s("a", language, EMBEDDER)
+    ordinary_s = max(indexing_s(ordinary(N_CHARS), "python", EMBEDDER)[0] for _ in range(2))
+    took_s, _ = indexing_s(shapes()[shape](N_CHARS)[:N_CHARS], language, EMBEDDER)
+
+    assert took_s <= 20 * ordinary_s
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "fallback"),
+    [
+        pytest.param("markdown", "# a\n" * 5_000, "too_many", id="headings"),
+        pytest.param("markdown", "".join(f"{'#' * (1 + i % 6)} h{i}\n" for i in range(5_000)), "too_many", id="levels"),
+        pytest.param("python", "a=1\n" * 5_000, "parse_failed", id="values"),
+        pytest.param("python", "<!--" * 5_000, "parse_failed", id="no language"),
+        pytest.param("bash", "()" * 10_000, "parse_failed", id="scanner"),
+        pytest.param("c", "%w(" * 10_000, "parse_failed", id="errors"),
+    ],
+)
+def test_what_would_take_long_is_cut_by_lines_and_says_so(language: str, text: str, fallback: str) -> None:
+    """The method is `lines`, the fallback is named, and no line is lost."""
+    chunked = chunk_document(Document("a", "code", language, text, bytes(32)), LIMITS)
+
+    assert ("lines", fallback) == (chunked.method, chunked.fallback)
+    assert text.rstrip("\n").count("\n") + 1 == chunked.chunks[-1].end_line
+
+
+def test_ordinary_source_is_cut_along_its_definitions() -> None:
+    """The bounds do not touch ordinary source of half a megabyte, whose prefixes are cut anywhere."""
+    chunked = chunk_document(Document("a.py", "code", "python", ordinary(500_000), bytes(32)), LIMITS)
+
+    assert ("definitions", "") == (chunked.method, chunked.fallback)
+
+
+def test_headings_reach_to_the_next_of_their_level() -> None:
+    """A heading's definition ends before the next heading of its own or a higher level, the last at the end."""
+    chunks = prose_chunks("# a\n\n## b\n\n### c\n\n## d\n\n# e\n", "markdown", LIMITS)
+    spans = {d.name: (d.start_line, d.end_line) for chunk in chunks for d in chunk.definitions}
+
+    assert {"a": (1, 8), "b": (3, 6), "c": (5, 6), "d": (7, 8), "e": (9, 10)} == spans
+
+
+def test_a_very_long_line_is_no_heading() -> None:
+    """Titles have an end; what follows is read as before."""
+    lines = ["# " + "x" * 500, "a" * 500, "===", "<!-- " + "x" * 500 + " -->", "# b"]
+
+    assert ["b"] == [heading.title for heading in headings_of(lines, "markdown")]
+
+
+def test_scopes_are_bounded() -> None:
+    """Classes in classes with long names do not store all of them with each method: the nearest ones count."""
+    text = "".join(f"{'  ' * i}class {'ABCDEF'[i] * 100}:\n" for i in range(6)) + "            def f(self): pass\n"
+    (method,) = [definition for definition in parse(text, "python").definitions if definition.name == "f"]
+
+    assert f"{'E' * 100}.{'F' * 100}" == method.scope[-201:]
+    assert 400 == len(method.scope)
+
+
+@pytest.mark.parametrize(
+    ("text", "script"),
+    [
+        ("<p>\n<script setup>\nlet a\n</script>", "let a"),
+        ("<SCRIPT>let a</SCRIPT >", "let a"),
+        ("<script type='application/json'>{}</script><script>let b</script>", "let b"),
+        ("<script>let a", ""),
+        ("<script ", ""),
+    ],
+)
+def test_scripts_of_components_are_found(text: str, script: str) -> None:
+    """What stands between the tags of a script stays; the rest is blank, and the lines are the same."""
+    plain, language = masked(text, "vue")
+
+    assert (script, "typescript", text.count("\n")) == (plain.strip(), language, plain.count("\n"))
