@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 
 from hybrid.redact.addresses import COOKIE_NAMES, HEADER_NAMES, cookies, header_values, url_passwords
 from hybrid.redact.assigned import assigned_values
+from hybrid.redact.calls import argument_secrets
 from hybrid.redact.commands import COMMAND_WORDS, command_passwords
 from hybrid.redact.forms import tokens
 from hybrid.redact.keys import private_keys
 from hybrid.redact.names import telling_places
-from hybrid.redact.patterns import Secret, compiled, lower_case
+from hybrid.redact.patterns import Secret, compiled, lower_case, with_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -132,12 +133,14 @@ def find_secrets(text: str) -> list[Secret]:
 
 
 def _all_secrets(text: str) -> Iterator[Secret]:
-    lower = lower_case(text)
     yield from private_keys(text)
     yield from tokens(text)
     if "://" in text:
         yield from url_passwords(text)
+    text = with_lines(text)
+    lower = lower_case(text)
     yield from header_values(text, lower)
     yield from cookies(text, lower)
     yield from command_passwords(text, lower)
+    yield from argument_secrets(text, lower)
     yield from assigned_values(text, lower)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from hybrid.redact.names import Clarity, clarity, name_start, telling_places, word_before
 from hybrid.redact.patterns import Secret, compiled
 from hybrid.redact.tables import table_values
-from hybrid.redact.values import Place, is_secret
+from hybrid.redact.values import Place, has_both, is_marked, is_secret
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,11 +27,11 @@ _AFTER_NAME = frozenset(" \t\r:=*\"'`\\)],(>?!+<→-[\n_’”/")
 # What ends a name (a quote, a bracket, bold type), a type, the sign, and the quote that a literal begins with. In JSON,
 # backslashes stand before a quote, once or several times over.
 _SIGN = (
-    r"(?:[^\S\n]\d{1,2}(?=:))?"
-    rf"(?P<close>(?:{_QUOTE}|\*\*|\*|__|”|’)?\)?\]?(?:\[\d{{0,4}}\])?)"
+    r"(?:[^\S\n]\d{1,2}(?=:)|[^\S\n]\[[^\]\n]{0,40}\](?=:))?"
+    rf"(?P<close>(?:{_QUOTE}|\*\*|\*|__|”|’)?\)?\]?(?:\[\d{{0,4}}\])?(?:[^\S\n]?\{{[^{{}}\n]{{0,30}}\}}(?= =))?)"
     r"(?P<type>(?=[^\n=]{1,44}=)(?::[^\S\n]?[A-Za-z&'][\w.&\[\]|'?, ]{0,40}|[^\S\n]\*?[A-Za-z][\w.\[\]*]{1,30})"
     r"[^\S\n]?(?=:?=(?!=))|)"
-    rf"{_SPACES}(?P<sign>:=|=>|[!=]==?|[?+]=|<-|->|→|:(?!:)|=|,|\(|)(?:\*\*|__)?"
+    rf"{_SPACES}(?P<sign>:=|=>|[!=]==?|[?+]=|\|\||\?\?|or(?= [\"'])|:-|\|(?=[^\S\n])|<-|->|→|:(?!:)|=|,|\(|)(?:\*\*|__)?"
     r"(?P<gap>[^\S\n]{0,40}(?:\(\s{0,80}(?=[bruBRUfF]{0,2}[\"\']))?)(?P<open>(?:[bruBRUfF@$]{0,2}(?P<quote>\\{0,4}(?:\"\"\"|\'\'\'|[\"'`])))|[“‘]|)"
 )
 _COLUMN_END = r"[\"'`*]{0,2}[^\S\n]{0,20}[,;|\t\r\n)]"
@@ -42,9 +42,10 @@ _LINKS = frozenset("for of on in at is was are ist est es now to into becomes as
 """Words between a name and its value."""
 _PROSE = (
     r"(?:[^\S\n](?:for|of|on|in|at)[^\S\n](?:[\w.@'’/-]{1,40}[^\S\n]){0,4}?[\w.@'’/-]{1,40})?"
-    r"(?:[^\S\n]?:|[^\S\n]{1,3}(?:is|was|are|ist|est|es|=|now|to|into|becomes|as|[-–—]>?|→)"
+    r"[\"'`)*]{0,2}(?:[^\S\n]?:|[^\S\n]{1,3}\(?(?:is|was|are|ist|est|es|=|now|to|into|becomes|as|[-–—]>?|→)"
     r"(?:[^\S\n](?:now|still|set to|again|currently|changed to))?:?)\s{1,3}"
-    r"(?P<open>[\"'`“‘*]{0,3})(?P<value>[^\s\"'`“”‘’]{4,512})"
+    r"(?:(?P<open>\*{0,2}(?:\\{0,4}[\"'`]|[“‘]))(?P<quoted>[^\"'`“”‘’\n]{4,200}?)\\{0,4}[\"'`”’]"
+    r"|\*{0,2}(?P<value>[^\s\"'`“”‘’]{4,512}))"
 )
 _FROM = r"[^\S\n]from[^\S\n][\"'`]?(?P<old>[^\s\"'`]{4,128})[\"'`]?[^\S\n]to[^\S\n][\"'`]?(?P<value>[^\s\"'`]{4,128})"
 _LOOSE = r"[^\S\n]{1,40}[\"'`]?(?P<value>[^\s\"'`]{6,512})"
@@ -60,7 +61,26 @@ _PAIR = (
     rf"(?:{_QUOTE})?,?(?:[\s+→]|\\{{1,4}}[nrt]|\d{{1,6}}[→\t]|[\w./-]{{1,80}}:\d{{1,6}}:){{1,40}}"
     rf"(?:{_QUOTE})?[vV]alue(?:{_QUOTE})?\s?[:=]\s?(?P<quote>{_QUOTE})?(?P<value>[^\s\"'`,<>{{}}\\]{{4,512}})"
 )
-_ELEMENT = r">(?P<value>[^\s<>\"&]{4,512})</"
+_ELEMENT = r"[^<>\n]{0,120}>(?P<value>[^<>\n]{4,512})</"
+_TYPED = (
+    r"[\]'\"\\) ]{0,6}(?:,|\.(?:type|fill|send_?keys|set_?value|val|value)\()\s?[\"'](?P<value>[^\"'\n]{4,256})[\"']"
+)
+_WRAPPED = (
+    r"(?:await |new )?[\w.:]{1,60}(?:<[^<>\n]{0,40}>)?\(\s{0,3}[bru]{0,2}(?P<quote>\\{0,4}[\"'`])"
+    r"(?P<value>[^\"'`\n\\]{6,512})(?P=quote)"
+)
+_DECLARED = (
+    r"\\{0,4}[\"'](?:[^\S\n]\\{0,4}[\"'][\w-]{1,80}\\{0,4}[\"'])?\s\{[^{}]{0,400}?\b"
+    r"(?:default|plaintext_value|secret_string|value)[^\S\n]{0,20}=[^\S\n]\\{0,4}[\"'](?P<value>[^\"'\n\\]{4,512})"
+)
+_GIVEN = r"[\"']?[^\n]{0,120}?\s--?(?:value|body|secret-string|plaintext)[ =][\"']?(?P<value>[^\s\"']{4,512})"
+_CHANGED = r"\s{0,3}(?:->|=>|→)\s{0,3}(?P<quote>\\{0,4}[\"'])(?P<value>[^\"'\n\\]{4,512})"
+_COMMENT = r"[\"'](?P<value>[^\"'\n]{4,256})[\"'][)\];,]{0,4}[^\S\n]+(?:#|//|--)[^\S\n]?[\w ]{0,20}$"
+_PROMPTED = (
+    r"[^\n]{0,300}\n(?:@@[^\n]*\n\+|[^\S\n]*\d{1,6}(?:→|\t))?[^\S\n]*(?P<value>[^\s]{6,512})[^\S\n]*"
+    r"(?=\n|$|\\{0,4}\")"
+)
+_PROMPT = r"(?:^|[\n\"'])[^\S\n]*(?:\d{1,6}(?:→|\t))?(?:[\w@.~:/-]{0,40}[$#%❯>] |\+\+\+ )[^\n]{0,200}$"
 _PLIST = r"</key>\s{0,80}<string>(?P<value>[^<>]{4,512})</string>"
 _PLUS = r"(?:[+.&|]{1,2}|<>)?"
 _JOIN = rf"{_SPACES}{_PLUS}{_SPACES}\\?(?:\n[^\S\n]{{0,80}})?{_PLUS}{_SPACES}[bruf]{{0,2}}(?P<quote>[\"'`])"
@@ -128,8 +148,12 @@ class _Assigned:
         if word is not None and text.find("=", end, end + 44) < 0:
             # Two words of a sentence, which is the most frequent case by far.
             return (self._prose() if word.group(1) in _LINKS else []) or self._later()
+        return self._assigned() or self._elsewhere()
+
+    def _assigned(self) -> list[tuple[int, int]]:
+        text, end = self._text, self._end
         if text.find("alue", end, end + 160) >= 0:
-            found = self._one(_PAIR, Place.SETTING)
+            found = self._one(_PAIR, Place.SETTING) or self._one(_GIVEN, Place.SETTING)
             if found:
                 return found
         sign = compiled(_SIGN).match(text, end)
@@ -140,9 +164,34 @@ class _Assigned:
             found = self._quoted(sign, mark)
             if found is not None:
                 return found
-        elif mark in ("=", ":", ":=", "?=", "+=", "<-") or (mark in ("=>", "->", "→") and sign["gap"]):
-            return self._bare(sign, mark) or (self._later() if mark == ":" else [])
+        elif mark == "|" and sign["gap"]:
+            return self._bare(sign, ":")
+        elif mark in ("=", ":", ":=", "?=", "+=", "<-", ":-") or (mark in ("=>", "->", "→") and sign["gap"]):
+            found = self._bare(sign, mark)
+            if found:
+                return found
+            match = compiled(_WRAPPED).match(text, sign.end())
+            if match is not None:
+                return [match.span("value")] if self._is_secret(match["value"], Place.LOOSE) else []
+            return self._later() if mark == ":" else []
         return self._further()
+
+    def _elsewhere(self) -> list[tuple[int, int]]:
+        """A value that stands further away: in a block, in a field of a form, before the name that a comment says."""
+        text, end = self._text, self._end
+        following = text[end : end + 1]
+        if following in ('"', "'", "\\") and "{" in text[end : end + 100]:
+            found = self._one(_DECLARED, Place.QUOTED)
+            if found:
+                return found
+        if following in ('"', "'", "\\", "]", ")"):
+            return self._one(_TYPED, Place.QUOTED)
+        if following in ("\n", "") or text[end : end + 2] == ".\n":
+            line_start = max(text.rfind("\n", 0, self._start) + 1, self._start - 300)
+            match = compiled(_COMMENT).search(text[line_start : self._start])
+            if match is not None and self._is_secret(match["value"], Place.QUOTED):
+                return [(line_start + match.start("value"), line_start + match.end("value"))]
+        return []
 
     def _is_secret(self, value: str, place: Place, *, most: Clarity = Clarity.PASSWORD) -> bool:
         return is_secret(value, min(self._clear, most), place)
@@ -161,6 +210,10 @@ class _Assigned:
             return None
         pieces = [(start, end), *self._joined(end, sign["quote"] or "")]
         value = "".join(self._text[begin:stop] for begin, stop in pieces)
+        changed = compiled(_CHANGED).match(self._text, end + len(sign["quote"] or ""))
+        if changed is not None:  # `password = "old" -> "new"`, as plans of changes have it.
+            both = [(start, end), changed.span("value")]
+            return [span for span in both if self._is_secret(self._text[slice(*span)], Place.QUOTED)]
         # `("password", "new-password")` lists two names; only what is assigned counts as chosen by a person.
         most = Clarity.SECRET if mark == "," else Clarity.PASSWORD
         if "f" in sign["open"].lower() and "{" in value:
@@ -232,15 +285,25 @@ class _Assigned:
         end = run.end() if match is None else match.start()
         value = self._text[start:end]
         before = self._text[self._start - 1 : self._start]
-        if self._text[end : end + 1] in ("(", "[") or (not sign["gap"] and mark == ":" and before in (":", "/")):
+        if self._text[end : end + 1] in ("(", "[") or (
+            not sign["gap"]
+            and mark == ":"
+            and before in (":", "/")
+            and self._text[self._start - 2 : self._start] != " /"
+        ):
             return []
         if sign["gap"] and mark == ":":
             value = value.rstrip(".!?:")
             return [(start, start + len(value))] if self._is_secret(value, Place.PROSE) else []
         is_option = self.name.startswith("--")
         is_connection = is_option or before in (";", "?", "&") or (before in ("-", " ", '"', "'") and mark == "=")
-        place = Place.SETTING if is_connection and not sign["gap"] and self._clear is Clarity.PASSWORD else Place.INLINE
-        if place is Place.SETTING and not is_option and not any(map(str.isdigit, value)):
+        is_sure = is_option or before in (";", "?", "&", "/")
+        place = (
+            Place.SETTING
+            if (is_connection or is_sure) and not sign["gap"] and self._clear is Clarity.PASSWORD
+            else Place.INLINE
+        )
+        if place is Place.SETTING and not is_sure and not any(map(str.isdigit, value)):
             place = Place.INLINE
         return [(start, end)] if self._is_secret(value, place) else []
 
@@ -311,8 +374,10 @@ class _Assigned:
     def _further(self) -> list[tuple[int, int]]:
         before = self._text[self._start - 1 : self._start]
         following = self._text[self._end : self._end + 1]
-        if following == ">" and before in ("<", ":"):
-            return self._one(_ELEMENT, Place.QUOTED)
+        if following in (">", " ", '"', "'", "\\") and self._is_in_tag():
+            found = self._one(_ELEMENT, Place.QUOTED)
+            if found:
+                return found
         if following == "<":
             return self._one(_PLIST, Place.QUOTED)
         if following not in " \t:*\n`\"'":
@@ -326,6 +391,10 @@ class _Assigned:
                 return [span]
         return self._prose() or self._later()
 
+    def _is_in_tag(self) -> bool:
+        before = self._text[max(0, self._start - 80) : self._start]
+        return before.rfind("<") > max(before.rfind(">"), before.rfind("\n"))
+
     def _prose(self) -> list[tuple[int, int]]:
         match = compiled(_FROM).match(self._text, self._end)
         if match is not None and self._is_secret(match["value"].rstrip(".,;:!?)"), Place.PROSE):
@@ -333,22 +402,29 @@ class _Assigned:
         match = compiled(_PROSE).match(self._text, self._end)
         if match is None:
             return []
+        if match["quoted"] is not None:
+            place = Place.QUOTED if self._clear >= Clarity.SECRET else Place.PROSE
+            return [match.span("quoted")] if self._is_secret(match["quoted"].strip(), place) else []
         span = self._trimmed(match, "value")
-        place = Place.QUOTED if match["open"].strip("*") and self._clear >= Clarity.SECRET else Place.PROSE
-        return [span] if self._is_secret(self._text[slice(*span)], place) else []
+        return [span] if self._is_secret(self._text[slice(*span)], Place.PROSE) else []
 
     def _later(self) -> list[tuple[int, int]]:
-        """A value after a colon further on, or alone on the line after one that ends in a colon."""
-        colon = self._text.find(":", self._end, self._end + 110)
-        if colon < 0:
-            return []
-        match = compiled(_LATER).match(self._text, self._end)
-        if match is None:
-            match = compiled(_NEXT_LINE).match(self._text, self._end)
-        if match is None:
-            return []
-        span = self._trimmed(match, "value")
-        return [span] if self._is_secret(self._text[slice(*span)], Place.LOOSE) else []
+        """A value after a colon further on, or alone on the line after one that ends in a colon or is a command."""
+        text, end = self._text, self._end
+        patterns: list[tuple[str, Place]] = []
+        if text.find(":", end, end + 110) >= 0:
+            patterns = [(_LATER, Place.LOOSE), (_NEXT_LINE, Place.LOOSE)]
+        before = text[max(0, self._start - 240) : self._start]
+        if compiled(_PROMPT).search(before) is not None:
+            patterns.append((_PROMPTED, Place.SETTING))
+        for pattern, place in patterns:
+            match = compiled(pattern).match(text, end)
+            if match is not None:
+                span = self._trimmed(match, "value")
+                value = text[slice(*span)]
+                if self._is_secret(value, place) and (place is Place.LOOSE or has_both(value) or is_marked(value)):
+                    return [span]
+        return []
 
     def _one(self, pattern: str, place: Place) -> list[tuple[int, int]]:
         match = compiled(pattern).match(self._text, self._end)

@@ -34,7 +34,7 @@ class Clarity(IntEnum):
     """What people choose: any word may be one."""
 
 
-_ROOTS = r"p(?:ass|wd|sw|w|sk)|secret|token|cred|key|auth|salt|bearer|kennwort|mnemonic"
+_ROOTS = r"p(?:ass|wd|sw|w|sk)|secret|token|cred|key|auth|salt|bearer|kennwort|mnemonic|jwt|seed|sess(?:ion)?id|csrf"
 _NAME = r"[A-Za-z0-9_-]*"
 _WORD = r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+"
 
@@ -43,6 +43,8 @@ _PASS_OF = "db|user|smtp|root|mail|ftp|admin|redis|require|mysql|pg|login|ssh|ld
 _PASS = rf"(?:^|_)(?:{_PASS_OF})?pass"
 _KEYED = (
     *("api", "access", "account", "signing", "encryption", "private", "secret", "app", "master", "client", "unseal"),
+    *("server", "application", "aes", "fernet", "cipher", "crypto", "hmac", "jwt", "license", "integration", "gen"),
+    *("setup", "write", "subscription", "function", "fastly", "backup", "root", "bucket", "wg", "cookie", "hash"),
     *("storage", "service", "shared", "license", "admin", "deploy", "webhook", "session", "auth", "recovery", "host"),
 )
 _KEY = rf"(?:{'|'.join(_KEYED)})_?key"
@@ -50,10 +52,10 @@ _TOKEN = r"(?:access|auth|api|refresh|bearer|deploy|bot|session|personal|id|csrf
 _PHRASES: tuple[tuple[str, Clarity], ...] = (
     (_PASSWORD, Clarity.PASSWORD),
     (r"(?:^|_)pw", Clarity.PASSWORD),
-    (rf"secret|cred(?:ential)?|psk|{_KEY}|{_TOKEN}|(?:^|_)bearer", Clarity.SECRET),
+    (rf"secret|cred(?:ential)?|psk|(?:^|_)jwt|otp_seed|{_KEY}|{_TOKEN}|(?:^|_)bearer", Clarity.SECRET),
     (rf"{_PASS}|(?:^|_)auth$", Clarity.PASS),
-    (r"token", Clarity.TOKEN),
-    (r"_key|salt|(?:^|_)auth", Clarity.WEAK),
+    (r"token|(?:^|_)[cx]srf", Clarity.TOKEN),
+    (r"(?:^|_)key|salt|(?:^|_)auth|sess(?:ion)?_?id", Clarity.WEAK),
 )
 _TAIL_OF_VALUE = frozenset(
     "value base prod production dev development staging test live admin user root db old new current confirm"
@@ -125,11 +127,11 @@ def clarity(name: str, before: str = "") -> Clarity:
         for match in compiled(phrase).finditer(joined):  # noqa: B007 (the last one counts)
             pass
         if match is not None:
-            return _judged(joined, match, found, is_upper=name.isupper())
+            return _judged(joined, match, found)
     return Clarity.NONE
 
 
-def _judged(joined: str, match: re.Match[str], found: Clarity, *, is_upper: bool) -> Clarity:
+def _judged(joined: str, match: re.Match[str], found: Clarity) -> Clarity:
     tail = joined[match.end() :]
     if tail[:1] == "s" and tail[1:2] in ("", "_"):
         found, tail = min(found, Clarity.TOKEN), tail[1:]
@@ -138,8 +140,6 @@ def _judged(joined: str, match: re.Match[str], found: Clarity, *, is_upper: bool
     words = [word for word in tail.split("_") if word and not word.isdigit()]
     if words and words[-1] in _NO_VALUE:
         return Clarity.NONE
-    if found is Clarity.WEAK and not is_upper and match.group() != "salt":
-        return Clarity.NONE if match.group() == "_key" else Clarity.WEAK
     if found is Clarity.TOKEN and _PARSED.intersection(joined[: match.start()].split("_")):
         return Clarity.WEAK
     if not _TAIL_OF_VALUE.issuperset(words):
@@ -155,4 +155,6 @@ def word_before(lower: str, start: int) -> str:
         start: Where `key` begins.
     """
     before = lower[max(0, start - 14) : start].rstrip(" -_*.")
+    if before.endswith("public"):
+        return "public"
     return next((word for word in _KEYED if before.endswith(word)), "")

@@ -38,6 +38,18 @@ def lower_case(text: str) -> str:
     return lower if len(lower) == len(text) else "".join(c.lower() if c.isascii() else c for c in text)
 
 
+def with_lines(text: str) -> str:
+    """The text with escaped line ends and tabs as what they stand for, padded so that offsets stay.
+
+    In JSON, and in JSON within JSON, a file is one line; what belongs to one of its lines is told by its lines.
+    """
+    return compiled(r"(\\{1,4})([nrt])").sub(_unescaped, text) if "\\" in text else text
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    return " " * len(match.group(1)) + {"n": "\n", "t": "\t", "r": " "}[match.group(2)]
+
+
 def occurrences(text: str, words: Sequence[str]) -> Iterator[tuple[int, int]]:
     """Start and end of every place where one of the words stands; plain searches, far faster than one pattern."""
     for word in words:

@@ -82,14 +82,14 @@ _CODE = frozenset(
     " hasher encrypted encrypt encrypted decrypt input text param params arg args config conf cfg settings env form"
     " current confirm repeat reset forgot invalid wrong missing required optional expected actual self this get"
     " set is has to from default sha md utf base hex b64 base64 bytes buf buffer uint int oauth ssh rsa ed x509"
-    " pbkdf bcrypt scrypt argon hmac jwt vec idx row col num str tmp ptr obj res req request response body result data"
+    " pbkdf bcrypt scrypt argon hmac vec idx row col num str tmp ptr obj res req request response body result data"
     " salt md5 sha256 encoded decoded encode decode".split()
 )
 _SENTENCE = frozenset(
-    "the a an your you is are was be to of for with without must should can cannot not enter please in on at and or if"
-    " this that it has have will least characters character required invalid wrong forgot reset password passwords"
-    " token key secret failed error no missing new confirm repeat".split()
+    "an your you is are was be must should can cannot not enter please if it that will least characters character"
+    " required invalid wrong forgot reset failed error no missing confirm repeat has have".split()
 )
+"""Words of sentences and labels, which a chosen phrase seldom holds."""
 _TECHNICAL = (
     r"(?:sha|md|utf|base|oauth|ssh|rsa|ed|pbkdf|hs|rs|es|aes|hmac|ipv|http|tls|ssl|k8s|x509|i18n|log4j|ec2|s3|v|rev|u|i|f"
     r"|int|uint|float|2fa|mfa|web|py|python|node|es|ecma|us|eu|ap|line|col|step|page|part|test|item|type|arg)[-_]?\d+"
@@ -107,7 +107,8 @@ _VARIABLE = (
 _CALL = r"(?:await[ ])?[A-Za-z_$][\w.:$]*(?:\?\.|->|::)?[\w.]*\(.*"
 _PATH = (
     r"(?:\.{0,2}/|~/|[A-Za-z]:\\)[\w.@~ /\\-]*|(?:[A-Za-z_.-]+\d{0,4}/){2,}[\w.*-]+|[A-Za-z_.-]+/[A-Za-z_.*-]+"
-    r"|[\w./-]+\.(?:key|pem|crt|txt|ya?ml|json|env|py|js|ts|md|html?)"
+    r"|[\w./-]+\.(?:key|pem|crt|txt|ya?ml|json|env|py|js|ts|md|html?|7z|zip|t?gz|sql|db|log|cfg|conf|ini|sh|jar|rs|go|rb)"
+    r"|https?/[\d.]+"
 )
 _DOTTED = r"[A-Za-z_]\w*(?:(?:\.|::|->|\?\.)[A-Za-z_]\w*)+"
 _IDENTIFIER = r"[A-Za-z_]\w*"
@@ -128,12 +129,16 @@ def is_secret(value: str, clear: Clarity, place: Place) -> bool:
     """True when a value is a secret, standing as it does beside a name that is so clear."""
     if clear is Clarity.NONE or len(value) < 4 or is_reference(value) or is_placeholder(value):
         return False
+    if clear is Clarity.WEAK and place is not Place.QUOTED and compiled(r"[()\[\]{}]").search(value):
+        return False
     if clear is Clarity.WEAK:
         return (is_generated(value) and not is_plain_id(value)) or (place is Place.QUOTED and is_dense(value))
     if place is Place.QUOTED:
         return _is_literal(value, clear)
     if place in (Place.SETTING, Place.ENVIRONMENT):
         return _is_setting(value, clear, may_hold_brackets=place is Place.ENVIRONMENT)
+    if clear is Clarity.PASSWORD and not has_both(value) and is_marked(value):
+        return True
     if place is Place.INLINE:
         return _is_no_name(value)
     return _is_no_word(value, is_loose=place is Place.LOOSE)
@@ -167,37 +172,61 @@ def _is_literal(value: str, clear: Clarity) -> bool:
 
 def _is_chosen_word(value: str, words: list[str], clear: Clarity) -> bool:
     """A literal without a digit."""
-    if any(not char.isalnum() and char not in "-_.:/ " for char in value) and len(value) >= 6:
-        return (value.isascii() and value[-1] not in ":?!.") or is_mixed_case(value)
+    if not value.isascii() or not _CODE.isdisjoint(words):
+        return False
+    if is_marked(value):
+        return clear in (Clarity.PASSWORD, Clarity.PASS) or (clear is Clarity.SECRET and len(value) >= 12)
     if is_mixed_case(value):
         return True
-    if not value.isascii() or not _CODE.isdisjoint(words) or value.istitle():
-        return False
     if clear is Clarity.PASSWORD:
-        return (
-            len(value) >= 5
-            and compiled(r"[A-Za-z]+|[a-z]+(?:-[a-z]+){2,}").fullmatch(value) is not None
-            and not value.isupper()
+        is_word = compiled(r"[A-Za-z]+|[a-z]+(?:-[a-z]+){2,}").fullmatch(value) is not None
+        return len(value) >= 5 and is_word and not value.istitle() and not value.isupper()
+    is_base32 = value.isupper() and len(value) >= 16
+    return clear is Clarity.SECRET and value.isalpha() and (is_base32 or (len(value) >= 10 and value.islower()))
+
+
+def is_marked(value: str) -> bool:
+    """True for letters with marks among them that neither names of code nor words have: `Fby=AygqZb!`, `Oak_elm.ash`."""
+    core = value.rstrip("!?.,;:")
+    if len(value) < 6 or not core or not _CODE.isdisjoint(words_of(value)) or "/" in value:
+        return False
+    marks = set(compiled(r"[!@#$%^&*+=~?]").findall(core))
+    if marks and compiled(r"[\w.!@#$%^&*+=~?<>|;,-]+").fullmatch(core):
+        has_cases = core.lower() != core != core.upper()
+        return has_cases and (
+            len(marks) > 1
+            or len(core) < len(value)
+            or not compiled(r"[\w.]+[&+=*%][\w.]+").fullmatch(core)
+            or is_mixed_case(core)
+            or "." in core
         )
-    return clear is Clarity.SECRET and len(value) >= 10 and value.isalpha() and value.islower()
+    parts = re.split(r"[-_.]", core)
+    if len(parts) < 2 or not all(part.isalpha() and len(part) > 1 for part in parts):
+        return value.endswith("!") and compiled(r"(?:[A-Z][a-z]+){2,}|.*[-_].*").fullmatch(core) is not None
+    is_capital = [part.istitle() for part in parts]
+    if "-" in core and "_" not in core and "." not in core:
+        return len(parts) > 2 and all(is_capital)
+    return len({mark for mark in "-_." if mark in core}) > 1 and any(is_capital) and not all(is_capital)
 
 
 def _is_passphrase(value: str, clear: Clarity) -> bool:
     """Several words that are no sentence and no label."""
-    words = value.split()
+    words = [word.strip(".,:;!?'\"").lower() for word in value.split()]
     if clear is not Clarity.PASSWORD or not value.isascii() or not 2 <= len(words) <= 12:
         return False
-    is_label = not _SENTENCE.isdisjoint(word.strip(".,:;!?'\"").lower() for word in words) or value[-1] in ".:?!"
-    has_digit = any(map(str.isdigit, value))
-    return not is_label and (
-        has_digit or (len(words) >= 4 and all(word.isalpha() and word.islower() for word in words))
-    )
+    if not _SENTENCE.isdisjoint(words) or not _CODE.isdisjoint(words) or value[-1] in ".:?":
+        return False
+    if any(map(str.isdigit, value)):
+        return True
+    return len(words) >= 3 and (value.islower() or value.endswith("!")) and all(word.isalpha() for word in words)
 
 
 def _is_setting(value: str, clear: Clarity, *, may_hold_brackets: bool) -> bool:
     """What stands on its line alone: a value, unless it is a name of code, a type or a word that says how it is."""
     if compiled(_CALL).fullmatch(value) and value.endswith((")", ",", "(")):
         return False
+    if clear is Clarity.PASSWORD and is_marked(value):
+        return True
     if compiled(_DOTTED).fullmatch(value) and all(map(_is_plain_name, re.split(r"\.|::|->", value))):
         return False
     if compiled(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+").fullmatch(value):
@@ -243,6 +272,8 @@ def _is_no_word(value: str, *, is_loose: bool) -> bool:
     """In a sentence: what no word of it looks like."""
     if compiled(r"[\w.-]*[A-Z]{2,}[\w.-]*|[\w-]+").fullmatch(value) is None and not has_both(value):
         return False
+    if compiled(_DOTTED).fullmatch(value):
+        return is_generated(value)
     if not has_both(value):
         return len(value) >= 12 and is_mixed_case(value)
     if is_generated(value) or (len(value) >= 12 and is_mixed_case(value) and value.isalnum()):
@@ -283,6 +314,8 @@ def is_filler(token: str) -> bool:
 def is_placeholder(value: str) -> bool:
     """True for what stands where a value is to be put, and for words of types, states and examples."""
     lower = value.lower()
+    if lower.startswith(("***", "xxxx", "<", "[redacted", "your", "{{")):
+        return True
     if len(set(lower)) <= 2 and not lower.isalnum():
         return True
     if any(word in lower for word in _FILLERS) and not (is_generated(value) and "xxxx" not in lower):
@@ -301,7 +334,7 @@ def is_placeholder(value: str) -> bool:
 
 def is_reference(value: str) -> bool:
     """True for a variable, a template, an address or an already redacted place instead of a literal."""
-    if value.startswith(("http://", "https://", "[redacted")) or "://" in value:
+    if value.startswith(("}", ")", "]", "|", ",", "[redacted")) or "://" in value:
         return True
     if compiled(_VARIABLE).fullmatch(value) is not None:
         return True
@@ -356,6 +389,7 @@ def is_dense(value: str) -> bool:
 
 def is_plain_id(value: str) -> bool:
     """True for a UUID, or for so many hexadecimal digits as the usual digests have."""
+    value = compiled(r"[-_:.](?=[0-9a-fA-F]{40})").split(value)[-1]  # `v1-deps-` before a digest.
     return (
         compiled(rf"{_UUID}|[0-9a-f]{{40}}|[0-9a-f]{{64}}|[0-9a-f]{{128}}", re.IGNORECASE).fullmatch(value) is not None
     )

@@ -1,0 +1,53 @@
+"""Finds passwords that are arguments of calls whose names say so: `HTTPBasicAuth("user", "password")`."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from hybrid.redact.names import Clarity
+from hybrid.redact.patterns import Secret, compiled, occurrences
+from hybrid.redact.values import Place, is_secret
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_CALLS: tuple[tuple[str, int], ...] = (
+    # words in lower case that stand right before the arguments, which literal among them is the secret
+    ("basicauth basic_auth auth= .login wifi.begin algoliasearch networkcredential dauthentication dcredentials", 2),
+    ("getconnection( pdo( mysqli( sequelize( superuser( plainauth", 3),
+    ("cookieparser( fernet( totp( jwt.sign jwt.encode jwt.verify jwt.decode", 1),
+)
+_WORDS = {word: number for words, number in _CALLS for word in words.split()}
+_ARGUMENTS = r"[\"'`]?\s{0,3}[=:]?\s{0,3}(?:new\s)?[\w.]{0,30}[(\[]|[^\S\n](?=\\{0,4}[\"'])"
+_LITERAL = r"\\{0,4}([\"'`])((?:(?!\1|\\)[^\n]|\\(?![\"'`])[^\n]){0,200})\\{0,4}\1"
+_MAX_ARGUMENTS = 400
+
+
+def argument_secrets(text: str, lower: str) -> Iterator[Secret]:
+    """Secrets among the literal arguments of calls."""
+    if "(" not in text and "[" not in text and '"' not in text:
+        return
+    for word, number in _WORDS.items():
+        stop = 0
+        for _, end in occurrences(lower, (word,)):
+            if end < stop:
+                continue  # Among the arguments that were looked at.
+            end -= word.endswith("(")
+            opened = compiled(_ARGUMENTS).match(text, end)
+            if opened is None:
+                continue
+            stop = text.find("\n", end, end + _MAX_ARGUMENTS)
+            stop = stop if stop >= 0 else min(len(text), end + _MAX_ARGUMENTS)
+            yield from _among(
+                text, list(compiled(_LITERAL).finditer(text, opened.end(), stop))[:4], number, opened.end()
+            )
+
+
+def _among(text: str, literals: list[re.Match[str]], number: int, start: int) -> Iterator[Secret]:
+    for one in literals[number - 1 : number]:
+        between = compiled(_LITERAL).sub("", text[start : one.start()])
+        if ")" in between:
+            continue  # The call ended before.
+        if is_secret(one.group(2), Clarity.PASSWORD if number > 1 else Clarity.SECRET, Place.QUOTED):
+            yield Secret("password", one.start(2), one.end(2))
