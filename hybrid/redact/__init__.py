@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hybrid.redact.addresses import COOKIE_NAMES, HEADER_NAMES, cookies, header_values, url_passwords
+from hybrid.redact.addresses import COOKIE_NAMES, HEADER_NAMES, cookies, dsn_passwords, header_values, url_passwords
 from hybrid.redact.assigned import assigned_values
 from hybrid.redact.calls import argument_secrets
+from hybrid.redact.codes import recovery_codes
 from hybrid.redact.commands import COMMAND_WORDS, command_passwords
 from hybrid.redact.forms import tokens
 from hybrid.redact.keys import private_keys
@@ -124,7 +125,7 @@ def _masked_line(line: str) -> str:
 
 def find_secrets(text: str) -> list[Secret]:
     """The secrets of a text in order; of two that overlap the one that begins first, then the longer."""
-    found = sorted(_all_secrets(text), key=lambda secret: (secret.start, -secret.end, secret.kind))
+    found = sorted(_all_secrets(text), key=lambda secret: (secret.start, -secret.end, secret.kind == "secret"))
     kept: list[Secret] = []
     for secret in found:
         if not kept or secret.start >= kept[-1].end:
@@ -137,10 +138,12 @@ def _all_secrets(text: str) -> Iterator[Secret]:
     yield from tokens(text)
     if "://" in text:
         yield from url_passwords(text)
+    yield from dsn_passwords(text)
     text = with_lines(text)
     lower = lower_case(text)
     yield from header_values(text, lower)
     yield from cookies(text, lower)
     yield from command_passwords(text, lower)
     yield from argument_secrets(text, lower)
+    yield from recovery_codes(text, lower)
     yield from assigned_values(text, lower)

@@ -24,18 +24,20 @@ if TYPE_CHECKING:
 
 _URL_PASSWORD = r"[^\s:/@?#\"'`<>]{0,128}:([^\s/@\"'`<>]{1,256})@(?=[\w.\[$-])"
 _URL_USER = r"([^\s:/@?#\"'`<>\\]{16,256})@(?=[\w.\[$-])"
+_DSN = r"[\"'`\s=][\w.+-]{0,64}:([^\s\"'`/@]{3,128})$"
+_THIN = r"[\w.$-]{1,64}/\"?([^\s\"'`/@]{3,128})\"?@"
 HEADER_NAMES = ("authorization", "api-key", "auth-token", "private-token", "vault-token", "access-token")
 COOKIE_NAMES = ("cookie", "curl")
 _QUOTE = r"\\{0,4}[\"'`]"
 _HEADER_REST = (
-    rf"(?:{_QUOTE})?\s{{0,3}}[:=,]\s{{0,3}}(?:{_QUOTE})?"
-    r"(?:([A-Za-z][A-Za-z0-9-]{1,19})\s{1,3}(?:token=\"?)?)?([A-Za-z0-9._~+/=:@|-]{6,4096})"
+    rf"(?:{_QUOTE})?\]?\s{{0,3}}[:=,]\s{{0,3}}(?:{_QUOTE})?"
+    r"(?:([A-Za-z][A-Za-z0-9-]{1,19})(?:\s{1,3}|\s{0,3}\\?\n\s{0,20})(?:token=\"?)?)?([A-Za-z0-9._~+/=:@|-]{6,4096})"
 )
 _PARAMETER = r"(?:response|signature|oauth_token|oauth_signature|mac|token|api_key|sig)=\\{0,4}\"?([^\s\",\\]{8,1024})"
 _COOKIE_HEADER = r"cookie\\{0,4}[\"']?[:,][^\S\n]{0,3}\\{0,4}[\"']?(?P<cookies>[^\n\"']{8,4096})"
 _CURL_COOKIE = r"curl\b[^\n]{0,400}?\s(?:-b|--cookie)[ =]\\{0,4}[\"'](?P<cookies>[^\n\"']{8,4096})"
 _COOKIE = (
-    r"(?<![^\s;'\"])([\w.%-]{0,60}(?:sess|sid|auth|token|jwt|login|remember)[\w.%-]{0,60})"
+    r"(?<![^\s;'\"])([\w.%-]{0,60}(?:sess|sid|auth|token|jwt|login|remember|cookies|identity)[\w.%-]{0,60})"
     r"=(?:s%3A)?([^;\s\"'\\]{16,4096})"
 )
 _REGISTRY_AUTH = r"auth\\{0,4}[\"']?\s{0,3}[:=]\s{0,3}\\{0,4}[\"']?([A-Za-z0-9+/]{12,512}={0,2})(?![A-Za-z0-9+/=_.-])"
@@ -54,6 +56,19 @@ def url_passwords(text: str) -> Iterator[Secret]:
         match = compiled(_URL_USER).match(text, end)
         if match is not None and is_generated(match.group(1)) and not _is_public(text, match):
             yield Secret("url_password", match.start(1), match.end(1))
+
+
+def dsn_passwords(text: str) -> Iterator[Secret]:
+    """Passwords in addresses without a scheme: `user:password@tcp(host)`, `thin:user/password@host`."""
+    for word, pattern in (("@tcp(", _DSN), ("@unix(", _DSN), ("thin:", _THIN)):
+        for start, end in occurrences(text, (word,)):
+            if pattern is _DSN:
+                begin = max(0, start - 160)
+                match = compiled(pattern).search(text[begin:start])
+            else:
+                begin, match = end, compiled(pattern).match(text[end : end + 240])
+            if match is not None and not is_reference(match.group(1)) and not is_example_word(match.group(1)):
+                yield Secret("url_password", begin + match.start(1), begin + match.end(1))
 
 
 def _is_public(text: str, match: re.Match[str]) -> bool:
@@ -95,8 +110,12 @@ def cookies(text: str, lower: str) -> Iterator[Secret]:
     """Values of session cookies."""
     for word, pattern in (("cookie", _COOKIE_HEADER), ("curl", _CURL_COOKIE)):
         end = 0
-        for start, _ in occurrences(lower, (word,)):
-            found = compiled(pattern, re.IGNORECASE).match(text, start) if start >= end else None
+        if word == "curl" and " -b" not in text and "--cookie" not in text:
+            continue
+        for start, after in occurrences(lower, (word,)):
+            following = lower.find(word, after, after + 500)
+            stop = following if following >= 0 else len(text)
+            found = compiled(pattern, re.IGNORECASE).match(text, start, stop) if start >= end else None
             if found is None:
                 continue
             end = found.end()

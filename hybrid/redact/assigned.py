@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from hybrid.redact.calls import credentials_after
 from hybrid.redact.names import Clarity, clarity, name_start, telling_places, word_before
 from hybrid.redact.patterns import Secret, compiled
 from hybrid.redact.tables import table_values
@@ -23,18 +24,23 @@ _MAX_PIECES = 12
 _TAIL = r"[\w-]*"
 _QUOTE = r"\\{0,4}[\"'`]"
 _SPACES = r"[^\S\n]{0,40}"
-_AFTER_NAME = frozenset(" \t\r:=*\"'`\\)],(>?!+<→-[\n_’”/")
+_AFTER_NAME = frozenset(";|& \t\r:=*\"'`\\)],(>?!+<→-[\n_’”/")
 # What ends a name (a quote, a bracket, bold type), a type, the sign, and the quote that a literal begins with. In JSON,
 # backslashes stand before a quote, once or several times over.
 _SIGN = (
     r"(?:[^\S\n]\d{1,2}(?=:)|[^\S\n]\[[^\]\n]{0,40}\](?=:))?"
     rf"(?P<close>(?:{_QUOTE}|\*\*|\*|__|”|’)?\)?\]?(?:\[\d{{0,4}}\])?(?:[^\S\n]?\{{[^{{}}\n]{{0,30}}\}}(?= =))?)"
     r"(?P<type>(?=[^\n=]{1,44}=)(?::[^\S\n]?[A-Za-z&'][\w.&\[\]|'?, ]{0,40}|[^\S\n]\*?[A-Za-z][\w.\[\]*]{1,30})"
-    r"[^\S\n]?(?=:?=(?!=))|)"
-    rf"{_SPACES}(?P<sign>:=|=>|[!=]==?|[?+]=|\|\||\?\?|or(?= [\"'])|:-|\|(?=[^\S\n])|<-|->|→|:(?!:)|=|,|\(|)(?:\*\*|__)?"
-    r"(?P<gap>[^\S\n]{0,40}(?:\(\s{0,80}(?=[bruBRUfF]{0,2}[\"\']))?)(?P<open>(?:[bruBRUfF@$]{0,2}(?P<quote>\\{0,4}(?:\"\"\"|\'\'\'|[\"'`])))|[“‘]|)"
+    r"(?:[^\S\n](?=:?=(?!=))|(?==[bruf]{0,2}\\{0,4}[\"']))|)"
+    rf"{_SPACES}(?P<sign>:=|=>|[!=]==?|[?+]=|\|\|=?|\?\?|or(?= [\"'])|:-|\|(?=[^\S\n])|<-|->|→|:(?!:)|=|,|\(|)"
+    r"(?:\*\*|__)?"
+    r"(?P<gap>[^\S\n]{0,40}(?:\(\s{0,80}(?=[bruBRUfF]{0,2}\\{0,4}[\"\']))?)(?P<open>(?:[bruBRUfF@$]{0,2}(?P<quote>\\{0,4}(?:\"\"\"|\'\'\'|[\"'`])))|[“‘]|)"
 )
 _COLUMN_END = r"[\"'`*]{0,2}[^\S\n]{0,20}[,;|\t\r\n)]"
+_LONG_RUN = r"[^\s\"'`,()<>]{16}"
+_SEEN_BEFORE, _SEEN_AFTER = 120, 240
+"""Characters around a name that, where they come again, need no second look; most patterns reach less far."""
+_MAX_SEEN = 64
 _BARE = r"\S{1,1024}"
 _INLINE_END = r"[\s\"'`;,&<>(){}\[\]|\\]"
 _WORD = r"[^\S\n]{1,40}([a-z]{1,20})(?=[\s:])"
@@ -59,8 +65,13 @@ _BLOCK = r"(?P<close>[\"']?):[^\S\n]*[|>][-+\d]{0,2}[^\S\n]*(?:#[^\n]*)?\n"
 _BLOCK_LINE = r"(?P<indent>[^\S\n]*)(?P<value>\S[^\n]*?)[^\S\n]*(?:\n|$)"
 _PAIR = (
     rf"(?:{_QUOTE})?,?(?:[\s+→]|\\{{1,4}}[nrt]|\d{{1,6}}[→\t]|[\w./-]{{1,80}}:\d{{1,6}}:){{1,40}}"
-    rf"(?:{_QUOTE})?[vV]alue(?:{_QUOTE})?\s?[:=]\s?(?P<quote>{_QUOTE})?(?P<value>[^\s\"'`,<>{{}}\\]{{4,512}})"
+    rf"(?:{_QUOTE})?(?:\w{{1,12}}:)?[vV]alue(?:{_QUOTE})?\s?[:=]\s?(?P<quote>{_QUOTE})?(?P<value>[^\s\"'`,<>{{}}\\]{{4,512}})"
 )
+_LISTED = (
+    r"[\"\\]{1,5}:\s{0,3}[\"\\]{1,5}[\w-]{1,40}[\"\\]{1,5},\s{0,40}(?:[^:\n]{1,30}:[^:\n]{1,30},\s{0,40})?"
+    r"[\"\\]{1,5}value[\"\\]{1,5}:\s{0,3}[\"\\]{1,5}(?P<value>[^\"\\\n]{16,200})"
+)
+_CONTENT = r"\s[Cc]ontent\s{1,20}:\s{1,3}(?P<value>\S{4,128})"
 _ELEMENT = r"[^<>\n]{0,120}>(?P<value>[^<>\n]{4,512})</"
 _TYPED = (
     r"[\]'\"\\) ]{0,6}(?:,|\.(?:type|fill|send_?keys|set_?value|val|value)\()\s?[\"'](?P<value>[^\"'\n]{4,256})[\"']"
@@ -83,7 +94,7 @@ _PROMPTED = (
 _PROMPT = r"(?:^|[\n\"'])[^\S\n]*(?:\d{1,6}(?:→|\t))?(?:[\w@.~:/-]{0,40}[$#%❯>] |\+\+\+ )[^\n]{0,200}$"
 _PLIST = r"</key>\s{0,80}<string>(?P<value>[^<>]{4,512})</string>"
 _PLUS = r"(?:[+.&|]{1,2}|<>)?"
-_JOIN = rf"{_SPACES}{_PLUS}{_SPACES}\\?(?:\n[^\S\n]{{0,80}})?{_PLUS}{_SPACES}[bruf]{{0,2}}(?P<quote>[\"'`])"
+_JOIN = rf"{_SPACES}{_PLUS}{_SPACES}\\?(?:\n[^\S\n]{{0,80}})?{_PLUS}{_SPACES}[bruf]{{0,2}}(?P<quote>{_QUOTE})"
 _SQL = r"(?:create|alter|with|encrypted|role|user|login|set|using)\b[^\n;]{0,80}$"
 # Where a line may begin: at its start or the text's, in JSON after an escaped line end or a quote; then what tools put
 # before a line: where it was found, its number, the sign of a diff.
@@ -103,20 +114,39 @@ def assigned_values(text: str, lower: str) -> Iterator[Secret]:
     tail = compiled(_TAIL)
     end = 0
     line_end = -1
+    seen: dict[tuple[str, str, str], list[tuple[int, int]]] = {}
     for start, root_end in telling_places(lower):
         if start < end:
             continue  # Within a name or a value that was looked at.
         match = tail.match(text, root_end)
         end = root_end if match is None else match.end()
-        if text[end : end + 1] not in _AFTER_NAME:
+        if end < len(text) and text[end] not in _AFTER_NAME:
             continue
         begin = name_start(text, start)
         before = word_before(lower, begin) if lower.startswith("key", start) and begin == start else ""
         name = text[begin:end][-120:]
         clear = clarity(name, before)
+        if lower.startswith(("keyname", "key content"), start):
+            clear = Clarity.SECRET  # A list of keys, and how Windows prints the key of a wireless network.
+        if (
+            clear is Clarity.WEAK
+            and "auth" not in lower[begin:end]
+            and compiled(_LONG_RUN).search(text, end, end + 100) is None
+        ):
+            continue
         if clear is Clarity.NONE or text.startswith("redacted:", max(0, begin - 9)):
             continue  # What hid a secret is called after it.
-        spans = _Assigned(text, name, clear, begin, end).spans()
+        # Where a name stands again and again among the same text, what was found there once is so each time.
+        around = (name, text[max(0, begin - _SEEN_BEFORE) : begin], text[end : end + _SEEN_AFTER])
+        spans = seen.get(around)
+        if spans is None:
+            spans = _Assigned(text, name, clear, begin, end).spans()
+            if not spans or spans[-1][1] < end + _SEEN_AFTER // 2:
+                seen[around] = [(start - begin, stop - begin) for start, stop in spans]
+                if len(seen) > _MAX_SEEN:
+                    seen.clear()
+        else:
+            spans = [(begin + start, begin + stop) for start, stop in spans]
         if spans:
             end = max(end, spans[-1][1])
         elif clear > Clarity.WEAK and line_end < begin and compiled(_COLUMN_END).match(text, end):
@@ -141,17 +171,29 @@ class _Assigned:
         """Where the value is, in its pieces; nothing when there is none or it is no secret."""
         text, end = self._text, self._end
         if "cred" in self.name.lower():
-            found = self._one(_LOGIN, Place.LOOSE)
-            if found:
-                return found
+            match = compiled(_LOGIN).match(text, end)
+            if match is not None and is_secret(match["value"], Clarity.PASSWORD, Place.LOOSE):
+                return [match.span("value")]
         word = compiled(_WORD).match(text, end)
         if word is not None and text.find("=", end, end + 44) < 0:
             # Two words of a sentence, which is the most frequent case by far.
             return (self._prose() if word.group(1) in _LINKS else []) or self._later()
-        return self._assigned() or self._elsewhere()
+        if text.startswith(" Content", end):
+            return self._one(_CONTENT, Place.SETTING)
+        if self.name.lower() == "keyname":
+            return self._one(_LISTED, Place.QUOTED)
+        return self._arguments() or self._assigned() or self._elsewhere()
+
+    def _arguments(self) -> list[tuple[int, int]]:
+        name = self.name.lower()
+        if "auth" not in name and "cred" not in name:
+            return []
+        return [(one.start, one.end) for one in credentials_after(self._text, name, self._end)]
 
     def _assigned(self) -> list[tuple[int, int]]:
         text, end = self._text, self._end
+        if text[end : end + 1] in (">", " ") and self._is_in_tag():
+            return self._one(_ELEMENT, Place.QUOTED)
         if text.find("alue", end, end + 160) >= 0:
             found = self._one(_PAIR, Place.SETTING) or self._one(_GIVEN, Place.SETTING)
             if found:
@@ -172,7 +214,12 @@ class _Assigned:
                 return found
             match = compiled(_WRAPPED).match(text, sign.end())
             if match is not None:
-                return [match.span("value")] if self._is_secret(match["value"], Place.LOOSE) else []
+                clear = (
+                    Clarity.SECRET
+                    if compiled(r"hex|decode|fernet", re.IGNORECASE).search(match.group())
+                    else self._clear
+                )
+                return [match.span("value")] if is_secret(match["value"], clear, Place.LOOSE) else []
             return self._later() if mark == ":" else []
         return self._further()
 
@@ -200,14 +247,22 @@ class _Assigned:
 
     def _quoted(self, sign: re.Match[str], mark: str) -> list[tuple[int, int]] | None:
         """A literal and those that it is joined with; None when no literal is assigned here."""
-        if not mark and not self._takes_argument():
+        is_argument = bool(mark) or self._takes_argument()
+        if not is_argument and self._clear is not Clarity.PASSWORD:
             return None
-        if mark == "," and not sign["close"]:
+        if mark == "or" and sign["close"]:
+            return []  # `"password" or "letmein"` are two words of a sentence.
+        if mark == "," and not sign["close"] and not self.name.isupper():
             return []  # `f(token, "message")`: the name is an argument itself.
         start = sign.end()
         end = self._literal_end(start, sign["quote"] or {"“": "”", "‘": "’"}[sign["open"]])
         if end < 0:
             return None
+        start += 6 * self._text.startswith("{noop}", start)
+        if not is_argument:  # `with the password 'X'`
+            value = self._text[start:end]
+            is_sure = has_both(value) or is_marked(value) or " " in value
+            return [(start, end)] if is_sure and self._is_secret(value, Place.QUOTED) else None
         pieces = [(start, end), *self._joined(end, sign["quote"] or "")]
         value = "".join(self._text[begin:stop] for begin, stop in pieces)
         changed = compiled(_CHANGED).match(self._text, end + len(sign["quote"] or ""))
@@ -215,7 +270,8 @@ class _Assigned:
             both = [(start, end), changed.span("value")]
             return [span for span in both if self._is_secret(self._text[slice(*span)], Place.QUOTED)]
         # `("password", "new-password")` lists two names; only what is assigned counts as chosen by a person.
-        most = Clarity.SECRET if mark == "," else Clarity.PASSWORD
+        is_word = value.replace("-", "").isalpha()
+        most = Clarity.SECRET if is_word and mark in (",", "||", "??", "or") else Clarity.PASSWORD
         if "f" in sign["open"].lower() and "{" in value:
             return []
         place = Place.QUOTED if mark != "(" or len(pieces) > 1 else Place.INLINE
@@ -226,7 +282,7 @@ class _Assigned:
     def _takes_argument(self) -> bool:
         """True for an option, and for the commands that set a value: what stands in quotes after them is one."""
         before = self._text[max(0, self._start - 80) : self._start + 1]
-        if "-" in before[-3:] or " --" in before[-30:] or " set " in before[-30:]:
+        if "-" in before[-3:] or " --" in before[-30:] or " set " in before[-30:] or "setx " in before[-8:]:
             return True
         return self.name.lower() == "password" and compiled(_SQL, re.IGNORECASE).search(before[:-1]) is not None
 
@@ -245,7 +301,7 @@ class _Assigned:
         """Further literals that are put together with the one that ends here."""
         pieces: list[tuple[int, int]] = []
         end += len(quote)
-        while len(pieces) < _MAX_PIECES and quote in ('"', "'", "`"):
+        while len(pieces) < _MAX_PIECES and len(quote) < 3 + quote.count("\\"):
             match = compiled(_JOIN).match(self._text, end)
             if match is None or match["quote"] != quote:
                 break
@@ -253,7 +309,7 @@ class _Assigned:
             if stop < 0:
                 break
             pieces.append((match.end(), stop))
-            end = stop + 1
+            end = stop + len(quote)
         return pieces
 
     # --- values without quotes -----------------------------------------------------------------------------
@@ -297,7 +353,7 @@ class _Assigned:
             return [(start, start + len(value))] if self._is_secret(value, Place.PROSE) else []
         is_option = self.name.startswith("--")
         is_connection = is_option or before in (";", "?", "&") or (before in ("-", " ", '"', "'") and mark == "=")
-        is_sure = is_option or before in (";", "?", "&", "/")
+        is_sure = is_option or before in (";", "?", "&", "/", ",")
         place = (
             Place.SETTING
             if (is_connection or is_sure) and not sign["gap"] and self._clear is Clarity.PASSWORD
@@ -311,7 +367,7 @@ class _Assigned:
         """Where a value ends that has its line for itself."""
         value = self._text[start:end]
         cut = compiled(
-            r"\\{1,4}[nr](?![\w-]*\\)|\\{0,4}[\"'`]|&&|\|\||;$|,$|;(?=\w+=)|&(?=\w+=)|\\$|\\{1,4}[nr]"
+            r"\\{1,4}[nr](?![\w-]*\\)|\\{0,4}[\"'`]|&&|\|\||;$|,$|;(?=\w+=)|&(?=\w+=)|\\+$|\\{1,4}[nr]"
         ).search(value)
         return end if cut is None else start + cut.start()
 
@@ -384,10 +440,13 @@ class _Assigned:
             return []
         match = compiled(_LOOSE).match(self._text, self._end)
         if match is not None:
-            is_option = before == "-" or self.name.startswith("-")
             span = self._trimmed(match, "value")
             value = self._text[slice(*span)]
-            if self._is_secret(value, Place.SETTING if is_option and any(map(str.isdigit, value)) else Place.LOOSE):
+            # `--password X`, `ENV PASSWORD X`, and a column of names before one of values.
+            is_setting = before == "-" or self.name.startswith("-") or self._text.startswith("ENV ", self._start - 4)
+            is_setting |= match.start("value") > self._end + 1 and self._text[span[1] : span[1] + 1] in ("\n", "\r", "")
+            place = Place.SETTING if is_setting and any(map(str.isdigit, value)) else Place.LOOSE
+            if self._is_secret(value, place):
                 return [span]
         return self._prose() or self._later()
 
@@ -436,4 +495,5 @@ class _Assigned:
         value = self._text[start:end]
         cut = compiled(r"\\{1,4}[nrt]").search(value)
         value = value if cut is None else value[: cut.start()]
-        return start, start + len(value.rstrip(".,;:!?)]}>*\\"))
+        value = value.rstrip(".,;:?)]}>\\")
+        return start, start + len(value.removesuffix("**"))

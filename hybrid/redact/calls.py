@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from hybrid.redact.names import Clarity
@@ -14,34 +15,49 @@ if TYPE_CHECKING:
 
 _CALLS: tuple[tuple[str, int], ...] = (
     # words in lower case that stand right before the arguments, which literal among them is the secret
-    ("basicauth basic_auth auth= .login wifi.begin algoliasearch networkcredential dauthentication dcredentials", 2),
-    ("getconnection( pdo( mysqli( sequelize( superuser( plainauth", 3),
-    ("cookieparser( fernet( totp( jwt.sign jwt.encode jwt.verify jwt.decode", 1),
+    (".login wifi.begin", 2),
+    ("getconnection( pdo( mysqli( sequelize( superuser(", 3),
+    ("cookieparser( fernet( totp( jwt.", 1),
 )
 _WORDS = {word: number for words, number in _CALLS for word in words.split()}
-_ARGUMENTS = r"[\"'`]?\s{0,3}[=:]?\s{0,3}(?:new\s)?[\w.]{0,30}[(\[]|[^\S\n](?=\\{0,4}[\"'])"
+_ARGUMENTS = r"\w*[\"'`]?\s{0,3}[=:]?\s{0,3}(?:new\s)?[\w.]{0,30}[(\[]|[^\S\n](?=\\{0,4}[\"'])"
 _LITERAL = r"\\{0,4}([\"'`])((?:(?!\1|\\)[^\n]|\\(?![\"'`])[^\n]){0,200})\\{0,4}\1"
 _MAX_ARGUMENTS = 400
 
 
 def argument_secrets(text: str, lower: str) -> Iterator[Secret]:
     """Secrets among the literal arguments of calls."""
-    if "(" not in text and "[" not in text and '"' not in text:
+    if "(" not in text:
         return
     for word, number in _WORDS.items():
         stop = 0
         for _, end in occurrences(lower, (word,)):
-            if end < stop:
-                continue  # Among the arguments that were looked at.
-            end -= word.endswith("(")
-            opened = compiled(_ARGUMENTS).match(text, end)
-            if opened is None:
-                continue
-            stop = text.find("\n", end, end + _MAX_ARGUMENTS)
-            stop = stop if stop >= 0 else min(len(text), end + _MAX_ARGUMENTS)
-            yield from _among(
-                text, list(compiled(_LITERAL).finditer(text, opened.end(), stop))[:4], number, opened.end()
-            )
+            if end >= stop:  # Else it stands among the arguments that were looked at.
+                found, stop = arguments_after(text, end - word.endswith("("), number)
+                yield from found
+
+
+def credentials_after(text: str, name: str, end: int) -> list[Secret]:
+    """The password of `HTTPBasicAuth("user", "password")` and its kind, which the name of the call tells.
+
+    Args:
+        text: The text.
+        name: With `auth` or `cred` in it.
+        end: Where it ends.
+    """
+    number = 3 if name.lower().endswith("plainauth") else 2
+    return arguments_after(text, end, number)[0]
+
+
+def arguments_after(text: str, end: int, number: int) -> tuple[list[Secret], int]:
+    """The so manieth literal among the arguments after a name, when it is a secret, and where the search ended."""
+    opened = compiled(_ARGUMENTS).match(text, end)
+    if opened is None:
+        return [], end
+    stop = text.find("\n", end, end + _MAX_ARGUMENTS)
+    stop = stop if stop >= 0 else min(len(text), end + _MAX_ARGUMENTS)
+    literals = list(islice(compiled(_LITERAL).finditer(text, opened.end(), stop), number))
+    return list(_among(text, literals, number, opened.end())), stop
 
 
 def _among(text: str, literals: list[re.Match[str]], number: int, start: int) -> Iterator[Secret]:

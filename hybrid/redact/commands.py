@@ -27,6 +27,7 @@ _BEFORE_COMMAND = frozenset(" \t\n\r\"'`/\\;|&($[{=>:→,+n")
 
 _OPTIONS: tuple[tuple[str, str, str], ...] = (
     # first letters of its options, words in the names of the tools, what stands right before a password
+    ("uU-", "curl", rf"(?:-u|-U|--user){_GAP}?(?={_QUOTE}?[\w-]{{20,128}}:{_QUOTE}?(?:\s|$))"),
     ("uU-", "curl", rf"(?:-u|-U|--user|--proxy-user){_GAP}?(?={_QUOTE}?(?P<user>[\w.@%+-]{{1,64}}:))"),
     ("p", "mysql mariadb", r"-p(?=\S)"),
     ("p", "sshpass mongo", rf"-p{_GAP}?"),
@@ -52,6 +53,10 @@ _OPTIONS: tuple[tuple[str, str, str], ...] = (
     ("AX", "snmp", rf"-[AX]{_GAP}"),
     ("p", "psexec certutil rdesktop", rf"-p{_GAP}"),
     ("", "xfreerdp", r"/p:"),
+    ("p", "az ", rf"-p{_GAP}"),
+    ("aA", "http xh", rf"-a{_GAP}(?={_QUOTE}?(?P<user>[\w.@+-]{{1,64}}:)?)"),
+    ("b", "oathtool", rf"-b{_GAP}"),
+    ("N", "ssh-keygen", rf"-N{_GAP}"),
 )
 _RULES: tuple[tuple[str, str], ...] = (
     # literal in lower case at which the pattern is tried, pattern
@@ -67,30 +72,41 @@ _RULES: tuple[tuple[str, str], ...] = (
         rf"login{_SPACE}{{1,4}}[^\s\\]{{1,100}}(?:{_ANY_SPACE}{{1,40}}|(?:\n|\\{{1,4}}n)[\w./-]{{1,80}}:\d{{1,6}}:{_SPACE}{{0,8}})"
         rf"password{_SPACE}{{1,4}}{_VALUE}",
     ),
+    ("login", rf"logins?\s{{0,3}}(?:is|are|:|=)\s{{0,3}}[`\"']?[\w.@-]{{1,64}}[`\"']?\s?[/:]\s?{_VALUE}"),
     ("login", rf"(?<=vault )login\s{{1,4}}(?!-){_VALUE}"),
+    ("assword:", r"assword:[^\n]{0,60}?\bsend(?:\s--)?\s\\{0,4}[\"'](?P<quoted>[^\s\"'\\]{3,256})"),
+    ("password-command", rf"password-command[ =]\\{{0,4}}[\"']echo\s{_VALUE}"),
+    ("sqlplus", r"sqlplus\s+(?:-\S+\s+)*[\w.$-]{1,64}/(?=[^\s@]+@)(?P<quoted>[^\s@]{3,128})"),
+    (
+        "echo ",
+        rf"echo\s+(?:-n\s+)?{_VALUE}\s*>{{1,2}}\s*[\w./~-]{{0,80}}(?:key|pass|secret|token|cred|auth|pwd)[\w.-]{{0,20}}",
+    ),
+    ("echo ", rf"(?<=key <\()echo\s+{_VALUE}"),
     (":*:", rf":\*:[\w*-]{{1,64}}:[\w*-]{{1,64}}:{_VALUE}"),
     (":5432:", rf":5432:[\w*-]{{1,64}}:[\w*-]{{1,64}}:{_VALUE}"),
     (
         "rabbitmqctl",
         rf"rabbitmqctl\s+(?:-\S+\s+)*(?:add_user|change_password|authenticate_user)\s+\S{{1,64}}\s+{_VALUE}",
     ),
-    ("wpa_pass", rf"wpa_passphrase\s+(?:\"[^\"\n]{{1,64}}\"|\S{{1,64}})\s+{_VALUE}"),
+    ("wpa_pass", rf"wpa_passphrase[ \t]+(?:\"[^\"\n]{{1,64}}\"|[^\s}}]{{1,64}})[ \t]+{_VALUE}"),
     ("enable secret", rf"enable\s+secret\s+(?:\d\s+)?{_VALUE}"),
     ("-server community", rf"-server\s+community\s+{_VALUE}"),
+    ("net use", rf"net\s+use\s+(?:\w:\s+)?\\\\\S{{1,200}}\s+/user:\S{{1,80}}\s+{_VALUE}"),
     ("net use", rf"net\s+use\s+(?:\w:\s+)?\\\\\S{{1,200}}\s+(?=\S+\s+/){_VALUE}"),
     ("net use", rf"net\s+user\s+\S{{1,64}}\s+(?=\S+(?:\s+/|\s*$)){_VALUE}"),
 )
 _PIPED = (
     rf"\b(?:echo|printf|<<<)\s+(?:-n\s+|-e\s+|['\"]%s(?:\\n)?['\"]\s+)?{_VALUE}\s*\|\s*[^\n|]{{0,80}}?"
-    r"(?:chpasswd|passwd|password-stdin|--with-token|sudo\s+-S|passphrase-fd|token-stdin)"
+    r"(?:chpasswd|passwd|password-stdin|--with-token|sudo\s+-S|passphrase-fd|token-stdin|docker\s+secret\s+create)"
 )
-_READERS = ("stdin", "with-token", "chpasswd", "sudo -s", "phrase-fd")
+_READERS = ("stdin", "with-token", "chpasswd", "sudo -s", "phrase-fd", "secret create")
 _CRYPT = (
     r"\$(?:2[abxy]\$\d\d\$[./A-Za-z0-9]{53}|argon2(?:id?|d)\$[^\s\"'`:,]{20,200}"
     r"|(?:[156y]|gy|apr1)\$(?:rounds=\d+\$|[./A-Za-z0-9]{1,16}\$)?[./A-Za-z0-9]{0,86}\$?[./A-Za-z0-9]{20,90})"
 )
 _LDAP_HASH = r"\{(?:SSHA|SHA|SMD5|MD5|CRYPT|ssha|sha|crypt)\d{0,3}\}[A-Za-z0-9+/]{20,140}={0,2}"
 _DJANGO_HASH = r"(?:pbkdf2_sha(?:1|256)|scrypt|bcrypt_sha256|argon2)\$[A-Za-z0-9$,=./+:-]{30,240}"
+_RULES_OF = {word: tuple(pattern for other, pattern in _RULES if other == word) for word, _ in _RULES}
 _OPTION = r"-(?<=[\s\"']-)([a-zA-Z-])"
 COMMAND_WORDS = (*(word for word, _ in _RULES), " -", "$2", "sha256$", "echo")
 
@@ -102,14 +118,12 @@ def command_passwords(text: str, lower: str) -> Iterator[Secret]:
         if letters.intersection(options) or (not options and "/p:" in text):
             for word in words.split():
                 yield from _of_tool(text, lower, word, pattern)
-    for word, pattern in _RULES:
-        if word not in lower:
-            continue
-        found = compiled(pattern, re.IGNORECASE)
+    for word, patterns in _RULES_OF.items():
         for start, _ in occurrences(lower, (word,)):
-            match = found.match(text, start)
-            if match is not None:
-                yield from _password(match)
+            for pattern in patterns:
+                match = compiled(pattern, re.IGNORECASE).match(text, start)
+                if match is not None:
+                    yield from _password(match)
     if "|" in text and any(word in lower for word in _READERS):
         for start, _ in occurrences(lower, ("echo", "printf")):
             match = compiled(_PIPED).match(text, start)
@@ -161,7 +175,10 @@ def _password(match: re.Match[str]) -> Iterator[Secret]:
     user = groups.get("user")
     if user and value.startswith(user):
         value, start = value[len(user) :], start + len(user)
-    value = value if name == "quoted" else value.rstrip(",)")
+    login, colon, password = value.partition(":")
+    if colon and len(password) > 3 and login.isidentifier():
+        value, start = password, start + len(login) + 1  # `echo 'user:password' | chpasswd`
+    value = value if name == "quoted" else value.rstrip(",):")
     end = start + len(value)
     if _is_password(value, is_quoted=name == "quoted"):
         yield Secret("password", start, end)

