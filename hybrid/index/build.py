@@ -193,7 +193,8 @@ class _Run:
         with Catalog(place.catalog, tree=place.tree, root=place.root) as catalog:
             summary = Summary()
             documents = DocumentUpdate(catalog, self.means, summary)
-            current = 0 if catalog.is_dirty() else self._current(catalog)
+            was_cut_short = catalog.is_dirty()
+            current = 0 if was_cut_short else self._current(catalog)
             documents.run(full=self.full, part=self.part if current else None)
             is_dirty = self.is_purged or catalog.is_dirty()
             is_current = current > 0 and not is_dirty
@@ -208,11 +209,13 @@ class _Run:
             catalog.begin()
             if is_dirty or summary.generation != catalog.generation():
                 catalog.finish(summary.generation, summary.as_json())
-                if self.is_purged or summary.generation % _COLLECT_EVERY == 0:
-                    catalog.collect(spare=0 if self.is_purged else _SPARE_CONTENTS)
+                # Builds that were killed end no generation, and leave what they read.
+                if self.is_purged or was_cut_short or summary.generation % _COLLECT_EVERY == 0:
+                    catalog.collect(spare=0 if self.is_purged else min(_SPARE_CONTENTS, summary.documents))
             else:
                 catalog.touch()
             catalog.commit()
+            catalog.compact_if_loose()
         return summary
 
     def _commit(

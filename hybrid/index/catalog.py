@@ -5,7 +5,9 @@ Everything a snapshot needs can be made again from here without reading a file o
 
 from __future__ import annotations
 
+import contextlib
 import json
+import sqlite3
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
@@ -57,6 +59,9 @@ class KnownDocument:
 def encode_path(path: str) -> bytes:
     """A path as the catalog stores it."""
     return path.encode("utf-8", "surrogatepass")
+
+
+_LOOSE_BYTES = 1_000_000
 
 
 def decode_path(data: bytes) -> str:
@@ -370,6 +375,15 @@ class Catalog:
         """
         self._db.execute("VACUUM")
         self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
+    def compact_if_loose(self) -> None:
+        """Compact a file of which more than a megabyte, and more than half, is free; not while somebody reads it."""
+        (n_free,) = self._db.execute("PRAGMA freelist_count").fetchone()
+        (n_pages,) = self._db.execute("PRAGMA page_count").fetchone()
+        (page_bytes,) = self._db.execute("PRAGMA page_size").fetchone()
+        if n_free * page_bytes > _LOOSE_BYTES and 2 * n_free > n_pages:
+            with contextlib.suppress(sqlite3.OperationalError):  # The next build tries again.
+                self.compact()
 
     # --- figures -------------------------------------------------------------------------------------------
 
