@@ -12,7 +12,7 @@ import time
 from typing import TYPE_CHECKING, Any, Protocol
 
 from hybrid import __version__
-from hybrid.ipc.wire import PROTOCOL, Connection, WireError
+from hybrid.ipc.wire import LARGE_BYTES, PROTOCOL, Connection, WireError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -57,6 +57,7 @@ class Server:
         self._places = threading.BoundedSemaphore(_MOST_CONNECTIONS)
         self._n_busy = 0
         self._busy = threading.Condition()
+        self._large = threading.Lock()
         self._is_stopping = False
         self._greeting = [str(PROTOCOL).encode(), __version__.encode(), str(os.getpid()).encode()]
         self._operations: dict[bytes, Callable[[list[bytes], Connection], None]] = {
@@ -118,14 +119,28 @@ class Server:
         try:
             self._listener.admit(connection)
             connection.send(*self._greeting, timeout_s=_SEND_S)
-            message = connection.receive(timeout_s=_REQUEST_S)
-            operation = self._operations.get(message[0])
-            if operation is not None:
-                operation(message, connection)
+            with contextlib.ExitStack() as stack:
+                self._answer(connection, stack)
         except WireError:
             pass  # A client that hung up, or that only wanted to know whether we are there.
         finally:
             self._end(connection)
+
+    def _answer(self, connection: Connection, stack: contextlib.ExitStack) -> None:
+        """Answer one message; nothing of it is held any more when the stack is closed."""
+        message = connection.receive(timeout_s=_REQUEST_S, before=lambda n: self._wait_if_large(n, stack))
+        operation = self._operations.get(message[0])
+        if operation is not None:
+            operation(message, connection)
+
+    def _wait_if_large(self, n_bytes: int, stack: contextlib.ExitStack) -> None:
+        """Have one large message at a time in memory; what it took is given back before the next one."""
+        if n_bytes > LARGE_BYTES:
+            from hybrid.daemon.memory import give_back_memory, keep_little_memory  # Most services meet none.
+
+            stack.enter_context(self._large)
+            keep_little_memory()
+            stack.callback(give_back_memory)
 
     def _status(self, _message: list[bytes], connection: Connection) -> None:
         figures = {"uptime_s": round(time.monotonic() - self._started_s, 1), **self._answers.status()}

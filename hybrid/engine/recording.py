@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from hybrid.types import Hit, HookEvent
 
 
+_MOST_ERROR_CHARS = 500
+
+
 def record(workspace: Workspace, event: HookEvent, decision: Decision, *, latency_ms: float) -> None:
     """Note a decision; a disk that is full or read-only loses the note, never the prompt."""
     with contextlib.suppress(OSError):
@@ -72,7 +75,7 @@ def record_error(workspace: Workspace | None, event: HookEvent | None, error: Ba
                 "session": event.session_id if event else None,
                 "event": event.event if event else None,
                 "reason": "error",
-                "error": message[:500],
+                "error": redact(message[: 4 * _MOST_ERROR_CHARS])[:_MOST_ERROR_CHARS],
             }
         )
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import json
 
+from hybrid.hooks.shortening import shortened
+
 TYPE_CHECKING = False  # `typing` costs a hook four milliseconds.
 if TYPE_CHECKING:
     from typing import Any, TypeGuard
@@ -18,6 +20,12 @@ MAX_BYTES = 32_000_000
 MAX_PROMPT_CHARS = 400_000
 """Of a longer prompt or report the beginning is read: it was pasted, and cleaning megabytes would outlast the
 deadline."""
+
+MAX_ID_CHARS = 200
+"""Of a name that a client gives something: a session, an agent, a tool, the use of one. No client comes near it."""
+
+MAX_PATH_CHARS = 4_096
+"""No system takes a longer path."""
 
 MAX_PATHS = 200
 """Files of one event that are told: a patch of more is found by the next sweep over the project."""
@@ -76,36 +84,36 @@ def parse_event(data: bytes, *, client: str, event: str, cwd: str) -> dict[str, 
     name = event or _text(fields, "hook_event_name", "hookEventName") or "UserPromptSubmit"
     known = event_of(name)
     if known is None:
-        raise EventError(f"{name} is no event that hybrid knows: the hook is registered for the wrong one")
+        raise EventError(f"{bounded_id(name)} is no event that hybrid knows: the hook is registered for the wrong one")
     is_use = known == "PostToolUse"
-    tool = _text(fields, "tool_name", "toolName") if is_use else ""
+    tool = _id(fields, "tool_name", "toolName") if is_use else ""
     given = _either(fields, "tool_input", "toolArgs") if is_use else None
     result = _either(fields, "tool_response", "tool_result", "toolResult") if is_use else None
     return {
-        "client": client,
+        "client": bounded_id(client),
         "event": known,
         "name": name,
-        "session_id": _text(fields, "session_id", "sessionId", "sessionID"),
-        "agent_id": _text(fields, "agent_id", "agentId"),
-        "cwd": _text(fields, "cwd", "directory") or cwd,
+        "session_id": _id(fields, "session_id", "sessionId", "sessionID"),
+        "agent_id": _id(fields, "agent_id", "agentId"),
+        "cwd": _path(fields, "cwd", "directory") or cwd,
         "prompt": _text(fields, "submitted_prompt", "prompt")[:MAX_PROMPT_CHARS],
-        "source": _text(fields, "source", "reason", "trigger"),
+        "source": _id(fields, "source", "reason", "trigger"),
         "tool": tool,
-        "tool_use_id": _text(fields, "tool_use_id", "toolUseId", "callID") if is_use else "",
+        "tool_use_id": _id(fields, "tool_use_id", "toolUseId", "callID") if is_use else "",
         "tool_input": given,
         "tool_response": result,
         "error": _text(fields, "error") if is_use else "",
         "paths": _paths(tool, given),
         "report": _report(tool, result),
         "message": _message(known, fields),
-        "transcript": _text(fields, "transcript_path", "transcriptPath"),
+        "transcript": _path(fields, "transcript_path", "transcriptPath"),
     }
 
 
 def _object(data: bytes) -> dict[str, Any]:
     if len(data) > MAX_BYTES:
         raise EventError(f"hook input of {len(data)} bytes or more is not read")
-    text = data.decode("utf-8-sig", "replace")
+    text = shortened(data).decode("utf-8-sig", "replace")
     if not text.strip():
         raise EventError("hook input is empty")
     try:
@@ -183,7 +191,7 @@ def _paths(tool: str, arguments: object) -> list[str]:
     patches = [value for value in given.values() if isinstance(value, str) and _PATCH_BEGIN in value]
     if patches:
         return _patched(patches[0])
-    path = _text(given, *_PATH_FIELDS)
+    path = _path(given, *_PATH_FIELDS)
     return [path] if path and any(word in tool.lower() for word in _WRITING_WORDS) else []
 
 
@@ -193,7 +201,7 @@ def _patched(text: str) -> list[str]:
         return []
     lines = text[text.index(_PATCH_BEGIN) :].splitlines()
     found = [line[len(mark) :].strip() for line in lines for mark in _PATCH_MARKS if line.startswith(mark)]
-    return [_clean(path) for path in dict.fromkeys(found) if path][:MAX_PATHS]
+    return [_clean(path) for path in dict.fromkeys(found) if 0 < len(path) <= MAX_PATH_CHARS][:MAX_PATHS]
 
 
 def _dict(value: object) -> dict[str, Any]:
@@ -212,6 +220,38 @@ def _is_list(value: object) -> TypeGuard[list[Any]]:
 def _either(fields: dict[str, Any], *names: str) -> Any:
     """The first of the fields that is there."""
     return next((fields[name] for name in names if fields.get(name) is not None), None)
+
+
+def bounded_id(text: str) -> str:
+    """A client's name of something as it may be kept: short, and without secrets.
+
+    What is left out is told apart by 32 hex digits of its SHA-256, so that different names stay different.
+    """
+    if _is_uuid(text):
+        return text
+    from hybrid.redact import redact  # Where an event is read, it is there as a rule.
+
+    # A secret may begin near the end of what is shown.
+    shown = redact(text[: 5 * MAX_ID_CHARS])
+    if shown == text and len(text) <= MAX_ID_CHARS:
+        return text
+    import hashlib
+
+    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+    return f"{shown[: MAX_ID_CHARS - len(digest) - 1]}~{digest}"
+
+
+def _is_uuid(text: str) -> bool:
+    return len(text) == 36 and text.count("-") == 4 and not text.strip("0123456789abcdefABCDEF-")
+
+
+def _id(fields: dict[str, Any], *names: str) -> str:
+    return bounded_id(_text(fields, *names))
+
+
+def _path(fields: dict[str, Any], *names: str) -> str:
+    found = _text(fields, *names)
+    return found if len(found) <= MAX_PATH_CHARS else ""
 
 
 def _text(fields: dict[str, Any], *names: str) -> str:

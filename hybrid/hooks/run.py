@@ -337,8 +337,8 @@ class _Hook:
         values = {
             "id": f"{int(now_s * 1000) & 0xFFFFFF:06x}{os.getpid() & 0xFFFF:04x}",
             "at": at,
-            "client": "".join(filter(str.isalnum, self._client)),
-            "event": "".join(filter(str.isalnum, self._name)),
+            "client": "".join(filter(str.isalnum, self._client[:40])),
+            "event": "".join(filter(str.isalnum, self._name[:40])),
             "cwd": _plain(_working_directory()),
             "reason": "error",
             "error": message,

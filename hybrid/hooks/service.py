@@ -6,7 +6,7 @@ import time
 
 from hybrid import __version__
 from hybrid.ipc.endpoint import Greeting, connect, is_newer, read_endpoint
-from hybrid.ipc.wire import WireError
+from hybrid.ipc.wire import LARGE_BYTES, WireError
 
 TYPE_CHECKING = False  # `typing` costs a hook four milliseconds.
 if TYPE_CHECKING:
@@ -122,7 +122,8 @@ class Call:
             self._environ,
             event.data,
             event.key.encode(),
-            timeout_s=_SEND_S,
+            # The service takes large events one after the other.
+            timeout_s=_SEND_S if len(event.data) < LARGE_BYTES else max(left_s, _SEND_S),
         )
         printed, line = self._connection.receive(timeout_s=left_s + _GRACE_S, least=2)[:2]
         return printed, line.decode("utf-8", "replace")

@@ -10,6 +10,7 @@ import time
 
 TYPE_CHECKING = False  # `typing` costs a hook four milliseconds.
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
 PROTOCOL = 1
@@ -17,6 +18,9 @@ PROTOCOL = 1
 
 MAX_BYTES = 64_000_000
 """A longer message is a mistake or an attack."""
+
+LARGE_BYTES = 1_000_000
+"""A service reads longer messages one after the other: each takes several times its length of memory."""
 
 _HEAD = 4
 
@@ -35,19 +39,20 @@ def packed(parts: tuple[bytes, ...]) -> bytes:
     return len(body).to_bytes(_HEAD, "big") + body
 
 
-def unpacked(body: bytes) -> list[bytes]:
+def unpacked(body: bytes | bytearray) -> list[bytes]:
     """The parts of a message without its first length.
 
     Raises:
         WireError: The lengths do not fit.
     """
     parts: list[bytes] = []
+    view = memoryview(body)
     at = 0
     while at < len(body):
-        end = at + _HEAD + int.from_bytes(body[at : at + _HEAD], "big")
+        end = at + _HEAD + int.from_bytes(view[at : at + _HEAD], "big")
         if at + _HEAD > len(body) or end > len(body):
             raise WireError("not a message: the lengths do not fit")
-        parts.append(body[at + _HEAD : end])
+        parts.append(bytes(view[at + _HEAD : end]))
         at = end
     return parts
 
@@ -68,26 +73,44 @@ class Connection:
         Raises:
             WireError: Not taken within the time.
         """
+        n_bytes = sum(_HEAD + len(part) for part in parts)
         try:
-            _send_all(self._sock, packed(parts), timeout_s)
+            if n_bytes < LARGE_BYTES:
+                _send_all(self._sock, packed(parts), timeout_s)
+                return
+            # A large message is not put together: that would take its length of memory twice.
+            until_s = time.monotonic() + timeout_s
+            _send_all(self._sock, n_bytes.to_bytes(_HEAD, "big"), timeout_s)
+            for part in parts:
+                _send_all(self._sock, len(part).to_bytes(_HEAD, "big"), until_s - time.monotonic())
+                _send_all(self._sock, part, until_s - time.monotonic())
         except OSError as error:
             raise WireError(f"not sent: {error}", is_timeout=isinstance(error, TimeoutError)) from error
 
-    def receive(self, *, timeout_s: float, least: int = 1, most_bytes: int = MAX_BYTES) -> list[bytes]:
+    def receive(
+        self,
+        *,
+        timeout_s: float,
+        least: int = 1,
+        most_bytes: int = MAX_BYTES,
+        before: Callable[[int], None] = lambda _: None,
+    ) -> list[bytes]:
         """The next message.
 
         Args:
             timeout_s: For all of it.
             least: Parts that it must have.
             most_bytes: A longer one is not read.
+            before: Told the length before the message is read; it may wait, which the time limit does not count.
 
         Raises:
             WireError: None came within the time, or what came is none.
         """
-        until_s = time.monotonic() + timeout_s
-        length = int.from_bytes(self._exactly(_HEAD, until_s), "big")
+        length = int.from_bytes(self._exactly(_HEAD, time.monotonic() + timeout_s), "big")
         if length > most_bytes:
             raise WireError(f"a message of {length} bytes is not read")
+        before(length)
+        until_s = time.monotonic() + timeout_s
         parts = unpacked(self._exactly(length, until_s))
         if len(parts) < least:
             raise WireError(f"not a message: {len(parts)} parts of {least}")
@@ -97,23 +120,22 @@ class Connection:
         """Close it; twice is fine."""
         self._sock.close()
 
-    def _exactly(self, count: int, until_s: float) -> bytes:
-        parts: list[bytes] = []
-        missing = count
-        while missing:
+    def _exactly(self, count: int, until_s: float) -> bytearray:
+        data = bytearray(count)
+        view = memoryview(data)
+        while view:
             left_s = until_s - time.monotonic()
             if left_s <= 0:
                 raise WireError("no answer in time", is_timeout=True)
             try:
                 self._sock.settimeout(left_s)
-                part = self._sock.recv(min(missing, 1 << 20))
+                n_bytes = self._sock.recv_into(view[: 1 << 20])
             except OSError as error:
                 raise WireError(f"no answer: {error}", is_timeout=isinstance(error, TimeoutError)) from error
-            if not part:
+            if not n_bytes:
                 raise WireError("closed by the other side")
-            parts.append(part)
-            missing -= len(part)
-        return b"".join(parts)
+            view = view[n_bytes:]
+        return data
 
 
 def _send_all(sock: Any, data: bytes, timeout_s: float) -> None:
