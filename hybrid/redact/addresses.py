@@ -78,8 +78,10 @@ def _is_public(text: str, match: re.Match[str]) -> bool:
 
 def header_values(text: str, lower: str) -> Iterator[Secret]:
     """Values of headers; a name stands for itself there, so a digest counts too."""
-    for _, end in occurrences(lower, HEADER_NAMES):
-        match = compiled(_HEADER_REST, re.IGNORECASE).match(text, end)
+    seen = 0
+    for _, end in sorted(occurrences(lower, HEADER_NAMES)):
+        match = compiled(_HEADER_REST, re.IGNORECASE).match(text, end) if end >= seen else None
+        seen = match.end() if match is not None else seen  # Within a value stands no header.
         if match is None or is_reference(match.group(2)):
             continue
         scheme, value = (match.group(1) or "").lower(), match.group(2)

@@ -38,9 +38,10 @@ _SIGN = (
 )
 _COLUMN_END = r"[\"'`*]{0,2}[^\S\n]{0,20}[,;|\t\r\n)]"
 _LONG_RUN = r"[^\s\"'`,()<>]{16}"
-_SEEN_BEFORE, _SEEN_AFTER = 120, 240
+_SEEN_BEFORE, _SEEN_AFTER = 120, 260
 """Characters around a name that, where they come again, need no second look; most patterns reach less far."""
 _MAX_SEEN = 64
+_MAX_NAME = 120
 _BARE = r"\S{1,1024}"
 _INLINE_END = r"[\s\"'`;,&<>(){}\[\]|\\]"
 _WORD = r"[^\S\n]{1,40}([a-z]{1,20})(?=[\s:])"
@@ -111,50 +112,48 @@ _MAX_LINE_BEFORE = 240
 
 def assigned_values(text: str, lower: str) -> Iterator[Secret]:
     """Values that may be secrets beside a name that says so; the name stays."""
-    tail = compiled(_TAIL)
     end = 0
     line_end = -1
-    seen: dict[tuple[str, str, str], list[tuple[int, int]]] = {}
+    seen: dict[tuple[str, str], tuple[int, list[tuple[int, int]]]] = {}
     for start, root_end in telling_places(lower):
         if start < end:
             continue  # Within a name or a value that was looked at.
-        match = tail.match(text, root_end)
-        end = root_end if match is None else match.end()
-        if end < len(text) and text[end] not in _AFTER_NAME:
+        # Where a name comes again and again among the same text, what was found there once is there each time.
+        around = (text[max(0, start - _SEEN_BEFORE) : start], text[start : start + _SEEN_AFTER])
+        known = seen.get(around)
+        if known is not None:
+            end = start + known[0]
+            for begin, stop in known[1]:
+                yield Secret("secret", start + begin, start + stop)
             continue
-        begin = name_start(text, start)
-        before = word_before(lower, begin) if lower.startswith("key", start) and begin == start else ""
-        name = text[begin:end][-120:]
-        clear = clarity(name, before)
-        if lower.startswith(("keyname", "key content"), start):
-            clear = Clarity.SECRET  # A list of keys, and how Windows prints the key of a wireless network.
-        if (
-            clear is Clarity.WEAK
-            and "auth" not in lower[begin:end]
-            and compiled(_LONG_RUN).search(text, end, end + 100) is None
-        ):
-            continue
-        if clear is Clarity.NONE or text.startswith("redacted:", max(0, begin - 9)):
-            continue  # What hid a secret is called after it.
-        # Where a name stands again and again among the same text, what was found there once is so each time.
-        around = (name, text[max(0, begin - _SEEN_BEFORE) : begin], text[end : end + _SEEN_AFTER])
-        spans = seen.get(around)
-        if spans is None:
-            spans = _Assigned(text, name, clear, begin, end).spans()
-            if not spans or spans[-1][1] < end + _SEEN_AFTER // 2:
-                seen[around] = [(start - begin, stop - begin) for start, stop in spans]
-                if len(seen) > _MAX_SEEN:
-                    seen.clear()
-        else:
-            spans = [(begin + start, begin + stop) for start, stop in spans]
-        if spans:
-            end = max(end, spans[-1][1])
-        elif clear > Clarity.WEAK and line_end < begin and compiled(_COLUMN_END).match(text, end):
-            spans = table_values(text, lower, begin, end)
-            line_end = text.find("\n", end)  # A line is the head of a table once.
+        name = _named(text, lower, start, root_end)
+        spans = name.spans() if name.is_telling() else []
+        if not spans and name.may_head_column() and line_end < start:
+            spans = table_values(text, lower, name.start, name.end)
+            line_end = text.find("\n", name.end)  # A line is the head of a table once.
             line_end = line_end if line_end >= 0 else len(text)
+        end = max(name.end, spans[-1][1] if spans else 0)
+        if end < start + _SEEN_AFTER // 2:
+            seen[around] = (end - start, [(begin - start, stop - start) for begin, stop in spans])
+        if len(seen) > _MAX_SEEN:
+            seen.clear()
         for begin, stop in spans:
             yield Secret("secret", begin, stop)
+
+
+def _named(text: str, lower: str, start: int, root_end: int) -> _Assigned:
+    """The name that holds a telling word, with how clear it is."""
+    match = compiled(_TAIL).match(text, root_end)
+    end = root_end if match is None else match.end()
+    if end < len(text) and text[end] not in _AFTER_NAME:
+        return _Assigned(text, "", Clarity.NONE, start, end)
+    begin = name_start(text, start)
+    before = word_before(lower, begin) if lower.startswith("key", start) and begin == start else ""
+    name = text[begin:end][-_MAX_NAME:]
+    clear = clarity(name, before)
+    if lower.startswith(("keyname", "key content"), start):
+        clear = Clarity.SECRET  # A list of keys, and how Windows prints the key of a wireless network.
+    return _Assigned(text, name, clear, begin, end)
 
 
 class _Assigned:
@@ -162,14 +161,32 @@ class _Assigned:
 
     def __init__(self, text: str, name: str, clear: Clarity, start: int, end: int) -> None:
         self._text = text
-        self._start = start
-        self._end = end
         self._clear = clear
         self.name = name
+        self.start = start
+        self.end = end
+
+    def is_telling(self) -> bool:
+        """Return whether a secret may stand beside the name at all."""
+        if self._clear is Clarity.NONE or self._text.startswith("redacted:", max(0, self.start - 9)):
+            return False  # What hid a secret is called after it.
+        if self._clear is not Clarity.WEAK or "auth" in self.name.lower():
+            return True
+        return compiled(_LONG_RUN).search(self._text, self.end, self.end + 100) is not None
+
+    def may_head_column(self) -> bool:
+        """Return whether the name stands in a list of names, as the first line of a table has them."""
+        if self._clear <= Clarity.WEAK:
+            return False
+        match = compiled(_COLUMN_END).match(self._text, self.end)
+        if match is None:
+            return False
+        before = self._text[max(0, self.start - 40) : self.start].rpartition("\n")[2]
+        return match.group()[-1] not in "\r\n" or any(mark in before for mark in ",;|\t")
 
     def spans(self) -> list[tuple[int, int]]:
         """Where the value is, in its pieces; nothing when there is none or it is no secret."""
-        text, end = self._text, self._end
+        text, end = self._text, self.end
         if "cred" in self.name.lower():
             match = compiled(_LOGIN).match(text, end)
             if match is not None and is_secret(match["value"], Clarity.PASSWORD, Place.LOOSE):
@@ -188,10 +205,10 @@ class _Assigned:
         name = self.name.lower()
         if "auth" not in name and "cred" not in name:
             return []
-        return [(one.start, one.end) for one in credentials_after(self._text, name, self._end)]
+        return [(one.start, one.end) for one in credentials_after(self._text, name, self.end)]
 
     def _assigned(self) -> list[tuple[int, int]]:
-        text, end = self._text, self._end
+        text, end = self._text, self.end
         if text[end : end + 1] in (">", " ") and self._is_in_tag():
             return self._one(_ELEMENT, Place.QUOTED)
         if text.find("alue", end, end + 160) >= 0:
@@ -225,7 +242,7 @@ class _Assigned:
 
     def _elsewhere(self) -> list[tuple[int, int]]:
         """A value that stands further away: in a block, in a field of a form, before the name that a comment says."""
-        text, end = self._text, self._end
+        text, end = self._text, self.end
         following = text[end : end + 1]
         if following in ('"', "'", "\\") and "{" in text[end : end + 100]:
             found = self._one(_DECLARED, Place.QUOTED)
@@ -234,8 +251,8 @@ class _Assigned:
         if following in ('"', "'", "\\", "]", ")"):
             return self._one(_TYPED, Place.QUOTED)
         if following in ("\n", "") or text[end : end + 2] == ".\n":
-            line_start = max(text.rfind("\n", 0, self._start) + 1, self._start - 300)
-            match = compiled(_COMMENT).search(text[line_start : self._start])
+            line_start = max(text.rfind("\n", 0, self.start) + 1, self.start - 300)
+            match = compiled(_COMMENT).search(text[line_start : self.start])
             if match is not None and self._is_secret(match["value"], Place.QUOTED):
                 return [(line_start + match.start("value"), line_start + match.end("value"))]
         return []
@@ -281,7 +298,7 @@ class _Assigned:
 
     def _takes_argument(self) -> bool:
         """True for an option, and for the commands that set a value: what stands in quotes after them is one."""
-        before = self._text[max(0, self._start - 80) : self._start + 1]
+        before = self._text[max(0, self.start - 80) : self.start + 1]
         if "-" in before[-3:] or " --" in before[-30:] or " set " in before[-30:] or "setx " in before[-8:]:
             return True
         return self.name.lower() == "password" and compiled(_SQL, re.IGNORECASE).search(before[:-1]) is not None
@@ -327,7 +344,7 @@ class _Assigned:
         line_start = self._line_start()
         begins_line = self._begins_line(line_start)
         is_upper = self.name.isupper() and mark == "=" and not sign["gap"]
-        if begins_line or (is_upper and self._text[self._start - 1 : self._start] not in (".", "$", "{", "%")):
+        if begins_line or (is_upper and self._text[self.start - 1 : self.start] not in (".", "$", "{", "%")):
             end = self._setting_end(start, run.end())
             value = self._text[start:end]
             after = self._text[end : end + 40].split("\n", 1)[0].strip()
@@ -340,12 +357,9 @@ class _Assigned:
         match = compiled(_INLINE_END).search(self._text, start, run.end())
         end = run.end() if match is None else match.start()
         value = self._text[start:end]
-        before = self._text[self._start - 1 : self._start]
+        before = self._text[self.start - 1 : self.start]
         if self._text[end : end + 1] in ("(", "[") or (
-            not sign["gap"]
-            and mark == ":"
-            and before in (":", "/")
-            and self._text[self._start - 2 : self._start] != " /"
+            not sign["gap"] and mark == ":" and before in (":", "/") and self._text[self.start - 2 : self.start] != " /"
         ):
             return []
         if sign["gap"] and mark == ":":
@@ -384,11 +398,11 @@ class _Assigned:
 
     def _block(self) -> list[tuple[int, int]]:
         """The lines of a YAML block, which are indented deeper than its name."""
-        match = compiled(_BLOCK).match(self._text, self._end)
+        match = compiled(_BLOCK).match(self._text, self.end)
         if match is None:
             return []
-        line_start = self._text.rfind("\n", 0, self._start) + 1
-        depth = self._start - line_start
+        line_start = self._text.rfind("\n", 0, self.start) + 1
+        depth = self.start - line_start
         spans: list[tuple[int, int]] = []
         at = match.end()
         while len(spans) < _MAX_PIECES:
@@ -403,10 +417,10 @@ class _Assigned:
     # --- where a line begins, and what stands around it ----------------------------------------------------
 
     def _line_start(self) -> int:
-        low = max(0, self._start - _MAX_LINE_BEFORE)
-        start = self._text.rfind("\n", low, self._start) + 1
+        low = max(0, self.start - _MAX_LINE_BEFORE)
+        start = self._text.rfind("\n", low, self.start) + 1
         for escape in ("\\n", "\\r"):
-            start = max(start, self._text.rfind(escape, max(low, start), self._start) + 2)
+            start = max(start, self._text.rfind(escape, max(low, start), self.start) + 2)
         if start < 2 and low and not self._text.startswith("\n", start - 1):
             return -1
         return start if start > low or not low else -1
@@ -415,7 +429,7 @@ class _Assigned:
         """True when only a prefix of the name (and `export`, a list dash) stands before it on its line."""
         if line_start < 0:
             return False
-        before = self._text[line_start : self._start]
+        before = self._text[line_start : self.start]
         return not before.strip() or compiled(_LINE_START).fullmatch(before.lstrip("\"'`")) is not None
 
     def _is_between_code(self, line_start: int, end: int) -> bool:
@@ -428,8 +442,8 @@ class _Assigned:
     # --- other forms ---------------------------------------------------------------------------------------
 
     def _further(self) -> list[tuple[int, int]]:
-        before = self._text[self._start - 1 : self._start]
-        following = self._text[self._end : self._end + 1]
+        before = self._text[self.start - 1 : self.start]
+        following = self._text[self.end : self.end + 1]
         if following in (">", " ", '"', "'", "\\") and self._is_in_tag():
             found = self._one(_ELEMENT, Place.QUOTED)
             if found:
@@ -438,27 +452,27 @@ class _Assigned:
             return self._one(_PLIST, Place.QUOTED)
         if following not in " \t:*\n`\"'":
             return []
-        match = compiled(_LOOSE).match(self._text, self._end)
+        match = compiled(_LOOSE).match(self._text, self.end)
         if match is not None:
             span = self._trimmed(match, "value")
             value = self._text[slice(*span)]
             # `--password X`, `ENV PASSWORD X`, and a column of names before one of values.
-            is_setting = before == "-" or self.name.startswith("-") or self._text.startswith("ENV ", self._start - 4)
-            is_setting |= match.start("value") > self._end + 1 and self._text[span[1] : span[1] + 1] in ("\n", "\r", "")
+            is_setting = before == "-" or self.name.startswith("-") or self._text.startswith("ENV ", self.start - 4)
+            is_setting |= match.start("value") > self.end + 1 and self._text[span[1] : span[1] + 1] in ("\n", "\r", "")
             place = Place.SETTING if is_setting and any(map(str.isdigit, value)) else Place.LOOSE
             if self._is_secret(value, place):
                 return [span]
         return self._prose() or self._later()
 
     def _is_in_tag(self) -> bool:
-        before = self._text[max(0, self._start - 80) : self._start]
+        before = self._text[max(0, self.start - 80) : self.start]
         return before.rfind("<") > max(before.rfind(">"), before.rfind("\n"))
 
     def _prose(self) -> list[tuple[int, int]]:
-        match = compiled(_FROM).match(self._text, self._end)
+        match = compiled(_FROM).match(self._text, self.end)
         if match is not None and self._is_secret(match["value"].rstrip(".,;:!?)"), Place.PROSE):
             return [self._trimmed(match, "old"), self._trimmed(match, "value")]
-        match = compiled(_PROSE).match(self._text, self._end)
+        match = compiled(_PROSE).match(self._text, self.end)
         if match is None:
             return []
         if match["quoted"] is not None:
@@ -469,11 +483,11 @@ class _Assigned:
 
     def _later(self) -> list[tuple[int, int]]:
         """A value after a colon further on, or alone on the line after one that ends in a colon or is a command."""
-        text, end = self._text, self._end
+        text, end = self._text, self.end
         patterns: list[tuple[str, Place]] = []
         if text.find(":", end, end + 110) >= 0:
             patterns = [(_LATER, Place.LOOSE), (_NEXT_LINE, Place.LOOSE)]
-        before = text[max(0, self._start - 240) : self._start]
+        before = text[max(0, self.start - 240) : self.start]
         if compiled(_PROMPT).search(before) is not None:
             patterns.append((_PROMPTED, Place.SETTING))
         for pattern, place in patterns:
@@ -486,7 +500,7 @@ class _Assigned:
         return []
 
     def _one(self, pattern: str, place: Place) -> list[tuple[int, int]]:
-        match = compiled(pattern).match(self._text, self._end)
+        match = compiled(pattern).match(self._text, self.end)
         return [match.span("value")] if match is not None and self._is_secret(match["value"], place) else []
 
     def _trimmed(self, match: re.Match[str], group: str) -> tuple[int, int]:
