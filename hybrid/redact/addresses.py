@@ -115,7 +115,7 @@ def cookies(text: str, lower: str) -> Iterator[Secret]:
         if word == "curl" and " -b" not in text and "--cookie" not in text:
             continue
         for start, after in occurrences(lower, (word,)):
-            following = lower.find(word, after, after + 500)
+            following = lower.find(word, after, after + 500) if word == "curl" else -1
             stop = following if following >= 0 else len(text)
             found = compiled(pattern, re.IGNORECASE).match(text, start, stop) if start >= end else None
             if found is None:

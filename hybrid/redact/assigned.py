@@ -375,6 +375,8 @@ class _Assigned:
         )
         if place is Place.SETTING and not is_sure and not any(map(str.isdigit, value)):
             place = Place.INLINE
+        if self.name.lower() == "key" and before in ("?", "&"):
+            return [(start, end)] if len(value) >= 32 and is_secret(value, Clarity.SECRET, place) else []
         return [(start, end)] if self._is_secret(value, place) else []
 
     def _setting_end(self, start: int, end: int) -> int:

@@ -76,6 +76,7 @@ _RULES: tuple[tuple[str, str], ...] = (
     ("login", rf"(?<=vault )login\s{{1,4}}(?!-){_VALUE}"),
     ("assword:", r"assword:[^\n]{0,60}?\bsend(?:\s--)?\s\\{0,4}[\"'](?P<quoted>[^\s\"'\\]{3,256})"),
     ("password-command", rf"password-command[ =]\\{{0,4}}[\"']echo\s{_VALUE}"),
+    ("expdp", r"expdp\s+[\w.$-]{1,64}/\\{0,4}[\"']?(?P<quoted>[^\s@\"'\\]{3,128})"),
     ("sqlplus", r"sqlplus\s+(?:-\S+\s+)*[\w.$-]{1,64}/(?=[^\s@]+@)(?P<quoted>[^\s@]{3,128})"),
     (
         "echo ",

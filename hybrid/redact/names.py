@@ -40,7 +40,7 @@ _WORD = r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+"
 
 _PASSWORD = r"(?:pass(?:word|wort|wd|wrd|phrase|code)|(?:^|_|(?<=[a-z]{2}))p(?:wd|sw)|kennwort|masterauth|mnemonic)s?"
 _PASS_OF = "db|user|smtp|root|mail|ftp|admin|redis|require|mysql|pg|login|ssh|ldap|bind|sudo|become|my|store|key"
-_PASS = rf"(?:^|_)(?:{_PASS_OF})?pass"
+_PASS = rf"(?:^|_)(?:{_PASS_OF})_?pass"
 _KEYED = (
     *("api", "access", "account", "signing", "encryption", "private", "secret", "app", "master", "client", "unseal"),
     *("server", "application", "aes", "fernet", "cipher", "crypto", "hmac", "jwt", "license", "integration", "gen"),
@@ -66,7 +66,8 @@ _PHRASES: tuple[tuple[str, Clarity], ...] = (
     (_PASSWORD, Clarity.PASSWORD),
     (r"(?:^|_)pw", Clarity.PASSWORD),
     (rf"secret|cred(?:ential)?|psk|(?:^|_)jwt|otp_seed|{_KEY}|{_TOKEN}|(?:^|_)bearer", Clarity.SECRET),
-    (rf"{_PASS}|(?:^|_)auth$", Clarity.PASS),
+    (_PASS, Clarity.PASSWORD),
+    (r"(?:^|_)pass|(?:^|_)auth$", Clarity.PASS),
     (r"(?:php|j)_?sess(?:ion)?_?id", Clarity.SECRET),
     (r"token|(?:^|_)[cx]srf|sessionid", Clarity.TOKEN),
     (r"(?:^|_)key|salt|(?:^|_)auth|sess(?:ion)?_?id", Clarity.WEAK),
