@@ -106,14 +106,14 @@ def _found_cells(row: Mapping[str, Any]) -> list[str]:
 def _print_tree(tree: Mapping[str, Any], *, is_explained: bool) -> None:
     kinds = ", ".join(f"{n} × {kind}" for kind, n in tree["kinds"].items())
     rates = (
-        f"{tree['per_1000_files']:.1f} per 1,000 files, {tree['per_megabyte']:.1f} per MB"
-        if tree["size_chars"]
+        f"{tree['per_1000_lines']:.3f} per 1,000 lines, {tree['per_megabyte']:.1f} per MB"
+        if tree["lines"]
         else "no text"
     )
     say(f"{tree['name']}: {tree['replaced']} replaced in {tree['files_with']} of {tree['files']} files ({rates})")
     say(f"  {kinds or 'nothing'}")
     shown = tree["samples"] if is_explained else tree["samples"][:_SHOWN]
     for one in shown:
-        say(f"  {one['path']}:{one['line']}  {one['kind']}  {one['begins']}… ({one['n_chars']} characters)")
+        say(f"  {one['path']}:{one['line']}  {one['kind']}, {one['n_chars']} characters  {one['shown']}")
     if len(shown) < len(tree["samples"]):
         say(f"  and {len(tree['samples']) - len(shown)} more; --explain shows all")

@@ -18,6 +18,7 @@ from hybrid.redact.forms import tokens
 from hybrid.redact.keys import private_keys
 from hybrid.redact.names import telling_places
 from hybrid.redact.patterns import Secret, compiled, lower_case, with_lines
+from hybrid.redact.values import is_generated, is_plain_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -48,7 +49,7 @@ def mask(text: str) -> str:
 
     A secret of several lines becomes `[redacted:kind]` on its first line and `[redacted]` on each further one.
     """
-    secrets = find_secrets(text)
+    secrets = find_secrets(text) or _whole_key(text)
     return _masked(text, secrets) if secrets else text
 
 
@@ -58,7 +59,7 @@ def masker(text: str) -> Callable[[str], str]:
     Besides what `redact` finds in such a part itself, long pieces of the document's secrets go: a signature may be
     cut within a token, and a line in the middle of a key may be taken for a name.
     """
-    secrets = find_secrets(text)
+    secrets = find_secrets(text) or _whole_key(text)
     pieces = "\n".join(piece for secret in secrets for piece in text[secret.start : secret.end].split())
 
     def without_secrets(part: str) -> str:
@@ -106,6 +107,18 @@ def _may_hold_value(text: str) -> bool:
 _MIN_PART = 12
 """Characters that a name or a signature must have to hold a secret, or so much of one that it matters."""
 _PIECE = rf"[^\s\"'`\\()\[\]{{}}<>,;:]{{{_MIN_PART},}}"
+
+
+def _whole_key(text: str) -> list[Secret]:
+    """The one line of a document that is nothing but a key, as `config/master.key` is, unless it is a digest."""
+    key = text.strip() if len(text) <= _MAX_KEY_FILE else ""
+    if key.split() != [key] or is_plain_id(key) or not is_generated(key):
+        return []
+    start = text.index(key)
+    return [Secret("secret", start, start + len(key))]
+
+
+_MAX_KEY_FILE = 200
 
 
 def _masked(text: str, secrets: list[Secret]) -> str:
