@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 
 from hybrid.cli.checks import check_command, check_hooks, check_service, foreign_of, installs_of, places_of
 from hybrid.cli.common import add_common, print_json, say, workspace_of
+from hybrid.engine.cleaning import clean_home, is_due
 from hybrid.engine.doctor import Finding, check_all, guarded, repair_rights
+from hybrid.engine.doctor_cleaning import check_cleaning
 from hybrid.engine.doctor_memory import check_memory
 from hybrid.engine.doctor_records import check_records, renumber_twins
 
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
 
     from hybrid.engine.workspace import Workspace
 
+_CLEANING_S = 10.0
+"""Seconds to wait for the service, which may be cleaning."""
 _WELL = "All is well."
 _MARKS = {"ok": "ok     ", "warning": "warning", "problem": "PROBLEM"}
 
@@ -29,8 +33,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--fix",
         action="store_true",
-        help="take the rights of others away from hybrid's own files, and give the newer of two lessons with one id a "
-        "new one",
+        help="take the rights of others away from hybrid's own files, give the newer of two lessons with one id a new "
+        "one, and clean what older versions stored of secrets",
     )
     parser.add_argument(
         "--fix-foreign", action="store_true", help="switch off hooks of systems that hybrid replaces; copies are kept"
@@ -82,6 +86,7 @@ def _findings(args: argparse.Namespace, workspace: Workspace) -> Iterator[Findin
     yield from check_all(workspace, os.environ)
     yield from guarded("records", lambda: check_records(workspace, os.environ))
     yield from guarded("memory", lambda: check_memory(workspace))
+    yield from guarded("secrets", lambda: check_cleaning(workspace, os.environ))
     yield from guarded("service", lambda: check_service(workspace))
     yield from guarded("hooks", lambda: check_hooks(workspace, args.client))
     if not args.no_trial:
@@ -95,6 +100,7 @@ def _mended(args: argparse.Namespace, workspace: Workspace) -> list[str]:
         lines.append(f"took the rights of others from {count} files or folders in {workspace.home}")
     if args.fix:
         lines += renumber_twins(workspace)
+        lines += _cleaned(workspace)
     foreign = foreign_of(workspace, args.client) if args.fix_foreign else []
     if foreign:
         from hybrid.hooks.install.foreign import switch_off
@@ -103,3 +109,16 @@ def _mended(args: argparse.Namespace, workspace: Workspace) -> list[str]:
         lines += [f"switched off {found}" for found in foreign]
         lines += [f"the file as it was: {copy}" for copy in copies]
     return lines
+
+
+def _cleaned(workspace: Workspace) -> list[str]:
+    """Clean what older versions stored; what is left is a finding."""
+    from hybrid.engine.cleaning_indexes import older_indexes
+
+    if not is_due(workspace) and not older_indexes(workspace.home):
+        return []
+    done = clean_home(workspace, os.environ, is_whole=True, lock_s=_CLEANING_S)
+    if done is None:
+        return []
+    n = f"{done.memory:,} rows, {done.lines:,} lines of log and counters, {done.rebuilt + done.dropped:,} indexes"
+    return [f"cleaned what older versions stored of secrets: {n}"]

@@ -8,6 +8,8 @@ import importlib
 import io
 import os
 import sys
+import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, cast
 
 from hybrid import __version__
@@ -44,6 +46,10 @@ COMMANDS = {
     "eval": ("evaluate", "measure ranking, gate, chunks and speed"),
 }
 """Command → (module in `hybrid.cli`, what it does)."""
+
+_READ_STORES = ("log", "memory", "reindex", "search")
+_CLEANING_S = 2.0
+"""Seconds that a command spends at its end on what older versions stored."""
 
 _HOOKS = (("hook", "inject-context"),)
 """What agents call by themselves."""
@@ -122,7 +128,24 @@ def _run(argv: Sequence[str], started_s: float, *, is_tolerant: bool = False) ->
         return stop.code if isinstance(stop.code, int) else 0
     args.unknown = unknown
     args.started_s = started_s
-    return module.run(args)
+    code = module.run(args)
+    if argv[0] in _READ_STORES:
+        _clean_on()
+    return code
+
+
+def _clean_on() -> None:
+    """Go on with cleaning what older versions stored, for a moment: without the service nobody else does."""
+    from hybrid.engine.cleaning import clean_home, is_due
+    from hybrid.engine.workspace import open_workspace
+
+    sys.stdout.flush()
+    until_s = time.monotonic() + _CLEANING_S
+    # The command is done, whatever becomes of this.
+    with contextlib.suppress(HybridError, OSError):
+        workspace = open_workspace(Path.cwd())
+        if is_due(workspace):
+            clean_home(workspace, os.environ, is_whole=False, has_time=lambda: time.monotonic() < until_s)
 
 
 def _run_hook(argv: Sequence[str], started_s: float) -> int:

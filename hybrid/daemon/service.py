@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import hybrid
 from hybrid.daemon.care import Care
+from hybrid.daemon.cleaner import Cleaner
 from hybrid.daemon.closing import Batches
 from hybrid.daemon.indexes import OpenIndexes
 from hybrid.engine.answering import answer, has_effects
@@ -60,6 +61,7 @@ class Service:
         self._listener = listener
         self._indexes = OpenIndexes()
         self._care = Care(home)
+        self._cleaner = Cleaner(home, self._environ)
         self._engine = threading.BoundedSemaphore(max(os.cpu_count() or 1, 2))
         self._code = _code_stamp()
         self._active_s = time.monotonic()
@@ -178,6 +180,7 @@ class Service:
         """Close what nobody uses; False when the service is to end: idle, upgraded, or its home or socket is gone."""
         now_s = time.monotonic()
         self._waking.set()
+        self._cleaner.tick()
         if now_s - self._cleaned_s > _CLEAN_EVERY_S:
             self._cleaned_s = now_s
             self._indexes.close_unused()
@@ -197,6 +200,7 @@ class Service:
             http, self._http = self._http, None
         if http is not None:
             http.close()
+        self._cleaner.close()
         self._care.close()
 
     def _start_http(self) -> None:

@@ -35,17 +35,31 @@ def spawn_worker() -> subprocess.Popen[bytes]:
     Raises:
         OSError: The system starts no more processes.
     """
+    return spawn_python(_START, {}, has_pipes=True)
+
+
+def spawn_python(start: str, environ: Mapping[str, str], *, has_pipes: bool = False) -> subprocess.Popen[bytes]:
+    """A process for work in the background, with this package and without the caller's own settings.
+
+    Args:
+        start: The code that it runs; the folder of the package is its first argument.
+        environ: Added to the environment.
+        has_pipes: Whether it is talked to by its stdin and stdout.
+
+    Raises:
+        OSError: The system starts no more processes.
+    """
     package = Path(__file__).resolve().parent.parent.parent
-    environ = {name: value for name, value in os.environ.items() if not name.startswith(_NOT_PASSED_ON)}
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(_NOT_PASSED_ON)}
     flags = 0
     if sys.platform == "win32":
         flags = subprocess.CREATE_NO_WINDOW | subprocess.BELOW_NORMAL_PRIORITY_CLASS
     return subprocess.Popen(
-        [sys.executable, "-I", "-c", _START, str(package)],
+        [sys.executable, "-I", "-c", start, str(package)],
         cwd=str(package),
-        env=environ,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
+        env=kept | dict(environ),
+        stdin=subprocess.PIPE if has_pipes else subprocess.DEVNULL,
+        stdout=subprocess.PIPE if has_pipes else subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         creationflags=flags,
     )

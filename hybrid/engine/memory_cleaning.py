@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from hybrid.capture.keylines import is_key_line, key_lines
 from hybrid.capture.leaves import Cut, Leaf, Texts, cut_out, filled
 from hybrid.capture.tools import ToolUse
+from hybrid.records.memory.cleaning import Rules
 from hybrid.records.memory.types import Extracted, Summarised
-from hybrid.redact import find_secrets
+from hybrid.redact import find_secrets, redact
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -103,6 +104,72 @@ def cleaned_told(told: _Told) -> _Told:
     given = {name: one for name, one in asdict(told).items() if name != "type"}
     found = _cleaned_fields(given)
     return replace(told, **{name: tuple(one) if isinstance(given[name], tuple) else one for name, one in found.items()})
+
+
+def rules_of_rows() -> Rules:
+    """How rows that earlier versions stored are cleaned: as when they are stored, if there is anything to hide."""
+    return Rules(_cleaned_row_text, _cleaned_row, _cleaned_row, _cleaned_waiting)
+
+
+def _holds_secret(texts: Sequence[str]) -> bool:
+    together = "\n".join(texts)
+    return bool(find_secrets(together)) or any(True for _ in key_lines(together))
+
+
+def _cleaned_row_text(text: str) -> str:
+    return redact(cleaned_text(text)) if _holds_secret([text]) else text
+
+
+def _cleaned_row(told: _Told) -> _Told:
+    given = cast("dict[str, str | tuple[str, ...]]", asdict(told))
+    if not _holds_secret([text for value in given.values() for text in _as_list(value)]):
+        return told
+    found: dict[str, Any] = {}
+    for name, value in cast("dict[str, object]", asdict(cleaned_told(told))).items():
+        # What a row tells may look like JSON; it stays text.
+        before = given[name]
+        texts = _as_list(cast("str | tuple[str, ...]", value) if isinstance(value, type(before)) else before)
+        shown = tuple(map(redact, texts))
+        found[name] = shown[0] if isinstance(before, str) else shown
+    return replace(told, **found)
+
+
+def _as_list(value: str | tuple[str, ...]) -> tuple[str, ...]:
+    return (value,) if isinstance(value, str) else value
+
+
+def _cleaned_waiting(payload: str) -> str:
+    try:
+        value: object = json.loads(payload)
+        texts = list(strings_in(value))
+        if not _holds_secret(texts):
+            return payload
+        return json.dumps(redacted_strings(json.loads(cleaned_payload(ToolUse.from_json(payload)).as_json())))
+    except (ValueError, TypeError, RecursionError):
+        return redact(payload)
+
+
+def strings_in(value: object) -> Iterator[str]:
+    """Every string of a value of JSON, names of fields too."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for name, item in cast("dict[str, object]", value).items():
+            yield name
+            yield from strings_in(item)
+    elif isinstance(value, list):
+        for item in cast("list[object]", value):
+            yield from strings_in(item)
+
+
+def redacted_strings(value: object) -> object:
+    """A value of JSON with the secrets taken out of each string, names of fields too."""
+    if isinstance(value, str):
+        return redact(value)
+    if isinstance(value, dict):
+        pairs = cast("dict[str, object]", value).items()
+        return {redact(name): redacted_strings(item) for name, item in pairs}
+    return [redacted_strings(item) for item in cast("list[object]", value)] if isinstance(value, list) else value
 
 
 def n_chars(value: object) -> int:

@@ -13,7 +13,7 @@ import time
 
 TYPE_CHECKING = False  # `typing` costs a status line four milliseconds, `datetime` and `pathlib` five.
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Generator, Iterator, Mapping
     from pathlib import Path
     from typing import Any
 
@@ -21,6 +21,7 @@ FOLDER = "log"
 """Where the log lies in a `$HYBRID_HOME`."""
 
 _NAME = "events.jsonl"
+_LOCK = "events.lock"
 
 
 class EventLog:
@@ -68,6 +69,20 @@ class EventLog:
                 if line not in before:
                     yield event
 
+    @contextlib.contextmanager
+    def held_parts(self) -> Generator[list[Path]]:
+        """The files of the log, which do not change their names meanwhile; lines may still be added to the newest.
+
+        Raises:
+            OSError: Another process changes the names just now.
+        """
+        from hybrid.atomic import locked
+
+        with locked(self._folder / _LOCK, 1.0) as held:
+            if not held:
+                raise OSError(f"{self._folder / _LOCK} cannot be locked")
+            yield [path for path in map(self._part, range(self._keep + 1)) if path.is_file()]
+
     def _part(self, number: int) -> Path:
         return self._path if number == 0 else self._folder / f"events.{number}.jsonl"
 
@@ -77,7 +92,7 @@ class EventLog:
         with contextlib.suppress(OSError):
             if self._path.stat().st_size < self._max_bytes:
                 return
-            with locked(self._folder / "events.lock", 0) as held:
+            with locked(self._folder / _LOCK, 0) as held:
                 if not held or self._path.stat().st_size < self._max_bytes:
                     return
                 for number in range(self._keep, 0, -1):

@@ -130,7 +130,7 @@ def add_mark(folder: Path, event: Mapping[str, Any], *, is_good: bool, note: str
     """
     mark = Mark(is_good, _now(), redact(note), {key: event[key] for key in _KEPT if key in event})
     line = json.dumps(mark.as_json(), separators=(",", ":"), ensure_ascii=True).encode()
-    with _held(folder):
+    with held(folder):
         append_line(folder / NAME, line)
     return mark
 
@@ -142,7 +142,7 @@ def remove_marks(folder: Path, event_id: str) -> None:
         BusyError, OSError: As `add_mark`.
     """
     path = folder / NAME
-    with _held(folder):
+    with held(folder):
         lines = path.read_bytes().splitlines(keepends=True)
         write_atomic(path, b"".join(line for line in lines if not _is_of(line, event_id)))
 
@@ -153,7 +153,7 @@ def _is_of(line: bytes, event_id: str) -> bool:
 
 
 @contextlib.contextmanager
-def _held(folder: Path) -> Generator[None]:
+def held(folder: Path) -> Generator[None]:
     """Keep a line that is appended from falling between reading the file and replacing it."""
     lock = folder / "marks.lock"
     with locked(lock, _LOCK_S) as is_held:

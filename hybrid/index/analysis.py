@@ -52,6 +52,7 @@ class ChunkRecord:
         fields: For each of `CHUNK_FIELDS`: term → frequency.
         definitions: Those that start inside.
         comments: Spans inside.
+        masked: As `digest`, of the text without its secrets; empty when it holds none.
     """
 
     start_line: int
@@ -65,12 +66,22 @@ class ChunkRecord:
     fields: dict[str, dict[str, int]]
     definitions: tuple[Definition, ...]
     comments: tuple[LineSpan, ...]
+    masked: bytes = b""
+
+    @property
+    def embedded(self) -> bytes:
+        """The digest of the text that is embedded: new rules for secrets make another vector where they hide more."""
+        return self.masked or self.digest
+
+
+REDACT_RULES = f"redact {REDACT_VERSION}"
+"""The end of every recipe of chunks: the rules under which their words and names were kept."""
 
 
 def recipe(chunker_version: str, limits: ChunkLimits) -> str:
     """What a chunk depends on besides the text: when it changes, every document is chunked anew."""
     sizes = f"{limits.max_chars},{limits.merge_chars},{limits.cut_chars}"
-    return f"chunker {chunker_version}; limits {sizes}; tokens {TOKENS_VERSION}; redact {REDACT_VERSION}"
+    return f"chunker {chunker_version}; limits {sizes}; tokens {TOKENS_VERSION}; {REDACT_RULES}"
 
 
 def chunk_text(lines: Sequence[str], start_line: int, end_line: int) -> str:
@@ -97,17 +108,21 @@ def analysed(document: Document, chunks: Sequence[Chunk], *, masked: str) -> tup
     lines = _bare_lines(document.text)
     texts = [_text(lines, chunk) for chunk in chunks]
     digests = [digest_of_normalised(text) for text in texts]
+    masked_digests = [b""] * len(texts)
     is_clean = masked == document.text
     if not is_clean:
-        lines = _bare_lines(masked)
+        lines, bare = _bare_lines(masked), texts
         texts = [_text(lines, chunk) for chunk in chunks]
+        pairs = zip(texts, bare, strict=True)
+        masked_digests = [digest_of_normalised(text) if text != before else b"" for text, before in pairs]
     clean = part_masker(_parts(chunks)) if is_clean else masker(document.text)
     if clean is not None:
         clean = cache(clean)
         chunks = [_without_secrets(chunk, clean) for chunk in chunks]
     counts = cache(term_counts)
     records = [
-        _record(chunk, text, digest, lines, counts) for chunk, text, digest in zip(chunks, texts, digests, strict=True)
+        _record(chunk, text, digest, hidden, lines, counts)
+        for chunk, text, digest, hidden in zip(chunks, texts, digests, masked_digests, strict=True)
     ]
     return records, texts
 
@@ -124,7 +139,7 @@ def _text(bare_lines: Sequence[str], chunk: Chunk) -> str:
 
 
 def _record(
-    chunk: Chunk, text: str, digest: bytes, lines: Sequence[str], counts: Callable[[str], dict[str, int]]
+    chunk: Chunk, text: str, digest: bytes, masked: bytes, lines: Sequence[str], counts: Callable[[str], dict[str, int]]
 ) -> ChunkRecord:
     definitions = chunk.definitions
     remarks = "\n".join("\n".join(lines[span.start_line - 1 : span.end_line]) for span in chunk.comments)
@@ -145,6 +160,7 @@ def _record(
         },
         definitions=definitions,
         comments=chunk.comments,
+        masked=masked,
     )
 
 
@@ -198,14 +214,14 @@ def _shown_path(path: str) -> str:
 
 
 def input_key(head: str, digest: bytes) -> bytes:
-    """Key of a vector within a model: 16 bytes of the SHA-256 of head line and chunk digest."""
+    """Key of a vector within a model: 16 bytes of the SHA-256 of head line and `ChunkRecord.embedded`."""
     material = head.encode("utf-8", "surrogatepass") + b"\0" + digest
     return hashlib.sha256(material).digest()[:DIGEST_BYTES]
 
 
 def encode_detail(record: ChunkRecord) -> bytes:
     """The parts of a record that SQL never asks for, as compressed JSON."""
-    detail = {
+    detail: dict[str, object] = {
         "body": [list(record.body), list(record.body.values())],
         "fields": record.fields,
         "definitions": [
@@ -214,6 +230,8 @@ def encode_detail(record: ChunkRecord) -> bytes:
         ],
         "comments": [[span.start_line, span.end_line] for span in record.comments],
     }
+    if record.masked:
+        detail["masked"] = record.masked.hex()
     return zlib.compress(_JSON.encode(detail).encode(), 1)
 
 
@@ -234,4 +252,5 @@ def decode_record(row: Sequence[Any]) -> ChunkRecord:
         fields=detail["fields"],
         definitions=tuple(Definition(*entry) for entry in detail["definitions"]),
         comments=tuple(LineSpan(*span) for span in detail["comments"]),
+        masked=bytes.fromhex(detail.get("masked", "")),
     )

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
+from hybrid.errors import BusyError
 from hybrid.index.analysis import ChunkRecord, decode_record
 from hybrid.sqlite import open_database, open_for_reading
 from hybrid.types import FileStamp
@@ -28,6 +29,9 @@ DocumentRow = tuple[int, str, str]
 """Content id, kind and language of an indexed document."""
 
 _SQL_VARIABLES = 500
+_IS_UNUSED = "id NOT IN (SELECT content_id FROM documents WHERE content_id IS NOT NULL)"
+_OTHER_RULES = "instr(recipe || ';', '; ' || ? || ';') = 0"
+"""The rules are one part of a recipe, which begins with the chunker."""
 _RACY_NS = 2_000_000_000
 
 
@@ -279,6 +283,12 @@ class Catalog:
             found.update(row[0] for row in self._db.execute(sql, (model_id, *part)))
         return found
 
+    def keep_vectors(self, model_id: int, inputs: Sequence[bytes], content_id: int) -> None:
+        """Let vectors go with another content than before, which needs them too."""
+        for part, marks in _parts(inputs):
+            sql = f"UPDATE vectors SET content_id = ? WHERE content_id <> ? AND model_id = ? AND input IN ({marks})"
+            self._db.execute(sql, (content_id, content_id, model_id, *part))
+
     def put_vectors(self, model_id: int, inputs: Sequence[tuple[bytes, int]], vectors: StoredVectors) -> None:
         """Store one vector for each (input, content id); one that is known stays."""
         self._db.executemany(
@@ -358,9 +368,7 @@ class Catalog:
         Returns:
             How many contents were deleted.
         """
-        unused = (
-            "SELECT id FROM contents WHERE id NOT IN (SELECT content_id FROM documents WHERE content_id IS NOT NULL)"
-        )
+        unused = f"SELECT id FROM contents WHERE {_IS_UNUSED}"
         (count,) = self._db.execute(f"SELECT count(*) FROM ({unused})").fetchone()
         if count <= spare:
             return 0
@@ -368,13 +376,52 @@ class Catalog:
         self._db.execute(f"DELETE FROM contents WHERE id IN ({unused})")
         return count
 
+    # --- what was kept under other rules for secrets --------------------------------------------------------
+
+    def trees_of_other_rules(self, rules: str) -> dict[str, str]:
+        """The working trees, id → root, whose documents were kept under other rules than these (`REDACT_RULES`)."""
+        sql = f"SELECT tree, root FROM trees WHERE recipe <> '' AND {_OTHER_RULES} ORDER BY tree"
+        return dict(self._db.execute(sql, (rules,)).fetchall())
+
+    def n_of_other_rules(self, rules: str) -> int:
+        """How many contents were kept under other rules."""
+        return self._db.execute(f"SELECT count(*) FROM contents WHERE {_OTHER_RULES}", (rules,)).fetchone()[0]
+
+    def forget_other_rules(self, rules: str, trees: Iterable[str]) -> int:
+        """Delete working trees, and the words, names and vectors that nobody has and that other rules kept.
+
+        Outside of a transaction. The rows of the contents, which hold no text, go last: until the file was written
+        anew they say that there is something to do.
+
+        Returns:
+            How many contents were deleted.
+
+        Raises:
+            BusyError: Another process reads the file; the next call goes on.
+        """
+        unused = f"SELECT id FROM contents WHERE {_OTHER_RULES} AND {_IS_UNUSED}"
+        self.begin()
+        self.forget_trees(trees)
+        self._db.execute(f"DELETE FROM vectors WHERE content_id IN ({unused})", (rules,))
+        self._db.execute(f"DELETE FROM chunks WHERE content_id IN ({unused})", (rules,))
+        self.commit()
+        self.compact()
+        self.begin()
+        n = self._db.execute(f"DELETE FROM contents WHERE id IN ({unused})", (rules,)).rowcount
+        self.commit()
+        return n
+
     def compact(self) -> None:
         """Write the file anew without what was deleted, and empty its log: no byte of a deleted text stays in either.
 
         Outside of a transaction; costs a copy of the file.
+
+        Raises:
+            BusyError: Another process reads the file, so that its log cannot be emptied.
         """
         self._db.execute("VACUUM")
-        self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        if self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
+            raise BusyError("another process reads the index")
 
     def compact_if_loose(self) -> None:
         """Compact a file of which more than a megabyte, and more than half, is free; not while somebody reads it."""

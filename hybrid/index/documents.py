@@ -203,8 +203,11 @@ class DocumentUpdate:
     def _need_vectors(self, looked: Looked, content_id: int, records: Sequence[ChunkRecord]) -> list[bytes]:
         """Note which inputs of a document must be embedded; gives the keys of all."""
         heads = [head_line(looked.document.path, record.scope, record.definitions) for record in records]
-        keys = [input_key(head, record.digest) for head, record in zip(heads, records, strict=True)]
-        unknown = set(keys) - self._catalog.known_inputs(self._model_id, keys) - self._pending.keys()
+        keys = [input_key(head, record.embedded) for head, record in zip(heads, records, strict=True)]
+        known = self._catalog.known_inputs(self._model_id, keys)
+        # A vector goes with its content: from here on with this one, since the one that it was made for may be gone.
+        self._catalog.keep_vectors(self._model_id, sorted(known), content_id)
+        unknown = set(keys) - known - self._pending.keys()
         self._summary.reused += sum(key not in unknown for key in keys)
         if unknown:
             texts = looked.analysis.texts if looked.analysis else _texts(looked.document.text, records)

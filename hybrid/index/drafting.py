@@ -87,4 +87,4 @@ class SegmentDraft:
 
 def inputs_of(path: str, records: Sequence[ChunkRecord]) -> list[bytes]:
     """Key of the vector of each chunk of a document."""
-    return [input_key(head_line(path, record.scope, record.definitions), record.digest) for record in records]
+    return [input_key(head_line(path, record.scope, record.definitions), record.embedded) for record in records]

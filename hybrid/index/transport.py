@@ -70,17 +70,19 @@ def _packed_record(record: ChunkRecord, vocabulary: Vocabulary) -> tuple[Any, ..
             for d in record.definitions
         ],
         [(span.start_line, span.end_line) for span in record.comments],
+        record.masked,
     )
 
 
 def _restored_record(packed: Sequence[Any], vocabulary: Sequence[str]) -> ChunkRecord:
-    *plain, body, fields, definitions, comments = packed
+    *plain, body, fields, definitions, comments, masked = packed
     return ChunkRecord(
         *plain,
         body=_restored_counts(body, vocabulary),
         fields={name: _restored_counts(counts, vocabulary) for name, counts in zip(CHUNK_FIELDS, fields, strict=True)},
         definitions=tuple([Definition(*definition) for definition in definitions]),
         comments=tuple([LineSpan(*span) for span in comments]),
+        masked=masked,
     )
 
 

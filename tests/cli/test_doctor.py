@@ -79,6 +79,7 @@ def test_a_whole_installation_has_no_problem(own_shop: Shop) -> None:
         ("log", "ok"),
         ("records", "ok"),
         ("memory", "ok"),
+        ("secrets", "ok"),
         ("service", "ok"),
         ("hooks", "ok"),
     ] == [(each["area"], each["level"]) for each in checks]

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 from hybrid.atomic import locked
 from hybrid.errors import BusyError, IndexMismatchError
 from hybrid.records.memory.errors import MemoryBusyError, MemoryDatabaseError, MemoryFormatError, NoFullTextError
+from hybrid.redact import REDACT_VERSION
 from hybrid.sqlite import open_database, set_database_aside
 
 if TYPE_CHECKING:
@@ -174,6 +175,7 @@ def size_bytes(path: Path) -> int:
 
 
 def _open(path: Path) -> sqlite3.Connection:
+    is_new = size_bytes(path) == 0
     try:
         connection = open_database(path, "memory", is_shared=True, shrinks=True)
     except BusyError as error:
@@ -193,6 +195,12 @@ def _open(path: Path) -> sqlite3.Connection:
     connection.execute("PRAGMA secure_delete = ON")
     connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
     connection.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
+    if is_new:
+        # Whatever is stored from now on is stored under the present rules.
+        connection.execute(
+            "INSERT OR IGNORE INTO cleaned SELECT 1, ?, '', 0, 0, 0 WHERE NOT EXISTS (SELECT 1 FROM sessions)",
+            (REDACT_VERSION,),
+        )
     return connection
 
 

@@ -1,4 +1,7 @@
-"""The SQL of what is wanted, and rows as values; the readers share it."""
+"""The SQL of what is wanted, and rows as values; the readers share it.
+
+Rows of earlier versions that are not cleaned yet (`cleaning`) are read without their secrets.
+"""
 
 from __future__ import annotations
 
@@ -17,10 +20,11 @@ from hybrid.records.memory.types import (
     UserPrompt,
     Wanted,
 )
+from hybrid.redact import REDACT_VERSION, redact
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 TABLES: dict[MemoryKind, str] = {"observation": "observations", "summary": "session_summaries"}
 
@@ -122,27 +126,46 @@ def select(db: sqlite3.Connection, kind: MemoryKind, clause: Clause, order: str,
         f"SELECT {_OWNER}, {_COLUMNS[kind]} FROM {TABLES[kind]} AS r CROSS {_SESSION} "
         f"WHERE r.id IN ({chosen}) ORDER BY {order}"
     )
-    return [_row(kind, values) for values in db.execute(sql, (*clause.values, limit)).fetchall()]
+    hide = _hiding(db)
+    return [_row(kind, values, hide) for values in db.execute(sql, (*clause.values, limit)).fetchall()]
 
 
-def _row(kind: MemoryKind, values: tuple[Any, ...]) -> Row:
-    return _observation(values) if kind == "observation" else _summary(values)
+def _hiding(db: sqlite3.Connection) -> Callable[[str], str]:
+    """What takes secrets out of a text that is read: nothing is left to do once the rows are cleaned."""
+    sql = "SELECT 1 FROM cleaned WHERE rules = ? AND stage IN ('words', 'file', '')"
+    return redact if db.execute(sql, (REDACT_VERSION,)).fetchone() is None else str
 
 
-def _observation(values: tuple[Any, ...]) -> Observation:
-    lists = (from_json(value) for value in values[8:12])
-    return Observation(values[0], Owner(*values[1:4]), Extracted(*values[4:8], *lists), *values[12:])
+def _row(kind: MemoryKind, values: tuple[Any, ...], hide: Callable[[str], str]) -> Row:
+    owner = Owner(*values[1:4])
+    if kind == "summary":
+        return SessionSummary(values[0], owner, told_of_summary(values[4:10], hide), *values[10:])
+    return Observation(values[0], owner, told_of_observation(values[4:12], hide), *values[12:])
 
 
-def _summary(values: tuple[Any, ...]) -> SessionSummary:
-    return SessionSummary(values[0], Owner(*values[1:4]), Summarised(*values[4:10]), *values[10:])
+def told_of_observation(values: Sequence[Any], hide: Callable[[str], str] = str) -> Extracted:
+    """What is told by the columns from `type` to `files_modified`.
+
+    Args:
+        values: Of the columns.
+        hide: Is applied to each text.
+    """
+    title, subtitle, narrative = map(hide, values[1:4])
+    lists = (tuple(map(hide, from_json(value))) for value in values[4:8])
+    return Extracted(values[0], title, subtitle, narrative, *lists)
+
+
+def told_of_summary(values: Sequence[Any], hide: Callable[[str], str] = str) -> Summarised:
+    """The same of a summary, by the columns from `request` to `notes`."""
+    return Summarised(*map(hide, values[:6]))
 
 
 def select_sessions(db: sqlite3.Connection, clause: Clause, order: str, limit: int) -> list[Session]:
     """Sessions; conditions and order name columns of `sessions`."""
     sql = f"SELECT {_SESSION_COLUMNS} FROM sessions WHERE {clause.sql} ORDER BY {order} LIMIT ?"
     rows = db.execute(sql, (*clause.values, limit)).fetchall()
-    return [Session(Owner(*row[:3]), *row[3:]) for row in rows]
+    hide = _hiding(db)
+    return [Session(Owner(*row[:3]), hide(row[3]), *row[4:]) for row in rows]
 
 
 def select_prompts(db: sqlite3.Connection, clause: Clause, order: str, limit: int) -> list[UserPrompt]:
@@ -152,4 +175,5 @@ def select_prompts(db: sqlite3.Connection, clause: Clause, order: str, limit: in
         f"WHERE {clause.sql} ORDER BY {order} LIMIT ?"
     )
     rows = db.execute(sql, (*clause.values, limit)).fetchall()
-    return [UserPrompt(row[0], Owner(*row[1:4]), *row[4:]) for row in rows]
+    hide = _hiding(db)
+    return [UserPrompt(row[0], Owner(*row[1:4]), hide(row[4]), *row[5:]) for row in rows]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from hybrid.records.memory import (
     batching,
     changes,
+    cleaning,
     forgetting,
     importing,
     parsing,
@@ -25,6 +26,7 @@ from hybrid.records.memory.queries import Clause, select_prompts, select_session
 from hybrid.records.memory.texts import clean, clean_owner
 from hybrid.records.memory.types import MemoryKind, Observation, SessionSummary, Wanted
 from hybrid.records.memory.values import NO_STATS, Flushed, Forgotten, Imported, MemoryStats
+from hybrid.redact import REDACT_VERSION
 
 if TYPE_CHECKING:
     import sqlite3
@@ -296,6 +298,19 @@ class MemoryStore:
         """Drop the log of changes before one; it never holds more than about 100,000 anyway."""
         if self.exists:
             self.database.write(lambda db: changes.forget_changes(db, before_seq))
+
+    # --- rules for secrets that are newer than rows --------------------------------------------------------
+
+    def cleaned(self) -> cleaning.Progress:
+        """How far the rows stand under the present rules; a memory that is not there does."""
+        return self.database.read(cleaning.progress_of, cleaning.Progress(REDACT_VERSION, ""))
+
+    def clean_some(self, rules: cleaning.Rules, now_ms: int) -> cleaning.Progress:
+        """Bring the next batch of rows under the present rules, or take the next bytes of old texts out of the file.
+
+        Call it until it is done, or until a call changes nothing: then another process reads all the time.
+        """
+        return cleaning.clean_some(self.database, rules, now_ms) if self.exists else self.cleaned()
 
     # --- forgetting ----------------------------------------------------------------------------------------
 

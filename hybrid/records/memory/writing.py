@@ -212,6 +212,12 @@ def insert_observation(db: sqlite3.Connection, new: NewObservation) -> int:
         ),
     )
     identity = cursor.lastrowid or 0
+    insert_lists(db, identity, told)
+    return identity
+
+
+def insert_lists(db: sqlite3.Connection, identity: int, told: Extracted) -> None:
+    """Store the files and concepts of an observation, by which it is found."""
     if told.files:
         modified = frozenset(told.files_modified)
         db.executemany(
@@ -223,7 +229,6 @@ def insert_observation(db: sqlite3.Connection, new: NewObservation) -> int:
             "INSERT INTO observation_concepts(observation_id, concept) VALUES (?, ?)",
             [(identity, concept) for concept in told.concepts],
         )
-    return identity
 
 
 def add_summary(db: sqlite3.Connection, owner: Owner, told: Summarised, now_ms: int) -> int | None:

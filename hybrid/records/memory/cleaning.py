@@ -1,0 +1,262 @@
+"""Brings the rows that earlier versions stored under the present rules for secrets; the engine gives the rules.
+
+The database notes how far that is, in the transactions that change rows: a killed process costs one batch, and two at
+once do the same work twice. Nothing is locked while rows are read and looked through. At the end the words of the old
+texts are merged out of the full text, and the old bytes leave the file and its log.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from hybrid.records.memory.forgetting import shrink, wipe
+from hybrid.records.memory.opening import FULL_TEXT_TABLES
+from hybrid.records.memory.queries import told_of_observation, told_of_summary
+from hybrid.records.memory.texts import as_json, clean_summary, clean_told, summary_parts
+from hybrid.records.memory.writing import insert_lists, prompt_digest, summary_digest
+from hybrid.redact import REDACT_VERSION
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Callable, Sequence
+
+    from hybrid.records.memory.opening import Database
+    from hybrid.records.memory.types import Extracted, Summarised
+
+_AT_ONCE = 200
+_MERGED_PAGES = 500
+"""Of the full text that one transaction merges: some ten milliseconds, for which other writers wait."""
+_EMPTY_MS = 300
+_TABLES = ("sessions", "user_prompts", "observations", "session_summaries", "pending_events")
+_WORDS = "words"
+_FILE = "file"
+STAGES = (*_TABLES, _WORDS, _FILE, "")
+"""In their order; the empty one is the end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """How a text is cleaned; each gives its argument back, equal, when there is nothing to hide.
+
+    Attributes:
+        text: A prompt.
+        told: What was observed.
+        summary: A summary of a turn.
+        payload: JSON of a use of a tool that waits.
+    """
+
+    text: Callable[[str], str]
+    told: Callable[[Extracted], Extracted]
+    summary: Callable[[Summarised], Summarised]
+    payload: Callable[[str], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far the rows of a database are cleaned.
+
+    Attributes:
+        rules: Under which rules it is or will be; empty when that never began.
+        stage: Of `STAGES`; empty at the end.
+        up_to: The last row of the stage's table that was looked at.
+        n_rows: Rows that were changed under these rules.
+        at_ms: When it went on last.
+    """
+
+    rules: str = ""
+    stage: str = STAGES[0]
+    up_to: int = 0
+    n_rows: int = 0
+    at_ms: int = 0
+
+    @property
+    def is_done(self) -> bool:
+        """Return whether everything stands under the present rules, and nothing of the old texts is in the file."""
+        return self.rules == REDACT_VERSION and not self.stage
+
+
+def progress_of(db: sqlite3.Connection) -> Progress:
+    """How far the database is."""
+    row = db.execute("SELECT rules, stage, up_to, n_rows, at_epoch FROM cleaned").fetchone()
+    return Progress() if row is None else Progress(*row)
+
+
+def clean_some(database: Database, rules: Rules, now_ms: int) -> Progress:
+    """Do the next piece: look through a batch of rows, or merge some pages, or empty the log into the file.
+
+    Returns:
+        How far it is now. The same as before when a reader of another process is in the way of the last stage.
+    """
+    before = database.read(progress_of, Progress(REDACT_VERSION, ""))
+    if before.rules != REDACT_VERSION:
+        before = Progress(REDACT_VERSION)
+    if before.is_done:
+        return before
+    if before.stage == _FILE:
+        database.outside(shrink)
+        if not database.outside(_emptied):
+            return before
+        after = _next(before)
+        database.write(lambda db: _note(db, replace(after, at_ms=now_ms)))
+        # The note itself is in the log; old texts are in neither.
+        return after
+    if before.stage == _WORDS:
+        is_merged = database.write(_merge)
+        after = _next(before) if is_merged else before
+        database.write(lambda db: _note(db, replace(after, at_ms=now_ms)))
+        return after
+    return _clean_batch(database, rules, before, now_ms)
+
+
+def _clean_batch(database: Database, rules: Rules, before: Progress, now_ms: int) -> Progress:
+    table = before.stage
+    columns, change = _WORK[table]
+    rows = database.read(
+        lambda db: db.execute(
+            f"SELECT id, {columns} FROM {table} WHERE id > ? ORDER BY id LIMIT ?", (before.up_to, _AT_ONCE)
+        ).fetchall(),
+        [],
+    )
+    changed = [(row, values) for row in rows if (values := change(rules, row[1:])) is not None]
+
+    def work(db: sqlite3.Connection) -> Progress:
+        n_rows = before.n_rows + sum(_UPDATES[table](db, row, values) for row, values in changed)
+        after = replace(before, n_rows=n_rows, at_ms=now_ms)
+        after = replace(after, up_to=rows[-1][0]) if len(rows) == _AT_ONCE else _next(after)
+        _note(db, after)
+        return after
+
+    return database.write(work)
+
+
+def _next(before: Progress) -> Progress:
+    """The stage after this one; what nothing was changed for needs neither merging nor emptying."""
+    stage = STAGES[STAGES.index(before.stage) + 1]
+    return replace(before, stage="" if stage == _WORDS and not before.n_rows else stage, up_to=0)
+
+
+def _note(db: sqlite3.Connection, progress: Progress) -> None:
+    db.execute(
+        "INSERT OR REPLACE INTO cleaned(id, rules, stage, up_to, n_rows, at_epoch) VALUES (1, ?, ?, ?, ?, ?)",
+        (progress.rules, progress.stage, progress.up_to, progress.n_rows, progress.at_ms),
+    )
+
+
+def _emptied(db: sqlite3.Connection) -> bool:
+    """Empty the log into the file, as `wipe`, without waiting long: the caller tries again."""
+    (waits_ms,) = db.execute("PRAGMA busy_timeout").fetchone()
+    db.execute(f"PRAGMA busy_timeout = {_EMPTY_MS}")
+    try:
+        return wipe(db)
+    finally:
+        db.execute(f"PRAGMA busy_timeout = {waits_ms}")
+
+
+def _merge(db: sqlite3.Connection) -> bool:
+    """Merge some pages of the full text; True when nothing is left to merge, and so no word of an old text.
+
+    A negative number of pages begins a merge of all segments into one, as `optimize` does at one go.
+    """
+    for table in FULL_TEXT_TABLES:
+        before = db.total_changes
+        db.execute(f"INSERT INTO {table}({table}, rank) VALUES ('merge', ?)", (-_MERGED_PAGES,))
+        # SQLite counts the statement itself as a change, and one more is bookkeeping.
+        if db.total_changes - before >= 2:
+            return False
+    return True
+
+
+# --- rows: what is read of each, what becomes of it, how it is written ---------------------------------------
+
+
+def _text_of(rules: Rules, values: Sequence[Any]) -> Sequence[Any] | None:
+    cleaned = rules.text(values[0])
+    return None if cleaned == values[0] else (cleaned,)
+
+
+def _observed(rules: Rules, values: Sequence[Any]) -> Sequence[Any] | None:
+    told = told_of_observation(values)
+    cleaned = clean_told(rules.told(told))
+    return None if cleaned == told else (cleaned,)
+
+
+def _summarised(rules: Rules, values: Sequence[Any]) -> Sequence[Any] | None:
+    told = told_of_summary(values)
+    cleaned = clean_summary(rules.summary(told))
+    return None if cleaned == told else (cleaned,)
+
+
+def _waiting(rules: Rules, values: Sequence[Any]) -> Sequence[Any] | None:
+    cleaned = rules.payload(values[0])
+    return None if cleaned == values[0] else (cleaned,)
+
+
+def _update_session(db: sqlite3.Connection, row: Sequence[Any], values: Sequence[Any]) -> int:
+    sql = "UPDATE sessions SET user_prompt = ? WHERE id = ? AND user_prompt = ?"
+    return db.execute(sql, (values[0], row[0], row[1])).rowcount
+
+
+def _update_prompt(db: sqlite3.Connection, row: Sequence[Any], values: Sequence[Any]) -> int:
+    digest = prompt_digest(row[2], row[3], values[0])
+    # Another row of this digest says the same under the same number: both stay.
+    sql = "UPDATE user_prompts SET prompt_text = ? WHERE id = ? AND prompt_text = ?"
+    n = db.execute(sql, (values[0], row[0], row[1])).rowcount
+    if n:
+        db.execute("UPDATE OR IGNORE user_prompts SET digest = ? WHERE id = ?", (digest, row[0]))
+    return n
+
+
+def _update_observation(db: sqlite3.Connection, row: Sequence[Any], values: Sequence[Any]) -> int:
+    told: Extracted = values[0]
+    n = db.execute(
+        "UPDATE observations SET title = ?, subtitle = ?, narrative = ?, facts = ?, concepts = ?, files_read = ?, "
+        "files_modified = ? WHERE id = ? AND title = ? AND subtitle = ? AND narrative = ? AND facts = ?",
+        (
+            *(told.title, told.subtitle, told.narrative, as_json(told.facts), as_json(told.concepts)),
+            *(as_json(told.files_read), as_json(told.files_modified), row[0], *row[2:6]),
+        ),
+    ).rowcount
+    if n:
+        db.execute("DELETE FROM observation_files WHERE observation_id = ?", (row[0],))
+        db.execute("DELETE FROM observation_concepts WHERE observation_id = ?", (row[0],))
+        insert_lists(db, row[0], told)
+    return n
+
+
+def _update_summary(db: sqlite3.Connection, row: Sequence[Any], values: Sequence[Any]) -> int:
+    told: Summarised = values[0]
+    return db.execute(
+        "UPDATE session_summaries SET digest = ?, request = ?, investigated = ?, learned = ?, completed = ?, "
+        "next_steps = ?, notes = ? WHERE id = ? AND request = ? AND completed = ? AND notes = ?",
+        (summary_digest(row[7], row[8], told), *summary_parts(told), row[0], row[1], row[4], row[6]),
+    ).rowcount
+
+
+def _update_waiting(db: sqlite3.Connection, row: Sequence[Any], values: Sequence[Any]) -> int:
+    # Its digest stays: by it the same event is known when it comes again.
+    sql = "UPDATE pending_events SET payload = ? WHERE id = ? AND payload = ?"
+    return db.execute(sql, (values[0], row[0], row[1])).rowcount
+
+
+_OF_SESSION = "(SELECT claude_session_id FROM sessions AS s WHERE s.id = session_id), prompt_number"
+_WORK: dict[str, tuple[str, Callable[[Rules, Sequence[Any]], Sequence[Any] | None]]] = {
+    "sessions": ("user_prompt", _text_of),
+    "user_prompts": (f"prompt_text, {_OF_SESSION}", _text_of),
+    "observations": (
+        "type, title, subtitle, narrative, facts, concepts, files_read, files_modified",
+        _observed,
+    ),
+    "session_summaries": (
+        f"request, investigated, learned, completed, next_steps, notes, {_OF_SESSION}",
+        _summarised,
+    ),
+    "pending_events": ("payload", _waiting),
+}
+_UPDATES: dict[str, Callable[[Any, Sequence[Any], Sequence[Any]], int]] = {
+    "sessions": _update_session,
+    "user_prompts": _update_prompt,
+    "observations": _update_observation,
+    "session_summaries": _update_summary,
+    "pending_events": _update_waiting,
+}
