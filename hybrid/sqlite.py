@@ -86,7 +86,10 @@ def set_database_aside(path: Path) -> bool:
     """Rename a damaged database and its write-ahead log, never deleting them; False when that is not possible."""
     if set_aside(path) is None:
         return False
-    set_aside(path.with_name(f"{path.name}-wal"))
+    log = path.with_name(f"{path.name}-wal")
+    if log.exists() and log.stat().st_size == 0:  # Who reads only leaves an empty one.
+        log.unlink(missing_ok=True)
+    set_aside(log)
     # Holds locks only, and would be taken for that of the new file.
     path.with_name(f"{path.name}-shm").unlink(missing_ok=True)
     return True

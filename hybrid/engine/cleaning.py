@@ -219,7 +219,8 @@ class _Run:
 
         is_whole = not self._now.is_index_due and not older_indexes(self._workspace.home)
         found = replace(self._now, is_whole=is_whole)
-        if found != self._before:
+        # A home that was deleted meanwhile is not made again.
+        if found != self._before and self._workspace.home.is_dir():
             found = replace(found, at=datetime.now(timezone.utc).isoformat(timespec="seconds"))
             try:
                 write_atomic(self._workspace.home / NAME, json.dumps(found.as_json(), indent=1).encode())
