@@ -1,8 +1,9 @@
 """Finds secrets in text and replaces them; the last step before anything is stored or shown.
 
-It knows well-known forms of tokens, literal values assigned to telling names, and passwords where commands and files
-have them. It is no scanner: what has no form and no name passes. Placeholders, references to variables, commit ids,
-UUIDs and digests stay. Linear in the length.
+It knows well-known forms of tokens, and the places where commands, headers and files have passwords. Beside a name that
+says so (`names`), whatever may be a secret is one, unless it is plainly a reference, a type, a placeholder, a call or a
+word (`values`); how much a value must look like a secret depends on its place. It is no scanner: what has no form, no
+place and no name passes. Linear in the length.
 """
 
 from __future__ import annotations
