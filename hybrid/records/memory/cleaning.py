@@ -177,14 +177,14 @@ def _text_of(rules: Rules, values: Sequence[Any]) -> Sequence[Any] | None:
 
 def _observed(rules: Rules, values: Sequence[Any]) -> Sequence[Any] | None:
     told = told_of_observation(values)
-    cleaned = clean_told(rules.told(told))
-    return None if cleaned == told else (cleaned,)
+    cleaned = rules.told(told)
+    return None if cleaned == told else (clean_told(cleaned),)
 
 
 def _summarised(rules: Rules, values: Sequence[Any]) -> Sequence[Any] | None:
     told = told_of_summary(values)
-    cleaned = clean_summary(rules.summary(told))
-    return None if cleaned == told else (cleaned,)
+    cleaned = rules.summary(told)
+    return None if cleaned == told else (clean_summary(cleaned),)
 
 
 def _waiting(rules: Rules, values: Sequence[Any]) -> Sequence[Any] | None:
