@@ -12,7 +12,7 @@ from hybrid.cli.common import add_common, print_json, say, workspace_of
 from hybrid.engine.cleaning import clean_home, is_due
 from hybrid.engine.doctor import Finding, check_all, guarded, repair_rights
 from hybrid.engine.doctor_cleaning import check_cleaning
-from hybrid.engine.doctor_memory import check_memory
+from hybrid.engine.doctor_memory import check_memory, check_waiting
 from hybrid.engine.doctor_records import check_records, renumber_twins
 
 if TYPE_CHECKING:
@@ -86,6 +86,7 @@ def _findings(args: argparse.Namespace, workspace: Workspace) -> Iterator[Findin
     yield from check_all(workspace, os.environ)
     yield from guarded("records", lambda: check_records(workspace, os.environ))
     yield from guarded("memory", lambda: check_memory(workspace))
+    yield from guarded("memory", lambda: check_waiting(workspace))
     yield from guarded("secrets", lambda: check_cleaning(workspace, os.environ))
     yield from guarded("service", lambda: check_service(workspace))
     yield from guarded("hooks", lambda: check_hooks(workspace, args.client))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -22,7 +23,9 @@ if TYPE_CHECKING:
     import argparse
 
     from hybrid.cli.memory_places import OpenMemory
+    from hybrid.engine.workspace import Workspace
     from hybrid.records.memory.types import MemoryKind
+    from hybrid.types import HookEvent
 
 MANUAL_SESSION = "manual"
 """Of observations that somebody wrote down."""
@@ -81,10 +84,12 @@ def forget(args: argparse.Namespace) -> int:
     ids = require_ids(args.id)
     what = _what(args, memory, ids)
     if not what:
-        return _forgot(args, Forgotten(0, is_wiped=True), (), memory)
+        return _forgot(args, Forgotten(_forget_waiting(args, memory), is_wiped=True), (), memory)
     if not args.yes and not _is_wanted(what):
         return 1
+    n_waiting = _forget_waiting(args, memory)
     forgotten = _forget(args, memory, ids)
+    forgotten = Forgotten(forgotten.n + n_waiting, forgotten.is_wiped)
     with build_progress(is_quiet=args.quiet) as progress:
         problems = purge_index(memory.workspace, memory.store, progress=progress)
     return _forgot(args, forgotten, problems, memory)
@@ -116,6 +121,20 @@ def _is_wanted(what: str) -> bool:
         return input("Forget this for good? [y/N] ").strip().lower() in ("y", "yes")
     except EOFError:
         return False
+
+
+def _forget_waiting(args: argparse.Namespace, memory: OpenMemory) -> int:
+    """Delete what hooks kept of it and nobody took in yet; how many events."""
+    from hybrid.hooks.taking import forget_waiting
+
+    key = project_named(args.project_data, memory.workspace.home, memory.store)[0] if args.project_data else ""
+
+    def is_meant(workspace: Workspace, event: HookEvent) -> bool:
+        if key:
+            return workspace.project is not None and workspace.project.key == key
+        return args.everything or bool(args.session and event.session_id == args.session)
+
+    return forget_waiting(memory.workspace.home, os.environ, is_meant)
 
 
 def _forget(args: argparse.Namespace, memory: OpenMemory, ids: list[tuple[MemoryKind, int]]) -> Forgotten:

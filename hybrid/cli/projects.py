@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from hybrid.errors import ProjectError
 if TYPE_CHECKING:
     from hybrid.engine.projects import IndexedProject
     from hybrid.engine.workspace import Workspace
+    from hybrid.types import HookEvent
 
 _MANY = 1_000_000
 
@@ -49,7 +51,13 @@ def run(args: argparse.Namespace) -> int:
 
 def _forget(args: argparse.Namespace, workspace: Workspace, project: IndexedProject) -> int:
     from hybrid.engine.forgetting import forget
+    from hybrid.hooks.taking import forget_waiting
 
+    def is_of_project(found: Workspace, _event: HookEvent) -> bool:
+        return found.project is not None and found.project.key == project.key
+
+    # First, while the project is still known by its key.
+    forget_waiting(workspace.home, os.environ, is_of_project)
     forgotten = forget(workspace.home, project, stamp=f"{datetime.now().astimezone():%Y%m%dT%H%M%S}")
     n_sessions = _n_remembered(workspace, project)
     if args.json:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import time
 from contextlib import closing
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ from hybrid.engine.doctor import Finding
 from hybrid.engine.memory_figures import FAMILY, in_words, read_counts
 from hybrid.engine.record_stores import RecordStores
 from hybrid.errors import HybridError, IndexMismatchError, IndexMissingError
+from hybrid.ipc.spool import Spool
 from hybrid.sqlite import open_for_reading
 
 if TYPE_CHECKING:
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
 
 _AREA = "memory"
 _MANY_BEHIND = 1_000
+_LONG_S = 3_600
+"""An event that waits longer than this waits for somebody to use an agent again."""
 
 
 def check_memory(workspace: Workspace) -> Iterator[Finding]:
@@ -48,6 +52,19 @@ def check_memory(workspace: Workspace) -> Iterator[Finding]:
     what = in_words(counted.n_observations, counted.n_summaries)
     yield Finding("ok", _AREA, f"{what}, whole; {counted.size_bytes / 1e6:,.1f} MB")
     yield from _of_index(workspace, store, counted)
+
+
+def check_waiting(workspace: Workspace) -> Iterator[Finding]:
+    """What hooks kept because they ran out of time, and nobody took in yet."""
+    spool = Spool(str(workspace.home))
+    waiting = spool.waiting()
+    if not waiting:
+        return
+    count = "1 event waits" if len(waiting) == 1 else f"{len(waiting):,} events wait"
+    at = time.strftime("%Y-%m-%d %H:%M", time.localtime(waiting[0].at_ms / 1000))
+    what = f"{count} in {spool.folder}, the oldest since {at}: the service or the next hook takes them in"
+    is_old = time.time() - waiting[0].at_ms / 1000 > _LONG_S
+    yield Finding("warning" if is_old else "ok", _AREA, what, "hybrid daemon start" if is_old else "")
 
 
 def _damage(path: Path) -> str:

@@ -18,6 +18,7 @@ from hybrid.feedback.state import is_corrupt, read_state
 from hybrid.gate.threshold import fixed_threshold
 from hybrid.index.manifest import FORMAT_VERSION, NAME
 from hybrid.ipc.control import daemon_status
+from hybrid.ipc.spool import Spool
 from hybrid.models.registry import embedder_info
 from hybrid.render.numbers import LOWEST_BAR
 from hybrid.session.pauses import pauses_for
@@ -135,6 +136,7 @@ def hooks_status(workspace: Workspace, *, installed: Mapping[str, Any] | None = 
         "injection_count": state.injection_count,
         "last_injection_time": state.last_injection_time,
         "last_session_id": state.last_session_id,
+        "waiting_events": len(Spool(str(workspace.home)).waiting()),
         "is_state_corrupt": is_corrupt(folder),
         "set_aside": sorted(path.name for path in folder.glob("*.corrupt-*")),
     }

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from hybrid.ipc.spool import Kept
 
 _MOST_KEYS = 4_000
+_FORGET_S = 5.0
 
 
 def environment(sent: bytes) -> dict[str, str]:
@@ -50,6 +51,35 @@ def event_of_parts(parts: list[bytes], key: str) -> tuple[HookEvent, dict[str, s
     environ = environment(parts[3])
     fields = parse_event(parts[4], client=client_of(client, environ), event=name, cwd=cwd)
     return HookEvent.of(fields | {"key": key}), environ
+
+
+def forget_waiting(home: Path, environ: Mapping[str, str], is_meant: Callable[[Workspace, HookEvent], bool]) -> int:
+    """Delete the kept events that somebody wants forgotten, before they have any effect.
+
+    Args:
+        home: `$HYBRID_HOME`.
+        environ: In which settings are resolved.
+        is_meant: Told an event and its workspace; one that cannot be read is nobody's, and stays.
+
+    Returns:
+        How many there were.
+    """
+    spool = Spool(str(home))
+    if not spool.waiting():
+        return 0
+    n = 0
+    # Who takes events in just now is waited for: what it stores is forgotten after this.
+    with locked(Path(spool.lock_path), _FORGET_S):
+        for kept in spool.waiting():
+            try:
+                event, sent = event_of_parts(spool.read(kept) or [], kept.key)
+            except EventError:
+                continue
+            workspace = open_workspace(Path(event.cwd or "/"), environ={**environ, **sent, "HYBRID_HOME": str(home)})
+            if is_meant(workspace, event):
+                spool.remove(kept)
+                n += 1
+    return n
 
 
 class Taker:

@@ -210,3 +210,27 @@ def test_what_waited_too_long_is_dropped_with_a_line(agent: Agent) -> None:
 
     assert ([], 0) == (lessons(agent.shop), waiting(agent.shop))
     assert "too old" in log(agent.shop)
+
+
+@pytest.mark.parametrize(
+    ("command", "n_left"),
+    [
+        (("memory", "forget", "--session", "s1"), 1),
+        (("memory", "forget", "--everything"), 0),
+        (("projects", "forget", "shop"), 0),
+    ],
+    ids=["session", "everything", "project"],
+)
+def test_what_waits_is_forgotten_with_the_rest(agent: Agent, command: tuple[str, ...], n_left: int) -> None:
+    """It has no effect any more, and neither doctor nor status counts it."""
+    hasty(agent).prompt(LESSON)
+    hasty(agent).prompt("How is the password rotated?", "other")
+
+    assert 2 == agent.shop.json("status")["hooks"]["waiting_events"]
+    assert "2 events wait in" in agent.shop.run("doctor", "--no-trial").stdout.decode()
+
+    agent.shop.out(*command, *(["--yes"] if command[0] == "memory" else []))
+
+    assert n_left == waiting(agent.shop)
+    Agent(agent.shop, environ={"HYBRID_DAEMON_ENABLED": "false"}).prompt(OTHER)
+    assert [] == lessons(agent.shop)
