@@ -28,6 +28,13 @@ def hasty(agent: Agent, **environ: str) -> Agent:
     return Agent(agent.shop, agent.client, agent.environ | environ, HASTY_MS)
 
 
+def keep(agent: Agent, event: str = "UserPromptSubmit", session: str = "s1", **fields: Any) -> None:
+    """Keep an event as a hook does at its deadline."""
+    data = {"hook_event_name": event, "session_id": session, "cwd": str(agent.shop.root), **fields}
+    parts = (b"claude", event.encode(), b"/", b"", json.dumps(data).encode())
+    Spool(str(agent.shop.home)).keep(new_key(), *parts)
+
+
 def waiting(shop: Shop) -> int:
     """Events that wait."""
     return len(Spool(str(shop.home)).waiting())
@@ -62,11 +69,17 @@ def uses(shop: Shop) -> int:
     return n_waiting + len(rows(shop, "SELECT 1 FROM seen_events WHERE observation_id IS NOT -1"))
 
 
-def use(agent: Agent, number: int = 1) -> Any:
+USE: dict[str, Any] = {
+    "tool_name": "Edit",
+    "tool_use_id": "toolu_1",
+    "tool_input": {"file_path": "src/payments/client.py", "old_string": "a" * 40, "new_string": "b"},
+    "tool_response": {"filePath": "client.py"},
+}
+
+
+def use(agent: Agent) -> Any:
     """One use of a tool through the hook."""
-    given = {"file_path": str(agent.shop.root / "src/payments/client.py"), "old_string": "a" * 40, "new_string": "b"}
-    fields = {"tool_name": "Edit", "tool_input": given, "tool_response": {"filePath": "client.py"}}
-    return agent.send("PostToolUse", tool_use_id=f"toolu_{number}", **fields)
+    return agent.send("PostToolUse", **USE)
 
 
 def log(shop: Shop) -> str:
@@ -74,41 +87,42 @@ def log(shop: Shop) -> str:
     return (shop.home / "log/events.jsonl").read_text()
 
 
-def test_a_lesson_typed_at_the_deadline_is_written_down_later(agent: Agent) -> None:
-    """The event is kept, and the log says so; a service that starts takes it in; the next answer tells the user, once."""
-    answer = hasty(agent).prompt(LESSON)
+def test_what_comes_at_the_deadline_has_its_effects_later(served: Agent) -> None:
+    """The events are kept, and the log says so; the service takes them in; the next answer tells the user, once."""
+    served.prompt(OTHER)
+    pid = served.wait_for_service()
+    kill(pid, signal.SIGSTOP)
+    answer = hasty(served).prompt(LESSON)
+    use(hasty(served))
 
-    assert ("", 1) == (answer.text, waiting(agent.shop))
-    assert "the event is kept and taken in later" in log(agent.shop)
+    assert ("", 2) == (answer.text, waiting(served.shop))
+    assert 2 == log(served.shop).count("the event is kept and taken in later")
 
+    kill(pid, signal.SIGCONT)
+    until(lambda: not waiting(served.shop))
+
+    assert (1, 1) == (len(lessons(served.shop)), uses(served.shop))
+    assert [OTHER, LESSON] == prompts(served.shop)
+    assert {"systemMessage": RECORDED} == json.loads(served.prompt(OTHER).out)
+    assert b"" == served.prompt(OTHER).out
+
+
+def test_a_service_that_starts_takes_in_what_waits(agent: Agent) -> None:
+    """Whoever kept it may be long gone."""
+    keep(agent, prompt=LESSON)
+    keep(agent, "PostToolUse", **USE)
     agent.shop.out("daemon", "start", "--quiet")
     until(lambda: not waiting(agent.shop))
 
-    assert 1 == len(lessons(agent.shop))
-    assert [LESSON] == prompts(agent.shop)
-    assert {"systemMessage": RECORDED} == json.loads(agent.prompt(OTHER).out)
-    assert b"" == agent.prompt(OTHER).out
-
-
-def test_a_use_of_a_tool_at_the_deadline_is_remembered_later(agent: Agent) -> None:
-    """By the service, when it starts."""
-    use(hasty(agent))
-
-    assert (1, 0) == (waiting(agent.shop), uses(agent.shop))
-
-    agent.shop.out("daemon", "start", "--quiet")
-    until(lambda: not waiting(agent.shop))
-
-    assert 1 == uses(agent.shop)
+    assert (1, 1) == (len(lessons(agent.shop)), uses(agent.shop))
 
 
 def test_without_a_service_the_next_event_of_any_session_takes_it_in(agent: Agent) -> None:
     """It does so before it is answered, since it may depend on it."""
     alone = Agent(agent.shop, environ={"HYBRID_DAEMON_ENABLED": "false"})
-    hasty(alone).prompt(LESSON)
-    use(hasty(alone))
+    keep(agent, prompt=LESSON)
+    keep(agent, "PostToolUse", **USE)
 
-    assert 2 == waiting(agent.shop)
     assert b"" == alone.prompt(OTHER, "another").out
     assert (0, 1, 1) == (waiting(agent.shop), len(lessons(agent.shop)), uses(agent.shop))
     assert {"systemMessage": RECORDED} == json.loads(alone.prompt(OTHER).out)
@@ -132,7 +146,7 @@ def test_what_a_suspended_service_and_its_hook_both_have_counts_once(served: Age
 
 def test_what_was_taken_in_before_a_kill_is_not_taken_in_twice(agent: Agent) -> None:
     """An event that is kept again under its name, after another process took it in, leaves nothing new."""
-    hasty(agent).prompt(LESSON)
+    keep(agent, prompt=LESSON)
     spool = Spool(str(agent.shop.home))
     [kept] = spool.waiting()
     parts = spool.read(kept)
@@ -181,9 +195,8 @@ def test_nothing_is_kept_where_its_owner_wants_nothing_kept(agent: Agent, how: s
 
 def test_a_private_turn_stays_private(agent: Agent) -> None:
     """What a tool did for a prompt that wants to be left alone is not remembered, though both were kept."""
-    slow = hasty(agent)
-    slow.prompt(f"[no-hybrid] {LESSON}")
-    use(slow)
+    keep(agent, prompt=f"[no-hybrid] {LESSON}")
+    keep(agent, "PostToolUse", **USE)
     Agent(agent.shop, environ={"HYBRID_DAEMON_ENABLED": "false"}).prompt(OTHER)
 
     assert (0, 0, []) == (waiting(agent.shop), uses(agent.shop), lessons(agent.shop))
@@ -223,8 +236,8 @@ def test_what_waited_too_long_is_dropped_with_a_line(agent: Agent) -> None:
 )
 def test_what_waits_is_forgotten_with_the_rest(agent: Agent, command: tuple[str, ...], n_left: int) -> None:
     """It has no effect any more, and neither doctor nor status counts it."""
-    hasty(agent).prompt(LESSON)
-    hasty(agent).prompt("How is the password rotated?", "other")
+    keep(agent, prompt=LESSON)
+    keep(agent, session="other", prompt="How is the password rotated?")
 
     assert 2 == agent.shop.json("status")["hooks"]["waiting_events"]
     assert "2 events wait in" in agent.shop.run("doctor", "--no-trial").stdout.decode()
