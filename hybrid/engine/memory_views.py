@@ -20,7 +20,6 @@ from hybrid.engine.record_views import FOLDER, WAIT_S, WHOLE, place_of
 from hybrid.engine.searching import Searcher, open_collection
 from hybrid.errors import BusyError, HybridError, IndexUnavailableError
 from hybrid.gate.annotator import GateAnnotator
-from hybrid.index.build import Part, Recipe, build, silent
 from hybrid.models.lazy import LazyEmbedder
 from hybrid.records.memory.forms import record_of, row_name
 from hybrid.records.memory.types import Wanted
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
     from hybrid.config import GateConfig
     from hybrid.engine.record_stores import RecordStores
     from hybrid.engine.workspace import Workspace
-    from hybrid.index.build import Progress
+    from hybrid.index.build import Part, Progress
     from hybrid.index.place import Place
     from hybrid.records.memory.store import MemoryStore
     from hybrid.records.memory.types import Row
@@ -220,6 +219,8 @@ def changed_part(place: Place, store: MemoryStore, source: MemorySource) -> Part
     changes = store.changes_since(known) if known is not None else None
     if changes is None:
         return None
+    from hybrid.index.build import Part  # Where nothing changed, nothing is built.
+
     return Part(tuple(row_name(kind, number) for kind, number in changes[0]), source.scan_part)
 
 
@@ -231,10 +232,12 @@ def write_index(
     load: Callable[[str, Path], Embedder] | None = None,
     part: Part | None = None,
     wait_s: float = WAIT_S,
-    progress: Progress = silent,
+    progress: Progress | None = None,
     is_purged: bool = False,
 ) -> None:
     """Bring the index of a memory up to date; as `hybrid.index.build.build`."""
+    from hybrid.index.build import Recipe, build, silent  # As in `changed_part`.
+
     embedder = LazyEmbedder(workspace.config.model.name, workspace.home, load=load)
     build(
         place,
@@ -244,7 +247,7 @@ def write_index(
         part=part,
         is_purged=is_purged,
         wait_s=wait_s,
-        progress=progress,
+        progress=progress or silent,
         annotator=GateAnnotator(embedder, workspace.home, with_hub=workspace.config.gate.hub),
         workers=1,
     )

@@ -7,17 +7,20 @@ at, and only when one changed are records read and built, so nothing that was wi
 
 from __future__ import annotations
 
+import json
 import sqlite3
 import threading
 from collections import OrderedDict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
+from hybrid.atomic import write_atomic
+from hybrid.digest import sha256_hex
 from hybrid.engine.searching import Searcher, open_collection
 from hybrid.errors import BusyError, HybridError, IndexUnavailableError
 from hybrid.gate.annotator import GateAnnotator
-from hybrid.index.build import Recipe, build
-from hybrid.index.manifest import read_manifest
+from hybrid.index.analysis import recipe
+from hybrid.index.manifest import FORMAT_VERSION, NAME, is_untouched, read_manifest
 from hybrid.index.place import Place
 from hybrid.models.lazy import LazyEmbedder
 from hybrid.sources.records import RECORDS_VERSION, RecordSource
@@ -43,6 +46,8 @@ WAIT_S = 0.3
 _MOST_OPEN = 32
 WHOLE = ChunkLimits(1_000_000_000, 1, 1_000_000_000)
 """A record is never cut."""
+_SEEN = "seen.json"
+"""Beside the index: a digest of the records that it holds, and one of its manifest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,21 +193,41 @@ class RecordViews:
         return _Open(records, searcher, source.by_path, is_behind)
 
     def _build(self, workspace: Workspace, place: Place, source: RecordSource) -> None:
+        """Bring the index up to date, unless it holds these very records."""
+        gate = workspace.config.gate
         embedder = LazyEmbedder(workspace.config.model.name, workspace.home, load=self._load)
-        build(
-            place,
-            source,
-            embedder,
-            Recipe(source.chunk, WHOLE, RECORDS_VERSION, RECORDS_VERSION),
-            wait_s=WAIT_S,
-            annotator=GateAnnotator(
-                embedder,
-                workspace.home,
-                with_hub=workspace.config.gate.hub,
-                records=workspace.config.gate,
-            ),
-            workers=1,
+        annotator = GateAnnotator(embedder, workspace.home, with_hub=gate.hub, records=gate)
+        stamps = [f"{found.path} {found.stamp.size_bytes} {found.stamp.mtime_ns}" for found in source.scan()]
+        versions = [str(FORMAT_VERSION), recipe(RECORDS_VERSION, WHOLE), embedder.info.key, annotator.key]
+        wanted = "\n".join([*versions, *stamps])
+        digest = sha256_hex(wanted.encode("utf-8", "surrogatepass"))
+        if _is_current(place, digest):
+            return
+        from hybrid.index.build import Recipe, build  # The first prompt after the service slept seldom builds.
+
+        how = Recipe(source.chunk, WHOLE, RECORDS_VERSION, RECORDS_VERSION)
+        summary = build(place, source, embedder, how, wait_s=WAIT_S, annotator=annotator, workers=1)
+        _note_seen(place, digest, summary.generation)
+
+
+def _is_current(place: Place, digest: str) -> bool:
+    """Return whether the index holds the records of a digest and is as it was written; no database is opened."""
+    try:
+        known = json.loads((place.folder / _SEEN).read_bytes())
+        manifest = sha256_hex((place.folder / NAME).read_bytes())
+        return known == {"records": digest, "manifest": manifest} and is_untouched(
+            place.folder, read_manifest(place.folder)
         )
+    except (OSError, ValueError, RecursionError, IndexUnavailableError):
+        return False
+
+
+def _note_seen(place: Place, digest: str, generation: int) -> None:
+    """Note which records the index holds; where another process has built since, it notes that itself."""
+    manifest = (place.folder / NAME).read_bytes()
+    if json.loads(manifest)["generation"] == generation:
+        seen = {"records": digest, "manifest": sha256_hex(manifest)}
+        write_atomic(place.folder / _SEEN, json.dumps(seen).encode(), durable=False)
 
 
 def _n_indexed(place: Place) -> int:
