@@ -158,7 +158,7 @@ def _run_hook(argv: Sequence[str], started_s: float) -> int:
     code = 0
     with contextlib.suppress(Exception, KeyboardInterrupt):
         with contextlib.redirect_stderr(said) if "--debug" not in argv else contextlib.nullcontext():
-            code = _run(argv, started_s, is_tolerant=True)
+            code = _run(argv, started_s, is_tolerant=argv[0] != _STATUS_LINE)
         sys.stdout.flush()
     if sys.stderr.isatty():
         sys.stderr.write(said.getvalue())

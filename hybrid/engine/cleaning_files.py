@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, cast
 from hybrid.atomic import append_line, write_atomic
 from hybrid.engine.memory_cleaning import redacted_strings, strings_in
 from hybrid.feedback import hot_topics, marks
+from hybrid.feedback.events import log_folder
 from hybrid.feedback.state import read_state, update_state
 from hybrid.project.find import FOLDER_NAME
 from hybrid.project.registry import load_registry
@@ -41,10 +42,13 @@ def clean_log(workspace: Workspace) -> int:
         OSError: A file cannot be read or written.
         HybridError: The marks are being changed.
     """
+    folder = log_folder(workspace.home)
+    if not folder.is_dir():
+        return 0
     n = 0
     with workspace.log.held_parts() as parts:
         n += sum(map(clean_lines, parts))
-    path = workspace.home / "log" / marks.NAME
+    path = folder / marks.NAME
     if path.is_file():
         with marks.held(path.parent):
             n += clean_lines(path)
