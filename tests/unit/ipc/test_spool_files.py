@@ -10,7 +10,7 @@ import pytest
 from hybrid.ipc import spool as module
 from hybrid.ipc.spool import Spool, new_key
 
-PARTS = (b"claude", b"Stop", b"/work", b"HYBRID_DISABLE=0", b'{"prompt": "x"}')
+PARTS = (b"claude", b"Stop", b"/shop", b"HYBRID_DISABLE=0", b'{"prompt": "x"}')
 
 
 @pytest.fixture
