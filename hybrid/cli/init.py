@@ -23,6 +23,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run it; a directory outside any git working tree becomes a project of its own."""
     from hybrid.engine.indexing import reindex
+    from hybrid.engine.workspace import keep_hook_settings
     from hybrid.errors import ProjectError
     from hybrid.project.find import refusal
     from hybrid.project.places import create_folder
@@ -40,6 +41,8 @@ def run(args: argparse.Namespace) -> int:
         summary = reindex(workspace, force=args.force, wait_s=60.0, progress=progress)
     accepted = accept_here(workspace)
     index_records(workspace)
+    # The folder that they are kept in may be younger than this command.
+    keep_hook_settings(workspace.home)
     if args.json:
         places = {"root": str(project.root), "folder": str(project.root / ".hybrid")}
         print_json(summary.as_json() | places | {"accepted": accepted.as_json()})

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from hybrid.engine.answering import answer
 from hybrid.engine.opening import Opener
-from hybrid.engine.workspace import keep_hook_settings, open_workspace
+from hybrid.engine.workspace import open_workspace
 from hybrid.hooks.answer import client_of, printed_answer
 from hybrid.hooks.event import EventError, parse_event
 from hybrid.hooks.taking import Taker
@@ -88,11 +88,6 @@ def _own_environ(sent: Mapping[str, str]) -> dict[str, str]:
     """This process's environment with the settings of the client that sent an event."""
     own = {name: value for name, value in os.environ.items() if not name.startswith("HYBRID_") or name == "HYBRID_HOME"}
     return own | {name: value for name, value in sent.items() if name != "HYBRID_HOME"}
-
-
-def keep_settings(home: str) -> None:
-    """Resolve the user's settings for the next hook."""
-    keep_hook_settings(Path(home))
 
 
 def note_failure(error: Exception | str, fields: Mapping[str, Any] | None) -> None:

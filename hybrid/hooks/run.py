@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from hybrid.engine.answering import Reply
     from hybrid.hooks.child import Parent
+    from hybrid.ipc.settings import HookSettings
 
 HARD_STOP_S = 1.5
 """Seconds after which the process ends in silence, until the settings are read and say otherwise."""
@@ -161,12 +162,11 @@ class _Hook:
                 self._note_briefly("hook input is empty or no JSON object")
                 return "hybrid: failed (hook input is empty or no JSON object)"
             self._event = event
+            if is_service_wanted and settings is None:
+                settings = self._resolved(deadline)
             if settings and settings.is_daemon_enabled:
                 return self._answer_with_service(event, deadline)
-            line = self._answer_here(event, deadline)
-            if is_service_wanted:
-                self._start_first_service(event)
-            return line
+            return self._answer_here(event, deadline)
         except Exception as error:  # noqa: BLE001 - the rim: silent to the agent, a line in the log
             kept = self._keep()
             self._note(f"{type(error).__name__}: {error}{kept}" if kept else error)
@@ -304,14 +304,19 @@ class _Hook:
             except Exception:  # noqa: BLE001 - the rim: the event is kept, and waits for the next one
                 return
 
-    def _start_first_service(self, event: Input) -> None:
-        """The settings were not resolved yet, so this process did it: now they tell whether there may be a service."""
-        from hybrid.hooks.direct import keep_settings
+    def _resolved(self, deadline: Deadline) -> HookSettings | None:
+        """Resolve the settings here, where nobody did; None where they cannot be kept.
 
-        keep_settings(self._home)
-        settings = read_settings(self._home, os.environ)
-        if settings and settings.is_daemon_enabled:
-            self._start_service(event)
+        This comes before the answer: a hook that ends at its deadline would leave it to the next one, which ends there
+        too, and on a busy machine no service would ever start.
+        """
+        _find_packages()
+        from hybrid.hooks.resolving import resolved
+
+        settings = resolved(self._home)
+        if settings:
+            deadline.set_ms(settings.deadline_ms)
+        return settings
 
     def _start_service(self, event: Input) -> None:
         """Start one, unless for an event that it would come too late for."""
