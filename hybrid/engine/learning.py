@@ -21,7 +21,6 @@ from hybrid.engine.sessions import session_key
 from hybrid.engine.writing_down import NOT_RECORDED, NOTHING, Learned, write_down
 from hybrid.errors import HybridError
 from hybrid.prompting.clean import clean
-from hybrid.records.lessons.citing import Citing
 from hybrid.render.marks import plain_text
 from hybrid.sources.records import record_text
 
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
 
     from hybrid.capture.transcript import AgentText
     from hybrid.engine.workspace import Workspace
+    from hybrid.records.lessons.citing import Citing
     from hybrid.types import HookEvent
 
 _MARK_DIGITS = 16
@@ -203,6 +203,7 @@ def _said(workspace: Workspace, event: HookEvent) -> _Said:
 def _citing(event: HookEvent, texts: Sequence[AgentText], message: str) -> list[Citing]:
     """The messages of a turn that cite; the event's own is left out where it stands in the transcript already."""
     from hybrid.records.lessons.citations import cited_ids
+    from hybrid.records.lessons.citing import Citing
 
     found: list[Citing] = []
     told = _mark(event, "text", message)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from hybrid.errors import HybridError
 from hybrid.records.lessons import wording
-from hybrid.records.lessons.adoption import Offer
 from hybrid.records.lessons.errors import LessonsBusyError
 from hybrid.records.lessons.lesson import Draft, Lesson
 
@@ -74,6 +73,8 @@ def _added(
     Raises:
         LessonsBusyError: Another process is writing; nothing was written.
     """
+    from hybrid.records.lessons.adoption import Offer  # Most prompts hold no lesson.
+
     told: dict[int, tuple[str, Lesson | None]] = {}
     offers: dict[int, Offer] = {}
     for number, one in found:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -203,11 +204,17 @@ def _located_folder(name: str) -> _Located:
     return _Located(name, "", manifest, folder, is_shipped=False)
 
 
+@cache
+def _shipped_manifest(folder: Path) -> Manifest:
+    """Read a manifest in `models/` once: a service that runs while another version is installed ends."""
+    return read_manifest(folder)
+
+
 def _known(name: str) -> tuple[Manifest, Path] | None:
     """The manifest in `models/` of a short name (which is the folder's) or a hub id, and its folder."""
     folder = shipped("models", name)
     if "/" not in name and (folder / MANIFEST_NAME).is_file():
-        return read_manifest(folder), folder
+        return _shipped_manifest(folder), folder
     return next(((manifest, place) for manifest, place in _manifests() if manifest.id == name), None)
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.builders import CHECKOUT, new_shop
+from tests.records import RECORD_FILES, new_talk
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -96,6 +97,49 @@ def test_what_comes_after_an_answer_is_not_imported_before_it() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=CHECKOUT)
 
     assert "[]\n" == done.stdout
+
+
+def test_a_first_prompt_imports_nothing_that_writes_records_or_builds(tmp_path: Path) -> None:
+    """Without a service a prompt reads indexes and records: what builds or changes them waits until it is needed."""
+    late = [
+        "hybrid.index.build",
+        "hybrid.index.catalog",
+        "hybrid.index.workers",
+        "hybrid.records.lessons.adoption",
+        "hybrid.records.lessons.citing",
+        "hybrid.records.lessons.counting",
+        "hybrid.records.lore.yaml_items",
+        "hybrid.records.memory.batching",
+        "hybrid.records.memory.cleaning",
+        "hybrid.records.memory.forgetting",
+        "hybrid.records.memory.importing",
+        "hybrid.records.memory.transfer",
+        "hybrid.records.memory.writing",
+        "hybrid.chunking",
+        "subprocess",
+        "asyncio",
+        "http",
+        "email",
+        "importlib.metadata",
+    ]
+    files = {name: text for name, text in RECORD_FILES.items() if name.endswith((".md", ".jsonl"))}
+    talk = new_talk(tmp_path, files)
+    talk.ask("Should we edit the migration that was applied?")  # Its records are indexed now.
+    event = {"prompt": "May I edit an applied migration?", "cwd": str(talk.root), "session_id": "s2"}
+    code = (
+        "import sys\n"
+        "from hybrid.hooks.direct import answer_event\n"
+        "from hybrid.hooks.event import parse_event\n"
+        f"fields = parse_event({json.dumps(event).encode()!r}, client='claude', event='UserPromptSubmit', cwd='/')\n"
+        "reply, printed = answer_event(fields, {}, set_deadline=lambda _: None, elapsed_ms=lambda: 0.0)\n"
+        "assert reply.decision.reason == 'injected', reply.debug_line\n"
+        f"print([name for name in {late} if name in sys.modules])\n"
+        "reply.drop()"
+    )
+    environ = os.environ | {"HYBRID_HOME": str(talk.home), "HOME": str(tmp_path / "user"), "PYTHONPATH": str(CHECKOUT)}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, env=environ)
+
+    assert ("", "[]\n") == (done.stderr, done.stdout)
 
 
 def _after_a_prompt(event: str, home: Path) -> set[str]:

@@ -13,7 +13,6 @@ from hybrid.atomic import locked
 from hybrid.project.find import FOLDER_NAME
 from hybrid.records.lessons import files
 from hybrid.records.lessons.counters import Counters, parse_counters, read_counters, save_counters
-from hybrid.records.lessons.counting import moved
 from hybrid.records.lessons.document import LessonsDocument, parse
 from hybrid.records.lessons.errors import LessonsBusyError, LessonsFileError
 
@@ -101,6 +100,8 @@ class Storage:
         raise LessonsBusyError(f"{self._file} changes all the time; try again when nobody writes it")
 
     def _attempt(self, step: Callable[[LessonsDocument, Counters], Change]) -> None:
+        from hybrid.records.lessons.counting import moved  # As in `store`: a prompt changes nothing.
+
         content = self.content()
         if not files.is_text(content.data):
             raise LessonsFileError(f"{self._file} is no UTF-8 text, so nothing was written; save it as UTF-8 first")

@@ -2,6 +2,8 @@
 
 The engine reads them on every prompt, hook events count, commands and captures change them. `storage` sees to it that
 nobody's write is lost: not another process's, and not that of a person who has the file in an editor.
+
+A method that changes a file imports what does it: a prompt only reads, and pays for every import.
 """
 
 from __future__ import annotations
@@ -9,10 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from hybrid.records.lessons import adoption, files, wording
-from hybrid.records.lessons.citing import Citing, counting
+from hybrid.records.lessons import files
 from hybrid.records.lessons.counters import parse_counters
-from hybrid.records.lessons.counting import Change, cited_often, decayed, given, is_decay_due, is_week_to_begin
 from hybrid.records.lessons.errors import LessonsError, UnknownLessonError
 from hybrid.records.lessons.lesson import DELETED, PREFIXES, number_of
 from hybrid.records.lessons.reading import Lessons, lessons_of
@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from hybrid.records.lessons.adoption import Adopted, Offer
+    from hybrid.records.lessons.citing import Citing
     from hybrid.records.lessons.counters import Counters
+    from hybrid.records.lessons.counting import Change
     from hybrid.records.lessons.document import LessonsDocument
     from hybrid.records.lessons.lesson import Draft, Edit, Lesson, Level
 
@@ -123,6 +125,8 @@ class LessonStore:
         Raises:
             LessonsError: It cannot be a lesson, or the file cannot be read or written.
         """
+        from hybrid.records.lessons import adoption
+
         adopted = self.adopt([adoption.Offer(draft, learned=today.isoformat())], today=today, is_forced=is_forced)[0]
         if adopted.lesson_id is None:
             return Added(None, adopted.duplicate_of)
@@ -151,6 +155,9 @@ class LessonStore:
         Raises:
             LessonsError: See `add`.
         """
+        from hybrid.records.lessons import adoption, wording
+        from hybrid.records.lessons.counting import Change
+
         kept_free = [name for name in reserved if name[:1] == PREFIXES[self.level]]
         offers = [replace(offer, draft=wording.checked(offer.draft)) for offer in offers]
         done: list[Adopted] = []
@@ -188,6 +195,9 @@ class LessonStore:
             UnknownLessonError: No lesson, or more than one, has the id.
             LessonsError: A value cannot stand in a lesson, or the file cannot be read or written.
         """
+        from hybrid.records.lessons import wording
+        from hybrid.records.lessons.counting import Change
+
         edit = wording.checked_edit(edit)
         self._storage.change(lambda document, counters: Change(document.with_edit(lesson_id, edit), counters))
         return self.find(lesson_id)
@@ -203,6 +213,7 @@ class LessonStore:
             UnknownLessonError: One of them is not there.
             LessonsError: Both are one, or the new one is not active.
         """
+        from hybrid.records.lessons.counting import Change
 
         def change(document: LessonsDocument, counters: Counters) -> Change:
             if old == new:
@@ -220,6 +231,8 @@ class LessonStore:
         Raises:
             UnknownLessonError: No lesson, or more than one, has the id.
         """
+        from hybrid.records.lessons.counting import Change
+
         self._storage.change(lambda document, counters: Change(document.with_superseded(lesson_id, DELETED), counters))
         return self.find(lesson_id)
 
@@ -229,6 +242,9 @@ class LessonStore:
         Returns:
             The new ids; empty when the id is unique.
         """
+        from hybrid.records.lessons import adoption
+        from hybrid.records.lessons.counting import Change
+
         fresh: list[str] = []
 
         def change(document: LessonsDocument, counters: Counters) -> Change:
@@ -247,6 +263,8 @@ class LessonStore:
 
     def cite(self, ids: Iterable[str], today: date, *, message: str = "") -> tuple[str, ...]:
         """Count that an agent named lessons in one message, see `cite_messages`; without a name it counts always."""
+        from hybrid.records.lessons.citing import Citing
+
         return self.cite_messages([Citing(tuple(ids), message)], today)
 
     def cite_messages(self, said: Sequence[Citing], today: date) -> tuple[str, ...]:
@@ -260,6 +278,9 @@ class LessonStore:
         Returns:
             The ids that were counted, each as often as it counts.
         """
+        from hybrid.records.lessons.citing import counting
+        from hybrid.records.lessons.counting import cited_often
+
         cited: dict[str, int] = {}
 
         def change(document: LessonsDocument, counters: Counters) -> Change:
@@ -277,6 +298,8 @@ class LessonStore:
 
     def note_injected(self, ids: Iterable[str]) -> None:
         """Count that lessons were given to an agent; unknown ids count nothing."""
+        from hybrid.records.lessons.counting import given
+
         names = [name for name in dict.fromkeys(ids) if name[:1] == PREFIXES[self.level]]
         if names:
             self._storage.change(
@@ -296,6 +319,8 @@ class LessonStore:
         Returns:
             None when it is not due, or the week only began.
         """
+        from hybrid.records.lessons.counting import Change, decayed, is_decay_due, is_week_to_begin
+
         found = self._storage.values(self._storage.content())
         if not is_forced and not is_week_to_begin(*found) and not is_decay_due(*found, today):
             return None  # The usual case: nothing is locked on a session's start.
@@ -323,6 +348,8 @@ class LessonStore:
             UnknownLessonError: No lesson, or more than one, has the id.
             LessonsError: It is not active, not to be promoted, or a file cannot be written.
         """
+        from hybrid.records.lessons import adoption
+
         lesson = self.find(lesson_id)
         if not lesson.is_active:
             raise LessonsError(f"{lesson_id} is superseded ({lesson.superseded}); only an active lesson is promoted")

@@ -6,7 +6,6 @@ Every change is read again before it is given back: it must hold the old records
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from hybrid.records.lore.errors import LoreWriteError, NoRecordError
@@ -14,6 +13,7 @@ from hybrid.records.lore.values import (
     DEPRECATED_MARK,
     AntiPattern,
     Pattern,
+    PatternFile,
     is_mapping,
     is_zero,
     project_of,
@@ -36,15 +36,6 @@ SEVERITIES = ("low", "medium", "high", "critical")
 
 _HEADER = "# Patterns and anti-patterns of this project.\n\n"
 _BOM = "\ufeff"
-
-
-@dataclass(frozen=True, slots=True)
-class PatternFile:
-    """What a file holds, in its order."""
-
-    patterns: tuple[Pattern, ...]
-    anti_patterns: tuple[AntiPattern, ...]
-    problems: tuple[Problem, ...]
 
 
 def read_patterns(data: bytes, file: str) -> PatternFile:

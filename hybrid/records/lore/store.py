@@ -5,19 +5,19 @@ Reading never raises: a missing file is a source that is skipped, whatever else 
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from hybrid.records.lore import decisions, handoffs, patterns
+from hybrid.records.lore import decisions, handoffs
 from hybrid.records.lore.decisions import DecisionFile, DecisionLines
 from hybrid.records.lore.eligible import Maker
 from hybrid.records.lore.errors import LoreReadError
 from hybrid.records.lore.files import Stamp, read_file, stamp_of
-from hybrid.records.lore.patterns import PatternFile, read_patterns
 from hybrid.records.lore.times import seconds_of
-from hybrid.records.lore.values import Handoff, Lore
+from hybrid.records.lore.values import Handoff, Lore, PatternFile
 from hybrid.records.problems import Problem
 
 if TYPE_CHECKING:
@@ -98,9 +98,13 @@ class LoreStore:
 
     def _pattern_file(self) -> PatternFile:
         path = self.folder.patterns
+        if not os.path.lexists(path):
+            self._patterns = None
+            return _NO_PATTERNS
+        from hybrid.records.lore import patterns  # Brings the reader of YAML, which many a prompt has no need of.
 
         def read(data: bytes) -> PatternFile:
-            return read_patterns(data, str(path))
+            return patterns.read_patterns(data, str(path))
 
         def refused(problem: Problem) -> PatternFile:
             return PatternFile((), (), (problem,))

@@ -136,6 +136,15 @@ class Lore:
     problems: tuple[Problem, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class PatternFile:
+    """What a file of patterns holds, in its order."""
+
+    patterns: tuple[Pattern, ...]
+    anti_patterns: tuple[AntiPattern, ...]
+    problems: tuple[Problem, ...]
+
+
 AnyLore = Pattern | AntiPattern | Decision | Handoff
 
 

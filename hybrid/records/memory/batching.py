@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING
 
 from hybrid.records.memory.duplicates import REPEAT_WINDOW_MS
 from hybrid.records.memory.texts import clean, clean_told, digest_of_events, marks, one_line, short_key
-from hybrid.records.memory.types import Extracted, Owner, PendingEvent
+from hybrid.records.memory.types import MAX_INT, Extracted, Owner, PendingEvent
 from hybrid.records.memory.values import Flushed
 from hybrid.records.memory.writing import (
-    MAX_INT,
     NewObservation,
     insert_observation,
     is_forgotten,

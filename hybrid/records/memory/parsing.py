@@ -13,6 +13,7 @@ from hybrid.records.memory.errors import MemoryImportError
 from hybrid.records.memory.texts import clean, clean_summary, clean_told, content_digest, digest_of, summary_parts
 from hybrid.records.memory.transfer import FORMAT, VERSION
 from hybrid.records.memory.types import (
+    MAX_INT,
     Extracted,
     Observation,
     ObservationType,
@@ -23,7 +24,6 @@ from hybrid.records.memory.types import (
     Summarised,
     UserPrompt,
 )
-from hybrid.records.memory.writing import MAX_INT
 from hybrid.records.problems import Problem
 from hybrid.redact import redact
 from hybrid.render.marks import plain_text, without_private

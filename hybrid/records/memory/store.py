@@ -2,29 +2,20 @@
 
 One store is used by several threads, and several processes have one each of the same file. Reading a memory that is not
 there finds nothing and makes nothing. Times are milliseconds since 1970. Everything may raise `MemoryDatabaseError`.
+
+A method that writes imports what does it: a prompt only reads, and pays for every import.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hybrid.records.memory import (
-    batching,
-    changes,
-    cleaning,
-    forgetting,
-    importing,
-    parsing,
-    reading,
-    searching,
-    transfer,
-    writing,
-)
+from hybrid.records.memory import changes, reading
 from hybrid.records.memory.errors import MemoryBusyError
 from hybrid.records.memory.opening import Database, size_bytes
 from hybrid.records.memory.queries import Clause, select_prompts, select_sessions
 from hybrid.records.memory.texts import clean, clean_owner
-from hybrid.records.memory.types import MemoryKind, Observation, SessionSummary, Wanted
+from hybrid.records.memory.types import MAX_INT, MemoryKind, Observation, SessionSummary, Wanted
 from hybrid.records.memory.values import NO_STATS, Flushed, Forgotten, Imported, MemoryStats
 from hybrid.redact import REDACT_VERSION
 
@@ -33,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
+    from hybrid.records.memory import cleaning
     from hybrid.records.memory.types import (
         Extracted,
         Owner,
@@ -78,6 +70,8 @@ class MemoryStore:
 
     def begin_session(self, owner: Owner, now_ms: int) -> None:
         """Know a session; one that was completed and goes on is active again."""
+        from hybrid.records.memory import writing
+
         self.database.write(lambda db: writing.open_session(db, clean_owner(owner), now_ms))
 
     def add_prompt(self, owner: Owner, text: str, now_ms: int, *, key: str = "") -> int:
@@ -85,6 +79,8 @@ class MemoryStore:
 
         With the key of its event, the same event is stored once whenever it comes again.
         """
+        from hybrid.records.memory import writing
+
         return self.database.write(lambda db: writing.add_prompt(db, clean_owner(owner), text, now_ms, key=key))
 
     def add_event(
@@ -111,6 +107,8 @@ class MemoryStore:
         Returns:
             False for a use that is waiting, was told within the last hour, or was forgotten.
         """
+        from hybrid.records.memory import batching
+
         session = self.database.write(lambda db: batching.add_event(db, clean_owner(owner), event))
         if session is None:
             return False
@@ -142,6 +140,8 @@ class MemoryStore:
         """
         if not self.exists:
             return Flushed(0)
+        from hybrid.records.memory import batching
+
         return batching.flush(
             self.database, make=make, now_ms=now_ms, window_ms=window_ms, session_id=session_id, most=most
         )
@@ -170,6 +170,7 @@ class MemoryStore:
             discovery_tokens: As of an `Observation`.
             prompt_number: None for the last prompt of the session.
         """
+        from hybrid.records.memory import writing
 
         def work(db: sqlite3.Connection) -> Row | None:
             identity = writing.add_observation(
@@ -188,6 +189,7 @@ class MemoryStore:
 
     def add_summary(self, owner: Owner, told: Summarised, now_ms: int) -> SessionSummary | None:
         """Store the summary of the session's last prompt, in place of an earlier one of it; None when it is empty."""
+        from hybrid.records.memory import writing
 
         def work(db: sqlite3.Connection) -> Row | None:
             identity = writing.add_summary(db, clean_owner(owner), told, now_ms)
@@ -199,6 +201,8 @@ class MemoryStore:
     def complete_session(self, session_id: str, now_ms: int, status: SessionStatus = "completed") -> None:
         """Say how a session ended; flush it first."""
         if self.exists:
+            from hybrid.records.memory import writing
+
             self.database.write(lambda db: writing.complete_session(db, session_id, now_ms, status))
 
     # --- reading -------------------------------------------------------------------------------------------
@@ -233,10 +237,14 @@ class MemoryStore:
 
     def search_text(self, query: str, wanted: Wanted, limit: int) -> list[tuple[Row, float]]:
         """The wanted rows with any word of a text, with their bm25 in [0, ∞), best first."""
+        from hybrid.records.memory import searching
+
         return self.database.read(lambda db: searching.search_text(db, query, wanted, limit), [])
 
     def search_prompts(self, query: str, wanted: Wanted, limit: int) -> list[tuple[UserPrompt, float]]:
         """As `search_text`, of prompts."""
+        from hybrid.records.memory import searching
+
         return self.database.read(lambda db: searching.search_prompts(db, query, wanted, limit), [])
 
     def session(self, session_id: str) -> Session | None:
@@ -253,7 +261,7 @@ class MemoryStore:
         clause = Clause().add("s.claude_session_id = ?", clean(session_id))
         return self.database.read(lambda db: select_prompts(db, clause, "r.prompt_number, r.id", reading.NO_LIMIT), [])
 
-    def last_prompt(self, session_id: str, at_ms: int = writing.MAX_INT) -> UserPrompt | None:
+    def last_prompt(self, session_id: str, at_ms: int = MAX_INT) -> UserPrompt | None:
         """The last prompt of a session at a time; None before the first."""
         clause = Clause().add("s.claude_session_id = ?", clean(session_id)).add("r.created_at_epoch <= ?", at_ms)
         found = self.database.read(lambda db: select_prompts(db, clause, "r.created_at_epoch DESC, r.id DESC", 1), [])
@@ -274,6 +282,8 @@ class MemoryStore:
 
     def all_rows(self, kind: MemoryKind) -> Iterator[Row]:
         """All rows of a kind in the order of their ids; nothing is locked between two of them."""
+        from hybrid.records.memory import transfer
+
         return transfer.all_rows(self.database, Wanted(kinds=(kind,)))
 
     def stats(self) -> MemoryStats:
@@ -303,6 +313,8 @@ class MemoryStore:
 
     def cleaned(self) -> cleaning.Progress:
         """How far the rows stand under the present rules; a memory that is not there does."""
+        from hybrid.records.memory import cleaning
+
         return self.database.read(cleaning.progress_of, cleaning.Progress(REDACT_VERSION, ""))
 
     def clean_some(self, rules: cleaning.Rules, now_ms: int) -> cleaning.Progress:
@@ -310,24 +322,34 @@ class MemoryStore:
 
         Call it until it is done, or until a call changes nothing: then another process reads all the time.
         """
+        from hybrid.records.memory import cleaning
+
         return cleaning.clean_some(self.database, rules, now_ms) if self.exists else self.cleaned()
 
     # --- forgetting ----------------------------------------------------------------------------------------
 
     def forget(self, kind: MemoryKind, ids: Sequence[int]) -> Forgotten:
         """Forget rows for good: the text leaves the file, and neither an event nor an import brings a row back."""
+        from hybrid.records.memory import forgetting
+
         return forgetting.for_good(self.database, lambda db: forgetting.forget(db, kind, ids))
 
     def forget_session(self, session_id: str) -> Forgotten:
         """Forget a session with its prompts, observations, summaries and waiting tool uses."""
+        from hybrid.records.memory import forgetting
+
         return forgetting.for_good(self.database, lambda db: forgetting.forget_session(db, session_id))
 
     def forget_project(self, key: str) -> Forgotten:
         """Forget all that belongs to a project."""
+        from hybrid.records.memory import forgetting
+
         return forgetting.for_good(self.database, lambda db: forgetting.forget_project(db, key))
 
     def forget_everything(self) -> Forgotten:
         """Forget all; an earlier export may be imported again."""
+        from hybrid.records.memory import forgetting
+
         return forgetting.for_good(self.database, forgetting.forget_everything)
 
     def prune(self, *, now_ms: int, before_ms: int | None = None, max_bytes: int | None = None) -> int:
@@ -342,12 +364,18 @@ class MemoryStore:
         Returns:
             How many observations, summaries and prompts.
         """
-        return forgetting.prune(self.database, before_ms, max_bytes, now_ms) if self.exists else 0
+        if not self.exists:
+            return 0
+        from hybrid.records.memory import forgetting
+
+        return forgetting.prune(self.database, before_ms, max_bytes, now_ms)
 
     # --- to and from elsewhere -----------------------------------------------------------------------------
 
     def export(self, wanted: Wanted) -> Iterator[str]:
         """The wanted rows as JSON Lines; see `hybrid.records.memory.transfer`."""
+        from hybrid.records.memory import transfer
+
         return transfer.export_lines(self.database, wanted)
 
     def import_lines(
@@ -358,4 +386,6 @@ class MemoryStore:
         Raises:
             MemoryImportError: A newer version wrote it.
         """
+        from hybrid.records.memory import importing, parsing
+
         return importing.import_rows(self.database, parsing.read_lines(lines, now_ms, name), is_dry=is_dry)

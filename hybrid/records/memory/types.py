@@ -16,6 +16,8 @@ MemoryKind = Literal["observation", "summary"]
 MEMORY_KINDS: tuple[MemoryKind, ...] = get_args(MemoryKind)
 
 MAX_TITLE_CHARS = 80
+MAX_INT = 2**63 - 1
+"""The largest number that the database holds."""
 
 
 @dataclass(frozen=True, slots=True)

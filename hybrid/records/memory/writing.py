@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 _RETRY_MS = 2_000
 """A hook that is tried again sends the same prompt at once; a person types it again later."""
-MAX_INT = 2**63 - 1
 NO_USE = -1
 """Stands in `seen_events` for the observation of an event that is no use of a tool: it was taken in, that is all."""
 

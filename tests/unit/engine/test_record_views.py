@@ -218,3 +218,39 @@ def test_a_retracted_decision_leaves_the_index(talk: Talk) -> None:
 
     assert DECISION in before
     assert sorted({*before} - {DECISION}) == after
+
+
+def test_an_index_that_holds_the_records_is_opened_without_its_catalog(talk: Talk) -> None:
+    """A process that starts anew looks at no database while the records are those of the index."""
+    _views().open_all(talk.workspace())
+    (talk.home / "records" / "catalog.db").unlink()
+    opened, problems = _views().open_all(talk.workspace())
+
+    assert [] == problems
+    assert ["L001", "L002"] == _indexed(opened[0])
+    assert not (talk.home / "records" / "catalog.db").exists()
+
+
+@pytest.mark.parametrize("name", ["seen.json", "manifest.json"])
+@pytest.mark.parametrize("damage", [b"", b"[]", b'{"records": 1}'])
+def test_a_damaged_note_of_what_an_index_holds_makes_it_be_looked_at(talk: Talk, name: str, damage: bytes) -> None:
+    """What stands beside an index is believed only as long as it fits."""
+    _views().open_all(talk.workspace())
+    for folder in (talk.home / "records" / "views").iterdir():
+        (folder / name).write_bytes(damage)
+    opened, problems = _views().open_all(talk.workspace())
+
+    assert [] == problems
+    assert ["L001", "L002"] == _indexed(opened[0])
+
+
+def test_a_record_that_changed_is_found_by_a_process_that_starts_anew(talk: Talk) -> None:
+    """The note beside an index fits the records that it was made of alone."""
+    _views().open_all(talk.workspace())
+    talk.write(FILE, LESSONS.replace("Never edit", "Never touch"))
+    opened, _ = _views().open_all(talk.workspace())
+
+    snapshot = opened[0].searcher.snapshot
+    assert {"Git commit format", "Never touch an applied migration"} == {
+        snapshot.get(row).name for row in snapshot.live_rows()
+    }
