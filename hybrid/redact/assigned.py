@@ -45,19 +45,54 @@ _MAX_NAME = 120
 _BARE = r"\S{1,1024}"
 _INLINE_END = r"[\s\"'`;,&<>(){}\[\]|\\]"
 _WORD = r"[^\S\n]{1,40}([a-z]{1,20})(?=[\s:])"
-_LINKS = frozenset("for of on in at is was are ist est es now to into becomes as from".split())
+_LINKS = frozenset(
+    "for of on in at between is was are ist est es now to into becomes as from back should must will".split()
+)
 """Words between a name and its value."""
 _PROSE = (
-    r"(?:[^\S\n](?:for|of|on|in|at)[^\S\n](?:[\w.@'’/-]{1,40}[^\S\n]){0,4}?[\w.@'’/-]{1,40})?"
-    r"[\"'`)*]{0,2}(?:[^\S\n]?:|[^\S\n]{1,3}\(?(?:is|was|are|ist|est|es|=|now|to|into|becomes|as|[-–—]>?|→)"
+    r"(?:[^\S\n](?:for|of|on|in|at|between)[^\S\n](?:[\w.@'’/-]{1,40}[^\S\n]){0,4}?[\w.@'’/-]{1,40})?"
+    r"[\"'`)*]{0,2}(?:[^\S\n]?:|[^\S\n]{1,3}\(?(?:is|was|are|ist|est|es|=|now|(?:back )?to|into"
+    r"|(?:should|must|will)[^\S\n]be"
+    r"|becomes|as|[-–—]>?|→)"
     r"(?:[^\S\n](?:now|still|set to|again|currently|changed to))?:?)\s{1,3}"
     r"(?:(?P<open>\*{0,2}(?:\\{0,4}[\"'`]|[“‘]))(?P<quoted>[^\"'`“”‘’\n]{4,200}?)\\{0,4}[\"'`”’]"
     r"|\*{0,2}(?P<value>[^\s\"'`“”‘’]{4,512}))"
 )
+_SAID = (
+    r"[^\n:|]{0,60}?(?:\bit[’']?s|\bit is|\bwhich is|\bnamely|\bnew (?:value|one)(?: is)?"
+    r"|\b(?:type|enter|use|try))[^\S\n]"
+    r"[\"'`]?(?P<value>[^\s\"'`]{6,512})"
+)
+"""A value later in the sentence: `asks for a password, just type X`."""
+_SAID_BEFORE = (
+    r"(?:^|[\s(\[\"'`])(?P<value>[^\s\"'`()]{6,256})[\"'`]?[^\S\n](?:is|was|ist)[^\S\n]"
+    r"(?:the|my|our|your|its|das|mein)(?:[^\S\n][a-zA-Z-]{1,20}){0,3}[^\S\n]$"
+)
+"""A value before its name: `X is the password`."""
+_USER_BESIDE = (
+    r"(?:\b(?:user(?:name)?|login|benutzer)\s?[:=]\s?|--?(?:user(?:name)?|login|u|U)[ =])\S{1,64}?[,;/|]?\s{1,3}"
+    r"(?:(?:and|und)[^\S\n])?$"
+)
+"""A user right before the name of a password, which makes any word one."""
+_OPTION_VALUE = r"(?:^|\s)--?[A-Za-z][\w-]{0,30}[ =][\"']?[\w.\[\]/-]{0,80}$"
+"""What stands before a name that is set as the value of an option: `--set auth.`."""
+_SPACED_NAME = (
+    r"[+>-]?[^\S\n]{0,40}(?!.*\b(?:val|var|let|const|local|set|mut|final|auto|string|char|static"
+    r"|my|pub|type|def|export|public|private|return)\b)"
+    r"[a-z]{2,20}(?: [a-z]{2,20}){0,3} $"
+)
+"""The first words of a name in settings that have spaces in names: `ldap admin password = X`."""
+_BARE_LINE = r" = [^\s()\[\]{}]{4,256}[^\S\n]*(?:\n|$)"
+_LIST = r"(?:\\{0,4}[\"'])?\s?[:=]\s?[\[({]\s{0,40}(?=\\{0,4}[\"'])"
+_LIST_ITEM = rf"(?P<quote>{_QUOTE})(?P<value>[^\"'`\\\n]{{1,256}})(?P=quote)\s{{0,3}},?\s{{0,40}}"
+_LISTS = r"pass(?:word|wd|phrase)s|secrets|(?:api|access|auth|refresh)[_-]?(?:key|token)s"
 _FROM = r"[^\S\n]from[^\S\n][\"'`]?(?P<old>[^\s\"'`]{4,128})[\"'`]?[^\S\n]to[^\S\n][\"'`]?(?P<value>[^\s\"'`]{4,128})"
-_LOOSE = r"[^\S\n]{1,40}[\"'`]?(?P<value>[^\s\"'`]{6,512})"
+_LOOSE = r"[^\S\n]{1,40}\(?[\"'`]?(?P<value>[^\s\"'`]{6,512})"
 _LATER = r"[^\S\n][\w@ '/().-]{1,80}:[^\S\n]{1,3}[\"'`]?(?P<value>[^\s\"'`]{6,512})"
-_LOGIN = r"\s?(?::|=|is|are|[^\S\n])\s{0,3}[\"'`]?[\w.@-]{1,64}[^\S\n]?[:/][^\S\n]?(?P<value>[^\s\"'`/:]{6,256})"
+_LOGIN = (
+    r"\s?(?::|=|is|are|[^\S\n])\s{0,3}[\"'`]?[\w.@-]{1,64}[\"'`]?[^\S\n]?[:/][^\S\n]?[\"'`]?"
+    r"(?P<value>[^\s\"'`/:]{6,256})"
+)
 _NEXT_LINE = (
     r"[^\n:]{0,100}:(?:\*\*)?[^\S\n]*\n{1,2}[^\S\n]*(?:[>`]|```\w*\n)?[^\S\n]*"
     r"(?P<value>[^\s`]{6,512})`?[^\S\n]*(?=\n|$)"
@@ -65,7 +100,7 @@ _NEXT_LINE = (
 _BLOCK = r"(?P<close>[\"']?):[^\S\n]*[|>][-+\d]{0,2}[^\S\n]*(?:#[^\n]*)?\n"
 _BLOCK_LINE = r"(?P<indent>[^\S\n]*)(?P<value>\S[^\n]*?)[^\S\n]*(?:\n|$)"
 _PAIR = (
-    rf"(?:{_QUOTE})?,?(?:[\s+→]|\\{{1,4}}[nrt]|\d{{1,6}}[→\t]|[\w./-]{{1,80}}:\d{{1,6}}:){{1,40}}"
+    rf"(?:{_QUOTE})?(?:,|(?=[\s\\]))(?:[\s+→]|\\{{1,4}}[nrt]|\d{{1,6}}[→\t]|[\w./-]{{1,80}}:\d{{1,6}}:){{0,40}}"
     rf"(?:{_QUOTE})?(?:\w{{1,12}}:)?[vV]alue(?:{_QUOTE})?\s?[:=]\s?(?P<quote>{_QUOTE})?(?P<value>[^\s\"'`,<>{{}}\\]{{4,512}})"
 )
 _LISTED = (
@@ -80,6 +115,10 @@ _TYPED = (
 _WRAPPED = (
     r"(?:await |new )?[\w.:]{1,60}(?:<[^<>\n]{0,40}>)?\(\s{0,3}[bru]{0,2}(?P<quote>\\{0,4}[\"'`])"
     r"(?P<value>[^\"'`\n\\]{6,512})(?P=quote)"
+)
+_CONSTRUCTOR = (
+    r"(?:new )?(?:String|SecretString|SecretStr|Secret|SecretBox|Some|Password|Zeroizing|Cow|str|bytes)"
+    r"(?:::(?:from|new|Owned|Borrowed))?\("
 )
 _DECLARED = (
     r"\\{0,4}[\"'](?:[^\S\n]\\{0,4}[\"'][\w-]{1,80}\\{0,4}[\"'])?\s\{[^{}]{0,400}?\b"
@@ -101,7 +140,7 @@ _SQL = r"(?:create|alter|with|encrypted|role|user|login|set|using)\b[^\n;]{0,80}
 # before a line: where it was found, its number, the sign of a diff.
 _LINE_START = (
     r"(?:[\w./-]{1,100}[:-]\d{1,6}[:-])?(?:[^\S\n]{0,20}\d{1,6}(?:→|\\u2192|\t|\\{1,4}t|[:|]))?"
-    r"[+>-]?(?:[^\S\n]|\\{1,4}t){0,60}(?:export |set |setx |ENV |ARG |- |\$env:|#[^\S\n])?[\w.-]{0,60}"
+    r"[+>-]?(?:[^\S\n]|\\{1,4}t){0,60}(?:export |set |setx |ENV |ARG |[*-] |\$env:|#[^\S\n])?(?:\*\*|__)?[\w.-]{0,60}"
 )
 _CODE_LINE = (
     r"[;{},(]\s*$|\)\s*:?\s*$|^\s*(?:def|class|import|from|return|if|for|while|else|try|func|fn|let|const|var|public"
@@ -187,19 +226,41 @@ class _Assigned:
     def spans(self) -> list[tuple[int, int]]:
         """Where the value is, in its pieces; nothing when there is none or it is no secret."""
         text, end = self._text, self.end
-        if "cred" in self.name.lower():
+        if "cred" in self.name.lower() or (self.name.lower() == "auth" and text[end : end + 1] == ":"):
             match = compiled(_LOGIN).match(text, end)
             if match is not None and is_secret(match["value"], Clarity.PASSWORD, Place.LOOSE):
                 return [match.span("value")]
+        if self._clear is Clarity.PASSWORD and text.startswith(("--", "-"), self.start) and text[end : end + 1] == " ":
+            before = text[max(0, self.start - 100) : self.start].rpartition("\n")[2]
+            match = compiled(_LOOSE).match(text, end)
+            if match is not None and compiled(_USER_BESIDE, re.IGNORECASE).search(before) is not None:
+                return [match.span("value")] if self._is_secret(match["value"], Place.SETTING) else []
         word = compiled(_WORD).match(text, end)
         if word is not None and text.find("=", end, end + 44) < 0:
             # Two words of a sentence, which is the most frequent case by far.
-            return (self._prose() if word.group(1) in _LINKS else []) or self._later()
+            return (self._prose() if word.group(1) in _LINKS else []) or self._later() or self._before()
         if text.startswith(" Content", end):
             return self._one(_CONTENT, Place.SETTING)
         if self.name.lower() == "keyname":
             return self._one(_LISTED, Place.QUOTED)
-        return self._arguments() or self._assigned() or self._elsewhere()
+        return self._arguments() or self._listed() or self._assigned() or self._elsewhere()
+
+    def _listed(self) -> list[tuple[int, int]]:
+        """The literals of a list of secrets: `passwords = ["…", "…"]`."""
+        if not self.name.endswith("s") or compiled(_LISTS, re.IGNORECASE).search(self.name) is None:
+            return []
+        at = compiled(_LIST).match(self._text, self.end)
+        is_password = "pass" in self.name.lower()
+        spans: list[tuple[int, int]] = []
+        item = None if at is None else compiled(_LIST_ITEM).match(self._text, at.end())
+        while item is not None and len(spans) < _MAX_PIECES:
+            value = item["value"]
+            if is_secret(value, Clarity.PASSWORD if is_password else Clarity.SECRET, Place.QUOTED) and (
+                is_password or has_both(value)
+            ):
+                spans.append(item.span("value"))
+            item = compiled(_LIST_ITEM).match(self._text, item.end())
+        return spans
 
     def _arguments(self) -> list[tuple[int, int]]:
         name = self.name.lower()
@@ -236,7 +297,9 @@ class _Assigned:
                     if compiled(r"hex|decode|fernet", re.IGNORECASE).search(match.group())
                     else self._clear
                 )
-                return [match.span("value")] if is_secret(match["value"], clear, Place.LOOSE) else []
+                is_plain = compiled(_CONSTRUCTOR).match(match.group()) is not None
+                place = Place.QUOTED if is_plain else Place.LOOSE
+                return [match.span("value")] if is_secret(match["value"], clear, place) else []
             return self._later() if mark == ":" else []
         return self._further()
 
@@ -244,6 +307,10 @@ class _Assigned:
         """A value that stands further away: in a block, in a field of a form, before the name that a comment says."""
         text, end = self._text, self.end
         following = text[end : end + 1]
+        if following in (" ", ")", ".", ",", "\n", ""):
+            found = self._before() or (self._one(_SAID, Place.LOOSE) if following in (",", ")") else [])
+            if found:
+                return found
         if following in ('"', "'", "\\") and "{" in text[end : end + 100]:
             found = self._one(_DECLARED, Place.QUOTED)
             if found:
@@ -256,6 +323,17 @@ class _Assigned:
             if match is not None and self._is_secret(match["value"], Place.QUOTED):
                 return [(line_start + match.start("value"), line_start + match.end("value"))]
         return []
+
+    def _before(self) -> list[tuple[int, int]]:
+        """A value before its name: `X is the password`."""
+        near = self._text[max(0, self.start - 80) : self.start]
+        if not near.endswith(" ") or not (" is " in near or " was " in near or " ist " in near):
+            return []
+        low = max(0, self.start - 320)
+        match = compiled(_SAID_BEFORE).search(self._text[low : self.start])
+        if match is None or not self._is_secret(match["value"], Place.PROSE):
+            return []
+        return [(low + match.start("value"), low + match.end("value"))]
 
     def _is_secret(self, value: str, place: Place, *, most: Clarity = Clarity.PASSWORD) -> bool:
         return is_secret(value, min(self._clear, most), place)
@@ -358,6 +436,11 @@ class _Assigned:
         end = run.end() if match is None else match.start()
         value = self._text[start:end]
         before = self._text[self.start - 1 : self.start]
+        if mark in ("=", ":") and self._stands_beside_user():
+            value = value.rstrip(".")
+            return [(start, start + len(value))] if is_secret(value, Clarity.PASSWORD, Place.SETTING) else []
+        if mark == "=" and self._has_setting_before(line_start, is_joined=not sign["gap"]):
+            return [(start, end)] if self._is_secret(value, Place.SETTING) else []
         if self._text[end : end + 1] in ("(", "[") or (
             not sign["gap"] and mark == ":" and before in (":", "/") and self._text[self.start - 2 : self.start] != " /"
         ):
@@ -376,8 +459,27 @@ class _Assigned:
         if place is Place.SETTING and not is_sure and not any(map(str.isdigit, value)):
             place = Place.INLINE
         if self.name.lower() == "key" and before in ("?", "&"):
-            return [(start, end)] if len(value) >= 32 and is_secret(value, Clarity.SECRET, place) else []
+            return [(start, end)] if len(value) >= 24 and is_secret(value, Clarity.SECRET, place) else []
         return [(start, end)] if self._is_secret(value, place) else []
+
+    def _stands_beside_user(self) -> bool:
+        """Return whether a user is named right before the name of a password, which makes any word one."""
+        if self._clear not in (Clarity.PASSWORD, Clarity.PASS):
+            return False
+        line = self._text[max(0, self.start - 100) : self.start].rpartition("\n")[2]
+        return ":" in line and compiled(_USER_BESIDE, re.IGNORECASE).search(line) is not None
+
+    def _has_setting_before(self, line_start: int, *, is_joined: bool) -> bool:
+        """Return whether what stands before the name on its line says that a value follows, not a name of code."""
+        if self._clear < Clarity.SECRET:
+            return False
+        line = self._text[max(0, line_start, self.start - 120) : self.start]
+        if is_joined:
+            return "-" in line and compiled(_OPTION_VALUE).search(line) is not None
+        if line_start < 0 or compiled(_SPACED_NAME).fullmatch(line) is None:
+            return False
+        following = compiled(_BARE_LINE).match(self._text, self.end)
+        return following is not None
 
     def _setting_end(self, start: int, end: int) -> int:
         """Where a value ends that has its line for itself."""
@@ -486,7 +588,7 @@ class _Assigned:
     def _later(self) -> list[tuple[int, int]]:
         """A value after a colon further on, or alone on the line after one that ends in a colon or is a command."""
         text, end = self._text, self.end
-        patterns: list[tuple[str, Place]] = []
+        patterns: list[tuple[str, Place]] = [(_SAID, Place.LOOSE)]
         if text.find(":", end, end + 110) >= 0:
             patterns = [(_LATER, Place.LOOSE), (_NEXT_LINE, Place.LOOSE)]
         before = text[max(0, self.start - 240) : self.start]

@@ -13,10 +13,13 @@ from hybrid.redact.values import Place, is_secret
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+_LAST = 0
+"""Instead of a number: the last literal."""
 _CALLS: tuple[tuple[str, int], ...] = (
     # words in lower case that stand right before the arguments, which literal among them is the secret
     (".login wifi.begin", 2),
-    ("getconnection( pdo( mysqli( sequelize( superuser(", 3),
+    ("getconnection( pdo( mysqli( sequelize( superuser( create_user(", 3),
+    ("pgp_sym_encrypt( pgp_sym_decrypt( aes_encrypt( aes_decrypt(", _LAST),
     ("cookieparser( fernet( totp( jwt.", 1),
 )
 _WORDS = {word: number for words, number in _CALLS for word in words.split()}
@@ -56,14 +59,19 @@ def arguments_after(text: str, end: int, number: int) -> tuple[list[Secret], int
         return [], end
     stop = text.find("\n", end, end + _MAX_ARGUMENTS)
     stop = stop if stop >= 0 else min(len(text), end + _MAX_ARGUMENTS)
+    clear = Clarity.SECRET if number == 1 else Clarity.PASSWORD
+    if number == _LAST:
+        closed = text.find(")", opened.end(), stop)
+        stop = closed if closed >= 0 else stop
+        number = sum(1 for _ in compiled(_LITERAL).finditer(text, opened.end(), stop))
     literals = list(islice(compiled(_LITERAL).finditer(text, opened.end(), stop), number))
-    return list(_among(text, literals, number, opened.end())), stop
+    return list(_among(text, literals[max(0, number - 1) : number], clear, opened.end())), stop
 
 
-def _among(text: str, literals: list[re.Match[str]], number: int, start: int) -> Iterator[Secret]:
-    for one in literals[number - 1 : number]:
+def _among(text: str, literals: list[re.Match[str]], clear: Clarity, start: int) -> Iterator[Secret]:
+    for one in literals:
         between = compiled(_LITERAL).sub("", text[start : one.start()])
         if ")" in between:
             continue  # The call ended before.
-        if is_secret(one.group(2), Clarity.PASSWORD if number > 1 else Clarity.SECRET, Place.QUOTED):
+        if is_secret(one.group(2), clear, Place.QUOTED):
             yield Secret("password", one.start(2), one.end(2))

@@ -45,13 +45,19 @@ _OPTIONS: tuple[tuple[str, str, str], ...] = (
         "docker podman helm skopeo buildah nerdctl crane oras heroku oc az",
         rf"\blogin\b[^\n|;&]{{0,200}}?\s-p{_GAP}?",
     ),
-    ("bv-", "gh glab", rf"\b(?:secret|variable)\s+set\b[^\n|;&]{{0,200}}?\s(?:-b|-v|--body|--value){_GAP}"),
+    (
+        "bv-",
+        "gh glab",
+        rf"\b(?:secret|variable)\s+set\b[^\n|;&]{{0,200}}?\s(?:(?:-b|-v|--body|--value){_GAP}|-[bv](?={_QUOTE}))",
+    ),
     ("U-", "smbclient rpcclient smbmap", rf"(?:-U|--user){_GAP}?(?={_QUOTE}?(?P<user>[\w.\\/@-]{{1,64}}%))"),
     ("u", "lftp", rf"-u{_GAP}?(?={_QUOTE}?(?P<user>[\w.@-]{{1,64}},))"),
-    ("P", "unzip zip mosquitto", rf"-P{_GAP}?"),
+    ("P", "unzip zip mosquitto ipmitool", rf"-P{_GAP}?"),
+    ("as", "ldappasswd", rf"-[as]{_GAP}"),
+    ("t", "influx", rf"-t{_GAP}"),
     ("ph", "7z rar", r"-h?p(?=\S)"),
     ("AX", "snmp", rf"-[AX]{_GAP}"),
-    ("p", "psexec certutil rdesktop", rf"-p{_GAP}"),
+    ("p", "psexec certutil rdesktop rabbitmqadmin cqlsh twine elasticsearch-users", rf"-p{_GAP}"),
     ("", "xfreerdp", r"/p:"),
     ("p", "az ", rf"-p{_GAP}"),
     ("aA", "http xh", rf"-a{_GAP}(?={_QUOTE}?(?P<user>[\w.@+-]{{1,64}}:)?)"),
@@ -72,8 +78,21 @@ _RULES: tuple[tuple[str, str], ...] = (
         rf"login{_SPACE}{{1,4}}[^\s\\]{{1,100}}(?:{_ANY_SPACE}{{1,40}}|(?:\n|\\{{1,4}}n)[\w./-]{{1,80}}:\d{{1,6}}:{_SPACE}{{0,8}})"
         rf"password{_SPACE}{{1,4}}{_VALUE}",
     ),
-    ("login", rf"logins?\s{{0,3}}(?:is|are|:|=)\s{{0,3}}[`\"']?[\w.@-]{{1,64}}[`\"']?\s?[/:]\s?{_VALUE}"),
+    (
+        "login",
+        rf"logins?(?:\s(?:for|to|of|on|at)\s[\w .-]{{1,40}}?)?"
+        rf"\s{{0,3}}(?:\bis|\bare|:|=)\s{{0,3}}[`\"']?[\w.@-]{{1,64}}[`\"']?\s?[/:]\s?"
+        rf"{_VALUE}",
+    ),
     ("login", rf"(?<=vault )login\s{{1,4}}(?!-){_VALUE}"),
+    ("login", r"(?<=[a-z] )login[^\S\n]{1,4}(?P<value>(?=\S*\d)[A-Za-z0-9_.-]{24,256})[^\S\n]*(?=$|[\n;&|])"),
+    ("openssl passwd", rf"openssl\spasswd\s+(?:-(?:[156]|apr1|quiet|salt\s\S{{1,20}})\s+)*(?!-){_VALUE}"),
+    ('"auth" "', r"\"auth\"\s+(?:\"[^\"\n]{1,64}\"\s+)?\"(?P<quoted>[^\"\n]{3,256})\"(?=\s*(?:$|\n|\\))"),
+    ("auth plain ", r"auth\splain\s+(?P<value>[A-Za-z0-9+/]{12,512}={0,2})(?=\s|$)"),
+    *(
+        (word, rf"{word}[ _-](?:seed|setup[ _-]key|key|secret)\s?(?:\bis|:|=)\s?{_VALUE}")
+        for word in ("2fa", "totp", "mfa")
+    ),
     ("assword:", r"assword:[^\n]{0,60}?\bsend(?:\s--)?\s\\{0,4}[\"'](?P<quoted>[^\s\"'\\]{3,256})"),
     ("password-command", rf"password-command[ =]\\{{0,4}}[\"']echo\s{_VALUE}"),
     ("expdp", r"expdp\s+[\w.$-]{1,64}/\\{0,4}[\"']?(?P<quoted>[^\s@\"'\\]{3,128})"),
@@ -98,9 +117,10 @@ _RULES: tuple[tuple[str, str], ...] = (
 )
 _PIPED = (
     rf"\b(?:echo|printf|<<<)\s+(?:-n\s+|-e\s+|['\"]%s(?:\\n)?['\"]\s+)?{_VALUE}\s*\|\s*[^\n|]{{0,80}}?"
-    r"(?:chpasswd|passwd|password-stdin|--with-token|sudo\s+-S|passphrase-fd|token-stdin|docker\s+secret\s+create)"
+    r"(?:chpasswd|passwd|password-stdin|--with-token|sudo\s+-S|passphrase-fd|token-stdin|\bpass\s+insert"
+    r"|\bsecrets?\s+(?:create|put|set|add|versions\s+add)|\bauth\s+login)"
 )
-_READERS = ("stdin", "with-token", "chpasswd", "sudo -s", "phrase-fd", "secret create")
+_READERS = ("stdin", "with-token", "chpasswd", "sudo -s", "phrase-fd", "secret", "insert", "auth login")
 _CRYPT = (
     r"\$(?:2[abxy]\$\d\d\$[./A-Za-z0-9]{53}|argon2(?:id?|d)\$[^\s\"'`:,]{20,200}"
     r"|(?:[156y]|gy|apr1)\$(?:rounds=\d+\$|[./A-Za-z0-9]{1,16}\$)?[./A-Za-z0-9]{0,86}\$?[./A-Za-z0-9]{20,90})"
@@ -171,7 +191,7 @@ def _is_command(text: str, start: int) -> bool:
 
 def _password(match: re.Match[str]) -> Iterator[Secret]:
     groups = match.groupdict()
-    name = "quoted" if groups["quoted"] is not None else "value"
+    name = "quoted" if groups.get("quoted") is not None else "value"
     value, (start, end) = match[name], match.span(name)
     user = groups.get("user")
     if user and value.startswith(user):

@@ -40,7 +40,7 @@ _WORD = r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+"
 
 _PASSWORD = r"(?:pass(?:word|wort|wd|wrd|phrase|code)|(?:^|_|(?<=[a-z]{2}))p(?:wd|sw)|kennwort|masterauth|mnemonic)s?"
 _PASS_OF = "db|user|smtp|root|mail|ftp|admin|redis|require|mysql|pg|login|ssh|ldap|bind|sudo|become|my|store|key"
-_PASS = rf"(?:^|_)(?:{_PASS_OF})_?pass"
+_PASS = rf"(?:^|_)(?:src|dest)?(?:{_PASS_OF})_?pass"
 _KEYED = (
     *("api", "access", "account", "signing", "encryption", "private", "secret", "app", "master", "client", "unseal"),
     *("server", "application", "aes", "fernet", "cipher", "crypto", "hmac", "jwt", "license", "integration", "gen"),
@@ -61,6 +61,7 @@ _KEYED = (
     *("storage", "service", "shared", "license", "admin", "deploy", "webhook", "session", "auth", "recovery", "host"),
 )
 _KEY = rf"(?:{'|'.join(_KEYED)})_?key"
+_SECTIONS = ("jwt", "encryption", "signing", "crypto")
 _TOKEN = r"(?:access|auth|api|refresh|bearer|deploy|bot|session|personal|id|csrf|webhook|service|root|ci|sas)_?token"
 _PHRASES: tuple[tuple[str, Clarity], ...] = (
     (_PASSWORD, Clarity.PASSWORD),
@@ -169,7 +170,10 @@ def word_before(lower: str, start: int) -> str:
         lower: The text in lower case.
         start: Where `key` begins.
     """
-    before = lower[max(0, start - 14) : start].rstrip(" -_*.")
+    before = lower[max(0, start - 20) : start].rstrip(" -_*.\"'\n")
     if before.endswith("public"):
         return "public"
+    if before.endswith("{"):  # `"jwt": {"key": …`: what the value is for stands one level up.
+        above = before.rstrip("\"'{ :=")
+        return next((word for word in _SECTIONS if above.endswith(word)), "")
     return next(word for word in _KEYED if before.endswith(word)) if before.endswith(_KEYED) else ""

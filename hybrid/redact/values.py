@@ -132,6 +132,8 @@ def is_secret(value: str, clear: Clarity, place: Place) -> bool:
     if clear is Clarity.WEAK and place is not Place.QUOTED and compiled(r"[()\[\]{}]").search(value):
         return False
     if clear is Clarity.WEAK:
+        if place is Place.ENVIRONMENT and len(value) >= 20 and has_both(value) and is_mixed_case(value):
+            return not is_plain_id(value)
         is_long_hex = len(value) > 32 and compiled(r"[0-9a-fA-F]+").fullmatch(value) is not None
         return (is_generated(value) and not is_long_hex and not is_plain_id(value)) or (
             place is Place.QUOTED and is_dense(value)
@@ -272,7 +274,8 @@ def _is_no_name(value: str) -> bool:
     if compiled(_IDENTIFIER).fullmatch(value):
         n_digits = sum(map(str.isdigit, value))
         is_base32 = len(value) >= 16 and value.isupper()
-        return len(value) >= 8 and (n_digits >= 2 or is_base32) and "_" not in value
+        is_mixed = len(value) >= 16 and is_mixed_case(value)
+        return len(value) >= 8 and (n_digits >= 2 or is_base32 or is_mixed) and "_" not in value
     return len(value) >= 8
 
 
@@ -349,7 +352,7 @@ def is_placeholder(value: str) -> bool:
 
 def is_reference(value: str) -> bool:
     """True for a variable, a template, an address or an already redacted place instead of a literal."""
-    if "://" in value or value.startswith("[redacted"):
+    if "://" in value or value.startswith(("[redacted", "ENC[", "ENC(")):
         return True
     if value.startswith(("}", ")", "]", "|", ",")):
         return value.startswith("}}") or not is_dense(value)
@@ -407,10 +410,13 @@ def is_dense(value: str) -> bool:
 
 
 def is_plain_id(value: str) -> bool:
-    """True for a UUID, or for so many hexadecimal digits as the usual digests have."""
+    """True for a UUID or a ULID, or for so many hexadecimal digits as the usual digests have."""
     value = compiled(r"^(?:[a-z0-9]{1,12}[-_:.]){1,4}(?=[0-9a-f]{40})").sub("", value)  # `v1-deps-` before a digest.
     return (
-        compiled(rf"{_UUID}|[0-9a-f]{{40}}|[0-9a-f]{{64}}|[0-9a-f]{{128}}", re.IGNORECASE).fullmatch(value) is not None
+        compiled(
+            rf"{_UUID}|0[0-7][0-9A-HJKMNP-TV-Z]{{24}}|[0-9a-f]{{40}}|[0-9a-f]{{64}}|[0-9a-f]{{128}}", re.IGNORECASE
+        ).fullmatch(value)
+        is not None
     )
 
 
