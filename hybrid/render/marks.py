@@ -45,7 +45,7 @@ MACHINE_TAG_PREFIXES = (
 _TAG_NAMES = (
     r"hybrid[\W_]{0,3}context(?:[\W_]?item|[\W_]?footer)?",
     r"hook[\W_]{0,3}context",
-    r"system[\W_]{0,3}reminder",
+    r"system[\W_]{0,3}(?:reminder|warning|prompt)",
     r"private(?![\w-])",
     r"task[\W_]{0,3}notification",
     r"teammate[\W_]{0,3}message",
@@ -57,6 +57,9 @@ _TAG_NAMES = (
     r"bash-(?:input|stdout|stderr)",
     r"untrusted_context",
     r"environment_context",
+    r"persisted[\W_]output",
+    r"new[\W_]diagnostics",
+    r"ide[\W_](?:opened[\W_]file|selection|diagnostics)",
     r"(?:function|tool)[\W_]{1,3}(?:call|result|response|output|use)s?(?!\w)",
     r"invoke(?![\w-])",
     r"parameter\s{1,8}name\s{0,8}=",
@@ -67,8 +70,11 @@ _TAG_NAMES = (
 _ROLE_TAGS = r"(?:system|human|assistant)\s{0,8}/?(?:>|\s[^<>\n]{0,200}>)"
 """Tags of one common word; a type parameter (`List<System>`) follows a name and is none."""
 
+_OPENING = r"(?P<at><|&(?:amp;){0,4}(?:lt|#0{0,8}60|#x0{0,8}3c);?|%(?:25){0,4}3c|\\{1,4}(?:u00|x|u\{)3c\}?)"
+"""An opening angle bracket, also as HTML, a URL or JSON writes it: who reads it may take it for what it stands for."""
+
 _RULES = (
-    (re.compile(rf"(?P<at><)[\s/\\]*(?:{'|'.join(_TAG_NAMES)})", re.IGNORECASE), "‹"),
+    (re.compile(rf"{_OPENING}(?:[\s/\\]|%2f|&#47;)*(?:{'|'.join(_TAG_NAMES)})", re.IGNORECASE), "‹"),
     (re.compile(rf"(?<![\w.])(?P<at><)[\s/\\]*{_ROLE_TAGS}", re.IGNORECASE), "‹"),
     (re.compile(r"(?P<at><)(?=[|│¦][\w▁]{2,30}[|│¦]>|<SYS>>|</SYS>>)", re.IGNORECASE), "‹"),
     (re.compile(r"(?P<at>\[)\s{0,8}/?\s{0,8}INST\s{0,8}\]"), "⁅"),
@@ -82,7 +88,7 @@ _RULES = (
         "∶",
     ),
     (re.compile(r"hybrid(?P<at>[^\S\n]+)context", re.IGNORECASE), "·"),
-    (re.compile(r"\[\s*SYSTEM(?P<at>\s+)NOTIFICATION", re.IGNORECASE), "·"),
+    (re.compile(r"\[\s*SYSTEM(?P<at>[\s_-]+)NOTIFICATION", re.IGNORECASE), "·"),
 )
 """What a record may not hold: where it stands, and the character that takes its place."""
 
@@ -164,11 +170,12 @@ def private_spans(text: str) -> list[tuple[int, int]]:
 def neutralise(text: str) -> str:
     """Text that can neither open nor close our frame or an element of a client, and stays readable.
 
-    One character changes, visibly: an opening angle bracket before a reserved name becomes `‹` (U+2039), the words of
-    our own marks and of `[SYSTEM NOTIFICATION` are joined by a middle dot (U+00B7), as in `--- end hybrid·context ---`,
-    the bracket of `[INST]` becomes `⁅` (U+2045), the colon of a turn (`Human:`) becomes `∶` (U+2236). Full-width and
-    look-alike characters count as what they look like. Nothing is deleted after the marks are looked for, so a second
-    pass changes nothing. Linear in the length.
+    One character changes, visibly: an opening angle bracket before a reserved name becomes `‹` (U+2039), also one
+    that is written as an entity or an escape (`&lt;`, `%3c`), the words of our own marks and of `[SYSTEM
+    NOTIFICATION` are joined by a middle dot (U+00B7), as in `--- end hybrid·context ---`, the bracket of `[INST]`
+    becomes `⁅` (U+2045), the colon of a turn (`Human:`) becomes `∶` (U+2236). Full-width and look-alike characters
+    count as what they look like. Nothing is deleted after the marks are looked for, so a second pass changes
+    nothing. Linear in the length.
     """
     text = plain_text(text)
     folds = None if text.isascii() else [_FOLDS[char] for char in text]
