@@ -177,7 +177,8 @@ class Chunked:
     Attributes:
         chunks: In order of lines.
         method: `definitions`, `headings` or `lines`.
-        fallback: Why a parse was wanted but not had (`no_grammar`, `parse_failed`, `too_many`), else empty.
+        fallback: Why a parse was wanted but not had (`no_grammar`, `parse_failed`, `repetitive`, `too_many`), else
+            empty.
     """
 
     chunks: tuple[Chunk, ...]

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from hybrid.chunking import heads, kinds
-from hybrid.chunking.grammars import grammar_of, parse_source
+from hybrid.chunking.grammars import grammar_of, is_repetitive, parse_source
 from hybrid.chunking.masking import masked, without_wrappers
 from hybrid.chunking.names.common import OF_PARENT, Named
 from hybrid.chunking.names.table import names_of
@@ -37,8 +37,8 @@ class Parsed:
     Attributes:
         definitions: Sorted by (start_line, −end_line).
         comments: Comments and docstrings in order; neighbours of whole lines are joined.
-        failure: `no_grammar`, `parse_failed` (it is no text of this language, or would take too long) or `too_many`
-            (more definitions than any source has), else empty.
+        failure: `no_grammar`, `parse_failed` (it is no text of this language, or would take too long), `repetitive` (it
+            says one thing again and again) or `too_many` (more definitions than any source has), else empty.
         leads: Last line → first line of whole-line comments, decorators and attributes.
         borders: Lines where a statement starts → how deep it is nested; only inside what is too long to stay whole.
     """
@@ -57,10 +57,14 @@ def parse(text: str, language: str) -> Parsed:
         text: Line ends are LF.
         language: Grammar name; of `vue`, `svelte`, `astro` and `html` the scripts are read.
     """
+    # Scripts of components come with blanks for what stands around them, so the whole text is looked at.
+    has_repetitions = is_repetitive(text)
     text, language = masked(text, language)
     grammar = grammar_of(language)
     if grammar is None:
         return Parsed(failure="no_grammar")
+    if has_repetitions:
+        return Parsed(failure="repetitive")
     source = text.encode("utf-8", "replace")
     syntax = parse_source(source, grammar)
     for _ in range(_MAX_WRAPPERS):

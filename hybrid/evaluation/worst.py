@@ -54,6 +54,23 @@ _UNITS = (
     *("template<", "#[a]\n", "type A = B;\n", "f x = y\n", "\\section{a", "[a](", "{%", "<script>", "// a\n", "--[["),
     *('{"a":', '{"a":1},\n', '"a": 1,\n', "select a from b;\n", "q(", "<<a;", "日", "\u200b"),
 )
+_NUMBERED_UNITS = (
+    "%w(",
+    "a=>",
+    "const a=1;\n",
+    "a?.",
+    "<a ",
+    "(",
+    '"',
+    "<!--",
+    "->",
+    "#[a]\n",
+    "~a",
+    "@a\n",
+    "f(){\n",
+    '{"a":',
+)
+"""Of these every repetition is another text."""
 _PAIRS = (("(", ")"), ("{", "}"), ("[", "]"), ("<a>", "</a>"), ("function a(){", "}"), ("/*", "*/"), ("{-", "-}"))
 
 
@@ -61,6 +78,8 @@ def shapes() -> dict[str, Callable[[int], str]]:
     """Name of a shape → its text of about so many characters, the same in every run."""
     made: dict[str, Callable[[int], str]] = {f"repeated {unit!r}": partial(_repeated, unit) for unit in _UNITS}
     made |= {f"nested {begin}{end}": partial(_nested, begin, end) for begin, end in _PAIRS}
+    made |= {f"numbered {unit!r}": partial(_numbered_unit, unit) for unit in _NUMBERED_UNITS}
+    made |= {f"source and {unit!r}": partial(_behind_source, unit) for unit in ("%w(", "a=>", "@a\n")}
     others: dict[str, Callable[[int], str]] = {
         "steps": lambda n: _numbered(n, lambda i: " " * i + "if a:\n"),
         "headings": lambda n: _numbered(n, lambda i: "#" * (1 + i % 6) + f" h{i}\n"),
@@ -82,6 +101,15 @@ def shapes() -> dict[str, Callable[[int], str]]:
 
 def _repeated(unit: str, n_chars: int) -> str:
     return (unit * (n_chars // len(unit) + 1))[:n_chars]
+
+
+def _numbered_unit(unit: str, n_chars: int) -> str:
+    return _numbered(n_chars, lambda i: f"{i}{unit}")
+
+
+def _behind_source(unit: str, n_chars: int) -> str:
+    """Ordinary source, and a tenth that is slow."""
+    return ordinary(n_chars - n_chars // 10) + "\n" + _numbered_unit(unit, n_chars // 10)
 
 
 def _nested(begin: str, end: str, n_chars: int) -> str:

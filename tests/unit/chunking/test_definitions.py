@@ -158,10 +158,10 @@ def test_missing_grammar_is_a_failure_not_an_error(language):
 )
 def test_strange_texts_do_not_raise(text):
     """Nesting of any depth, control characters and lone surrogates are parsed as well as it goes."""
-    assert parse(text, "python").failure in ("", "parse_failed")
+    assert parse(text, "python").failure in ("", "parse_failed", "repetitive")
 
 
 @pytest.mark.parametrize("language", ["python", "c", "rust", "zig"])
 def test_rubble_is_a_failure(language):
     """Thousands of brackets that form nothing are given up on, instead of taking minutes."""
-    assert "parse_failed" == parse("{\n" * 3000, language).failure
+    assert "repetitive" == parse("{\n" * 3000, language).failure
