@@ -12,7 +12,7 @@ import pytest
 
 from hybrid.ipc.start import start_command
 from hybrid.ipc.wire import pairs, read_pairs
-from tests.agent import Agent
+from tests.agent import Agent, until
 from tests.builders import PAYMENTS, Shop, command_environment, git_project, new_shop
 
 if TYPE_CHECKING:
@@ -54,10 +54,10 @@ def test_a_service_is_reached_whatever_its_path_holds(tmp_path: Path, name: str)
     agent = Agent(Shop(git_project(tmp_path / "shop", PAYMENTS), tmp_path / name))
     started = agent.shop.json("daemon", "start")["running"]
     agent.send("SessionStart", source="startup")
-    answers = agent.status()["answers"]
+    until(lambda: agent.status()["answers"])  # It counts an answer after it gave it.
     stopped = agent.shop.json("daemon", "stop")
 
-    assert (True, 1) == (started, answers)
+    assert started
     assert (False, True) == (stopped["running"], stopped["stopped"])
 
 
