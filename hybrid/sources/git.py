@@ -42,6 +42,10 @@ _TREE_FILES = {".gitignore": _SMALL_BYTES, ".gitattributes": _SMALL_BYTES}
 """What git reads of a repository or of the top of its tree → the size up to which it may: git has no limit of its own,
 and waits for ever for a pipe."""
 
+_MAX_FOLDERS = 20_000
+_unreadable: dict[str, str] = {}
+"""Top of a tree → the file further down that git waited for; this process looks at it before it asks git again."""
+
 # Variables of git that are passed on: where the user's own settings lie. All others could turn git to another
 # repository or into another behaviour; a surrounding git process (a hook, for example) sets some of them.
 _PASSED_ON = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_NOSYSTEM", "GIT_CONFIG_SYSTEM")
@@ -101,6 +105,7 @@ def list_files(root: str, within: Sequence[str] = (), *, timeout_s: float = _TIM
         try:
             output, errors = process.communicate(timeout=timeout_s)
         except subprocess.TimeoutExpired as error:
+            _remember_unreadable(root)
             raise GitUnavailableError(f"git took longer than {timeout_s:g} s") from error
     if process.returncode != 0:
         lines = errors.decode("utf-8", "replace").strip().splitlines() or ["no message"]
@@ -135,6 +140,7 @@ def has_more_files(root: str, limit: int, *, timeout_s: float = _TIMEOUT_S) -> b
             return True
         process.wait()
     if process.returncode != 0:
+        _remember_unreadable(root)
         raise GitUnavailableError(f"git failed with {process.returncode}")
     return False
 
@@ -179,7 +185,7 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
 def _refuse_unreadable(root: str) -> None:
     """Raise when git would read something endless, a pipe, or rules and settings of a size that nobody wrote.
 
-    Rules further down are not looked for: the memory and the time that git may take are bounded too.
+    Rules further down are looked for only after git took too long: its memory and time are bounded too.
 
     Raises:
         GitUnavailableError: With the path.
@@ -192,15 +198,35 @@ def _refuse_unreadable(root: str) -> None:
         limits |= {join(str(common), name): size for name, size in _COMMON_FILES.items()}
         for name in ("config", "config.worktree"):
             limits |= dict.fromkeys(_named_files(common / name, root), _SMALL_BYTES)
+    if root in _unreadable:
+        limits[_unreadable[root]] = _SMALL_BYTES
     for path, size in limits.items():
-        try:
-            status = os.stat(path)  # noqa: PTH116 - a path of three kinds, on each build
-        except (OSError, ValueError):
-            continue
-        if not stat.S_ISREG(status.st_mode) and not stat.S_ISDIR(status.st_mode):
-            raise GitUnavailableError(f"{path} is no regular file")
-        if stat.S_ISREG(status.st_mode) and status.st_size > size:
-            raise GitUnavailableError(f"{path} is larger than {size / 1e6:g} MB")
+        if reason := _reason_not_to_read(path, size):
+            raise GitUnavailableError(f"{path} is {reason}")
+
+
+def _reason_not_to_read(path: str, size_bytes: int) -> str:
+    """Return what is wrong with a file that git would read; empty when nothing is."""
+    try:
+        status = os.stat(path)  # noqa: PTH116 - a path of three kinds, on each build
+    except (OSError, ValueError):
+        return ""
+    if stat.S_ISREG(status.st_mode):
+        return f"larger than {size_bytes / 1e6:g} MB" if status.st_size > size_bytes else ""
+    return "" if stat.S_ISDIR(status.st_mode) else "no regular file"
+
+
+def _remember_unreadable(root: str) -> None:
+    """Look for the rules further down that git may have waited for, so that the next build does not wait again."""
+    for count, (folder, folders, names) in enumerate(os.walk(root)):
+        if count == _MAX_FOLDERS:
+            return
+        folders[:] = sorted(set(folders) - {".git"})
+        for name in _TREE_FILES:
+            path = join(folder, name)
+            if name in names and _reason_not_to_read(path, _SMALL_BYTES):
+                _unreadable[root] = path
+                return
 
 
 def _named_files(config: Path, root: str) -> Iterator[str]:

@@ -83,6 +83,22 @@ def test_rules_of_gigabytes_further_down_end_git(tmp_path: Path) -> None:
 
 
 @needs_pipes
+def test_git_waits_once_for_a_pipe_further_down(tmp_path: Path) -> None:
+    """After the first time limit the pipe is known and named; when it is gone, git is asked again."""
+    root = git_project(tmp_path / "p")
+    (root / "d").mkdir()
+    (root / "d" / "a.py").write_text("a = 1\n")
+    _pipe(root / "d" / ".gitignore")
+
+    for expected in ("longer than", "no regular file"):
+        with pytest.raises(GitUnavailableError, match=expected):
+            list_files(str(root), timeout_s=1)
+    (root / "d" / ".gitignore").unlink()
+
+    assert "d/a.py" in list_files(str(root))
+
+
+@needs_pipes
 @pytest.mark.parametrize(("name", "make"), [(".gitignore", _sparse), (".git/index", _pipe)])
 def test_a_project_with_such_a_file_is_indexed_by_a_walk(
     tmp_path: Path, name: str, make: Callable[[Path], None]
