@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
     from hybrid.engine.workspace import Workspace
 
+_MAX_BYTES = 1_000_000
+"""Of a file of settings that is changed."""
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
@@ -84,7 +87,7 @@ def _write(args: argparse.Namespace) -> int:
     value = parse_text(args.key, args.value) if args.action == "set" else None
     workspace = workspace_of(args, is_strict=False)
     path = _layer_file(args, workspace)
-    before = path.read_bytes() if path.exists() else None
+    before = _content(path)
     if not write_setting(path, args.key, value):
         if not args.quiet:
             say(f"{args.key} is not set in {path}; nothing was changed")
@@ -101,7 +104,7 @@ def _write(args: argparse.Namespace) -> int:
         say(f"problem: {problem}")
     if not args.quiet:
         say(f"{args.key} = {_plain(value)} in {path}" if value is not None else f"removed {args.key} from {path}")
-        _say_what_counts(args.key, after)
+        _say_what_counts(args.key, value, path, after)
     return 2 if problems else 0
 
 
@@ -118,16 +121,38 @@ def _layer_file(args: argparse.Namespace, workspace: Workspace) -> Path:
     return path
 
 
-def _say_what_counts(key: str, workspace: Workspace) -> None:
-    """Say what is in force where that is not what was written."""
+def _say_what_counts(key: str, written: object | None, path: Path, workspace: Workspace) -> None:
+    """Say what is in force where that is not what was written to a file."""
     from hybrid.config import is_adding, value_of
 
     loaded = workspace.loaded
+    value, origin = value_of(loaded.config, key), loaded.origins[key]
     if key in loaded.waiting:
         say(f"{_plain(loaded.waiting[key])} counts after `hybrid trust`: nobody accepted this tree yet")
     if is_adding(key):
         taken_out = ', and "!PATTERN" takes one out' if key == "index.exclude" else ""
-        say(f"In force, since each layer adds to the list{taken_out}: {_plain(value_of(loaded.config, key))}")
+        say(f"In force, since each layer adds to the list{taken_out}: {_plain(value)}")
+    elif key not in loaded.waiting and origin not in (str(path), "default") and value != written:
+        why = "" if written is None else ", which comes before this file"
+        say(f"In force: {_plain(value)} ({origin}{why})")
+
+
+def _content(path: Path) -> bytes | None:
+    """What a layer's file holds; None without one.
+
+    Raises:
+        ConfigError: It is far too long for settings; that of a clone may be of any length.
+        OSError: It is no file, or cannot be read.
+    """
+    from hybrid.atomic import read_regular
+
+    try:
+        data = read_regular(path.resolve(), _MAX_BYTES)  # People link their own settings from elsewhere.
+    except FileNotFoundError:
+        return None
+    if len(data) > _MAX_BYTES:
+        raise ConfigError(f"{path} is longer than {_MAX_BYTES:,} bytes; mend it by hand first")
+    return data
 
 
 def _restore(path: Path, content: bytes | None) -> None:
@@ -150,15 +175,13 @@ def write_setting(path: Path, key: str, value: object | None) -> bool:
         OSError: It cannot be written.
     """
     import tomlkit
-    from tomlkit.exceptions import ParseError
+    from tomlkit.exceptions import TOMLKitError
 
     from hybrid.atomic import write_atomic
 
     try:
-        document: Any = tomlkit.parse(path.read_text(encoding="utf-8-sig"))
-    except FileNotFoundError:
-        document = tomlkit.document()
-    except (ParseError, UnicodeDecodeError) as error:
+        document: Any = tomlkit.parse((_content(path) or b"").decode("utf-8-sig"))
+    except (TOMLKitError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path} is not TOML ({error}); mend it by hand first") from error
     section, _, name = key.partition(".")
     if not hasattr(document.get(section, {}), "items"):

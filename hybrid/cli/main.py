@@ -123,6 +123,8 @@ def _run(argv: Sequence[str], started_s: float, *, is_tolerant: bool = False) ->
     try:
         args, unknown = parser.parse_known_args(list(argv[1:]))
         if unknown and not is_tolerant:
+            args, unknown = _intermixed(parser, argv[1:]) or (args, unknown)
+        if unknown and not is_tolerant:
             parser.error(f"unrecognized arguments: {' '.join(unknown)}")
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else 0
@@ -146,6 +148,17 @@ def _clean_on() -> None:
         workspace = open_workspace(Path.cwd())
         if is_due(workspace):
             clean_home(workspace, os.environ, is_whole=False, has_time=lambda: time.monotonic() < until_s)
+
+
+def _intermixed(parser: argparse.ArgumentParser, words: Sequence[str]) -> tuple[argparse.Namespace, list[str]] | None:
+    """Parse options between arguments that may be left out (`config set --user KEY VALUE`); None for subcommands.
+
+    `argparse` gives such arguments their defaults as soon as an option follows the first one.
+    """
+    try:
+        return parser.parse_known_intermixed_args(list(words))
+    except TypeError:
+        return None
 
 
 def _run_hook(argv: Sequence[str], started_s: float) -> int:

@@ -80,7 +80,9 @@ def session_id(given: str) -> str:
     found = given or next(filter(None, map(os.environ.get, _SESSION_VARIABLES)), "")
     if not found:
         raise HybridError("`--session` needs an ID here: no agent session runs this command; `hybrid log` shows ids")
-    return found
+    from hybrid.hooks.event import bounded_id
+
+    return bounded_id(found)  # As events name it: of a longer id nothing would be paused.
 
 
 def pause_line(found: Pause, *, project: str = "") -> str:
