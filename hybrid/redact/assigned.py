@@ -190,6 +190,8 @@ def _named(text: str, lower: str, start: int, root_end: int) -> _Assigned:
     before = word_before(lower, begin) if lower.startswith("key", start) and begin == start else ""
     name = text[begin:end][-_MAX_NAME:]
     clear = clarity(name, before)
+    if lower.startswith("seed", start) and lower[max(0, start - 5) : start - 1].endswith(("2fa", "mfa", "otp")):
+        clear = Clarity.SECRET
     if lower.startswith(("keyname", "key content"), start):
         clear = Clarity.SECRET  # A list of keys, and how Windows prints the key of a wireless network.
     return _Assigned(text, name, clear, begin, end)
@@ -419,6 +421,10 @@ class _Assigned:
         if mark == ":" and run.group() in ("|", ">", "|-", ">-", "|+", ">+"):
             return self._block()
         start = run.start()
+        if mark == "=" and not sign["gap"] and self._text[self.start - 1 : self.start] == "/":
+            cut = compiled(r"[/\s\"'`;,&<>(){}\[\]|\\]").search(self._text, start, run.end())
+            stop = run.end() if cut is None else cut.start()  # A part of a path, as a folder is called.
+            return [(start, stop)] if self._is_secret(self._text[start:stop], Place.SETTING) else []
         line_start = self._line_start()
         begins_line = self._begins_line(line_start)
         is_upper = self.name.isupper() and mark == "=" and not sign["gap"]

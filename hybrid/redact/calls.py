@@ -34,6 +34,8 @@ def argument_secrets(text: str, lower: str) -> Iterator[Secret]:
         return
     for word, number in _WORDS.items():
         stop = 0
+        if number == _LAST and "crypt(" not in lower:
+            continue
         for _, end in occurrences(lower, (word,)):
             if end >= stop:  # Else it stands among the arguments that were looked at.
                 found, stop = arguments_after(text, end - word.endswith("("), number)

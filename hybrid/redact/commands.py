@@ -89,10 +89,6 @@ _RULES: tuple[tuple[str, str], ...] = (
     ("openssl passwd", rf"openssl\spasswd\s+(?:-(?:[156]|apr1|quiet|salt\s\S{{1,20}})\s+)*(?!-){_VALUE}"),
     ('"auth" "', r"\"auth\"\s+(?:\"[^\"\n]{1,64}\"\s+)?\"(?P<quoted>[^\"\n]{3,256})\"(?=\s*(?:$|\n|\\))"),
     ("auth plain ", r"auth\splain\s+(?P<value>[A-Za-z0-9+/]{12,512}={0,2})(?=\s|$)"),
-    *(
-        (word, rf"{word}[ _-](?:seed|setup[ _-]key|key|secret)\s?(?:\bis|:|=)\s?{_VALUE}")
-        for word in ("2fa", "totp", "mfa")
-    ),
     ("assword:", r"assword:[^\n]{0,60}?\bsend(?:\s--)?\s\\{0,4}[\"'](?P<quoted>[^\s\"'\\]{3,256})"),
     ("password-command", rf"password-command[ =]\\{{0,4}}[\"']echo\s{_VALUE}"),
     ("expdp", r"expdp\s+[\w.$-]{1,64}/\\{0,4}[\"']?(?P<quoted>[^\s@\"'\\]{3,128})"),
@@ -128,29 +124,51 @@ _CRYPT = (
 _LDAP_HASH = r"\{(?:SSHA|SHA|SMD5|MD5|CRYPT|ssha|sha|crypt)\d{0,3}\}[A-Za-z0-9+/]{20,140}={0,2}"
 _DJANGO_HASH = r"(?:pbkdf2_sha(?:1|256)|scrypt|bcrypt_sha256|argon2)\$[A-Za-z0-9$,=./+:-]{30,240}"
 _RULES_OF = {word: tuple(pattern for other, pattern in _RULES if other == word) for word, _ in _RULES}
+_STEMS = ("pass", "login", "auth", "secret")
+_WORDS_OF = {
+    stem: [word for word in _RULES_OF if stem == next((each for each in _STEMS if each in word), "")]
+    for stem in ("", *_STEMS)
+}
+"""Stem → words that hold it, which stand nowhere when it does not: one search instead of several."""
 _OPTION = r"-(?<=[\s\"']-)([a-zA-Z-])"
 COMMAND_WORDS = (*(word for word, _ in _RULES), " -", "$2", "sha256$", "echo")
 
 
 def command_passwords(text: str, lower: str) -> Iterator[Secret]:
     """Passwords behind an option or a keyword that says so, and the hashes that systems keep of passwords."""
-    letters = set(compiled(_OPTION).findall(text))
+    places = [match.start() for match in compiled(_OPTION).finditer(text)]
+    letters = {text[place + 1] for place in places}
+    near = _before_options(lower, places)
     for options, words, pattern in _OPTIONS:
         if letters.intersection(options) or (not options and "/p:" in text):
             for word in words.split():
-                yield from _of_tool(text, lower, word, pattern)
-    for word, patterns in _RULES_OF.items():
-        for start, _ in occurrences(lower, (word,)):
-            for pattern in patterns:
-                match = compiled(pattern, re.IGNORECASE).match(text, start)
-                if match is not None:
-                    yield from _password(match)
+                if not options or word in near:
+                    yield from _of_tool(text, lower, word, pattern)
+    for stem, words in _WORDS_OF.items():
+        for word in words if stem in lower else ():
+            for start, _ in occurrences(lower, (word,)):
+                for pattern in _RULES_OF[word]:
+                    match = compiled(pattern, re.IGNORECASE).match(text, start)
+                    if match is not None:
+                        yield from _password(match)
     if "|" in text and any(word in lower for word in _READERS):
         for start, _ in occurrences(lower, ("echo", "printf")):
             match = compiled(_PIPED).match(text, start)
             if match is not None:
                 yield from _password(match)
     yield from _hashes(text, lower)
+
+
+def _before_options(lower: str, places: list[int]) -> str:
+    """What stands before options, where their tools are named: far less than the text in most source."""
+    pieces: list[str] = []
+    end = 0
+    for place in places:
+        if place >= end + _MAX_COMMAND:
+            pieces.append("\n")
+        pieces.append(lower[max(end, place - _MAX_COMMAND) : place])
+        end = place
+    return "".join(pieces)
 
 
 def _hashes(text: str, lower: str) -> Iterator[Secret]:

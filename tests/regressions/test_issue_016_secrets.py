@@ -8,6 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from hybrid.redact import mask, redact
+from tests.agent import Agent
 from tests.builders import PAYMENTS, new_shop
 
 if TYPE_CHECKING:
@@ -85,3 +86,32 @@ def test_every_replacement_in_a_repository_is_listed_in_its_line(tmp_path: Path)
     assert "app.yml:2  secret, 12 characters  password: [tig…]" in shown
     assert (2, 500.0) == (form["repositories"][0]["lines"], form["repositories"][0]["per_1000_lines"])
     assert WEAK not in shown
+
+
+def test_no_file_of_ours_holds_a_secret_of_a_prompt_or_of_what_a_tool_did(tmp_path: Path) -> None:
+    """Memory, its log, the list of words, the event log and the spool are without it, once the service has ended."""
+    shop = new_shop(tmp_path, PAYMENTS)
+    agent = Agent(shop)
+    command = f"curl -u admin:{WEAK} https://api.example.org/v1/payments"
+    agent.prompt(f"Run `{command}` and tell why the payments answer with 401; branch fix/password={WEAK}")
+    agent.wait_for_service()
+    agent.send(
+        "PostToolUse",
+        tool_name="Bash",
+        tool_use_id="toolu_1",
+        tool_input={"command": command, "description": "Ask for the payments"},
+        tool_response={"stdout": f"DB_PASSWORD={WEAK}\nHOME=/root\n", "stderr": "", "interrupted": False},
+    )
+    agent.send(
+        "PostToolUse",
+        tool_name="Read",
+        tool_use_id="toolu_2",
+        tool_input={"file_path": str(shop.root / f"password={WEAK}" / "database.yml")},
+        tool_response={"type": "text", "file": {"content": f"production:\n  user: shop\n  password: {WEAK}\n"}},
+    )
+    agent.send("Stop", last_assistant_message=f"The password is {WEAK}, it is wrong.")
+    agent.stop_service()
+    shown = b"".join(shop.run(*line.split()).stdout for line in ("status", "doctor", "log", "explain", "lessons"))
+    kept = {str(path) for path in shop.home.rglob("*") if path.is_file() and WEAK.encode() in path.read_bytes()}
+
+    assert (set(), False) == (kept, WEAK.encode() in shown)
