@@ -146,7 +146,7 @@ def _clean_on() -> None:
     # The command is done, whatever becomes of this.
     with contextlib.suppress(HybridError, OSError):
         workspace = open_workspace(Path.cwd())
-        if is_due(workspace):
+        if is_due(workspace, is_whole=False):
             clean_home(workspace, os.environ, is_whole=False, has_time=lambda: time.monotonic() < until_s)
 
 

@@ -21,6 +21,7 @@ from hybrid.engine.recording import record_error
 from hybrid.engine.workspace import keep_hook_settings, open_workspace
 from hybrid.hooks.answer import printed_answer
 from hybrid.hooks.event import EventError
+from hybrid.hooks.private import without_private
 from hybrid.hooks.taking import Taker, environment, event_of_parts
 from hybrid.ipc.spool import is_key
 from hybrid.ipc.start import kept_environment
@@ -148,15 +149,20 @@ class Service:
         """Keep an event that has not had its effects, where it is to have any: the service may end before it has."""
         if not request.key or workspace is None or event is None:
             return False
-        is_wanted = has_effects(workspace, event, self._own_environ(request.environ))
-        return is_wanted and self._taker.spool.keep(request.key, *request.parts)
+        if not has_effects(workspace, event, self._own_environ(request.environ)):
+            return False
+        data = without_private(request.parts[-1])
+        return data is not None and self._taker.spool.keep(request.key, *request.parts[:-1], data)
 
     def _tidy(self) -> None:
         """Take in the events that hooks keep, and close batches that are over; in a thread of its own."""
         own = self._own_environ()
-        self._batches.expect(open_workspace(self._home, environ=own), own, is_now=True)
+        is_begun = False
         while not self._is_closed:
             try:
+                if not is_begun:
+                    self._batches.expect(open_workspace(self._home, environ=own), own, is_now=True)
+                    is_begun = True
                 self._taker.take_waiting()
                 self._batches.close_due()
             except Exception as error:  # noqa: BLE001 - the rim: tried again at the next tick

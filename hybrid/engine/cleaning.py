@@ -82,6 +82,11 @@ class Cleaned:
         """Return whether all that this version knows of stands under the present rules."""
         return self.rules == REDACT_VERSION and self.is_whole and not self.problems
 
+    @property
+    def are_files_done(self) -> bool:
+        """Return whether the small files stand under the present rules, whatever the indexes do."""
+        return self.rules == REDACT_VERSION and len(self.files) == len(_FILES)
+
     def as_json(self) -> dict[str, Any]:
         """Stable keys, as they stand in the file and in the status."""
         lists = {"files": list(self.files), "problems": list(self.problems)}
@@ -101,9 +106,15 @@ def read_cleaned(home: Path) -> Cleaned:
         return Cleaned()
 
 
-def is_due(workspace: Workspace) -> bool:
-    """Return whether something may stand under other rules; costs a small file and one row of the memory."""
-    if not read_cleaned(workspace.home).is_done:
+def is_due(workspace: Workspace, *, is_whole: bool = True) -> bool:
+    """Return whether something may stand under other rules; costs a small file and one row of the memory.
+
+    Args:
+        workspace: Its home counts.
+        is_whole: The indexes count too; without, rows and small files only.
+    """
+    cleaned = read_cleaned(workspace.home)
+    if not (cleaned.is_done if is_whole else cleaned.are_files_done):
         return True
     try:
         return not RecordStores().memory(workspace).cleaned().is_done

@@ -184,8 +184,11 @@ class _Hook:
         settings = read_settings(self._home, os.environ)
         if not may_keep(self._home, settings, os.environ, name=event.name, cwd=event.cwd, data=event.data):
             return "; the event is not kept, as the settings want it"
+        from hybrid.hooks.private import without_private
+
+        data = without_private(event.data)
         parts = event.parts(environment_of(os.environ))
-        if Spool(self._home).keep(event.key, *parts, on_drop=self._note_briefly):
+        if data is not None and Spool(self._home).keep(event.key, *parts[:-1], data, on_drop=self._note_briefly):
             return "; the event is kept and taken in later"
         return "; the event is lost: it cannot be kept"
 

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 _MOST_KEYS = 4_000
 _FORGET_S = 5.0
+_WRITING_S = 5.0
+"""Seconds that the writer of a file needs at most: a hook ends a second after its deadline."""
 
 
 def environment(sent: bytes) -> dict[str, str]:
@@ -63,13 +65,19 @@ def forget_waiting(home: Path, environ: Mapping[str, str], is_meant: Callable[[W
 
     Returns:
         How many there were.
+
+    Raises:
+        BusyError: Another process takes events in, and does not end within seconds.
     """
     spool = Spool(str(home))
-    if not spool.waiting():
+    if not spool.has_files():
         return 0
     n = 0
     # Who takes events in just now is waited for: what it stores is forgotten after this.
-    with locked(Path(spool.lock_path), _FORGET_S):
+    with locked(Path(spool.lock_path), _FORGET_S) as held:
+        if not held:
+            raise BusyError("kept events are being taken in; try again in a moment")
+        spool.remove_leftovers(_WRITING_S)
         for kept in spool.waiting():
             try:
                 event, sent = event_of_parts(spool.read(kept) or [], kept.key)
@@ -130,7 +138,8 @@ class Taker:
         Returns:
             How many were taken in.
         """
-        if not self.spool.waiting() or not self._lock.acquire(blocking=False):
+        # A lone half of a file counts too: its writer was killed, and it may hold a whole prompt.
+        if not self.spool.has_files() or not self._lock.acquire(blocking=False):
             return 0
         try:
             with locked(Path(self.spool.lock_path), 0) as held:

@@ -107,10 +107,11 @@ def fits(pattern: str, text: str) -> bool:
 
 
 def _is_paused(home: str, directories: Sequence[str], data: bytes) -> bool:
-    """Return whether a pause may concern an event. That of a project is known by its folder here."""
+    """Return whether a pause may concern an event. That of a project is known by its main working tree here."""
     text = _read(os.path.join(home, "pauses.json"))  # noqa: PTH118
     if not text:
         return False
+    directories = [*directories, *map(_main_tree, directories)]
     for entry in text.split(b"}"):
         if _is_over(entry):
             continue
@@ -120,9 +121,25 @@ def _is_paused(home: str, directories: Sequence[str], data: bytes) -> bool:
         if session and session in data:
             return True
         root = os.fsdecode(_value(entry, b"root").strip(b'"').replace(b"\\\\", b"\\"))
-        if b'"project:' in entry and (not root or any(_is_below(directory, root) for directory in directories)):
+        roots = {root, _main_tree(root)}
+        if b'"project:' in entry and (not root or any(_is_below(each, top) for each in directories for top in roots)):
             return True
     return False
+
+
+def _main_tree(directory: str) -> str:
+    """Return the main working tree of the linked one that holds a directory; the directory itself without one."""
+    path = directory
+    for _ in range(100):
+        # The `.git` of a linked working tree is a file: `gitdir: MAIN/.git/worktrees/NAME`.
+        link = os.fsdecode(_read(os.path.join(path, ".git"))).replace("\\", "/")  # noqa: PTH118
+        if link:
+            main, mark, _ = link.removeprefix("gitdir:").strip().partition("/.git/worktrees/")
+            return main if mark else directory
+        path, last = os.path.split(path)
+        if not last:
+            break
+    return directory
 
 
 def _is_over(entry: bytes) -> bool:

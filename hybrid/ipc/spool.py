@@ -120,6 +120,14 @@ class Spool:
             return False
         return True
 
+    def has_files(self) -> bool:
+        """Return whether the folder holds an event, or what a killed writer left of one."""
+        try:
+            names = os.listdir(self.folder)  # noqa: PTH208
+        except OSError:
+            return False
+        return any(name.endswith((_SUFFIX, ".tmp")) for name in names)
+
     def waiting(self) -> list[Kept]:
         """The events that wait, oldest first; none without a folder."""
         try:

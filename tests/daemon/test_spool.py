@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import sqlite3
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from hybrid.atomic import locked
+from hybrid.errors import BusyError
+from hybrid.hooks import taking
 from hybrid.ipc.spool import Spool, new_key
 from tests.agent import Agent, kill, until
 
@@ -247,3 +252,38 @@ def test_what_waits_is_forgotten_with_the_rest(agent: Agent, command: tuple[str,
     assert n_left == waiting(agent.shop)
     Agent(agent.shop, environ={"HYBRID_DAEMON_ENABLED": "false"}).prompt(OTHER)
     assert [] == lessons(agent.shop)
+
+
+@pytest.mark.parametrize(
+    "text", [f"[no-hybrid] {LESSON}", f"a <private>{LESSON}</private> b"], ids=["opted out", "span"]
+)
+def test_private_text_never_lies_in_the_spool(agent: Agent, text: str) -> None:
+    """What the user wants kept from everything is cut out of the event before its file is written."""
+    hasty(agent, HYBRID_DAEMON_ENABLED="false").prompt(text)
+    files = [path for path in (agent.shop.home / "spool").iterdir() if path.is_file()]
+
+    assert 1 == waiting(agent.shop)
+    assert not any(b"plan cache" in path.read_bytes() for path in files)
+
+
+def test_half_a_file_of_a_killed_hook_goes(agent: Agent) -> None:
+    """It may hold a whole prompt; no event need wait beside it."""
+    folder = agent.shop.home / "spool"
+    folder.mkdir(mode=0o700, parents=True)
+    half = folder / ".1700000000000-abcdefabcdef.1.1.tmp"
+    half.write_text(LESSON)
+    os.utime(half, (1, 1))
+    Agent(agent.shop, environ={"HYBRID_DAEMON_ENABLED": "false"}).prompt(OTHER)
+
+    assert not half.exists()
+
+
+def test_forgetting_waits_for_who_takes_events_in(agent: Agent, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What another process is about to store would come after the forgetting, so nothing is said to be forgotten."""
+    keep(agent, prompt=LESSON)
+    monkeypatch.setattr(taking, "_FORGET_S", 0.05)
+    with locked(Path(Spool(str(agent.shop.home)).lock_path), 1.0) as held, pytest.raises(BusyError):
+        taking.forget_waiting(agent.shop.home, {}, lambda _workspace, _event: True)
+
+    assert held
+    assert 1 == waiting(agent.shop)

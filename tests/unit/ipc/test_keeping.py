@@ -115,3 +115,17 @@ def test_a_project_that_wants_no_memory(tmp_path: Path, text: str, expected: boo
 def test_patterns_fit_as_they_do_elsewhere(pattern: str, text: str) -> None:
     """The short matcher of hooks agrees with `fnmatch`."""
     assert fnmatch.fnmatchcase(text, pattern) == keeping.fits(pattern, text)
+
+
+@pytest.mark.parametrize("is_linked_paused", [False, True], ids=["main", "linked"])
+def test_a_pause_holds_in_all_working_trees_of_a_project(tmp_path: Path, is_linked_paused: bool) -> None:
+    """A linked working tree names its main one in a small file; a pause typed in either holds in both."""
+    main, linked, home = tmp_path / "main", tmp_path / "linked", tmp_path / "home"
+    (main / ".git" / "worktrees" / "linked").mkdir(parents=True)
+    (linked / "api").mkdir(parents=True)
+    (linked / ".git").write_text(f"gitdir: {main}/.git/worktrees/linked\n")
+    paused, other = (linked, main) if is_linked_paused else (main, linked / "api")
+    pause(home, Pause("project", "0123456789abcdef", time.time(), None, root=str(paused)))
+
+    assert not is_kept(home, cwd=str(other))
+    assert is_kept(home, cwd=str(tmp_path))
