@@ -39,8 +39,12 @@ _LONGEST_WAIT_S = 600.0
 
 
 def new_key() -> str:
-    """A name for an event: when its hook started, in milliseconds since 1970, and 12 random hex digits."""
-    return f"{int(time.time() * 1000):013d}-{os.urandom(6).hex()}"
+    """A name for an event: milliseconds since 1970 when its hook started; nanoseconds and ten random digits, in hex.
+
+    Names sort by time: a private prompt has its effects before what its agent does a moment later.
+    """
+    ms, ns = divmod(time.time_ns(), 1_000_000)
+    return f"{ms:013d}-{ns:05x}{os.urandom(5).hex()}"
 
 
 def is_key(key: bytes) -> bool:
