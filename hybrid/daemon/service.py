@@ -21,7 +21,7 @@ from hybrid.engine.recording import record_error
 from hybrid.engine.workspace import keep_hook_settings, open_workspace
 from hybrid.hooks.answer import printed_answer
 from hybrid.hooks.event import EventError
-from hybrid.hooks.private import without_private
+from hybrid.hooks.private import keep_event
 from hybrid.hooks.taking import Taker, environment, event_of_parts
 from hybrid.ipc.spool import is_key
 from hybrid.ipc.start import kept_environment
@@ -149,10 +149,8 @@ class Service:
         """Keep an event that has not had its effects, where it is to have any: the service may end before it has."""
         if not request.key or workspace is None or event is None:
             return False
-        if not has_effects(workspace, event, self._own_environ(request.environ)):
-            return False
-        data = without_private(request.parts[-1])
-        return data is not None and self._taker.spool.keep(request.key, *request.parts[:-1], data)
+        is_wanted = has_effects(workspace, event, self._own_environ(request.environ))
+        return is_wanted and keep_event(self._taker.spool, request.key, request.parts)
 
     def _tidy(self) -> None:
         """Take in the events that hooks keep, and close batches that are over; in a thread of its own."""

@@ -27,7 +27,7 @@ from hybrid.engine.memory_cleaning import (
 )
 from hybrid.engine.workspace import excluded_patterns
 from hybrid.errors import ConfigError, HybridError
-from hybrid.prompting.clean import clean
+from hybrid.prompting.clean import OPT_OUT, clean
 from hybrid.records.memory.parsing import session_of
 from hybrid.records.memory.types import Extracted, Owner, PendingEvent, Summarised
 
@@ -45,7 +45,7 @@ _LEFT = 0.9
 _MOST_PROMPT_CHARS = 5_000
 MOST_AT_ONCE = 20
 """Batches of other sessions that an event has told: those that many killed sessions left must not keep it waiting."""
-_PRIVATE_TURN = "[no-hybrid]"
+_PRIVATE_TURN = OPT_OUT
 """Stands for a prompt that holds it; nothing of such a turn is kept."""
 
 

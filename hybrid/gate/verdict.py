@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -119,21 +119,13 @@ class Gate:
         bars = self.calibration
         rows = [row for row in range(len(asked.texts)) if closest.rows[row] >= 0]
         if not rows:
-            return Verdict(False, top_cosine, bars.talk if bars.talk > SILENT else None, "auto", bar="talk")
+            return _nothing_asked(bars, top_cosine)
         found = self._parts(asked, closest)
         judged = [_judged(row, found[row], bars) for row in rows]
         best = max(judged, key=lambda one: one.margin)
         subject = "" if best.row == 0 else _joined([asked.texts[one.row] for one in judged if one.row and one.is_open])
-        return Verdict(
-            best.is_open and math.isfinite(bars.talk) and math.isfinite(bars.tasks),
-            top_cosine,
-            best.threshold,
-            "auto",
-            score=best.score,
-            bar=best.bar,
-            parts=best.parts,
-            subject=subject,
-        )
+        is_open = best.is_open and math.isfinite(bars.talk) and math.isfinite(bars.tasks)
+        return best.verdict(is_open, top_cosine, subject)
 
     def _parts(self, asked: Asked, closest: Closest) -> list[dict[str, float]]:
         """The parts of every piece, each with its sign, so that they add up to the score."""
@@ -151,12 +143,18 @@ class Gate:
             "names": settings.names * np.minimum(n_known, parts.MAX_NAMES),
             "absent": -settings.absent * np.minimum(absent, parts.MAX_ABSENT),
             "length": np.full(len(terms), -length),
-            "chat": -self._background.chat_weight(settings) * self._background.chat(asked.vectors),
-            "probe": settings.probe * self._background.logit(asked.vectors, asked.null),
+            **self._talk(asked),
         }
         # Adding 0 makes 0 of −0, which would be shown.
         rows = np.stack([np.asarray(column, np.float64) for column in columns.values()], axis=1) + 0.0
         return [dict(zip(columns, row, strict=True)) for row in rows.tolist()]
+
+    def _talk(self, asked: Asked) -> dict[str, NDArray[Any]]:
+        """The parts that tell talk from work, each of shape (n_pieces,)."""
+        return {
+            "chat": -self._background.chat_weight(self._settings) * self._background.chat(asked.vectors),
+            "probe": self._settings.probe * self._background.logit(asked.vectors, asked.null),
+        }
 
     def _lexical(self, terms: Sequence[PieceTerms]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """The gain of each piece's most telling word, and how many of its words nobody knows, shape (n_pieces,)."""
@@ -174,31 +172,20 @@ class Gate:
 
     def _judge_records(self, asked: Asked, top_cosine: float | None) -> Verdict:
         """The verdict on a prompt with the records that may be given, each by its own evidence."""
-        bars, settings = self.calibration, self._settings
-        columns = self._columns(asked)
+        bars, columns = self.calibration, self._columns(asked)
         score = _added_up(columns, len(asked.texts), self._snapshot.n_rows)
-        chat = -self._background.chat_weight(settings) * self._background.chat(asked.vectors)
-        probe = settings.probe * self._background.logit(asked.vectors, asked.null)
-        margins = np.minimum(score - bars.tasks, score + (chat + probe)[:, np.newaxis] - bars.talk)
+        talk = self._talk(asked)
+        margins = np.minimum(score - bars.tasks, score + (talk["chat"] + talk["probe"])[:, np.newaxis] - bars.talk)
         if not np.isfinite(margins).any():
-            return Verdict(False, top_cosine, bars.talk if bars.talk > SILENT else None, "auto", bar="talk", rows={})
+            return _nothing_asked(bars, top_cosine, rows={})
         piece, row = divmod(int(margins.argmax()), margins.shape[1])
         found = {name: float(column[piece, row]) + 0.0 for name, column in columns.items()}
-        best = _judged(piece, found | {"chat": float(chat[piece]), "probe": float(probe[piece])}, bars)
+        best = _judged(piece, found | {name: float(column[piece]) for name, column in talk.items()}, bars)
         is_open = (margins > 0) & math.isfinite(bars.talk) & math.isfinite(bars.tasks)
         pieces = [asked.texts[number] for number in np.flatnonzero(is_open.any(axis=1)) if number]
         rows = np.flatnonzero(is_open.any(axis=0))
-        return Verdict(
-            len(rows) > 0,
-            top_cosine,
-            best.threshold,
-            "auto",
-            score=best.score,
-            bar=best.bar,
-            parts=best.parts,
-            subject="" if best.row == 0 else _joined(pieces),
-            rows=dict(zip(rows.tolist(), score[:, rows].max(axis=0).tolist(), strict=True)),
-        )
+        evidence = dict(zip(rows.tolist(), score[:, rows].max(axis=0).tolist(), strict=True))
+        return best.verdict(len(rows) > 0, top_cosine, "" if best.row == 0 else _joined(pieces), evidence)
 
     def _columns(self, asked: Asked) -> dict[str, NDArray[np.float64]]:
         """The parts of the evidence of every piece for every record, each of shape (n_pieces, n_rows)."""
@@ -229,7 +216,7 @@ class Gate:
         is_asked = np.ones(len(best), np.bool_)
         if len(best) > MOST_MEANT:
             is_asked = best >= np.partition(best, -MOST_MEANT)[-MOST_MEANT]
-        found = np.where(is_asked, 0.0, np.full((len(pieces.sums), 1), -math.inf))
+        found = np.tile(np.where(is_asked, 0.0, -math.inf), (len(pieces.sums), 1))
         start = 0
         for one in records:
             rows = np.flatnonzero(is_asked[start : start + len(one)])
@@ -303,6 +290,27 @@ class _Judged:
     @property
     def is_open(self) -> bool:
         return math.isfinite(self.threshold) and self.margin > 0
+
+    def verdict(
+        self, is_open: bool, top_cosine: float | None, subject: str, rows: Mapping[int, float] | None = None
+    ) -> Verdict:
+        """The verdict on a prompt whose best piece this is; the arguments are attributes of `Verdict`."""
+        return Verdict(
+            is_open,
+            top_cosine,
+            self.threshold,
+            "auto",
+            score=self.score,
+            bar=self.bar,
+            parts=self.parts,
+            subject=subject,
+            rows=rows,
+        )
+
+
+def _nothing_asked(bars: Calibration, top_cosine: float | None, rows: Mapping[int, float] | None = None) -> Verdict:
+    """The verdict on a prompt of which no piece means anything here."""
+    return Verdict(False, top_cosine, bars.talk if bars.talk > SILENT else None, "auto", bar="talk", rows=rows)
 
 
 def _added_up(columns: Mapping[str, NDArray[np.float64]], n_pieces: int, n_rows: int) -> NDArray[np.float64]:

@@ -65,11 +65,11 @@ def main(argv: list[str]) -> int:
     mistake = f"unknown argument {' '.join(map(_plain, unknown))}" if unknown else ""
     if mistake and os.isatty(2):
         os.write(2, f"hybrid: {mistake}\n".encode())
-    _guard_streams(is_debug="--debug" in argv)
     is_debug = "--debug" in argv
+    _guard_streams(is_debug=is_debug)
     hook = _Hook(options.get("--client", "manual"), options.get("--event", ""), {}, started_s, is_debug=is_debug)
     line = hook.run(is_service_wanted=True, mistake=mistake)
-    if "--debug" in argv:
+    if is_debug:
         _tell(line)
     return 0
 
@@ -184,11 +184,10 @@ class _Hook:
         settings = read_settings(self._home, os.environ)
         if not may_keep(self._home, settings, os.environ, name=event.name, cwd=event.cwd, data=event.data):
             return "; the event is not kept, as the settings want it"
-        from hybrid.hooks.private import without_private
+        from hybrid.hooks.private import keep_event
 
-        data = without_private(event.data)
         parts = event.parts(environment_of(os.environ))
-        if data is not None and Spool(self._home).keep(event.key, *parts[:-1], data, on_drop=self._note_briefly):
+        if keep_event(Spool(self._home), event.key, parts, on_drop=self._note_briefly):
             return "; the event is kept and taken in later"
         return "; the event is lost: it cannot be kept"
 
