@@ -2,6 +2,8 @@
 # make test    the tests
 # make check   what CI runs: lint, types, layers, tests
 # make clients the tests with real coding clients from npm (CLIENTS="claude codex"; kept in CLIENTS_DIR)
+# make docs    write docs/configuration.md from config.toml
+# make picture draw docs/picture.svg: a terminal in which hybrid answers prompts
 # make bench   the benchmarks, with figures as ratios to something measured in the same run
 
 PYTHON ?= python3
@@ -12,11 +14,11 @@ CLIENTS ?=
 BIN := $(VENV)/bin
 HERE := $(CURDIR)
 
-.PHONY: demo test clients check lint types layers bench wheel clean
+.PHONY: demo test clients check lint types layers docs picture bench wheel clean
 
-$(VENV)/installed: pyproject.toml constraints.txt
+$(VENV)/installed: pyproject.toml lab/pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable ".[dev]"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable ".[dev]" --editable ./lab
 	touch $@
 
 demo: $(VENV)/installed
@@ -43,9 +45,16 @@ types: $(VENV)/installed
 
 layers: $(VENV)/installed
 	$(BIN)/lint-imports
+	$(BIN)/lint-imports --config circles.ini
+
+docs: $(VENV)/installed
+	$(BIN)/python -m tests.docs.settings
+
+picture: $(VENV)/installed
+	$(BIN)/python -m tests.docs.picture
 
 bench: $(VENV)/installed
-	$(BIN)/python -m pytest tests/benchmarks -m bench --benchmark-autosave --benchmark-columns=min,median,max,rounds
+	$(BIN)/python -m pytest lab/tests/benchmarks -m bench --benchmark-autosave --benchmark-columns=min,median,max,rounds
 	$(BIN)/hybrid eval speed $(REPO)
 
 wheel: $(VENV)/installed

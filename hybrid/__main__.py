@@ -1,5 +1,6 @@
 """Entry point of the `hybrid` command and of `python -m hybrid`."""
 
+import contextlib
 import os
 import sys
 import time
@@ -19,16 +20,31 @@ def main() -> int:
             return run_hook(sys.argv[3:])
         except BaseException:  # noqa: BLE001 - Ctrl-C too: an agent must hear of nothing, whatever is broken
             return 0
+    try:
+        code = _run(started_s)
+        _end_interrupts()
+    except KeyboardInterrupt:  # Before the command line could say so itself.
+        _end_interrupts()
+        return 2
+    return code
+
+
+def _run(started_s: float) -> int:
     if sys.argv[1:] == ["statusline"]:
         from hybrid.cli.statusline import main as show_status
 
         return show_status()
-    try:
-        from hybrid.cli.main import run
+    from hybrid.cli.main import run
 
-        return run(sys.argv[1:], started_s=started_s)
-    except KeyboardInterrupt:  # Before the command line could say so itself.
-        return 2
+    return run(sys.argv[1:], started_s=started_s)
+
+
+def _end_interrupts() -> None:
+    """Ignore Ctrl-C from now on: it would take away the exit code while the interpreter takes itself apart."""
+    import signal
+
+    with contextlib.suppress(ValueError):  # Not the main thread: signals are not ours.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 if __name__ == "__main__":

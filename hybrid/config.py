@@ -10,24 +10,23 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
 from functools import cache
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, cast, get_type_hints
 
 import tomli
+from msgspec import Struct, field
 
-from hybrid.atomic import read_regular
-from hybrid.errors import ConfigError
-from hybrid.resources import shipped
+from hybrid.base.atomic import read_regular
+from hybrid.base.errors import ConfigError
+from hybrid.base.resources import shipped
 
 ContentMode = Literal["adaptive", "full", "preview", "none"]
 Format = Literal["text", "xml", "json"]
 
 
-@dataclass(frozen=True, slots=True)
-class HooksConfig:
+class HooksConfig(Struct, frozen=True):
     """The `[hooks]` section; units and reasons stand in `config.toml`."""
 
     threshold: float
@@ -48,8 +47,7 @@ class HooksConfig:
     notice: bool
 
 
-@dataclass(frozen=True, slots=True)
-class SearchConfig:
+class SearchConfig(Struct, frozen=True):
     """The `[search]` section."""
 
     ranker: Literal["evidence", "rrf"]
@@ -65,8 +63,7 @@ class SearchConfig:
     min_cosine: float
 
 
-@dataclass(frozen=True, slots=True)
-class GateConfig:
+class GateConfig(Struct, frozen=True):
     """The `[gate]` section: the rates allowed, and the parts of the statistic with their weights."""
 
     max_false_open_rate: float
@@ -87,9 +84,8 @@ class GateConfig:
     least: float
 
 
-@dataclass(frozen=True, slots=True)
-class RankingConfig:
-    """The `[ranking]` section: the weight of each piece of `hybrid.ranking.evidence.PIECES`, in their order."""
+class RankingConfig(Struct, frozen=True):
+    """The `[ranking]` section: the weight of each piece of `hybrid.search.ranking.evidence.PIECES`, in their order."""
 
     best_words: float
     best_sense: float
@@ -116,8 +112,7 @@ class RankingConfig:
     aside: float
 
 
-@dataclass(frozen=True, slots=True)
-class LessonsConfig:
+class LessonsConfig(Struct, frozen=True):
     """The `[lessons]` section."""
 
     enabled: bool
@@ -135,8 +130,7 @@ class LessonsConfig:
     haiku_model: str
 
 
-@dataclass(frozen=True, slots=True)
-class LoreConfig:
+class LoreConfig(Struct, frozen=True):
     """The `[lore]` section."""
 
     enabled: bool
@@ -149,8 +143,7 @@ class LoreConfig:
     handoff_days: int
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryConfig:
+class MemoryConfig(Struct, frozen=True):
     """The `[memory]` section."""
 
     enabled: bool
@@ -172,8 +165,7 @@ class MemoryConfig:
     max_mb: int
 
 
-@dataclass(frozen=True, slots=True)
-class IndexConfig:
+class IndexConfig(Struct, frozen=True):
     """The `[index]` section."""
 
     include: tuple[str, ...]
@@ -192,8 +184,7 @@ class IndexConfig:
     debounce_ms: int
 
 
-@dataclass(frozen=True, slots=True)
-class DaemonConfig:
+class DaemonConfig(Struct, frozen=True):
     """The `[daemon]` section."""
 
     enabled: bool
@@ -204,23 +195,20 @@ class DaemonConfig:
     http_port: int
 
 
-@dataclass(frozen=True, slots=True)
-class ModelConfig:
+class ModelConfig(Struct, frozen=True):
     """The `[model]` section."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class PrivacyConfig:
+class PrivacyConfig(Struct, frozen=True):
     """The `[privacy]` section."""
 
     redact: bool
     log_prompts: Literal["hash", "text", "none"]
 
 
-@dataclass(frozen=True, slots=True)
-class LogConfig:
+class LogConfig(Struct, frozen=True):
     """The `[log]` section."""
 
     max_bytes: int
@@ -228,8 +216,7 @@ class LogConfig:
     hot_topics_every: int
 
 
-@dataclass(frozen=True, slots=True)
-class Config:
+class Config(Struct, frozen=True):
     """Every setting in force."""
 
     hooks: HooksConfig
@@ -246,8 +233,7 @@ class Config:
     log: LogConfig
 
 
-@dataclass(frozen=True, slots=True)
-class Loaded:
+class Loaded(Struct, frozen=True):
     """The settings in force, where each comes from, and what was wrong in the layers.
 
     Attributes:
@@ -325,7 +311,7 @@ _RANGES: dict[str, tuple[float, float]] = {
     "search.bm25_k1": (0, 10),
     "search.bm25_b": (0, 1),
     "search.min_cosine": (-1, 1),
-    **{f"ranking.{field.name}": (-10, 10) for field in fields(RankingConfig)},
+    **{f"ranking.{name}": (-10, 10) for name in RankingConfig.__struct_fields__},
     "lessons.max_items": (0, 100),
     "lessons.budget_chars": (0, 9_000),
     "lessons.threshold": (0, 1),
@@ -383,7 +369,6 @@ _PROJECT_MAY_NOT = (
     "lessons.use_haiku_scoring",
     "lore.data_dir",
     "memory.batch_window_ms",
-    "memory.capture",
     "memory.exclude_projects",
     "memory.extractor",
     "memory.max_mb",
@@ -395,7 +380,13 @@ _PROJECT_MAY_NOT = (
 _ADDING = ("index.include", "index.exclude")
 """Lists to which each layer adds: no layer drops by accident what the ones below it say."""
 
-_COUNTS_UNACCEPTED = ("privacy.redact", "privacy.log_prompts", "memory.enabled", "memory.cross_project")
+_COUNTS_UNACCEPTED = (
+    "privacy.redact",
+    "privacy.log_prompts",
+    "memory.enabled",
+    "memory.capture",
+    "memory.cross_project",
+)
 """What a tree that nobody accepted may set: `_safe_for_project` lets these raise privacy only."""
 _OTHER_VARIABLES = {
     "memory.cross_project": "HYBRID_CROSS_PROJECT",
@@ -404,12 +395,17 @@ _OTHER_VARIABLES = {
     "memory.skip_tools": "HYBRID_SKIP_TOOLS",
 }
 """Names that users of other memory systems know; the setting's own name counts before them."""
+_NO_SETTINGS = ("HYBRID_HOME", "HYBRID_DISABLE")
+"""Variables that are no settings and have a meaning all the same."""
+_NEAR = 0.6
+"""Likeness of names, as `difflib` counts it, from which one may be meant by the other."""
+_MOST_NAME_CHARS = 80
 _PROJECT_FILE_BYTES = 256_000
 _MOST_PROJECT_PROBLEMS = 10
 _PROBLEM_CHARS = 500
 _PRIVACY_ORDER = ("text", "hash", "none")
 
-KEYS = tuple(f"{name}.{field.name}" for name, section in _SECTIONS.items() for field in fields(section))
+KEYS = tuple(f"{name}.{key}" for name, section in _SECTIONS.items() for key in section.__struct_fields__)
 """Every setting as `section.key`, in the order of `config.toml`."""
 
 
@@ -429,7 +425,7 @@ def check(key: str, value: object) -> object:
         raise ConfigError(f"unknown setting {key}; `hybrid config` lists all")
     if key in _CHOICES:
         if value not in _CHOICES[key]:
-            raise ConfigError(f"{key} = {value!r}: must be one of {', '.join(_CHOICES[key])}")
+            raise ConfigError(f"{key} = {_shown(value)}: must be one of {', '.join(_CHOICES[key])}")
         return value
     return _CHECKS.get(hints[name], _check_number)(key, value)
 
@@ -441,26 +437,49 @@ def _hints(section: str) -> dict[str, Any]:
 
 def _check_bool(key: str, value: object) -> object:
     if not isinstance(value, bool):
-        raise ConfigError(f"{key} = {value!r}: must be true or false")
+        raise ConfigError(f"{key} = {_shown(value)}: must be true or false")
     return value
 
 
+_SHOWN_CHARS = 200
 _MAY_BE_EMPTY = ("lore.data_dir", "memory.path")
 
 
 def _check_text(key: str, value: object) -> object:
     if not isinstance(value, str) or not (value or key in _MAY_BE_EMPTY):
-        raise ConfigError(f"{key} = {value!r}: must be text that is not empty")
-    return value
+        raise ConfigError(f"{key} = {_shown(value)}: must be text that is not empty")
+    return _storable(key, value)
 
 
 def _check_texts(key: str, value: object) -> object:
     if not isinstance(value, (list, tuple)):
-        raise ConfigError(f"{key} = {value!r}: must be a list of texts")
+        raise ConfigError(f"{key} = {_shown(value)}: must be a list of texts")
     parts = list(cast("list[object]", value))
     if not all(isinstance(part, str) for part in parts):
-        raise ConfigError(f"{key} = {value!r}: must be a list of texts")
-    return tuple(_mended(cast("list[str]", parts)))
+        raise ConfigError(f"{key} = {_shown(parts)}: must be a list of texts")
+    return tuple(_storable(key, part) for part in _mended(cast("list[str]", parts)))
+
+
+def _storable(key: str, text: str) -> str:
+    """The text, which may be written to a file and be asked for as a path.
+
+    Raises:
+        ConfigError: It holds a NUL, which no path can, or a byte that is no UTF-8, which no TOML can.
+    """
+    if "\0" in text:
+        raise ConfigError(f"{key} = {_shown(text)}: must be text without a NUL character")
+    if any("\ud800" <= character <= "\udfff" for character in text):
+        raise ConfigError(f"{key} = {_shown(text)}: must be text in UTF-8")
+    return text
+
+
+def _shown(value: object) -> str:
+    """A value as it stands in a message: a wrong one may be of any length."""
+    try:
+        text = repr(value)
+    except ValueError:  # Python refuses to write more than 4,300 digits; TOML reads them in base 16.
+        return "a number of thousands of digits"
+    return text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]}…"
 
 
 def _mended(parts: list[str]) -> list[str]:
@@ -478,7 +497,7 @@ def _mended(parts: list[str]) -> list[str]:
 
 def _check_int(key: str, value: object) -> object:
     if isinstance(value, bool) or not isinstance(value, int):
-        raise ConfigError(f"{key} = {value!r}: must be a whole number")
+        raise ConfigError(f"{key} = {_shown(value)}: must be a whole number")
     return _check_range(key, value)
 
 
@@ -487,14 +506,14 @@ def _check_number(key: str, value: object) -> object:
         return value
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         wanted = 'a number or "auto"' if key == "hooks.gate_threshold" else "a number"
-        raise ConfigError(f"{key} = {value!r}: must be {wanted}")
+        raise ConfigError(f"{key} = {_shown(value)}: must be {wanted}")
     return float(_check_range(key, value))
 
 
 def _check_range(key: str, value: float) -> float:
     low, high = _RANGES[key]
     if not low <= value <= high:
-        raise ConfigError(f"{key} = {value}: must lie in {low:g} to {high:g}")
+        raise ConfigError(f"{key} = {_shown(value)}: must lie in {low:g} to {high:g}")
     return value
 
 
@@ -533,7 +552,8 @@ def _parse_list(key: str, text: str) -> object:
     try:
         return _toml_value(text if text.startswith("[") else f"[{text}]")
     except tomli.TOMLDecodeError as error:
-        raise ConfigError(f"""{key}: {text} is no list ({error}); write a,b or ["a", "b"]""") from error
+        shown = _shown(text)
+        raise ConfigError(f"""{key}: {shown} is no list ({error}); write a,b or ["a", "b"]""") from error
 
 
 def _toml_value(text: str) -> object:
@@ -542,7 +562,13 @@ def _toml_value(text: str) -> object:
     Raises:
         tomli.TOMLDecodeError: It is none, or more than one.
     """
-    found = tomli.loads(f"value = {text}")
+    try:
+        found = tomli.loads(f"value = {text}")
+    except (ValueError, RecursionError) as error:
+        if isinstance(error, tomli.TOMLDecodeError):
+            raise
+        # A number of thousands of digits, or lists nested without end.
+        raise tomli.TOMLDecodeError("beyond what a setting can be", text, 0) from error
     if set(found) != {"value"}:
         raise tomli.TOMLDecodeError("more than one value", text, 0)
     return found["value"]
@@ -629,7 +655,7 @@ def _safe_for_project(layer: dict[str, object], so_far: Mapping[str, object], pa
             reason = f"a project may search less deep, not deeper than {so_far[key]}"
         elif (
             (key == "privacy.redact" and not value)
-            or (key in ("memory.cross_project", "memory.enabled") and value and not so_far[key])
+            or (key in ("memory.cross_project", "memory.enabled", "memory.capture") and value and not so_far[key])
             or (
                 key == "privacy.log_prompts"
                 and _PRIVACY_ORDER.index(str(value)) < _PRIVACY_ORDER.index(str(so_far[key]))
@@ -645,7 +671,7 @@ def _environment_layer(environ: Mapping[str, str], problems: list[str]) -> tuple
     found: dict[str, object] = {}
     origins: dict[str, str] = {}
     for key in KEYS:
-        variable = "HYBRID_" + key.replace(".", "_").upper()
+        variable = _variable(key)
         if variable not in environ:
             variable = _OTHER_VARIABLES.get(key, variable)
         if variable not in environ:
@@ -656,6 +682,31 @@ def _environment_layer(environ: Mapping[str, str], problems: list[str]) -> tuple
         except ConfigError as error:
             problems.append(f"{variable}: {error}")
     return found, origins
+
+
+def _variable(key: str) -> str:
+    return "HYBRID_" + key.replace(".", "_").upper()
+
+
+def unknown_variables(environ: Mapping[str, str]) -> tuple[str, ...]:
+    """One sentence for each variable that begins as those of settings do and is none; hooks say nothing of them.
+
+    Args:
+        environ: Environment variables; only their names are looked at.
+    """
+    known = {*map(_variable, KEYS), *_OTHER_VARIABLES.values(), *_NO_SETTINGS}
+    unknown = sorted(name for name in environ if name.startswith("HYBRID_") and name not in known)
+    return tuple(_unknown_variable(name[:_MOST_NAME_CHARS], known) for name in unknown)
+
+
+def _unknown_variable(name: str, known: set[str]) -> str:
+    from difflib import get_close_matches  # As a rule there is none.
+
+    # All begin alike, which says nothing.
+    rests = [variable.removeprefix("HYBRID_") for variable in sorted(known)]
+    near = get_close_matches(name.removeprefix("HYBRID_").upper(), rests, n=1, cutoff=_NEAR)
+    meant = f"; HYBRID_{near[0]} is one" if near else ""
+    return f"{name} is set in the environment and is no setting{meant}"
 
 
 @cache
@@ -714,7 +765,7 @@ def load(
         except ConfigError as error:
             problems.append(f"command line: {error}")
     sections = {
-        name: section(**{field.name: values[f"{name}.{field.name}"] for field in fields(section)})
+        name: section(**{key: values[f"{name}.{key}"] for key in section.__struct_fields__})
         for name, section in _SECTIONS.items()
     }
     return Loaded(Config(**sections), origins, tuple(problems), project_problems, waiting)

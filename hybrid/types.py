@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, Protocol, cast
+
+from msgspec import Struct, field
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -20,16 +21,14 @@ FILE_KINDS = ("code", "doc")
 # --- sources -----------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class FileStamp:
+class FileStamp(Struct, frozen=True):
     """What one `stat` says of a file: enough to know that it did not change."""
 
     size_bytes: int
     mtime_ns: int
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(Struct, frozen=True):
     """A document that a source offers, before it is read.
 
     Attributes:
@@ -41,8 +40,7 @@ class Found:
     stamp: FileStamp
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(Struct, frozen=True):
     """A document that was read.
 
     Attributes:
@@ -60,8 +58,7 @@ class Document:
     digest: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Skipped:
+class Skipped(Struct, frozen=True):
     """A document that is not indexed, and why (`binary`, `too_large`, `minified`, `generated`, `lock_file`, …)."""
 
     path: str
@@ -88,16 +85,14 @@ class Source(Protocol):
 # --- chunking ----------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class LineSpan:
+class LineSpan(Struct, frozen=True):
     """Whole lines, 1-based and inclusive."""
 
     start_line: int
     end_line: int
 
 
-@dataclass(frozen=True, slots=True)
-class Definition:
+class Definition(Struct, frozen=True):
     """A named thing that a file defines.
 
     Attributes:
@@ -128,8 +123,7 @@ class Definition:
         return not self.is_value and self.kind != "prototype"
 
 
-@dataclass(frozen=True, slots=True)
-class Chunk:
+class Chunk(Struct, frozen=True):
     """A range of whole lines of a document, with what is defined in it.
 
     The chunks of a document are in order, do not overlap, and together hold every line that is not blank.
@@ -155,8 +149,7 @@ class Chunk:
     comments: tuple[LineSpan, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class ChunkLimits:
+class ChunkLimits(Struct, frozen=True):
     """Sizes that chunking aims at, in characters.
 
     Attributes:
@@ -170,8 +163,7 @@ class ChunkLimits:
     cut_chars: int
 
 
-@dataclass(frozen=True, slots=True)
-class Chunked:
+class Chunked(Struct, frozen=True):
     """The chunks of one document, and how they were made.
 
     Attributes:
@@ -189,8 +181,7 @@ class Chunked:
 # --- models ------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class EmbedderInfo:
+class EmbedderInfo(Struct, frozen=True):
     """Who an embedder is: two with equal `key` give equal vectors.
 
     Attributes:
@@ -215,8 +206,7 @@ class EmbedderInfo:
         return f"{self.name}@{self.sha256[:16]}"
 
 
-@dataclass(frozen=True, slots=True)
-class EmbedInput:
+class EmbedInput(Struct, frozen=True):
     """What is embedded of a chunk: its head line (path, scope, names) and its text."""
 
     head: str
@@ -255,8 +245,7 @@ class Embedder(Protocol):
 # --- retrieval ---------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Ranked:
+class Ranked(Struct, frozen=True):
     """One entry of a leg's ranking.
 
     Attributes:
@@ -270,8 +259,7 @@ class Ranked:
     raw: float
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(Struct, frozen=True):
     """A search result with everything that explains its place.
 
     Attributes:
@@ -332,8 +320,7 @@ class Hit:
         return f"{self.path}:{self.start_line}:{self.end_line}:{self.digest[:4].hex()}"
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Struct, frozen=True):
     """What the gate said.
 
     Attributes:
@@ -369,13 +356,12 @@ class Verdict:
 # --- injection ---------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class HookEvent:
+class HookEvent(Struct, frozen=True):
     """One hook event of any client, reduced to what the engine needs; `hooks.event` makes the fields.
 
     Attributes:
         client: claude, codex, gemini, qwen, copilot, opencode; `manual` by hand.
-        event: What happened, in our words whatever the client's: one of `hooks.event.EVENTS`.
+        event: What happened, in our words whatever the client's: one of `hooks.names.EVENTS`.
         session_id: The agent's; empty when the event had none.
         agent_id: Of a subagent; empty in the main conversation.
         cwd: Working directory of the session.
@@ -417,7 +403,7 @@ class HookEvent:
     def of(cls, fields: Mapping[str, object]) -> HookEvent:
         """The event of such fields; what is missing is empty, what is unknown is left out."""
         values = ("paths", "tool_input", "tool_response")
-        texts = {name: fields.get(name) for name in cls.__slots__ if name not in values}
+        texts = {name: fields.get(name) for name in cls.__struct_fields__ if name not in values}
         found = fields.get("paths")
         paths = cast("Sequence[object]", found) if isinstance(found, (list, tuple)) else ()
         return cls(
@@ -428,8 +414,7 @@ class HookEvent:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(Struct, frozen=True):
     """A record as it will be shown.
 
     Attributes:
@@ -443,8 +428,7 @@ class Item:
     form: str
 
 
-@dataclass(frozen=True, slots=True)
-class Withheld:
+class Withheld(Struct, frozen=True):
     """A candidate that was not given, and why.
 
     The reasons are `bar`, `floor`, `seen`, `duplicate`, `stale`, `budget`, `kind_closed`.

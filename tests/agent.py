@@ -98,15 +98,41 @@ class Agent:
         return int(self.status()["pid"])
 
     def stop_service(self) -> None:
-        """End the service, however it is, and wait until its process is gone."""
+        """End the service, however it is, and wait until its process is gone, with all that hooks left behind.
+
+        A hook that answered by itself has a child, which starts a service once the agent has its answer: it may come
+        after the end of the service that is known here.
+        """
         pid = _number(self.shop.home / "run" / "daemon.pid")
         if pid:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGCONT)
-        stop(str(self.shop.home), timeout_s=10)
-        assert end_service(self.shop.home), "the service does not end"
+        self._end_service()
         if pid:
             until(lambda: not is_alive(pid))
+        until(self._is_alone)
+
+    def _end_service(self) -> None:
+        stop(str(self.shop.home), timeout_s=10)
+        assert end_service(self.shop.home), "the service does not end"
+
+    def _is_alone(self) -> bool:
+        """Is no process left with this home? A service that was started meanwhile is ended."""
+        if not _processes_of(self.shop.home):
+            return True
+        self._end_service()
+        return False
+
+
+def _processes_of(home: Path) -> list[int]:
+    """The processes that were started with a `HYBRID_HOME`; elsewhere than on Linux none is known."""
+    setting = b"\0HYBRID_HOME=" + os.fsencode(home) + b"\0"
+    numbers: list[int] = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):  # It has ended meanwhile.
+            if setting in b"\0" + (folder / "environ").read_bytes() + b"\0" and is_alive(int(folder.name)):
+                numbers.append(int(folder.name))
+    return numbers
 
 
 def _number(path: Path) -> int:

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 from hybrid.chunking.chunker import chunk_document
 from hybrid.config import load
-from hybrid.index.build import Recipe, Summary, build
+from hybrid.index.build import build
 from hybrid.index.place import Place
+from hybrid.index.plan import Recipe, Summary
 from hybrid.index.snapshot import Snapshot, open_snapshot
 from hybrid.models.hashing import HashingEmbedder
 from hybrid.types import ChunkLimits, Document, FileStamp, Found, Hit, Skipped

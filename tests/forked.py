@@ -2,7 +2,7 @@
 
 A start costs a tenth of what `hybrid_command` costs, so that hundreds of small tests can use the command line: modules,
 the gate's backgrounds and the grammars of most samples are there already. What a start itself does (imports, the
-installed script) is tried by `tests/cli/test_main.py`, `tests/contracts` and `tests/test_readme.py`. Where processes
+installed script) is tried by `tests/cli/test_main.py`, `tests/contracts` and `tests/docs`. Where processes
 cannot be forked, commands start in the usual way.
 """
 
@@ -96,7 +96,9 @@ class _Server:
     def send(self, request: dict[str, object]) -> None:
         with self._lock:
             if self._process is None:
-                environ = os.environ | {"PYTHONPATH": str(CHECKOUT), "PYTHONWARNINGS": "default"}
+                # It outlives the test that starts it, and must not look like a process of that test's home.
+                kept = {name: value for name, value in os.environ.items() if not name.startswith("HYBRID_")}
+                environ = kept | {"PYTHONPATH": str(CHECKOUT), "PYTHONWARNINGS": "default"}
                 self._process = subprocess.Popen(
                     [sys.executable, "-c", _SERVER], stdin=subprocess.PIPE, text=True, env=environ, cwd=CHECKOUT
                 )

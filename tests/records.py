@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from hybrid.engine.answering import answer
-from hybrid.engine.indexing import reindex
-from hybrid.engine.opening import Opener
-from hybrid.engine.sessions import session_key
-from hybrid.engine.workspace import Workspace, open_workspace
+from msgspec import structs
+
+from hybrid.answer.events import answer
+from hybrid.knowledge.opener import Opener
 from hybrid.project.find import find_project
 from hybrid.project.trust import accept
 from hybrid.types import HookEvent
+from hybrid.upkeep.indexing import reindex
+from hybrid.workspace import Workspace, open_workspace, session_key
 from tests.builders import PAYMENTS, git_project, new_shop, write_files
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from hybrid.engine.answering import Reply
+    from hybrid.answer.events import Reply
     from hybrid.session.ledger import Ledger
     from tests.builders import Shop
 
@@ -154,7 +155,7 @@ class Talk:
         who = HookEvent(self.client, event, self.session_id, self.agent_id, str(self.root), "", name=event)
         return answer(
             self.workspace(**(flags or {})),
-            replace(who, **fields),
+            structs.replace(who, **fields),
             open_searcher=self.opener.searcher,
             records=self.opener.records,
             environ={},

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hybrid.gate import background
-from hybrid.gate.identity import background_key
+from hybrid.search.gate import background
+from hybrid.search.gate.identity import background_key
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -7,6 +7,7 @@ import json
 from typing import TYPE_CHECKING
 
 from hybrid.records.memory.types import Extracted, Owner, PendingEvent
+from hybrid.records.memory.writing import open_session
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,6 +45,11 @@ def make(events: Sequence[PendingEvent], prompt: str) -> Extracted | None:
 def fails(events: Sequence[PendingEvent], prompt: str) -> Extracted | None:
     """An extractor with a defect."""
     raise LookupError(f"no rule for {events[0].tool}")
+
+
+def begin_session(store: MemoryStore, owner: Owner, now_ms: int) -> None:
+    """Open a session without a prompt."""
+    store.database.write(lambda db: open_session(db, owner, now_ms))
 
 
 def titles(store: MemoryStore) -> list[str]:

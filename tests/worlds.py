@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hybrid.arrays import pack_strings, write_arrays
+from hybrid.base.arrays import pack_strings, write_arrays
 from hybrid.config import GateConfig
-from hybrid.gate.background import Background
-from hybrid.gate.hubs import segment_arrays
 from hybrid.index.analysis import CHUNK_FIELDS, ChunkRecord
-from hybrid.index.encoding import SegmentDocument, encode_segment
+from hybrid.index.drafting import SegmentDocument, encode_segment
 from hybrid.index.manifest import FORMAT_VERSION, Manifest
 from hybrid.index.segment import Segment
 from hybrid.index.snapshot import Snapshot
 from hybrid.index.vectors import StoredVectors
+from hybrid.search.gate.background import Background
+from hybrid.search.gate.hubs import segment_arrays
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

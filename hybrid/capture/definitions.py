@@ -6,8 +6,9 @@ It is no parser: the pieces are parts of files, often cut. Used when a tool use 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,8 +43,7 @@ MAX_SCAN_CHARS = 400_000
 """Of a longer text the beginning is looked through."""
 
 
-@dataclass(frozen=True, slots=True)
-class Definition:
+class Definition(Struct, frozen=True):
     """A definition's first line.
 
     Attributes:
@@ -62,12 +62,12 @@ class Definition:
 
     @property
     def is_container(self) -> bool:
-        """Whether it holds functions rather than being one."""
+        """Return whether it holds functions rather than being one."""
         return self.word in _CONTAINERS
 
     @property
     def is_test(self) -> bool:
-        """Whether its name is that of a test."""
+        """Return whether its name is that of a test."""
         return self.word == "test" or self.name.lower().startswith(("test_", "test")) or self.name.endswith("Test")
 
 
@@ -78,7 +78,7 @@ _CONTAINERS = frozenset(
 
 
 def is_prose(path: str) -> bool:
-    """Whether a file is written for people: its headings are its definitions."""
+    """Return whether a file is written for people: its headings are its definitions."""
     return path.lower().endswith(_PROSE_SUFFIXES)
 
 

@@ -205,7 +205,7 @@ def exit_code(value: object, text: str, error: str) -> int | None:
 
 
 def is_failure(value: object, error: str, code: int | None) -> bool:
-    """Whether the tool failed: by its error, its exit code, or what the result says of itself."""
+    """Return whether the tool failed: by its error, its exit code, or what the result says of itself."""
     fields = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
     kind = fields.get("resultType", fields.get("result_type"))
     said = kind in _BAD_RESULTS or fields.get("is_error") is True or fields.get("isError") is True

@@ -37,7 +37,7 @@ _MAX_DEPTH = 3
 
 
 def is_ours(command: str) -> bool:
-    """Whether a command line of a shell calls us and does nothing else that tells something.
+    """Return whether a command line of a shell calls us and does nothing else that tells something.
 
     Args:
         command: As the agent gave it; only the beginning of a long one counts.
@@ -46,7 +46,7 @@ def is_ours(command: str) -> bool:
 
 
 def is_our_tool(tool: str) -> bool:
-    """Whether a tool is one of ours, as clients spell those of a server named `hybrid`."""
+    """Return whether a tool is one of ours, as clients spell those of a server named `hybrid`."""
     name = tool.lower()
     return name == "hybrid" or name.startswith(("mcp__hybrid__", "hybrid_"))
 
@@ -102,7 +102,7 @@ def _kind_of_words(words: list[str], depth: int) -> str:
 
 
 def _is_writing(words: list[str]) -> bool:
-    """Whether a command that only passes text on puts it into a file."""
+    """Return whether a command that only passes text on puts it into a file."""
     if words[:1] == ["sed"] and any(word.startswith(("-i", "--in-place")) for word in words):
         return True
     pairs = zip(words, [*words[1:], ""], strict=False)

@@ -6,7 +6,8 @@ import os
 import posixpath
 import re
 import shlex
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from hybrid.capture.dialects import without_bodies
 
@@ -22,8 +23,7 @@ _PATH = re.compile(r"^[\w.~$/\\@+-][\w.~$/\\@+ -]*$")
 _MAX_COMMAND = 4_000
 
 
-@dataclass(frozen=True, slots=True)
-class Places:
+class Places(Struct, frozen=True, eq=False):
     """Where a use took place.
 
     Attributes:
@@ -35,7 +35,7 @@ class Places:
     root: str
     cwd: str
     home: str = ""
-    _resolved: dict[str, str] = field(default_factory=dict[str, str], init=False, repr=False, compare=False)
+    _resolved: dict[str, str] = field(default_factory=dict[str, str])
 
     def relative(self, path: str) -> str:
         """A path relative to the project with forward slashes; absolute when outside, the home as `~`.
@@ -146,7 +146,7 @@ def _is_path(word: str) -> bool:
 
 
 def _is_file(word: str) -> bool:
-    """Whether a word looks like a file's name: with a suffix or a folder."""
+    """Return whether a word looks like a file's name: with a suffix or a folder."""
     return _is_path(word) and ("/" in word or "." in word.strip(".")) and not word.startswith(("s/", "HEAD", "origin/"))
 
 
@@ -155,7 +155,7 @@ def _slashes(path: str) -> str:
 
 
 def _is_windows(root: str) -> bool:
-    """Whether a project lies on Windows, by its root: a drive, or a share."""
+    """Return whether a project lies on Windows, by its root: a drive, or a share."""
     return bool(_DRIVE.match(root)) or root.startswith("\\\\")
 
 

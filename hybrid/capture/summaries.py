@@ -69,6 +69,11 @@ _SAID: dict[str, re.Pattern[str]] = {
     ),
 }
 """The same for sentences without a heading."""
+_UNDONE = re.compile(
+    r"(?i)\b(?:not|never|cannot|\w+n['’]t)\b"
+    r"(?:[^.;]{0,60}\byet\b| (?:yet )?(?:add|change|do|finish|fix|implement|solve|touch)(?:ed|ne)?\b)"
+)
+"""A sentence of what is left to do, whatever else it says."""
 _NEXT = re.compile(r"(?i)^\W*(?:to ?do|next(?: steps?)?)\W*[:,]\s*")
 """What such a sentence says of itself, and its field says too."""
 
@@ -126,6 +131,8 @@ def _field_of(heading: str) -> str:
 def _field_of_sentence(sentence: str) -> str:
     if sentence.endswith(("?", ":", ":.")):
         return ""
+    if _UNDONE.search(sentence):
+        return "next_steps"
     return next((field for field, pattern in _SAID.items() if pattern.search(sentence)), "")
 
 

@@ -7,11 +7,13 @@ for the home.
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from hybrid.capture import dialects, patches
+from msgspec import Struct, to_builtins
+from msgspec.structs import replace
+
+from hybrid.capture import dialects
 from hybrid.capture.condensing import condensed, cut, without_counts
 from hybrid.capture.definitions import enclosing
 from hybrid.capture.dialects import ToolKind
@@ -20,6 +22,74 @@ from hybrid.capture.paths import Places, files_of_command
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
+
+# Reads patches into pairs of old and new text: those of `apply_patch`, unified diffs and a client's own hunks.
+
+PATCH_BEGIN = "*** Begin Patch"
+_MAX_HUNKS = 20
+_MARKS = {"*** Add File: ": "add", "*** Update File: ": "update", "*** Delete File: ": "delete"}
+
+
+def patched(text: str) -> list[tuple[str, str, str, bool]]:
+    """File, old text, new text and whether it is a new file, of each hunk of an `apply_patch` text, at most 20.
+
+    Text without a patch gives nothing. A deleted file has no texts.
+    """
+    if PATCH_BEGIN not in text:
+        return []
+    found: list[tuple[str, str, str, bool]] = []
+    path, is_new, lines = "", False, list[str]()
+    for line in [*text[text.index(PATCH_BEGIN) :].splitlines(), "*** End Patch"]:
+        mark = next((mark for mark in _MARKS if line.startswith(mark)), "")
+        if mark or line.startswith(("@@", "*** End Patch")):
+            if path and lines:
+                found.append((path, *sides(lines), is_new))
+            lines = []
+        if mark:
+            path, is_new = line[len(mark) :].strip(), _MARKS[mark] == "add"
+            if _MARKS[mark] == "delete":
+                found.append((path, "", "", False))
+        elif line.startswith("*** Move to: "):
+            found.append((line[len("*** Move to: ") :].strip(), "", "", True))
+        elif line.startswith("*** End Patch"):
+            break
+        elif not line.startswith("*** "):
+            lines += (
+                [" " + line[2:].strip()] if line.startswith("@@") and line.strip("@ ") else [line] * (line[:2] != "@@")
+            )
+    return found[:_MAX_HUNKS]
+
+
+def hunks(value: object) -> list[tuple[str, str]]:
+    """Old and new text of each hunk of a `structuredPatch`, at most 20."""
+    if not isinstance(value, list):
+        return []
+    found: list[tuple[str, str]] = []
+    for hunk in cast("list[object]", value)[:_MAX_HUNKS]:
+        lines = cast("dict[str, Any]", hunk).get("lines") if isinstance(hunk, dict) else None
+        if isinstance(lines, list):
+            found.append(sides([line for line in cast("list[object]", lines) if isinstance(line, str)]))
+    return found
+
+
+def sides(lines: list[str]) -> tuple[str, str]:
+    """The old and the new text of the lines of a hunk, each with its mark."""
+    old = [line[1:] for line in lines if line[:1] in (" ", "-", "")]
+    new = [line[1:] for line in lines if line[:1] in (" ", "+", "")]
+    return "\n".join(old), "\n".join(new)
+
+
+def first_change(old: str, new: str) -> int:
+    """Offset in the old text of the first line that the new one does not have there."""
+    offset = 0
+    theirs = new.split("\n")
+    for number, line in enumerate(old.split("\n")):
+        if number >= len(theirs) or line != theirs[number]:
+            break
+        offset += len(line) + 1
+    return min(offset, len(old))
+
 
 MAX_JSON_BYTES = 40_000
 """Of a stored use."""
@@ -36,8 +106,7 @@ _MAX_FILES = 50
 _MAX_EDITS = 20
 
 
-@dataclass(frozen=True, slots=True)
-class Edit:
+class Edit(Struct, frozen=True):
     """A change of one place in a file.
 
     Attributes:
@@ -55,8 +124,7 @@ class Edit:
     is_new: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class ToolUse:
+class ToolUse(Struct, frozen=True):
     """A use of a tool.
 
     Attributes:
@@ -95,7 +163,7 @@ class ToolUse:
 
     def as_json(self) -> str:
         """The use as JSON; `from_json` makes the same one of it."""
-        return json.dumps(asdict(self), ensure_ascii=False, separators=(",", ":"))
+        return json.dumps(to_builtins(self), ensure_ascii=False, separators=(",", ":"))
 
     @classmethod
     def from_json(cls, text: str) -> ToolUse:
@@ -116,7 +184,7 @@ class ToolUse:
 
 
 def _known(cls: type[ToolUse | Edit], value: dict[str, Any]) -> dict[str, Any]:
-    names = {field.name for field in fields(cls)}
+    names = cls.__struct_fields__
     return {name: one for name, one in value.items() if name in names}
 
 
@@ -176,7 +244,7 @@ def _own_home() -> str:
 
 
 def is_skipped(tool: str, n_chars: int, skip_tools: Sequence[str]) -> bool:
-    """Whether nothing is kept of a use.
+    """Return whether nothing is kept of a use.
 
     Args:
         tool: As the client spells it.
@@ -189,10 +257,10 @@ def is_skipped(tool: str, n_chars: int, skip_tools: Sequence[str]) -> bool:
 def _with_files(use: ToolUse, given: dict[str, Any], response: object, places: Places) -> ToolUse:
     """The files and edits that its arguments name."""
     path = dialects.first_text(given, dialects.PATH_FIELDS)
-    patch = next((one for one in given.values() if isinstance(one, str) and patches.PATCH_BEGIN in one), "")
-    patch = patch or (use.command if patches.PATCH_BEGIN in use.command else "")
+    patch = next((one for one in given.values() if isinstance(one, str) and PATCH_BEGIN in one), "")
+    patch = patch or (use.command if PATCH_BEGIN in use.command else "")
     if patch:
-        edits = [Edit(places.relative(file), old, new, "", new_) for file, old, new, new_ in patches.patched(patch)]
+        edits = [Edit(places.relative(file), old, new, "", new_) for file, old, new, new_ in patched(patch)]
         return replace(use, kind="edit", edits=tuple(edits), files_written=_once(edit.file for edit in edits))
     if use.kind in ("edit", "write"):
         file = places.relative(path) if path else ""
@@ -218,14 +286,14 @@ def _edits(file: str, given: dict[str, Any], response: object, is_write: bool) -
     answer = cast("dict[str, Any]", response) if isinstance(response, dict) else {}
     original = answer.get("originalFile")
     before = original if isinstance(original, str) else ""
-    changed = patches.hunks(answer.get("structuredPatch"))
+    changed = hunks(answer.get("structuredPatch"))
     if is_write and before and changed:
         pairs, is_new = changed, False
     else:
         pairs, is_new = dialects.replacements(given), is_write and not before
     for old, new in pairs[:_MAX_EDITS]:
         at = before.find(old) if old and before else -1
-        where = enclosing(before, at + patches.first_change(old, new), file) if at >= 0 else ""
+        where = enclosing(before, at + first_change(old, new), file) if at >= 0 else ""
         yield Edit(file, old, new, where, is_new)
 
 

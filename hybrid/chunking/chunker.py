@@ -14,7 +14,7 @@ from hybrid.types import Chunked
 if TYPE_CHECKING:
     from hybrid.types import ChunkLimits, Document
 
-CHUNKER_VERSION = "3"
+CHUNKER_VERSION = "4"
 """Raised whenever the same text would give other chunks."""
 
 _PROSE = frozenset({"asciidoc", "latex", "markdown", "org", "rst", "typst"})

@@ -6,8 +6,9 @@ head, its members and what lies between; neighbours in one scope are merged up t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from hybrid.chunking.contents import Contents
 from hybrid.chunking.heads import join_scope
@@ -24,8 +25,7 @@ if TYPE_CHECKING:
 _TINY_CHARS = 60
 
 
-@dataclass(frozen=True, slots=True)
-class _Unit:
+class _Unit(Struct, frozen=True):
     """A range of lines that is not cut any further.
 
     Attributes:

@@ -6,25 +6,28 @@ The only module that imports `tree_sitter` and `semble_grammars`, and only when 
 from __future__ import annotations
 
 import re
+import sys
 import zlib
-from dataclasses import dataclass
 from functools import cache
+from time import thread_time
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from hybrid.chunking.rules.table import patterns_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Container, Mapping, Sequence
 
-    from tree_sitter import Language, Node, Parser, Query, Tree
+    from tree_sitter import Language, Node, Query, Tree
 
 
 _MAX_LOOSE_TOKENS = 2000
 """Tokens without structure in one syntax error, above which a text counts as unparsable: queries take time in
 proportion to their square."""
 
-# Work that one parse may take, counted and not timed, so that a text has the same chunks on every machine. Of 920 files
-# of 16 repositories the most are 2.1 steps a hundred bytes, and 3.4 reads a slice above 4 KB.
+# Work that one parse may take. What can be counted is counted, so that a text has the same chunks on every machine. Of
+# 2,400 files of 16 repositories the most are 2.1 steps a hundred bytes, and 3.4 reads a slice above 4 KB.
 _SLICE_BYTES = 512
 """Bytes that the parser is handed at a time: a scanner that reads the same text again and again asks for more."""
 _READS = 128
@@ -32,50 +35,65 @@ _READS = 128
 _STEPS = 4
 """Steps of the parser for a hundred bytes; a step is a hundred operations, so this is four operations a byte."""
 _LEAST_STEPS = 100
-_FIRST_PREFIX_BYTES = 512
-_PREFIX_GROWTH = 4
 _LEAST_ERRORS = 24
 _ERRORS_PER_KB = 28
-"""Errors above which a text is none of this language: the parser takes up to two hundred times as long for an error as
-for a token. Of 600 files of 16 repositories the most are 5.2 a kilobyte, of beginnings 22."""
+"""Errors above which a text is none of this language; of 600 files of 16 repositories the most are 5.2 a kilobyte."""
 _LEAST_LOOSE_BYTES = 2048
 _LOOSE_PER_KB = 92
 """Nodes that lie loose in errors, for the same reason, in what is not so short that it is part of one table."""
-_MAX_OPEN = 64
-"""Brackets that the end of a prefix may leave open."""
+
+# The parser takes up to four hundred times as long for an error as for a token, and says nothing of errors until it
+# ends; no count of steps or reads shows them. So the clock of the thread ends what takes much too long. This seldom
+# decides: what is full of errors fails by their number too if it is parsed to its end, and of 2,400 files of 16
+# repositories half take 0.14 µs a byte, and the slowest 1 µs, or 5 ms if they are short.
+_LONGEST_S = 0.015
+_LONGEST_S_PER_BYTE = 1.5e-6
+_STEPS_A_LOOK = 4
+"""Steps between two looks at the clock."""
+
 _BLOCK_BYTES = 16_384
 _LEAST_BLOCK_BYTES = 1024
 _MOST_REPEATED = 40
 """Times that a block of a text may be longer than its compressed form. One construct again and again is data or made to
 be slow; of 1,980 files of 16 repositories the most is 27, and one short line reaches 120 to 190."""
+_SAMPLE = 4
+"""The part of a block that is compressed first: what it holds already is too much in nearly every ordinary text."""
+_SAMPLE_SLACK = 64
+_WINDOW_BITS = -12
+"""A window of 4 KB, without a header; a compressor that sets less memory up costs a tenth for a small text."""
+_WINDOW_MEMORY = 5
 _MAX_DEPTH = 400
 """Depth of syntax nodes that definitions are looked for at: a query takes time in proportion to the depth."""
 
-_BRACKET = re.compile(rb"[()\[\]{}]")
-_LONG_QUOTES = (b'"""', b"'''")
-_CLOSED_BY = {b"(": b")", b"[": b"]", b"{": b"}"}
+# Lists that a grammar nests by one hidden node for each item, so that a query takes time in proportion to the square of
+# their length.
+_NESTED_LISTS = {
+    language: frozenset({"or_pattern", "sequence_expression", "tuple_expression", "tuple_pattern", "tuple_type"})
+    for language in ("ocaml", "ocaml_interface")
+}
+_MAX_NESTED = 2000
+"""Items of such a list, and signs between them; a longer one is data."""
+
 _STRING = re.compile(r'"[^"]*"')
 _ROW = re.compile(r"\bat row (\d+)")
 _NODE_TYPE = re.compile(r"\(([a-z_]\w*)")
 
 
-@dataclass(frozen=True, slots=True)
-class Grammar:
+class Grammar(Struct, frozen=True):
     """A language that can be parsed.
 
     Attributes:
         language: The compiled grammar.
         query: Its definition patterns, or None when the grammar knows no node of them.
-        errors: Finds syntax errors.
+        nested_lists: Types of nodes whose items are nested by hidden ones.
     """
 
     language: Language
     query: Query | None
-    errors: Query
+    nested_lists: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class Syntax:
+class Syntax(Struct, frozen=True):
     """A parsed text.
 
     Attributes:
@@ -104,79 +122,46 @@ def grammar_of(language: str) -> Grammar | None:
         ValueError,
     ):
         return None
-    from tree_sitter import Query
-
-    errors = Query(loaded, "(ERROR) @error (MISSING) @missing")
-    return Grammar(loaded, _compile(loaded, patterns_of(language)), errors)
+    return Grammar(loaded, _compile(loaded, patterns_of(language)), _NESTED_LISTS.get(language, frozenset()))
 
 
 def is_repetitive(text: str) -> bool:
-    """Return whether some part of a text says one thing again and again; costs a hundredth of a parse."""
+    """Return whether some part of a text says one thing again and again; costs a fiftieth of a parse."""
     source = text.encode("utf-8", "replace")
     blocks = (source[at : at + _BLOCK_BYTES] for at in range(0, len(source), _BLOCK_BYTES))
-    return any(
-        len(block) > _MOST_REPEATED * len(zlib.compress(block, 1))
-        for block in blocks
-        if len(block) >= _LEAST_BLOCK_BYTES
-    )
+    return any(_is_repetitive_block(block) for block in blocks if len(block) >= _LEAST_BLOCK_BYTES)
+
+
+def _is_repetitive_block(block: bytes) -> bool:
+    sample = zlib.compressobj(1, zlib.DEFLATED, _WINDOW_BITS, _WINDOW_MEMORY)
+    n_bytes = len(sample.compress(block[: len(block) // _SAMPLE]) + sample.flush())
+    # A part may compress a little worse than the whole, so it is given half as much again.
+    if 2 * (n_bytes - _SAMPLE_SLACK) * _MOST_REPEATED > 3 * len(block):
+        return False
+    return len(block) > _MOST_REPEATED * len(zlib.compress(block, 1))
 
 
 def parse_source(source: bytes, grammar: Grammar) -> Syntax | None:
-    """Parse UTF-8 bytes and capture the definitions; None when the parser gives up or would work for too long.
-
-    Growing prefixes are parsed first, which costs a third of the parse of a long text and shows what is full of errors.
-    """
+    """Parse UTF-8 bytes and capture the definitions; None when the parser gives up or would work for too long."""
     try:
-        for prefix in _prefixes(source):
-            # A table or a long text that is cut is full of errors until it is closed.
-            if _tree_of(prefix, grammar) is None and _tree_of(prefix + _closing(prefix), grammar) is None:
-                return None
         tree = _tree_of(source, grammar)
-        if tree is None or (tree.root_node.has_error and _is_rubble(tree.root_node)):
+        if tree is None or _is_foreign(tree.root_node, len(source)) or _is_rubble(tree.root_node):
             return None
-        # The same tree over the bytes: nodes of a tree that was read in slices ask for their text byte by byte.
-        root = _parser_of(grammar).parse(source, tree).root_node
-        captures = _captures(grammar.query, root)
+        if grammar.nested_lists and _has_long_list(tree.root_node, grammar.nested_lists):
+            return None
+        captures = _captures(grammar.query, tree.root_node)
     except (ValueError, RuntimeError, RecursionError, MemoryError):
         return None
-    return Syntax(root=root, captures=captures)
-
-
-def _prefixes(source: bytes) -> Iterator[bytes]:
-    """Beginnings of a long text, each four times as long as the one before, cut at a blank line where there is one."""
-    size = _FIRST_PREFIX_BYTES
-    while 2 * size < len(source):
-        # A comment that is cut would be full of errors.
-        end = max(source.rfind(b"\n\n", size // 2, size), source.rfind(b"\n", size * 7 // 8, size))
-        prefix = source[: size if end < 0 else end + 1]
-        yield prefix + b"*/" if prefix.rfind(b"/*") > prefix.rfind(b"*/") else prefix
-        size *= _PREFIX_GROWTH
-
-
-def _closing(prefix: bytes) -> bytes:
-    """What closes the text or the brackets that a prefix leaves open; too many brackets are none of a table."""
-    for mark in _LONG_QUOTES:
-        if prefix.count(mark) % 2:
-            return mark
-    stack: list[bytes] = []
-    for bracket in _BRACKET.findall(prefix):
-        if bracket in _CLOSED_BY:
-            stack.append(_CLOSED_BY[bracket])
-        elif stack and stack[-1] == bracket:
-            stack.pop()
-    return b"".join(reversed(stack)) if len(stack) <= _MAX_OPEN else b""
-
-
-def _parser_of(grammar: Grammar) -> Parser:
-    from tree_sitter import Parser
-
-    return Parser(grammar.language)
+    return Syntax(root=tree.root_node, captures=captures)
 
 
 def _tree_of(source: bytes, grammar: Grammar) -> Tree | None:
-    """The tree of a text; None when it takes more reads or steps, or has more errors, than the length allows."""
+    """The tree of a text; None when it takes more reads, steps or time than the length allows."""
+    from tree_sitter import Parser
+
     reads_left = _READS * (len(source) // _SLICE_BYTES + 1) + _LEAST_STEPS
     steps_left = _STEPS * len(source) // 100 + _LEAST_STEPS
+    deadline_s = thread_time() + _LONGEST_S + _LONGEST_S_PER_BYTE * len(source)
 
     def read(offset: int, _point: object) -> bytes:
         nonlocal reads_left
@@ -187,13 +172,18 @@ def _tree_of(source: bytes, grammar: Grammar) -> Tree | None:
     def is_too_long(_offset: int, _has_error: bool) -> bool:
         nonlocal steps_left
         steps_left -= 1
-        return steps_left < 0 or reads_left < 0
+        is_late = steps_left % _STEPS_A_LOOK == 0 and thread_time() > deadline_s
+        return is_late or steps_left < 0 or reads_left < 0
 
     try:
-        tree = _parser_of(grammar).parse(read, progress_callback=is_too_long)
+        # Only a parser that reads by a function asks whether it is to go on.
+        tree = Parser(grammar.language).parse(read, progress_callback=is_too_long)
     except ValueError:  # It was told to stop.
         return None
-    return None if reads_left < 0 or _is_foreign(tree.root_node, grammar, len(source)) else tree
+    if reads_left < 0:
+        return None
+    reads_left = sys.maxsize  # Its nodes read their text by the same function.
+    return tree
 
 
 def _captures(query: Query | None, root: Node) -> Mapping[str, Sequence[Node]]:
@@ -206,23 +196,47 @@ def _captures(query: Query | None, root: Node) -> Mapping[str, Sequence[Node]]:
     return cursor.captures(root)
 
 
-def _is_foreign(root: Node, grammar: Grammar, n_bytes: int) -> bool:
+def _is_foreign(root: Node, n_bytes: int) -> bool:
     """Return whether a text has so many errors that it is none of the language."""
-    if not root.has_error:
-        return False
-    captures = _captures(grammar.errors, root)
-    errors = captures.get("error", ())
-    n_errors = len(errors) + len(captures.get("missing", ()))
-    n_loose = n_errors + sum(node.child_count for node in errors)
+    n_errors, n_loose = _errors_in(root)
     return (n_errors > _LEAST_ERRORS and n_errors * 1024 > _ERRORS_PER_KB * n_bytes) or (
         n_bytes >= _LEAST_LOOSE_BYTES and n_loose * 1024 > _LOOSE_PER_KB * n_bytes
     )
 
 
+def _errors_in(root: Node) -> tuple[int, int]:
+    """Errors of a tree, and these with the nodes that lie loose in them.
+
+    Only nodes that hold an error are entered: a query would look at all the others too.
+    """
+    n_errors = n_loose = 0
+    nodes = [root] if root.has_error else []
+    while nodes:
+        node = nodes.pop()
+        if node.is_error:
+            n_loose += node.child_count
+        n_errors += node.is_error or node.is_missing
+        nodes += [child for child in node.children if child.has_error]
+    return n_errors, n_errors + n_loose
+
+
 def _is_rubble(root: Node) -> bool:
     """True when the text is mainly one long error of tokens that form nothing."""
+    if not root.has_error:
+        return False
     errors = [node for node in (root, *root.children) if node.is_error]
     return any(error.child_count - error.named_child_count > _MAX_LOOSE_TOKENS for error in errors)
+
+
+def _has_long_list(root: Node, types: Container[str]) -> bool:
+    """Return whether a list of one of these types is too long for a query; nodes of fewer bytes are not entered."""
+    nodes = [root]
+    while nodes:
+        node = nodes.pop()
+        if node.child_count > _MAX_NESTED and node.type in types:
+            return True
+        nodes += [child for child in node.children if child.end_byte - child.start_byte > _MAX_NESTED]
+    return False
 
 
 def grammars_version() -> str:

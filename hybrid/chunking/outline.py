@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -13,8 +14,7 @@ if TYPE_CHECKING:
 _MAX_DEPTH = 32
 
 
-@dataclass(slots=True)
-class OutlineNode:
+class OutlineNode(Struct):
     """A definition as a range of lines; the root has no definition.
 
     Attributes:

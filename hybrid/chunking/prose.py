@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from hybrid.chunking.contents import Contents
 from hybrid.chunking.headings import Heading, headings_of
@@ -19,8 +21,7 @@ _MAX_TITLE_CHARS = 200
 _MAX_SCOPE_CHARS = 400
 
 
-@dataclass(frozen=True, slots=True)
-class _Section:
+class _Section(Struct, frozen=True):
     """Lines under one heading, without its subsections.
 
     Attributes:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import Struct
 
 from hybrid.chunking.heads import last_line
 from hybrid.types import LineSpan
@@ -18,8 +19,7 @@ _MAX_BLANK = 1000
 """White space on a line beside a comment that is looked through; a line of minified text has thousands of comments."""
 
 
-@dataclass(frozen=True, slots=True)
-class Trivia:
+class Trivia(Struct, frozen=True):
     """What stands around definitions.
 
     Attributes:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from hybrid.cli.gate_words import BARS
 from hybrid.cli.log import item_place
+from hybrid.feedback.reasons import PROMPT_RULES, reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -18,30 +19,9 @@ if TYPE_CHECKING:
 
 Event = dict[str, Any]
 
-_RULES = {
-    "opted_out": "It holds `[no-hybrid]`: leave that out.",
-    "machine_made": "The client made it, nobody typed it: such prompts are never searched.",
-    "subagent_report": "It is a subagent's report: `hooks.subagent_reports` decides whether those are looked up.",
-    "slash_command": "It is a bare slash command: its arguments would be searched, its name is not.",
-    "empty": "Nothing is left of it once private spans and injected blocks are cut.",
-    "acknowledgement": "It only acknowledges: name what you want to know.",
-    "session_turn": "It is a turn of the conversation: name the file, identifier or subject and it is searched.",
-    "too_few_words": "It has too few words: name an identifier or a path, or use three words or more.",
-    "role_play": "It asks for a role to be played; as a task about code it would be searched.",
-}
-
 _RATES = {"tasks": "max_other_task_rate", "talk": "max_false_open_rate"}
 """Bar → the setting of a kind's section that sets it."""
 _RECORDS = ("lessons", "lore")
-
-_UNREADY = {
-    "no_project": "Start the session inside a git working tree, or run `hybrid init` in the folder.",
-    "no_index": "Run `hybrid reindex`; then ask again.",
-    "index_corrupt": "Run `hybrid reindex`, which repairs the index; `hybrid doctor` looks for the cause.",
-    "index_mismatch": "Run `hybrid reindex`: the model or the format of the index changed.",
-    "repeated": "`hybrid doctor` names the places that call hybrid; remove all but one.",
-    "disabled": "Take HYBRID_DISABLE out of the environment that the client was started in.",
-}
 
 
 def advice(event: Event, earlier: Sequence[Event], config: Config) -> list[str]:
@@ -52,10 +32,11 @@ def advice(event: Event, earlier: Sequence[Event], config: Config) -> list[str]:
         earlier: Older events of the same session, newest first.
         config: The settings in force now, which may not be those of then.
     """
-    reason = str(event.get("reason"))
-    if reason in _UNREADY:
-        return [_UNREADY[reason]]
-    known = _KNOWN.get(reason)
+    name = str(event.get("reason"))
+    reason = reason_of(name)
+    if reason and reason.advice:
+        return [reason.advice]
+    known = _KNOWN.get(name)
     return [*_uncalibrated(event), *(known(event, earlier, config) if known else [])]
 
 
@@ -177,7 +158,7 @@ def _prompt(event: Event, earlier: Sequence[Event], config: Config) -> list[str]
         return [f"It is shorter than `hooks.min_prompt_length` ({config.hooks.min_prompt_length} characters){has}."]
     if rule == "skip_prefix":
         return [f"It begins with one of `hooks.skip_prefixes`: {', '.join(config.hooks.skip_prefixes) or 'none now'}."]
-    return [_RULES[rule]] if rule in _RULES else []
+    return [PROMPT_RULES[rule]] if rule in PROMPT_RULES else []
 
 
 def _same_topic(event: Event, earlier: Sequence[Event], config: Config) -> list[str]:

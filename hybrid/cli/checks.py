@@ -11,15 +11,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from hybrid import __version__
-from hybrid.engine.doctor import Finding
+from hybrid.health.doctor import Finding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from hybrid.engine.workspace import Workspace
     from hybrid.hooks.install.client import Places
     from hybrid.hooks.install.foreign import Foreign
     from hybrid.hooks.install.found import Install
+    from hybrid.workspace import Workspace
 
 _PING_S = 1.0
 _SLOW_PING_MS = 250
@@ -51,7 +51,7 @@ def foreign_of(workspace: Workspace, client: str | None) -> list[Foreign]:
 
 
 def check_service(workspace: Workspace) -> Iterator[Finding]:
-    """Whether the service answers. That none runs is normal: the next prompt starts it."""
+    """Return whether the service answers. That none runs is normal: the next prompt starts it."""
     from hybrid.ipc.control import ask
     from hybrid.ipc.endpoint import endpoint_path, read_endpoint
 

@@ -8,14 +8,14 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hybrid.base.errors import HybridError, ProjectError
 from hybrid.cli.streams import marked_path
-from hybrid.errors import ProjectError
-from hybrid.render.visible import json_escaped, visible
+from hybrid.render.visible import json_escaped, visible, visible_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from hybrid.engine.workspace import Workspace
+    from hybrid.workspace import Workspace
 
 
 def add_common(parser: argparse.ArgumentParser, *, example: str, has_json: bool = True) -> None:
@@ -49,7 +49,7 @@ def workspace_of(
         ProjectError: The directory does not exist.
         ConfigError: The user's settings hold a mistake.
     """
-    from hybrid.engine.workspace import (  # An agent waits while `hybrid hook` reads its options.
+    from hybrid.workspace import (  # An agent waits while `hybrid hook` reads its options.
         keep_hook_settings,
         open_workspace,
     )
@@ -86,6 +86,11 @@ def say(text: str) -> None:
     sys.stdout.write(f"{text}\n")
 
 
+def say_line(text: str) -> None:
+    """One line with names and paths in it: line ends and tabs in them become marks, since they would forge lines."""
+    say(visible_line(text))
+
+
 def print_table(rows: Sequence[tuple[str, str]]) -> None:
     """Rows of a bold label and a text, folded to the width of the terminal."""
     from rich.console import Console
@@ -112,8 +117,40 @@ def share(text: str) -> float:
     return value
 
 
+_MAX_SECONDS = 1_000_000
+
+
+def seconds(text: str) -> float:
+    """An argument that is a time to wait, from 0 on."""
+    try:
+        value = float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds") from None
+    if not 0 <= value <= _MAX_SECONDS:
+        raise argparse.ArgumentTypeError(f"{text} must lie in 0 to {_MAX_SECONDS:,} seconds")
+    return value
+
+
+def query_of(words: Sequence[str]) -> str:
+    """The words of a query as one text.
+
+    Raises:
+        HybridError: There is nothing but spaces in them.
+    """
+    query = " ".join(words)
+    if not query.strip():
+        raise HybridError("the query is empty; give words, a question or an identifier to search for")
+    return query
+
+
+_MAX_NUMBER = 1_000_000_000
+_SHOWN_CHARS = 50
+
+
 def positive(text: str) -> int:
-    """An argument that is a whole number from 1."""
-    if not text.isdigit() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} must be a whole number from 1")
+    """An argument that is a whole number from 1; a larger one than anybody can mean is refused too."""
+    is_number = text.isascii() and text.isdigit() and len(text) <= len(str(_MAX_NUMBER))
+    if not is_number or not 1 <= int(text) <= _MAX_NUMBER:
+        shown = text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]}…"
+        raise argparse.ArgumentTypeError(f"{shown!r} must be a whole number from 1 to {_MAX_NUMBER:,}")
     return int(text)

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
+import sys
 from typing import TYPE_CHECKING, Any, cast
 
+from hybrid.base.errors import ConfigError
 from hybrid.cli.common import add_common, print_json, say, waiting_lines, workspace_of
-from hybrid.errors import ConfigError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from hybrid.engine.workspace import Workspace
+    from hybrid.workspace import Workspace
 
 _MAX_BYTES = 1_000_000
 """Of a file of settings that is changed."""
@@ -31,10 +34,11 @@ def run(args: argparse.Namespace) -> int:
     """Run it; `check` exits 2 when a layer holds a mistake."""
     if args.action in ("set", "unset"):
         return _write(args)
-    from hybrid.config import KEYS, value_of
+    from hybrid.config import KEYS, unknown_variables, value_of
 
     workspace = workspace_of(args, is_strict=False)
     loaded = workspace.loaded
+    problems = [*loaded.problems, *unknown_variables(os.environ)]
     if args.action == "check":
         return _check(args, workspace)
     if args.action == "get" and not args.key:
@@ -44,16 +48,32 @@ def run(args: argparse.Namespace) -> int:
     keys = [args.key] if args.key else KEYS
     shown = {key: {"value": value_of(loaded.config, key), "origin": loaded.origins[key]} for key in keys}
     if args.json:
-        print_json({"settings": shown, "problems": list(loaded.problems), "waiting": dict(loaded.waiting)})
+        print_json({"settings": shown, "problems": problems, "waiting": dict(loaded.waiting)})
     elif args.action == "get":
-        say(_plain(shown[args.key]["value"]))
+        return _get(args.key, shown[args.key], loaded.own_problems, problems)
     else:
         for key, entry in shown.items():
             say(f"{key} = {_plain(entry['value'])}  ({entry['origin']})")
-        for problem in loaded.problems:
+        for problem in problems:
             say(f"problem: {problem}")
         for key, value in loaded.waiting.items():
             say(f"waits for `hybrid trust`: {key} = {_plain(value)}  (the project's config.toml)")
+    return 0
+
+
+def _get(key: str, entry: Mapping[str, Any], own_problems: Sequence[str], problems: Sequence[str]) -> int:
+    """Print the value in force.
+
+    Raises:
+        ConfigError: The user's own layers hold a value of this setting that does not count; the caller means that one.
+    """
+    about = [problem for problem in own_problems if f": {key} = " in problem or f": {key}: " in problem]
+    if about:
+        in_force = f"in force is {_plain(entry['value'])} ({entry['origin']})"
+        raise ConfigError(f"{'; '.join(about)}; {in_force}")
+    say(_plain(entry["value"]))
+    for problem in problems:
+        sys.stderr.write(f"hybrid: warning: {problem}\n")
     return 0
 
 
@@ -144,7 +164,7 @@ def _content(path: Path) -> bytes | None:
         ConfigError: It is far too long for settings; that of a clone may be of any length.
         OSError: It is no file, or cannot be read.
     """
-    from hybrid.atomic import read_regular
+    from hybrid.base.atomic import read_regular
 
     try:
         data = read_regular(path.resolve(), _MAX_BYTES)  # People link their own settings from elsewhere.
@@ -156,7 +176,7 @@ def _content(path: Path) -> bytes | None:
 
 
 def _restore(path: Path, content: bytes | None) -> None:
-    from hybrid.atomic import write_atomic
+    from hybrid.base.atomic import write_atomic
 
     if content is None:
         path.unlink(missing_ok=True)
@@ -177,7 +197,7 @@ def write_setting(path: Path, key: str, value: object | None) -> bool:
     import tomlkit
     from tomlkit.exceptions import TOMLKitError
 
-    from hybrid.atomic import write_atomic
+    from hybrid.base.atomic import write_atomic
 
     try:
         document: Any = tomlkit.parse((_content(path) or b"").decode("utf-8-sig"))

@@ -12,7 +12,7 @@ from hybrid.render.numbers import evidence_line
 from hybrid.render.visible import visible_line
 
 if TYPE_CHECKING:
-    from hybrid.engine.injecting import Decision, KindSearch
+    from hybrid.answer.decide import Decision, KindSearch
     from hybrid.types import Hit, Verdict
 
 _HEADS = {"files": "chunk"}
@@ -31,9 +31,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run it; exit code 1 when nothing would be injected."""
-    from hybrid.engine.forms import context_form
-    from hybrid.engine.injecting import decide
-    from hybrid.engine.opening import Opener
+    from hybrid.answer.decide import decide
+    from hybrid.ask.json_forms import context_form
+    from hybrid.knowledge.opener import Opener
     from hybrid.records.types import Record
     from hybrid.types import HookEvent
 
@@ -88,7 +88,7 @@ def explanation(decision: Decision) -> list[str]:
 
 def _of_kind(kind: KindSearch, decision: Decision) -> list[str]:
     """What the gate of a kind compared, its fusion, and what became of each of its hits."""
-    from hybrid.engine.forms import fate_of, fates_of, hits_of
+    from hybrid.ask.json_forms import fate_of, fates_of, hits_of
 
     said = _gate_form(kind.verdict) | {"is_open": kind.verdict.is_open}
     rows = gate_rows(said) if kind.kind == "files" else kind_rows(kind.kind, said)

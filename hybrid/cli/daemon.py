@@ -9,9 +9,10 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hybrid.base.home import home_path
+from hybrid.base.resources import shipped
 from hybrid.cli.common import print_json, say
-from hybrid.home import home_path
-from hybrid.resources import shipped
+from hybrid.render.numbers import amount
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -51,16 +52,23 @@ def run(args: argparse.Namespace) -> int:
     if args.action == "run":
         return _run(args, home)
     if args.action == "start":
-        found = _start(args, home)
+        status = _start(args, home)
     elif args.action == "stop":
-        found = _stop(home)
+        status = _stop(home)
     else:
-        found = _status(home)
+        status = _status(home)
     if args.json:
-        print_json(found)
+        print_json(status)
     elif not args.quiet:
-        _show(found)
-    return 0 if found["running"] == (args.action != "stop") else 1
+        _show(status, is_enabled=_is_enabled(home))
+    return 0 if status["running"] == (args.action != "stop") else 1
+
+
+def _is_enabled(home: Path) -> bool:
+    """Return whether prompts use a service; no project has a say in that."""
+    from hybrid.config import load
+
+    return load(home=home).config.daemon.enabled
 
 
 def _run(args: argparse.Namespace, home: Path) -> int:
@@ -73,22 +81,55 @@ def _run(args: argparse.Namespace, home: Path) -> int:
 
 
 def _start(args: argparse.Namespace, home: Path) -> dict[str, Any]:
-    from hybrid.errors import HybridError
+    from hybrid.base.errors import HybridError
     from hybrid.ipc.start import start_service
 
     until_s = time.monotonic() + _WAIT_S
     project = str(Path(args.project).absolute()) if args.project else ""
-    while not (found := _status(home))["running"]:
+    status = _status(home)
+    if not _is_current(status):
+        _require_writable(home)
+    while not _is_current(status):
         start_service(str(home), os.environ, cwd=project)
         if time.monotonic() > until_s:
             raise HybridError(f"the service did not start within {_WAIT_S:g} s; `hybrid daemon run` shows why")
         time.sleep(0.05)
-    return found
+        status = _status(home)
+    return status
+
+
+def _is_current(status: Mapping[str, Any]) -> bool:
+    """Return whether a service runs that need not be replaced: a new one ends one of an older version."""
+    from hybrid import __version__
+    from hybrid.ipc.endpoint import is_newer
+
+    return status["running"] and not is_newer(__version__, status["version"] or "")
+
+
+def _require_writable(home: Path) -> None:
+    """Make the folder of the service's files, and try whether it takes one.
+
+    Raises:
+        HybridError: It does not, so no service can live there.
+    """
+    from tempfile import TemporaryFile
+
+    from hybrid.base.atomic import make_private_folder
+    from hybrid.base.errors import HybridError
+    from hybrid.ipc.endpoint import run_folder
+
+    folder = Path(run_folder(str(home)))
+    try:
+        make_private_folder(folder)
+        with TemporaryFile(dir=folder) as file:
+            file.write(b"1")
+    except OSError as error:
+        raise HybridError(f"the service cannot start: {folder} cannot be written ({error.strerror})") from error
 
 
 def _stop(home: Path) -> dict[str, Any]:
+    from hybrid.base.errors import HybridError
     from hybrid.daemon.lifecycle import end_service, wait_for_end
-    from hybrid.errors import HybridError
     from hybrid.ipc.control import stop
 
     before = _status(home)
@@ -104,27 +145,31 @@ def _status(home: Path) -> dict[str, Any]:
     from hybrid.daemon.lifecycle import hung_process
     from hybrid.ipc.control import daemon_status
 
-    found = daemon_status(str(home))
-    return found if found["running"] else found | {"hung_pid": hung_process(home)}
+    status = daemon_status(str(home))
+    return status if status["running"] else status | {"hung_pid": hung_process(home)}
 
 
-def _show(found: Mapping[str, Any]) -> None:
-    if not found["running"]:
-        if found["hung_pid"]:
-            say(f"The service does not answer (process {found['hung_pid']}): the next prompt replaces it.")
-        elif found.get("stopped"):
+def _show(status: Mapping[str, Any], *, is_enabled: bool) -> None:
+    if not status["running"]:
+        if not is_enabled and not status["hung_pid"]:
+            state = "was stopped" if status.get("stopped") else "does not run"
+            say(f"The service {state}, and `daemon.enabled = false`: no prompt starts it, each opens the index anew.")
+        elif status["hung_pid"]:
+            say(f"The service does not answer (process {status['hung_pid']}): the next prompt replaces it.")
+        elif status.get("stopped"):
             say("The service was stopped; the next prompt of an agent starts it again.")
         else:
             say("The service does not run; the next prompt of an agent starts it.")
         return
-    memory = f", {found['rss_bytes'] / 1e6:.0f} MB" if found["rss_bytes"] else ""
-    say(f"The service runs (process {found['pid']}, {found['uptime_s']:.0f} s{memory}, {found['answers']} answers).")
-    http: dict[str, Any] = found.get("http") or {}
+    memory = f", {status['rss_bytes'] / 1e6:.0f} MB" if status["rss_bytes"] else ""
+    answers = amount(status["answers"], "answer")
+    say(f"The service runs (process {status['pid']}, {status['uptime_s']:.0f} s{memory}, {answers}).")
+    http: dict[str, Any] = status.get("http") or {}
     if http.get("port") or http.get("error"):
         where = f"on port {http['port']} of 127.0.0.1" if http["port"] else f"not answered: {http['error']}"
         say(f"  HTTP {where}")
-    for project in found["projects"]:
+    for project in status["projects"]:
         state = ["watched" if project["is_watched"] else "not watched"]
         if project["is_building"]:
             state.append("indexing")
-        say(f"  {project['root']}: {project['sessions']} sessions, {', '.join(state)}")
+        say(f"  {project['root']}: {amount(project['sessions'], 'session')}, {', '.join(state)}")

@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING
 
 from hybrid.cli.checks import check_command, check_hooks, check_service, foreign_of, installs_of, places_of
 from hybrid.cli.common import add_common, print_json, say, workspace_of
-from hybrid.engine.cleaning import clean_home, is_due
-from hybrid.engine.doctor import Finding, check_all, guarded, repair_rights
-from hybrid.engine.doctor_cleaning import check_cleaning
-from hybrid.engine.doctor_memory import check_memory, check_waiting
-from hybrid.engine.doctor_records import check_records, renumber_twins
+from hybrid.health.doctor import Finding, check_all, guarded, repair_rights
+from hybrid.health.doctor_cleaning import check_cleaning
+from hybrid.health.doctor_memory import check_memory, check_waiting
+from hybrid.health.doctor_records import check_records, renumber_twins
+from hybrid.render.numbers import amount
+from hybrid.upkeep.cleaning import clean_home, is_due
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from hybrid.engine.workspace import Workspace
+    from hybrid.workspace import Workspace
 
 _CLEANING_S = 10.0
 """Seconds to wait for the service, which may be cleaning."""
@@ -63,12 +64,8 @@ def run(args: argparse.Namespace) -> int:
     elif not args.quiet:
         for line in mended:
             say(f"fixed    {line}")
-        say(f"{_count(n_problems, 'problem')}, {_count(n_warnings, 'warning')}." if n_problems or n_warnings else _WELL)
+        say(f"{amount(n_problems, 'problem')}, {amount(n_warnings, 'warning')}." if n_problems or n_warnings else _WELL)
     return 1 if n_problems else 0
-
-
-def _count(n: int, what: str) -> str:
-    return f"{n} {what}" if n == 1 else f"{n} {what}s"
 
 
 def line_of(finding: Finding) -> str:
@@ -98,7 +95,8 @@ def _mended(args: argparse.Namespace, workspace: Workspace) -> list[str]:
     """Mend what was asked for; returns what was done, a line each."""
     lines: list[str] = []
     if args.fix and (count := repair_rights(workspace.home)):
-        lines.append(f"took the rights of others from {count} files or folders in {workspace.home}")
+        taken = amount(count, "file or folder", "files or folders")
+        lines.append(f"took the rights of others from {taken} in {workspace.home}")
     if args.fix:
         lines += renumber_twins(workspace)
         lines += _cleaned(workspace)
@@ -114,12 +112,14 @@ def _mended(args: argparse.Namespace, workspace: Workspace) -> list[str]:
 
 def _cleaned(workspace: Workspace) -> list[str]:
     """Clean what older versions stored; what is left is a finding."""
-    from hybrid.engine.cleaning_indexes import older_indexes
+    from hybrid.upkeep.cleaning_indexes import older_indexes
 
     if not is_due(workspace) and not older_indexes(workspace.home):
         return []
     done = clean_home(workspace, os.environ, is_whole=True, lock_s=_CLEANING_S)
     if done is None:
         return []
-    n = f"{done.memory:,} rows, {done.lines:,} lines of log and counters, {done.rebuilt + done.dropped:,} indexes"
+    lines = amount(done.lines, "line", "lines")
+    indexes = amount(done.rebuilt + done.dropped, "index", "indexes")
+    n = f"{amount(done.memory, 'row')}, {lines} of log and counters, {indexes}"
     return [f"cleaned what older versions stored of secrets: {n}"]

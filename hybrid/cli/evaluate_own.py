@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 from hybrid.cli.common import add_common, positive, print_json, say, workspace_of
 from hybrid.cli.evaluate_retrieval import add_ways, check_ways, evaluate_ways, show, ways_of
 from hybrid.cli.evaluating import add_settings
+from hybrid.render.numbers import amount
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from hybrid.engine.workspace import Workspace
     from hybrid.evaluation.own import Lines
+    from hybrid.workspace import Workspace
 
 FILE_NAME = "eval.jsonl"
 _RUN_EXAMPLE = """hybrid eval run
@@ -47,9 +48,9 @@ def configure_run(parser: argparse.ArgumentParser) -> None:
 
 def run_init(args: argparse.Namespace) -> int:
     """Propose queries; the exit code is 1 when the project gives none."""
-    from hybrid.engine.indexing import chunk_limits, file_source
     from hybrid.evaluation.own import write_own
     from hybrid.evaluation.proposing import propose
+    from hybrid.upkeep.indexing import chunk_limits, file_source
 
     workspace = _workspace(args)
     project, settings = workspace.require_project(), workspace.config.index
@@ -66,7 +67,8 @@ def run_init(args: argparse.Namespace) -> int:
     elif not proposals:
         say("nothing was proposed: no comment of four words or more, no heading and no definition was found")
     elif not args.quiet:
-        say(f"{path}: {len(proposals)} queries ({', '.join(f'{n} {name}' for name, n in counts.items() if n)})")
+        every = ", ".join(f"{n} {name}" for name, n in counts.items() if n)
+        say(f"{path}: {amount(len(proposals), 'query', 'queries')} ({every})")
         say("Read and correct it: delete lines, reword a `query`, add what else answers to `gold`; remove the `digest`")
         say("of a passage whose lines you change. Then: hybrid eval run")
     return 0 if proposals else 1
@@ -115,7 +117,7 @@ def _workspace(args: argparse.Namespace) -> Workspace:
     Raises:
         ProjectError: There is none, or it is a home directory or the root of a file system.
     """
-    from hybrid.errors import ProjectError
+    from hybrid.base.errors import ProjectError
     from hybrid.project.find import refusal
 
     workspace = workspace_of(args)
@@ -142,7 +144,7 @@ def _default_file(workspace: Workspace) -> Path:
 
 def _lines_of(workspace: Workspace) -> Lines:
     """Reads files of the project, each once."""
-    from hybrid.engine.indexing import file_source
+    from hybrid.upkeep.indexing import file_source
 
     source = file_source(workspace.require_project().root, workspace.config.index, workspace.home)
 

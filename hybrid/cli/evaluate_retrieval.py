@@ -63,7 +63,7 @@ def add_ways(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run it."""
-    from hybrid.errors import HybridError
+    from hybrid.base.errors import HybridError
     from hybrid.evaluation.qrels import read_queries, read_roots
     from hybrid.evaluation.retrieval import Plan, trees_of
     from hybrid.evaluation.trees import settings_in_force

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from hybrid.cli.common import say
 from hybrid.cli.evaluating import percent, print_table
+from hybrid.render.numbers import amount
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -25,7 +26,7 @@ def print_forms(form: Mapping[str, Any], *, is_quiet: bool) -> None:
     sets: Mapping[str, Any] = form["sets"]
     for name, found in sets.items():
         if len(sets) > 1:
-            say(f"== {name}: {found['queries']} queries")
+            say(f"== {name}: {amount(found['queries'], 'query', 'queries')}")
             say("")
         _print_set(found, is_quiet=is_quiet)
 
@@ -48,15 +49,11 @@ def _print_set(found: Mapping[str, Any], *, is_quiet: bool) -> None:
         n_repos = len(configurations[shown[0]]["repositories"])
         rows = {label: configurations[label]["overall"] for label in shown}
         _print_latency({label: configurations[label]["latency"] for label in shown})
-        _print_scores(f"mean of the means of {n_repos} {_plural(n_repos)}", rows, {})
+        _print_scores(f"mean of the means of {amount(n_repos, 'repository', 'repositories')}", rows, {})
         say("nDCG@10 and tokens count chunks: where lines are judged, the right file with another chunk is no hit;")
         say("the other measures count files.")
     if found["missing"]:
         say(f"not there: {', '.join(found['missing'])}")
-
-
-def _plural(n_repos: int) -> str:
-    return "repository" if n_repos == 1 else "repositories"
 
 
 def _print_groups(label: str, found: Mapping[str, Any], groups: Iterable[tuple[str, str]]) -> None:

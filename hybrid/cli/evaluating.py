@@ -8,9 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hybrid.cli.common import say
+from hybrid.render.visible import visible_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
+
+
+INSTALL_LAB = "the laboratory measures it: pip install hybrid-lab"
+"""Where the measures are that most users do not need."""
 
 
 def add_shared(parser: argparse.ArgumentParser, *, needs_repos: bool = True) -> None:
@@ -46,12 +51,16 @@ def teller(args: argparse.Namespace) -> Callable[[str], None]:
 
 
 def print_table(title: str, heads: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """A table in plain text, the first column to the left, the others to the right."""
-    listed = [list(heads), *(list(row) for row in rows)]
-    widths = [max(len(row[column]) for row in listed) for column in range(len(heads))]
+    """A table in plain text, the first column to the left, the others to the right; some letters fill two columns."""
+    from rich.cells import cell_len
+
+    listed = [[visible_line(cell) for cell in row] for row in (heads, *rows)]
+    widths = [max(cell_len(row[column]) for row in listed) for column in range(len(heads))]
     say(title)
-    for first, *others in listed:
-        cells = [first.ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(others, widths[1:], strict=True))]
+    for row in listed:
+        gaps = [" " * (width - cell_len(cell)) for cell, width in zip(row, widths, strict=True)]
+        first, *others = row
+        cells = [first + gaps[0], *(gap + cell for cell, gap in zip(others, gaps[1:], strict=True))]
         say(f"  {'  '.join(cells).rstrip()}")
     say("")
 

@@ -4,43 +4,22 @@ from __future__ import annotations
 
 import argparse
 from itertools import dropwhile
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from hybrid.base.errors import HybridError
 from hybrid.cli.advice import advice
 from hybrid.cli.common import add_common, print_json, say, workspace_of
 from hybrid.cli.gate_words import gate_rows, kind_rows
 from hybrid.cli.log import learned_ids
 from hybrid.feedback.health import is_prompt
+from hybrid.feedback.reasons import reason_of
+from hybrid.render.marks import neutralise_line
 
 if TYPE_CHECKING:
-    from hybrid.engine.workspace import Workspace
+    from collections.abc import Mapping
 
-_REASONS = {
-    "injected": "The gate was open and these records fitted.",
-    "disabled": "hybrid is switched off by HYBRID_DISABLE.",
-    "paused": "hybrid is paused here.",
-    "prompt": "The prompt itself asks for nothing that could be looked up.",
-    "no_project": "The session's directory lies in no project.",
-    "no_index": "The project was not indexed yet.",
-    "index_corrupt": "The index is damaged.",
-    "index_mismatch": "The index is of another format or model.",
-    "gate": "Nothing in the project is close enough to the prompt: the gate stayed closed.",
-    "no_results": "The gate was open, but no result reached the floor.",
-    "late": "Something fitted, but the agent did not wait for it.",
-    "same_topic": "The results are those of this session's last injection.",
-    "all_seen": "This session already has every result.",
-    "budget": "No result fits the budget.",
-    "oriented": "A new session was told where it is and how to search.",
-    "given_back": "After a compaction the session got back the best of what it had been given.",
-    "briefed": "A subagent got the best of what its session had been given.",
-    "resumed": "A resumed session still has what it was given.",
-    "repeated": "The same start was answered already: the hook is registered twice.",
-    "nothing_given": "There was nothing to give back.",
-    "reset": "The client compacts its context: what was given may be given again.",
-    "learned": "At the end of a turn lessons were cited or written down.",
-    "off": "A setting switches this off.",
-    "error": "The hook failed.",
-}
+    from hybrid.workspace import Workspace
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -62,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
     elif event is None:
         say(f"No event {args.id}." if args.id else "Nothing was recorded yet.")
     else:
-        say("\n".join([*lines_of(event), *(f"  try        {hint}" for hint in hints)]))
+        say("\n".join([*lines_of(event, _titles(workspace, event)), *(f"  try        {hint}" for hint in hints)]))
     return 0 if event else 1
 
 
@@ -83,12 +62,34 @@ def _earlier(workspace: Workspace, event: dict[str, Any]) -> list[dict[str, Any]
     return found[1:]
 
 
-def lines_of(event: dict[str, Any]) -> list[str]:
-    """One event in full."""
+def _titles(workspace: Workspace, event: dict[str, Any]) -> dict[str, str]:
+    """Id → title of the rows of the memory that an event gave and that are there still: the log keeps no titles."""
+    from hybrid.ask.memory_filters import id_of, rows_of
+    from hybrid.knowledge.stores import RecordStores
+    from hybrid.records.memory.forms import name_of, title_of
+
+    items = [item for item in event.get("items") or () if item.get("kind") in ("observation", "summary")]
+    ids = [found for item in items if (found := id_of(str(item.get("id") or "")))]
+    if not ids:
+        return {}
+    try:
+        rows = rows_of(RecordStores().memory(workspace), ids)
+    except (HybridError, OSError):
+        return {}
+    return {name_of(row): neutralise_line(title_of(row)) for row in rows}
+
+
+def lines_of(event: dict[str, Any], titles: Mapping[str, str] = MappingProxyType({})) -> list[str]:
+    """One event in full.
+
+    Args:
+        event: Of the log.
+        titles: Of rows of the memory, by their ids.
+    """
     reason = str(event.get("reason"))
     lines = [
         f"{event.get('id')}  {event.get('at')}  {reason}",
-        _REASONS.get(reason, ""),
+        known.sentence if (known := reason_of(reason)) else "",
         f"  client     {event.get('client')} (session {event.get('session') or 'none'}){_event(event)}",
         f"  prompt     {_prompt(event)}",
     ]
@@ -98,7 +99,8 @@ def lines_of(event: dict[str, Any]) -> list[str]:
     lines += [f"  {label:<10} {', '.join(ids)}" for label, ids in learned_ids(event).items()]
     lines += [f"  {label:<10} {text}" for label, text in _gates(event)]
     for item in event.get("items") or ():
-        lines.append(f"  {item['form']:<10} {_place(item)} {item['name'] or ''}".rstrip())
+        name = item["name"] or titles.get(str(item.get("id")), "")
+        lines.append(f"  {item['form']:<10} {_place(item)} {name}".rstrip())
         lines.append(
             f"             cosine {item['cosine']} (rank {item['cosine_rank']}), bm25 {item['bm25']} "
             f"(rank {item['bm25_rank']}), rrf {item['rrf']}, relevance {item['relevance']}"

@@ -31,7 +31,7 @@ def gate_rows(said: Mapping[str, Any]) -> list[tuple[str, str]]:
     """The verdict as (label, text), a line each; none when the gate was not asked.
 
     Args:
-        said: With the keys that `hybrid.engine.noting.gate_part` gives to a line of the event log; lines of earlier
+        said: With the keys that `hybrid.answer.log_fields.gate_part` gives to a line of the event log; lines of earlier
             versions have no `score`.
     """
     source, score, threshold = said.get("threshold_source"), said.get("score"), said.get("threshold")

@@ -7,8 +7,9 @@ import contextlib
 import sys
 from typing import TYPE_CHECKING, Any
 
+from hybrid.base.errors import ConfigError
 from hybrid.cli.common import add_common, print_json, say, workspace_of
-from hybrid.errors import ConfigError
+from hybrid.render.numbers import local_time
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -168,7 +169,7 @@ def _hot_topics(args: argparse.Namespace) -> int:
 
 def _status(args: argparse.Namespace) -> int:
     from hybrid.cli.installing import installed_here
-    from hybrid.engine.status import hooks_status
+    from hybrid.health.status import hooks_status
 
     found = hooks_status(workspace_of(args, is_strict=False), installed=installed_here(args.project))
     if args.json or not sys.stdout.isatty():
@@ -184,7 +185,7 @@ def _status_rows(found: Mapping[str, Any]) -> list[tuple[str, str]]:
     rows = [
         *(_place_row(client, place) for client, place in places),
         *([] if places else [("installed", "in no client that hybrid knows of: hybrid hook install --client NAME")]),
-        ("injections", f"{found['injection_count']}, last {found['last_injection_time'] or 'never'}"),
+        ("injections", f"{found['injection_count']}, last {local_time(found['last_injection_time'] or 'never')}"),
         ("last topic id", found["last_session_id"] or "none"),
         *((key, str(value)) for key, value in found["config"].items()),
     ]

@@ -7,7 +7,7 @@ import os
 import sys
 from pathlib import Path
 
-from hybrid.cli.common import add_common, print_json, say, workspace_of
+from hybrid.cli.common import add_common, print_json, say, say_line, workspace_of
 from hybrid.cli.progress import build_progress
 from hybrid.cli.reindex import describe, index_records
 from hybrid.cli.trust import accept_here, accepted_lines, tell_problem
@@ -22,11 +22,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run it; a directory outside any git working tree becomes a project of its own."""
-    from hybrid.engine.indexing import reindex
-    from hybrid.engine.workspace import keep_hook_settings
-    from hybrid.errors import ProjectError
+    from hybrid.base.errors import ProjectError
     from hybrid.project.find import refusal
     from hybrid.project.places import create_folder
+    from hybrid.upkeep.indexing import reindex
+    from hybrid.workspace import keep_hook_settings
 
     args.project = args.path or args.project
     workspace = workspace_of(args, is_accepting=True)
@@ -47,9 +47,10 @@ def run(args: argparse.Namespace) -> int:
         places = {"root": str(project.root), "folder": str(project.root / ".hybrid")}
         print_json(summary.as_json() | places | {"accepted": accepted.as_json()})
     elif not args.quiet:
-        say(f"Project {project.name} in {project.root}")
-        for line in (describe(summary), *accepted_lines(accepted, project.root)):
-            say(line)
+        say_line(f"Project {project.name} in {project.root}")
+        say(describe(summary))
+        for line in accepted_lines(accepted, project.root):
+            say_line(line)
         say('Try it: hybrid context "a question about this code, as you would ask an agent"')
         say("Settings: .hybrid/config.toml, meant to be committed; its neighbours are not, and git leaves them out")
         if not summary.documents:

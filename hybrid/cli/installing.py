@@ -9,8 +9,8 @@ import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hybrid.base.errors import HybridError, ProjectError
 from hybrid.cli.common import print_json, say
-from hybrid.errors import HybridError, ProjectError
 from hybrid.hooks.install.changes import Change, diff, install, recorded_targets, target_of, uninstall
 from hybrid.hooks.install.client import SCOPES, Places
 from hybrid.hooks.install.clients import CLAUDE, CLIENTS
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from hybrid.hooks.install.changes import Target
     from hybrid.hooks.install.client import Client, Registration, Scope
+    from hybrid.hooks.install.foreign import Foreign
     from hybrid.hooks.install.found import Install
 
 _VERSION_S = 15.0
@@ -68,12 +69,13 @@ def run_install(args: argparse.Namespace) -> int:
             f"{elsewhere[0].removal}, or use --force"
         )
     notes += [f"{each.path} ({each.scope}) calls hybrid too: each prompt is answered twice" for each in elsewhere]
+    launcher = PORTABLE if scope == "project" else absolute_launcher()
+    install(target, client.registrations, launcher, home=home, is_dry_run=True)  # Fails before another system is off.
     notes += _foreign(args, places, home)
     registrations = [*client.registrations, *_failures(client, scope), *_subagents(args, client, notes)]
-    launcher = PORTABLE if scope == "project" else absolute_launcher()
     change = install(target, registrations, launcher, home=home, is_dry_run=args.dry_run)
     notes += [*client.notes(scope), *_copilot(client, scope, places)]
-    if target.path.is_file() and client.ignores(target.path.read_text(encoding="utf-8", errors="replace")):
+    if client.ignores((read_bytes(target.path) or b"").decode("utf-8", "replace")):
         notes.append(f"{ignored(client, target.path)}; take them out")
     events = [each.event for each in registrations]
     if args.json:
@@ -107,7 +109,7 @@ def install_for(client: Client, project: str, environ: Mapping[str, str]) -> Non
 
 
 def _is_here(client: Client, places: Places) -> bool:
-    """Whether the client's program is on the PATH, or it has a folder of settings."""
+    """Return whether the client's program is on the PATH, or it has a folder of settings."""
     path = client.files("user", places)
     folder = path.parent.parent if path and client.has_own_file else path.parent if path else None
     return shutil.which(client.name, path=places.environ.get("PATH")) is not None or bool(folder and folder.is_dir())
@@ -169,7 +171,7 @@ def _left(clients: Sequence[Client], here: Sequence[Target], home: Path) -> list
 
 
 def _calls_us(path: Path) -> bool:
-    """Whether a file that we changed once holds entries of ours still."""
+    """Return whether a file that we changed once holds entries of ours still."""
     try:
         return may_hold_ours((read_bytes(path) or b"").decode("utf-8", "replace"))
     except (HybridError, OSError):
@@ -178,7 +180,7 @@ def _calls_us(path: Path) -> bool:
 
 def run_plugin_path(args: argparse.Namespace) -> int:
     """Run `hybrid hook plugin-path`."""
-    from hybrid.resources import shipped
+    from hybrid.base.resources import shipped
 
     folder = shipped(".claude-plugin").parent
     if args.json:
@@ -201,7 +203,7 @@ def client_named(name: str) -> Client:
         HybridError: There is none.
     """
     if name not in CLIENTS:
-        raise HybridError(f"hybrid knows no client {name!r}: it is one of {', '.join(CLIENTS)}")
+        raise HybridError(f"{name!r} is no client; hybrid knows {', '.join(CLIENTS)}")
     return CLIENTS[name]
 
 
@@ -224,13 +226,26 @@ def _foreign(args: argparse.Namespace, places: Places, home: Path) -> list[str]:
     found = [each for each in find_foreign(places) if each.client == args.client]
     if not found:
         return []
-    named = "; ".join(map(str, found))
     if not args.replace:
-        return [f"other systems add to the same prompts ({named}): --replace switches them off"]
+        return [f"other systems add to the same prompts ({_named(found)}): --replace switches them off"]
+    # Where others work, or in other projects, nobody would answer in their place.
+    wider = [each for each in found if SCOPES.index(each.scope) < SCOPES.index(args.scope)]
+    found = [each for each in found if each not in wider]
+    notes = [
+        f"another system adds to the same prompts from a wider scope ({each}): take it out there, or install with "
+        f"--scope {each.scope} --replace in place of --scope {args.scope}"
+        for each in wider
+    ]
+    if not found:
+        return notes
     if args.dry_run:
-        return [f"would switch off {named}"]
+        return [f"would switch off {_named(found)}", *notes]
     copies = switch_off(found, places=places, home=home)
-    return [f"switched off {named}; as it was: {', '.join(map(str, copies))}"]
+    return [f"switched off {_named(found)}; as it was: {', '.join(map(str, copies))}", *notes]
+
+
+def _named(found: Sequence[Foreign]) -> str:
+    return "; ".join(map(str, found))
 
 
 def _failures(client: Client, scope: Scope) -> Sequence[Registration]:

@@ -6,14 +6,17 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hybrid.answer.recording import record_cited
+from hybrid.base.errors import ProjectError
+from hybrid.base.home import expanded
 from hybrid.cli.common import print_json, say, workspace_of
 from hybrid.cli.lessons_showing import line_of, shown, tell_foreign
-from hybrid.engine.lesson_places import FILE, Stores, open_stores
-from hybrid.errors import ProjectError
+from hybrid.knowledge.lesson_files import FILE, Stores, open_stores
 from hybrid.records.lessons.errors import LessonsError, UnknownLessonError
 from hybrid.records.lessons.lesson import Draft, Edit
 from hybrid.records.lessons.store import LessonStore
 from hybrid.records.lessons.wording import id_form
+from hybrid.render.numbers import amount
 
 if TYPE_CHECKING:
     import argparse
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
 
     from hybrid.records.lessons.importing import ImportReport
     from hybrid.records.lessons.lesson import Lesson
+    from hybrid.workspace import Workspace
 
 
 def run(args: argparse.Namespace) -> int:
@@ -32,6 +36,8 @@ def run(args: argparse.Namespace) -> int:
     if args.action == "import":
         root = workspace.project.root if workspace.project else None
         return _import(args, stores, root)
+    if args.action == "cite":
+        return _cite(args, workspace, stores)
     return _ACTIONS[args.action](args, stores)
 
 
@@ -72,14 +78,16 @@ def _edit(args: argparse.Namespace, stores: Stores) -> int:
     return _changed(args, store.edit(name, edit), "changed")
 
 
-def _cite(args: argparse.Namespace, stores: Stores) -> int:
-    """Exit code 2 when one is unknown, since it may be misspelt; the others are counted.
+def _cite(args: argparse.Namespace, workspace: Workspace, stores: Stores) -> int:
+    """Exit code 2 when one is unknown, since it may be misspelt; the others are counted, and noted in the log.
 
     Raises:
         UnknownLessonError: The same, where no machine reads.
     """
     names = [id_form(name) for name in args.ids]
     cited = [name for store in stores.all for name in store.cite(names, _today()) if stores.of(name) is store]
+    if cited:
+        record_cited(workspace, cited)
     unknown = [name for name in names if name not in cited]
     if args.json:
         print_json({"cited": cited, "unknown": unknown})
@@ -134,7 +142,7 @@ def _decay(args: argparse.Namespace, stores: Stores) -> int:
     if args.json:
         print_json({"decayed": bool(done), "lessons": ids})
     elif done:
-        _tell(args, f"{len(ids)} lessons faded")
+        _tell(args, f"{amount(len(ids), 'lesson')} faded")
     else:
         say("Not due: lessons fade once a week; --force does not wait.")
     return 0 if done else 1
@@ -146,7 +154,7 @@ def _import(args: argparse.Namespace, stores: Stores, root: Path | None) -> int:
     from hybrid.records.lessons.importing import find_lessons_file, import_lessons
 
     project = stores.project
-    source = find_lessons_file(Path(args.path).expanduser())
+    source = find_lessons_file(Path(expanded(args.path)))
     # Another tool's file is read in place; to import it means to have its lessons in ours from now on.
     if project is not None and root is not None and project.keeps_inline and _is_same(source, project.file):
         if not args.dry_run:
@@ -182,10 +190,13 @@ def _say_import(args: argparse.Namespace, report: ImportReport) -> None:
         _tell(args, f"{one.lesson.id}  skipped, it is here as {one.duplicate_of or 'another of this file'}")
     for problem in report.problems:
         say(f"line {problem.line}: {problem.message}")
+    if not (report.imported or report.duplicates or report.problems or report.inactive):
+        say(f"{report.file} holds no lesson; one begins with a heading `### [L001] Title`")
+        return
     verb = "would be imported" if args.dry_run else "imported"
     counts = [
         f"{len(report.imported)} {verb}",
-        f"{len(report.duplicates)} duplicates",
+        amount(len(report.duplicates), "duplicate"),
         f"{len(report.problems)} malformed",
         *([f"{len(report.inactive)} superseded or deleted left there"] if report.inactive else []),
     ]
@@ -237,7 +248,6 @@ def _today() -> date:
 _ACTIONS: dict[str, Callable[[argparse.Namespace, Stores], int]] = {
     "add": _add,
     "edit": _edit,
-    "cite": _cite,
     "supersede": _supersede,
     "delete": _delete,
     "renumber": _renumber,

@@ -6,24 +6,26 @@ import os
 import sys
 import time
 from collections import Counter
-from dataclasses import replace
 from datetime import date
 from typing import TYPE_CHECKING, Any, cast
 
-from hybrid.cli.common import print_json, say, workspace_of
-from hybrid.engine.lesson_places import Stores, open_stores
-from hybrid.engine.reranking import COMMAND_S, reranker
+from msgspec.structs import replace
+
+from hybrid.cli.common import print_json, query_of, say, workspace_of
+from hybrid.knowledge.lesson_files import Stores, open_stores
+from hybrid.knowledge.reranking import COMMAND_S, reranker
 from hybrid.records.lessons.scoring import LessonScorer, Scored, format_hit
 from hybrid.records.lessons.wording import id_form
 from hybrid.redact import redact
 from hybrid.render.marks import plain_text
+from hybrid.render.numbers import amount, local_time
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping, Sequence
 
-    from hybrid.engine.workspace import Workspace
     from hybrid.records.lessons.lesson import Lesson
+    from hybrid.workspace import Workspace
 
 STAR = "⭐"
 
@@ -160,7 +162,7 @@ def _show(args: argparse.Namespace, stores: Stores) -> int:
 
 
 def _score(args: argparse.Namespace, workspace: Workspace, stores: Stores) -> int:
-    query = " ".join(args.query)
+    query = query_of(args.query)
     lessons = [lesson for lesson in all_lessons(stores) if lesson.is_active]
     hits = LessonScorer(lessons).best(query, top_k=args.top, min_relevance=args.min_score)
     ask = reranker(workspace.config.lessons, os.environ, time.monotonic() + COMMAND_S)
@@ -213,7 +215,7 @@ def _say_stats(form: Mapping[str, Any]) -> None:
         return
     say(f"lessons: {form['n_lessons']}, {form['n_active']} active")
     say(f"categories: {', '.join(f'{name} {n}' for name, n in form['categories'].items())}")
-    say(f"given {form['injections']} times, cited {form['citations']} times")
+    say(f"given {amount(form['injections'], 'time')}, cited {amount(form['citations'], 'time')}")
     if form["never_cited"]:
         say(f"given three times or more and never cited: {', '.join(form['never_cited'])}")
     if form["to_promote"]:
@@ -259,9 +261,9 @@ def _n_named(ids: object, only: str | None) -> int:
 
 
 def _week(at: object) -> str:
-    """`2026-W09` of an ISO time; empty when it is none."""
+    """`2026-W09` of an ISO time, in local time; empty when it is none."""
     try:
-        year, week, _ = date.fromisoformat(str(at)[:10]).isocalendar()
+        year, week, _ = date.fromisoformat(local_time(at)[:10]).isocalendar()
     except ValueError:
         return ""
     return f"{year}-W{week:02d}"
@@ -288,5 +290,5 @@ def _validate(args: argparse.Namespace, workspace: Workspace, stores: Stores) ->
     for problem in problems:
         say(str(problem))
     if not args.quiet:
-        say(f"{len(lessons)} lessons checked, {len(missing)} names not found")
+        say(f"{amount(len(lessons), 'lesson')} checked, {amount(len(missing), 'name')} not found")
     return 0

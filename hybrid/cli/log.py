@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any, cast
 from hybrid.cli.common import add_common, positive, print_json, say, workspace_of
 from hybrid.cli.pause import duration_s, session_id
 from hybrid.feedback.events import compared_in, log_folder, newest_events
-from hybrid.render.numbers import bar, number
+from hybrid.render.numbers import bar, local_time, number
 from hybrid.render.visible import visible_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from hybrid.engine.workspace import Workspace
+    from hybrid.workspace import Workspace
 
 _POLL_S = 0.5
 _FOLLOWED_BYTES = 256_000
@@ -153,8 +153,7 @@ def _what(event: dict[str, Any]) -> str:
 
 
 def _local(at: object) -> str:
-    seconds = _seconds(at)
-    return datetime.fromtimestamp(seconds).strftime("%Y-%m-%d %H:%M:%S") if seconds else f"{'no time':<19}"
+    return local_time(at) if _seconds(at) else f"{'no time':<19}"
 
 
 def _seconds(at: object) -> float:

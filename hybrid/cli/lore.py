@@ -88,7 +88,7 @@ def _configure_patterns(actions: _Actions) -> None:
     anti.add_argument("--fix", metavar="TEXT", required=True, help="what to do instead")
     anti.add_argument("--severity", choices=SEVERITIES, default="medium", help="default: %(default)s")
     for parser in (pattern, anti):
-        parser.add_argument("verb", choices=("add",), metavar="add")
+        parser.add_argument("verb", type=_add, metavar="add")
         parser.add_argument("name", metavar="NAME", help="title")
         parser.add_argument("--category", choices=CATEGORIES, default="general", help="default: %(default)s")
         _add_force(parser)
@@ -181,6 +181,13 @@ def _action(
 
 def _add_force(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--force", action="store_true", help="write it although a recent record says nearly the same")
+
+
+def _add(text: str) -> str:
+    """The one verb of patterns and anti-patterns."""
+    if text != "add":
+        raise argparse.ArgumentTypeError(f"{text!r} stands where the word add must stand")
+    return text
 
 
 def _confidence(text: str) -> float:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import secrets
 import sys
 import time
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from hybrid.cli.common import workspace_of
-from hybrid.engine.record_stores import RecordStores, names_of
+from hybrid.knowledge.stores import RecordStores, names_of
 from hybrid.records.lore.folder import project_folder
 from hybrid.records.lore.writing import LoreWriter, Moment
 
@@ -17,14 +18,13 @@ if TYPE_CHECKING:
     import argparse
     from pathlib import Path
 
-    from hybrid.engine.workspace import Workspace
     from hybrid.records.lore.attribution import ProjectNames
     from hybrid.records.lore.folder import LoreFolder
     from hybrid.records.lore.store import LoreShelf
+    from hybrid.workspace import Workspace
 
 
-@dataclass(frozen=True, slots=True)
-class OpenLore:
+class OpenLore(Struct, frozen=True):
     """The lore of a directory.
 
     Attributes:

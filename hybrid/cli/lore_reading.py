@@ -6,9 +6,9 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
-from hybrid.cli.common import print_json, say
+from hybrid.base.errors import HybridError
+from hybrid.cli.common import print_json, query_of, say
 from hybrid.cli.lore_places import open_lore
-from hybrid.errors import HybridError
 from hybrid.records.lore.eligible import latest_handoff
 from hybrid.records.lore.forms import one_line
 from hybrid.records.lore.importing import shown_fields
@@ -37,7 +37,7 @@ def list_records(args: argparse.Namespace) -> int:
 def search_records(args: argparse.Namespace) -> int:
     """`search`: the best first; exit code 1 when nothing fits."""
     lore = open_lore(args)
-    found = _ranked(" ".join(args.query), lore, _chosen(lore, args), args)
+    found = _ranked(query_of(args.query), lore, _chosen(lore, args), args)
     return _print(args, found, "Nothing found.")
 
 
@@ -57,8 +57,8 @@ def _ranked(query: str, lore: OpenLore, chosen: Sequence[Listed], args: argparse
 
 def _by_engine(query: str, lore: OpenLore, args: argparse.Namespace) -> list[str]:
     """Keys of the records that fit, best first; none when the index cannot be used, of which a line tells."""
-    from hybrid.engine.finding import best_lore
-    from hybrid.engine.opening import Opener
+    from hybrid.ask.search import best_lore
+    from hybrid.knowledge.opener import Opener
     from hybrid.prompting.query import make_query
 
     if lore.workspace.project is None:

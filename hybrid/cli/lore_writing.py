@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hybrid.base.home import expanded
 from hybrid.cli.common import print_json, say
 from hybrid.cli.lore_places import open_lore
 from hybrid.cli.lore_reading import record_of
@@ -12,6 +13,7 @@ from hybrid.records.lore.errors import LoreError, NoRecordError
 from hybrid.records.lore.folder import LoreFolder
 from hybrid.records.lore.git_state import git_state, head_commit
 from hybrid.records.lore.importing import KINDS, import_folder
+from hybrid.render.numbers import amount
 
 if TYPE_CHECKING:
     import argparse
@@ -107,7 +109,7 @@ def supersede(args: argparse.Namespace) -> int:
 def import_records(args: argparse.Namespace) -> int:
     """`import`; nothing new is a success too."""
     lore = open_lore(args)
-    source = LoreFolder(Path(args.path).expanduser(), "personal")
+    source = LoreFolder(Path(expanded(args.path)), "personal")
     report = import_folder(source, lore.target, project=args.attribute_to, is_dry=args.dry_run)
     if args.json:
         print_json(
@@ -134,7 +136,7 @@ def _print_report(args: argparse.Namespace, report: Report, target: LoreFolder) 
         verb = "would withdraw" if args.dry_run else "withdrew"
         say(f"{'decision':<12}  {verb} {report.withdrawn}, no longer active there")
     if report.redacted:
-        say(f"secrets were taken out of {report.redacted} records")
+        say(f"secrets were taken out of {amount(report.redacted, 'record')}")
     shown = report.problems if args.verbose else report.problems[:_SHOWN_PROBLEMS]
     for problem in shown:
         say(f"not read: {problem}")

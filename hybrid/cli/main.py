@@ -10,11 +10,11 @@ import os
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, NoReturn, Protocol, cast
 
 from hybrid import __version__
+from hybrid.base.errors import HybridError
 from hybrid.cli.streams import visible_streams
-from hybrid.errors import HybridError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,6 +48,7 @@ COMMANDS = {
 """Command → (module in `hybrid.cli`, what it does)."""
 
 _READ_STORES = ("log", "memory", "reindex", "search")
+_TELL_OF_INDEXES = ("reindex", "search", "status")
 _CLEANING_S = 2.0
 """Seconds that a command spends at its end on what older versions stored."""
 
@@ -56,6 +57,14 @@ _HOOKS = (("hook", "inject-context"),)
 
 _STATUS_LINE = "statusline"
 """Called by a client many times a minute: silent like a hook, but what goes wrong there is no failed decision."""
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser that tells a mistake in one line, as every other error is told; its subcommands do, too."""
+
+    def error(self, message: str) -> NoReturn:
+        """End with code 2."""
+        self.exit(2, f"{self.prog}: error: {message}; `{self.prog} --help` shows how it is called\n")
 
 
 class CommandModule(Protocol):
@@ -133,13 +142,15 @@ def _run(argv: Sequence[str], started_s: float, *, is_tolerant: bool = False) ->
     code = module.run(args)
     if argv[0] in _READ_STORES:
         _clean_on()
+    if argv[0] in _TELL_OF_INDEXES and not getattr(args, "quiet", False):
+        _tell_of_indexes()
     return code
 
 
 def _clean_on() -> None:
     """Go on with cleaning what older versions stored, for a moment: without the service nobody else does."""
-    from hybrid.engine.cleaning import clean_home, is_due
-    from hybrid.engine.workspace import open_workspace
+    from hybrid.upkeep.cleaning import clean_home, is_due
+    from hybrid.workspace import open_workspace
 
     sys.stdout.flush()
     until_s = time.monotonic() + _CLEANING_S
@@ -148,6 +159,25 @@ def _clean_on() -> None:
         workspace = open_workspace(Path.cwd())
         if is_due(workspace, is_whole=False):
             clean_home(workspace, os.environ, is_whole=False, has_time=lambda: time.monotonic() < until_s)
+
+
+def _tell_of_indexes() -> None:
+    """Say on standard error that indexes hold what older rules for secrets let through, if nobody is at work on it."""
+    from hybrid.project.places import hybrid_home
+    from hybrid.upkeep.cleaning import read_cleaned
+
+    with contextlib.suppress(HybridError, OSError):
+        home = hybrid_home(os.environ)
+        if read_cleaned(home).is_done:
+            return
+        from hybrid.ipc.control import ask
+        from hybrid.upkeep.cleaning_indexes import older_indexes
+
+        n = len(older_indexes(home))
+        if n and ask(str(home), "status") is None:
+            what = "1 index was" if n == 1 else f"{n:,} indexes were"
+            what += " made under older rules for secrets and may hold some"
+            sys.stderr.write(f"hybrid: {what}; `hybrid doctor --fix` cleans that\n")
 
 
 def _intermixed(parser: argparse.ArgumentParser, words: Sequence[str]) -> tuple[argparse.Namespace, list[str]] | None:
@@ -189,7 +219,7 @@ def load_command(name: str) -> CommandModule:
 
 def parser_of(name: str, module: CommandModule) -> argparse.ArgumentParser:
     """The argument parser of a command."""
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog=f"hybrid {name}", description=COMMANDS[name][1], formatter_class=argparse.RawDescriptionHelpFormatter
     )
     module.configure(parser)

@@ -5,23 +5,25 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
+from hybrid.base.errors import HybridError
 from hybrid.cli.common import add_common, print_json, say, workspace_of
 from hybrid.cli.log import line_of
-from hybrid.errors import HybridError
 from hybrid.feedback.events import log_folder
 from hybrid.feedback.health import is_decision, is_prompt
 from hybrid.feedback.marks import add_mark, read_marks, remove_marks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
-    from hybrid.engine.workspace import Workspace
     from hybrid.feedback.marks import Mark
+    from hybrid.workspace import Workspace
 
 _USAGE = """hybrid mark ID good|noise [--note TEXT]
        hybrid mark --last good|noise [--note TEXT]
        hybrid mark list [--all] [--json]
        hybrid mark remove ID"""
+
+_WORDS = ("good", "noise")
 
 _MEANINGS = {
     (True, True): "speaking was good",
@@ -63,11 +65,31 @@ def run(args: argparse.Namespace) -> int:
         return _list(args, workspace)
     if len(words) == 2 and words[0] == "remove" and not args.last:
         return _remove(args, workspace, words[1])
-    if len(words) == (1 if args.last else 2) and words[-1] in ("good", "noise"):
+    if len(words) == (1 if args.last else 2) and words[-1] in _WORDS:
         return _add(args, workspace, None if args.last else words[0], is_good=words[-1] == "good")
-    raise HybridError(
-        f"{' '.join(words)!r} is no mark; write `hybrid mark ID good` or `hybrid mark ID noise`; `hybrid log` shows ids"
-    )
+    raise HybridError(_mistake(words, is_last=args.last))
+
+
+def _mistake(words: Sequence[str], *, is_last: bool) -> str:
+    """Say what is wrong with words that are none of the four forms."""
+    if words[0] == "list":
+        return f"`hybrid mark list` takes no further word, and got {_shown(words[1:])}; --all lists every project's"
+    if words[0] == "remove":
+        return "`hybrid mark remove` takes one ID and no --last; `hybrid mark list` shows ids"
+    if words[-1] not in _WORDS:
+        return (
+            f"{words[-1]!r} is no mark; write `hybrid mark ID good` or `hybrid mark ID noise`; `hybrid log` shows ids"
+        )
+    if is_last:
+        return f"--last takes the place of the ID; leave out --last or {_shown(words[:-1])}"
+    if len(words) == 1:
+        mark = words[0]
+        return f"`hybrid mark {mark}` needs a decision: `hybrid mark --last {mark}`, or an ID as `hybrid log` shows it"
+    return f"one decision is marked at a time, and {_shown(words[:-1])} are {len(words) - 1}"
+
+
+def _shown(words: Sequence[str]) -> str:
+    return ", ".join(map(repr, words))
 
 
 def _add(args: argparse.Namespace, workspace: Workspace, event_id: str | None, *, is_good: bool) -> int:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from hybrid.ask.memory_filters import FORMS, TYPES, checked_limit
+from hybrid.ask.memory_lookup import DEFAULT_LIMIT, MAX_LIMIT
+from hybrid.base.errors import HybridError
 from hybrid.cli import memory_changing, memory_moving, memory_reading
 from hybrid.cli.common import add_common
-from hybrid.engine.memory_asking import FORMS, TYPES, checked_limit
-from hybrid.engine.recalling import DEFAULT_LIMIT, MAX_LIMIT
-from hybrid.errors import HybridError
 from hybrid.records.memory.types import OBSERVATION_TYPES
 
 if TYPE_CHECKING:

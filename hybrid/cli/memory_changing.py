@@ -6,26 +6,28 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
+from hybrid.ask.memory_filters import project_named, project_paths, require_ids, rows_of
+from hybrid.ask.memory_lists import list_text
+from hybrid.ask.memory_lookup import Recalled, recalled_form
+from hybrid.base.errors import HybridError
 from hybrid.cli.common import print_json, say
 from hybrid.cli.memory_places import open_memory
-from hybrid.engine.memory_asking import project_named, project_paths, require_ids, rows_of
-from hybrid.engine.memory_lists import list_text
-from hybrid.engine.recalling import Recalled, recalled_form
-from hybrid.errors import HybridError
+from hybrid.health.memory_figures import in_words
 from hybrid.records.memory.forms import index_line
 from hybrid.records.memory.since import since_ms
 from hybrid.records.memory.types import MAX_TITLE_CHARS, MEMORY_KINDS, Extracted, Owner
 from hybrid.records.memory.values import Forgotten
 from hybrid.redact import redact
 from hybrid.render.marks import neutralise_line, without_private
+from hybrid.render.numbers import amount
 
 if TYPE_CHECKING:
     import argparse
 
     from hybrid.cli.memory_places import OpenMemory
-    from hybrid.engine.workspace import Workspace
     from hybrid.records.memory.types import MemoryKind
     from hybrid.types import HookEvent
+    from hybrid.workspace import Workspace
 
 MANUAL_SESSION = "manual"
 """Of observations that somebody wrote down."""
@@ -78,7 +80,7 @@ def _clean(text: str) -> str:
 def forget(args: argparse.Namespace) -> int:
     """`forget`: asks on a terminal; exit code 1 when there is nothing to forget, or the answer is no."""
     from hybrid.cli.progress import build_progress
-    from hybrid.engine.memory_forgetting import purge_index
+    from hybrid.upkeep.memory_forgetting import purge_index
 
     memory = open_memory(args)
     ids = require_ids(args.id)
@@ -101,7 +103,7 @@ def _what(args: argparse.Namespace, memory: OpenMemory, ids: list[tuple[MemoryKi
     if args.everything:
         counted = store.stats()
         n = counted.n_observations + counted.n_summaries + counted.n_prompts + counted.n_sessions + counted.n_pending
-        return f"Everything: {counted.n_observations:,} observations, {counted.n_summaries:,} summaries" if n else ""
+        return f"Everything: {in_words(counted.n_observations, counted.n_summaries)}" if n else ""
     if args.project_data:
         _, name = project_named(args.project_data, memory.workspace.home, store)
         return f"Everything of the project {name}"
@@ -158,7 +160,7 @@ def _forgot(args: argparse.Namespace, forgotten: Forgotten, problems: tuple[str,
     elif not forgotten.n:
         say("Nothing to forget.")
     elif not args.quiet:
-        rows = "1 row" if forgotten.n == 1 else f"{forgotten.n:,} rows"
+        rows = amount(forgotten.n, "row")
         say(f"Forgot {rows} for good: text, full-text index and vectors are deleted, and do not come back.")
         if not forgotten.is_wiped:
             say("Another process is reading the database: the bytes go when it is done, or with the next forgetting.")
@@ -175,7 +177,7 @@ def _forgot(args: argparse.Namespace, forgotten: Forgotten, problems: tuple[str,
 def prune(args: argparse.Namespace) -> int:
     """`prune`: the oldest rows go, and what is gone leaves the index too; exit code 1 when nothing had to go."""
     from hybrid.cli.progress import build_progress
-    from hybrid.engine.memory_forgetting import purge_index
+    from hybrid.upkeep.memory_forgetting import purge_index
 
     memory = open_memory(args)
     before_ms, max_bytes = _limits(args, memory)
@@ -186,7 +188,7 @@ def prune(args: argparse.Namespace) -> int:
     if args.json:
         print_json({"pruned": n, "size_bytes": size_bytes, "problems": list(problems)})
     elif not args.quiet:
-        say(f"Deleted {n:,} rows; the database has {size_bytes / _MB:,.1f} MB.")
+        say(f"Deleted {amount(n, 'row')}; the database has {size_bytes / _MB:,.1f} MB.")
     for problem in problems:
         sys.stderr.write(f"hybrid: warning: the index could not be brought up to date: {problem}\n")
     return 0 if n else 1

@@ -4,26 +4,26 @@ from __future__ import annotations
 
 import sys
 import time
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
+from hybrid.ask.memory_filters import Scope, project_named
+from hybrid.base.errors import HybridError
 from hybrid.cli.common import workspace_of
-from hybrid.engine.memory_asking import Scope, project_named
-from hybrid.engine.record_stores import RecordStores
-from hybrid.errors import HybridError
+from hybrid.knowledge.stores import RecordStores
 from hybrid.records.memory.errors import MemoryFormatError
 
 if TYPE_CHECKING:
     import argparse
 
-    from hybrid.engine.workspace import Workspace
-    from hybrid.ranking.memory import Present
     from hybrid.records.memory.store import MemoryStore
     from hybrid.records.memory.types import Owner
+    from hybrid.search.ranking.memory import Present
+    from hybrid.workspace import Workspace
 
 
-@dataclass(frozen=True, slots=True)
-class OpenMemory:
+class OpenMemory(Struct, frozen=True):
     """The memory as a directory sees it.
 
     Attributes:
@@ -87,7 +87,7 @@ def flushed(memory: OpenMemory, args: argparse.Namespace) -> OpenMemory:
     if memory.workspace.project is None or not memory.store.exists:
         return memory
     try:
-        from hybrid.engine.remembering import flush
+        from hybrid.knowledge.memory_intake import flush
 
         failures = flush(memory.workspace, memory.store, memory.now_ms)
     except MemoryFormatError:

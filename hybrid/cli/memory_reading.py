@@ -6,14 +6,15 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hybrid.cli.common import print_json, say
+from hybrid.ask.memory_filters import Filters, around, id_of, project_paths, require_ids, rows_of
+from hybrid.ask.memory_lists import list_text, newest_first, nothing_known
+from hybrid.ask.memory_lookup import Recalled, recalled_form
+from hybrid.cli.common import print_json, query_of, say
 from hybrid.cli.memory_places import flushed, open_memory
-from hybrid.engine.memory_asking import Filters, around, id_of, project_paths, require_ids, rows_of
-from hybrid.engine.memory_lists import NOTHING_KNOWN, list_text, newest_first
-from hybrid.engine.recalling import Recalled, recalled_form
 from hybrid.records.memory.forms import shown_number
 from hybrid.records.memory.since import since_ms
 from hybrid.render.marks import neutralise_line
+from hybrid.render.numbers import local_time
 
 if TYPE_CHECKING:
     import argparse
@@ -26,7 +27,7 @@ _NOTHING = "Nothing found."
 
 def recent(args: argparse.Namespace) -> int:
     """`recent`: chosen by rank, shown by day; exit code 1 when nothing is known."""
-    from hybrid.engine.recalling import recent as newest
+    from hybrid.ask.memory_lookup import recent as newest
 
     memory = flushed(open_memory(args), args)
     filters = _filters(args, memory)
@@ -37,18 +38,20 @@ def recent(args: argparse.Namespace) -> int:
     if not args.quiet:
         say(neutralise_line(memory.scope.heading))
     is_filtered = bool(args.since or args.type or args.file)
-    return _print(args, memory, newest_first(found), _NOTHING if is_filtered else NOTHING_KNOWN, by_day=True)
+    window_ms = memory.workspace.config.memory.batch_window_ms
+    nothing = _NOTHING if found or is_filtered else nothing_known(memory.store, memory.scope, window_ms)
+    return _print(args, memory, newest_first(found), nothing, by_day=True)
 
 
 def search(args: argparse.Namespace) -> int:
     """`search`: the best first; exit code 1 when nothing fits."""
-    from hybrid.engine.opening import Opener
-    from hybrid.engine.recalling import search as find
+    from hybrid.ask.memory_lookup import search as find
+    from hybrid.knowledge.opener import Opener
 
     memory = flushed(open_memory(args), args)
     filters = _filters(args, memory)
     wanted = memory.scope.wanted(filters, memory.now_ms)
-    query = " ".join(args.query)
+    query = query_of(args.query)
     if not memory.workspace.config.memory.enabled and not args.quiet:
         sys.stderr.write("hybrid: warning: the memory is switched off, so it is not searched: `memory.enabled`\n")
     records = Opener().records
@@ -60,7 +63,7 @@ def search(args: argparse.Namespace) -> int:
 
 def of_files(args: argparse.Namespace) -> int:
     """`files`: what was done with files or below folders, the newest first; exit code 1 when nothing was."""
-    from hybrid.engine.recalling import of_files as find
+    from hybrid.ask.memory_lookup import of_files as find
 
     memory = flushed(open_memory(args, is_of_one=True), args)
     filters = _filters(args, memory)
@@ -114,7 +117,7 @@ def show(args: argparse.Namespace) -> int:
 
 def stats(args: argparse.Namespace) -> int:
     """`stats`: counts; exit code 1 when nothing is known."""
-    from hybrid.engine.memory_figures import figures_form
+    from hybrid.health.memory_figures import figures_form
 
     memory = open_memory(args)
     counted = memory.store.stats()
@@ -127,17 +130,19 @@ def stats(args: argparse.Namespace) -> int:
 
 
 def _print_stats(form: dict[str, Any]) -> None:
+    from hybrid.health.memory_figures import in_words
+
     for name in ("observations", "summaries", "prompts", "sessions", "pending"):
         say(f"{name:<13}{form[name]:>9,}")
-    say(f"{'from':<13}{form['oldest'] or '–'}")
-    say(f"{'to':<13}{form['newest'] or '–'}")
+    say(f"{'from':<13}{local_time(form['oldest'] or '–')}")
+    say(f"{'to':<13}{local_time(form['newest'] or '–')}")
     say(f"{'database':<13}{form['size_bytes'] / 1e6:,.1f} MB, {form['path']}")
     say(f"{'index':<13}{form['index_bytes'] / 1e6:,.1f} MB")
     if form["by_type"]:
         say(f"{'types':<13}{', '.join(f'{name} {n:,}' for name, n in form['by_type'].items())}")
     for one in form["by_project"]:
-        n_rows = f"{one['observations']:>9,} observations, {one['summaries']:,} summaries"
-        say(f"{one['key']}  {n_rows}  {neutralise_line(one['project'])}")
+        n_rows = in_words(one["observations"], one["summaries"])
+        say(f"{one['key']}  {n_rows:>34}  {neutralise_line(one['project'])}")
 
 
 def _filters(args: argparse.Namespace, memory: OpenMemory) -> Filters:
@@ -166,7 +171,7 @@ def _print(
         say(nothing)
         return 1
     is_explained = getattr(args, "explain", False)
-    here = memory.scope.present
+    here = memory.scope.present or memory.scope.key
     if not args.verbose:
         say(list_text(found, args.form, here=here, by_day=by_day and not args.quiet, is_explained=is_explained))
         return 0

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
+from hybrid.base.errors import ConfigError, ModelError
 from hybrid.cli.common import add_common, print_json, say, workspace_of
-from hybrid.errors import ConfigError
 
 if TYPE_CHECKING:
     from hybrid.models.registry import ModelDescription
@@ -50,7 +50,13 @@ def run(args: argparse.Namespace) -> int:
         info = load_embedder(name, home=workspace.home).info
         say(f"{info.name}: whole, {info.dim} dimensions, sha256 {info.sha256}")
         return 0
-    print_json(form(describe(name)))
+    model = describe(name)
+    if not (model.dim or model.folder):  # Any name may be one of the hub, and nobody is asked there.
+        raise ModelError(
+            f"nothing is known of a model {name}; `hybrid models list` shows the known ones, "
+            f"`hybrid models use {name}` looks for it on the hub"
+        )
+    print_json(form(model))
     return 0
 
 

@@ -9,14 +9,14 @@ import time
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from hybrid.cli.common import add_common, print_json, say, workspace_of
-from hybrid.errors import HybridError
+from hybrid.base.errors import HybridError
+from hybrid.cli.common import add_common, print_json, say_line, workspace_of
 from hybrid.session.pauses import Pause, pause, pauses, resume
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from hybrid.engine.workspace import Workspace
+    from hybrid.workspace import Workspace
 
 _SESSION_VARIABLES = ("CLAUDE_CODE_SESSION_ID", "GEMINI_SESSION_ID", "QWEN_CODE_SESSION_ID")
 """Where a client names its session to the commands it runs."""
@@ -125,7 +125,7 @@ def _told(args: argparse.Namespace, home: Path, code: int, text: str) -> int:
     if args.json:
         print_json({"pauses": [found.as_json(time.time()) for found in pauses(home)]})
     elif not args.quiet:
-        say(text)
+        say_line(text)
     return code
 
 

@@ -8,15 +8,19 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from hybrid.cli.streams import marked_path
-from hybrid.index.build import silent
+from hybrid.index.plan import silent
 
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-    from hybrid.index.build import Progress
+    from rich.progress import ProgressColumn
+
+    from hybrid.index.plan import Progress
 
 _LABELS = {"scan": "Finding files", "read": "Reading and embedding", "write": "Writing the index"}
 _SHOWN_AFTER_S = 0.3
+_LABEL_COLUMNS, _BAR_COLUMNS = 36, 60
+"""Widths of a terminal from which on there is room for the name of the step, and for a bar."""
 
 
 @contextmanager
@@ -28,14 +32,14 @@ def build_progress(*, is_quiet: bool) -> Generator[Progress]:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    bar = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-        console=Console(file=marked_path(sys.stderr)),
-        transient=True,
-    )
+    console = Console(file=marked_path(sys.stderr))
+    # On a narrow terminal the numbers would be the first to go.
+    columns: list[ProgressColumn] = [MofNCompleteColumn()]
+    if console.width >= _LABEL_COLUMNS:
+        columns = [TextColumn("{task.description}"), *columns]
+    if console.width >= _BAR_COLUMNS:
+        columns = [columns[0], BarColumn(), columns[1], TimeRemainingColumn()]
+    bar = Progress(*columns, console=console, transient=True)
     task = bar.add_task("Finding files", total=None)
     started = time.monotonic()
 

@@ -7,10 +7,10 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hybrid.cli.common import add_common, print_json, say, workspace_of
+from hybrid.cli.common import add_common, print_json, say, say_line, workspace_of
 
 if TYPE_CHECKING:
-    from hybrid.engine.workspace import Workspace
+    from hybrid.workspace import Workspace
 
 _AGAINST = {
     "off": "no: [index] auto is off",
@@ -62,10 +62,10 @@ _KEYS = (
 
 
 def _described(workspace: Workspace) -> dict[str, Any]:
-    from hybrid.engine.automatic import reason_against, was_indexed
     from hybrid.project.explain import explain_project
     from hybrid.project.find import refusal
     from hybrid.project.trust import is_accepted
+    from hybrid.upkeep.automatic import reason_against, was_indexed
 
     project = workspace.require_project()
     why = explain_project(project, workspace.home)
@@ -115,4 +115,4 @@ def _print(form: dict[str, Any]) -> None:
     ]
     width = max(len(label) for label, _ in rows)
     for label, value in rows:
-        say(f"{label:<{width}}  {value}")
+        say_line(f"{label:<{width}}  {value}")

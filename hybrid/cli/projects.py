@@ -7,13 +7,14 @@ import os
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from hybrid.cli.common import add_common, print_json, say, workspace_of
-from hybrid.errors import ProjectError
+from hybrid.base.errors import ProjectError
+from hybrid.cli.common import add_common, print_json, say, say_line, workspace_of
+from hybrid.render.numbers import amount
 
 if TYPE_CHECKING:
-    from hybrid.engine.projects import IndexedProject
-    from hybrid.engine.workspace import Workspace
     from hybrid.types import HookEvent
+    from hybrid.upkeep.projects import IndexedProject
+    from hybrid.workspace import Workspace
 
 _MANY = 1_000_000
 
@@ -27,7 +28,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run it."""
-    from hybrid.engine.projects import indexed_projects
+    from hybrid.upkeep.projects import indexed_projects
 
     workspace = workspace_of(args, is_strict=False)
     home = workspace.home
@@ -37,21 +38,29 @@ def run(args: argparse.Namespace) -> int:
             print_json({"projects": [project.as_json() for project in projects]})
         else:
             for project in projects:
-                say(f"{project.key}  {project.size_bytes / 1e6:8.1f} MB  {project.name}  {', '.join(project.roots)}")
+                say_line(f"{project.key}  {project.size_bytes / 1e6:8.1f} MB  {_named(project)}")
         return 0 if projects else 1
     if not args.name:
         raise ProjectError("`hybrid projects forget` needs the NAME or key of a project; `hybrid projects` lists them")
     matching = [project for project in projects if args.name in (project.name, project.key)]
-    if len(matching) != 1:
-        raise ProjectError(
-            f"{len(matching)} projects are called {args.name}; `hybrid projects` lists them, a key is unique"
-        )
+    if not matching:
+        raise ProjectError(f"no project is called {args.name}; `hybrid projects` lists them")
+    if len(matching) > 1:
+        keys = " or ".join(sorted(project.key for project in matching))
+        raise ProjectError(f"{len(matching)} projects are called {args.name}: give a key, {keys}")
     return _forget(args, workspace, matching[0])
 
 
+def _named(project: IndexedProject) -> str:
+    """Name and working trees; what the registry does not know has neither, and is told apart by its key."""
+    if not project.name and not project.roots:
+        return "(not known any more; `hybrid reindex` in its folder names it, `hybrid projects forget KEY` deletes it)"
+    return f"{project.name}  {', '.join(project.roots)}"
+
+
 def _forget(args: argparse.Namespace, workspace: Workspace, project: IndexedProject) -> int:
-    from hybrid.engine.forgetting import forget
     from hybrid.hooks.taking import forget_waiting
+    from hybrid.upkeep.forgetting import forget
 
     def is_of_project(found: Workspace, _event: HookEvent) -> bool:
         return found.project is not None and found.project.key == project.key
@@ -65,12 +74,12 @@ def _forget(args: argparse.Namespace, workspace: Workspace, project: IndexedProj
         print_json(form)
         return 0
     if not args.quiet:
-        say(f"forgot {project.name}: its index is deleted, its files and .hybrid folder are untouched")
+        say_line(f"forgot {project.name}: its index is deleted, its files and .hybrid folder are untouched")
         say("it is not indexed again unasked; `hybrid reindex` in it makes it a project again")
         if forgotten.was_accepted:
             say("the records in its tree are not given out any more; `hybrid trust` accepts them again")
         if n_sessions:
-            sessions = "1 session" if n_sessions == 1 else f"{n_sessions:,} sessions"
+            sessions = amount(n_sessions, "session")
             say(f"the memory keeps {sessions} of it: hybrid memory forget --project-data {project.key}")
     for path in forgotten.kept:  # Said with `--quiet` too: nobody would look for them there.
         is_copy = path.name != "LESSONS.md"
@@ -84,8 +93,8 @@ def _forget(args: argparse.Namespace, workspace: Workspace, project: IndexedProj
 
 def _n_remembered(workspace: Workspace, project: IndexedProject) -> int:
     """Sessions of the project that the memory keeps; 0 when it cannot be read, which is another command's to tell."""
-    from hybrid.engine.record_stores import RecordStores
-    from hybrid.errors import HybridError
+    from hybrid.base.errors import HybridError
+    from hybrid.knowledge.stores import RecordStores
     from hybrid.records.memory.types import Wanted
 
     try:

@@ -6,13 +6,14 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from hybrid.cli.common import add_common, print_json, say, workspace_of
+from hybrid.cli.common import add_common, print_json, say, say_line, seconds, workspace_of
 from hybrid.cli.progress import build_progress
 from hybrid.cli.trust import accept_here, accepted_lines, tell_problem
+from hybrid.render.numbers import amount
 
 if TYPE_CHECKING:
-    from hybrid.engine.workspace import Workspace
-    from hybrid.index.build import Summary
+    from hybrid.index.plan import Summary
+    from hybrid.workspace import Workspace
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -22,14 +23,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--full", action="store_true", help="read every file again and write the index anew")
     parser.add_argument("--force", action="store_true", help="index a home directory or a file-system root too")
     parser.add_argument(
-        "--wait", type=float, default=60.0, metavar="SECONDS", help="wait so long for another build (default: 60)"
+        "--wait", type=seconds, default=60.0, metavar="SECONDS", help="wait so long for another build (default: 60)"
     )
 
 
 def run(args: argparse.Namespace) -> int:
     """Run it."""
-    from hybrid.engine.indexing import reindex
     from hybrid.project.places import create_folder
+    from hybrid.upkeep.indexing import reindex
 
     args.project = args.path or args.project
     workspace = workspace_of(args, is_accepting=True)
@@ -44,15 +45,16 @@ def run(args: argparse.Namespace) -> int:
         print_json(summary.as_json() | {"accepted": accepted.as_json()})
         return 0
     if not args.quiet:
-        for line in (describe(summary), *accepted_lines(accepted, root)):
-            say(line)
+        say(describe(summary))
+        for line in accepted_lines(accepted, root):
+            say_line(line)
     tell_problem(accepted)
     return 0
 
 
 def index_records(workspace: Workspace) -> None:
     """Index lessons and lore as well, so that no prompt waits for it; what fails is told, and stops nothing."""
-    from hybrid.engine.opening import Opener
+    from hybrid.knowledge.opener import Opener
 
     _, problems = Opener().records.views(workspace)
     for problem in problems:
@@ -64,7 +66,8 @@ def describe(summary: Summary) -> str:
     changes = f"added {summary.added}, changed {summary.changed}, removed {summary.removed}"
     vectors = f"embedded {summary.embedded}, reused {summary.reused}"
     lines = [
-        f"{summary.documents:,} documents, {summary.chunks:,} chunks; {changes}; {vectors}; {summary.seconds:.2f} s"
+        f"{amount(summary.documents, 'document')}, {amount(summary.chunks, 'chunk')}; {changes}; {vectors}; "
+        f"{summary.seconds:.2f} s"
     ]
     if summary.skipped:
         reasons = sorted(summary.skipped.items(), key=lambda item: (-item[1], item[0]))

@@ -6,11 +6,12 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from hybrid.cli.common import add_common, positive, print_json, say, workspace_of
-from hybrid.errors import HybridError
+from hybrid.base.errors import HybridError
+from hybrid.cli.common import add_common, positive, print_json, query_of, say, workspace_of
+from hybrid.render.numbers import amount
 
 if TYPE_CHECKING:
-    from hybrid.engine.finding import Found, FoundHit, FoundList, Wanted
+    from hybrid.ask.search import Found, FoundHit, FoundList, Wanted
     from hybrid.types import Hit
 
 _SHOWN_LINES = 6
@@ -45,14 +46,14 @@ def run(args: argparse.Namespace) -> int:
     Raises:
         HybridError: Nothing can be searched, or records by path.
     """
-    from hybrid.engine.finding import find
-    from hybrid.engine.forms import search_form
-    from hybrid.engine.opening import Opener
+    from hybrid.ask.json_forms import search_form
+    from hybrid.ask.search import find
+    from hybrid.knowledge.opener import Opener
     from hybrid.prompting.query import make_query
 
     wanted = _wanted(args)
     workspace = workspace_of(args)
-    query, opener = make_query(" ".join(args.query)), Opener()
+    query, opener = make_query(query_of(args.query)), Opener()
     found = find(workspace, query, wanted, open_searcher=opener.searcher, records=opener.records)
     if not args.quiet:
         for problem in found.problems:
@@ -66,8 +67,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _wanted(args: argparse.Namespace) -> Wanted:
-    from hybrid.engine.finding import Wanted
-    from hybrid.engine.kinds import KINDS_OF
+    from hybrid.ask.search import Wanted
+    from hybrid.knowledge.kinds import KINDS_OF
 
     kinds = tuple(dict.fromkeys(kind for name in args.kind for kind in KINDS_OF.get(name, (name,))))
     records = [name for name in args.kind if name not in _FILE_KINDS]
@@ -91,8 +92,8 @@ def _print(found: Found, args: argparse.Namespace) -> None:
 
 def _gate(part: FoundList) -> str:
     """What opened the gate of a kind; nothing when it was not asked."""
+    from hybrid.answer.log_fields import gate_part
     from hybrid.cli.gate_words import gate_rows
-    from hybrid.engine.noting import gate_part
 
     rows = gate_rows(gate_part(part.verdict)) if part.verdict else []
     return f": {rows[0][1]}" if rows else ""
@@ -119,7 +120,7 @@ def _print_hit(found: FoundHit, *, is_quiet: bool, is_explained: bool, is_whole:
     for line in shown:
         say(f"      {line}".rstrip())
     if len(lines) > len(shown):
-        say(f"      … {len(lines) - len(shown)} more lines")
+        say(f"      … {amount(len(lines) - len(shown), 'more line')}")
 
 
 def _steps(hit: Hit) -> str:

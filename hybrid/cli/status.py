@@ -8,7 +8,7 @@ from typing import Any
 
 from hybrid.cli.common import add_common, print_json, print_table, workspace_of
 from hybrid.cli.gate_words import typeset
-from hybrid.render.numbers import number
+from hybrid.render.numbers import amount, local_time, number
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -20,7 +20,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run it."""
     from hybrid.cli.installing import installed_here
-    from hybrid.engine.status import status
+    from hybrid.health.status import status
 
     # A mistake in a settings file is part of the status, not a reason to give none.
     found = status(workspace_of(args, is_strict=False), installed=installed_here(args.project))
@@ -35,17 +35,22 @@ def rows(found: dict[str, Any]) -> list[tuple[str, str]]:
     """The status as (label, text) for people."""
     project, index, gate, hooks, health = (found[key] for key in ("project", "index", "gate", "hooks", "health"))
     latency = health["latency_ms"]["p50"]
+    decided = local_time(health["last_success"] or "none")
+    indexed = f"{amount(index['documents'], 'document')}, {amount(index['chunks'], 'chunk')}"
     shown = [
         ("Project", f"{project['name']} ({project['root']})"),
-        ("Index", f"{index['state']}: {index['documents']:,} documents, {index['chunks']:,} chunks"),
+        ("Index", f"{index['state']}: {indexed}"),
         ("Size", f"{index['size_bytes'] / 1e6:.1f} MB"),
-        ("Last built", str(index["last_built_at"] or "never: run `hybrid reindex`")),
+        ("Last built", local_time(index["last_built_at"] or "never: run `hybrid reindex`")),
         ("Stale documents", str(index["stale_documents"])),
         ("Languages", ", ".join(f"{name} {count}" for name, count in list(index["languages"].items())[:8]) or "–"),
         ("Model", f"{found['model']['name']}, {found['model']['dim']} dimensions"),
         ("Gate", _gate(gate) if index["chunks"] else "closed: nothing is indexed"),
-        ("Injections", f"{hooks['injection_count']}, last {hooks['last_injection_time'] or 'never'}"),
-        ("Last decision", f"{health['last_success'] or 'none'}, median {latency:.0f} ms" if latency else "none"),
+        ("Injections", f"{hooks['injection_count']}, last {local_time(hooks['last_injection_time'] or 'never')}"),
+        (
+            "Last decision",
+            f"{decided}, median {latency:.0f} ms" if latency else "none",
+        ),
     ]
     shown.insert(-1, ("Records", _records(found["records"])))
     shown.insert(-1, ("Memory", _memory(found["memory"])))
@@ -54,7 +59,9 @@ def rows(found: dict[str, Any]) -> list[tuple[str, str]]:
         shown.append(("Index error", index["error"]))
     if health["last_error"]:
         error = health["last_error"]
-        shown.append(("Last error", f"{error['at']}: {error['message']} ({health['consecutive_failures']} in a row)"))
+        shown.append(
+            ("Last error", f"{local_time(error['at'])}: {error['message']} ({health['consecutive_failures']} in a row)")
+        )
     shown += [("Settings", problem) for problem in found["config_problems"]]
     if found["config_waiting"]:
         shown.append(("Settings", f"wait for `hybrid trust`: {', '.join(found['config_waiting'])}"))
@@ -72,7 +79,7 @@ def _paused(pause: dict[str, Any]) -> str:
 
 def _records(records: dict[str, Any]) -> str:
     """What agents may get of lessons and lore, and what waits for the owner's word."""
-    from hybrid.engine.record_figures import in_words
+    from hybrid.knowledge.record_figures import in_words
 
     lessons, lore = records["lessons"], records["lore"]
     given = in_words({"lessons": lessons["project"] + lessons["system"], **lore})
@@ -89,10 +96,10 @@ def _records(records: dict[str, Any]) -> str:
 
 def _memory(memory: dict[str, Any]) -> str:
     """What is known of earlier sessions."""
-    from hybrid.engine.memory_figures import in_words
+    from hybrid.health.memory_figures import in_words
 
     n = memory["sessions"]
-    counted = f"{in_words(memory['observations'], memory['summaries'])} of {n:,} {'session' if n == 1 else 'sessions'}"
+    counted = f"{in_words(memory['observations'], memory['summaries'])} of {amount(n, 'session')}"
     parts = [counted if memory["sessions"] else "none yet"]
     if memory["size_bytes"]:
         parts.append(f"{memory['size_bytes'] / 1e6:.1f} MB")

@@ -11,9 +11,10 @@ import json
 import os
 import sys
 
+from hybrid.base.home import home_path
 from hybrid.feedback.events import FOLDER, compared_in, newest_events
 from hybrid.feedback.health import is_prompt
-from hybrid.home import home_path
+from hybrid.feedback.reasons import STARTS, UNSEARCHABLE, reason_of
 from hybrid.render.numbers import bar, number
 from hybrid.render.visible import json_escaped, visible_line
 
@@ -27,17 +28,6 @@ _LOG_BYTES = 128_000
 """The end of the log that is read: a hundred events, of which this session's last one is seldom far."""
 
 _INPUT_BYTES = 1_000_000
-_NOT_READY = frozenset({"no_index", "index_corrupt", "index_mismatch"})
-_STARTS = frozenset({"oriented", "resumed", "given_back"})
-_WHY = {
-    "prompt": "nothing to look up",
-    "late": "too late",
-    "same_topic": "given before",
-    "all_seen": "given before",
-    "no_results": "nothing close enough",
-    "budget": "nothing fits the budget",
-    "no_project": "no project here",
-}
 _HELP = """\
 example:
   hybrid statusline --install-hint
@@ -112,7 +102,7 @@ def line_of(newest_first: Iterable[dict[str, Any]], *, is_building: Callable[[],
     events = list(newest_first)
     last = next((event for event in events if event.get("error") or _is_start(event) or is_prompt(event)), None)
     reason = str((last or (events[0] if events else {})).get("reason", ""))
-    if reason in _NOT_READY:
+    if reason in UNSEARCHABLE:
         return "hybrid: indexing…" if is_building() else "hybrid: no index (hybrid reindex)"
     if last is None:
         return "hybrid: no prompt yet"
@@ -124,12 +114,13 @@ def line_of(newest_first: Iterable[dict[str, Any]], *, is_building: Callable[[],
         return f"hybrid: {notes} given back" if reason == "given_back" and count else "hybrid: ready"
     if reason == "injected":
         return f"hybrid: {notes}{_numbers(last)}"
-    return f"hybrid: silent{_numbers(last) if reason == 'gate' else f' ({_WHY.get(reason, reason)})'}"
+    known = reason_of(reason)
+    return f"hybrid: silent{_numbers(last) if reason == 'gate' else f' ({(known and known.short) or reason})'}"
 
 
 def _is_start(event: dict[str, Any]) -> bool:
     """Was a session told something, or left as it is, when it began or went on?"""
-    return event.get("reason") in _STARTS
+    return event.get("reason") in STARTS
 
 
 def _numbers(event: dict[str, Any]) -> str:
@@ -167,7 +158,7 @@ def _is_paused(home: str, key: str | None, client: str, session: str) -> bool:
 def _is_building(home: str, key: str) -> bool:
     from pathlib import Path
 
-    from hybrid.atomic import locked
+    from hybrid.base.atomic import locked
 
     lock = Path(home, "projects", key, "build.lock")
     if not lock.exists():

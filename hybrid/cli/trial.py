@@ -11,11 +11,12 @@ import os
 import subprocess
 import tempfile
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from hybrid.engine.doctor import Finding
+from msgspec import Struct
+
+from hybrid.health.doctor import Finding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -37,8 +38,7 @@ _CLIENT_VARIABLES = ("COPILOT_CLI", "CLAUDECODE", "GEMINI_SESSION_ID", "QWEN_COD
 """Variables by which a hook knows who calls it; the trial says it itself."""
 
 
-@dataclass(frozen=True, slots=True)
-class Ran:
+class Ran(Struct, frozen=True):
     """What a command did.
 
     Attributes:
@@ -111,8 +111,8 @@ def _last_line(text: bytes) -> str:
 
 
 def _sample_project(folder: Path) -> Path:
-    from hybrid.engine.indexing import reindex
-    from hybrid.engine.workspace import open_workspace
+    from hybrid.upkeep.indexing import reindex
+    from hybrid.workspace import open_workspace
 
     project = folder / "sample"
     (project / ".hybrid").mkdir(parents=True)

@@ -8,14 +8,15 @@ import sys
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from hybrid.cli.common import add_common, print_json, say, waiting_lines, workspace_of
+from hybrid.cli.common import add_common, print_json, say_line, waiting_lines, workspace_of
+from hybrid.render.numbers import amount
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from hybrid.engine.accepting import Accepted, Moved
-    from hybrid.engine.record_figures import RecordFile
-    from hybrid.engine.workspace import Workspace
+    from hybrid.knowledge.record_figures import RecordFile
+    from hybrid.upkeep.accepting import Accepted, Moved
+    from hybrid.workspace import Workspace
 
 _BACK = "`hybrid trust --revoke` takes it back"
 _AGAIN = "`hybrid trust`, `hybrid init` and a `hybrid reindex` by hand accept them again"
@@ -41,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
         return 0
     if not args.quiet:
         for line in _lines(accepted, workspace):
-            say(line)
+            say_line(line)
     tell_problem(accepted)
     return 0
 
@@ -53,7 +54,7 @@ def accept_here(workspace: Workspace) -> Accepted:
         ProjectError: There is no project.
         OSError: `$HYBRID_HOME` cannot be written.
     """
-    from hybrid.engine.accepting import accept_tree
+    from hybrid.upkeep.accepting import accept_tree
 
     now = datetime.now().astimezone()
     return accept_tree(workspace, today=now.date(), stamp=f"{now:%Y%m%dT%H%M%S}")
@@ -61,7 +62,7 @@ def accept_here(workspace: Workspace) -> Accepted:
 
 def accepted_lines(accepted: Accepted, root: Path) -> list[str]:
     """What a command that accepts besides says about it; nothing when there is nothing new."""
-    from hybrid.engine.record_figures import in_words
+    from hybrid.knowledge.record_figures import in_words
 
     records = in_words(accepted.counts)
     lines = [f"Accepted {records} of this tree ({_BACK})"] if accepted.is_new and records else []
@@ -93,13 +94,13 @@ def _settings_lines(accepted: Accepted) -> list[str]:
 
 
 def _file_line(file: RecordFile, root: Path) -> str:
-    from hybrid.engine.record_figures import in_words
+    from hybrid.knowledge.record_figures import in_words
 
     what = in_words(file.counts) or "nothing"
     if not file.is_read:
         what = f"not read, .hybrid/LESSONS.md stands in its place; `hybrid lessons import {_short(file.path, root)}`"
     n_problems = len(file.problems)
-    unread = f"; {n_problems} {'place' if n_problems == 1 else 'places'} to mend, see `hybrid doctor`"
+    unread = f"; {amount(n_problems, 'place')} to mend, see `hybrid doctor`"
     return f"  {_short(file.path, root)}: {what}{unread if n_problems else ''}"
 
 
@@ -109,11 +110,13 @@ def _moved_lines(moved: Moved | None, root: Path) -> list[str]:
     report, lines = moved.report, list[str]()
     if report.imported:
         ids = ", ".join(str(one.lesson_id) for one in report.imported)
-        what = "1 lesson" if len(report.imported) == 1 else f"{len(report.imported)} lessons"
-        lines.append(f"Moved {what} learned here before into {_short(moved.file, root)}: {ids}")
+        lines.append(
+            f"Moved {amount(len(report.imported), 'lesson')} learned here before into {_short(moved.file, root)}: {ids}"
+        )
     left = len(report.duplicates) + len(report.problems) + len(report.inactive)
     if left:
-        lines.append(f"{left} of them were there already, withdrawn or malformed; all are kept in {moved.aside}")
+        verb = "was" if left == 1 else "were"
+        lines.append(f"{left} of them {verb} there already, withdrawn or malformed; all are kept in {moved.aside}")
     return lines
 
 
@@ -129,9 +132,9 @@ def _revoke(args: argparse.Namespace, workspace: Workspace) -> int:
     if args.json:
         print_json({"accepted": False, "root": str(project.root), "changed": was_accepted})
     elif not was_accepted:
-        say(f"The records of {project.name} in {project.root} were not accepted; nothing was changed")
+        say_line(f"The records of {project.name} in {project.root} were not accepted; nothing was changed")
     elif not args.quiet:
-        say(f"The records of {project.name} in {project.root} are not given out any more; {_AGAIN}")
+        say_line(f"The records of {project.name} in {project.root} are not given out any more; {_AGAIN}")
         for line in waiting_lines(workspace_of(args, is_strict=False)):
-            say(line)
+            say_line(line)
     return 0 if was_accepted else 1

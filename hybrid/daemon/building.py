@@ -11,8 +11,10 @@ import subprocess
 import threading
 import time
 from collections import Counter, OrderedDict
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from hybrid.daemon.worker import spawn_worker
 
@@ -30,12 +32,13 @@ _NOISY_LOOKS = 5
 """Looks at a path in a row that changed nothing, after which it is looked at less often."""
 
 _GRACE_S = 2.0
+_END_S = 0.5
+"""Seconds in which a worker may end by itself."""
 _MAX_PATHS = 1000
 """Changed paths of one project beyond which everything is looked at."""
 
 
-@dataclass(frozen=True, slots=True)
-class Waits:
+class Waits(Struct, frozen=True):
     """Seconds before the next try.
 
     Attributes:
@@ -55,13 +58,12 @@ class Waits:
     noisy: float = 10.0
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+class Result(Struct, frozen=True):
     """How the last build of a project went.
 
     Attributes:
         state: `built`; `refused`, `busy` or `failed` with a `reason`.
-        reason: A word of `engine.automatic`, or a message; empty when it was built.
+        reason: A word of `upkeep.automatic`, or a message; empty when it was built.
         paths: That were asked for; None for everything.
         summary: The keys of `hybrid reindex --json`; empty unless it was built.
         folders: Relative folders in which a change matters: all of the project after a look at everything, else
@@ -90,12 +92,11 @@ class Result:
 
     @property
     def is_full(self) -> bool:
-        """Whether everything was looked at."""
+        """Return whether everything was looked at."""
         return bool(self.summary.get("is_full", False))
 
 
-@dataclass(frozen=True, slots=True)
-class _Request:
+class _Request(Struct, frozen=True):
     """What waits for one project; `paths` None means everything."""
 
     cwd: str
@@ -176,12 +177,12 @@ class Builder:
 
     @property
     def is_busy(self) -> bool:
-        """Whether a build runs or waits."""
+        """Return whether a build runs or waits."""
         with self._changed:
             return bool(self._queue) or self._building is not None
 
     def is_pending(self, root: Path) -> bool:
-        """Whether a build of this project runs or waits."""
+        """Return whether a build of this project runs or waits."""
         with self._changed:
             return root in self._queue or self._building == root
 
@@ -319,6 +320,11 @@ class _WorkerProcess:
             self._is_closed = True
             process, self._process = self._process, None
         if process is not None:
+            # Without its stdin it ends at once, and ends git first if that is at work.
+            with contextlib.suppress(OSError, ValueError, subprocess.TimeoutExpired):
+                if process.stdin is not None:
+                    process.stdin.close()
+                process.wait(_END_S)
             process.kill()
             _reap(process)
 

@@ -7,21 +7,23 @@ from __future__ import annotations
 
 import threading
 import time
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct, field
+
 from hybrid.daemon.building import Builder
 from hybrid.daemon.watching import Watcher
+from hybrid.feedback.reasons import UNSEARCHABLE
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
+    from hybrid.answer.events import Reply
     from hybrid.daemon.building import Result
-    from hybrid.engine.answering import Reply
-    from hybrid.engine.workspace import Workspace
     from hybrid.feedback.events import EventLog
     from hybrid.types import HookEvent
+    from hybrid.workspace import Workspace
 
 _SWEEP_AGAIN_S = 30.0
 """Seconds between two sweeps of a project that cannot be watched."""
@@ -32,8 +34,7 @@ _MOST_TREES = 32
 """Projects that are looked after: each takes a thread and one of the 128 watchers that Linux gives a user."""
 
 
-@dataclass(slots=True)
-class _Tree:
+class _Tree(Struct):
     """A working tree that somebody works in.
 
     Attributes:
@@ -95,7 +96,7 @@ class Care:
         self._watch(workspace, root)
         reason = reply.decision.reason if reply is not None else ""
         is_start = event.event == "SessionStart" and event.source != "compact"
-        if is_new or is_start or reason in ("no_index", "index_corrupt", "index_mismatch"):
+        if is_new or is_start or reason in UNSEARCHABLE:
             if is_due or is_start:
                 self._build(root, None)
             return

@@ -1,6 +1,6 @@
 """Has what older versions stored cleaned in the background, in a process of its own; the service asks at its ticks.
 
-That process may be killed at any byte: the next one goes on (`engine.cleaning`).
+That process may be killed at any byte: the next one goes on (`upkeep.cleaning`).
 """
 
 from __future__ import annotations
@@ -73,16 +73,16 @@ class Cleaner:
                 self._process = spawn_python(_START, self._environ | {"HYBRID_HOME": str(self._home)})
 
     def _is_due(self) -> bool:
-        from hybrid.engine.cleaning import is_due
-        from hybrid.engine.workspace import open_workspace
+        from hybrid.upkeep.cleaning import is_due
+        from hybrid.workspace import open_workspace
 
         return is_due(open_workspace(self._home, environ=self._environ | {"HYBRID_HOME": str(self._home)}))
 
 
 def main() -> None:
     """Clean everything; nobody waits for it."""
-    from hybrid.engine.cleaning import clean_home
-    from hybrid.engine.workspace import open_workspace
+    from hybrid.upkeep.cleaning import clean_home
+    from hybrid.workspace import open_workspace
 
     if sys.platform != "win32":
         with contextlib.suppress(OSError):

@@ -9,16 +9,16 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
-from hybrid.engine.recording import record_error
-from hybrid.engine.remembering import flush
+from hybrid.answer.recording import record_error
+from hybrid.knowledge.memory_intake import flush
 from hybrid.records.memory.errors import MemoryBusyError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from hybrid.engine.record_stores import Records
-    from hybrid.engine.workspace import Workspace
+    from hybrid.knowledge.open_records import Records
+    from hybrid.workspace import Workspace
 
 _SPARE_S = 0.1
 """Seconds after the end of a batch at which it is closed: two clocks may disagree a little."""
@@ -61,8 +61,8 @@ class Batches:
         now_s = time.monotonic()
         with self._lock:
             due = [path for path, (due_s, _, _) in self._due.items() if due_s <= now_s]
-            found = [self._due.pop(path)[1:] for path in due]
-        for workspace, environ in found:
+            over = [self._due.pop(path)[1:] for path in due]
+        for workspace, environ in over:
             self._close(workspace, environ)
 
     def _close(self, workspace: Workspace, environ: Mapping[str, str]) -> None:

@@ -19,7 +19,7 @@ from http.server import ThreadingHTTPServer
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hybrid.atomic import write_atomic
+from hybrid.base.atomic import write_atomic
 from hybrid.daemon.http_handler import NAME, Door, Handler
 from hybrid.ipc.endpoint import run_folder
 

@@ -6,13 +6,16 @@ import contextlib
 import hmac
 import json
 import socket
-from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, cast
 from urllib.parse import parse_qsl, urlsplit
 
+from msgspec import Struct
+
 from hybrid import __version__
 from hybrid.daemon.http_parameters import RouteError
+
+_JSON = "application/json"
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,7 +35,7 @@ _DRAIN_BYTES = 65_536
 class Answers(Protocol):
     """What answers the requests."""
 
-    def answer(self, path: str, given: Mapping[str, str | list[str]]) -> dict[str, Any]:
+    def answer(self, path: str, given: Mapping[str, str | list[str]]) -> dict[str, Any] | str:
         """The answer to a path with its parameters, each of them with one value or several.
 
         Raises:
@@ -45,8 +48,7 @@ class Answers(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Door:
+class Door(Struct, frozen=True):
     """Who may come in, and who answers.
 
     Attributes:
@@ -127,7 +129,7 @@ class Handler(BaseHTTPRequestHandler):
         else:
             self._send(200, found)
 
-    def _answered(self) -> dict[str, Any]:
+    def _answered(self) -> dict[str, Any] | str:
         self._check_place()
         if self.command not in ("GET", "HEAD"):
             raise RouteError(405, f"{self.command} is not possible: nothing is changed here", {"Allow": "GET, HEAD"})
@@ -173,11 +175,12 @@ class Handler(BaseHTTPRequestHandler):
     def _refuse(self, status: int, message: str, headers: Mapping[str, str] | None = None) -> None:
         self._send(status, {"error": message, "status": status}, headers)
 
-    def _send(self, status: int, data: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> None:
-        body = json.dumps(data, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n"
+    def _send(self, status: int, data: Mapping[str, Any] | str, headers: Mapping[str, str] | None = None) -> None:
+        text, kind = (data, "text/plain") if isinstance(data, str) else (json.dumps(data, ensure_ascii=False), _JSON)
+        body = text.encode("utf-8", "backslashreplace") + b"\n"
         self.send_response(status)
         fixed = {
-            "Content-Type": "application/json; charset=utf-8",
+            "Content-Type": f"{kind}; charset=utf-8",
             "Content-Length": str(len(body)),
             "Cache-Control": "no-store",
             "X-Content-Type-Options": "nosniff",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from hybrid.engine.memory_asking import Filters, checked_limit, project_paths
-from hybrid.engine.recalling import DEFAULT_LIMIT
-from hybrid.errors import HybridError
+from hybrid.ask.memory_filters import Filters, checked_limit, project_paths
+from hybrid.ask.memory_lookup import DEFAULT_LIMIT
+from hybrid.base.errors import HybridError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

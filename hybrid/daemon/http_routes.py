@@ -6,39 +6,41 @@ import contextlib
 import json
 import threading
 import time
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
+from msgspec import Struct
+
+from hybrid.ask.memory_filters import FORMS, Filters, Scope, around, id_of, project_named, rows_of
+from hybrid.ask.memory_lists import list_text, newest_first, nothing_known
+from hybrid.ask.memory_lookup import MAX_LIMIT, Recalled, of_files, recalled_form, recent, search
+from hybrid.base.errors import BusyError, HybridError, ProjectError
+from hybrid.base.resources import shipped
 from hybrid.daemon.http_parameters import Given, RouteError
-from hybrid.engine.memory_asking import FORMS, Filters, Scope, around, id_of, project_named, rows_of
-from hybrid.engine.memory_lists import NOTHING_KNOWN, list_text, newest_first
-from hybrid.engine.recalling import MAX_LIMIT, Recalled, of_files, recalled_form, recent, search
-from hybrid.engine.remembering import flush
-from hybrid.engine.workspace import open_workspace
-from hybrid.errors import BusyError, HybridError, ProjectError
+from hybrid.knowledge.memory_intake import flush
 from hybrid.records.memory.errors import MemoryBusyError
 from hybrid.records.memory.since import since_ms
-from hybrid.resources import shipped
+from hybrid.workspace import open_workspace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping, Sequence
     from pathlib import Path
 
-    from hybrid.engine.record_stores import Records
-    from hybrid.engine.searching import Mode
-    from hybrid.engine.workspace import Workspace
-    from hybrid.ranking.memory import Present
+    from hybrid.knowledge.open_records import Records
     from hybrid.records.memory.store import MemoryStore
     from hybrid.records.memory.types import Row, Wanted
+    from hybrid.search.ranking.memory import Present
+    from hybrid.search.searcher import Mode
+    from hybrid.workspace import Workspace
 
 SCHEMA = ("index", "schema", "http.json")
 """Where the JSON schema of the answers ships."""
 
 _SEARCH_WAIT_S = 5.0
 _MODES = ("hybrid", "dense", "lexical")
+_CONTEXT_FORMS = ("json", "text")
 _LISTED = ("project", "limit", "since", "type", "file", "form", "explain")
 _PARAMETERS = {
-    "/context": ("project", "limit", "since", "type", "file"),
+    "/context": ("project", "limit", "since", "type", "file", "form"),
     "/search": ("query", "mode", *_LISTED),
     "/timeline": ("at", "before", "after", *_LISTED),
     "/files": ("path", *_LISTED),
@@ -49,8 +51,7 @@ _PARAMETERS = {
 _PATHS = ("/health", *(f"{path}/{{id}}" if path == "/observations" else path for path in _PARAMETERS))
 
 
-@dataclass(frozen=True, slots=True)
-class _Looking:
+class _Looking(Struct, frozen=True):
     """The memory as one request looks at it."""
 
     workspace: Workspace
@@ -89,8 +90,8 @@ class Routes:
             "/files": self._files,
         }
 
-    def answer(self, path: str, given: Mapping[str, str | list[str]]) -> dict[str, Any]:
-        """The answer to a path.
+    def answer(self, path: str, given: Mapping[str, str | list[str]]) -> dict[str, Any] | str:
+        """The answer to a path: an object, or a text where that was asked for.
 
         Raises:
             RouteError: 404 for an unknown path, project or record, 400 for a wrong parameter, 503 when the memory is
@@ -128,8 +129,12 @@ class Routes:
                 flush(workspace, store, now_ms)
         return _Looking(workspace, store, Scope(key, name, key, is_cross=not key), now_ms)
 
-    def _context(self, looking: _Looking, given: Given) -> dict[str, Any]:
-        """What a session is told at its start: the last summary, then the newest rows by day."""
+    def _context(self, looking: _Looking, given: Given) -> dict[str, Any] | str:
+        """What a session is told at its start: the last summary, then the newest rows by day.
+
+        With `form=text` only that text, for a script that hands it on.
+        """
+        form = given.choice("form", _CONTEXT_FORMS)
         filters = given.filters(min(max(looking.workspace.config.memory.session_start, 1), MAX_LIMIT))
         wanted, scope = looking.wanted(filters), looking.scope
         found = recent(looking.store, wanted, looking.present, limit=filters.limit, is_cross=scope.is_cross)
@@ -137,7 +142,11 @@ class Routes:
         lines = [scope.heading]
         if summary is not None:
             lines.append(list_text([Recalled(summary)], "full"))
-        lines.append(list_text(newest_first(found), "index", here=scope.present, by_day=True) or NOTHING_KNOWN)
+        window_ms = looking.workspace.config.memory.batch_window_ms
+        listed = list_text(newest_first(found), "index", here=scope.present, by_day=True)
+        lines.append(listed or nothing_known(looking.store, scope, window_ms))
+        if form == "text":
+            return "\n".join(lines)
         last = recalled_form(Recalled(summary)) if summary is not None else None
         return _form(looking, found, summary=last) | {"text": "\n".join(lines)}
 

@@ -5,28 +5,28 @@ from __future__ import annotations
 import threading
 import time
 from collections import OrderedDict
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from hybrid.engine.record_stores import Records
-from hybrid.engine.searching import open_searcher
+from msgspec import Struct
+
+from hybrid.knowledge.open_records import Records
 from hybrid.models.registry import load_embedder
+from hybrid.search.searcher import open_searcher
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping
     from pathlib import Path
 
     from hybrid.config import DaemonConfig
-    from hybrid.engine.searching import Searcher
-    from hybrid.engine.workspace import Workspace
+    from hybrid.search.searcher import Searcher
     from hybrid.types import Embedder
+    from hybrid.workspace import Workspace
 
 _UNUSED_S = 600.0
 """Seconds after which an index that nobody asked is closed; opening it again takes milliseconds."""
 
 
-@dataclass(slots=True)
-class _Open:
+class _Open(Struct):
     searcher: Searcher
     stamp: tuple[int, ...]
     size_bytes: int

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hybrid import __version__
-from hybrid.atomic import locked, make_private_folder, write_atomic
+from hybrid.base.atomic import locked, make_private_folder, write_atomic
 from hybrid.ipc.endpoint import Greeting, connect, is_newer, read_endpoint, run_folder
 from hybrid.ipc.start import starting_mark
 from hybrid.ipc.wire import WireError

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hybrid import __version__
-from hybrid.atomic import write_atomic
+from hybrid.base.atomic import write_atomic
 from hybrid.ipc.endpoint import endpoint_path, run_folder
 from hybrid.ipc.wire import PROTOCOL, Connection, WireError, pairs, proof
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import json
 import os
 import selectors
 import socket
+import sys
 import threading
 import time
+from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol
 
 from hybrid import __version__
@@ -18,6 +21,43 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from hybrid.daemon.listener import Listener
+
+
+# Makes the C library give memory back to the system after a large event; does nothing where it cannot be asked.
+
+_TRIM_THRESHOLD = -1
+_MMAP_THRESHOLD = -3
+"""Parameters of `mallopt`, as glibc's `malloc.h` numbers them."""
+
+_KEPT_BYTES = 4_000_000
+"""Larger blocks go back as soon as they are free, and so much stays at the end of each heap. By itself glibc learns to
+keep 64 MB in the heap of every thread, which `malloc_trim` does not touch."""
+
+
+@cache
+def keep_little_memory() -> None:
+    """Let large blocks go back to the system at once; costs them a few page faults. Called before the first one."""
+    glibc = _glibc()
+    if glibc is not None:
+        glibc.mallopt(_MMAP_THRESHOLD, _KEPT_BYTES)
+        glibc.mallopt(_TRIM_THRESHOLD, _KEPT_BYTES)
+
+
+def give_back_memory() -> None:
+    """Give back what is free between blocks that are not; a few milliseconds."""
+    glibc = _glibc()
+    if glibc is not None:
+        glibc.malloc_trim(0)
+
+
+@cache
+def _glibc() -> ctypes.CDLL | None:
+    """The C library of Linux systems with glibc; others give back by themselves, or cannot be asked."""
+    if sys.platform != "linux":
+        return None
+    library = ctypes.CDLL(None)
+    return library if hasattr(library, "mallopt") and hasattr(library, "malloc_trim") else None
+
 
 _TICK_S = 2.0
 """Seconds between two looks at socket, code and idleness: each costs a few `stat`."""
@@ -136,8 +176,6 @@ class Server:
     def _wait_if_large(self, n_bytes: int, stack: contextlib.ExitStack) -> None:
         """Have one large message at a time in memory; what it took is given back before the next one."""
         if n_bytes > LARGE_BYTES:
-            from hybrid.daemon.memory import give_back_memory, keep_little_memory  # Most services meet none.
-
             stack.enter_context(self._large)
             keep_little_memory()
             stack.callback(give_back_memory)

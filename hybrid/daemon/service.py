@@ -12,35 +12,32 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import hybrid
+from hybrid.answer.events import answer, has_effects
+from hybrid.answer.recording import record_error
 from hybrid.daemon.care import Care
 from hybrid.daemon.cleaner import Cleaner
 from hybrid.daemon.closing import Batches
 from hybrid.daemon.indexes import OpenIndexes
-from hybrid.engine.answering import answer, has_effects
-from hybrid.engine.recording import record_error
-from hybrid.engine.workspace import keep_hook_settings, open_workspace
-from hybrid.hooks.answer import printed_answer
+from hybrid.hooks.answer import SEND_S, deliver, printed_answer
 from hybrid.hooks.event import EventError
 from hybrid.hooks.private import keep_event
 from hybrid.hooks.taking import Taker, environment, event_of_parts
 from hybrid.ipc.spool import is_key
 from hybrid.ipc.start import kept_environment
-from hybrid.ipc.wire import WireError
+from hybrid.workspace import keep_hook_settings, open_workspace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Mapping
+    from collections.abc import Generator, Mapping
 
+    from hybrid.answer.events import Reply
     from hybrid.daemon.http import HttpInterface
     from hybrid.daemon.http_routes import Routes
     from hybrid.daemon.listener import Listener
-    from hybrid.engine.answering import Reply
-    from hybrid.engine.record_stores import Records
-    from hybrid.engine.workspace import Workspace
     from hybrid.ipc.wire import Connection
+    from hybrid.knowledge.open_records import Records
     from hybrid.types import HookEvent
+    from hybrid.workspace import Workspace
 
-_DELIVERY_S = 2.0
-_SEND_S = 1.0
 _TAKING_S = 0.1
 """Seconds after which no more kept event is begun while another one waits for its answer."""
 _CLEAN_EVERY_S = 60.0
@@ -110,6 +107,10 @@ class Service:
         event: HookEvent | None = None
         reply: Reply | None = None
         is_taken = False
+
+        def elapsed_ms() -> float:
+            return request.elapsed_ms + (time.monotonic() - received_s) * 1000
+
         try:
             # This event may depend on earlier ones that wait.
             self._taker.take_waiting(until_s=min(received_s + request.left_ms / 4000, time.monotonic() + _TAKING_S))
@@ -126,15 +127,21 @@ class Service:
                 until_s=until_s,
                 working=working,
             )
-            is_taken = reply.is_taken or not self._keep(request, workspace, event)
+            is_taken = reply.is_taken or not has_effects(workspace, event, environ)
+            if not is_taken:
+                # Where that fails the hook may have kept it at its deadline: its copy is taken in later.
+                self._keep(request, workspace, event)
         except Exception as error:  # noqa: BLE001 - the rim: silent to the agent, a line in the log
             is_kept = not isinstance(error, EventError) and self._keep(request, workspace, event)
-            said = str(error) if isinstance(error, (EventError, TimeoutError)) else f"{type(error).__name__}: {error}"
-            said += "; the event is kept and taken in later" if is_kept else ""
-            record_error(workspace or open_workspace(self._home, environ=environ), event, said)
-            connection.send(b"", f"hybrid: failed ({error})".encode("utf-8", "replace"), timeout_s=_SEND_S)
+            message = (
+                str(error) if isinstance(error, (EventError, TimeoutError)) else f"{type(error).__name__}: {error}"
+            )
+            message += "; the event is kept and taken in later" if is_kept else ""
+            record_error(workspace or open_workspace(self._home, environ=environ), event, message)
+            connection.send(b"", f"hybrid: failed ({error})".encode("utf-8", "replace"), timeout_s=SEND_S)
         else:
-            _deliver(reply, event, connection, lambda: request.elapsed_ms + (time.monotonic() - received_s) * 1000)
+            printed = printed_answer(reply.text, event, notice=reply.notice(elapsed_ms()))
+            deliver(reply, printed, connection, elapsed_ms)
         with self._counting:
             self._n_answers += 1
         if workspace is not None and event is not None:
@@ -149,8 +156,16 @@ class Service:
         """Keep an event that has not had its effects, where it is to have any: the service may end before it has."""
         if not request.key or workspace is None or event is None:
             return False
-        is_wanted = has_effects(workspace, event, self._own_environ(request.environ))
-        return is_wanted and keep_event(self._taker.spool, request.key, request.parts)
+        if not has_effects(workspace, event, self._own_environ(request.environ)):
+            return False
+
+        def note(message: str) -> None:
+            record_error(workspace, event, message)
+
+        is_kept = keep_event(self._taker.spool, request.key, request.parts, on_drop=note)
+        if not is_kept:
+            note("the event is lost: it cannot be kept")
+        return is_kept
 
     def _tidy(self) -> None:
         """Take in the events that hooks keep, and close batches that are over; in a thread of its own."""
@@ -232,7 +247,7 @@ class Service:
         """A program of the owner asks over HTTP: the service is needed."""
         self._active_s = time.monotonic()
 
-    def answer(self, path: str, given: Mapping[str, str | list[str]]) -> dict[str, Any]:
+    def answer(self, path: str, given: Mapping[str, str | list[str]]) -> dict[str, Any] | str:
         """Answer over HTTP; see `http_routes.Routes.answer`."""
         from hybrid.daemon.http_routes import Routes  # As a rule nobody asks.
 
@@ -272,7 +287,7 @@ class Service:
         if now_s < self._pruned_s + _PRUNE_EVERY_S:
             return
         self._pruned_s = now_s
-        from hybrid.engine.remembering import keep_small
+        from hybrid.knowledge.memory_intake import keep_small
 
         keep_small(workspace, records.stores.memory(workspace), time.time_ns() // 1_000_000)
 
@@ -313,19 +328,6 @@ class _Request:
             EventError: It is none.
         """
         return event_of_parts(self.parts, self.key)[0]
-
-
-def _deliver(reply: Reply, event: HookEvent, connection: Connection, elapsed_ms: Callable[[], float]) -> None:
-    """Give the answer, and record it once the agent has it."""
-    printed = printed_answer(reply.text, event, notice=reply.notice(elapsed_ms()))
-    try:
-        connection.send(printed, reply.debug_line.encode("utf-8", "replace"), timeout_s=_SEND_S)
-        if printed:
-            reply.finish(float(connection.receive(timeout_s=_DELIVERY_S)[0]))
-        else:
-            reply.finish(elapsed_ms())
-    except (WireError, ValueError):
-        reply.drop(elapsed_ms())
 
 
 def _code_stamp() -> tuple[int, int]:

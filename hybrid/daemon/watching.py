@@ -11,9 +11,10 @@ import contextlib
 import os
 import sys
 import threading
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
+
+from msgspec import Struct, field
 
 from hybrid.project.git_folder import folders_of
 
@@ -59,8 +60,7 @@ def open_notifier(paths: list[str], *, is_recursive: bool) -> Notifier:
     return RustNotify(paths, False, False, 0, is_recursive, True)
 
 
-@dataclass(slots=True)
-class _Tree:
+class _Tree(Struct):
     """One followed project.
 
     Attributes:
@@ -161,7 +161,7 @@ class Watcher:
             tree.wake.set()
 
     def is_watching(self, root: Path) -> bool:
-        """Whether changes of a project are told; false until the watches are set, and after any failure."""
+        """Return whether changes of a project are told; false until the watches are set, and after any failure."""
         with self._lock:
             tree = self._trees.get(root)
             return tree is not None and tree.is_watching
@@ -258,7 +258,7 @@ class Watcher:
 
 
 def _matters(tree: _Tree, path: str) -> bool:
-    """Whether a path lies in a folder that is watched; a watch for the whole tree tells of others too."""
+    """Return whether a path lies in a folder that is watched; a watch for the whole tree tells of others too."""
     if path.startswith(".hybrid/"):
         return path == ".hybrid/config.toml"
     if path.startswith(".git/"):
@@ -280,7 +280,7 @@ def _identity(root: Path) -> tuple[tuple[int, int] | None, ...]:
 
 
 def _tells_of_its_end(tree: _Tree, found: set[tuple[int, str]] | str) -> bool:
-    """Whether the project or its repository was removed; another one in its place may have the same identity."""
+    """Return whether the project or its repository was removed; another one in its place may have the same identity."""
     ends = {(_DELETED, path) for path in (tree.root, *tree.git)}
     return isinstance(found, set) and not ends.isdisjoint(found)
 

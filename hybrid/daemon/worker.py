@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from hybrid.engine.workspace import Workspace
     from hybrid.models.lazy import LazyEmbedder
+    from hybrid.workspace import Workspace
 
 _IDLE_S = 60.0
 _NICE = 10
@@ -92,6 +92,8 @@ def _requests() -> Iterator[dict[str, Any]]:
     def read() -> None:
         for line in sys.stdin.buffer:
             waiting.put(line)
+        if git := sys.modules.get("hybrid.sources.git"):
+            git.kill_all()
         os._exit(0)
 
     threading.Thread(target=read, daemon=True).start()
@@ -110,29 +112,42 @@ class _Worker:
 
     def answer(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """`state` is `built` (with `summary` and `folders`), `refused`, `busy` or `failed` (with `reason`)."""
-        from hybrid.errors import BusyError
+        from hybrid.base.errors import BusyError, RefusedError
 
         try:
             return self._build(request)
+        except RefusedError as error:
+            return {"state": "refused", "reason": str(error)}
         except BusyError as error:
             return {"state": "busy", "reason": str(error)}
         except Exception as error:  # noqa: BLE001 - the rim of this process: the service logs it and tries again
             return {"state": "failed", "reason": f"{type(error).__name__}: {error}"}
 
     def _build(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        from hybrid.engine.automatic import reason_against
-        from hybrid.engine.indexing import bring_up_to_date
-        from hybrid.engine.workspace import open_workspace
+        from hybrid.base.errors import RefusedError
+        from hybrid.upkeep.automatic import reason_against
+        from hybrid.upkeep.indexing import bring_up_to_date
+        from hybrid.workspace import open_workspace
 
         environ = {name: value for name, value in os.environ.items() if not name.startswith("HYBRID_")}
         workspace = open_workspace(Path(request["cwd"]), environ=environ | dict(request["environ"]))
         is_there = workspace.project is not None and str(workspace.project.root) == request["cwd"]
         # Where a project inside another one is gone, the folder lies in the other one.
-        reason = reason_against(workspace, is_first=request["is_first"]) if is_there else "no_project"
-        if reason:
-            return {"state": "refused", "reason": reason}
-        # Nobody waits for this process: it takes one core and leaves the others alone.
-        done = bring_up_to_date(workspace, paths=request["paths"], embedder=self._embedder_of(workspace), workers=1)
+
+        def reason() -> str:
+            return reason_against(workspace, is_first=request["is_first"]) if is_there else "no_project"
+
+        if found := reason():
+            raise RefusedError(found)
+        # Nobody waits for this process: it takes one core and leaves the others alone. The owner may forget the project
+        # just now: a second look under the lock notices it.
+        done = bring_up_to_date(
+            workspace,
+            paths=request["paths"],
+            embedder=self._embedder_of(workspace),
+            workers=1,
+            reason_against=reason,
+        )
         return {"state": "built", "summary": done.summary.as_json(), "folders": list(done.folders)}
 
     def _embedder_of(self, workspace: Workspace) -> LazyEmbedder:

@@ -6,10 +6,10 @@ repositories' means, as everywhere in the evaluation.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from msgspec import Struct, to_builtins
 
 from hybrid.evaluation.measures import MEASURES, TOKENS
 
@@ -30,8 +30,7 @@ _IS_BETTER = np.array([-1.0 if measure == TOKENS else 1.0 for measure in MEASURE
 """The sign of a difference that is an improvement, for each of `MEASURES`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Kept:
+class Kept(Struct, frozen=True):
     """Whether what is chosen on one half of the data is better on the other half.
 
     Attributes:
@@ -47,8 +46,7 @@ class Kept:
     held: float
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
+class Difference(Struct, frozen=True):
     """What a measure is in two configurations, over the same queries.
 
     Attributes:
@@ -84,7 +82,7 @@ class Difference:
 
     def as_json(self) -> dict[str, Any]:
         """Stable keys."""
-        return asdict(self)
+        return to_builtins(self)
 
 
 def compare(results: Results, first: str, second: str) -> dict[str, Difference]:

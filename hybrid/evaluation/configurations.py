@@ -5,14 +5,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from hybrid.config import Config
-    from hybrid.engine.searching import Mode
+    from hybrid.search.searcher import Mode
 
 MODES: tuple[Mode, ...] = ("dense", "lexical", "hybrid")
 """The legs alone, then both."""
@@ -24,8 +26,7 @@ _KINDS = {
 """Pieces of evidence that come from one leg's way to compare; names and paths are left on."""
 
 
-@dataclass(frozen=True, slots=True)
-class Configuration:
+class Configuration(Struct, frozen=True):
     """One way to search.
 
     Attributes:
@@ -62,7 +63,7 @@ def ablations(config: Config, mode: Mode) -> list[Configuration]:
     if config.search.ranker != "evidence":
         return found
     found.append(Configuration("fusion alone", ("search.ranker=rrf",), mode))
-    weighted = [field.name for field in fields(config.ranking) if getattr(config.ranking, field.name)]
+    weighted = [name for name, weight in asdict(config.ranking).items() if weight]
     off = {name: tuple(f"ranking.{piece}=0" for piece in pieces) for name, pieces in _KINDS.items()}
     off |= {name: (f"ranking.{name}=0",) for name in weighted}
     return [*found, *(Configuration(f"no {name}", settings, mode) for name, settings in off.items())]

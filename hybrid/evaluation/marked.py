@@ -7,8 +7,9 @@ together. Marks are no random sample, people mark what they notice: rates tell o
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from hybrid.evaluation.rates import Rates, auc, finite, usual_rates
 
@@ -21,8 +22,7 @@ FEWEST = 10
 """Marks of either kind from which on a rate is given: below, one mark moves it by more than ten points."""
 
 
-@dataclass(frozen=True, slots=True)
-class MarkedDecision:
+class MarkedDecision(Struct, frozen=True):
     """One decision of the gate that a person judged.
 
     Attributes:
@@ -36,8 +36,7 @@ class MarkedDecision:
     margin: float
 
 
-@dataclass(frozen=True, slots=True)
-class MarkedReport:
+class MarkedReport(Struct, frozen=True):
     """What marks say of the gate.
 
     Attributes:

@@ -6,9 +6,10 @@ A ranking is of passages (chunks). The measures of `NAMES` are in [0, 1] and bet
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -23,8 +24,7 @@ CHARS_PER_TOKEN = 4
 """Characters of a token of a large language model, roughly, in English and in code."""
 
 
-@dataclass(frozen=True, slots=True)
-class Passage:
+class Passage(Struct, frozen=True):
     """Lines of a file, 1-based and inclusive; without lines it stands for the whole file."""
 
     path: str

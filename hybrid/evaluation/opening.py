@@ -6,39 +6,39 @@ The only place of an evaluation that turns settings into a searcher.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING
 
-from hybrid.engine.searching import Searcher, open_searcher
+from msgspec import Struct
+from msgspec.structs import replace
+
 from hybrid.evaluation.trees import build_index, workspace_at
 from hybrid.models.registry import load_embedder
+from hybrid.search.searcher import Searcher, open_searcher
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from hybrid.config import Loaded
-    from hybrid.engine.workspace import Workspace
     from hybrid.evaluation.configurations import Configuration
     from hybrid.evaluation.trees import Scope
-    from hybrid.index.build import Summary
+    from hybrid.index.plan import Summary
     from hybrid.types import Embedder
+    from hybrid.workspace import Workspace
 
     Load = Callable[[Sequence[str]], Loaded]
     """The settings in force with `section.key=value` assignments on top."""
 
 
-@dataclass(frozen=True, slots=True)
-class Tree:
+class Tree(Struct, frozen=True):
     """A repository on disk, and what of it is indexed."""
 
     root: Path
     scope: Scope
 
 
-@dataclass(frozen=True, slots=True)
-class Opened:
+class Opened(Struct, frozen=True):
     """A repository that can be searched.
 
     Attributes:

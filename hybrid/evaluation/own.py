@@ -7,11 +7,13 @@ found again when edits moved it. A query whose own words can no longer be held o
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from hybrid.atomic import write_atomic
-from hybrid.digest import chunk_digest, digest8
+from msgspec import Struct
+from msgspec.structs import replace
+
+from hybrid.base.atomic import write_atomic
+from hybrid.base.digest import chunk_digest, digest8
 from hybrid.evaluation.qrels import JudgedQuery, QrelsError, query_of, read_lines, unique
 
 if TYPE_CHECKING:
@@ -25,8 +27,7 @@ if TYPE_CHECKING:
     """The lines of a file of the project as it is now; None when it is gone or no document."""
 
 
-@dataclass(frozen=True, slots=True)
-class Own:
+class Own(Struct, frozen=True):
     """The queries of a project to itself.
 
     Attributes:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from hybrid.errors import HybridError
+from hybrid.base.errors import HybridError
 from hybrid.evaluation.rates import auc, rates_at, share_from
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from hybrid.errors import HybridError
+from hybrid.base.errors import HybridError
 from hybrid.evaluation.plot import write_figure
 
 if TYPE_CHECKING:

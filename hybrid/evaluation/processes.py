@@ -6,12 +6,13 @@ import json
 import os
 import subprocess
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
+from hybrid.base.errors import HybridError
 from hybrid.config import KEYS, value_of
-from hybrid.errors import HybridError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -37,8 +38,7 @@ print(json.dumps([done.returncode, seconds, peak, *texts]))
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Watched:
+class Watched(Struct, frozen=True):
     """A process that ran to its end.
 
     Attributes:
@@ -52,8 +52,7 @@ class Watched:
     output: str
 
 
-@dataclass(frozen=True, slots=True)
-class Runner:
+class Runner(Struct, frozen=True):
     """How processes are started.
 
     Attributes:

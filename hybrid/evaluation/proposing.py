@@ -9,10 +9,11 @@ from __future__ import annotations
 import itertools
 import re
 from collections import Counter, defaultdict
-from dataclasses import dataclass
 from pathlib import PurePosixPath
 from random import Random
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from hybrid.chunking.chunker import chunk_document
 from hybrid.chunking.headings import headings_of
@@ -44,8 +45,7 @@ _VERSION = re.compile(r"\d[.\-/]\d")
 _NAME = re.compile(r"[A-Za-z]\w*\Z")
 
 
-@dataclass(frozen=True, slots=True)
-class Proposal:
+class Proposal(Struct, frozen=True):
     """A query that a project asks of itself.
 
     Attributes:

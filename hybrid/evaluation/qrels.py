@@ -6,10 +6,11 @@ It knows the formats and nothing else: whoever scores is `measures`, whoever ask
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
-from hybrid.errors import HybridError
+from msgspec import Struct
+
+from hybrid.base.errors import HybridError
 from hybrid.evaluation.measures import Passage
 
 if TYPE_CHECKING:
@@ -26,8 +27,7 @@ class QrelsError(HybridError):
     """A file of judgements cannot be read, or does not have the form it should have."""
 
 
-@dataclass(frozen=True, slots=True)
-class JudgedQuery:
+class JudgedQuery(Struct, frozen=True):
     """A query and what answers it.
 
     Attributes:
@@ -49,8 +49,7 @@ class JudgedQuery:
     held_out: tuple[Passage, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class JudgedPrompt:
+class JudgedPrompt(Struct, frozen=True):
     """A prompt, and whether it deserves context.
 
     Attributes:

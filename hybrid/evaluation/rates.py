@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,8 +18,7 @@ if TYPE_CHECKING:
 FALSE_RATES = (0.01, 0.02, 0.05)
 
 
-@dataclass(frozen=True, slots=True)
-class Rates:
+class Rates(Struct, frozen=True):
     """What a threshold does.
 
     Attributes:
@@ -103,8 +103,7 @@ def finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-@dataclass(frozen=True, slots=True)
-class Spread:
+class Spread(Struct, frozen=True):
     """How far values lie apart.
 
     Attributes:

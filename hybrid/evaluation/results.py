@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from dataclasses import dataclass, field
 from statistics import median
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
 
 from hybrid.evaluation.measures import TOKENS, summary_of
 from hybrid.evaluation.rates import finite
@@ -24,8 +25,7 @@ if TYPE_CHECKING:
     from hybrid.evaluation.timing import Times
 
 
-@dataclass(frozen=True, slots=True)
-class Answered:
+class Answered(Struct, frozen=True):
     """A query with its ranking in one configuration.
 
     Attributes:
@@ -43,8 +43,7 @@ class Answered:
     latency_ms: float
 
 
-@dataclass(slots=True)
-class Results:
+class Results(Struct):
     """The answers to one set of queries.
 
     Attributes:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from hybrid.engine.indexing import file_source
+from msgspec import Struct, field
+
 from hybrid.evaluation.measures import DEPTH, TOKENS, Passage, score, tokens_to_hit
 from hybrid.evaluation.opening import Opener, Tree
 from hybrid.evaluation.processes import BARE, Runner
@@ -21,17 +21,18 @@ from hybrid.evaluation.results import Answered, Results
 from hybrid.evaluation.timing import time_ms, timed
 from hybrid.evaluation.trees import WHOLE, Scope, repositories
 from hybrid.prompting.query import make_query
+from hybrid.upkeep.indexing import file_source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from hybrid.engine.searching import Searcher
-    from hybrid.engine.workspace import Workspace
     from hybrid.evaluation.configurations import Configuration
     from hybrid.evaluation.opening import Load
     from hybrid.evaluation.qrels import JudgedQuery
-    from hybrid.index.build import Summary
+    from hybrid.index.plan import Summary
+    from hybrid.search.searcher import Searcher
+    from hybrid.workspace import Workspace
 
 RANKED = 50
 """Chunks asked for: enough for the first ten files of nearly every ranking."""
@@ -39,8 +40,7 @@ _BARE_STARTS = 3
 """Bare interpreter starts that are timed beside the queries of each repository."""
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Struct, frozen=True):
     """What is evaluated, and how.
 
     Attributes:
@@ -56,8 +56,7 @@ class Plan:
     only: tuple[str, ...] = ()
 
 
-@dataclass(slots=True)
-class Evaluation:
+class Evaluation(Struct):
     """What an evaluation found.
 
     Attributes:

@@ -9,9 +9,11 @@ import math
 import os
 import platform
 import time
-from dataclasses import asdict, dataclass
 from statistics import median
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -20,8 +22,7 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Times:
+class Times(Struct, frozen=True):
     """Times of one thing done repeatedly.
 
     Attributes:

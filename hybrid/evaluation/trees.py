@@ -9,33 +9,34 @@ import contextlib
 import hashlib
 import os
 import tempfile
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+from msgspec.structs import replace
+
+from hybrid.base.errors import ConfigError
 from hybrid.config import load
-from hybrid.engine.indexing import file_source, recipe_of
-from hybrid.engine.workspace import Workspace
-from hybrid.errors import ConfigError
 from hybrid.evaluation.qrels import QrelsError
-from hybrid.gate.annotator import GateAnnotator
 from hybrid.index.build import build
 from hybrid.models.registry import load_embedder
 from hybrid.project.find import FOLDER_NAME, Project
 from hybrid.project.places import hybrid_home
+from hybrid.search.gate.annotator import GateAnnotator
 from hybrid.types import Skipped
+from hybrid.upkeep.indexing import file_source, recipe_of
+from hybrid.workspace import Workspace
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 
     from hybrid.config import Loaded
     from hybrid.evaluation.measures import Passage
-    from hybrid.index.build import Summary
+    from hybrid.index.plan import Summary
     from hybrid.types import Document, Embedder, Found, Source
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
+class Scope(Struct, frozen=True):
     """What of a repository is indexed.
 
     Attributes:

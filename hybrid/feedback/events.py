@@ -1,6 +1,6 @@
 """The event log: one JSON line for every decision of a hook; `hybrid log`, `explain` and `status` read it.
 
-Standard library only, and reading it is cheap to import: a status line does. The log is bounded: it rotates at a size,
+Reading it is cheap to import: a status line does. The log is bounded: it rotates at a size,
 and old parts go.
 """
 
@@ -44,7 +44,7 @@ class EventLog:
         """
         from datetime import datetime, timezone
 
-        from hybrid.atomic import append_line
+        from hybrid.base.atomic import append_line
 
         event_id = f"{time.time_ns() // 1_000_000 & 0xFFFFFF:06x}{os.urandom(2).hex()}"
         at = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
@@ -76,7 +76,7 @@ class EventLog:
         Raises:
             OSError: Another process changes the names just now.
         """
-        from hybrid.atomic import locked
+        from hybrid.base.atomic import locked
 
         with locked(self._folder / _LOCK, 1.0) as held:
             if not held:
@@ -87,7 +87,7 @@ class EventLog:
         return self._path if number == 0 else self._folder / f"events.{number}.jsonl"
 
     def _rotate(self) -> None:
-        from hybrid.atomic import locked
+        from hybrid.base.atomic import locked
 
         with contextlib.suppress(OSError):
             if self._path.stat().st_size < self._max_bytes:
@@ -133,6 +133,8 @@ def compared_in(event: Mapping[str, Any]) -> tuple[Any, Any]:
     items: list[dict[str, Any]] = event.get("items") or []
     if kinds and items and all(item.get("id") for item in items):
         opened = [said for said in kinds.values() if said.get("is_open") and said.get("score") is not None]
+        if not any(said.get("is_open") for said in kinds.values()):
+            return None, None  # Given without a search: a handoff, or the last summaries.
         if opened:
             said = max(opened, key=lambda said: said["score"] - (said.get("threshold") or 0))
             return said["score"], said.get("threshold")

@@ -15,7 +15,10 @@ PROMPT = "UserPromptSubmit"
 _SAMPLE = 200
 """Prompts that percentiles are taken of."""
 
-_NO_DECISION = frozenset({"Stop", "SessionEnd", "PreCompact"})
+CITED = "lessons cite"
+"""Event of a person, who counts a use of lessons."""
+
+_NO_DECISION = frozenset({"Stop", "SessionEnd", "PreCompact", CITED})
 """Events that are noted only: nothing was decided, so they prove neither health nor the end of a failure."""
 
 

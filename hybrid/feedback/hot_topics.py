@@ -6,7 +6,7 @@ import re
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING
 
-from hybrid.atomic import write_atomic
+from hybrid.base.atomic import write_atomic
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -66,6 +66,9 @@ def hot_topics(state: HookState, now: datetime) -> str:
         "",
         "- What is injected often is what many tasks need: a candidate for a better name, comment or document.",
         "- Written by `hybrid` from `hook_state.json`; changes made here are overwritten.",
+        "- Refreshed every so many injections (`log.hot_topics_every`), at once by `hybrid hook hot-topics --force`.",
+        "- To pin it, name this file in the instructions of your agent: `@.hybrid/hot-topics.md` in `CLAUDE.md` or",
+        "  `GEMINI.md`, its path in `AGENTS.md`.",
         "",
     ]
     return "\n".join(lines)

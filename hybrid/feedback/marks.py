@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import contextlib
 import json
-from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any, cast
 
-from hybrid.atomic import append_line, locked, write_atomic
-from hybrid.errors import BusyError
+from msgspec import Struct
+
+from hybrid.base.atomic import append_line, locked, write_atomic
+from hybrid.base.errors import BusyError
 from hybrid.redact import redact
 
 if TYPE_CHECKING:
@@ -50,8 +51,7 @@ _KEPT = (
 """Keys of an event that a mark copies: what a measure or a person needs later, and nothing that was injected."""
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(Struct, frozen=True):
     """What a person said of one decision.
 
     Attributes:

@@ -1,17 +1,19 @@
 """`hook_state.json`: the counters of a repository, read-modify-written under a short lock; never in a hook's way.
 
-Standard library only. A file that is corrupt is set aside and the counters start anew: they are worth less than a
+A file that is corrupt is set aside and the counters start anew: they are worth less than a
 prompt that waits.
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any, cast
 
-from hybrid.atomic import locked, read_regular, set_aside, write_atomic
+from msgspec import Struct, field
+from msgspec.structs import asdict
+
+from hybrid.base.atomic import locked, read_regular, set_aside, write_atomic
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -24,8 +26,7 @@ _MOST_CHUNKS = 2_000
 """Chunk counters that are kept; beyond it the rarest go, so that the file stays small."""
 
 
-@dataclass(slots=True)
-class HookState:
+class HookState(Struct):
     """The counters; names and meaning of the keys are part of the product's interface.
 
     Attributes:
@@ -48,11 +49,10 @@ class HookState:
 
     def as_json(self) -> dict[str, Any]:
         """The keys as they stand in the file."""
-        return {name: getattr(self, name) for name in self.__slots__}
+        return asdict(self)
 
 
-@dataclass(frozen=True, slots=True)
-class Given:
+class Given(Struct, frozen=True):
     """A chunk that was injected: its key (`path:start:end:digest8`), file and name."""
 
     key: str

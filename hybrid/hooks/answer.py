@@ -1,21 +1,32 @@
-"""Writes a hook's answer in the form its client takes: one ASCII JSON object, or nothing at all.
+"""Writes a hook's answer in the form its client takes, one ASCII JSON object or nothing at all, and hands it over.
 
-Standard library only and cheap to import: every hook process writes its answer here.
+Standard library only and cheap to import.
 """
 
 from __future__ import annotations
 
 import json
 
+from hybrid.ipc.wire import WireError
+
 TYPE_CHECKING = False  # `typing` costs a hook four milliseconds.
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
+    from hybrid.answer.events import Reply
+    from hybrid.ipc.wire import Connection
     from hybrid.types import HookEvent
 
 TAKING = ("UserPromptSubmit", "SessionStart", "PostToolUse", "SubagentStart")
 """Events (in our words) whose answer reaches an agent. On the others a text is an error shown to the user, lands in the
 compacted context, or forces the agent to go on."""
+
+SEND_S = 1.0
+"""Seconds that a hook may take to read its answer."""
+
+_DELIVERY_S = 5.0
+"""Seconds until a hook that has its answer says that the agent has it. On a busy machine it may have written it long
+before it says so, and a text that counts as late is given again."""
 
 _TWICE = ("copilot", "vscode")
 """Clients that read a text at the top level; some of their events and versions read the nested one."""
@@ -61,6 +72,24 @@ def printed_answer(text: str, event: HookEvent, *, notice: str = "") -> bytes:
     """
     answer = write_answer(text, client=event.client, name=event.name, event=event.event, notice=notice)
     return answer.encode("ascii") + b"\n" if answer else b""
+
+
+def deliver(reply: Reply, printed: bytes, connection: Connection, elapsed_ms: Callable[[], float]) -> None:
+    """Hand an answer over to its hook, and record it once the agent has it.
+
+    Args:
+        reply: That is recorded, or dropped when the hook does not say that the agent has it.
+        printed: What the hook prints for it.
+        connection: To the hook.
+        elapsed_ms: Since the hook started.
+    """
+    try:
+        connection.send(printed, reply.debug_line.encode("utf-8", "replace"), timeout_s=SEND_S)
+        latency_ms = float(connection.receive(timeout_s=_DELIVERY_S)[0]) if printed else elapsed_ms()
+    except (WireError, ValueError):
+        reply.drop(elapsed_ms())
+    else:
+        reply.finish(latency_ms)
 
 
 def client_of(client: str, environ: Mapping[str, str]) -> str:

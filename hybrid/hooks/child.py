@@ -8,13 +8,33 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from hybrid.ipc.endpoint import sockets
+from hybrid.base.atomic import locked
+from hybrid.ipc.endpoint import run_folder, sockets
 from hybrid.ipc.wire import Connection, WireError
 
-TYPE_CHECKING = False  # `typing` costs a hook four milliseconds.
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Generator
+
+
+# Places for hook processes that answer by themselves: more than a few would keep the service from starting.
+
+_PLACES = 2
+
+
+@contextlib.contextmanager
+def place(home: str) -> Generator[bool]:
+    """One of the places for the block; False when all are taken. The system frees that of a process that died.
+
+    Where no file can be written no service can start either, so nobody is in its way.
+    """
+    paths = [Path(run_folder(home)) / f"here.{n}.lock" for n in range(_PLACES)]
+    with contextlib.ExitStack() as stack:
+        is_mine = any(stack.enter_context(locked(path, 0)) for path in paths)
+        yield is_mine or not any(os.access(path, os.W_OK) for path in paths)
+
 
 _LONGEST_S = 30
 """Seconds after which a child ends, whatever it waits for; the longest wait of one is that for a locked database."""
@@ -22,7 +42,6 @@ _LONGEST_S = 30
 _SEND_S = 1.0
 _GRACE_S = 1.0
 """The deadline itself ends the hook before this wait for its child does."""
-_DELIVERY_S = 2.0
 _MOST_DESCRIPTORS = 256
 
 CAN_FORK = sys.platform.startswith("linux")
@@ -33,17 +52,17 @@ class Child:
     """The side of the hook.
 
     Args:
-        work: Run in the child with the other side; it must not return to anything of the hook.
+        work: Run in the child with the connection to the hook; it must not return to anything of the hook.
 
     Raises:
-        OSError: There can be no more processes.
+        Exception: There can be no child: no more processes (OSError), no memory, or what an audit hook says.
     """
 
-    def __init__(self, work: Callable[[Parent], None]) -> None:
+    def __init__(self, work: Callable[[Connection], None]) -> None:
         ours, theirs = sockets.socketpair()
         try:
             pid = os.fork()
-        except OSError:
+        except BaseException:
             ours.close()
             theirs.close()
             raise
@@ -51,7 +70,7 @@ class Child:
             try:
                 ours.close()
                 _let_go(theirs.fileno())
-                work(Parent(Connection(theirs)))
+                work(Connection(theirs))
             finally:
                 os._exit(0)
         theirs.close()
@@ -62,7 +81,7 @@ class Child:
 
         Args:
             left_s: Gives the seconds until the deadline.
-            set_deadline: Told the configured deadline in milliseconds as soon as it is known.
+            set_deadline: Takes the configured deadline in milliseconds as soon as it is known.
 
         Raises:
             WireError: The child ended without an answer, or needs longer.
@@ -74,7 +93,7 @@ class Child:
             set_deadline(int(parts[0]))
 
     def delivered(self, latency_ms: float) -> None:
-        """Tell that the agent has the text: only then it counts as given.
+        """Say that the agent has the text: only then it counts as given.
 
         Raises:
             WireError: The child has ended.
@@ -82,28 +101,16 @@ class Child:
         self._connection.send(str(latency_ms).encode(), timeout_s=_SEND_S)
 
 
-class Parent:
-    """The side of the child."""
+def tell_deadline(parent: Connection, milliseconds: int) -> None:
+    """Send the configured deadline to the hook; a hook that is gone has met its own."""
+    with contextlib.suppress(WireError):
+        parent.send(str(milliseconds).encode(), timeout_s=_SEND_S)
 
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
 
-    def set_deadline(self, milliseconds: int) -> None:
-        """Tell the hook the configured deadline; one that is gone has met its own."""
-        with contextlib.suppress(WireError):
-            self._connection.send(str(milliseconds).encode(), timeout_s=_SEND_S)
-
-    def give(self, printed: bytes, line: str) -> float | None:
-        """Give the answer, and wait until the agent has it; the latency in milliseconds, or None when it has not."""
-        try:
-            self._connection.send(printed, line.encode("utf-8", "replace"), timeout_s=_SEND_S)
-            return float(self._connection.receive(timeout_s=_DELIVERY_S)[0]) if printed else None
-        except (WireError, ValueError):
-            return None
-
-    def close(self) -> None:
-        """Hang up."""
-        self._connection.close()
+def tell_failure(parent: Connection, line: str) -> None:
+    """Tell the hook that there is no answer."""
+    with contextlib.suppress(WireError):
+        parent.send(b"", line.encode("utf-8", "replace"), timeout_s=_SEND_S)
 
 
 def _let_go(kept: int) -> None:

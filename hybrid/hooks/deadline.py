@@ -35,7 +35,10 @@ class Deadline:
         self._on_miss = on_miss
         self._lock = _thread.allocate_lock()
         self._is_met = False
-        _thread.start_new_thread(self._watch, ())
+        try:
+            _thread.start_new_thread(self._watch, ())
+        except Exception:  # noqa: BLE001 - no room for a thread
+            return  # What is waited for has time limits of its own.
 
     @property
     def left_s(self) -> float:
@@ -82,6 +85,9 @@ class Deadline:
             finally:
                 done.release()
 
-        _thread.start_new_thread(note, ())
+        try:
+            _thread.start_new_thread(note, ())
+        except Exception:  # noqa: BLE001 - as above
+            note()
         done.acquire(timeout=_KEEP_S)
         os._exit(0)

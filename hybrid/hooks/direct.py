@@ -10,18 +10,18 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hybrid.engine.answering import answer
-from hybrid.engine.opening import Opener
-from hybrid.engine.workspace import open_workspace
+from hybrid.answer.events import answer
 from hybrid.hooks.answer import client_of, printed_answer
 from hybrid.hooks.event import EventError, parse_event
 from hybrid.hooks.taking import Taker
+from hybrid.knowledge.opener import Opener
 from hybrid.types import HookEvent
+from hybrid.workspace import open_workspace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from hybrid.engine.answering import Reply
+    from hybrid.answer.events import Reply
     from hybrid.hooks.service import Input
 
 
@@ -92,7 +92,7 @@ def _own_environ(sent: Mapping[str, str]) -> dict[str, str]:
 
 def note_failure(error: Exception | str, fields: Mapping[str, Any] | None) -> None:
     """Leave a line in the event log."""
-    from hybrid.engine.recording import record_error
+    from hybrid.answer.recording import record_error
 
     event = HookEvent.of(fields) if fields else None
     cwd = Path(event.cwd) if event and event.cwd else Path()

@@ -8,11 +8,101 @@ from __future__ import annotations
 
 import json
 
-from hybrid.hooks.shortening import shortened
+from hybrid.hooks.names import event_of
 
 TYPE_CHECKING = False  # `typing` costs a hook four milliseconds.
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
     from typing import Any, TypeGuard
+
+
+# Shortens the JSON of a large event before it is parsed, so that no event costs more than some megabytes.
+#
+# Works on bytes with the fast searches of the standard library, in time and memory that grow with the length alone;
+# every hook event passes here. JSON that is not valid may come out as other JSON that is not valid.
+
+SMALL_BYTES = 1_000_000
+"""Up to this an event is parsed as it is."""
+
+MAX_VALUES = 100_000
+"""Values of an event; of one with more the beginning is read. A list of as many numbers is no use to anybody."""
+
+_LIMITS = (600_000, 100_000, 20_000, 2_000, 200)
+"""Bytes that a text may have, tried one after the other until all texts together fit."""
+
+_ROOM_BYTES = 2_500_000
+"""For all texts together: of a prompt 400,000 characters are read, of what tools say 200,000."""
+
+_TAIL = 4
+"""The last part of a text gets a quarter: its beginning says what it is."""
+
+_GAP = b"\\n[...]\\n"
+_BEGINNING_BYTES = 300_000
+_CLOSING = {ord("{"): b"}", ord("["): b"]"}
+
+
+def shortened(data: bytes) -> bytes:
+    """An event whose long texts are cut in their middle, and which has no more values than are read.
+
+    Args:
+        data: JSON in UTF-8.
+    """
+    if len(data) <= SMALL_BYTES:
+        return data
+    # Escapes give way to bytes that no JSON holds: then every quote begins or ends a text, and no length changes.
+    plain = data.replace(b"\\\\", b"\0\1").replace(b'\\"', b"\0\1")
+    if plain.count(b'"') > 4 * MAX_VALUES:
+        return _beginning(data, plain)
+    pieces = plain.split(b'"')
+    if sum(piece.count(b",") + piece.count(b"[") + piece.count(b"{") for piece in pieces[::2]) > MAX_VALUES:
+        return _beginning(data, plain)
+    sizes = [len(piece) for piece in pieces[1::2]]
+    limit = next((most for most in _LIMITS if sum(min(size, most) for size in sizes) <= _ROOM_BYTES), _LIMITS[-1])
+    return b"".join(_parts(data, plain, pieces, limit))
+
+
+def _parts(data: bytes, plain: bytes, pieces: Sequence[bytes], limit: int) -> Iterator[bytes]:
+    """The event piece by piece; long texts without their middle."""
+    kept_to = at = 0
+    for number, piece in enumerate(pieces):
+        end = at + len(piece)
+        if number % 2 and len(piece) > limit:
+            tail = limit // _TAIL
+            yield data[kept_to : _before_escape(plain, at + limit - tail)]
+            yield _GAP
+            kept_to = _before_escape(plain, end - tail)
+        at = end + 1
+    yield data[kept_to:]
+
+
+def _before_escape(plain: bytes, at: int) -> int:
+    """A place to cut at or shortly before one, where no escape is torn apart."""
+    begin = max(plain.rfind(b"\\", at - 5, at), plain.rfind(b"\0", at - 1, at))
+    return begin if begin >= 0 and begin + (6 if plain[begin + 1 : begin + 2] == b"u" else 2) > at else at
+
+
+def _beginning(data: bytes, plain: bytes) -> bytes:
+    """The beginning of an event, with whatever it opens closed again; an empty one when not one value fits."""
+    open_marks = bytearray()
+    end, closing = 0, b""
+    is_text = False
+    for at, byte in enumerate(plain[:_BEGINNING_BYTES]):
+        if byte == _QUOTE:
+            is_text = not is_text
+        elif is_text:
+            continue
+        elif byte in _CLOSING:
+            open_marks.append(byte)
+        elif byte in _ENDS and open_marks:
+            open_marks.pop()
+        elif byte == _COMMA:
+            end, closing = at, bytes(open_marks)
+    return data[:end] + b"".join(_CLOSING[mark] for mark in reversed(closing)) if end else b"{}"
+
+
+_QUOTE, _COMMA = ord('"'), ord(",")
+_ENDS = (ord("}"), ord("]"))
+
 
 MAX_BYTES = 32_000_000
 """Events longer than this are not read: a prompt of that size is a mistake."""
@@ -30,38 +120,12 @@ MAX_PATH_CHARS = 4_096
 MAX_PATHS = 200
 """Files of one event that are told: a patch of more is found by the next sweep over the project."""
 
-EVENTS = {
-    "UserPromptSubmit": (
-        "UserPromptSubmit",
-        "userPromptSubmitted",
-        "BeforeAgent",
-        "beforeSubmitPrompt",
-        "chat.message",
-    ),
-    "SessionStart": ("SessionStart", "session.created"),
-    # A tool that failed has an event of its own in some clients; which it was is told by `error`.
-    "PostToolUse": ("PostToolUse", "PostToolUseFailure", "AfterTool", "tool.execute.after"),
-    "SubagentStart": ("SubagentStart",),
-    "PreCompact": ("PreCompact", "PreCompress", "experimental.session.compacting"),
-    "Stop": ("Stop", "agentStop", "AfterAgent", "session.idle"),
-    "SessionEnd": ("SessionEnd", "session.deleted"),
-}
-"""Our word for an event → the words of the clients. An answer to an event that takes none is shown as an error, or
-reaches the agent as text that nobody meant for it."""
-
-_CANONICAL = {name.lower(): event for event, names in EVENTS.items() for name in names}
-
 _SUBAGENT_TOOLS = ("agent", "task")
 _WRITING_WORDS = ("write", "edit", "patch", "create", "replace")
 """Tools with such a word in their name write files, whoever made them; a file named in vain costs one `stat`."""
 _PATH_FIELDS = ("file_path", "filePath", "path", "notebook_path", "notebookPath")
 _PATCH_BEGIN = "*** Begin Patch"
 _PATCH_MARKS = ("*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: ")
-
-
-def event_of(name: str) -> str | None:
-    """Our word for an event by any client's word for it; None for one that is not known."""
-    return _CANONICAL.get(name.lower())
 
 
 class EventError(ValueError):
@@ -87,7 +151,7 @@ def parse_event(data: bytes, *, client: str, event: str, cwd: str) -> dict[str, 
         raise EventError(f"{bounded_id(name)} is no event that hybrid knows: the hook is registered for the wrong one")
     is_use = known == "PostToolUse"
     tool = _id(fields, "tool_name", "toolName") if is_use else ""
-    given = _either(fields, "tool_input", "toolArgs") if is_use else None
+    arguments = _either(fields, "tool_input", "toolArgs") if is_use else None
     result = _either(fields, "tool_response", "tool_result", "toolResult") if is_use else None
     return {
         "client": bounded_id(client),
@@ -95,15 +159,15 @@ def parse_event(data: bytes, *, client: str, event: str, cwd: str) -> dict[str, 
         "name": name,
         "session_id": _id(fields, "session_id", "sessionId", "sessionID"),
         "agent_id": _id(fields, "agent_id", "agentId"),
-        "cwd": _path(fields, "cwd", "directory") or cwd,
+        "cwd": _directory(fields, cwd),
         "prompt": _text(fields, "submitted_prompt", "prompt")[:MAX_PROMPT_CHARS],
         "source": _id(fields, "source", "reason", "trigger"),
         "tool": tool,
         "tool_use_id": _id(fields, "tool_use_id", "toolUseId", "callID") if is_use else "",
-        "tool_input": given,
+        "tool_input": arguments,
         "tool_response": result,
         "error": _text(fields, "error") if is_use else "",
-        "paths": _paths(tool, given),
+        "paths": _paths(tool, arguments),
         "report": _report(tool, result),
         "message": _message(known, fields),
         "transcript": _path(fields, "transcript_path", "transcriptPath"),
@@ -127,30 +191,30 @@ def _object(data: bytes) -> dict[str, Any]:
 
 def _flat(fields: dict[str, Any]) -> dict[str, Any]:
     """The input of OpenCode's modules (`input` and `output` objects) under the names of the others; others as is."""
-    given, made = _dict(fields.get("input")), _dict(fields.get("output"))
-    if not given:
+    event, output = _dict(fields.get("input")), _dict(fields.get("output"))
+    if not event:
         return fields
-    known = _dict(given.get("properties"))
+    properties = _dict(event.get("properties"))
     return {
-        "hook_event_name": given.get("type"),
-        **_dict(known.get("info")),
-        **known,
-        **given,
-        "prompt": _texts(made.get("parts")),
-        "tool_name": given.get("tool"),
-        "tool_input": given.get("args"),
-        "tool_use_id": given.get("callID"),
-        "tool_response": _made(given, made),
+        "hook_event_name": event.get("type"),
+        **_dict(properties.get("info")),
+        **properties,
+        **event,
+        "prompt": _texts(output.get("parts")),
+        "tool_name": event.get("tool"),
+        "tool_input": event.get("args"),
+        "tool_use_id": event.get("callID"),
+        "tool_response": _response(event, output),
         **{name: fields[name] for name in ("cwd", "directory", "source") if name in fields},
     }
 
 
-def _made(given: dict[str, Any], made: dict[str, Any]) -> object:
+def _response(event: dict[str, Any], output: dict[str, Any]) -> object:
     """What a tool of OpenCode answered: of a subagent its text, else its output and exit code."""
-    output = made.get("output")
-    if given.get("tool") in _SUBAGENT_TOOLS or not isinstance(output, str):
-        return output
-    return {"output": output, "exit": _dict(made.get("metadata")).get("exit")}
+    text = output.get("output")
+    if event.get("tool") in _SUBAGENT_TOOLS or not isinstance(text, str):
+        return text
+    return {"output": text, "exit": _dict(output.get("metadata")).get("exit")}
 
 
 def _report(tool: str, response: object) -> str:
@@ -174,8 +238,8 @@ def _texts(parts: object) -> str:
     """The texts of content blocks; what a client adds for itself (usage, how to go on) is left out."""
     if not _is_list(parts):
         return ""
-    found = [part.get("text") for part in map(_dict, parts) if not part.get("synthetic")]
-    return "\n\n".join(text for text in found if isinstance(text, str) and not text.startswith("agentId: "))
+    texts = [part.get("text") for part in map(_dict, parts) if not part.get("synthetic")]
+    return "\n\n".join(text for text in texts if isinstance(text, str) and not text.startswith("agentId: "))
 
 
 def _paths(tool: str, arguments: object) -> list[str]:
@@ -187,11 +251,11 @@ def _paths(tool: str, arguments: object) -> list[str]:
             return []
     if isinstance(arguments, str):
         return _patched(arguments)
-    given = _dict(arguments)
-    patches = [value for value in given.values() if isinstance(value, str) and _PATCH_BEGIN in value]
+    values = _dict(arguments)
+    patches = [value for value in values.values() if isinstance(value, str) and _PATCH_BEGIN in value]
     if patches:
         return _patched(patches[0])
-    path = _path(given, *_PATH_FIELDS)
+    path = _path(values, *_PATH_FIELDS)
     return [path] if path and any(word in tool.lower() for word in _WRITING_WORDS) else []
 
 
@@ -200,8 +264,8 @@ def _patched(text: str) -> list[str]:
     if _PATCH_BEGIN not in text:
         return []
     lines = text[text.index(_PATCH_BEGIN) :].splitlines()
-    found = [line[len(mark) :].strip() for line in lines for mark in _PATCH_MARKS if line.startswith(mark)]
-    return [_clean(path) for path in dict.fromkeys(found) if 0 < len(path) <= MAX_PATH_CHARS][:MAX_PATHS]
+    paths = [line[len(mark) :].strip() for line in lines for mark in _PATCH_MARKS if line.startswith(mark)]
+    return [_clean_path(path) for path in dict.fromkeys(paths) if 0 < len(path) <= MAX_PATH_CHARS][:MAX_PATHS]
 
 
 def _dict(value: object) -> dict[str, Any]:
@@ -249,19 +313,41 @@ def _id(fields: dict[str, Any], *names: str) -> str:
     return bounded_id(_text(fields, *names))
 
 
+def _directory(fields: dict[str, Any], cwd: str) -> str:
+    """Where the event happened: the directory that it names, else that of the hook.
+
+    Many clients cannot write a name that is no UTF-8, and put marks in the place of what is none. The hook's own
+    directory is meant where it looks the same with such marks.
+    """
+    directory = _path(fields, "cwd", "directory")
+    is_marked = "\ufffd" in directory and cwd.encode("utf-8", "surrogateescape").decode("utf-8", "replace") == directory
+    return cwd if is_marked else directory or cwd
+
+
 def _path(fields: dict[str, Any], *names: str) -> str:
-    found = _text(fields, *names)
-    return found if len(found) <= MAX_PATH_CHARS else ""
+    """The first of the fields that is text and not empty, as a path; empty for one that no system takes."""
+    path = _clean_path(_first_text(fields, *names))
+    return path if len(path) <= MAX_PATH_CHARS else ""
 
 
 def _text(fields: dict[str, Any], *names: str) -> str:
     """The first of the fields that is text and not empty; lone surrogates become question marks."""
-    for name in names:
-        value = fields.get(name)
-        if isinstance(value, str) and value:
-            return _clean(value)
-    return ""
+    return _clean(_first_text(fields, *names))
+
+
+def _first_text(fields: dict[str, Any], *names: str) -> str:
+    values = map(fields.get, names)
+    return next((value for value in values if isinstance(value, str) and value), "")
 
 
 def _clean(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _clean_path(path: str) -> str:
+    """The path as Python names it, with surrogates in place of bytes that are no UTF-8; others as `_clean`."""
+    try:
+        path.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return _clean(path)
+    return path

@@ -9,8 +9,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hybrid.engine.workspace import keep_hook_settings
 from hybrid.ipc.settings import read_settings
+from hybrid.workspace import keep_hook_settings
 
 if TYPE_CHECKING:
     from hybrid.ipc.settings import HookSettings

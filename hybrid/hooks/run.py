@@ -11,7 +11,7 @@ import os
 import sys
 import time
 
-from hybrid.home import home_path
+from hybrid.base.home import home_path
 from hybrid.hooks.deadline import Deadline
 from hybrid.hooks.service import Call, Input, WireError, environment_of
 from hybrid.ipc.keeping import may_keep
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
-    from hybrid.engine.answering import Reply
-    from hybrid.hooks.child import Parent
+    from hybrid.answer.events import Reply
     from hybrid.ipc.settings import HookSettings
+    from hybrid.ipc.wire import Connection
 
 HARD_STOP_S = 1.5
 """Seconds after which the process ends in silence, until the settings are read and say otherwise."""
@@ -167,9 +167,15 @@ class _Hook:
             if settings and settings.is_daemon_enabled:
                 return self._answer_with_service(event, deadline)
             return self._answer_here(event, deadline)
-        except Exception as error:  # noqa: BLE001 - the rim: silent to the agent, a line in the log
+        except BaseException as error:
+            # The rim: silent to the agent, a line in the log. What a user interrupts was typed all the same.
+            if not (is_service_wanted or isinstance(error, Exception)):
+                raise
             kept = self._keep()
-            self._note(f"{type(error).__name__}: {error}{kept}" if kept else error)
+            if isinstance(error, Exception) and not kept:
+                self._note(error)
+            else:
+                self._note(f"{type(error).__name__}: {error}{kept}")
             if is_service_wanted and settings and settings.is_daemon_enabled:
                 self._start_for_kept()
             return f"hybrid: failed ({type(error).__name__}: {error})"
@@ -184,9 +190,11 @@ class _Hook:
         settings = read_settings(self._home, os.environ)
         if not may_keep(self._home, settings, os.environ, name=event.name, cwd=event.cwd, data=event.data):
             return "; the event is not kept, as the settings want it"
-        from hybrid.hooks.private import keep_event
+        from hybrid.hooks.private import is_of_private_turn, keep_event
 
         parts = event.parts(environment_of(os.environ))
+        if is_of_private_turn(self._home, parts):
+            return "; the event is not kept: its prompt wants to be left alone"
         if keep_event(Spool(self._home), event.key, parts, on_drop=self._note_briefly):
             return "; the event is kept and taken in later"
         return "; the event is lost: it cannot be kept"
@@ -201,7 +209,7 @@ class _Hook:
             if deadline.left_s < _HERE_S:
                 raise
             call.close()
-        from hybrid.hooks.slots import place
+        from hybrid.hooks.child import place
 
         with place(self._home) as is_mine:
             if is_mine and deadline.left_s > _HERE_S:
@@ -232,12 +240,17 @@ class _Hook:
         """
         from hybrid.hooks.child import CAN_FORK, Child
 
-        if not CAN_FORK or self._is_debug:
+        child: Child | None = None
+        if CAN_FORK and not self._is_debug:
+            try:
+                child = Child(lambda parent: self._be_child(event, parent))
+            except Exception as error:  # noqa: BLE001 - whatever it is, there is no child
+                self._note_briefly(f"answered without a child process: {type(error).__name__}")
+        if child is None:
             try:
                 return self._answer_here(event, deadline)
             finally:
                 self._start_service(event)
-        child = Child(lambda parent: self._be_child(event, parent))
         printed, line = child.answer(lambda: deadline.left_s, deadline.set_ms)
         self._event = None  # The child has it, or keeps it by itself.
         if printed:
@@ -245,21 +258,21 @@ class _Hook:
             child.delivered(self._elapsed_ms)
         return line
 
-    def _be_child(self, event: Input, parent: Parent) -> None:
+    def _be_child(self, event: Input, parent: Connection) -> None:
         """Answer in the child, and do afterwards what the agent need not wait for."""
         import gc
 
+        from hybrid.hooks.child import tell_deadline, tell_failure
+
         gc.disable()  # It takes a twentieth of the time of a process that ends soon.
         try:
-            reply, printed = self._answered(event, parent.set_deadline)
-            latency_ms = parent.give(printed, reply.debug_line)
-            if printed and latency_ms is None:
-                reply.drop()  # The hook itself notes why.
-            else:
-                reply.finish(latency_ms or self._elapsed_ms)
+            reply, printed = self._answered(event, lambda milliseconds: tell_deadline(parent, milliseconds))
+            from hybrid.hooks.answer import deliver
+
+            deliver(reply, printed, parent, lambda: self._elapsed_ms)
             self._take_rest(reply)
         except Exception as error:  # noqa: BLE001 - the rim, as in `run`
-            parent.give(b"", f"hybrid: failed ({type(error).__name__}: {error})")
+            tell_failure(parent, f"hybrid: failed ({type(error).__name__}: {error})")
             kept = self._keep()
             self._note(f"{type(error).__name__}: {error}{kept}" if kept else error)
         finally:
@@ -295,7 +308,7 @@ class _Hook:
 
         take_rest(self._home)
         if not reply.is_taken:
-            self._keep()
+            self._note_briefly(f"a part of what the event leaves behind is not done yet{self._keep()}")
         self._event = None
 
     def _start_for_kept(self) -> None:
@@ -322,7 +335,7 @@ class _Hook:
 
     def _start_service(self, event: Input) -> None:
         """Start one, unless for an event that it would come too late for."""
-        from hybrid.hooks.event import event_of
+        from hybrid.hooks.names import event_of
 
         if event_of(self._name) in _SILENT:
             return

@@ -49,8 +49,8 @@ class Input:
 
 def environment_of(environ: Mapping[str, str]) -> bytes:
     """What hybrid needs of a client's environment, as it is sent and kept."""
-    given = (f"{name}={value}" for name, value in environ.items() if name.startswith("HYBRID_") or name in MARKS)
-    return "\0".join(given).encode("utf-8", "surrogateescape")
+    variables = (f"{name}={value}" for name, value in environ.items() if name.startswith("HYBRID_") or name in MARKS)
+    return "\0".join(variables).encode("utf-8", "surrogateescape")
 
 
 class Call:

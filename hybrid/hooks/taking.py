@@ -9,25 +9,25 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hybrid.atomic import locked
-from hybrid.engine.answering import take_in
-from hybrid.engine.workspace import open_workspace
-from hybrid.errors import BusyError
+from hybrid.answer.events import take_in
+from hybrid.base.atomic import locked
+from hybrid.base.errors import BusyError
 from hybrid.hooks.answer import client_of
 from hybrid.hooks.event import EventError, parse_event
 from hybrid.ipc.spool import MAX_AGE_S, MAX_TRIES, Spool
 from hybrid.types import HookEvent
+from hybrid.workspace import open_workspace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from hybrid.engine.record_stores import RecordStores
-    from hybrid.engine.workspace import Workspace
     from hybrid.ipc.spool import Kept
+    from hybrid.knowledge.stores import RecordStores
+    from hybrid.workspace import Workspace
 
 _MOST_KEYS = 4_000
 _FORGET_S = 5.0
@@ -48,7 +48,7 @@ def event_of_parts(parts: list[bytes], key: str) -> tuple[HookEvent, dict[str, s
         EventError: It is none.
     """
     if len(parts) < 5:
-        raise EventError("a kept event has too few parts")
+        raise EventError("it has too few parts")
     client, name, cwd = (part.decode("utf-8", "surrogateescape") for part in parts[:3])
     environ = environment(parts[3])
     fields = parse_event(parts[4], client=client_of(client, environ), event=name, cwd=cwd)
@@ -141,13 +141,18 @@ class Taker:
         # A lone half of a file counts too: its writer was killed, and it may hold a whole prompt.
         if not self.spool.has_files() or not self._lock.acquire(blocking=False):
             return 0
+        dropped: Counter[str] = Counter()
         try:
             with locked(Path(self.spool.lock_path), 0) as held:
-                return self._take(most, until_s) if held else 0
+                return self._take(most, until_s, dropped) if held else 0
         finally:
             self._lock.release()
+            for why, n in dropped.items():
+                count = "a kept event was" if n == 1 else f"{n} kept events were"
+                self._note(f"{count} dropped and without effect: {why}", None)
 
-    def _take(self, most: int | None, until_s: float | None) -> int:
+    def _take(self, most: int | None, until_s: float | None, dropped: Counter[str]) -> int:
+        """As `take_waiting`, with the lock; `dropped` gets what was dropped, by the reason."""
         n_begun = n_taken = 0
         self.spool.remove_leftovers()
         for kept in self.spool.waiting():
@@ -160,14 +165,13 @@ class Taker:
                 continue
             if kept.n_tries >= MAX_TRIES or time.time() - kept.at_ms / 1000 > MAX_AGE_S:
                 self.spool.remove(kept)
-                why = "too old" if kept.n_tries < MAX_TRIES else "tried in vain"
-                self._note(f"a kept event is {why}: it was dropped and has no effect", None)
+                dropped["too old" if kept.n_tries < MAX_TRIES else "tried in vain"] += 1
             elif self.spool.is_due(kept):
                 n_begun += 1
-                n_taken += self._take_one(kept)
+                n_taken += self._take_one(kept, dropped)
         return n_taken
 
-    def _take_one(self, waiting: Kept) -> bool:
+    def _take_one(self, waiting: Kept, dropped: Counter[str]) -> bool:
         kept = self.spool.begin(waiting)
         parts = self.spool.read(kept) if kept is not None else None
         if kept is None:
@@ -175,14 +179,14 @@ class Taker:
         event: HookEvent | None = None
         try:
             if parts is None:
-                raise EventError("a kept event cannot be read")
+                raise EventError("it cannot be read")
             event, sent = event_of_parts(parts, kept.key)
             environ = self._environ(sent)
             workspace = open_workspace(Path(event.cwd or "/"), environ=environ)
             take_in(workspace, event, self._stores(environ), environ=environ, at_ms=kept.at_ms)
             self._on_taken(workspace, environ)
         except EventError as error:
-            self._note(f"{error}: it was dropped and has no effect", event)
+            dropped[str(error)] += 1
         except BusyError:
             return False
         except Exception as error:  # noqa: BLE001 - the rim: the event is tried again later
@@ -203,6 +207,6 @@ class Taker:
 
     def _note(self, message: str, event: HookEvent | None) -> None:
         with contextlib.suppress(Exception):
-            from hybrid.engine.recording import record_error
+            from hybrid.answer.recording import record_error
 
             record_error(open_workspace(self._home, environ=self._environ({})), event, message)

@@ -5,13 +5,15 @@ from __future__ import annotations
 import hashlib
 import json
 import zlib
-from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from hybrid.digest import DIGEST_BYTES, digest_of_normalised, normalise
+from msgspec import Struct
+from msgspec.structs import replace
+
+from hybrid.base.digest import DIGEST_BYTES, digest_of_normalised, normalise
+from hybrid.base.tokens import TOKENS_VERSION, term_counts
 from hybrid.redact import REDACT_VERSION, mask, masker, part_masker, redact
-from hybrid.tokens import TOKENS_VERSION, term_counts
 from hybrid.types import Chunk, Definition, LineSpan
 
 if TYPE_CHECKING:
@@ -36,8 +38,7 @@ OKAPI_FIELDS = ("stem", "dir", "name", "scope")
 """Fields whose frequencies Okapi adds to the body's; values and comments stand in the body already."""
 
 
-@dataclass(frozen=True, slots=True)
-class ChunkRecord:
+class ChunkRecord(Struct, frozen=True):
     """A chunk as the catalog keeps it: independent of the path of its document.
 
     Attributes:

@@ -1,4 +1,4 @@
-"""The search side of an index, whatever stores it: what `hybrid.retrieval` and the engine are written against.
+"""The search side of an index, whatever stores it: what `hybrid.search` and all above it are written against.
 
 Today one backend exists, the memory-mapped `Snapshot`. Fusion, gate and dedup are never the backend's: it answers
 with ranked rows and raw scores.
@@ -7,11 +7,11 @@ with ranked rows and raw scores.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
+from msgspec import Struct
 
 from hybrid.types import Ranked
 
@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-@dataclass(frozen=True, slots=True)
-class Filter:
+class Filter(Struct, frozen=True):
     """Restricts a search before its top k are taken; statistics stay those of the whole collection.
 
     Attributes:
@@ -36,8 +35,7 @@ class Filter:
     documents: frozenset[str] | None = None
 
 
-@dataclass(frozen=True)
-class Leg:
+class Leg(Struct, frozen=True, dict=True):
     """The answer of one leg.
 
     Attributes:
@@ -76,8 +74,7 @@ class Leg:
         return None if math.isnan(score) else score
 
 
-@dataclass(frozen=True, slots=True)
-class Closest:
+class Closest(Struct, frozen=True):
     """For each piece of a query, the chunk with the largest cosine − hub.
 
     Attributes:
@@ -91,8 +88,7 @@ class Closest:
     hubs: NDArray[np.float32]
 
 
-@dataclass(frozen=True, slots=True)
-class ChunkView:
+class ChunkView(Struct, frozen=True):
     """A chunk as a result shows it; fields as in `hybrid.types.Hit`."""
 
     kind: str

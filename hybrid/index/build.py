@@ -11,109 +11,30 @@ import os
 import socket
 import sqlite3
 import time
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-from hybrid.atomic import locked, make_private_folder, write_atomic
-from hybrid.errors import BusyError, IndexUnavailableError
-from hybrid.index.analysis import recipe
+from msgspec import Struct
+
+from hybrid.base.atomic import locked, make_private_folder, write_atomic
+from hybrid.base.errors import BusyError, IndexUnavailableError
+from hybrid.base.sqlite import set_database_aside
 from hybrid.index.catalog import Catalog
 from hybrid.index.documents import DocumentUpdate, Means
 from hybrid.index.manifest import FORMAT_VERSION, is_untouched, read_manifest
-from hybrid.sqlite import set_database_aside
+from hybrid.index.plan import Part, Progress, Recipe, Summary, silent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from hybrid.index.catalog import DocumentRow
     from hybrid.index.commit import Annotator
     from hybrid.index.place import Place
-    from hybrid.types import Chunked, ChunkLimits, Document, Embedder, Found, Source
+    from hybrid.types import Embedder, Source
 
 _SPARE_CONTENTS = 5_000
 _COLLECT_EVERY = 16
 """Generations between two looks for contents that nobody has: each look costs a pass over the catalog."""
-
-
-class Progress(Protocol):
-    """Hears how far a build is."""
-
-    def __call__(self, step: str, done: int, total: int) -> None:
-        """`step` is scan, read or write; `total` is 0 while it is not known."""
-        ...
-
-
-def silent(step: str, done: int, total: int) -> None:
-    """A `Progress` that says nothing."""
-
-
-@dataclass(frozen=True, slots=True)
-class Recipe:
-    """How documents become chunks: the cutter with its version and limits, and how the source reads files."""
-
-    chunk: Callable[[Document, ChunkLimits], Chunked]
-    limits: ChunkLimits
-    chunker_version: str
-    source_version: str
-
-    @property
-    def of_chunks(self) -> str:
-        """Key of the chunks of a text."""
-        return recipe(self.chunker_version, self.limits)
-
-    @property
-    def of_documents(self) -> str:
-        """Key of the documents of a tree."""
-        return f"{self.of_chunks}; source {self.source_version}"
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A part of a source that is looked at alone.
-
-    Attributes:
-        paths: Of documents, or of folders with everything below them; there or gone.
-        scan: As `Source.scan`, of these paths only; None when only a full scan can tell.
-    """
-
-    paths: tuple[str, ...]
-    scan: Callable[[Sequence[str]], Sequence[Found] | None]
-
-
-@dataclass(slots=True)
-class Summary:
-    """What a build did; the JSON of `hybrid reindex`.
-
-    Attributes:
-        documents: Indexed now.
-        chunks: Of them.
-        added: Documents that are new.
-        changed: Documents whose text is another.
-        removed: Documents that are gone or no longer indexed.
-        embedded: Inputs that were embedded.
-        reused: Chunks of added and changed documents whose vector was known.
-        skipped: Reason → files left out, by the last look at everything.
-        seconds: Wall time.
-        generation: Of the snapshot.
-        is_full: False when only a part was looked at.
-    """
-
-    documents: int = 0
-    chunks: int = 0
-    added: int = 0
-    changed: int = 0
-    removed: int = 0
-    embedded: int = 0
-    reused: int = 0
-    skipped: dict[str, int] = field(default_factory=dict[str, int])
-    seconds: float = 0.0
-    generation: int = 0
-    is_full: bool = True
-
-    def as_json(self) -> dict[str, Any]:
-        """Stable keys."""
-        return {name: getattr(self, name) for name in self.__slots__} | {"seconds": round(self.seconds, 3)}
 
 
 def build(
@@ -131,6 +52,7 @@ def build(
     now_ns: Callable[[], int] = time.time_ns,
     annotator: Annotator | None = None,
     workers: int = 1,
+    begin: Callable[[], None] = lambda: None,
 ) -> Summary:
     """Bring the index up to date.
 
@@ -149,6 +71,7 @@ def build(
         now_ns: Clock, nanoseconds since the epoch.
         annotator: Adds arrays to the segments that are written.
         workers: Processes that read and cut files when much changed; 0: as many as are fast, 1: none but this one.
+        begin: Called once the lock is held, before anything is written; what it raises ends the build.
 
     Raises:
         BusyError: Another process is building, and the wait is over.
@@ -163,6 +86,7 @@ def build(
             raise BusyError(
                 f"another process is indexing this project ({_holder(place.lock)}); try again when it is done"
             )
+        begin()
         _sign(place.lock)
         part = None if full else part
         means = Means(source, embedder, how, progress, now_ns, workers, annotator)
@@ -176,8 +100,7 @@ def build(
             return run.once()
 
 
-@dataclass(frozen=True, slots=True)
-class _Run:
+class _Run(Struct, frozen=True):
     """One build under the lock: documents into the catalog, the catalog into a snapshot, the summary into both."""
 
     place: Place

@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import sqlite3
-from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
-from hybrid.errors import BusyError
+from msgspec import Struct
+
+from hybrid.base.errors import BusyError
+from hybrid.base.sqlite import open_database, open_for_reading
 from hybrid.index.analysis import ChunkRecord, decode_record
-from hybrid.sqlite import open_database, open_for_reading
 from hybrid.types import FileStamp
 
 if TYPE_CHECKING:
@@ -35,8 +37,7 @@ _OTHER_RULES = "instr(recipe || ';', '; ' || ? || ';') = 0"
 _RACY_NS = 2_000_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class KnownDocument:
+class KnownDocument(Struct, frozen=True):
     """What the catalog knows of a document of a tree.
 
     Attributes:
@@ -73,6 +74,15 @@ def decode_path(data: bytes) -> str:
     return data.decode("utf-8", "surrogatepass")
 
 
+def _stored(root: str) -> str | bytes:
+    """The path of a working tree as a value of SQLite, whose texts hold UTF-8 alone: of another path its bytes."""
+    try:
+        root.encode()
+    except UnicodeEncodeError:
+        return os.fsencode(root)
+    return root
+
+
 class Catalog:
     """The open catalog of one project and one of its working trees; one writer at a time holds the build lock."""
 
@@ -97,7 +107,7 @@ class Catalog:
             self._db.execute(
                 "INSERT INTO trees(tree, root) VALUES(?, ?) ON CONFLICT(tree) DO UPDATE SET root = excluded.root "
                 "WHERE root IS NOT excluded.root",
-                (tree, root),
+                (tree, _stored(root)),
             )
             self.commit()
         row = self._db.execute("SELECT id FROM trees WHERE tree = ?", (tree,)).fetchone()
@@ -381,7 +391,7 @@ class Catalog:
     def trees_of_other_rules(self, rules: str) -> dict[str, str]:
         """The working trees, id → root, whose documents were kept under other rules than these (`REDACT_RULES`)."""
         sql = f"SELECT tree, root FROM trees WHERE recipe <> '' AND {_OTHER_RULES} ORDER BY tree"
-        return dict(self._db.execute(sql, (rules,)).fetchall())
+        return {tree: os.fsdecode(root) for tree, root in self._db.execute(sql, (rules,))}
 
     def n_of_other_rules(self, rules: str) -> int:
         """How many contents were kept under other rules."""
@@ -429,7 +439,8 @@ class Catalog:
         (n_pages,) = self._db.execute("PRAGMA page_count").fetchone()
         (page_bytes,) = self._db.execute("PRAGMA page_size").fetchone()
         if n_free * page_bytes > _LOOSE_BYTES and 2 * n_free > n_pages:
-            with contextlib.suppress(sqlite3.OperationalError):  # The next build tries again.
+            # The build is done, whatever becomes of this: the next one tries again.
+            with contextlib.suppress(sqlite3.OperationalError, BusyError):
                 self.compact()
 
     # --- figures -------------------------------------------------------------------------------------------

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
-from hybrid.arrays import write_arrays
-from hybrid.atomic import sync_folder
-from hybrid.digest import sha256_hex
-from hybrid.errors import IndexUnavailableError
+from msgspec.structs import replace
+
+from hybrid.base.arrays import write_arrays
+from hybrid.base.atomic import sync_folder
+from hybrid.base.digest import sha256_hex
+from hybrid.base.errors import IndexUnavailableError
 from hybrid.index.drafting import SegmentDraft
 from hybrid.index.manifest import FORMAT_VERSION, Manifest, SegmentEntry, read_manifest, write_manifest
 from hybrid.index.snapshot import open_segment
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from hybrid.index.build import Progress
     from hybrid.index.catalog import Catalog, DocumentRow
+    from hybrid.index.plan import Progress
     from hybrid.index.segment import Segment
     from hybrid.types import EmbedderInfo
 

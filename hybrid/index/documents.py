@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import contextlib
 import time
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from hybrid.index.analysis import chunk_text, head_line, input_key
 from hybrid.index.reading import Reader
@@ -21,10 +22,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
 
     from hybrid.index.analysis import ChunkRecord
-    from hybrid.index.build import Part, Progress, Recipe, Summary
     from hybrid.index.catalog import Catalog, DocumentRow, KnownDocument
     from hybrid.index.commit import Annotator
     from hybrid.index.drafting import SegmentDraft
+    from hybrid.index.plan import Part, Progress, Recipe, Summary
     from hybrid.index.reading import Looked
     from hybrid.index.vectors import StoredVectors
     from hybrid.types import Document, Embedder, Found, Source
@@ -33,8 +34,7 @@ _BATCH_INPUTS = 128
 _BATCH_SECONDS = 2.0
 
 
-@dataclass(frozen=True, slots=True)
-class Means:
+class Means(Struct, frozen=True):
     """What a build works with.
 
     Attributes:

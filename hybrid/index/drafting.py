@@ -6,22 +6,336 @@ their order, and makes another one from the catalog if not.
 
 from __future__ import annotations
 
+import itertools
+from array import array
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from msgspec import Struct
 
-from hybrid.index.analysis import head_line, input_key
-from hybrid.index.encoding import SegmentDocument, SegmentEncoder
+from hybrid.base.arrays import string_table
+from hybrid.index.analysis import (
+    CHUNK_FIELDS,
+    FIELDS,
+    NAME_FIELDS,
+    OKAPI_FIELDS,
+    head_line,
+    input_key,
+    path_folders,
+    path_stem,
+    path_terms,
+)
+from hybrid.index.naming import name_arrays, path_arrays
+from hybrid.index.roles import roles
+from hybrid.index.segment import DOCUMENT_KINDS
+from hybrid.index.sorting import distinct
 from hybrid.index.vectors import StoredVectors
+from hybrid.index.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from hybrid.index.analysis import ChunkRecord
     from hybrid.index.catalog import Catalog
-    from hybrid.types import EmbedderInfo
+    from hybrid.types import Definition, EmbedderInfo
+
+
+# Makes the arrays of a segment from chunk records, one document at a time; the commit of a build calls it.
+#
+# Postings are gathered in compact arrays, so that memory grows with the segment's size on disk, not with Python
+# objects.
+
+_UINT8_MAX = 255
+_UINT16_MAX = 65_535
+
+
+class SegmentDocument(Struct, frozen=True):
+    """One document that goes into a segment: where it is, and its chunks.
+
+    Attributes:
+        path: Relative to the working tree.
+        content_id: Of the catalog.
+        kind: `code` or `doc`.
+        language: Of the file.
+        records: Its chunks in order.
+    """
+
+    path: str
+    content_id: int
+    kind: str
+    language: str
+    records: Sequence[ChunkRecord]
+
+
+def encode_segment(documents: Iterable[SegmentDocument], vectors: StoredVectors) -> dict[str, NDArray[Any]]:
+    """The arrays of a segment in one call.
+
+    Args:
+        documents: In order of path.
+        vectors: One row per chunk, in the order of the documents' records.
+    """
+    encoder = SegmentEncoder()
+    for document in documents:
+        encoder.add(document)
+    return encoder.finish(vectors)
+
+
+class SegmentEncoder:
+    """Gathers documents; `finish` gives the arrays. Documents are added in order of path and then forgotten."""
+
+    def __init__(self) -> None:
+        self._documents = _DocumentColumns()
+        self._chunks = _ChunkColumns()
+        self._definitions = _DefinitionColumns()
+        self._postings = _PostingColumns()
+
+    def add(self, document: SegmentDocument) -> None:
+        """Add one document with its chunks."""
+        doc = self._documents.add(document)
+        of_path = path_terms(document.path)
+        for record in document.records:
+            row = self._chunks.add(doc, record)
+            self._definitions.add(row, record.definitions)
+            self._postings.add(row, record, of_path)
+
+    def finish(self, vectors: StoredVectors) -> dict[str, NDArray[Any]]:
+        """The arrays; `vectors` has one row per chunk, in the order in which they were added."""
+        chunks = self._chunks.arrays()
+        n_chunks, n_documents = len(chunks["chunk_doc"]), len(self._documents.paths)
+        return {
+            **self._documents.arrays(),
+            **chunks,
+            **self._definitions.arrays(),
+            **self._postings.arrays(n_chunks),
+            "vector": vectors.data,
+            "vector_scale": vectors.scale,
+            "chunk_is_cut": vectors.is_cut.astype(np.uint8),
+            "chunk_hub": np.zeros(n_chunks, np.float32),
+            **_vector_sums(chunks["chunk_doc"], n_documents, vectors),
+        }
+
+
+class _DocumentColumns:
+    def __init__(self) -> None:
+        self.paths: list[str] = []
+        self._languages: list[str] = []
+        self._contents = array("q")
+        self._kinds = bytearray()
+        self._roles = bytearray()
+
+    def add(self, document: SegmentDocument) -> int:
+        self.paths.append(document.path)
+        self._languages.append(document.language)
+        self._contents.append(document.content_id)
+        self._kinds.append(DOCUMENT_KINDS.index(document.kind))
+        self._roles.append(roles(document.path, (d for record in document.records for d in record.definitions)))
+        return len(self.paths) - 1
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        names, numbers = _numbered(self._languages)
+        return {
+            **string_table("doc_path", self.paths),
+            **string_table("language", names),
+            "doc_content": np.array(self._contents, np.int64),
+            "doc_kind": np.array(self._kinds, np.uint8),
+            "doc_language": np.array(numbers, np.uint16),
+            "doc_role": np.array(self._roles, np.uint8),
+            **path_arrays([path_stem(path) for path in self.paths], [path_folders(path) for path in self.paths]),
+        }
+
+
+class _ChunkColumns:
+    def __init__(self) -> None:
+        self._owners = array("i")
+        self._starts = array("i")
+        self._ends = array("i")
+        self._digests = bytearray()
+        self._body_lengths = array("f")
+        self._remark_lengths = array("f")
+        self._texts: dict[str, list[str]] = {"name": [], "kind": [], "signature": [], "scope": []}
+
+    def add(self, doc: int, record: ChunkRecord) -> int:
+        self._owners.append(doc)
+        self._starts.append(record.start_line)
+        self._ends.append(record.end_line)
+        self._digests += record.digest
+        self._body_lengths.append(sum(record.body.values()))
+        self._remark_lengths.append(sum(record.fields["comment"].values()))
+        for name, values in self._texts.items():
+            values.append(getattr(record, name))
+        return len(self._owners) - 1
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        n_chunks = len(self._owners)
+        found: dict[str, NDArray[Any]] = {
+            "chunk_doc": np.array(self._owners, np.int32),
+            "chunk_start": np.array(self._starts, np.int32),
+            "chunk_end": np.array(self._ends, np.int32),
+            "chunk_digest": np.array(self._digests, np.uint8).reshape(n_chunks, 16),
+            "chunk_body_length": np.array(self._body_lengths, np.float32),
+            "chunk_remark_length": np.array(self._remark_lengths, np.float32),
+        }
+        for name, values in self._texts.items():
+            found |= string_table(f"chunk_{name}", values)
+        return found
+
+
+class _DefinitionColumns:
+    def __init__(self) -> None:
+        self._names: list[str] = []
+        self._scopes: list[str] = []
+        self._kinds: list[str] = []
+        self._rows = array("i")
+        self._starts = array("i")
+        self._ends = array("i")
+        self._depths = bytearray()
+        self._are_values = bytearray()
+        self._are_full = bytearray()
+
+    def add(self, row: int, definitions: Iterable[Definition]) -> None:
+        for definition in definitions:
+            self._names.append(definition.name)
+            self._scopes.append(definition.scope)
+            self._kinds.append(definition.kind)
+            self._rows.append(row)
+            self._starts.append(definition.start_line)
+            self._ends.append(definition.end_line)
+            self._depths.append(min(definition.depth, _UINT8_MAX))
+            self._are_values.append(definition.is_value)
+            self._are_full.append(definition.is_full)
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        names, numbers = _numbered(self._kinds)
+        return {
+            **string_table("def_name", self._names),
+            **string_table("def_scope", self._scopes),
+            **string_table("def_kinds", names),
+            **name_arrays(self._names),
+            "def_chunk": np.array(self._rows, np.int32),
+            "def_start": np.array(self._starts, np.int32),
+            "def_end": np.array(self._ends, np.int32),
+            "def_kind": np.array(numbers, np.uint8),
+            "def_depth": np.array(self._depths, np.uint8),
+            "def_is_value": np.array(self._are_values, np.uint8),
+            "def_is_full": np.array(self._are_full, np.uint8),
+        }
+
+
+class _PostingColumns:
+    """(term, chunk, frequency) triples, one set for the body and one for each field."""
+
+    def __init__(self) -> None:
+        self._vocabulary = Vocabulary()
+        self._triples = [(array("i"), array("i"), array("i")) for _ in range(1 + len(FIELDS))]
+        self._of_path: Mapping[str, Mapping[str, int]] = {}
+        self._first_row = 0
+        self._end_row = 0
+
+    def add(self, row: int, record: ChunkRecord, of_path: Mapping[str, Mapping[str, int]]) -> None:
+        if of_path is not self._of_path:
+            self._put_path()
+            self._of_path, self._first_row = of_path, row
+        self._end_row = row + 1
+        self._put(0, row, record.body)
+        for column, name in enumerate(FIELDS, 1):
+            if name in CHUNK_FIELDS and (counts := record.fields[name]):
+                self._put(column, row, counts)
+
+    def _put_path(self) -> None:
+        """The terms of a path, which are those of every chunk of its document."""
+        n_rows = self._end_row - self._first_row
+        for column, name in enumerate(FIELDS, 1):
+            if name not in CHUNK_FIELDS and (counts := self._of_path.get(name)):
+                terms, rows, frequencies = self._triples[column]
+                terms.extend([self._vocabulary[term] for term in counts] * n_rows)
+                rows.extend([row for row in range(self._first_row, self._end_row) for _ in counts])
+                frequencies.extend(list(counts.values()) * n_rows)
+
+    def _put(self, column: int, row: int, counts: Mapping[str, int]) -> None:
+        terms, rows, frequencies = self._triples[column]
+        terms.extend(map(self._vocabulary.__getitem__, counts))
+        rows.extend(itertools.repeat(row, len(counts)))
+        frequencies.extend(counts.values())
+
+    def arrays(self, n_chunks: int) -> dict[str, NDArray[Any]]:
+        """Postings in CSR form: terms sorted by their bytes, rows ascending within a term."""
+        self._put_path()
+        self._of_path = {}
+        names = sorted(self._vocabulary)  # By code points, which is the order of their bytes in UTF-8.
+        place = np.zeros(len(names), np.int64)
+        place[[self._vocabulary[name] for name in names]] = np.arange(len(names))
+        width = max(n_chunks, 1)
+        keys = [place[np.array(terms, np.int32)] * width + np.array(rows, np.int32) for terms, rows, _ in self._triples]
+        postings = distinct(np.concatenate(keys))
+        total = np.zeros(len(postings), np.int32)
+        for column, key in enumerate(keys):
+            if column == 0 or FIELDS[column - 1] in OKAPI_FIELDS:
+                total[np.searchsorted(postings, key)] += self._frequencies(column)
+        rows = (postings % width).astype(np.int32)
+        borders = np.arange(len(names) + 1, dtype=np.int64) * width
+        return {
+            **string_table("term", names),
+            "term_start": np.searchsorted(postings, borders).astype(np.uint32),
+            "post_row": rows,
+            "post_tf": np.minimum(total, _UINT16_MAX).astype(np.uint16),
+            **self._fields(keys, postings, borders),
+            **self._remarks(keys[1 + FIELDS.index("comment")], width, borders),
+            "chunk_length": np.bincount(rows, weights=total, minlength=n_chunks).astype(np.float32),
+        }
+
+    def _fields(
+        self, keys: Sequence[NDArray[np.int64]], postings: NDArray[np.int64], borders: NDArray[np.int64]
+    ) -> dict[str, NDArray[Any]]:
+        """Frequencies in the fields of names and paths, of the few postings that have any."""
+        found = distinct(np.concatenate(keys[1 : 1 + len(NAME_FIELDS)]))
+        counts = np.zeros((len(NAME_FIELDS), len(found)), np.uint8)
+        for column in range(len(NAME_FIELDS)):
+            frequencies = np.minimum(self._frequencies(1 + column), _UINT8_MAX)
+            counts[column, np.searchsorted(found, keys[1 + column])] = frequencies
+        return {
+            "field_start": np.searchsorted(found, borders).astype(np.uint32),
+            "field_post": np.searchsorted(postings, found).astype(np.uint32),
+            "field_tf": counts,
+        }
+
+    def _remarks(self, keys: NDArray[np.int64], width: int, borders: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
+        """Postings of the comments."""
+        order = np.argsort(keys, kind="stable")
+        frequencies = self._frequencies(1 + FIELDS.index("comment"))[order]
+        return {
+            "remark_start": np.searchsorted(keys[order], borders).astype(np.uint32),
+            "remark_row": (keys[order] % width).astype(np.int32),
+            "remark_tf": np.minimum(frequencies, _UINT8_MAX).astype(np.uint8),
+        }
+
+    def _frequencies(self, column: int) -> NDArray[np.int32]:
+        return np.array(self._triples[column][2], np.int32)
+
+
+def _numbered(values: Sequence[str]) -> tuple[list[str], list[int]]:
+    """The distinct values in order, and for each value its number."""
+    names = sorted(set(values))
+    number = {name: i for i, name in enumerate(names)}
+    return names, [number[value] for value in values]
+
+
+def _vector_sums(chunk_doc: NDArray[Any], n_documents: int, vectors: StoredVectors) -> dict[str, NDArray[Any]]:
+    """The sum of all vectors, and the length of the sum of each document's.
+
+    The cosine of a query to the mean vector of a document is the sum of the cosines to its chunks through this length.
+    """
+    dim = vectors.data.shape[1]
+    total = np.zeros(dim, np.float32)
+    lengths = np.zeros(n_documents, np.float32)
+    bounds = np.searchsorted(chunk_doc, np.arange(n_documents + 1)).tolist()
+    for doc, (start, end) in enumerate(itertools.pairwise(bounds)):
+        if start < end:
+            of_doc = vectors.scale[start:end] @ vectors.data[start:end].astype(np.float32)
+            lengths[doc] = np.sqrt(of_doc @ of_doc)
+            total += of_doc
+    return {"vector_sum": total, "doc_vector_length": lengths}
 
 
 class SegmentDraft:
@@ -62,7 +376,7 @@ class SegmentDraft:
         self._n_vectors += len(inputs)
 
     def holds(self, rows: Sequence[tuple[str, int, str, str]]) -> bool:
-        """Whether the draft is of these documents, in this order."""
+        """Return whether the draft is of these documents, in this order."""
         return self._rows == rows
 
     def arrays(self, catalog: Catalog, model: EmbedderInfo) -> dict[str, NDArray[Any]]:

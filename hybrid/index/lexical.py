@@ -1,6 +1,6 @@
 """Okapi BM25 over postings: visits the chunks that hold a query term and no other; the lexical search of a snapshot.
 
-The definition is rank-bm25's `BM25Okapi` with the non-negative IDF (`hybrid.retrieval.reference`): a test holds the two
+The definition is rank-bm25's `BM25Okapi` with the non-negative IDF (`hybrid.search.reference`): a test holds the two
 equal. Statistics are those of the live chunks of all segments together.
 """
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
-from hybrid.atomic import write_atomic
-from hybrid.errors import IndexCorruptError, IndexMissingError
+from msgspec import Struct, to_builtins
+
+from hybrid.base.atomic import write_atomic
+from hybrid.base.errors import IndexCorruptError, IndexMissingError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,8 +19,7 @@ FORMAT_VERSION = 2
 NAME = "manifest.json"
 
 
-@dataclass(frozen=True, slots=True)
-class SegmentEntry:
+class SegmentEntry(Struct, frozen=True):
     """One segment of a snapshot.
 
     Attributes:
@@ -39,8 +39,7 @@ class SegmentEntry:
     dead_documents: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Manifest:
+class Manifest(Struct, frozen=True):
     """One generation of a snapshot.
 
     Attributes:
@@ -75,7 +74,7 @@ def read_manifest(folder: Path) -> Manifest:
     try:
         data: dict[str, Any] = json.loads(path.read_bytes())
         entries = tuple(_entry(entry) for entry in data.pop("segments"))
-        known = {field.name for field in fields(Manifest)}
+        known = Manifest.__struct_fields__
         return Manifest(**{name: value for name, value in data.items() if name in known}, segments=entries)
     except FileNotFoundError as error:
         raise IndexMissingError("no index was built here yet: run `hybrid reindex`") from error
@@ -102,4 +101,4 @@ def _entry(fields: dict[str, Any]) -> SegmentEntry:
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
     """Make a generation the current one; readers see the old manifest or the new one."""
-    write_atomic(folder / NAME, json.dumps(asdict(manifest), indent=1).encode())
+    write_atomic(folder / NAME, json.dumps(to_builtins(manifest), indent=1).encode())

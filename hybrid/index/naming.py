@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hybrid.arrays import string_table
-from hybrid.tokens import part_terms
+from hybrid.base.arrays import string_table
+from hybrid.base.tokens import part_terms
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

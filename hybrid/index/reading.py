@@ -5,8 +5,9 @@ What is done here asks neither the catalog nor an embedder, so `workers` can do 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from hybrid.index.analysis import analysed, encode_detail
 from hybrid.redact import mask
@@ -19,8 +20,7 @@ if TYPE_CHECKING:
     from hybrid.types import Chunked, ChunkLimits, Document, Found, Source
 
 
-@dataclass(frozen=True, slots=True)
-class Analysis:
+class Analysis(Struct, frozen=True):
     """What a text is cut into.
 
     Attributes:
@@ -38,8 +38,7 @@ class Analysis:
     texts: Sequence[str]
 
 
-@dataclass(frozen=True, slots=True)
-class Looked:
+class Looked(Struct, frozen=True):
     """A document that was read.
 
     Attributes:
@@ -51,8 +50,7 @@ class Looked:
     analysis: Analysis | None
 
 
-@dataclass(frozen=True, slots=True)
-class Reader:
+class Reader(Struct, frozen=True):
     """How files are looked at: it can be sent to another process as long as its source can.
 
     Attributes:
@@ -80,5 +78,5 @@ class Reader:
 
 
 def known_by(contents: frozenset[tuple[bytes, str]]) -> Callable[[Document], bool]:
-    """Whether the text of a document is among those of these digests and languages."""
+    """Return whether the text of a document is among those of these digests and languages."""
     return lambda document: (document.digest, document.language) in contents

@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from hybrid.base.patterns import compiled
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -34,7 +36,7 @@ _TEST = (
     r"|[^/]*_spec\.(?:rb|lua|py|php|cr|[cm]?[jt]sx?)|[^/]+(?:Tests?|Spec|Suite)\.(?:java|php|kt|swift|cs|scala|hs|groovy)"
     r"|[^/]*\.(?:tests?|spec|e2e|stories)\.\w+|test_?helpers?[^/]*\.\w+|[^/]*\.(?:snap|bats))$"
 )
-_OFFERED = re.compile(r"(?:^|/)src/main/|^(?:src/)?\w+/test/(?!(?:.*/)?(?:test_|conftest)[^/]*$)[^/]+(?<!_test)\.py$")
+_OFFERED = r"(?:^|/)src/main/|^(?:src/)?\w+/test/(?!(?:.*/)?(?:test_|conftest)[^/]*$)[^/]+(?<!_test)\.py$"
 """What looks like tests and is offered for testing: `Test.java` of a test framework, the folder `test` of a package."""
 _EXAMPLE = (
     rf"(?:^|/)(?:examples?|demos?|tutorials?|benchmarks|docs_src|cookbook)/"
@@ -83,8 +85,7 @@ _OF_PATH = {
     "versioned": VERSION_FOLDER.pattern,
     "aside": _ASIDE,
 }
-_PATTERNS = {role: re.compile(_OF_PATH[role], re.IGNORECASE if role != "test" else 0) for role in ROLES}
-_PAGE = re.compile(rf"(?:^|(?<=/))(?:docs?|documentation|manual|guides?)/.*{_PROSE}", re.IGNORECASE)
+_PAGE = rf"(?:^|(?<=/))(?:docs?|documentation|manual|guides?)/.*{_PROSE}"
 _NOT_OF_PAGES = frozenset({"test", "example", "vendored", "legacy"})
 """Roles that the folders of a manual do not give: its page in `testing/` or `contrib/` is about that."""
 
@@ -101,12 +102,16 @@ def roles(path: str, definitions: Iterable[Definition]) -> int:
         path: Relative to the project, with forward slashes.
         definitions: In it; a file that announces more functions than it defines is an interface.
     """
-    page = _PAGE.search(path)
+    page = compiled(_PAGE, re.IGNORECASE).search(path)
     above = path[: page.start()] if page else path
     found = sum(
-        bit(role) for role, pattern in _PATTERNS.items() if pattern.search(above if role in _NOT_OF_PAGES else path)
+        bit(role)
+        for role in ROLES
+        if compiled(_OF_PATH[role], re.IGNORECASE if role != "test" else 0).search(
+            above if role in _NOT_OF_PAGES else path
+        )
     )
-    if found & bit("test") and _OFFERED.search(path):
+    if found & bit("test") and compiled(_OFFERED).search(path):
         found -= bit("test")
     n_announced = n_defined = 0
     for definition in definitions:

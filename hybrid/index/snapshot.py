@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hybrid.digest import sha256_hex
-from hybrid.errors import IndexCorruptError, IndexMismatchError
+from hybrid.base.digest import sha256_hex
+from hybrid.base.errors import IndexCorruptError, IndexMismatchError
 from hybrid.index.backend import ChunkView, Closest, Filter, Leg
 from hybrid.index.dense import NO_VECTOR, scan
 from hybrid.index.lexical import length_norms, okapi

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import pickle
 from array import array
-from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from hybrid.index.analysis import CHUNK_FIELDS, ChunkRecord
 from hybrid.index.reading import Analysis, Looked

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-@dataclass(frozen=True, slots=True)
-class StoredVectors:
+class StoredVectors(Struct, frozen=True):
     """Vectors of some inputs: `data` int8 (n, dim), `scale` float32 (n,), `is_cut` bool (n,)."""
 
     data: NDArray[np.int8]

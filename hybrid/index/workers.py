@@ -55,12 +55,12 @@ def automatic_workers() -> int:
 
 
 def are_worth_it(size_bytes: int) -> bool:
-    """Whether other processes make up for their start, when files of so many bytes are to be looked at."""
+    """Return whether other processes make up for their start, when files of so many bytes are to be looked at."""
     return size_bytes >= (SOME_BYTES if _may_fork() else MANY_BYTES)
 
 
 def _may_fork() -> bool:
-    """Whether a fork of this process can go on: a thread that it does not have may hold any lock.
+    """Return whether a fork of this process can go on: a thread that it does not have may hold any lock.
 
     On macOS the system's own libraries do not survive it.
     """

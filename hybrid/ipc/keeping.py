@@ -62,15 +62,24 @@ def _may_teach(name: str, data: bytes) -> bool:
 
 def _directories(data: bytes) -> list[str]:
     """The working directories that an event names. In JSON no text can hold the name with both its quotes."""
-    found: list[str] = []
+    paths: list[str] = []
     at = data.find(b'"cwd"')
-    while at >= 0 and len(found) < _MOST_DIRECTORIES:
+    while at >= 0 and len(paths) < _MOST_DIRECTORIES:
         rest = data[at + 5 : at + 5000].lstrip().removeprefix(b":").lstrip()
         if rest[:1] == b'"':
-            text = rest[1:].partition(b'"')[0].replace(b"\\\\", b"\\").replace(b"\\/", b"/")
-            found.append(os.fsdecode(text))
+            text = _unescaped(os.fsdecode(rest[1:].partition(b'"')[0]))
+            paths.append(text.replace("\\\\", "\\").replace("\\/", "/"))
         at = data.find(b'"cwd"', at + 5)
-    return found
+    return paths
+
+
+def _unescaped(text: str) -> str:
+    r"""A text of JSON with the characters in place of its `\uXXXX`; other escapes stay."""
+    if "\\u" not in text:
+        return text
+    plain = text.encode("latin-1", "backslashreplace").decode("raw_unicode_escape", "replace")
+    # Two escapes may stand for one character.
+    return plain.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
 
 
 def _is_excluded(directories: Sequence[str], patterns: Sequence[str]) -> bool:
@@ -163,7 +172,7 @@ def _is_off_in_project(directory: str) -> bool:
     path = directory
     for _ in range(100):
         file = os.path.join(path, ".hybrid", "config.toml")  # noqa: PTH118
-        if _says(file, b"enabled", value=b"false"):
+        if _switches_off(_read(file)):
             return True
         path, last = os.path.split(path)
         if not last:
@@ -171,13 +180,28 @@ def _is_off_in_project(directory: str) -> bool:
     return False
 
 
-def _says(path: str, *words: bytes, value: bytes = b"") -> bool:
-    """Return whether a line of a settings file, without its comment, holds one of the words, and a value."""
-    for line in _read(path).splitlines():
-        text = line.partition(b"#")[0]
-        if value in text and any(word in text for word in words):
-            return True
+def _switches_off(settings: bytes) -> bool:
+    """Return whether settings hold `enabled = false` in the sections of memory or lessons.
+
+    A line names its section by the last header, or by itself (`memory.enabled = false`). Where texts may run over
+    lines, and look like headers, each section counts.
+    """
+    is_plain = not (b'"""' in settings or b"'''" in settings)
+    section = b""
+    for line in settings.splitlines():
+        text = line.partition(b"#")[0].strip()
+        if text.startswith(b"["):
+            section = text
+        elif b"enabled" in text and b"false" in text:
+            names = section + text if is_plain else b"memory"
+            if b"memory" in names or b"lessons" in names:
+                return True
     return False
+
+
+def _says(path: str, *words: bytes) -> bool:
+    """Return whether a line of a settings file, without its comment, holds one of the words."""
+    return any(any(word in line.partition(b"#")[0] for word in words) for line in _read(path).splitlines())
 
 
 def _read(path: str) -> bytes:

@@ -54,19 +54,19 @@ def read_settings(home: str, environ: Mapping[str, str]) -> HookSettings | None:
         home: `$HYBRID_HOME`.
         environ: `HYBRID_HOOKS_DEADLINE_MS` and `HYBRID_DAEMON_ENABLED` are later than the file.
     """
-    found = read_pairs(_path(home))
-    deadline = found.get("deadline_ms", "")
+    values = read_pairs(_path(home))
+    deadline = values.get("deadline_ms", "")
     # A file of an earlier form does not say what may be kept.
-    if found.get("stamp") != _stamp(home) or not deadline.isdigit() or "is_remembering" not in found:
+    if values.get("stamp") != _stamp(home) or not deadline.isdigit() or "is_remembering" not in values:
         return None
     given = environ.get("HYBRID_HOOKS_DEADLINE_MS", "")
     enabled = environ.get("HYBRID_DAEMON_ENABLED", "").lower()
     return HookSettings(
         int(given if given.isascii() and given.isdigit() else deadline),
-        (enabled if enabled in ("true", "false") else found.get("is_daemon_enabled")) == "true",
-        is_remembering=found.get("is_remembering") == "true",
-        is_learning=found.get("is_learning") == "true",
-        excluded=[pattern for pattern in found.get("excluded", _EVERYTHING).split("\0") if pattern],
+        (enabled if enabled in ("true", "false") else values.get("is_daemon_enabled")) == "true",
+        is_remembering=values.get("is_remembering") == "true",
+        is_learning=values.get("is_learning") == "true",
+        excluded=[pattern for pattern in values.get("excluded", _EVERYTHING).split("\0") if pattern],
     )
 
 
@@ -78,7 +78,7 @@ def write_settings(home: str, settings: HookSettings) -> None:
     """
     from pathlib import Path
 
-    from hybrid.atomic import write_atomic
+    from hybrid.base.atomic import write_atomic
 
     excluded = "\0".join(settings.excluded)
     values = {

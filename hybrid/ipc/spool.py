@@ -22,7 +22,7 @@ FOLDER = "spool"
 
 MAX_EVENTS = 500
 MAX_BYTES = 50_000_000
-"""Of all files together; the oldest are dropped for a new one."""
+"""Of all files together; see `Worth` for what is dropped when there is more."""
 
 MAX_EVENT_BYTES = 33_000_000
 """Of one file; an event that is longer is not read either."""
@@ -32,6 +32,18 @@ MAX_AGE_S = 7 * 86_400
 
 MAX_TRIES = 12
 """Times that an event is tried: one that ends whoever reads it must not do so for ever."""
+
+
+class Worth:
+    """How late an event is dropped when the spool is full; of equal ones the largest goes first, then the oldest."""
+
+    TOOL = 0
+    """A use of a tool: as large as what the tool read, and one of many."""
+    OTHER = 1
+    PROMPT = 2
+    LESSON = 3
+    """What may hold a lesson that somebody typed: it exists nowhere else."""
+
 
 _SUFFIX = ".event"
 _VERSION = b"1"
@@ -65,14 +77,20 @@ class Kept:
     Attributes:
         key: As `new_key` gives it.
         size_bytes: Of the file, as its writer says.
+        worth: One of `Worth`.
         n_tries: How often somebody began to take it in.
     """
 
-    def __init__(self, name: str, key: str, size_bytes: int, n_tries: int) -> None:
-        self.name = name
+    def __init__(self, key: str, size_bytes: int, worth: int, n_tries: int) -> None:
         self.key = key
         self.size_bytes = size_bytes
+        self.worth = worth
         self.n_tries = n_tries
+
+    @property
+    def name(self) -> str:
+        """Of its file."""
+        return f"{self.key}-{self.size_bytes}-{self.worth}-{self.n_tries}{_SUFFIX}"
 
     @property
     def at_ms(self) -> int:
@@ -88,24 +106,32 @@ class Spool:
     """
 
     def __init__(self, home: str) -> None:
+        self.home = home
         self.folder = os.path.join(home, FOLDER)  # noqa: PTH118 - pathlib costs a hook 6 ms
 
-    def keep(self, key: str, *parts: bytes, on_drop: Callable[[str], None] = lambda _: None) -> bool:
+    def keep(
+        self, key: str, *parts: bytes, worth: int = Worth.OTHER, on_drop: Callable[[str], None] = lambda _: None
+    ) -> bool:
         """Keep an event; half a file is never read, and one that waits already is replaced by itself.
 
         Args:
             key: Of the event.
             parts: What `read` gives back.
-            on_drop: Hears of an older event that had to go.
+            worth: One of `Worth`.
+            on_drop: Hears once of the other events that had to go.
 
         Returns:
-            False when it cannot be kept: too long, or the folder cannot be written or is not ours alone.
+            False when it cannot be kept: too long, the spool is full of what is worth more, or the folder cannot be
+            written or is not ours alone.
         """
         data = packed((_VERSION, *parts))
         if len(data) > MAX_EVENT_BYTES:
             return False
+        kept = Kept(key, len(data), worth, 0)
         try:
-            self._make_room(len(data), on_drop)
+            self._make_folder()
+            if not self._make_room(kept, on_drop):
+                return False
             temporary = self._path(f".{key}.{os.getpid()}.{time.monotonic_ns()}.tmp")
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
             descriptor = os.open(temporary, flags, 0o600)
@@ -116,7 +142,7 @@ class Spool:
                         view = view[os.write(descriptor, view) :]
                 finally:
                     os.close(descriptor)
-                os.replace(temporary, self._path(_file_name(key, len(data), 0)))  # noqa: PTH105
+                os.replace(temporary, self._path(kept.name))  # noqa: PTH105
             except OSError:
                 os.unlink(temporary)  # noqa: PTH108
                 return False
@@ -138,24 +164,26 @@ class Spool:
             names = os.listdir(self.folder)  # noqa: PTH208
         except OSError:
             return []
-        found = [kept for kept in map(_kept, names) if kept is not None]
-        return sorted(found, key=lambda kept: kept.name)
+        events = [kept for kept in map(_kept, names) if kept is not None]
+        return sorted(events, key=lambda kept: kept.name)
 
     def begin(self, kept: Kept) -> Kept | None:
         """Count a try of an event in the name of its file, before it is read; None when somebody else has it."""
-        name = _file_name(kept.key, kept.size_bytes, kept.n_tries + 1)
+        begun = Kept(kept.key, kept.size_bytes, kept.worth, kept.n_tries + 1)
         try:
-            os.rename(self._path(kept.name), self._path(name))  # noqa: PTH104
+            os.rename(self._path(kept.name), self._path(begun.name))  # noqa: PTH104
+            # When it was tried: the time that a rename changes is that of the creation on Windows.
+            os.utime(self._path(begun.name))
         except OSError:
             return None
-        return Kept(name, kept.key, kept.size_bytes, kept.n_tries + 1)
+        return begun
 
     def is_due(self, kept: Kept) -> bool:
         """Return whether an event may be tried now: each try waits twice as long as the one before."""
         if kept.n_tries == 0:
             return True
         try:
-            tried_s = os.stat(self._path(kept.name)).st_ctime  # noqa: PTH116 - a rename changes it
+            tried_s = os.stat(self._path(kept.name)).st_mtime  # noqa: PTH116
         except OSError:
             return False
         return not 0 <= time.time() - tried_s < min(2.0**kept.n_tries, _LONGEST_WAIT_S)
@@ -177,12 +205,13 @@ class Spool:
             return None
         return parts[1:] if parts[:1] == [_VERSION] else None
 
-    def remove(self, kept: Kept) -> None:
-        """Delete an event; one that is gone is fine."""
+    def remove(self, kept: Kept) -> bool:
+        """Delete an event; False when it is gone already, or cannot be deleted."""
         try:
             os.unlink(self._path(kept.name))  # noqa: PTH108
-        except OSError:  # `contextlib` is not loaded in a hook.
-            return
+        except OSError:
+            return False
+        return True
 
     def remove_leftovers(self, older_than_s: float = 60.0) -> None:
         """Delete what writers left that were killed."""
@@ -192,7 +221,8 @@ class Spool:
             return
         for name in names:
             try:
-                if name.endswith(".tmp") and time.time() - os.lstat(self._path(name)).st_mtime > older_than_s:
+                # A time to come is one of a clock that was set back since.
+                if name.endswith(".tmp") and abs(time.time() - os.lstat(self._path(name)).st_mtime) > older_than_s:
                     os.unlink(self._path(name))  # noqa: PTH108
             except OSError:
                 continue
@@ -202,11 +232,11 @@ class Spool:
         """The file whose lock a process holds while it takes events in."""
         return self._path("lock")
 
-    def _make_room(self, n_bytes: int, on_drop: Callable[[str], None]) -> None:
-        """Make the folder if it is missing, and drop the oldest events if it is full.
+    def _make_folder(self) -> None:
+        """Make the folder if it is missing.
 
         Raises:
-            OSError: The folder cannot be made, or others can look into it.
+            OSError: It cannot be made, or others can look into it.
         """
         try:
             os.mkdir(self.folder, 0o700)  # noqa: PTH102
@@ -219,32 +249,44 @@ class Spool:
             raise OSError(f"{self.folder} is not a folder of ours alone")
         if hasattr(os, "getuid") and status.st_mode & 0o077:
             os.chmod(self.folder, 0o700)  # noqa: PTH101
-        waiting = self.waiting()
-        total = sum(kept.size_bytes for kept in waiting) + n_bytes
-        for number, kept in enumerate(waiting):
-            if len(waiting) - number < MAX_EVENTS and total <= MAX_BYTES:
+
+    def _make_room(self, new: Kept, on_drop: Callable[[str], None]) -> bool:
+        """Drop what is worth least if the spool is full; False when that is the new event itself."""
+        events = [*(kept for kept in self.waiting() if kept.key != new.key), new]
+        n_left, total = len(events), sum(kept.size_bytes for kept in events)
+        surplus: list[Kept] = []
+        for kept in sorted(events, key=lambda kept: (kept.worth, -kept.size_bytes, kept.name)):
+            if n_left <= MAX_EVENTS and total <= MAX_BYTES:
                 break
-            total -= kept.size_bytes
-            self.remove(kept)
-            on_drop(f"the spool is full: an event of {_at(kept.at_ms)} was dropped and has no effect")
+            if kept is new:
+                return False
+            n_left, total = n_left - 1, total - kept.size_bytes
+            surplus.append(kept)
+        # Others may make room at the same time: each says what it dropped itself.
+        dropped = [kept for kept in surplus if self.remove(kept)]
+        if dropped:
+            count = "an event was" if len(dropped) == 1 else f"{len(dropped)} events were"
+            since = _at(min(kept.at_ms for kept in dropped))
+            on_drop(f"the spool is full: {count} dropped (the oldest of {since}) without effect")
+        return True
 
     def _path(self, name: str) -> str:
         return os.path.join(self.folder, name)  # noqa: PTH118
 
 
-def _file_name(key: str, size_bytes: int, n_tries: int) -> str:
-    return f"{key}-{size_bytes}-{n_tries}{_SUFFIX}"
-
-
 def _kept(name: str) -> Kept | None:
     """The event of a file name; None for any other file."""
     parts = name.removesuffix(_SUFFIX).split("-")
-    if not name.endswith(_SUFFIX) or len(parts) != 4 or not all(part.isascii() and part.isalnum() for part in parts):
+    if not name.endswith(_SUFFIX) or len(parts) != 5 or len(name) > 100:
         return None
-    at, random, size, tries = parts
-    if not (at.isdigit() and size.isdigit() and tries.isdigit()) or len(name) > 100:
+    at, random, *numbers = parts
+    if not all(part.isascii() and part.isdigit() for part in (at, *numbers)):
         return None
-    return Kept(name, f"{at}-{random}", int(size), int(tries))
+    size_bytes, worth, n_tries = map(int, numbers)
+    if not (random.isascii() and random.isalnum()) or size_bytes > MAX_EVENT_BYTES:
+        return None
+    kept = Kept(f"{at}-{random}", size_bytes, worth, n_tries)
+    return kept if kept.name == name else None
 
 
 def _at(ms: int) -> str:

@@ -172,8 +172,8 @@ def read_pairs(path: str) -> dict[str, str]:
     # The last line is `end`: a half-written file is none.
     if len(lines) < 2 or lines[-2:] != ["end", ""]:
         return {}
-    found = dict(line.split(" ", 1) for line in lines[:-2] if " " in line)
-    return {name: value.replace("%0A", "\n").replace("%25", "%") for name, value in found.items()}
+    values = dict(line.split(" ", 1) for line in lines[:-2] if " " in line)
+    return {name: value.replace("%0A", "\n").replace("%25", "%") for name, value in values.items()}
 
 
 def pairs(values: dict[str, str]) -> bytes:

@@ -6,11 +6,13 @@ Called by `static`, `weighted_bag` and the conversion script in `training/`; it 
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from hybrid.arrays import read_arrays, write_arrays
-from hybrid.errors import ModelError
+from msgspec import Struct
+from msgspec.structs import asdict
+
+from hybrid.base.arrays import read_arrays, write_arrays
+from hybrid.base.errors import ModelError
 from hybrid.models.bags import Limits
 from hybrid.models.words import WordTokenizer
 
@@ -25,8 +27,7 @@ _VOCABULARY = "vocab.txt"
 _CONFIG = "config.json"
 
 
-@dataclass(frozen=True, slots=True)
-class BagModel:
+class BagModel(Struct, frozen=True):
     """A weighted-bag model as it lies on disk.
 
     Attributes:

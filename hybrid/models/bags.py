@@ -6,11 +6,11 @@ Called by `static` (numpy) and by `weighted_bag` (torch), so that both use one a
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from itertools import accumulate, chain
 from typing import TYPE_CHECKING
 
 import numpy as np
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from hybrid.types import EmbedInput
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(Struct, frozen=True):
     """How many words of a text count: of a query, of a document's body, of its head line."""
 
     query_words: int
@@ -30,8 +29,7 @@ class Limits:
     head_words: int
 
 
-@dataclass(frozen=True, slots=True)
-class Bags:
+class Bags(Struct, frozen=True):
     """The distinct tokens of several texts, one after another.
 
     Attributes:

@@ -10,7 +10,7 @@ import hashlib
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from hybrid.tokens import TOKENS_VERSION, term_counts
+from hybrid.base.tokens import TOKENS_VERSION, term_counts
 from hybrid.types import EmbedderInfo
 
 if TYPE_CHECKING:

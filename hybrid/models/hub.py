@@ -12,7 +12,8 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hybrid.errors import ModelError
+from hybrid.base.errors import ModelError
+from hybrid.base.home import expanded
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,18 +24,18 @@ _OLD_WEIGHTS = "*.bin"
 
 
 def is_repository(name: str) -> bool:
-    """Whether a name has the form `owner/name`."""
+    """Return whether a name has the form `owner/name`."""
     return _REPOSITORY.fullmatch(name) is not None and ".." not in name
 
 
 def cache_folder(environ: Mapping[str, str]) -> Path:
     """The folder of the hub's cache, by the variables that its own tools read."""
     if environ.get("HF_HUB_CACHE"):
-        return Path(environ["HF_HUB_CACHE"]).expanduser()
+        return Path(expanded(environ["HF_HUB_CACHE"]))
     if environ.get("HF_HOME"):
-        return Path(environ["HF_HOME"]).expanduser() / "hub"
+        return Path(expanded(environ["HF_HOME"])) / "hub"
     base = environ.get("XDG_CACHE_HOME") or "~/.cache"
-    return Path(base).expanduser() / "huggingface" / "hub"
+    return Path(expanded(base)) / "huggingface" / "hub"
 
 
 def downloaded(repository: str, revision: str, environ: Mapping[str, str]) -> Path | None:

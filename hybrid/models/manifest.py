@@ -6,13 +6,13 @@ Loads no weights and no numpy: `status` and the prompt path ask only who a model
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 import tomli
+from msgspec import Struct
 
-from hybrid.errors import ModelError
+from hybrid.base.errors import ModelError
 from hybrid.types import EmbedderInfo
 
 if TYPE_CHECKING:
@@ -27,8 +27,7 @@ Engine = Literal["weighted-bag", "static-embedding", "sentence-transformers"]
 _READ_BYTES = 1 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class Manifest:
+class Manifest(Struct, frozen=True):
     """What is known of a model.
 
     Attributes:

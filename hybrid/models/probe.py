@@ -7,10 +7,11 @@ is used all the same.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hybrid.errors import ModelError
+from msgspec import Struct
+
+from hybrid.base.errors import ModelError
 from hybrid.models.registry import model_folder
 
 if TYPE_CHECKING:
@@ -24,8 +25,7 @@ if TYPE_CHECKING:
 _NAME = "probe.safetensors"
 
 
-@dataclass(frozen=True, slots=True)
-class Probe:
+class Probe(Struct, frozen=True):
     """Logit = weight · x + bias, with x a query's unit vector times its null factor; weight has shape (dim,)."""
 
     weight: NDArray[np.float32]
@@ -38,7 +38,7 @@ def read_probe(model: EmbedderInfo) -> Probe | None:
     Raises:
         ModelError: It is damaged, or was made for another model.
     """
-    from hybrid.arrays import read_arrays  # Brings numpy, which a digest does not need.
+    from hybrid.base.arrays import read_arrays  # Brings numpy, which a digest does not need.
 
     path = _path(model.name)
     if path is None:

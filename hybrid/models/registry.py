@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hybrid.errors import ModelError
+from msgspec import Struct
+
+from hybrid.base.errors import ModelError
+from hybrid.base.resources import shipped
 from hybrid.models import hub
-from hybrid.models.digests import folder_sha256
-from hybrid.models.folders import FolderFacts, read_facts
+from hybrid.models.folders import FolderFacts, folder_sha256, read_facts
 from hybrid.models.manifest import MANIFEST_NAME, Manifest, read_manifest
-from hybrid.resources import shipped
 from hybrid.types import EmbedderInfo
 
 if TYPE_CHECKING:
@@ -36,8 +36,7 @@ _EXTRAS: dict[Engine, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class ModelDescription:
+class ModelDescription(Struct, frozen=True):
     """What `hybrid models list` shows of a model.
 
     Attributes:
@@ -65,8 +64,7 @@ class ModelDescription:
     manifest: Manifest | None
 
 
-@dataclass(frozen=True, slots=True)
-class _Located:
+class _Located(Struct, frozen=True):
     """A name, resolved: where its files lie and what is known of it."""
 
     name: str

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hybrid.errors import ModelError
+from hybrid.base.errors import ModelError
 from hybrid.models.bag_model import read_bag_model
 from hybrid.models.bags import document_bags, query_bags
 from hybrid.types import EmbedInput
@@ -99,7 +99,7 @@ class StaticEmbedder:
         return sums[0]
 
     def truncated(self, inputs: Sequence[EmbedInput]) -> NDArray[np.bool_]:
-        """Whether body or head of each input has more words than the model reads, shape (n_inputs,)."""
+        """Return whether body or head of each input has more words than the model reads, shape (n_inputs,)."""
         is_longer, limits = self._model.tokenizer.is_longer, self._model.limits
         cut = (
             is_longer(text.body, limits.body_words) or is_longer(text.head, limits.head_words)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hybrid.arrays import read_arrays
-from hybrid.errors import ModelError
+from hybrid.base.arrays import read_arrays
+from hybrid.base.errors import ModelError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

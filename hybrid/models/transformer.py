@@ -10,12 +10,12 @@ a hook: the import alone takes seconds.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from msgspec.structs import replace
 
-from hybrid.errors import ModelError
+from hybrid.base.errors import ModelError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -84,7 +84,7 @@ class SentenceTransformerEmbedder:
         return self._embed(encode, list(texts), self._query_prefix), None
 
     def truncated(self, inputs: Sequence[EmbedInput]) -> NDArray[np.bool_]:
-        """Whether each input has more tokens than the model reads, shape (n_inputs,); False without a limit."""
+        """Return whether each input has more tokens than the model reads, shape (n_inputs,); False without a limit."""
         is_longer = np.zeros(len(inputs), np.bool_)
         limit = self._info.max_tokens
         texts = [_clean(self._document_prefix + _joined(text)) for text in inputs]

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from hybrid.errors import ModelError
+from hybrid.base.errors import ModelError
 from hybrid.models.bag_model import BagModel, read_bag_model, write_bag_model
 from hybrid.models.bags import document_bags, query_bags
 from hybrid.types import EmbedInput

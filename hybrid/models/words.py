@@ -67,7 +67,7 @@ class WordTokenizer:
             limit -= n_words
 
     def is_longer(self, text: str, limit: int) -> bool:
-        """Whether a text has more than `limit` words."""
+        """Return whether a text has more than `limit` words."""
         return len(text) > limit and self._is_longer(text, self._split(text), limit)
 
     def _is_longer(self, text: str, runs: Sequence[bytes], limit: int) -> bool:

@@ -1,4 +1,4 @@
-"""Projects: which one a folder belongs to, what it is called, and where its files lie; standard library only.
+"""Projects: which one a folder belongs to, what it is called, and where its files lie.
 
 | module | responsible for |
 |---|---|

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from hybrid.project.find import FOLDER_NAME, has_folder, marks_of
 from hybrid.project.git_folder import folders_of, is_bare_repository, open_git_folder, real_path
@@ -17,8 +18,7 @@ if TYPE_CHECKING:
     from hybrid.project.registry import Entry, KeyChoice, Marks
 
 
-@dataclass(frozen=True, slots=True)
-class Explanation:
+class Explanation(Struct, frozen=True):
     """Why a project has its key and its name.
 
     Attributes:

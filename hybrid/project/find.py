@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import os
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from hybrid.project.git_folder import (
     GitFolder,
@@ -29,8 +30,7 @@ if TYPE_CHECKING:
 FOLDER_NAME = ".hybrid"
 
 
-@dataclass(frozen=True, slots=True)
-class Project:
+class Project(Struct, frozen=True):
     """A project, seen from one of its working trees.
 
     Attributes:
@@ -92,7 +92,7 @@ def refusal(root: Path, user_home: Path) -> str | None:
 
 
 def has_folder(root: Path, home: Path) -> bool:
-    """Whether a folder holds a `.hybrid/` of a project: no link, and neither `HYBRID_HOME` nor around it."""
+    """Return whether a folder holds a `.hybrid/` of a project: no link, and neither `HYBRID_HOME` nor around it."""
     folder = root / FOLDER_NAME
     if not is_folder(folder) or real_path(folder) != real_path(root) / FOLDER_NAME:
         return False

@@ -33,7 +33,7 @@ def parse_config(text: str) -> dict[str, list[str]]:
 
 
 def is_true(values: dict[str, list[str]], name: str) -> bool:
-    """Whether the last value of a setting is one of git's words for yes; False when it is not set."""
+    """Return whether the last value of a setting is one of git's words for yes; False when it is not set."""
     return name in values and values[name][-1].lower() in _TRUE
 
 

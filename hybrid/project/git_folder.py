@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import stat
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from hybrid.project.git_config import is_true, parse_config
 from hybrid.project.origin import normalise_origin
@@ -15,8 +16,7 @@ _OWN_NAMES = (".git", ".bare")
 """Names of a repository's folder that say nothing: the folder around it has the name."""
 
 
-@dataclass(frozen=True, slots=True)
-class GitFolder:
+class GitFolder(Struct, frozen=True):
     """The repository behind a working tree.
 
     Attributes:
@@ -64,7 +64,7 @@ def folders_of(root: Path) -> tuple[Path, Path] | None:
 
 
 def is_bare_repository(folder: Path) -> bool:
-    """Whether a folder is a repository without a working tree (`name.git`), rather than the `.git` of one."""
+    """Return whether a folder is a repository without a working tree (`name.git`), rather than the `.git` of one."""
     if folder.name == ".git":
         return False
     return is_file(folder / "HEAD") and is_folder(folder / "objects") and is_folder(folder / "refs")
@@ -102,7 +102,7 @@ def real_path(path: Path) -> Path:
 
 
 def is_folder(path: Path) -> bool:
-    """Whether a folder is there and can be seen; never raises."""
+    """Return whether a folder is there and can be seen; never raises."""
     try:
         return path.is_dir()
     except (OSError, ValueError):
@@ -110,7 +110,7 @@ def is_folder(path: Path) -> bool:
 
 
 def is_file(path: Path) -> bool:
-    """Whether a file is there and can be seen; never raises."""
+    """Return whether a file is there and can be seen; never raises."""
     try:
         return path.is_file()
     except (OSError, ValueError):

@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hybrid.errors import ProjectError
-from hybrid.home import home_path
+from hybrid.base.errors import ProjectError
+from hybrid.base.home import home_path
 from hybrid.project.find import FOLDER_NAME, Project, marks_of
 from hybrid.project.registry import remember
 

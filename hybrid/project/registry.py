@@ -17,10 +17,11 @@ import contextlib
 import hashlib
 import json
 import os
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
-from hybrid.atomic import locked, make_private_folder, set_aside, write_atomic
+from msgspec import Struct
+
+from hybrid.base.atomic import locked, make_private_folder, set_aside, write_atomic
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,8 +34,7 @@ _MAX_REMEMBERED = 32
 """Origins, paths and identities kept of a key, the newest last; each clone adds one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Marks:
+class Marks(Struct, frozen=True):
     """What a project can be known by.
 
     Attributes:
@@ -50,8 +50,7 @@ class Marks:
     identity: str
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """What is remembered of a key; the newest stands last."""
 
     name: str
@@ -60,8 +59,7 @@ class Entry:
     identities: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class KeyChoice:
+class KeyChoice(Struct, frozen=True):
     """A key, and why it is this one.
 
     Attributes:
@@ -88,6 +86,11 @@ def choose_key(marks: Marks, home: Path) -> KeyChoice:
 def load_registry(home: Path) -> dict[str, Entry]:
     """All remembered keys; empty when the registry is missing or damaged."""
     return _load(registry_path(home)) or {}
+
+
+def is_damaged(home: Path) -> bool:
+    """Return whether there is a registry that cannot be read; the next build sets it aside."""
+    return _load(registry_path(home)) is None
 
 
 def remember(marks: Marks, key: str, home: Path) -> bool:

@@ -13,7 +13,7 @@ import json
 import time
 from typing import TYPE_CHECKING, Any, cast
 
-from hybrid.atomic import locked, read_regular, set_aside, write_atomic
+from hybrid.base.atomic import locked, read_regular, set_aside, write_atomic
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -79,7 +79,7 @@ def refuse_all(key: str, home: Path) -> None:
 
 
 def is_damaged(home: Path) -> bool:
-    """Whether the file cannot be read, so that no tree counts as accepted."""
+    """Return whether the file cannot be read, so that no tree counts as accepted."""
     return _load(home) is None
 
 
@@ -87,7 +87,11 @@ def _change(home: Path, change: Callable[[dict[str, Any]], dict[str, Any]]) -> N
     path = home / NAME
     with locked(path.with_suffix(".lock"), _LOCK_S) as held:
         if not held:
-            raise OSError(errno.EAGAIN, "another process is changing which trees are accepted; try again", str(path))
+            raise OSError(
+                errno.EAGAIN,
+                "another process changes which trees are accepted, or the folder cannot be written",
+                str(path),
+            )
         before = _load(home)
         if before is None:
             if path.exists():

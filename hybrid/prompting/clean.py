@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 
+from msgspec import Struct
+
+from hybrid.ipc.turns import OPT_OUT
 from hybrid.render.marks import BLOCK_TAGS, FRAME_NAME, JSON_KEY, MACHINE_TAG_PREFIXES, cut_private, plain_text
-
-OPT_OUT = "[no-hybrid]"
 
 _MACHINE_PREFIXES = (
     *MACHINE_TAG_PREFIXES,
@@ -31,8 +31,7 @@ _SPACES = re.compile(r"(?<=\S)[^\S\n]{2,}(?=\S)")
 _BLANK_LINES = re.compile(r"\n{3,}")
 
 
-@dataclass(frozen=True, slots=True)
-class Cleaned:
+class Cleaned(Struct, frozen=True):
     """A prompt without what must be neither searched nor stored.
 
     Attributes:

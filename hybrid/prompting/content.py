@@ -10,7 +10,92 @@ import re
 from functools import cache, lru_cache
 
 from hybrid.prompting import symbols
-from hybrid.prompting.function_words import ENGLISH, OTHERS
+
+# Words of grammar and politeness that say nothing about a subject, by language; data for `hybrid.prompting.content`.
+#
+# Written by hand: articles, pronouns, auxiliaries, prepositions and connectives, then what people put around a
+# request: greetings, thanks, modal phrases, verbs of asking and showing, words of time that only say when something
+# is due.
+
+ENGLISH = """
+a an the this that these those there here theres heres it its itself i me my mine myself im ive id ill we us our ours
+were weve lets you your yours yourself youre youve youd youll u ur he him his she her hers they them their theirs
+theyre themselves one ones someone somebody something somewhere anyone anybody anything everyone everybody everything
+nobody nothing who whom whose which what whats whatever when whenever where wheres wherever why how hows however
+am is are was be been being isnt arent wasnt werent aint do does did doing done dont doesnt didnt have has had having
+havent hasnt hadnt can could cannot cant couldnt may might must mustnt shall should shouldnt will wont would wouldnt
+ought and or but nor so yet if then than else because cause while whereas although though unless until till since as
+at by for from in into of off on onto out over per through throughout to toward towards under up upon via with within
+without about above across after against along among around before behind below beside besides between beyond during
+near again also almost already always any away both each either enough especially even ever every few further just
+lately least less likely little lot lots many maybe meanwhile merely more most mostly much namely nearly neither never
+no none not now often once only other others otherwise own perhaps possibly quite rather really recently same several
+some sometimes somehow soon still such thereby therefore thus together too usually very well yes yep yeah yup nope ok
+okay etc eg ie btw fyi tbh imo imho afaik asap wanna gonna gotta lemme gimme kinda sorta
+please pls plz kindly thanks thank thx ty cheers hi hey hello hiya morning evening afternoon dear folks guys team mate
+buddy sorry welcome great good nice cool fine perfect awesome amazing wonderful appreciate appreciated glad happy
+grateful congrats urgent urgently quick quickly briefly sure right exactly actually basically simply probably certainly
+definitely obviously honestly apparently hopefully unfortunately currently
+want wants wanted need needs needed wish hope hoping would like love prefer think thinking thought guess suppose
+believe feel feels know knows knew wonder wondering mean means meant seem seems seemed let try tries tried trying give
+gives gave given tell tells told say says said saying ask asks asked asking talk talked show shows shown look looks
+looked looking see sees saw seen find help helps helping helped explain understand understood going go goes went gone
+come comes came coming get gets got getting gotten take takes took taken keep keeps kept put make sure happen happens
+happened happening expect expects expected supposed able possible possibly manage managed thing things stuff way ways
+bit kind kinds sort sorts idea ideas case reason point works work worked working yesterday today tonight tomorrow
+moment minute minutes while time times week weekend monday tuesday wednesday thursday friday saturday sunday first
+next last later earlier long ago
+"""
+
+OTHERS = {
+    "german": """
+der die das den dem des ein eine einen einem einer eines und oder aber doch sondern denn weil dass ob wenn als wie wo
+was wer wann warum wieso weshalb ich du er sie es wir ihr mich mir dich dir uns euch ihn ihm ihnen mein meine meinen
+dein deine unser unsere ist sind war waren bin bist sein wird werden wurde hat haben habe hatte kann kannst können
+könnte könntest konnte soll sollte muss müssen müsste darf will möchte würde würdest mal bitte danke hallo hi moin
+guten morgen tag abend nicht kein keine nein ja auch noch nur schon sehr so dann da hier dort jetzt heute morgen
+gestern gleich immer wieder zu zum zur von vom in im an am auf aus bei mit nach für über unter vor um durch gegen ohne
+etwas alles nichts man mir gern gerne vielleicht eigentlich gerade einfach irgendwie diese dieser dieses diesen
+""",
+    "french": """
+le la les l un une des du de d et ou mais donc car ni que qu qui quoi dont où quand comment pourquoi je j tu il elle on
+nous vous ils elles me m te t se s lui leur mon ma mes ton ta tes son sa ses notre nos votre vos ce cet cette ces c ça
+cela est sont suis es êtes était sera être été ai as a avons avez ont avait avoir peux peut peuvent pouvez pourrais
+pourriez pourrait veux veut voudrais voudrait dois doit faut faudrait svp merci bonjour salut bonsoir ne n pas plus
+non oui aussi encore déjà très bien si alors ici là maintenant aujourd hui demain hier à au aux en dans sur sous avec
+sans pour par chez entre vers tout tous toute toutes rien quelque chose peu beaucoup juste plaît stp y
+""",
+    "spanish": """
+el la los las lo un una unos unas de del y e o u pero sino porque pues que qué quien quién cual cuál cuando cuándo como
+cómo donde dónde por para con sin sobre entre hasta desde en a al yo tú tu él ella nosotros ustedes ellos me te se nos
+le les mi mis su sus nuestro nuestra este esta esto estos estas ese esa eso esos es son soy eres era fue ser está están
+estoy estar ha han he hay haber había puedes puede pueden podrías podría puedo quiero quiere quisiera debo debe hola
+gracias favor buenos buenas días tardes no sí si ya también muy más menos aquí ahí ahora hoy mañana ayer todo todos
+toda todas algo nada alguien bien solo sólo
+""",
+    "portuguese": """
+o a os as um uma uns umas de do da dos das e ou mas porque que quem qual quando como onde por para pra com sem sobre
+entre até desde em no na nos nas ao à eu tu você ele ela nós vocês eles me te se lhe meu minha meus seu sua seus nosso
+este esta isto esse essa isso é são sou era foi ser está estão estou estar tem têm tenho ter há pode podem poderia
+posso quero quer queria deve preciso olá oi obrigado obrigada favor bom boa dia tarde não sim já também muito mais
+menos aqui aí agora hoje amanhã ontem tudo todos algo nada bem só
+""",
+    "italian": """
+il lo la i gli le l un uno una di del della dei delle dello e ed o ma perché che chi cui quale quando come dove per con
+senza su sul sulla tra fra in nel nella a al alla da dal dalla io tu lui lei noi voi loro mi ti si ci vi ne mio mia tuo
+tua suo sua nostro questo questa questi queste quello quella è sono sei era essere ho hai ha abbiamo hanno avere può
+puoi possono potresti potrebbe posso voglio vorrei vuole devo deve ciao grazie favore buongiorno non sì no già anche
+molto più meno qui lì ora adesso oggi domani ieri tutto tutti qualcosa niente bene solo
+""",
+    "dutch": """
+de het een en of maar want omdat dat die dit deze wat wie waar wanneer waarom hoe ik jij je hij zij ze wij we jullie u
+mij me hem haar ons hun mijn jouw zijn is ben bent was waren wordt worden heb hebt heeft hebben had kan kun kunt kunnen
+kon zou zouden moet moeten mag wil willen graag alsjeblieft dank bedankt hallo hoi goedemorgen niet geen nee ja ook nog
+alleen al heel erg zo dan daar hier nu vandaag morgen gisteren altijd weer te van in op aan bij met naar voor over
+onder uit om door zonder iets alles niets even gewoon
+""",
+}
+
 
 MAX_PIECES = 12
 """Pieces of one prompt besides the whole: each costs a column of the dense scan."""

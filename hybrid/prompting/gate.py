@@ -7,8 +7,9 @@ question. A prompt with code, an identifier or a path is never silenced by the r
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from hybrid.prompting import symbols
 from hybrid.prompting.vocabulary import Turn, plain_words, turn_of
@@ -43,8 +44,7 @@ _ENGINEER = (
 _ROLE_CHARS = 200
 
 
-@dataclass(frozen=True, slots=True)
-class PromptVerdict:
+class PromptVerdict(Struct, frozen=True):
     """Whether a prompt is worth a search.
 
     Attributes:

@@ -3,12 +3,246 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from functools import cache
+from typing import TYPE_CHECKING
 
+from msgspec import Struct
+from msgspec.structs import replace
+
+from hybrid.base.patterns import compiled
+from hybrid.base.tokens import query_tokens
 from hybrid.prompting import symbols, traces
-from hybrid.prompting.passages import Passage, passages
 from hybrid.prompting.traces import Place
-from hybrid.tokens import query_tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+
+# Cuts a prompt into passages and says how much each tells of what is asked; `query` calls it.
+#
+# People paste what a program printed, the code that they ran and the form of an issue tracker around a few sentences
+# that say what they want. The sentences and the message of an error tell most, a table of versions next to nothing.
+
+WEIGHTS = {
+    "prose": 1.0,
+    "code": 0.4,
+    "trace": 0.2,
+    "log": 0.2,
+    "environment": 0.1,
+    "heading": 0.1,
+    "form": 0.0,
+    "comment": 0.0,
+}
+"""What a word of each kind of passage counts; messages of errors are prose."""
+
+_MANY_WORDS = 12
+"""A longer line is a sentence wherever it stands."""
+_MANY_FIELDS = 4
+"""So many lines of `name: value` in a row are a table of an environment, if half of the values are versions."""
+_MANY_SETTINGS = 7
+"""Or so many, if each value is a word."""
+_WORDS_OF_SETTING = 3
+_LINE_CHARS = 300
+_MAX_TITLE = 80
+"""Characters between the two halves of a rule with a title in it."""
+
+_LINES_OF_HEAD, _LINES_OF_TAIL = 2_000, 1_000
+"""Lines whose kind is found out; so many are no prompt that someone wrote, and those in between are a log."""
+# Patterns see lines without indentation and with every run of blanks as two at most, or they would not be linear.
+_FENCE = r"[ \t]*(?:```|~~~)"
+_BLANKS = r"\s{2,}"
+_ERROR = (
+    r"^\W{0,4}(?:[\w.$\\]{0,100}(?:Error|Exception|Warning|Panic|Fault)\b(?! +Traceback)"
+    r"|(?:fatal|panic|error)(?:\[\w+\])?:|thread '[^'\n]{0,80}' panicked"
+    r"|Exception in thread|Caused by:|Unhandled [Ee]xception|PHP (?:Fatal|Warning|Notice))"
+)
+_LOG = r"^\W{0,2}(?:\d{4}[-/]\d\d[-/]\d\d[T ]|\d+:[A-Z] \d|\d\d:\d\d:\d\d|(?:DEBUG|INFO|WARN(?:ING)?|ERROR|TRACE)\b)"
+_OF_FRAME = r"^-+> ?\d+ |^\d+: "
+_FRAME_START = r"^(?:at\b|#\d|\d+: |File\b|from\b|in\b|\S+:\d+|(?=\S+\.py)\S+ in\b)"
+_TRACE_HEAD = (
+    r"(?i:Traceback \(most recent|^\W{0,4}(?:Stack ?trace|stack backtrace|Backtrace|goroutine \d)"
+    r"|^(?:During handling of|The above exception was))"
+)
+_WORD = r"\w"
+_RULE = r"[-=*]{3}"
+_HEADING = r"^(?:#{1,6}\s+.{1,80}|\*\*[^*\n]{2,80}\*\*:?|[A-Z][\w '/-]{2,30}:)$"
+_OF_ENVIRONMENT = (
+    r"(?i:\b(?:versions?|environment|platform|os|system info\w*|dependencies|desktop|smartphone|browsers?|installed)\b)"
+)
+_FORM = (
+    r"^[-*] \[[ xX]\] (?:I\b|This\b|My\b|The issue\b|Check\w*\b|Read\b|Search\w*\b)"
+    r"|^_?(?:No response|N/A|None)_?$"
+)
+_FIELD = r"^[-*•]?\s{0,2}\w[\w .()/+-]{0,40}(?:[:=\t]| {2})\s{0,2}(?:\S.{0,80})?$"
+_VERSION = r"\bv?\d+\.\d+|\b(?:None|x86_64|amd64|arm64|UTF-?8)\b|e\.g\."
+_CODE = (
+    r"[{};]$|=>|==|\)\s{0,2}[:;{]$|^[\w.]+\s{0,2}=\s{0,2}\S|^[\w.$]+\([^)]*\)\s{0,2};?$|^(?:>>>|\$|\.\.\.|In \[)"
+    r"|^(?:import |from \S+ import|def |class |return\b|const |let |var |func |fn |public |private )"
+    r"|^(?:#include|use \w+::|@\w+)"
+)
+
+
+class Passage(Struct, frozen=True):
+    """Lines of a prompt that are of one kind.
+
+    Attributes:
+        text: One or more lines.
+        weight: What a word in it counts, in [0, 1].
+    """
+
+    text: str
+    weight: float
+
+
+def passages(text: str) -> tuple[Passage, ...]:
+    """The passages of a text in order; a text of one line is one passage that counts fully.
+
+    The lines of all passages are those of the text, without blank ones and marks of fences; a line is cut where a
+    comment of HTML begins or ends in it. A text of which nothing would count, such as one within a comment, is one
+    passage that counts fully, too.
+    """
+    if "\n" not in text.strip():
+        return (Passage(text, 1.0),)
+    found: list[tuple[str, list[str]]] = []
+    for kind, line in _kinds(text):
+        if found and found[-1][0] == kind:
+            found[-1][1].append(line)
+        else:
+            found.append((kind, [line]))
+    if not any(WEIGHTS[kind] for kind, _ in found):
+        return (Passage(text, 1.0),)
+    return tuple(Passage("\n".join(lines), WEIGHTS[kind]) for kind, lines in found)
+
+
+def _kinds(text: str) -> Iterator[tuple[str, str]]:
+    """Each line with its kind; comments are as if they were not there for the lines around them."""
+    lines = list(_lines(text))
+    rest: list[tuple[str, str]] = []
+    kind, kind_of = "", cache(_kind)  # logs repeat themselves
+    for number, (where, line) in enumerate(lines):
+        if where == "fence":
+            kind = ""
+        elif where != "comment" and _LINES_OF_HEAD <= number < len(lines) - _LINES_OF_TAIL:
+            rest.append(("log", line))
+        elif where != "comment":
+            kind = kind_of(line, kind, is_fenced=where == "code")
+            rest.append((kind, line))
+    others = iter(_ruled(_tables(rest)))
+    for where, line in lines:
+        if where == "comment":
+            yield where, line
+        elif where != "fence":
+            yield next(others)
+
+
+def _lines(text: str) -> Iterator[tuple[str, str]]:
+    """Each line that is not blank, with where it stands: `text`, `code` and `comment`, or the mark of a `fence`."""
+    at, end = 0, -1
+    is_fenced, has_comments = False, True
+    while at < len(text):
+        if end < at:
+            end = text.find("\n", at)
+            end = len(text) if end < 0 else end
+        if compiled(_FENCE).match(text, at, end):
+            is_fenced = not is_fenced
+            yield "fence", text[at:end]
+            at = end + 1
+            continue
+        start = text.find("<!--", at, end) if has_comments and not is_fenced else -1
+        close = text.find("-->", start + 4) if start >= 0 else -1
+        # One that is never closed is text, and so are all after it: none of them is closed either.
+        has_comments = has_comments and (start < 0 or close >= 0)
+        stop = start if close >= 0 else end
+        if (line := text[at:stop]).strip():
+            yield ("code" if is_fenced else "text"), line
+        if close >= 0:
+            yield from (("comment", line) for line in text[start : close + 3].split("\n") if line.strip())
+        at = close + 3 if close >= 0 else end + 1
+
+
+def _kind(whole: str, before: str, *, is_fenced: bool) -> str:
+    line, shown = whole[:_LINE_CHARS], _shown(whole)
+    if compiled(_ERROR).match(line):
+        return "prose"
+    if compiled(_TRACE_HEAD).match(line) or _is_frame(line, shown, before, is_fenced=is_fenced):
+        return "trace"
+    if compiled(_LOG).match(line):
+        return "log"
+    if compiled(_FORM).match(shown):
+        return "form"
+    if is_fenced:
+        return "code"
+    if compiled(_HEADING).match(shown) or _is_rule(shown):
+        return "heading"
+    return "code" if len(line.split()) <= 2 * _MANY_WORDS and compiled(_CODE).search(shown) else "prose"
+
+
+def _shown(line: str) -> str:
+    """What patterns look at: the beginning of a line, without indentation and wide gaps; a tab stays one."""
+    return compiled(_BLANKS).sub(lambda gap: "\t" if "\t" in gap[0] else "  ", line.strip()[:_LINE_CHARS])
+
+
+def _is_frame(line: str, shown: str, before: str, *, is_fenced: bool) -> bool:
+    if before == "trace" and _is_of_frame(line):
+        return True
+    return (is_fenced or compiled(_FRAME_START).match(shown) is not None) and traces.is_frame(line)
+
+
+def _is_of_frame(line: str) -> bool:
+    """True for what may stand between two frames: their code, and the function of the next one."""
+    if line[:1].isspace() or compiled(_OF_FRAME).match(line):
+        return True
+    return line.endswith(")") and "(" in line.split(maxsplit=1)[0][1:]
+
+
+def _is_rule(line: str) -> bool:
+    """True for a line without words, and for a short title between two marks."""
+    word = compiled(_WORD)
+    if (first := word.search(line)) is None:
+        return True
+    head = line[: first.start()]
+    if not compiled(_RULE).search(head):
+        return False
+    tail = next(number for number, character in enumerate(reversed(line)) if word.match(character))
+    return len(line) - len(head) - tail <= _MAX_TITLE and compiled(_RULE).search(line[len(line) - tail :]) is not None
+
+
+def _tables(found: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """With the lines of tables of versions as their own kind."""
+    result = list(found)
+    start, is_row = 0, cache(_is_row)
+    for end in range(len(found) + 1):
+        if end < len(found) and is_row(*found[end]):
+            continue
+        rows = found[start:end]
+        if _is_table([line for _, line in rows]):
+            result[start:end] = [("environment", line) for _, line in rows]
+        start = end + 1
+    return result
+
+
+def _is_row(kind: str, line: str) -> bool:
+    return kind in ("prose", "code", "form") and compiled(_FIELD).match(_shown(line)) is not None
+
+
+def _is_table(lines: list[str]) -> bool:
+    if len(lines) >= _MANY_FIELDS and 2 * sum(bool(compiled(_VERSION).search(line)) for line in lines) >= len(lines):
+        return True
+    return len(lines) >= _MANY_SETTINGS and all(len(line.split()) <= _WORDS_OF_SETTING for line in lines)
+
+
+def _ruled(lines: Iterable[tuple[str, str]]) -> Iterable[tuple[str, str]]:
+    """A heading rules what follows it; the first line is the title, whatever it looks like."""
+    is_environment = False
+    for number, (kind, line) in enumerate(lines):
+        if kind == "heading":
+            is_environment = compiled(_OF_ENVIRONMENT).search(line) is not None
+            yield ("heading" if number else "prose"), line
+        elif is_environment and kind in ("prose", "code") and len(line.split()) < _MANY_WORDS:
+            yield "environment", line
+        else:
+            yield kind, line
+
 
 MAX_NAMES = 50
 """Identifiers and paths of one query that are kept: a pasted log names hundreds, and the first ones matter."""
@@ -35,8 +269,7 @@ _AROUND_NAMES = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Query:
+class Query(Struct, frozen=True):
     """What is searched for.
 
     Attributes:

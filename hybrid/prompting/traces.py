@@ -1,15 +1,17 @@
 """Finds the places in code that a prompt points at: frames of stack traces, lines of compilers, links.
 
-`query` calls it. It reads text only: whether a place is in the project is for `hybrid.ranking.places` to find out.
+`query` calls it. It reads text only; `hybrid.search.ranking.places` finds out whether a place is in the project.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
+from hybrid.base.patterns import compiled
 from hybrid.prompting.symbols import FILE_EXTENSIONS
 
 if TYPE_CHECKING:
@@ -76,14 +78,7 @@ _STANDARD = (
 )
 
 
-@cache
-def compiled(pattern: str) -> re.Pattern[str]:
-    """The pattern, compiled when it is first needed: most prompts hold no trace, and a cold one should not pay."""
-    return re.compile(pattern)
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """A place in code that a text names.
 
     Attributes:
@@ -155,8 +150,7 @@ def _after_packages(parts: list[str]) -> int:
     return 0
 
 
-@dataclass(frozen=True, slots=True)
-class _Frame:
+class _Frame(Struct, frozen=True):
     path: str
     line: int | None
     name: str

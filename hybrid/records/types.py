@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 RecordKind = Literal["lesson", "pattern", "anti-pattern", "decision", "handoff", "observation", "summary"]
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(Struct, frozen=True):
     """A record that may be given out.
 
     Attributes:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hybrid.base.patterns import compiled
 from hybrid.redact.addresses import COOKIE_NAMES, HEADER_NAMES, cookies, dsn_passwords, header_values, url_passwords
 from hybrid.redact.assigned import assigned_values
 from hybrid.redact.calls import argument_secrets
@@ -18,7 +19,7 @@ from hybrid.redact.commands import COMMAND_WORDS, command_passwords
 from hybrid.redact.forms import tokens
 from hybrid.redact.keys import private_keys
 from hybrid.redact.names import telling_places
-from hybrid.redact.patterns import Secret, compiled, lower_case, with_lines
+from hybrid.redact.patterns import Secret, lower_case, pieces_of, possible, with_lines
 from hybrid.redact.values import is_generated, is_plain_id
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["REDACT_VERSION", "Secret", "find_secrets", "mask", "masker", "part_masker", "redact"]
 
-REDACT_VERSION = "4"
+REDACT_VERSION = "5"
 """Of the rules; an index made by others is made again, so that no secret lives on in it."""
 
 _TRIGGERS = (*HEADER_NAMES, "_auth", '"auth', *COOKIE_NAMES, *COMMAND_WORDS)
@@ -85,24 +86,27 @@ def part_masker(parts: Iterable[str]) -> Callable[[str], str] | None:
     """
     # Tokens never cross a line, so what none of the lines holds together, no part holds alone.
     together = "\n".join(parts)
-    has_token = any(True for _ in tokens(together))
-    if not has_token and not _may_hold_value(together):
+    pieces = pieces_of(together)
+    has_token = any(True for _ in tokens(together, pieces.long))
+    if not has_token and not _may_hold_value(together, pieces.letters):
         return None
 
     def without_secrets(part: str) -> str:
-        if len(part) < _MIN_PART or not (has_token or _may_hold_value(part)):
+        if len(part) < _MIN_PART or not (has_token or _may_hold_value(part, pieces_of(part).letters)):
             return part
         return redact(part)
 
     return without_secrets
 
 
-def _may_hold_value(text: str) -> bool:
+def _may_hold_value(text: str, letters: str) -> bool:
     """False only when neither the text nor a line of it holds a secret besides tokens with a form of their own."""
     lower = text.lower()
     if len(lower) != len(text) or "PRIVATE KEY" in text or "://" in text:
         return True
-    return any(word in lower for word in _TRIGGERS) or any(True for _ in telling_places(lower))
+    return any(word in lower for word in possible(_TRIGGERS, letters)) or any(
+        True for _ in telling_places(lower, letters)
+    )
 
 
 _MIN_PART = 12
@@ -148,16 +152,18 @@ def find_secrets(text: str) -> list[Secret]:
 
 
 def _all_secrets(text: str) -> Iterator[Secret]:
+    pieces = pieces_of(text)
     yield from private_keys(text)
-    yield from tokens(text)
+    yield from tokens(text, pieces.long)
     if "://" in text:
         yield from url_passwords(text)
     yield from dsn_passwords(text)
     text = with_lines(text)
     lower = lower_case(text)
-    yield from header_values(text, lower)
-    yield from cookies(text, lower)
-    yield from command_passwords(text, lower)
-    yield from argument_secrets(text, lower)
-    yield from recovery_codes(text, lower)
-    yield from assigned_values(text, lower)
+    letters = pieces.letters
+    yield from header_values(text, lower, letters)
+    yield from cookies(text, lower, letters)
+    yield from command_passwords(text, lower, letters)
+    yield from argument_secrets(text, lower, letters)
+    yield from recovery_codes(text, lower, letters)
+    yield from assigned_values(text, lower, letters)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from hybrid.base.patterns import compiled
 from hybrid.redact.names import Clarity
-from hybrid.redact.patterns import Secret, compiled, occurrences
+from hybrid.redact.patterns import Secret, occurrences, possible
 from hybrid.redact.values import (
+    REGION,
     Place,
     bits_per_char,
     has_both,
@@ -30,8 +32,8 @@ HEADER_NAMES = ("authorization", "api-key", "auth-token", "private-token", "vaul
 COOKIE_NAMES = ("cookie", "curl")
 _QUOTE = r"\\{0,4}[\"'`]"
 _HEADER_REST = (
-    rf"(?:{_QUOTE})?\]?\s{{0,3}}[:=,]\s{{0,3}}(?:{_QUOTE})?"
-    r"(?:([A-Za-z][A-Za-z0-9-]{1,19})(?:\s{1,3}|\s{0,3}\\?\n\s{0,20})(?:token=\"?)?)?([A-Za-z0-9._~+/=:@|-]{6,4096})"
+    rf"(?:{_QUOTE})?\]?\s{{0,3}}[:=,]\s{{0,3}}(?:\[\s{{0,3}})?(?:{_QUOTE})?"
+    r"(?:([A-Za-z][A-Za-z0-9-]{1,19})(?:\s{1,3}|\s{0,3}\\{0,4}\s?\n\s{0,20})(?:token=\"?)?)?([A-Za-z0-9._~+/=:@|-]{6,4096})"
 )
 _PARAMETER = r"(?:response|signature|oauth_token|oauth_signature|mac|token|api_key|sig)=\\{0,4}\"?([^\s\",\\]{8,1024})"
 _COOKIE_HEADER = r"cookie\\{0,4}[\"']?[:,][^\S\n]{0,3}\\{0,4}[\"']?(?P<cookies>[^\n\"']{8,4096})"
@@ -60,7 +62,7 @@ def url_passwords(text: str) -> Iterator[Secret]:
 
 def dsn_passwords(text: str) -> Iterator[Secret]:
     """Passwords in addresses without a scheme: `user:password@tcp(host)`, `thin:user/password@host`."""
-    for word, pattern in (("@tcp(", _DSN), ("@unix(", _DSN), ("thin:", _THIN)):
+    for word, pattern in (("@tcp(", _DSN), ("@unix(", _DSN), ("thin:", _THIN)) if "@" in text else ():
         for start, end in occurrences(text, (word,)):
             if pattern is _DSN:
                 begin = max(0, start - 160)
@@ -76,10 +78,10 @@ def _is_public(text: str, match: re.Match[str]) -> bool:
     return is_uuid(match.group(1)) or "sentry" in text[match.end() : match.end() + 80].partition("\n")[0].lower()
 
 
-def header_values(text: str, lower: str) -> Iterator[Secret]:
+def header_values(text: str, lower: str, letters: str) -> Iterator[Secret]:
     """Values of headers; a name stands for itself there, so a digest counts too."""
     seen = 0
-    for _, end in sorted(occurrences(lower, HEADER_NAMES)):
+    for _, end in sorted(occurrences(lower, possible(HEADER_NAMES, letters))):
         match = compiled(_HEADER_REST, re.IGNORECASE).match(text, end) if end >= seen else None
         seen = match.end() if match is not None else seen  # Within a value stands no header.
         if match is None or is_reference(match.group(2)):
@@ -90,11 +92,13 @@ def header_values(text: str, lower: str) -> Iterator[Secret]:
         if scheme and compiled(r"[A-Za-z_]{2,20}=").match(value) is not None:
             yield from _parameters(text, match.start(2))
             continue
+        if "," in text[end : match.start(2)] and compiled(REGION).fullmatch(value) is not None:
+            continue  # `get_secret("api-key", "eu-west-1")`
         # Behind a scheme stands a literal; without one it may be a name of code.
         place = Place.QUOTED if scheme else Place.INLINE
         if is_secret(value, Clarity.SECRET, place) or (scheme == "basic" and is_basic(value)):
             yield Secret("authorization", match.start(2), match.end(2))
-    for _, end in occurrences(lower, ("_auth", '"auth')):
+    for _, end in occurrences(lower, possible(("_auth", '"auth'), letters)):
         match = compiled(_REGISTRY_AUTH).match(text, end - 4)
         if match is not None and is_basic(match.group(1)):
             yield Secret("authorization", match.start(1), match.end(1))
@@ -108,10 +112,12 @@ def _parameters(text: str, start: int) -> Iterator[Secret]:
             yield Secret("authorization", match.start(1), match.end(1))
 
 
-def cookies(text: str, lower: str) -> Iterator[Secret]:
+def cookies(text: str, lower: str, letters: str) -> Iterator[Secret]:
     """Values of session cookies."""
     for word, pattern in (("cookie", _COOKIE_HEADER), ("curl", _CURL_COOKIE)):
         end = 0
+        if word not in letters:
+            continue
         if word == "curl" and " -b" not in text and "--cookie" not in text:
             continue
         for start, after in occurrences(lower, (word,)):

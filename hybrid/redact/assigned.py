@@ -1,7 +1,15 @@
 """Finds values beside telling names: in code, settings, JSON, command lines, logs and prose.
 
-Each telling name is looked at once. What follows it says which place its value has (`values.Place`), and only the place
-says how far a value without quotes may be a name of code.
+In the order of reading:
+
+1. What is a key. `names.telling_places` gives each place where a telling word stands, `_key_at` the whole name with how
+   clear it is. `_Key.is_telling` says whether a secret may stand beside it at all.
+2. Where its value is. `_Key.spans` tries, in order: a user and a password, a sentence (`sentences`), a call with
+   credentials, a list (`lists`), the literal that a reference falls back to, what stands after a sign (a literal, a
+   value without quotes, a block), and what stands further away (a comment, a field of a form, a declaration).
+3. What stays. `values.is_secret` judges the value by how clear the key is and by its `values.Place`: the place alone
+   says how far a value without quotes may be a name of code. References, types, placeholders and calls stay.
+4. What is masked: the value without its quotes and the marks after it; the key stays. Of a value in pieces, each piece.
 """
 
 from __future__ import annotations
@@ -9,11 +17,26 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from hybrid.base.patterns import compiled
 from hybrid.redact.calls import credentials_after
+from hybrid.redact.defaults import default_after, default_beside
+from hybrid.redact.lists import list_items
 from hybrid.redact.names import Clarity, clarity, name_start, telling_places, word_before
-from hybrid.redact.patterns import Secret, compiled
+from hybrid.redact.patterns import Secret
+from hybrid.redact.sentences import (
+    LINKS,
+    USER_BESIDE,
+    VALUE_LATE,
+    follows_user,
+    may_follow,
+    stands_beside_user,
+    value_after,
+    value_before,
+    value_later,
+)
 from hybrid.redact.tables import table_values
-from hybrid.redact.values import Place, has_both, is_marked, is_secret
+from hybrid.redact.telling import TellingName, Walks
+from hybrid.redact.values import REGION, Place, has_both, is_generated, is_marked, is_secret
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,6 +48,8 @@ _TAIL = r"[\w-]*"
 _QUOTE = r"\\{0,4}[\"'`]"
 _SPACES = r"[^\S\n]{0,40}"
 _AFTER_NAME = frozenset(";|& \t\r:=*\"'`\\)],(>?!+<→-[\n_’”/")
+_IN_NAME = frozenset("-_")
+_AFTER_SENTENCE = frozenset(("", " ", "\n", "\r", '"', "'", "\\"))
 # What ends a name (a quote, a bracket, bold type), a type, the sign, and the quote that a literal begins with. In JSON,
 # backslashes stand before a quote, once or several times over.
 _SIGN = (
@@ -36,83 +61,55 @@ _SIGN = (
     r"(?:\*\*|__)?"
     r"(?P<gap>[^\S\n]{0,40}(?:\(\s{0,80}(?=[bruBRUfF]{0,2}\\{0,4}[\"\']))?)(?P<open>(?:[bruBRUfF@$]{0,2}(?P<quote>\\{0,4}(?:\"\"\"|\'\'\'|[\"'`])))|[“‘]|)"
 )
+_AFTER_COLUMN = frozenset("\"'`*,;|)")
 _COLUMN_END = r"[\"'`*]{0,2}[^\S\n]{0,20}[,;|\t\r\n)]"
-_LONG_RUN = r"[^\s\"'`,()<>]{16}"
-_SEEN_BEFORE, _SEEN_AFTER = 120, 260
+_LEAST_RUN = 16
+_LONG_RUN = rf"[^\s\"'`,()<>]{{{_LEAST_RUN}}}"
+_NEXT_RUN = rf"[\s\"'`,()<>]{_LONG_RUN}"
+_WHOLE_RUN = r"[^\s\"'`,()<>]{16,1024}"
+"""Of this, with a digit in it, what is generated has a piece."""
+_RUN_WITHIN = 100
+_REACH_BEFORE, _REACH_AFTER = 120, 260
 """Characters around a name that, where they come again, need no second look; most patterns reach less far."""
-_MAX_SEEN = 64
+_FEW = 64
+"""Places that are looked at, whatever stands around them."""
+_MAX_MEMORY = 64
 _MAX_NAME = 120
+_SEED_OF = ("2fa", "mfa", "otp")
 _BARE = r"\S{1,1024}"
 _INLINE_END = r"[\s\"'`;,&<>(){}\[\]|\\]"
-_WORD = r"[^\S\n]{1,40}([a-z]{1,20})(?=[\s:])"
-_LINKS = frozenset(
-    "for of on in at between is was are ist est es now to into becomes as from back should must will".split()
-)
-"""Words between a name and its value."""
-_PROSE = (
-    r"(?:[^\S\n](?:for|of|on|in|at|between)[^\S\n](?:[\w.@'’/-]{1,40}[^\S\n]){0,4}?[\w.@'’/-]{1,40})?"
-    r"[\"'`)*]{0,2}(?:[^\S\n]?:|[^\S\n]{1,3}\(?(?:is|was|are|ist|est|es|=|now|(?:back )?to|into"
-    r"|(?:should|must|will)[^\S\n]be"
-    r"|becomes|as|[-–—]>?|→)"
-    r"(?:[^\S\n](?:now|still|set to|again|currently|changed to))?:?)\s{1,3}"
-    r"(?:(?P<open>\*{0,2}(?:\\{0,4}[\"'`]|[“‘]))(?P<quoted>[^\"'`“”‘’\n]{4,200}?)\\{0,4}[\"'`”’]"
-    r"|\*{0,2}(?P<value>[^\s\"'`“”‘’]{4,512}))"
-)
-_SAID = (
-    r"[^\n:|]{0,60}?(?:\bit[’']?s|\bit is|\bwhich is|\bnamely|\bnew (?:value|one)(?: is)?"
-    r"|\b(?:type|enter|use|try))[^\S\n]"
-    r"[\"'`]?(?P<value>[^\s\"'`]{6,512})"
-)
-"""A value later in the sentence: `asks for a password, just type X`."""
-_SAID_BEFORE = (
-    r"(?:^|[\s(\[\"'`])(?P<value>[^\s\"'`()]{6,256})[\"'`]?[^\S\n](?:is|was|ist)[^\S\n]"
-    r"(?:the|my|our|your|its|das|mein)(?:[^\S\n][a-zA-Z-]{1,20}){0,3}[^\S\n]$"
-)
-"""A value before its name: `X is the password`."""
-_USER_BESIDE = (
-    r"(?:\b(?:user(?:name)?|login|benutzer)\s?[:=]\s?|--?(?:user(?:name)?|login|u|U)[ =])\S{1,64}?[,;/|]?\s{1,3}"
-    r"(?:(?:and|und)[^\S\n])?$"
-)
-"""A user right before the name of a password, which makes any word one."""
+_WORD = r"[^\S\n]{1,40}([a-zü]{1,20})(?=[\s:])"
 _OPTION_VALUE = r"(?:^|\s)--?[A-Za-z][\w-]{0,30}[ =][\"']?[\w.\[\]/-]{0,80}$"
 """What stands before a name that is set as the value of an option: `--set auth.`."""
-_SPACED_NAME = (
+_NAME_WITH_SPACES = (
     r"[+>-]?[^\S\n]{0,40}(?!.*\b(?:val|var|let|const|local|set|mut|final|auto|string|char|static"
     r"|my|pub|type|def|export|public|private|return)\b)"
     r"[a-z]{2,20}(?: [a-z]{2,20}){0,3} $"
 )
 """The first words of a name in settings that have spaces in names: `ldap admin password = X`."""
 _BARE_LINE = r" = [^\s()\[\]{}]{4,256}[^\S\n]*(?:\n|$)"
-_LIST = r"(?:\\{0,4}[\"'])?\s?[:=]\s?[\[({]\s{0,40}(?=\\{0,4}[\"'])"
-_LIST_ITEM = rf"(?P<quote>{_QUOTE})(?P<value>[^\"'`\\\n]{{1,256}})(?P=quote)\s{{0,3}},?\s{{0,40}}"
-_LISTS = r"pass(?:word|wd|phrase)s|secrets|(?:api|access|auth|refresh)[_-]?(?:key|token)s"
-_FROM = r"[^\S\n]from[^\S\n][\"'`]?(?P<old>[^\s\"'`]{4,128})[\"'`]?[^\S\n]to[^\S\n][\"'`]?(?P<value>[^\s\"'`]{4,128})"
 _LOOSE = r"[^\S\n]{1,40}\(?[\"'`]?(?P<value>[^\s\"'`]{6,512})"
-_LATER = r"[^\S\n][\w@ '/().-]{1,80}:[^\S\n]{1,3}[\"'`]?(?P<value>[^\s\"'`]{6,512})"
 _LOGIN = (
     r"\s?(?::|=|is|are|[^\S\n])\s{0,3}[\"'`]?[\w.@-]{1,64}[\"'`]?[^\S\n]?[:/][^\S\n]?[\"'`]?"
     r"(?P<value>[^\s\"'`/:]{6,256})"
 )
-_NEXT_LINE = (
-    r"[^\n:]{0,100}:(?:\*\*)?[^\S\n]*\n{1,2}[^\S\n]*(?:[>`]|```\w*\n)?[^\S\n]*"
-    r"(?P<value>[^\s`]{6,512})`?[^\S\n]*(?=\n|$)"
-)
 _BLOCK = r"(?P<close>[\"']?):[^\S\n]*[|>][-+\d]{0,2}[^\S\n]*(?:#[^\n]*)?\n"
-_BLOCK_LINE = r"(?P<indent>[^\S\n]*)(?P<value>\S[^\n]*?)[^\S\n]*(?:\n|$)"
+_BLOCK_LINE = r"(?P<indent>[^\S\n]*)(?P<value>\S(?:[^\n]*\S)?)[^\S\n]*(?:\n|$)"
 _PAIR = (
     rf"(?:{_QUOTE})?(?:,|(?=[\s\\]))(?:[\s+→]|\\{{1,4}}[nrt]|\d{{1,6}}[→\t]|[\w./-]{{1,80}}:\d{{1,6}}:){{0,40}}"
     rf"(?:{_QUOTE})?(?:\w{{1,12}}:)?[vV]alue(?:{_QUOTE})?\s?[:=]\s?(?P<quote>{_QUOTE})?(?P<value>[^\s\"'`,<>{{}}\\]{{4,512}})"
 )
-_LISTED = (
+_KEY_LIST = (
     r"[\"\\]{1,5}:\s{0,3}[\"\\]{1,5}[\w-]{1,40}[\"\\]{1,5},\s{0,40}(?:[^:\n]{1,30}:[^:\n]{1,30},\s{0,40})?"
     r"[\"\\]{1,5}value[\"\\]{1,5}:\s{0,3}[\"\\]{1,5}(?P<value>[^\"\\\n]{16,200})"
 )
 _CONTENT = r"\s[Cc]ontent\s{1,20}:\s{1,3}(?P<value>\S{4,128})"
 _ELEMENT = r"[^<>\n]{0,120}>(?P<value>[^<>\n]{4,512})</"
-_TYPED = (
-    r"[\]'\"\\) ]{0,6}(?:,|\.(?:type|fill|send_?keys|set_?value|val|value)\()\s?[\"'](?P<value>[^\"'\n]{4,256})[\"']"
+_FORM_CALL = (
+    rf"[\]'\"\\) ]{{0,6}}(?:,(?!\s?[\"']{REGION}[\"'])"
+    r"|\.(?:type|fill|send_?keys|set_?value|val|value)\()\s?[\"'](?P<value>[^\"'\n]{4,256})[\"']"
 )
-_WRAPPED = (
+_CALL = (
     r"(?:await |new )?[\w.:]{1,60}(?:<[^<>\n]{0,40}>)?\(\s{0,3}[bru]{0,2}(?P<quote>\\{0,4}[\"'`])"
     r"(?P<value>[^\"'`\n\\]{6,512})(?P=quote)"
 )
@@ -120,18 +117,13 @@ _CONSTRUCTOR = (
     r"(?:new )?(?:String|SecretString|SecretStr|Secret|SecretBox|Some|Password|Zeroizing|Cow|str|bytes)"
     r"(?:::(?:from|new|Owned|Borrowed))?\("
 )
-_DECLARED = (
+_DECLARATION = (
     r"\\{0,4}[\"'](?:[^\S\n]\\{0,4}[\"'][\w-]{1,80}\\{0,4}[\"'])?\s\{[^{}]{0,400}?\b"
     r"(?:default|plaintext_value|secret_string|value)[^\S\n]{0,20}=[^\S\n]\\{0,4}[\"'](?P<value>[^\"'\n\\]{4,512})"
 )
-_GIVEN = r"[\"']?[^\n]{0,120}?\s--?(?:value|body|secret-string|plaintext)[ =][\"']?(?P<value>[^\s\"']{4,512})"
-_CHANGED = r"\s{0,3}(?:->|=>|→)\s{0,3}(?P<quote>\\{0,4}[\"'])(?P<value>[^\"'\n\\]{4,512})"
-_COMMENT = r"[\"'](?P<value>[^\"'\n]{4,256})[\"'][)\];,]{0,4}[^\S\n]+(?:#|//|--)[^\S\n]?[\w ]{0,20}$"
-_PROMPTED = (
-    r"[^\n]{0,300}\n(?:@@[^\n]*\n\+|[^\S\n]*\d{1,6}(?:→|\t))?[^\S\n]*(?P<value>[^\s]{6,512})[^\S\n]*"
-    r"(?=\n|$|\\{0,4}\")"
-)
-_PROMPT = r"(?:^|[\n\"'])[^\S\n]*(?:\d{1,6}(?:→|\t))?(?:[\w@.~:/-]{0,40}[$#%❯>] |\+\+\+ )[^\n]{0,200}$"
+_VALUE_OPTION = r"[\"']?[^\n]{0,120}?\s--?(?:value|body|secret-string|plaintext)[ =][\"']?(?P<value>[^\s\"']{4,512})"
+_CHANGE = r"\s{0,3}(?:->|=>|→)\s{0,3}(?P<quote>\\{0,4}[\"'])(?P<value>[^\"'\n\\]{4,512})"
+_COMMENT = r"[\"'](?P<value>[^\"'\\\n]{4,256})\\{0,4}[\"'][)\];,]{0,4}[^\S\n]+(?:#|//|--)[^\S\n]?[\w ]{0,20}$"
 _PLIST = r"</key>\s{0,80}<string>(?P<value>[^<>]{4,512})</string>"
 _PLUS = r"(?:[+.&|]{1,2}|<>)?"
 _JOIN = rf"{_SPACES}{_PLUS}{_SPACES}\\?(?:\n[^\S\n]{{0,80}})?{_PLUS}{_SPACES}[bruf]{{0,2}}(?P<quote>{_QUOTE})"
@@ -146,260 +138,295 @@ _CODE_LINE = (
     r"[;{},(]\s*$|\)\s*:?\s*$|^\s*(?:def|class|import|from|return|if|for|while|else|try|func|fn|let|const|var|public"
     r"|private|static|end|type|interface|struct|enum)\b|^\s*[@}]|[A-Za-z_]\(|\bself\.|\bthis\.|=>|::|//"
 )
+_NO_CODE = r"\$\{[^{}]*\}|\{\{[^{}]*\}\}|^\s*[\"'][\s\"'\]})]*,?$"
+"""What looks like code and is none: references of settings files, and what ends a text in JSON."""
 _MAX_LINE_BEFORE = 240
 
 
-def assigned_values(text: str, lower: str) -> Iterator[Secret]:
+def assigned_values(text: str, lower: str, letters: str) -> Iterator[Secret]:
     """Values that may be secrets beside a name that says so; the name stays."""
     end = 0
     line_end = -1
-    seen: dict[tuple[str, str], tuple[int, list[tuple[int, int]]]] = {}
-    for start, root_end in telling_places(lower):
+    seen: dict[str, tuple[int, list[tuple[int, int]]]] = {}
+    walks: Walks = {}
+    for number, (start, root_end) in enumerate(telling_places(lower, letters)):
         if start < end:
             continue  # Within a name or a value that was looked at.
         # Where a name comes again and again among the same text, what was found there once is there each time.
-        around = (text[max(0, start - _SEEN_BEFORE) : start], text[start : start + _SEEN_AFTER])
-        known = seen.get(around)
+        is_one_of_many = number >= _FEW and start >= _REACH_BEFORE
+        around = text[start - _REACH_BEFORE : start + _REACH_AFTER] if is_one_of_many else ""
+        known = seen.get(around) if around else None
         if known is not None:
             end = start + known[0]
             for begin, stop in known[1]:
                 yield Secret("secret", start + begin, start + stop)
             continue
-        name = _named(text, lower, start, root_end)
+        name = _key_at(text, lower, start, root_end, walks)
         spans = name.spans() if name.is_telling() else []
-        if not spans and name.may_head_column() and line_end < start:
+        if not spans and line_end < start and name.may_head_column():
             spans = table_values(text, lower, name.start, name.end)
             line_end = text.find("\n", name.end)  # A line is the head of a table once.
             line_end = line_end if line_end >= 0 else len(text)
         end = max(name.end, spans[-1][1] if spans else 0)
-        if end < start + _SEEN_AFTER // 2:
+        if around and end < start + _REACH_AFTER // 2:
             seen[around] = (end - start, [(begin - start, stop - start) for begin, stop in spans])
-        if len(seen) > _MAX_SEEN:
+        if len(seen) > _MAX_MEMORY:
             seen.clear()
         for begin, stop in spans:
             yield Secret("secret", begin, stop)
 
 
-def _named(text: str, lower: str, start: int, root_end: int) -> _Assigned:
+def _key_at(text: str, lower: str, start: int, root_end: int, walks: Walks) -> _Key:
     """The name that holds a telling word, with how clear it is."""
-    match = compiled(_TAIL).match(text, root_end)
-    end = root_end if match is None else match.end()
-    if end < len(text) and text[end] not in _AFTER_NAME:
-        return _Assigned(text, "", Clarity.NONE, start, end)
+    following = text[root_end : root_end + 1]
+    end = root_end
+    if following not in _AFTER_NAME or following in _IN_NAME:
+        match = compiled(_TAIL).match(text, root_end)
+        end = root_end if match is None else match.end()
+        following = text[end : end + 1]
+    ends_sentence = following == "." and text[end + 1 : end + 2] in _AFTER_SENTENCE
+    if following and following not in _AFTER_NAME and not ends_sentence:
+        return _Key(text, "", Clarity.NONE, start, end, walks)
     begin = name_start(text, start)
-    before = word_before(lower, begin) if lower.startswith("key", start) and begin == start else ""
     name = text[begin:end][-_MAX_NAME:]
-    clear = clarity(name, before)
-    if lower.startswith("seed", start) and lower[max(0, start - 5) : start - 1].endswith(("2fa", "mfa", "otp")):
-        clear = Clarity.SECRET
-    if lower.startswith(("keyname", "key content"), start):
-        clear = Clarity.SECRET  # A list of keys, and how Windows prints the key of a wireless network.
-    return _Assigned(text, name, clear, begin, end)
+    first = lower[start]
+    if first == "k":
+        clear = clarity(name, word_before(lower, begin) if begin == start and lower.startswith("key", start) else "")
+        if lower.startswith(("keyname", "key content"), start):
+            clear = Clarity.SECRET  # A list of keys, and how Windows prints the key of a wireless network.
+    else:
+        clear = clarity(name)
+        if first == "s" and lower.startswith("seed", start) and lower.endswith(_SEED_OF, max(0, start - 5), start - 1):
+            clear = Clarity.SECRET
+    return _Key(text, name, clear, begin, end, walks)
 
 
-class _Assigned:
-    """What stands after a telling name."""
-
-    def __init__(self, text: str, name: str, clear: Clarity, start: int, end: int) -> None:
-        self._text = text
-        self._clear = clear
-        self.name = name
-        self.start = start
-        self.end = end
+class _Key(TellingName):
+    """A telling name, and where the value that belongs to it stands."""
 
     def is_telling(self) -> bool:
         """Return whether a secret may stand beside the name at all."""
-        if self._clear is Clarity.NONE or self._text.startswith("redacted:", max(0, self.start - 9)):
+        if self.clear is Clarity.NONE or self.text.startswith("redacted:", max(0, self.start - 9)):
             return False  # What hid a secret is called after it.
-        if self._clear is not Clarity.WEAK or "auth" in self.name.lower():
-            return True
-        return compiled(_LONG_RUN).search(self._text, self.end, self.end + 100) is not None
+        return self.clear is not Clarity.WEAK or "auth" in self.name.lower() or self._has_generated_near()
+
+    def _has_generated_near(self) -> bool:
+        at, end = self.end, self.end + _RUN_WITHIN
+        text = self.text
+        while run := compiled(_LONG_RUN).match(text, at, end) or compiled(_NEXT_RUN).search(text, at, end):
+            run = compiled(_WHOLE_RUN).match(text, run.end() - _LEAST_RUN)
+            if run is None or compiled(r"\d").search(run.group()) is not None:
+                return True
+            at = run.end()
+        return False
 
     def may_head_column(self) -> bool:
         """Return whether the name stands in a list of names, as the first line of a table has them."""
-        if self._clear <= Clarity.WEAK:
+        if self.clear <= Clarity.WEAK:
             return False
-        match = compiled(_COLUMN_END).match(self._text, self.end)
+        following = self.text[self.end : self.end + 1]
+        if following not in _AFTER_COLUMN and not following.isspace():
+            return False
+        match = compiled(_COLUMN_END).match(self.text, self.end)
         if match is None:
             return False
-        before = self._text[max(0, self.start - 40) : self.start].rpartition("\n")[2]
+        before = self.text[max(0, self.start - 40) : self.start].rpartition("\n")[2]
         return match.group()[-1] not in "\r\n" or any(mark in before for mark in ",;|\t")
 
     def spans(self) -> list[tuple[int, int]]:
         """Where the value is, in its pieces; nothing when there is none or it is no secret."""
-        text, end = self._text, self.end
+        text, end = self.text, self.end
         if "cred" in self.name.lower() or (self.name.lower() == "auth" and text[end : end + 1] == ":"):
             match = compiled(_LOGIN).match(text, end)
             if match is not None and is_secret(match["value"], Clarity.PASSWORD, Place.LOOSE):
                 return [match.span("value")]
-        if self._clear is Clarity.PASSWORD and text.startswith(("--", "-"), self.start) and text[end : end + 1] == " ":
+        if self.clear is Clarity.PASSWORD and text.startswith(("--", "-"), self.start) and text[end : end + 1] == " ":
             before = text[max(0, self.start - 100) : self.start].rpartition("\n")[2]
             match = compiled(_LOOSE).match(text, end)
-            if match is not None and compiled(_USER_BESIDE, re.IGNORECASE).search(before) is not None:
-                return [match.span("value")] if self._is_secret(match["value"], Place.SETTING) else []
+            if match is not None and compiled(USER_BESIDE, re.IGNORECASE).search(before) is not None:
+                return [match.span("value")] if self.is_secret(match["value"], Place.SETTING) else []
         word = compiled(_WORD).match(text, end)
-        if word is not None and text.find("=", end, end + 44) < 0:
+        is_prose = word is not None and text.find("=", end, end + 44) < 0
+        if is_prose and not may_follow(self):
+            return value_before(self)
+        if self.clear is Clarity.PASSWORD and text[end : end + 1] == " " and follows_user(self):
+            match = compiled(_LOOSE).match(text, end)
+            if match is not None:
+                span = self.without_end_marks(match, "value")
+                value = text[slice(*span)]
+                if (has_both(value) or is_marked(value)) and self.is_secret(value, Place.PROSE):
+                    return [span]
+        if self.clear <= Clarity.WEAK or text.find(" --", end, end + 60) >= 0:
+            given = self.one(_VALUE_OPTION, Place.SETTING)
+            if given:
+                return given
+        if word is not None and is_prose:
             # Two words of a sentence, which is the most frequent case by far.
-            return (self._prose() if word.group(1) in _LINKS else []) or self._later() or self._before()
+            return (value_after(self) if word.group(1) in LINKS else []) or value_later(self) or value_before(self)
         if text.startswith(" Content", end):
-            return self._one(_CONTENT, Place.SETTING)
+            return self.one(_CONTENT, Place.SETTING)
         if self.name.lower() == "keyname":
-            return self._one(_LISTED, Place.QUOTED)
-        return self._arguments() or self._listed() or self._assigned() or self._elsewhere()
-
-    def _listed(self) -> list[tuple[int, int]]:
-        """The literals of a list of secrets: `passwords = ["…", "…"]`."""
-        if not self.name.endswith("s") or compiled(_LISTS, re.IGNORECASE).search(self.name) is None:
-            return []
-        at = compiled(_LIST).match(self._text, self.end)
-        is_password = "pass" in self.name.lower()
-        spans: list[tuple[int, int]] = []
-        item = None if at is None else compiled(_LIST_ITEM).match(self._text, at.end())
-        while item is not None and len(spans) < _MAX_PIECES:
-            value = item["value"]
-            if is_secret(value, Clarity.PASSWORD if is_password else Clarity.SECRET, Place.QUOTED) and (
-                is_password or has_both(value)
-            ):
-                spans.append(item.span("value"))
-            item = compiled(_LIST_ITEM).match(self._text, item.end())
-        return spans
+            return self.one(_KEY_LIST, Place.QUOTED)
+        return (
+            self._arguments()
+            or list_items(self)
+            or self._default(default_beside(text, end))
+            or self._after_sign()
+            or self._elsewhere()
+        )
 
     def _arguments(self) -> list[tuple[int, int]]:
         name = self.name.lower()
         if "auth" not in name and "cred" not in name:
             return []
-        return [(one.start, one.end) for one in credentials_after(self._text, name, self.end)]
+        return [(one.start, one.end) for one in credentials_after(self.text, name, self.end)]
 
-    def _assigned(self) -> list[tuple[int, int]]:
-        text, end = self._text, self.end
+    def _after_sign(self) -> list[tuple[int, int]]:
+        text, end = self.text, self.end
         if text[end : end + 1] in (">", " ") and self._is_in_tag():
-            return self._one(_ELEMENT, Place.QUOTED)
+            return self.one(_ELEMENT, Place.QUOTED)
         if text.find("alue", end, end + 160) >= 0:
-            found = self._one(_PAIR, Place.SETTING) or self._one(_GIVEN, Place.SETTING)
-            if found:
-                return found
+            spans = self.one(_PAIR, Place.SETTING) or self.one(_VALUE_OPTION, Place.SETTING)
+            if spans:
+                return spans
         sign = compiled(_SIGN).match(text, end)
         if sign is None:
             return []
         mark = sign["sign"]
         if sign["open"]:
-            found = self._quoted(sign, mark)
-            if found is not None:
-                return found
+            spans = self._literal(sign, mark)
+            if spans is not None:
+                return spans
         elif mark == "|" and sign["gap"]:
             return self._bare(sign, ":")
         elif mark in ("=", ":", ":=", "?=", "+=", "<-", ":-") or (mark in ("=>", "->", "→") and sign["gap"]):
-            found = self._bare(sign, mark)
-            if found:
-                return found
-            match = compiled(_WRAPPED).match(text, sign.end())
+            fallback = self._default(default_after(text, sign.end()))
+            spans = fallback if text.startswith("${", sign.end()) and fallback else self._bare(sign, mark) or fallback
+            if spans:
+                return spans
+            match = compiled(_CALL).match(text, sign.end())
             if match is not None:
                 clear = (
                     Clarity.SECRET
                     if compiled(r"hex|decode|fernet", re.IGNORECASE).search(match.group())
-                    else self._clear
+                    else self.clear
                 )
                 is_plain = compiled(_CONSTRUCTOR).match(match.group()) is not None
                 place = Place.QUOTED if is_plain else Place.LOOSE
                 return [match.span("value")] if is_secret(match["value"], clear, place) else []
-            return self._later() if mark == ":" else []
+            return value_later(self) if mark == ":" else []
         return self._further()
+
+    def _default(self, span: tuple[int, int] | None) -> list[tuple[int, int]]:
+        """The literal that a reference falls back to; a single word may as well be a name of something."""
+        if span is None:
+            return []
+        value = self.text[slice(*span)]
+        if compiled(r"[a-z]+(?:_[a-z]+)+(?:_?v?\d{1,2})?").fullmatch(value):
+            return []  # The name of a setting.
+        if compiled(REGION).fullmatch(value):
+            return []
+        most = Clarity.SECRET if value.replace("-", "").isalpha() else Clarity.PASSWORD
+        return [span] if self.is_secret(value, Place.QUOTED, most=most) else []
 
     def _elsewhere(self) -> list[tuple[int, int]]:
         """A value that stands further away: in a block, in a field of a form, before the name that a comment says."""
-        text, end = self._text, self.end
+        text, end = self.text, self.end
         following = text[end : end + 1]
         if following in (" ", ")", ".", ",", "\n", ""):
-            found = self._before() or (self._one(_SAID, Place.LOOSE) if following in (",", ")") else [])
-            if found:
-                return found
+            spans = value_before(self) or (self.one(VALUE_LATE, Place.LOOSE) if following in (",", ")") else [])
+            if spans:
+                return spans
         if following in ('"', "'", "\\") and "{" in text[end : end + 100]:
-            found = self._one(_DECLARED, Place.QUOTED)
-            if found:
-                return found
+            spans = self.one(_DECLARATION, Place.QUOTED)
+            if spans:
+                return spans
         if following in ('"', "'", "\\", "]", ")"):
-            return self._one(_TYPED, Place.QUOTED)
-        if following in ("\n", "") or text[end : end + 2] == ".\n":
+            spans = self.one(_FORM_CALL, Place.QUOTED)
+            if spans:
+                return spans
+        if following in ("\n", "", '"', "\\") or text[end : end + 2] == ".\n":
             line_start = max(text.rfind("\n", 0, self.start) + 1, self.start - 300)
             match = compiled(_COMMENT).search(text[line_start : self.start])
-            if match is not None and self._is_secret(match["value"], Place.QUOTED):
+            if match is not None and self.is_secret(match["value"], Place.QUOTED):
                 return [(line_start + match.start("value"), line_start + match.end("value"))]
         return []
 
-    def _before(self) -> list[tuple[int, int]]:
-        """A value before its name: `X is the password`."""
-        near = self._text[max(0, self.start - 80) : self.start]
-        if not near.endswith(" ") or not (" is " in near or " was " in near or " ist " in near):
-            return []
-        low = max(0, self.start - 320)
-        match = compiled(_SAID_BEFORE).search(self._text[low : self.start])
-        if match is None or not self._is_secret(match["value"], Place.PROSE):
-            return []
-        return [(low + match.start("value"), low + match.end("value"))]
-
-    def _is_secret(self, value: str, place: Place, *, most: Clarity = Clarity.PASSWORD) -> bool:
-        return is_secret(value, min(self._clear, most), place)
-
     # --- literals ------------------------------------------------------------------------------------------
 
-    def _quoted(self, sign: re.Match[str], mark: str) -> list[tuple[int, int]] | None:
+    def _literal(self, sign: re.Match[str], mark: str) -> list[tuple[int, int]] | None:
         """A literal and those that it is joined with; None when no literal is assigned here."""
         is_argument = bool(mark) or self._takes_argument()
-        if not is_argument and self._clear is not Clarity.PASSWORD:
+        if not is_argument and self.clear < Clarity.TOKEN:
             return None
         if mark == "or" and sign["close"]:
             return []  # `"password" or "letmein"` are two words of a sentence.
         if mark == "," and not sign["close"] and not self.name.isupper():
             return []  # `f(token, "message")`: the name is an argument itself.
         start = sign.end()
-        end = self._literal_end(start, sign["quote"] or {"“": "”", "‘": "’"}[sign["open"]])
+        quote = sign["quote"] or {"“": "”", "‘": "’"}[sign["open"]]
+        inner = compiled(r"\\{1,8}[\"']").match(self.text, start)
+        if inner is not None and inner.group() > quote:  # A literal within a literal: `"\"X\""`.
+            start, quote = inner.end(), inner.group()
+        end = self._literal_end(start, quote)
         if end < 0:
             return None
-        start += 6 * self._text.startswith("{noop}", start)
+        if self.name.lower().endswith("userpwd"):
+            start = self.text.find(":", start, end) + 1 or start
+        if self.text.startswith(("${", "{{"), start):
+            fallback = self._default(default_after(self.text, start))
+            if fallback:
+                return fallback
+        start += 6 * self.text.startswith("{noop}", start)
         if not is_argument:  # `with the password 'X'`
-            value = self._text[start:end]
-            is_sure = has_both(value) or is_marked(value) or " " in value
-            return [(start, end)] if is_sure and self._is_secret(value, Place.QUOTED) else None
-        pieces = [(start, end), *self._joined(end, sign["quote"] or "")]
-        value = "".join(self._text[begin:stop] for begin, stop in pieces)
-        changed = compiled(_CHANGED).match(self._text, end + len(sign["quote"] or ""))
+            value = self.text[start:end]
+            is_chosen = self.clear is Clarity.PASSWORD
+            is_sure = is_generated(value) or (is_chosen and (has_both(value) or is_marked(value) or " " in value))
+            return [(start, end)] if is_sure and self.is_secret(value, Place.QUOTED) else None
+        pieces = [(start, end), *self._further_literals(end, quote if sign["quote"] else "")]
+        value = "".join(self.text[begin:stop] for begin, stop in pieces)
+        changed = compiled(_CHANGE).match(self.text, end + len(sign["quote"] or ""))
         if changed is not None:  # `password = "old" -> "new"`, as plans of changes have it.
             both = [(start, end), changed.span("value")]
-            return [span for span in both if self._is_secret(self._text[slice(*span)], Place.QUOTED)]
+            return [span for span in both if self.is_secret(self.text[slice(*span)], Place.QUOTED)]
+        if mark == "," and compiled(REGION).fullmatch(value):
+            return []  # `lookup("db-password", "eu-west-1")`: where a secret is kept, not what it is.
         # `("password", "new-password")` lists two names; only what is assigned counts as chosen by a person.
         is_word = value.replace("-", "").isalpha()
         most = Clarity.SECRET if is_word and mark in (",", "||", "??", "or") else Clarity.PASSWORD
         if "f" in sign["open"].lower() and "{" in value:
             return []
         place = Place.QUOTED if mark != "(" or len(pieces) > 1 else Place.INLINE
-        if place is Place.INLINE and self._text[end : end + 12].lstrip("\\\"'`")[:1] == ")":
+        if place is Place.INLINE and self.text[end : end + 12].lstrip("\\\"'`")[:1] == ")":
             place = Place.QUOTED
-        return pieces if self._is_secret(value.strip(), place, most=most) else []
+        if " " in value and self.name.isupper() and mark == "=" and not sign["gap"]:
+            value = value.lower()  # In settings of shells stands no label, whose words have capitals.
+        return pieces if self.is_secret(value.strip(), place, most=most) else []
 
     def _takes_argument(self) -> bool:
         """True for an option, and for the commands that set a value: what stands in quotes after them is one."""
-        before = self._text[max(0, self.start - 80) : self.start + 1]
+        before = self.text[max(0, self.start - 80) : self.start + 1]
         if "-" in before[-3:] or " --" in before[-30:] or " set " in before[-30:] or "setx " in before[-8:]:
             return True
         return self.name.lower() == "password" and compiled(_SQL, re.IGNORECASE).search(before[:-1]) is not None
 
     def _literal_end(self, start: int, quote: str) -> int:
         limit = start + _MAX_VALUE * (4 if len(quote) == 3 else 1)
-        end = self._text.find(quote, start, limit)
-        while end > start and self._text[end - 1] == "\\" and not quote.startswith("\\"):
-            if self._text[end - 2 : end] == "\\\\":
+        end = self.text.find(quote, start, limit)
+        while end > start and self.text[end - 1] == "\\" and not quote.startswith("\\"):
+            if self.text[end - 2 : end] == "\\\\":
                 break
-            end = self._text.find(quote, end + 1, limit)
-        if end < 0 or (len(quote) < 3 and "\n" in self._text[start:end].replace("\\\n", "")):
+            end = self.text.find(quote, end + 1, limit)
+        if end < 0 or (len(quote) < 3 and "\n" in self.text[start:end].replace("\\\n", "")):
             return -1
         return end
 
-    def _joined(self, end: int, quote: str) -> list[tuple[int, int]]:
+    def _further_literals(self, end: int, quote: str) -> list[tuple[int, int]]:
         """Further literals that are put together with the one that ends here."""
         pieces: list[tuple[int, int]] = []
         end += len(quote)
         while len(pieces) < _MAX_PIECES and len(quote) < 3 + quote.count("\\"):
-            match = compiled(_JOIN).match(self._text, end)
+            match = compiled(_JOIN).match(self.text, end)
             if match is None or match["quote"] != quote:
                 break
             stop = self._literal_end(match.end(), quote)
@@ -412,94 +439,107 @@ class _Assigned:
     # --- values without quotes -----------------------------------------------------------------------------
 
     def _bare(self, sign: re.Match[str], mark: str) -> list[tuple[int, int]]:
-        chained = compiled(r"([A-Za-z_-]{1,40})[=:]").match(self._text, sign.end())
+        chained = compiled(r"([A-Za-z_-]{1,40})[=:]").match(self.text, sign.end())
         if chained is not None and clarity(chained.group(1)) is not Clarity.NONE:
             return []  # `token=password=…`: the next name is looked at itself.
-        run = compiled(_BARE).match(self._text, sign.end())
+        run = compiled(_BARE).match(self.text, sign.end())
         if run is None:
             return self._block() if mark == ":" else []
         if mark == ":" and run.group() in ("|", ">", "|-", ">-", "|+", ">+"):
             return self._block()
         start = run.start()
-        if mark == "=" and not sign["gap"] and self._text[self.start - 1 : self.start] == "/":
-            cut = compiled(r"[/\s\"'`;,&<>(){}\[\]|\\]").search(self._text, start, run.end())
+        if mark == "=" and not sign["gap"] and self.text[self.start - 1 : self.start] == "/":
+            cut = compiled(r"[/\s\"'`;,&<>(){}\[\]|\\]").search(self.text, start, run.end())
             stop = run.end() if cut is None else cut.start()  # A part of a path, as a folder is called.
-            return [(start, stop)] if self._is_secret(self._text[start:stop], Place.SETTING) else []
+            return [(start, stop)] if self.is_secret(self.text[start:stop], Place.SETTING) else []
         line_start = self._line_start()
         begins_line = self._begins_line(line_start)
         is_upper = self.name.isupper() and mark == "=" and not sign["gap"]
-        if begins_line or (is_upper and self._text[self.start - 1 : self.start] not in (".", "$", "{", "%")):
-            end = self._setting_end(start, run.end())
-            value = self._text[start:end]
-            after = self._text[end : end + 40].split("\n", 1)[0].strip()
+        quote = self.text[self.start - 1 : self.start]
+        if is_upper and quote in ("'", '"'):  # `putenv("PASSWORD=several words")`
+            end = self._literal_end(start, quote)
+            value = self.text[start:end].lower() if end > 0 else ""
+            is_first = self.is_secret(value.partition(" ")[0], Place.ENVIRONMENT)  # Then a command follows.
+            if " " in value and not is_first and self.is_secret(value, Place.QUOTED):
+                return [(start, end)]
+        if begins_line or (is_upper and self.text[self.start - 1 : self.start] not in (".", "$", "{", "%")):
+            end = self._setting_end(start, run.end(), is_form=not is_upper)
+            value = self.text[start:end]
+            after = self.text[end : end + 40].split("\n", 1)[0].strip()
             if is_upper or not after or after[0] in "#\\\"'`;," or after.startswith("//"):
                 is_code = (
                     mark == "<-" or after[:1] in (";", ",") or (not is_upper and self._is_between_code(line_start, end))
                 )
                 place = Place.INLINE if is_code else Place.ENVIRONMENT if is_upper else Place.SETTING
-                return self._continued(start, end) if self._is_secret(value, place) else []
-        match = compiled(_INLINE_END).search(self._text, start, run.end())
+                return self._further_lines(start, end) if self.is_secret(value, place) else []
+        match = compiled(_INLINE_END).search(self.text, start, run.end())
         end = run.end() if match is None else match.start()
-        value = self._text[start:end]
-        before = self._text[self.start - 1 : self.start]
-        if mark in ("=", ":") and self._stands_beside_user():
+        value = self.text[start:end]
+        before = self.text[self.start - 1 : self.start]
+        if mark in ("=", ":") and stands_beside_user(self):
             value = value.rstrip(".")
             return [(start, start + len(value))] if is_secret(value, Clarity.PASSWORD, Place.SETTING) else []
         if mark == "=" and self._has_setting_before(line_start, is_joined=not sign["gap"]):
-            return [(start, end)] if self._is_secret(value, Place.SETTING) else []
-        if self._text[end : end + 1] in ("(", "[") or (
-            not sign["gap"] and mark == ":" and before in (":", "/") and self._text[self.start - 2 : self.start] != " /"
+            return [(start, end)] if self.is_secret(value, Place.SETTING) else []
+        if self.text[end : end + 1] in ("(", "[") or (
+            not sign["gap"] and mark == ":" and before in (":", "/") and self.text[self.start - 2 : self.start] != " /"
         ):
             return []
         if sign["gap"] and mark == ":":
-            value = value.rstrip(".!?:")
-            return [(start, start + len(value))] if self._is_secret(value, Place.PROSE) else []
+            value = value.rstrip(".?:")  # A mark at the end may belong to the password.
+            is_one = self.is_secret(value.rstrip("!"), Place.PROSE) or self.is_secret(value, Place.PROSE)
+            return [(start, start + len(value))] if is_one else []
         is_option = self.name.startswith("--")
         is_connection = is_option or before in (";", "?", "&") or (before in ("-", " ", '"', "'") and mark == "=")
-        is_sure = is_option or before in (";", "?", "&", "/", ",")
+        is_sure = is_option or before in (";", "?", "&", "/", ",") or self.text.startswith("/:", self.start - 2)
         place = (
             Place.SETTING
-            if (is_connection or is_sure) and not sign["gap"] and self._clear is Clarity.PASSWORD
+            if (is_connection or is_sure) and not sign["gap"] and self.clear is Clarity.PASSWORD
             else Place.INLINE
         )
         if place is Place.SETTING and not is_sure and not any(map(str.isdigit, value)):
             place = Place.INLINE
+        if is_sure and mark == "=" and not sign["gap"] and self.clear is Clarity.PASSWORD and self._is_typed(value):
+            return [(start, end)]
         if self.name.lower() == "key" and before in ("?", "&"):
             return [(start, end)] if len(value) >= 24 and is_secret(value, Clarity.SECRET, place) else []
-        return [(start, end)] if self._is_secret(value, place) else []
+        return [(start, end)] if self.is_secret(value, place) else []
 
-    def _stands_beside_user(self) -> bool:
-        """Return whether a user is named right before the name of a password, which makes any word one."""
-        if self._clear not in (Clarity.PASSWORD, Clarity.PASS):
-            return False
-        line = self._text[max(0, self.start - 100) : self.start].rpartition("\n")[2]
-        return ":" in line and compiled(_USER_BESIDE, re.IGNORECASE).search(line) is not None
+    @staticmethod
+    def _is_typed(value: str) -> bool:
+        """Return whether letters of both cases after `&password=` are no name of code."""
+        return (
+            len(value) >= 8
+            and value.isalpha()
+            and compiled(r"[A-Z][a-z]+|[a-z]+(?:[A-Z][a-z]+)*").fullmatch(value) is None
+        )
 
     def _has_setting_before(self, line_start: int, *, is_joined: bool) -> bool:
         """Return whether what stands before the name on its line says that a value follows, not a name of code."""
-        if self._clear < Clarity.SECRET:
+        if self.clear < Clarity.SECRET:
             return False
-        line = self._text[max(0, line_start, self.start - 120) : self.start]
+        line = self.text[max(0, line_start, self.start - 120) : self.start]
         if is_joined:
             return "-" in line and compiled(_OPTION_VALUE).search(line) is not None
-        if line_start < 0 or compiled(_SPACED_NAME).fullmatch(line) is None:
+        if line_start < 0 or compiled(_NAME_WITH_SPACES).fullmatch(line) is None:
             return False
-        following = compiled(_BARE_LINE).match(self._text, self.end)
+        following = compiled(_BARE_LINE).match(self.text, self.end)
         return following is not None
 
-    def _setting_end(self, start: int, end: int) -> int:
-        """Where a value ends that has its line for itself."""
-        value = self._text[start:end]
+    def _setting_end(self, start: int, end: int, *, is_form: bool) -> int:
+        """Where a value ends that has its line for itself; in a form further ones may follow after `&`."""
+        value = self.text[start:end]
+        further = r"|&(?=\w+=)" if is_form else ""
         cut = compiled(
-            r"\\{1,4}[nr](?![\w-]*\\)|\\{0,4}[\"'`]|&&|\|\||;$|,$|;(?=\w+=)|&(?=\w+=)|\\+$|\\{1,4}[nr]"
+            rf"\\{{1,4}}[nr](?![\w-]*\\)|\\{{0,4}}[\"'`]|&&|\|\||;$|,$|;(?=\w+=){further}|\\+$|\\{{1,4}}[nr]"
         ).search(value)
         return end if cut is None else start + cut.start()
 
-    def _continued(self, start: int, end: int) -> list[tuple[int, int]]:
+    def _further_lines(self, start: int, end: int) -> list[tuple[int, int]]:
         """A value, and the lines that it is continued on after a backslash."""
         spans = [(start, end)]
-        while len(spans) < _MAX_PIECES and self._text.startswith("\\\n", end):
-            match = compiled(r"[^\S\n]*([^\s\\]+)").match(self._text, end + 2)
+        while len(spans) < _MAX_PIECES and self.text.startswith("\\\n", end):
+            match = compiled(r"[^\S\n]*([^\s\\]+)").match(self.text, end + 2)
             if match is None:
                 break
             spans.append(match.span(1))
@@ -508,30 +548,30 @@ class _Assigned:
 
     def _block(self) -> list[tuple[int, int]]:
         """The lines of a YAML block, which are indented deeper than its name."""
-        match = compiled(_BLOCK).match(self._text, self.end)
+        match = compiled(_BLOCK).match(self.text, self.end)
         if match is None:
             return []
-        line_start = self._text.rfind("\n", 0, self.start) + 1
+        line_start = self.text.rfind("\n", 0, self.start) + 1
         depth = self.start - line_start
         spans: list[tuple[int, int]] = []
         at = match.end()
         while len(spans) < _MAX_PIECES:
-            line = compiled(_BLOCK_LINE).match(self._text, at)
+            line = compiled(_BLOCK_LINE).match(self.text, at)
             if line is None or (len(line["indent"]) <= depth and depth) or not line["indent"]:
                 break
             spans.append(line.span("value"))
             at = line.end()
-        value = "".join(self._text[begin:end] for begin, end in spans)
-        return spans if spans and " " not in value and self._is_secret(value, Place.QUOTED) else []
+        value = "".join(self.text[begin:end] for begin, end in spans)
+        return spans if spans and " " not in value and self.is_secret(value, Place.QUOTED) else []
 
     # --- where a line begins, and what stands around it ----------------------------------------------------
 
     def _line_start(self) -> int:
         low = max(0, self.start - _MAX_LINE_BEFORE)
-        start = self._text.rfind("\n", low, self.start) + 1
+        start = self.text.rfind("\n", low, self.start) + 1
         for escape in ("\\n", "\\r"):
-            start = max(start, self._text.rfind(escape, max(low, start), self.start) + 2)
-        if start < 2 and low and not self._text.startswith("\n", start - 1):
+            start = max(start, self.text.rfind(escape, max(low, start), self.start) + 2)
+        if start < 2 and low and not self.text.startswith("\n", start - 1):
             return -1
         return start if start > low or not low else -1
 
@@ -539,85 +579,41 @@ class _Assigned:
         """True when only a prefix of the name (and `export`, a list dash) stands before it on its line."""
         if line_start < 0:
             return False
-        before = self._text[line_start : self.start]
+        before = self.text[line_start : self.start]
         return not before.strip() or compiled(_LINE_START).fullmatch(before.lstrip("\"'`")) is not None
 
     def _is_between_code(self, line_start: int, end: int) -> bool:
         """True when the line before or after is one of code, which has names where settings have values."""
-        before = self._text[max(0, line_start - 200) : max(0, line_start - 1)].rstrip().rpartition("\n")[2]
-        after = self._text[end : end + 200].partition("\n")[2].lstrip("\n").partition("\n")[0]
-        code = compiled(_CODE_LINE)
-        return code.search(before) is not None or code.search(after) is not None
+        before = self.text[max(0, line_start - 200) : max(0, line_start - 1)].rstrip().rpartition("\n")[2]
+        after = self.text[end : end + 200].partition("\n")[2].lstrip("\n").partition("\n")[0]
+        lines = (compiled(_NO_CODE).sub("", line) for line in (before, after))
+        return any(compiled(_CODE_LINE).search(line) is not None for line in lines)
 
     # --- other forms ---------------------------------------------------------------------------------------
 
     def _further(self) -> list[tuple[int, int]]:
-        before = self._text[self.start - 1 : self.start]
-        following = self._text[self.end : self.end + 1]
+        before = self.text[self.start - 1 : self.start]
+        following = self.text[self.end : self.end + 1]
         if following in (">", " ", '"', "'", "\\") and self._is_in_tag():
-            found = self._one(_ELEMENT, Place.QUOTED)
-            if found:
-                return found
+            spans = self.one(_ELEMENT, Place.QUOTED)
+            if spans:
+                return spans
         if following == "<":
-            return self._one(_PLIST, Place.QUOTED)
+            return self.one(_PLIST, Place.QUOTED)
         if following not in " \t:*\n`\"'":
             return []
-        match = compiled(_LOOSE).match(self._text, self.end)
+        match = compiled(_LOOSE).match(self.text, self.end)
         if match is not None:
-            span = self._trimmed(match, "value")
-            value = self._text[slice(*span)]
+            span = self.without_end_marks(match, "value")
+            value = self.text[slice(*span)]
             # `--password X`, `ENV PASSWORD X`, and a column of names before one of values.
-            is_setting = before == "-" or self.name.startswith("-") or self._text.startswith("ENV ", self.start - 4)
-            is_setting |= match.start("value") > self.end + 1 and self._text[span[1] : span[1] + 1] in ("\n", "\r", "")
+            is_setting = before == "-" or self.name.startswith("-") or self.text.startswith("ENV ", self.start - 4)
+            is_setting |= match.start("value") > self.end + 1 and self.text[span[1] : span[1] + 1] in ("\n", "\r", "")
             place = Place.SETTING if is_setting and any(map(str.isdigit, value)) else Place.LOOSE
-            if self._is_secret(value, place):
+            if self.is_secret(value, place):
                 return [span]
-        return self._prose() or self._later()
+        return value_after(self) or value_later(self)
 
     def _is_in_tag(self) -> bool:
-        before = self._text[max(0, self.start - 80) : self.start]
+        before = self.text[max(0, self.start - 80) : self.start]
         return before.rfind("<") > max(before.rfind(">"), before.rfind("\n"))
-
-    def _prose(self) -> list[tuple[int, int]]:
-        match = compiled(_FROM).match(self._text, self.end)
-        if match is not None and self._is_secret(match["value"].rstrip(".,;:!?)"), Place.PROSE):
-            return [self._trimmed(match, "old"), self._trimmed(match, "value")]
-        match = compiled(_PROSE).match(self._text, self.end)
-        if match is None:
-            return []
-        if match["quoted"] is not None:
-            place = Place.QUOTED if self._clear >= Clarity.SECRET else Place.PROSE
-            return [match.span("quoted")] if self._is_secret(match["quoted"].strip(), place) else []
-        span = self._trimmed(match, "value")
-        return [span] if self._is_secret(self._text[slice(*span)], Place.PROSE) else []
-
-    def _later(self) -> list[tuple[int, int]]:
-        """A value after a colon further on, or alone on the line after one that ends in a colon or is a command."""
-        text, end = self._text, self.end
-        patterns: list[tuple[str, Place]] = [(_SAID, Place.LOOSE)]
-        if text.find(":", end, end + 110) >= 0:
-            patterns = [(_LATER, Place.LOOSE), (_NEXT_LINE, Place.LOOSE)]
-        before = text[max(0, self.start - 240) : self.start]
-        if compiled(_PROMPT).search(before) is not None:
-            patterns.append((_PROMPTED, Place.SETTING))
-        for pattern, place in patterns:
-            match = compiled(pattern).match(text, end)
-            if match is not None:
-                span = self._trimmed(match, "value")
-                value = text[slice(*span)]
-                if self._is_secret(value, place) and (place is Place.LOOSE or has_both(value) or is_marked(value)):
-                    return [span]
-        return []
-
-    def _one(self, pattern: str, place: Place) -> list[tuple[int, int]]:
-        match = compiled(pattern).match(self._text, self.end)
-        return [match.span("value")] if match is not None and self._is_secret(match["value"], place) else []
-
-    def _trimmed(self, match: re.Match[str], group: str) -> tuple[int, int]:
-        """A value without the marks that end a sentence after it."""
-        start, end = match.span(group)
-        value = self._text[start:end]
-        cut = compiled(r"\\{1,4}[nrt]").search(value)
-        value = value if cut is None else value[: cut.start()]
-        value = value.rstrip(".,;:?)]}>\\")
-        return start, start + len(value.removesuffix("**"))

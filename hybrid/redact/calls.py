@@ -6,21 +6,25 @@ import re
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from hybrid.base.patterns import compiled
 from hybrid.redact.names import Clarity
-from hybrid.redact.patterns import Secret, compiled, occurrences
-from hybrid.redact.values import Place, is_secret
+from hybrid.redact.patterns import Secret, occurrences, possible
+from hybrid.redact.values import Place, is_generated, is_secret
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _LAST = 0
 """Instead of a number: the last literal."""
+_GENERATED = -1
+"""Instead of a number: the first that is generated, where names and numbers of accounts may stand too."""
 _CALLS: tuple[tuple[str, int], ...] = (
     # words in lower case that stand right before the arguments, which literal among them is the secret
     (".login wifi.begin", 2),
     ("getconnection( pdo( mysqli( sequelize( superuser( create_user(", 3),
     ("pgp_sym_encrypt( pgp_sym_decrypt( aes_encrypt( aes_decrypt(", _LAST),
     ("cookieparser( fernet( totp( jwt.", 1),
+    ("client( algoliasearch(", _GENERATED),
 )
 _WORDS = {word: number for words, number in _CALLS for word in words.split()}
 _ARGUMENTS = r"\w*[\"'`]?\s{0,3}[=:]?\s{0,3}(?:new\s)?[\w.]{0,30}[(\[]|[^\S\n](?=\\{0,4}[\"'])"
@@ -28,14 +32,12 @@ _LITERAL = r"\\{0,4}([\"'`])((?:(?!\1|\\)[^\n]|\\(?![\"'`])[^\n]){0,200})\\{0,4}
 _MAX_ARGUMENTS = 400
 
 
-def argument_secrets(text: str, lower: str) -> Iterator[Secret]:
+def argument_secrets(text: str, lower: str, letters: str) -> Iterator[Secret]:
     """Secrets among the literal arguments of calls."""
     if "(" not in text:
         return
-    for word, number in _WORDS.items():
-        stop = 0
-        if number == _LAST and "crypt(" not in lower:
-            continue
+    for word in possible(tuple(_WORDS), letters):
+        number, stop = _WORDS[word], 0
         for _, end in occurrences(lower, (word,)):
             if end >= stop:  # Else it stands among the arguments that were looked at.
                 found, stop = arguments_after(text, end - word.endswith("("), number)
@@ -66,6 +68,9 @@ def arguments_after(text: str, end: int, number: int) -> tuple[list[Secret], int
         closed = text.find(")", opened.end(), stop)
         stop = closed if closed >= 0 else stop
         number = sum(1 for _ in compiled(_LITERAL).finditer(text, opened.end(), stop))
+    if number == _GENERATED:
+        literals = [one for one in compiled(_LITERAL).finditer(text, opened.end(), stop) if is_generated(one.group(2))]
+        return list(_among(text, literals[:1], Clarity.SECRET, opened.end())), stop
     literals = list(islice(compiled(_LITERAL).finditer(text, opened.end(), stop), number))
     return list(_among(text, literals[max(0, number - 1) : number], clear, opened.end())), stop
 

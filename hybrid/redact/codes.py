@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hybrid.redact.patterns import Secret, compiled, occurrences
+from hybrid.base.patterns import compiled
+from hybrid.redact.patterns import Secret, occurrences, possible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,9 +16,9 @@ _CODE = r"[A-Za-z0-9]{4,6}(?:[- ][A-Za-z0-9]{4,6}){1,3}(?![A-Za-z0-9])|[a-z0-9]{
 _MAX_CODES = 24
 
 
-def recovery_codes(text: str, lower: str) -> Iterator[Secret]:
+def recovery_codes(text: str, lower: str, letters: str) -> Iterator[Secret]:
     """Each code of a list after its name."""
-    for start, _ in occurrences(lower, ("recovery", "backup", "scratch")):
+    for start, _ in occurrences(lower, possible(("recovery", "backup", "scratch"), letters)):
         name = compiled(_NAME).match(lower, start)
         at = -1 if name is None else name.end()
         for _ in range(_MAX_CODES if at >= 0 else 0):

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from hybrid.base.patterns import compiled
 from hybrid.redact.names import Clarity
-from hybrid.redact.patterns import Secret, compiled, occurrences
+from hybrid.redact.patterns import Secret, occurrences, possible
 from hybrid.redact.values import Place, has_both, is_example_word, is_reference, is_secret
 
 if TYPE_CHECKING:
@@ -23,6 +25,11 @@ _VALUE = (
 _GAP = r"(?:[ =]|[\"'],[ ]?(?=[\"']))"
 """Between an option and its value: a space, or the comma of a list of arguments."""
 _MAX_COMMAND = 400
+_REACH_BEFORE, _REACH_AFTER = 16, 1024
+"""Characters around a word that its rules may look at."""
+_FEW = 32
+"""Places of a word that are looked at, whatever stands around them."""
+_MAX_MEMORY = 64
 _BEFORE_COMMAND = frozenset(" \t\n\r\"'`/\\;|&($[{=>:→,+n")
 
 _OPTIONS: tuple[tuple[str, str, str], ...] = (
@@ -57,6 +64,7 @@ _OPTIONS: tuple[tuple[str, str, str], ...] = (
     ("t", "influx", rf"-t{_GAP}"),
     ("ph", "7z rar", r"-h?p(?=\S)"),
     ("AX", "snmp", rf"-[AX]{_GAP}"),
+    ("c", "snmp", rf"-c{_GAP}(?=\S*[A-Z\d])"),
     ("p", "psexec certutil rdesktop rabbitmqadmin cqlsh twine elasticsearch-users", rf"-p{_GAP}"),
     ("", "xfreerdp", r"/p:"),
     ("p", "az ", rf"-p{_GAP}"),
@@ -64,6 +72,13 @@ _OPTIONS: tuple[tuple[str, str, str], ...] = (
     ("b", "oathtool", rf"-b{_GAP}"),
     ("N", "ssh-keygen", rf"-N{_GAP}"),
 )
+_TOOLS = tuple((options, tuple(words.split()), pattern) for options, words, pattern in _OPTIONS)
+_SIGNED_IN = (
+    r"(?:log in|login|sign in|ssh|authenticate|connect)\s(?:in\s)?(?:to\s\S{1,60}\s)?(?:with|as|using)\s"
+    r"(?!(?:google|git|oauth|saml|oidc|sso|openid|microsoft|apple|face|ldap))[\"'`]?[\w.@-]{1,64}[\"'`]?\s?[/:]\s?[\"'`]?"
+    r"(?P<value>(?=[^\s/]*\d)[^\s\"'`\\|;<>/]{6,128})(?!/)"
+)
+"""A user and a password in a sentence, `log in with admin / X`: only what holds a digit, as no role does."""
 _RULES: tuple[tuple[str, str], ...] = (
     # literal in lower case at which the pattern is tried, pattern
     ("-pass", rf"-pass(?:in|out)?\s+pass:{_VALUE}"),
@@ -89,10 +104,10 @@ _RULES: tuple[tuple[str, str], ...] = (
     ("openssl passwd", rf"openssl\spasswd\s+(?:-(?:[156]|apr1|quiet|salt\s\S{{1,20}})\s+)*(?!-){_VALUE}"),
     ('"auth" "', r"\"auth\"\s+(?:\"[^\"\n]{1,64}\"\s+)?\"(?P<quoted>[^\"\n]{3,256})\"(?=\s*(?:$|\n|\\))"),
     ("auth plain ", r"auth\splain\s+(?P<value>[A-Za-z0-9+/]{12,512}={0,2})(?=\s|$)"),
-    ("assword:", r"assword:[^\n]{0,60}?\bsend(?:\s--)?\s\\{0,4}[\"'](?P<quoted>[^\s\"'\\]{3,256})"),
+    ("assword:", r"assword:[^\n]{0,60}?(?:\n[^\S\n]{0,40})?\bsend(?:\s--)?\s\\{0,4}[\"'](?P<quoted>[^\s\"'\\]{3,256})"),
     ("password-command", rf"password-command[ =]\\{{0,4}}[\"']echo\s{_VALUE}"),
     ("expdp", r"expdp\s+[\w.$-]{1,64}/\\{0,4}[\"']?(?P<quoted>[^\s@\"'\\]{3,128})"),
-    ("sqlplus", r"sqlplus\s+(?:-\S+\s+)*[\w.$-]{1,64}/(?=[^\s@]+@)(?P<quoted>[^\s@]{3,128})"),
+    ("sqlplus", r"sqlplus\s+(?:-\S{1,100}\s{1,20}){0,8}[\w.$-]{1,64}/(?P<quoted>[^\s\"']{3,128})@(?=[\w/(])"),
     (
         "echo ",
         rf"echo\s+(?:-n\s+)?{_VALUE}\s*>{{1,2}}\s*[\w./~-]{{0,80}}(?:key|pass|secret|token|cred|auth|pwd)[\w.-]{{0,20}}",
@@ -102,8 +117,19 @@ _RULES: tuple[tuple[str, str], ...] = (
     (":5432:", rf":5432:[\w*-]{{1,64}}:[\w*-]{{1,64}}:{_VALUE}"),
     (
         "rabbitmqctl",
-        rf"rabbitmqctl\s+(?:-\S+\s+)*(?:add_user|change_password|authenticate_user)\s+\S{{1,64}}\s+{_VALUE}",
+        rf"rabbitmqctl\s+(?:-\S{{1,100}}\s{{1,20}}){{0,8}}(?:add_user|change_password|authenticate_user)\s+\S{{1,64}}\s+{_VALUE}",
     ),
+    ("ssid", rf"ssid[ :=]{{1,3}}\S{{1,40}}\s(?:and\s)?(?:the\s)?(?:key|pw)(?:\sis)?[ :=]{{1,3}}(?=\S*\d){_VALUE}"),
+    ("username ", rf"username\s\S{{1,64}}\s(?:privilege\s\d{{1,2}}\s)?(?:password|secret)\s\d\s(?=\S*\d){_VALUE}"),
+    ("auth default", rf"auth\sdefault\s{_VALUE}"),
+    (" on >", rf" on >{_VALUE}(?=\s[~+&%])"),
+    ("log in ", _SIGNED_IN),
+    ("login ", _SIGNED_IN),
+    ("sign in ", _SIGNED_IN),
+    ("ssh ", _SIGNED_IN),
+    ("authenticate ", _SIGNED_IN),
+    ("connect as ", _SIGNED_IN),
+    ("connect with ", _SIGNED_IN),
     ("wpa_pass", rf"wpa_passphrase[ \t]+(?:\"[^\"\n]{{1,64}}\"|[^\s}}]{{1,64}})[ \t]+{_VALUE}"),
     ("enable secret", rf"enable\s+secret\s+(?:\d\s+)?{_VALUE}"),
     ("-server community", rf"-server\s+community\s+{_VALUE}"),
@@ -112,11 +138,31 @@ _RULES: tuple[tuple[str, str], ...] = (
     ("net use", rf"net\s+user\s+\S{{1,64}}\s+(?=\S+(?:\s+/|\s*$)){_VALUE}"),
 )
 _PIPED = (
-    rf"\b(?:echo|printf|<<<)\s+(?:-n\s+|-e\s+|['\"]%s(?:\\n)?['\"]\s+)?{_VALUE}\s*\|\s*[^\n|]{{0,80}}?"
+    rf"\b(?:echo|printf)\s+(?:-n\s+|-e\s+|['\"]%s(?:\\n)?['\"]\s+)?{_VALUE}\s*\|\s*[^\n|]{{0,80}}?"
     r"(?:chpasswd|passwd|password-stdin|--with-token|sudo\s+-S|passphrase-fd|token-stdin|\bpass\s+insert"
-    r"|\bsecrets?\s+(?:create|put|set|add|versions\s+add)|\bauth\s+login)"
+    r"|\bsecrets?\s+(?:create|put|set|add|versions\s+add)|\bauth\s+login|\bkinit\b|\bcryptsetup\b|\bsu(?=\s(?!-)|$)|\bopenconnect\b)"
 )
-_READERS = ("stdin", "with-token", "chpasswd", "sudo -s", "phrase-fd", "secret", "insert", "auth login")
+_HERE_TOOL = (
+    r"(?:^|[\s;&|(\"'`])(?:kinit|cryptsetup|chpasswd|passwd|su|openconnect)\b|-stdin|--with-token|phrase-fd"
+    r"|\bsudo\b[^\n|;]{0,60}\s-S\b"
+)
+_MAX_HERE = 200
+"""What reads a password from a here-string, and how far before it."""
+_READERS = (
+    *(
+        "stdin",
+        "with-token",
+        "chpasswd",
+        "sudo -s",
+        "phrase-fd",
+        "secret",
+        "insert",
+        "auth login",
+        "kinit",
+        "cryptsetup",
+    ),
+    *("openconnect", " su"),
+)
 _CRYPT = (
     r"\$(?:2[abxy]\$\d\d\$[./A-Za-z0-9]{53}|argon2(?:id?|d)\$[^\s\"'`:,]{20,200}"
     r"|(?:[156y]|gy|apr1)\$(?:rounds=\d+\$|[./A-Za-z0-9]{1,16}\$)?[./A-Za-z0-9]{0,86}\$?[./A-Za-z0-9]{20,90})"
@@ -124,39 +170,62 @@ _CRYPT = (
 _LDAP_HASH = r"\{(?:SSHA|SHA|SMD5|MD5|CRYPT|ssha|sha|crypt)\d{0,3}\}[A-Za-z0-9+/]{20,140}={0,2}"
 _DJANGO_HASH = r"(?:pbkdf2_sha(?:1|256)|scrypt|bcrypt_sha256|argon2)\$[A-Za-z0-9$,=./+:-]{30,240}"
 _RULES_OF = {word: tuple(pattern for other, pattern in _RULES if other == word) for word, _ in _RULES}
-_STEMS = ("pass", "login", "auth", "secret")
-_WORDS_OF = {
-    stem: [word for word in _RULES_OF if stem == next((each for each in _STEMS if each in word), "")]
-    for stem in ("", *_STEMS)
-}
-"""Stem → words that hold it, which stand nowhere when it does not: one search instead of several."""
 _OPTION = r"-(?<=[\s\"']-)([a-zA-Z-])"
 COMMAND_WORDS = (*(word for word, _ in _RULES), " -", "$2", "sha256$", "echo")
 
 
-def command_passwords(text: str, lower: str) -> Iterator[Secret]:
+def command_passwords(text: str, lower: str, letters: str) -> Iterator[Secret]:
     """Passwords behind an option or a keyword that says so, and the hashes that systems keep of passwords."""
     places = [match.start() for match in compiled(_OPTION).finditer(text)]
-    letters = {text[place + 1] for place in places}
+    initials = {text[place + 1] for place in places}
     near = _before_options(lower, places)
-    for options, words, pattern in _OPTIONS:
-        if letters.intersection(options) or (not options and "/p:" in text):
-            for word in words.split():
+    has_other_sign = "/p:" in text
+    for options, words, pattern in _TOOLS if places or has_other_sign else ():
+        if initials.intersection(options) or (not options and has_other_sign):
+            for word in words:
                 if not options or word in near:
                     yield from _of_tool(text, lower, word, pattern)
-    for stem, words in _WORDS_OF.items():
-        for word in words if stem in lower else ():
-            for start, _ in occurrences(lower, (word,)):
-                for pattern in _RULES_OF[word]:
-                    match = compiled(pattern, re.IGNORECASE).match(text, start)
-                    if match is not None:
-                        yield from _password(match)
-    if "|" in text and any(word in lower for word in _READERS):
-        for start, _ in occurrences(lower, ("echo", "printf")):
+    for word in possible(tuple(_RULES_OF), letters):
+        yield from _of_word(text, lower, word)
+    printers = possible(("echo", "printf"), letters) if "|" in text else []
+    if printers and any(word in lower for word in possible(_READERS, letters)):
+        for start, _ in occurrences(lower, printers):
             match = compiled(_PIPED).match(text, start)
             if match is not None:
                 yield from _password(match)
-    yield from _hashes(text, lower)
+    if "<<<" in text:
+        yield from _here_strings(text)
+    yield from _hashes(text, lower, letters)
+
+
+def _of_word(text: str, lower: str, word: str) -> Iterator[Secret]:
+    """What the rules of a word find wherever it stands; from the same text around it, the same."""
+    patterns: list[re.Pattern[str]] = []
+    seen: dict[str, list[tuple[int, int]]] = {}
+    for number, (start, _) in enumerate(occurrences(lower, (word,))):
+        patterns = patterns or [compiled(pattern, re.IGNORECASE) for pattern in _RULES_OF[word]]
+        around = text[start - _REACH_BEFORE : start + _REACH_AFTER] if number >= _FEW <= start else ""
+        known = seen.get(around)
+        if known is None:
+            matches = filter(None, [pattern.match(text, start) for pattern in patterns])
+            found = [secret for match in matches for secret in _password(match)]
+            yield from found
+            if around and len(seen) < _MAX_MEMORY:
+                seen[around] = [(one.start - start, one.end - start) for one in found]
+        else:
+            yield from (Secret("password", start + begin, start + end) for begin, end in known)
+
+
+def _here_strings(text: str) -> Iterator[Secret]:
+    """Passwords in the here-strings of what reads one: `kinit <<< X`."""
+    seen = 0
+    for start, end in occurrences(text, ("<<<",)):
+        before = text[max(seen, start - _MAX_HERE) : start].rpartition("\n")[2]
+        seen = end
+        if compiled(_HERE_TOOL).search(before) is not None:
+            match = compiled(rf"\s?{_VALUE}").match(text, end)
+            if match is not None:
+                yield from _password(match)
 
 
 def _before_options(lower: str, places: list[int]) -> str:
@@ -171,7 +240,7 @@ def _before_options(lower: str, places: list[int]) -> str:
     return "".join(pieces)
 
 
-def _hashes(text: str, lower: str) -> Iterator[Secret]:
+def _hashes(text: str, lower: str, letters: str) -> Iterator[Secret]:
     """Hashes that systems keep of passwords, told by their form."""
     if "$" in text:
         for match in compiled(_CRYPT).finditer(text):
@@ -179,7 +248,7 @@ def _hashes(text: str, lower: str) -> Iterator[Secret]:
         if "sha256$" in lower or "sha1$" in lower or "crypt$" in lower:
             for match in compiled(_DJANGO_HASH).finditer(text):
                 yield Secret("password_hash", match.start(), match.end())
-    if "{" in text:
+    if "{" in text and any(scheme in letters for scheme in ("sha", "md", "crypt")):
         for match in compiled(_LDAP_HASH).finditer(text):
             yield Secret("password_hash", match.start(), match.end())
 
@@ -215,7 +284,7 @@ def _password(match: re.Match[str]) -> Iterator[Secret]:
     if user and value.startswith(user):
         value, start = value[len(user) :], start + len(user)
     login, colon, password = value.partition(":")
-    if colon and len(password) > 3 and login.isidentifier():
+    if colon and len(password) > 3 and compiled(r"[A-Za-z_][\w.-]*").fullmatch(login):
         value, start = password, start + len(login) + 1  # `echo 'user:password' | chpasswd`
     value = value if name == "quoted" else value.rstrip(",):")
     end = start + len(value)
@@ -223,6 +292,7 @@ def _password(match: re.Match[str]) -> Iterator[Secret]:
         yield Secret("password", start, end)
 
 
+@lru_cache(maxsize=1024)
 def _is_password(value: str, *, is_quoted: bool) -> bool:
     """True for what was typed as one; a name of code is taken for an example."""
     if len(value) < 4 or is_reference(value) or is_example_word(value) or value.startswith(("-", "$", "<", "[")):

@@ -7,7 +7,8 @@ import binascii
 import re
 from typing import TYPE_CHECKING
 
-from hybrid.redact.patterns import Secret, compiled, occurrences
+from hybrid.base.patterns import compiled
+from hybrid.redact.patterns import Secret, occurrences
 from hybrid.redact.values import is_filler, is_generated, is_mixed_case
 
 if TYPE_CHECKING:
@@ -94,7 +95,8 @@ _TOKENS: tuple[tuple[str, str, str], ...] = (
     ("azure_key", "AccountKey=", r"(?<=AccountKey=)[A-Za-z0-9+/]{60,90}={0,2}"),
     ("azure_key", "AccessKey=", r"(?<=AccessKey=)[A-Za-z0-9+/]{40,90}={0,2}"),
     ("azure_secret", "Q~", r"[A-Za-z0-9_~.-]{3}[78]Q~[A-Za-z0-9_~.-]{31,34}"),
-    ("signed_url", "sig=", r"(?<=[?&]sig=)[A-Za-z0-9+/%_-]{40,100}"),
+    ("signed_url", "sig=", r"(?<=[?&]sig=)[A-Za-z0-9+/%_-]{27,100}"),
+    ("signed_url", "?Signature= &Signature=", r"(?<=[?&]Signature=)[A-Za-z0-9+/%_~-]{27,400}"),
     ("signed_url", "-Signature=", r"(?<=-Signature=)[0-9a-f]{64,512}"),
     ("jwt", "eyJ", r"eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}"),
 )
@@ -102,30 +104,53 @@ _TOKENS: tuple[tuple[str, str, str], ...] = (
 _BOT = r"[MNO][DTjz][A-Za-z0-9]{22,24}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,40}"
 """A Discord bot's token: the number of its account in base64 comes first."""
 
-_PAIRS: tuple[tuple[str, tuple[str, ...], str], ...] = (
+_PAIRS: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
     (
         "aws_secret",
         ("AKIA", "ASIA"),
-        r"A[KS]IA[A-Z0-9]{16}(?![A-Za-z0-9])[^\n]{0,120}?(?<![A-Za-z0-9+/])([A-Za-z0-9+/]{40})(?![A-Za-z0-9+/=])",
+        r"A[KS]IA[A-Z0-9]{16}(?![A-Za-z0-9])",
+        r"[^\n]{0,120}?(?:(?<![A-Za-z0-9+/])|(?<=\\t))([A-Za-z0-9+/]{40})(?![A-Za-z0-9+/=])",
     ),
-    ("twilio_secret", ("AC",), r"AC[0-9a-f]{32}[^\n0-9a-f][^\n]{0,40}?(?<![0-9a-f])([0-9a-f]{32})(?![0-9a-f])"),
+    (
+        "twilio_secret",
+        ("AC",),
+        r"AC[0-9a-f]{32}",
+        r"[^\n0-9a-f][^\n]{0,40}?(?<![0-9a-f])([0-9a-f]{32})(?![0-9a-f])",
+    ),
 )
-"""Kind, literals, the public half with the secret after it."""
+"""Kind, literals, the public half, the secret after it."""
 
 _FORMS = tuple((kind, tuple(literals.split()), pattern) for kind, literals, pattern in _TOKENS)
 
 _ANY_LITERAL = "|".join(re.escape(word) for word in sorted({word for _, words, _ in _FORMS for word in words}))
 _LONG_TEXT = 20_000
 """Characters from which on one pass for all literals pays for its pattern, which takes milliseconds to compile."""
-_MIN_TOKEN = 15
-_PIECE = rf"[A-Za-z0-9_.~/+:=%&?-]{{{_MIN_TOKEN},}}"
 _MAX_BEFORE = 40
-"""Characters that a token may have before its literal."""
-_INSIDE = (
-    *("stripe_key", "digitalocean_token", "telegram_token", "mailchimp_key", "terraform_token", "azure_secret"),
-    "discord_webhook",
-)
-"""Kinds whose literal does not stand at the beginning."""
+"""Characters that a token may have before its literal, when it is put together from pieces."""
+_INSIDE: dict[str, tuple[int, ...]] = {
+    "k_live_": (1,),
+    "k_test_": (1,),
+    "_v1_": (3,),
+    ":AA": (8, 9, 10),
+    "-us": (32,),
+    ".atlasv1.": (14,),
+    "Q~": (4,),
+    "/api/webhooks/": (len("discord.com"), len("discordapp.com")),
+}
+"""Literals that do not stand at the beginning of their token, with how many characters of it may stand before."""
+_AT_START = (0,)
+
+_QUOTES = frozenset("\"'`\\")
+_RUN = r"[A-Za-z0-9_./:=+-]*"
+_MAX_PIECE = 400
+_PIECE = rf"[A-Za-z0-9_./:=+-]{{0,{_MAX_PIECE}}}"
+_SPACES = r"(?:\s|\\{1,4}[nrt](?![a-z])|\\(?=\s)){0,80}"
+_JOIN = rf"\\{{0,4}}[\"'`]{_SPACES}(?:[+.&]{_SPACES})?\\{{0,4}}[\"'`](?=[A-Za-z0-9_-])"
+_IS_KEY = r"\\{0,4}[\"'`]\s{0,3}:"
+_BEFORE_LITERAL = r"[A-Za-z0-9_.:/-]*"
+_MAX_PIECES = 8
+_MAX_TRIES = 3
+"""Places of a literal within one run at which a token may begin that is put together."""
 
 # A token stands alone: neither inside a longer word nor, for the quadratic case, restarted inside a failed run. In
 # text that was put into JSON, the letter of an escaped line end may stand right before it.
@@ -133,9 +158,13 @@ _NOT_INSIDE = r"(?:(?<![A-Za-z0-9_-])|(?<=\\n)|(?<=\\t)|(?<=\\r)|(?<=%3D))"
 _NOT_BEFORE = r"(?![A-Za-z0-9_])"
 
 
-def tokens(text: str) -> Iterator[Secret]:
-    """Tokens by their forms, wherever they stand."""
-    pieces = _long_pieces(text)
+def tokens(text: str, pieces: str) -> Iterator[Secret]:
+    """Tokens by their forms, wherever they stand.
+
+    Args:
+        text: The text.
+        pieces: Those of its pieces that may hold a token (`Pieces.long`): a cheap pass spares a hundred searches.
+    """
     if compiled(_BOT).search(pieces):
         for match in compiled(_alone(_BOT)).finditer(text):
             if is_generated(match.group()) or _is_number(match.group().partition(".")[0]):
@@ -143,44 +172,86 @@ def tokens(text: str) -> Iterator[Secret]:
     if not pieces or (len(pieces) > _LONG_TEXT and not compiled(_ANY_LITERAL).search(pieces)):
         return
     yield from _beside_keys(text, pieces)
+    joins = _Joins(text)
     for kind, words, pattern in _FORMS:
         for word in words:
-            if word not in pieces:
-                continue
-            found = compiled(_alone(pattern))
-            for start, end in occurrences(text, (word,)):
-                match = _match_near(found, text, start, end, kind)
-                if match is not None and _is_token(kind, match.group()):
-                    yield Secret(kind, match.start(), match.end())
+            if word in pieces:
+                for start, end in _of_form(text, kind, word, pattern, joins):
+                    yield Secret(kind, start, end)
+
+
+def _of_form(text: str, kind: str, word: str, pattern: str, joins: _Joins) -> Iterator[tuple[int, int]]:
+    """The tokens of a form that have one of its literals, and the pieces of those that are written as several."""
+    found = compiled(_alone(pattern))
+    offsets = (-len(word),) if pattern.startswith("(?<=") else _INSIDE.get(word, _AT_START)
+    run_end, n_tries = 0, 0
+    for start, end in occurrences(text, (word,)):
+        match = None
+        for before in offsets:
+            match = found.match(text, start - before) if match is None and start >= before else match
+        if match is not None and _is_token(kind, match.group()):
+            yield match.span()
+        if match is not None and text[match.end() : match.end() + 1] not in _QUOTES:
+            continue
+        if end > run_end:  # Where a literal comes again and again without a break, its run is looked at once.
+            run_end = joins.run_end(end)
+            n_tries = 0 if joins.after(run_end) else _MAX_TRIES
+        if n_tries < _MAX_TRIES and run_end - end <= _MAX_PIECE:
+            n_tries += 1
+            yield from _put_together(text, kind, (start, run_end), found, offsets, joins)
 
 
 def _beside_keys(text: str, pieces: str) -> Iterator[Secret]:
     """The secret that stands after the public half of its pair, as accounts are printed."""
-    for kind, words, pattern in _PAIRS:
-        for word in words:
-            if word in pieces:
-                for match in compiled(pattern).finditer(text):
-                    if is_generated(match.group(1)) or is_mixed_case(match.group(1)):
-                        yield Secret(kind, match.start(1), match.end(1))
+    for kind, words, public, secret in _PAIRS:
+        if any(word in pieces for word in words) and compiled(public).search(pieces) is not None:
+            for match in compiled(public + secret).finditer(text):
+                if is_generated(match.group(1)) or is_mixed_case(match.group(1)):
+                    yield Secret(kind, match.start(1), match.end(1))
 
 
-def _long_pieces(text: str) -> str:
-    """Only what may be a token or hold one, which has no space in it: a cheap pass spares a hundred searches."""
-    long = " ".join([piece for piece in text.split() if len(piece) >= _MIN_TOKEN])
-    return " ".join(compiled(_PIECE).findall(long))
+def _put_together(
+    text: str, kind: str, first: tuple[int, int], found: re.Pattern[str], offsets: tuple[int, ...], joins: _Joins
+) -> list[tuple[int, int]]:
+    """The pieces of a token that is written as several literals: `"ghp_…" + "…"`, also one below the other."""
+    start, end = first
+    begin = start
+    if max(offsets) > 0:
+        before = compiled(_BEFORE_LITERAL).match(text[max(0, start - _MAX_BEFORE) : start][::-1])
+        begin -= 0 if before is None else before.end()
+    pieces = [(begin, end)]
+    while len(pieces) < _MAX_PIECES and (piece := joins.after(pieces[-1][1])) is not None:
+        pieces.append(piece)
+    whole = "".join([text[begin:stop] for begin, stop in pieces])
+    for offset in offsets:
+        match = found.match(whole, start - begin - offset) if start - begin >= offset else None
+        if match is not None and match.end() > len(whole) - 4 and _is_token(kind, match.group()):
+            return pieces
+    return []
 
 
-def _match_near(found: re.Pattern[str], text: str, start: int, end: int, kind: str) -> re.Match[str] | None:
-    """The token at a literal: it begins there, right after it (a name is no part of it), or a few characters before."""
-    if found.pattern.startswith("(?:(?<="):
-        return found.match(text, end)
-    if kind not in _INSIDE:
-        return found.match(text, start)
-    for begin in range(start, max(-1, start - _MAX_BEFORE), -1):
-        match = found.match(text, begin)
-        if match is not None:
-            return match
-    return None
+class _Joins:
+    """The literals that a text joins to others, each looked for once."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._after: dict[int, tuple[int, int] | None] = {}
+
+    def run_end(self, start: int) -> int:
+        """Where the piece of a token ends that begins here."""
+        run = compiled(_RUN).match(self._text, start)
+        return start if run is None else run.end()
+
+    def after(self, end: int) -> tuple[int, int] | None:
+        """The piece in the literal that is joined to the one which ends here; None when there is none."""
+        if self._text[end : end + 1] not in _QUOTES:
+            return None
+        if end not in self._after:
+            join = compiled(_JOIN).match(self._text, end)
+            piece = None if join is None else compiled(_PIECE).match(self._text, join.end())
+            is_key = piece is None or compiled(_IS_KEY).match(self._text, piece.end()) is not None
+            self._after[end] = None if piece is None or is_key else piece.span()
+        return self._after[end]
 
 
 def _alone(pattern: str) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import binascii
 from typing import TYPE_CHECKING
 
-from hybrid.redact.patterns import Secret, compiled, occurrences
+from hybrid.base.patterns import compiled
+from hybrid.redact.patterns import Secret, occurrences
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -60,9 +61,10 @@ def _key_blocks(text: str) -> Iterator[Secret]:
             begun.add(end.end())
         if end is not None and compiled(_KEY_BODY).search(text, begin.end(), end.end()):
             yield Secret("private_key", begin.start(), end.end())
+    lines = _KeyLines(text)
     for end in compiled(_KEY_END).finditer(text):
-        start = _start_of_key_lines(text, end.start())
-        if end.end() not in begun and compiled(_KEY_BODY).search(text, start, end.start()):
+        start, has_body = lines.before(end.start())
+        if has_body and end.end() not in begun:
             yield Secret("private_key", start, end.end())
 
 
@@ -72,20 +74,44 @@ def _is_key_body(body: str) -> bool:
     return sum(map(len, compiled(_KEY_RUN).findall(body))) >= _MIN_KEY_SHARE * size
 
 
-def _start_of_key_lines(text: str, end: int) -> int:
-    """Where the lines of base64 begin that stand right before an offset; line ends may be escaped."""
-    escaped = compiled(r"\\{1,4}n").match(text, max(0, end - 5)) or compiled(r"\\{1,4}n").match(text, max(0, end - 3))
-    line_end = escaped.group() if escaped is not None else "\n"
-    start = _after(text, line_end, end)
+class _KeyLines:
+    """The lines of base64 that stand right before marks, asked for in order; no line is looked through twice."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._last_line: dict[str, tuple[int, int]] = {}
+        """Line end → how far lines were looked for, where the last one begins."""
+        self._starts: dict[tuple[str, int], int] = {}
+        """Line end and start of a line → where the lines of base64 before it begin."""
+        self._body = (0, 0, False)
+        """Where key lines began, how far they were looked through, and whether they hold what a key has."""
+
+    def before(self, end: int) -> tuple[int, bool]:
+        """Where the lines before an offset begin, and whether a key is in them; line ends may be escaped."""
+        escape = compiled(r"\\{1,4}n")
+        escaped = escape.match(self._text, max(0, end - 5)) or escape.match(self._text, max(0, end - 3))
+        line_end = escaped.group() if escaped is not None else "\n"
+        seen, line_start = self._last_line.get(line_end, (0, 0))
+        at = self._text.rfind(line_end, seen, end)
+        line_start = line_start if at < 0 else at + len(line_end)
+        self._last_line[line_end] = end, line_start
+        if (line_end, line_start) not in self._starts:
+            self._starts[line_end, line_start] = _start_of_key_lines(self._text, line_end, line_start)
+        start = self._starts[line_end, line_start]
+        begun, seen, has_body = self._body
+        if start != begun or not has_body:
+            has_body = compiled(_KEY_BODY).search(self._text, seen if start == begun else start, end) is not None
+        self._body = start, end, has_body
+        return start, has_body
+
+
+def _start_of_key_lines(text: str, line_end: str, start: int) -> int:
+    """Where the lines of base64 begin that stand right before a line."""
     for _ in range(_MAX_KEY_LINES):
-        before = start - len(line_end)
-        previous = _after(text, line_end, max(0, before))
+        before = max(0, start - len(line_end))
+        at = text.rfind(line_end, 0, before)
+        previous = 0 if at < 0 else at + len(line_end)
         if previous >= start or not compiled(_KEY_LINE).fullmatch(text, previous, max(previous, before)):
             break
         start = previous
     return start
-
-
-def _after(text: str, line_end: str, end: int) -> int:
-    at = text.rfind(line_end, 0, end)
-    return 0 if at < 0 else at + len(line_end)

@@ -11,7 +11,8 @@ from enum import IntEnum
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from hybrid.redact.patterns import compiled
+from hybrid.base.patterns import compiled
+from hybrid.redact.patterns import occurrences, possible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,11 +35,21 @@ class Clarity(IntEnum):
     """What people choose: any word may be one."""
 
 
-_ROOTS = r"p(?:ass|wd|sw|w|sk)|secret|token|cred|key|auth|salt|seed|sess(?:ion_?)?id|csrf"
+_ROOTS = (
+    *("pass", "psw", "pw", "psk", "secret", "token", "cred", "key", "auth", "salt", "seed", "sess", "csrf", "jwt"),
+    *("senha", "contrase", "kennwort"),
+)
+_SESSION_ID = r"sess(?:ion_?)?id"
+_BEFORE_PW = r"(?:bind|db|user|admin|root|my|ssh)_?$"
 _NAME = r"[A-Za-z0-9_-]*"
 _WORD = r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+"
 
-_PASSWORD = r"(?:pass(?:word|wort|wd|wrd|phrase|code)|(?:^|_|(?<=[a-z]{2}))p(?:wd|sw)|kennwort|masterauth|mnemonic)s?"
+_PASSWORD = (
+    r"(?:pass(?:word|wort|wd|wrd|phrase|code)|(?:^|_|(?<=[a-z]{2}))p(?:wd|sw)|kennwort|masterauth|mnemonic)s?"
+    r"|(?:bind|db|user|admin|root|my|ssh)_?pw(?!d)"
+)
+_FOREIGN = frozenset("passe contraseña contrasena senha".split())
+"""Words for a password in other languages than English and German: `mot de passe`."""
 _PASS_OF = "db|user|smtp|root|mail|ftp|admin|redis|require|mysql|pg|login|ssh|ldap|bind|sudo|become|my|store|key"
 _PASS = rf"(?:^|_)(?:src|dest)?(?:{_PASS_OF})_?pass"
 _KEYED = (
@@ -97,16 +108,34 @@ _PARSED = frozenset(
 """Words before `token` in parsers and models."""
 
 
-def telling_places(lower: str) -> Iterator[tuple[int, int]]:
-    """Start and end of each place where a word stands that a telling name may hold.
+def telling_places(lower: str, letters: str) -> Iterator[tuple[int, int]]:
+    """Start and end of each place where a word stands that a telling name may hold, in order.
 
     Args:
         lower: The text in lower case.
+        letters: Of the text, see `Pieces`.
     """
-    for match in compiled(_ROOTS).finditer(lower):
-        start, end = match.span()
-        if end - start > 2 or not (lower[start - 1 : start].isalnum() or lower[end : end + 1].isalnum()):
-            yield start, end  # `pw` alone is short enough to stand in many words.
+    roots = possible(_ROOTS, letters)
+    last = 0
+    for start, end in sorted(occurrences(lower, roots)) if len(roots) > 1 else occurrences(lower, roots):
+        if start < last:
+            continue
+        least, last = last, end
+        if end - start == 2:
+            before = compiled(_BEFORE_PW).search(lower[max(least, start - 6) : start])
+            if lower.startswith("d", end):
+                last += 1
+            elif before is not None:
+                start -= len(before.group())
+            elif lower[start - 1 : start].isalnum() or lower[end : end + 1].isalnum():
+                continue  # `pw` alone is short enough to stand in many words.
+        elif lower.startswith("sess", start):
+            match = compiled(_SESSION_ID).match(lower, start)
+            if match is None:
+                last = start
+                continue
+            last = match.end()
+        yield start, last
 
 
 def name_start(text: str, start: int) -> int:
@@ -130,6 +159,8 @@ def clarity(name: str, before: str = "") -> Clarity:
         name: Letters, digits, `_` and `-`.
         before: What stands before it, in lower case: `api` of `API key`.
     """
+    if name.lower() in _FOREIGN:
+        return Clarity.PASSWORD
     words = [word.lower() for word in compiled(_WORD).findall(name)]
     if not words:
         return Clarity.NONE

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from hybrid.base.patterns import compiled
 from hybrid.redact.names import Clarity, clarity
-from hybrid.redact.patterns import compiled
 from hybrid.redact.values import Place, is_secret
 
 if TYPE_CHECKING:
@@ -17,8 +17,8 @@ _MAX_ROWS = 500
 _CELL = r"[^\S\n]*[\"'`*]{0,2}[\w .#/()-]{0,40}[\"'`*]{0,2}\s*"
 _RULE = r"[\s|:+-]+"
 _COLUMNS = r"\(([^()\n]{1,400})\)\s{0,20}values\s{0,20}(?=\()"
-_TUPLE = r"\s{0,20},?\s{0,20}\((?P<cells>(?:'(?:[^'\\\n]|''|\\.)*'|\"(?:[^\"\\\n]|\\.)*\"|[^()'\"]){1,2000})\)"
-_SQL_CELL = r"\s*(?:'(?P<quoted>(?:[^'\\\n]|''|\\.)*)'|[^,'\"]*|\"[^\"\n]*\")\s*(?:,|$)"
+_TUPLE = r"\s{0,20},?\s{0,20}\((?P<cells>(?:'(?:[^'\\\n]|''|\\.)*'(?!')|\"(?:[^\"\\\n]|\\.)*\"|[^()'\"]){1,2000})\)"
+_SQL_CELL = r"(?:\s*'(?P<quoted>(?:[^'\\\n]|''|\\.)*)'\s*|[^,'\"]*|\s*\"[^\"\n]*\"\s*)(?:,|$)"
 
 
 def table_values(text: str, lower: str, start: int, end: int) -> list[tuple[int, int]]:

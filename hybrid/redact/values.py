@@ -14,8 +14,8 @@ from collections import Counter
 from enum import Enum
 from functools import lru_cache
 
+from hybrid.base.patterns import compiled
 from hybrid.redact.names import Clarity
-from hybrid.redact.patterns import compiled
 
 
 class Place(Enum):
@@ -51,7 +51,6 @@ _FILLERS = (
     "0000000000",
     "insert_",
     "insert-",
-    "<",
     "…",
     "....",
     "todo",
@@ -83,7 +82,7 @@ _CODE = frozenset(
     " current confirm repeat reset forgot invalid wrong missing required optional expected actual self this get"
     " set is has to from default sha md utf base hex b64 base64 bytes buf buffer uint int oauth ssh rsa ed x509"
     " pbkdf bcrypt scrypt argon hmac vec idx row col num str tmp ptr obj res req request response body result data"
-    " salt md5 sha256 encoded decoded encode decode".split()
+    " salt md5 sha256 encoded decoded encode decode crypt".split()
 )
 _SENTENCE = frozenset(
     "an your you is are was be must should can cannot not enter please if it that will least characters character"
@@ -117,8 +116,16 @@ _DATE = (
     r"|\d+(?:px|ms|kb|mb|gb|s|m|h|d|k|em|%)"
 )
 """Dates, times, versions, numbers with a unit."""
+REGION = (
+    r"(?:us|eu|ap|sa|ca|me|af|il|mx|cn|us-gov|europe|asia|australia|africa|northamerica|southamerica)"
+    r"-(?:north|south|east|west|central){1,2}-?\d{1,2}(?:-?[a-z])?"
+)
+"""A region of a cloud, which calls for a secret have beside its name."""
+_BASE32 = r"(?:[A-Z2-7]{8}){2,8}(?<=[A-Z2-7]{16})"
 _MIN_BITS_PER_CHAR = 2.8
 _MIN_GENERATED = 16
+_RUN = r"(.)\1{3,}"
+_MIN_BITS_BESIDE_RUN = 3.6
 _MIN_HEX = 32
 _MAX_LOWER_RUN = 2.6
 """Letters of one case on end, on average: two in what is generated from both cases, more in joined words."""
@@ -208,7 +215,7 @@ def is_marked(value: str) -> bool:
         )
     if value.endswith("!") and compiled(r"(?:[A-Z][a-z]+){2,}|.*[-_.].*").fullmatch(core):
         return core.lower() != core
-    parts = re.split(r"[-_.]", core)
+    parts = compiled(r"[-_.]").split(core)
     if len(parts) < 2 or not all(part.isalpha() and len(part) > 1 for part in parts):
         return False
     is_capital = [part.istitle() for part in parts]
@@ -220,10 +227,12 @@ def is_marked(value: str) -> bool:
 def _is_passphrase(value: str, clear: Clarity) -> bool:
     """Several words that are no sentence and no label."""
     words = [word.strip(".,:;!?'\"").lower() for word in value.split()]
-    if clear is not Clarity.PASSWORD or not value.isascii() or not 2 <= len(words) <= 12:
+    if clear < Clarity.SECRET or not value.isascii() or not 2 <= len(words) <= 12:
         return False
     if not _SENTENCE.isdisjoint(words) or not _CODE.isdisjoint(words) or value[-1] in ".:?":
         return False
+    if clear is Clarity.SECRET:  # `secret: "keyboard cat"`
+        return len(words) <= 4 and value.islower() and all(word.isalpha() for word in words)
     if any(map(str.isdigit, value)):
         return True
     return len(words) >= 3 and (value.islower() or value.endswith("!")) and all(word.isalpha() for word in words)
@@ -236,16 +245,19 @@ def _is_setting(value: str, clear: Clarity, *, may_hold_brackets: bool) -> bool:
     is_chosen = clear in (Clarity.PASSWORD, Clarity.PASS) and _CODE.isdisjoint(words_of(value))
     if is_chosen and (is_marked(value) or (is_mixed_case(value) and len(value) <= 24)):
         return True
-    if compiled(_DOTTED).fullmatch(value) and all(map(_is_plain_name, re.split(r"\.|::|->", value))):
+    if compiled(_DOTTED).fullmatch(value) and all(map(_is_plain_name, compiled(r"\.|::|->").split(value))):
         return False
     if compiled(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+").fullmatch(value):
         return False
     if not may_hold_brackets and compiled(r"[()\[\]{}]|[!<>]=|==[^=]|[A-Za-z_]<").search(value) and not is_dense(value):
         return False
     if may_hold_brackets:
-        return _is_literal(value, clear)
+        is_phrase = clear is Clarity.SECRET and compiled(r"(?=.{16})[a-z]+(?:-[a-z]+){2,}").fullmatch(value) is not None
+        return (is_phrase and _CODE.isdisjoint(words_of(value))) or _is_literal(value, clear)
     if clear is not Clarity.PASSWORD and compiled(r"[a-z]+(?:_[a-z]+)+(?:_?\d{1,2})?").fullmatch(value):
         return False  # `render_pass: shadow_map_2`
+    if clear >= Clarity.SECRET and compiled(_BASE32).fullmatch(value):
+        return True
     if not any(map(str.isdigit, value)) and compiled(r"[A-Za-z_]+").fullmatch(value) and not is_mixed_case(value):
         return False if not value.islower() or "_" in value else _is_literal(value, clear)
     return _is_literal(value, clear)
@@ -286,7 +298,7 @@ def _is_no_word(value: str, *, is_loose: bool) -> bool:
     if compiled(_DOTTED).fullmatch(value):
         return is_generated(value)
     if not has_both(value):
-        return len(value) >= 12 and is_mixed_case(value)
+        return (len(value) >= 10 and is_mixed_case(value)) or compiled(_BASE32).fullmatch(value) is not None
     if is_generated(value) or (len(value) >= 12 and is_mixed_case(value) and value.isalnum()):
         return True
     if compiled(r"[A-Z_]+\d{0,2}").fullmatch(value):
@@ -314,7 +326,7 @@ def _is_no_word(value: str, *, is_loose: bool) -> bool:
 
 def _is_technical(value: str) -> bool:
     return any(
-        compiled(_TECHNICAL, re.IGNORECASE).fullmatch(piece) for piece in re.split(r"[-_./:\s]+", value) if piece
+        compiled(_TECHNICAL, re.IGNORECASE).fullmatch(piece) for piece in compiled(r"[-_./:\s]+").split(value) if piece
     ) and not (is_generated(value))
 
 
@@ -326,17 +338,31 @@ def words_of(value: str) -> list[str]:
 def is_filler(token: str) -> bool:
     """True for what stands in a manual instead of a token: `ghp_xxxxxxxx…`, `sk-ant-your-key-here-…`."""
     lower = token.lower()
-    return "xxxx" in token or "XXXX" in token or "your" in lower or "0000000000" in lower
+    if "xxxx" in token or "XXXX" in token or "your" in lower or "0000000000" in lower:
+        return not _is_varied_beside_run(token)
+    return False
+
+
+def _is_varied_beside_run(value: str) -> bool:
+    """True when what stands beside runs of one character is long, of all kinds of characters, and most of the value."""
+    rest = compiled(_RUN).sub("", value)
+    return (
+        max(_MIN_GENERATED, len(value) / 1.5) <= len(rest) < len(value)
+        and (is_generated(rest) or (has_both(rest) and is_mixed_case(rest)))
+        and bits_per_char(rest) >= _MIN_BITS_BESIDE_RUN
+    )
 
 
 def is_placeholder(value: str) -> bool:
     """True for what stands where a value is to be put, and for words of types, states and examples."""
     lower = value.lower()
     if lower.startswith(("***", "xxxx", "<", "[redacted", "your", "{{")):
-        return True
+        return lower.startswith("*") or not _is_varied_beside_run(value)
     if len(set(lower)) <= 2 and not lower.isalnum():
         return True
-    if any(word in lower for word in _FILLERS) and not (is_generated(value) and "xxxx" not in lower):
+    if any(word in lower for word in _FILLERS) and not (is_generated(value) or _is_varied_beside_run(value)):
+        return True
+    if "<" in value and compiled(r".*<(?:<|[\w\[\] ;.:-]*>|[A-Za-z_ -]*$)").match(value):
         return True
     if len(set(lower)) == 1 or lower.strip("._-:,;!?*'\"") in _PLAIN:
         return True
@@ -373,7 +399,9 @@ def is_basic(value: str) -> bool:
 def is_base64_key(value: str) -> bool:
     """True for a generated value of a length that keys have in base64; one may begin with `/`."""
     return (
-        len(value) in (40, 44, 88) and re.fullmatch(r"[A-Za-z0-9+/]+={0,2}", value) is not None and is_generated(value)
+        len(value) in (40, 44, 88)
+        and compiled(r"[A-Za-z0-9+/]+={0,2}").fullmatch(value) is not None
+        and is_generated(value)
     )
 
 
@@ -384,7 +412,7 @@ def is_example_word(password: str) -> bool:
 
 def has_both(value: str) -> bool:
     """Letters and digits: together they are no word of a sentence."""
-    return re.search(r"[A-Za-z]", value) is not None and re.search(r"\d", value) is not None
+    return compiled(r"[A-Za-z]").search(value) is not None and compiled(r"\d").search(value) is not None
 
 
 def is_mixed_case(value: str) -> bool:
@@ -432,10 +460,12 @@ def is_generated(value: str) -> bool:
     """
     if len(value) < _MIN_GENERATED or is_filler(value) or not has_both(value):
         return False
-    if re.fullmatch(r"[0-9a-fA-F]+", value):
+    if compiled(r"[0-9a-fA-F]+").fullmatch(value):
         return len(value) >= _MIN_HEX and bits_per_char(value) >= _MIN_BITS_PER_CHAR
-    runs = re.findall(r"[a-z]+", value)
-    digits = len(re.findall(r"\d+", value))
+    if compiled(_RUN).search(value):
+        return _is_varied_beside_run(value)
+    runs = compiled(r"[a-z]+").findall(value)
+    digits = len(compiled(r"\d+").findall(value))
     has_short_runs = len("".join(runs)) <= _MAX_LOWER_RUN * len(runs)
     is_mixed = digits >= 3 and len(value) <= 12 * digits and max(map(len, runs), default=0) <= 8
     return bits_per_char(value) >= 3 and digits >= 2 and (has_short_runs or is_mixed)

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct
 
 from hybrid.render.marks import END_LINE, FRAME_NAME, JSON_KEY, XML_TAG, neutralise, neutralise_line
 
@@ -28,8 +29,7 @@ _UNSAFE_IN_HINT = re.compile(r"[\"'`$\\!<>|;&]+")
 _HINT_CHARS = 80
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """One record in the frame.
 
     Attributes:
@@ -50,8 +50,7 @@ class Entry:
         return f"[{self.kind}] {self.title}"
 
 
-@dataclass(frozen=True, slots=True)
-class Footer:
+class Footer(Struct, frozen=True):
     """What the last line says; only the parts that apply.
 
     Attributes:

@@ -135,19 +135,25 @@ def plain_text(text: str) -> str:
     return _LONE_SURROGATE.sub("\ufffd", text)
 
 
-def without_private(text: str) -> str:
+def without_private(text: str, *, is_part: bool = False) -> str:
     """Text without `<private>…</private>`; the same object when there is none. See `cut_private`."""
-    return cut_private(text)[0]
+    return cut_private(text, is_part=is_part)[0]
 
 
-def cut_private(text: str) -> tuple[str, bool]:
+def cut_private(text: str, *, is_part: bool = False) -> tuple[str, bool]:
     """Text without `<private>…</private>`, a space in the place of each span, and whether there was any.
 
-    Nested spans go with the outer one, and a span that is never closed reaches to the end. Letter case, attributes and
+    Nested spans go with the outer one, and a span that is never closed reaches to the end. Of a part of something
+    longer, a span that is closed and was never opened begins with the text. Letter case, attributes and
     white space in the tags do not matter, nor backslashes before the slash, as some write JSON. Characters that cannot
     be seen may hide a tag: `plain_text` goes first where they may be. Linear in the length.
+
+    Args:
+        text: Any.
+        is_part: Whether a tag may stand in what is not seen: another field of an event, lines above those that were
+            read. Without, only the closing tag goes: who typed a whole text sees all of it.
     """
-    spans = private_spans(text)
+    spans = private_spans(text, is_part=is_part)
     if not spans:
         return text, False
     begins = [0, *(end for _, end in spans)]
@@ -155,11 +161,14 @@ def cut_private(text: str) -> tuple[str, bool]:
     return " ".join([*kept, text[begins[-1] :]] if begins[-1] < len(text) else kept), True
 
 
-def private_spans(text: str) -> list[tuple[int, int]]:
+def private_spans(text: str, *, is_part: bool = False) -> list[tuple[int, int]]:
     """Start and end of what `cut_private` cuts, tags included, in order."""
     spans: list[tuple[int, int]] = []
     start = depth = 0
     for mark in _PRIVATE.finditer(text):
+        if is_part and depth == 0 and mark.group(1):
+            spans = [(0, mark.end())]  # Whatever was closed before lay within it.
+            continue
         start = mark.start() if depth == 0 else start
         depth = max(0, depth - 1) if mark.group(1) else depth + 1
         if depth == 0:

@@ -1,4 +1,4 @@
-"""How scores and the bars that they are compared with are shown, in commands and in the line that debugs a hook."""
+"""How scores, their bars, counts and times are shown, in commands and in the line that debugs a hook."""
 
 from __future__ import annotations
 
@@ -27,8 +27,32 @@ def compared(score: float, threshold: float) -> tuple[str, str]:
     return number(score, digits), bar(threshold, digits)
 
 
+def amount(n: int, one: str, many: str = "") -> str:
+    """A count and its noun: `1 chunk`, `1,200 chunks`.
+
+    Args:
+        n: How many.
+        one: The noun for one of them.
+        many: For any other number; without it `one` with an s.
+    """
+    return f"{n:,} {one if n == 1 else many or one + 's'}"
+
+
+def local_time(at: object) -> str:
+    """A time in ISO 8601 as people read it, `2026-02-14 10:31:05` in local time; as it is where it is no time."""
+    from datetime import datetime
+
+    text = str(at)
+    try:
+        # Python 3.10 reads no Z.
+        return f"{datetime.fromisoformat(text.replace('Z', '+00:00')).astimezone():%Y-%m-%d %H:%M:%S}"
+    except (ValueError, OverflowError):
+        return text
+
+
 def evidence_line(pieces: Mapping[str, float]) -> str:
-    """The evidence for a file, strongest piece first; what gave nothing is left out."""
-    shown = sorted((-abs(value), name) for name, value in pieces.items() if abs(value) >= 0.005)
+    """The evidence for a file, strongest piece first, equal ones by name; what gave nothing is left out."""
+    # Pieces of one value differ in the last bits from run to run; what reads the same must stand in one order.
+    shown = sorted((-round(abs(value), 2), name) for name, value in pieces.items() if abs(value) >= 0.005)
     parts = ", ".join(f"{name} {number(pieces[name])}" for _, name in shown)
     return f"evidence {number(sum(pieces.values()))}: {parts}" if parts else "evidence 0"

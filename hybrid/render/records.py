@@ -17,11 +17,6 @@ _PREVIEW_LINE_CHARS = 200
 _LABEL_CHARS = 120
 
 
-def file_header(hit: Hit) -> str:
-    """The header line of a file's chunk: `[code] src/a.py:40-72 Client.retry (method, cosine 0.61)`."""
-    return file_entry(hit).header
-
-
 def file_entry(hit: Hit, text: str = "") -> Entry:
     """A chunk of a file as an entry; no text makes it a pointer of one line."""
     label = _label(hit)

@@ -1,7 +1,7 @@
 """The ledger of an agent session: digests already given and the last topic id; the engine asks it, hooks write it.
 
 A ledger is an append-only file of JSON lines, one write each: hooks that run at the same time never lose each other's
-entries, a killed one leaves at most a half line, which reading skips. Standard library only.
+entries, a killed one leaves at most a half line, which reading skips.
 """
 
 from __future__ import annotations
@@ -10,17 +10,73 @@ import contextlib
 import hashlib
 import json
 import time
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from hybrid.atomic import append_line, locked
-from hybrid.session.remembered import Remembered, fields_of, hit_of
+from msgspec import Struct, field
+
+from hybrid.base.atomic import append_line, can_be_locked, locked
+from hybrid.types import Hit
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from hybrid.types import Hit
+
+# A record as the ledger remembers it: enough of a hit to find it again in its file and show it, without a search.
+
+_ABOUT = ("kind", "path", "start_line", "end_line", "name", "chunk_kind", "scope", "cosine", "relevance")
+"""What is kept of a hit: enough to find it again and to show it; ranks and fused scores belong to one search."""
+
+
+class Remembered(Struct, frozen=True):
+    """A record that a session was given at some time, also before its last compaction.
+
+    Attributes:
+        hit: As it was when it fitted last; of its numbers only cosine and relevance are kept.
+        times: How often it fitted: each time it was given, or held back because the session had it.
+        turn: Number of the injection or repeat at which it fitted last.
+    """
+
+    hit: Hit
+    times: int
+    turn: int
+
+
+def fields_of(hit: Hit) -> dict[str, Any]:
+    """What is kept of a hit, as JSON; its digest is the key under which it is kept."""
+    return {name: getattr(hit, name) for name in _ABOUT}
+
+
+def hit_of(digest: str, fields: Mapping[str, Any]) -> Hit:
+    """A hit as the ledger keeps it.
+
+    Raises:
+        KeyError: A field is missing.
+        ValueError: A number is none.
+        TypeError: The same.
+    """
+    cosine = fields["cosine"]
+    return Hit(
+        row=-1,
+        rank=0,
+        kind=str(fields["kind"]),
+        path=str(fields["path"]),
+        start_line=int(fields["start_line"]),
+        end_line=int(fields["end_line"]),
+        name=str(fields["name"]),
+        chunk_kind=str(fields["chunk_kind"]),
+        scope=str(fields["scope"]),
+        signature="",
+        language="",
+        digest=bytes.fromhex(digest),
+        cosine=None if cosine is None else float(cosine),
+        cosine_rank=None,
+        bm25=None,
+        bm25_rank=None,
+        rrf=0.0,
+        relevance=float(fields["relevance"]),
+    )
+
 
 _UNWRITTEN: dict[Path, tuple[bytes, ...]] = {}
 """Lines that could not be written, by ledger: while a disk is full a service knows by them what it gave."""
@@ -29,8 +85,7 @@ _DAY_S = 86_400
 _SUFFIX = ".jsonl"
 
 
-@dataclass(frozen=True, slots=True)
-class SessionKey:
+class SessionKey(Struct, frozen=True):
     """Whose ledger it is.
 
     Attributes:
@@ -50,8 +105,7 @@ class SessionKey:
         return hashlib.sha256(material.encode("utf-8", "surrogatepass")).hexdigest()[:32] + _SUFFIX
 
 
-@dataclass(frozen=True, slots=True)
-class Ledger:
+class Ledger(Struct, frozen=True):
     """What a session got since its last reset.
 
     Attributes:
@@ -74,7 +128,7 @@ class Ledger:
     n_turns: int = 0
     starts: Mapping[str, float] = field(default_factory=dict[str, float])
     read_to: int = 0
-    is_new: bool = field(default=True, compare=False)
+    is_new: bool = True
     untold: tuple[str, ...] = ()
 
     def allows(self, digest: bytes, form: str) -> bool:
@@ -151,10 +205,15 @@ class LedgerStore:
         """Keep other hooks of this session out from reading its ledger until what was given is recorded.
 
         Two registrations of the hook run at the same time and would both give the same; the second waits, reads what
-        the first gave, and is silent. After `timeout_s` seconds it goes on without waiting.
+        the first gave, and is silent.
+
+        Yields:
+            False when another hook has the turn and the time ran out. True where no lock can be had: nothing could be
+            recorded there either.
         """
-        with locked(self._folder / f"{key.file_name}.lock", timeout_s) as held:
-            yield held
+        path = self._folder / f"{key.file_name}.lock"
+        with locked(path, timeout_s) as held:
+            yield held or not can_be_locked(path)
 
     def note_read(self, key: SessionKey, read_to: int) -> None:
         """Note how far the transcript was looked through.
@@ -194,6 +253,9 @@ class LedgerStore:
         with contextlib.suppress(OSError):
             for path in self._folder.glob(f"*{_SUFFIX}*"):
                 with contextlib.suppress(OSError):
+                    # A lock is as old as its session; somebody may hold it.
+                    if path.suffix == ".lock" and path.with_suffix("").exists():
+                        continue
                     if path.stat().st_mtime < now_s - days * _DAY_S:
                         path.unlink()
                         count += 1

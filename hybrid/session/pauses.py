@@ -10,7 +10,7 @@ import json
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from hybrid.atomic import locked, read_regular, set_aside, write_atomic
+from hybrid.base.atomic import locked, read_regular, set_aside, write_atomic
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,7 +29,7 @@ _LATEST_S = 253_402_300_799.0
 
 
 class Pause(NamedTuple):
-    """One pause; a tuple, since importing `dataclasses` costs a status line seven milliseconds.
+    """One pause; a tuple, since importing the library of our values costs a status line several milliseconds.
 
     Attributes:
         scope: One of `SCOPES`.

@@ -6,22 +6,28 @@ search for it does not leave the folder that was given.
 
 from __future__ import annotations
 
+import _thread
 import contextlib
 import os
 import signal
 import stat
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hybrid.base.home import expanded
 from hybrid.project.git_config import parse_config
 from hybrid.project.git_folder import folders_of, read_small
 from hybrid.sources.reading import join
 
 if TYPE_CHECKING:
     import subprocess
+    import threading
     from collections.abc import Generator, Iterator, Sequence
 
 _TIMEOUT_S = 10.0
+_LOOK_S = 0.5
+"""After this it is looked whether git waits for a pipe: it would wait for ever, and costs no project more than this."""
 _COUNT_BYTES = 65_536
 _WITH_LITTLE_MEMORY = ("/bin/sh", "-c", 'ulimit -v 2097152 2>/dev/null; exec "$@"', "git")
 """Starts git with 2 GB of address space: the index of a million files takes a third of it, and rules of gigabytes do
@@ -43,6 +49,8 @@ _TREE_FILES = {".gitignore": _SMALL_BYTES, ".gitattributes": _SMALL_BYTES}
 and waits for ever for a pipe."""
 
 _MAX_FOLDERS = 20_000
+_at_work: set[subprocess.Popen[bytes]] = set()
+_starting = _thread.allocate_lock()
 _unreadable: dict[str, str] = {}
 """Top of a tree → the file further down that git waited for; this process looks at it before it asks git again."""
 
@@ -102,10 +110,15 @@ def list_files(root: str, within: Sequence[str] = (), *, timeout_s: float = _TIM
     import subprocess  # Costs 10 ms, and re-reading one span needs no git.
 
     with _running(root, ("--", *within)) as process:
+        look_s = min(_LOOK_S, timeout_s)
         try:
-            output, errors = process.communicate(timeout=timeout_s)
+            try:
+                output, errors = process.communicate(timeout=look_s)
+            except subprocess.TimeoutExpired:
+                _refuse_pipes_below(root)
+                output, errors = process.communicate(timeout=timeout_s - look_s)
         except subprocess.TimeoutExpired as error:
-            _remember_unreadable(root)
+            _remember_unreadable(root, _SMALL_BYTES)
             raise GitUnavailableError(f"git took longer than {timeout_s:g} s") from error
     if process.returncode != 0:
         lines = errors.decode("utf-8", "replace").strip().splitlines() or ["no message"]
@@ -128,19 +141,18 @@ def has_more_files(root: str, limit: int, *, timeout_s: float = _TIMEOUT_S) -> b
     n_files = 0
     with _running(root) as process:
         assert process.stdout is not None
-        timer = threading.Timer(timeout_s, _kill, (process,))
-        timer.daemon = True
-        timer.start()
+        is_done = threading.Event()
+        threading.Thread(target=_watch, args=(process, root, timeout_s, is_done), daemon=True).start()
         try:
             while n_files <= limit and (data := process.stdout.read(_COUNT_BYTES)):
                 n_files += data.count(b"\0")
         finally:
-            timer.cancel()
+            is_done.set()
         if n_files > limit:
             return True
         process.wait()
     if process.returncode != 0:
-        _remember_unreadable(root)
+        _remember_unreadable(root, _SMALL_BYTES)
         raise GitUnavailableError(f"git failed with {process.returncode}")
     return False
 
@@ -156,15 +168,17 @@ def _running(root: str, arguments: Sequence[str] = ()) -> Generator[subprocess.P
 
     _refuse_unreadable(root)
     try:
-        process = subprocess.Popen(
-            (*(() if os.name == "nt" else _WITH_LITTLE_MEMORY), _executable(root), *_ARGUMENTS, *arguments),
-            cwd=root,
-            env=_environment(root),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE if arguments else subprocess.DEVNULL,
-            start_new_session=True,
-        )
+        with _starting:
+            process = subprocess.Popen(
+                (*(() if os.name == "nt" else _WITH_LITTLE_MEMORY), _executable(root), *_ARGUMENTS, *arguments),
+                cwd=root,
+                env=_environment(root),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE if arguments else subprocess.DEVNULL,
+                start_new_session=True,
+            )
+            _at_work.add(process)
     except (OSError, ValueError) as error:
         raise GitUnavailableError(f"git cannot be run: {error}") from error
     with process:
@@ -172,6 +186,28 @@ def _running(root: str, arguments: Sequence[str] = ()) -> Generator[subprocess.P
             yield process
         finally:
             _kill(process)
+            _at_work.discard(process)
+
+
+def kill_all() -> None:
+    """Kill git wherever it is at work, for a process that ends at once: git that waits for a pipe would outlive it."""
+    _starting.acquire()  # For good: none is started from here on.
+    for process in list(_at_work):
+        _kill(process)
+
+
+def _watch(process: subprocess.Popen[bytes], root: str, timeout_s: float, is_done: threading.Event) -> None:
+    """Kill git when it waits for a pipe, and when its time is over."""
+    look_s = min(_LOOK_S, timeout_s)
+    if is_done.wait(look_s):
+        return
+    try:
+        _refuse_pipes_below(root)
+    except GitUnavailableError:
+        _kill(process)
+        return
+    if not is_done.wait(timeout_s - look_s):
+        _kill(process)
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
@@ -185,7 +221,7 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
 def _refuse_unreadable(root: str) -> None:
     """Raise when git would read something endless, a pipe, or rules and settings of a size that nobody wrote.
 
-    Rules further down are looked for only after git took too long: its memory and time are bounded too.
+    Rules further down are looked for only while git does not answer: its memory and time are bounded too.
 
     Raises:
         GitUnavailableError: With the path.
@@ -216,15 +252,27 @@ def _reason_not_to_read(path: str, size_bytes: int) -> str:
     return "" if stat.S_ISDIR(status.st_mode) else "no regular file"
 
 
-def _remember_unreadable(root: str) -> None:
+def _refuse_pipes_below(root: str) -> None:
+    """Raise when git, which has not answered yet, may wait for a pipe among the rules further down.
+
+    Raises:
+        GitUnavailableError: With the path.
+    """
+    _remember_unreadable(root, sys.maxsize)
+    if root in _unreadable:
+        raise GitUnavailableError(f"{_unreadable[root]} is no regular file")
+
+
+def _remember_unreadable(root: str, size_bytes: int) -> None:
     """Look for the rules further down that git may have waited for, so that the next build does not wait again."""
+    _unreadable.pop(root, None)
     for count, (folder, folders, names) in enumerate(os.walk(root)):
         if count == _MAX_FOLDERS:
             return
         folders[:] = sorted(set(folders) - {".git"})
         for name in _TREE_FILES:
             path = join(folder, name)
-            if name in names and _reason_not_to_read(path, _SMALL_BYTES):
+            if name in names and _reason_not_to_read(path, size_bytes):
                 _unreadable[root] = path
                 return
 
@@ -233,16 +281,9 @@ def _named_files(config: Path, root: str) -> Iterator[str]:
     """Files that a repository's settings have git read: excludes, attributes and further settings."""
     for key, values in parse_config(read_small(config) or "").items():
         if key in ("core.excludesfile", "core.attributesfile"):
-            yield from (str(Path(root) / _expanded(value)) for value in values)
+            yield from (str(Path(root) / expanded(value)) for value in values)
         elif key.startswith(("include.", "includeif.")) and key.endswith(".path"):
-            yield from (str(config.parent / _expanded(value)) for value in values)
-
-
-def _expanded(value: str) -> Path:
-    try:
-        return Path(value).expanduser()
-    except RuntimeError:  # `~nobody`
-        return Path(value)
+            yield from (str(config.parent / expanded(value)) for value in values)
 
 
 def _executable(root: str) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from hybrid.atomic import read_regular
+from hybrid.base.atomic import read_regular
 from hybrid.sources.patterns import parse_patterns
 from hybrid.sources.reading import join
 
@@ -70,7 +70,7 @@ class FolderRules:
         return None
 
     def opens(self, folder: str) -> bool:
-        """Whether a pattern with `!` names a path through this folder, though it is ignored itself."""
+        """Return whether a pattern with `!` names a path through this folder, though it is ignored itself."""
         parent = folder.rpartition("/")[0]
         return any(lift.opens(folder[base:]) for base, lift in self._lifts_of(self._scope(parent)))
 
@@ -84,12 +84,12 @@ class FolderRules:
         return list(found)
 
     def lifts_in(self, folder: str) -> bool:
-        """Whether the file of this very folder, not one further up, holds a rule with `!`."""
+        """Return whether the file of this very folder, not one further up, holds a rule with `!`."""
         base = len(folder) + 1 if folder else 0
         return any(base == at and patterns.lifts for at, patterns in self._scope(folder))
 
     def is_silent(self, folders: Iterable[str]) -> bool:
-        """Whether no rule applies in any of these folders, so that nothing needs to be asked."""
+        """Return whether no rule applies in any of these folders, so that nothing needs to be asked."""
         return self._last is None and not any(self._scope(folder) for folder in folders)
 
     def _lifts_of(self, scope: tuple[tuple[int, Patterns], ...]) -> Iterator[tuple[int, Lift]]:

@@ -7,8 +7,9 @@ there, and a rule further down may have brought an entry back. This is how git d
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -20,8 +21,7 @@ _FOLDER_GROUP = "ps_d"
 """Group that pathspec's expressions set when a folder above the path matched, not the path itself."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(Struct, frozen=True):
     """One pattern.
 
     Attributes:
@@ -37,15 +37,14 @@ class Rule:
     ignores: bool
 
     def matches(self, path: str, name: str, *, is_folder: bool) -> bool:
-        """Whether this very entry is meant."""
+        """Return whether this very entry is meant."""
         if self.folders_only and not is_folder:
             return False
         match = self.expression.search(name if self.by_name else path)
         return match is not None and match.groupdict().get(_FOLDER_GROUP) is None
 
 
-@dataclass(frozen=True, slots=True)
-class Lift:
+class Lift(Struct, frozen=True):
     """Where a pattern with `!` may bring files back.
 
     Attributes:
@@ -59,14 +58,13 @@ class Lift:
     is_deep: bool
 
     def opens(self, folder: str) -> bool:
-        """Whether an ignored folder is entered nevertheless, because the pattern names a path through it."""
+        """Return whether an ignored folder is entered nevertheless, because the pattern names a path through it."""
         if not self.open:
             return False
         return (self.open + "/").startswith(folder + "/") or (self.is_deep and folder.startswith(self.open + "/"))
 
 
-@dataclass(frozen=True, slots=True)
-class Patterns:
+class Patterns(Struct, frozen=True):
     """The rules of one file, in its order.
 
     Attributes:

@@ -15,8 +15,8 @@ import pytest
 from hybrid import __version__
 from hybrid.cli.checks import build_findings
 from hybrid.cli.trial import Ran, judge
-from hybrid.engine.workspace import open_workspace
 from hybrid.project.trust import accept
+from hybrid.workspace import open_workspace
 from tests.builders import command_environment, python_process, write_files
 
 if TYPE_CHECKING:
@@ -463,7 +463,7 @@ def test_hooks_of_replaced_systems_are_named_and_switched_off_on_request(own_sho
 
 def test_a_client_that_is_none_is_an_error(own_shop: Shop) -> None:
     """A misspelt client is told the known ones, not what to install for it."""
-    assert "hybrid knows no client 'cluade'" in own_shop.error("doctor", "--client", "cluade")
+    assert "'cluade' is no client; hybrid knows claude, " in own_shop.error("doctor", "--client", "cluade")
 
 
 def test_codex_that_never_called_is_told_to_be_trusted(own_shop: Shop) -> None:

@@ -78,3 +78,26 @@ def test_an_interrupted_build_says_so_and_keeps_what_was_done(tmp_path: Path) ->
         assert 2 == build.returncode
         assert b"Traceback" not in errors
     assert 0 == hybrid_command("reindex", cwd=root, home=home).returncode
+
+
+_LATE = """
+import os, signal, sys
+from hybrid.__main__ import main
+class Late:
+    def __del__(self, kill=os.kill, process=os.getpid(), number=signal.SIGINT):
+        kill(process, number)
+late = Late()
+sys.argv = ["hybrid", *sys.argv[1:]]
+sys.exit(main())
+"""
+
+
+@pytest.mark.parametrize(("argument", "code"), [("--version", 0), ("nosuch", 2)])
+def test_an_interrupt_after_the_work_changes_no_exit_code(argument: str, code: int) -> None:
+    """Ctrl-C while the interpreter takes itself apart ended the process by the signal, whatever the command had done."""
+    command = [sys.executable, "-c", _LATE, argument]
+    environ = os.environ | {"PYTHONPATH": str(CHECKOUT)}
+    ended = subprocess.run(command, env=environ, capture_output=True, check=False, preexec_fn=hear_interrupts)
+
+    assert code == ended.returncode
+    assert b"Traceback" not in ended.stderr

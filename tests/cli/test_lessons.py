@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hybrid.engine.workspace import open_workspace
 from hybrid.project.trust import accept
+from hybrid.workspace import open_workspace
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -154,12 +154,18 @@ def test_what_was_no_decision_cannot_be_marked(own_shop: Shop, event: dict[str, 
 
 
 @pytest.mark.parametrize(
-    "words",
-    [("good",), ("0123456789",), ("0123456789", "great"), ("--last", "0123456789", "good"), ("remove",), ("list", "x")],
-    ids=" ".join,
+    ("words", "told"),
+    [
+        (("good",), "an ID as `hybrid log` shows it"),
+        (("0123456789",), "'0123456789' is no mark; write `hybrid mark ID good` or `hybrid mark ID noise`"),
+        (("0123456789", "great"), "'great' is no mark; write `hybrid mark ID good` or `hybrid mark ID noise`"),
+        (("--last", "0123456789", "good"), "--last takes the place of the ID"),
+        (("one", "other", "good"), "one decision is marked at a time, and 'one', 'other' are 2"),
+        (("remove",), "`hybrid mark remove` takes one ID and no --last"),
+        (("list", "x"), "`hybrid mark list` takes no further word"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )
-def test_words_that_are_no_mark_are_an_error(shop: Shop, words: tuple[str, ...]) -> None:
-    """One line says how it is written."""
-    error = shop.error("mark", *words)
-
-    assert error.endswith("is no mark; write `hybrid mark ID good` or `hybrid mark ID noise`; `hybrid log` shows ids")
+def test_words_that_are_no_mark_are_an_error(shop: Shop, words: tuple[str, ...], told: str) -> None:
+    """One line says what is wrong with them."""
+    assert told in shop.error("mark", *words)

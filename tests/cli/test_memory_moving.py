@@ -63,10 +63,10 @@ def test_an_export_is_imported_elsewhere_and_once(own_shop: Shop, tmp_path: Path
     new = {"observations": 3, "summaries": 1, "prompts": 1, "sessions": 2}
 
     tried = other.json("memory", "import", str(path), "--dry-run")
-    assert {**new, "duplicates": 0, "forgotten": 0, "problems": [], "dry_run": True} == tried
+    assert {**new, "duplicates": 0, "forgotten": 0, "problems": [], "unread": 0, "dry_run": True} == tried
     assert "observations  would add 3\n" in _memory(other, "import", str(path), "--dry-run")
     done = other.json("memory", "import", "-", stdin=path.read_bytes())
-    assert {**new, "duplicates": 0, "forgotten": 0, "problems": [], "dry_run": False} == done
+    assert {**new, "duplicates": 0, "forgotten": 0, "problems": [], "unread": 0, "dry_run": False} == done
     again = other.json("memory", "import", str(path))
     assert (dict.fromkeys(new, 0), 7) == ({name: again[name] for name in new}, again["duplicates"])
     assert _memory(own_shop, "export") == _memory(other, "export")

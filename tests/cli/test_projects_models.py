@@ -94,9 +94,7 @@ def test_forgetting_needs_one_name(shop: Shop) -> None:
     assert f"hybrid: `hybrid projects forget` needs the NAME or key of a project; {lists}" == shop.error(
         "projects", "forget"
     )
-    assert f"hybrid: 0 projects are called nothing; {lists}, a key is unique" == shop.error(
-        "projects", "forget", "nothing"
-    )
+    assert f"hybrid: no project is called nothing; {lists}" == shop.error("projects", "forget", "nothing")
 
 
 def test_projects_works_outside_of_a_project(shop: Shop, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from hybrid.atomic import locked
+from hybrid.base.atomic import locked
 from tests.builders import CHECKOUT, PAYMENTS, Shop, git_project, new_shop, write_files
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hybrid.atomic import locked
+from hybrid.base.atomic import locked
 from hybrid.cli.statusline import line_of
 from tests.builders import CHECKOUT, command_environment
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from hybrid.cli.evaluating import print_table
 from hybrid.render.visible import json_escaped, visible, visible_line
 from tests.builders import PAYMENTS, Shop, command_environment, git_project
 from tests.memories import shop_owner
@@ -145,18 +146,24 @@ def _in_terminal(shop: Shop, *args: str) -> tuple[str, str]:
         stderr=subprocess.PIPE,
     ) as process:
         os.close(theirs)
-        parts: list[bytes] = []
-        while True:
-            try:
-                part = os.read(ours, 65536)
-            except OSError:  # The other end is closed.
-                break
-            if not part:
-                break
-            parts.append(part)
-        os.close(ours)
+        shown = _all_of(ours)
         assert process.stderr is not None
-        return b"".join(parts).decode(), process.stderr.read().decode()
+        return shown, process.stderr.read().decode()
+
+
+def _all_of(descriptor: int) -> str:
+    """What comes out of a terminal until its other end is closed."""
+    parts: list[bytes] = []
+    while True:
+        try:
+            part = os.read(descriptor, 65536)
+        except OSError:  # The other end is closed.
+            break
+        if not part:
+            break
+        parts.append(part)
+    os.close(descriptor)
+    return b"".join(parts).decode()
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=_ids(COMMANDS))
@@ -199,6 +206,56 @@ def test_search_shows_marks_and_json_the_name_as_it_is(hostile: Shop) -> None:
     assert any(r"src/a\x1b[2J\x1b]0;t\x07\u202e\x9b.py:1-" in line for line in lines)
     assert any(r"src/b\x0aforged.py:1-" in line for line in lines)
     assert {f"src/{NAME}", f"src/{LINE}", "src/not-utf8-\udcff.py"} <= {hit["path"] for hit in found}
+
+
+@pytest.mark.parametrize(
+    ("command", "n_lines"),
+    [(("projects",), 1), (("project",), 12), (("trust",), 3), (("pause",), 1), (("resume",), 1)],
+    ids=lambda value: value[0] if isinstance(value, tuple) else "",
+)
+def test_a_name_begins_no_line(tmp_path: Path, command: tuple[str, ...], n_lines: int) -> None:
+    """A folder or a record whose name holds a line end forges no line of a list, nor does a tab forge a column (#16)."""
+    files = PAYMENTS | {".hybrid/lore/transfer/data/sessions/a\nforged: 9 lessons.json": "{}"}
+    shop = Shop(git_project(tmp_path / "shop\nforged\tname", files), tmp_path / "home")
+    shop.run("reindex", "--quiet")
+    shop.run("pause", *([] if command[0] == "resume" else ["--all"]))
+    lines = shop.run(*command).stdout.decode().splitlines()
+
+    assert n_lines == len(lines)
+    assert not any("\t" in line or line.startswith("forged") for line in lines)
+
+
+def test_wide_letters_fill_two_columns_of_a_table(capsys: pytest.CaptureFixture[str]) -> None:
+    """The numbers beside names of other scripts and emoji stand below one another (#16)."""
+    print_table("title", ["", "n"], [["日本語", "7"], ["abcdef", "12"], ["😀x", "3"]])
+
+    assert "title\n           n\n  日本語   7\n  abcdef  12\n  😀x      3\n\n" == capsys.readouterr().out
+
+
+_BUILD = """
+import time
+from hybrid.cli.progress import build_progress
+with build_progress(is_quiet=False) as report:
+    time.sleep(0.35)
+    report("read", 12, 558)
+"""
+
+
+@pytest.mark.parametrize(
+    ("columns", "expected"),
+    [(20, " 12/558"), (40, "Reading and embedding  12/558"), (100, "━━━  12/558 ")],
+)
+def test_progress_shows_its_numbers_on_a_narrow_terminal(columns: int, expected: str) -> None:
+    """They were cut to `…` where there was no room for the name of the step and a bar (#16)."""
+    pty = pytest.importorskip("pty")
+    ours, theirs = pty.openpty()
+    environ = {"PATH": os.environ["PATH"], "TERM": "xterm", "COLUMNS": str(columns)}
+    with subprocess.Popen([sys.executable, "-c", _BUILD], stdin=subprocess.DEVNULL, stderr=theirs, env=environ) as done:
+        os.close(theirs)
+        shown = _all_of(ours)
+
+    assert 0 == done.returncode
+    assert expected in re.sub(r"\x1b\[[\d;?]*[A-Za-z]", "", shown)
 
 
 def test_status_reads_no_markup_of_a_project(tmp_path: Path) -> None:

@@ -145,7 +145,7 @@ def test_lessons_learned_before_move_into_the_tree(cloned: Shop) -> None:
     (aside,) = cloned.home.glob("projects/*/trees/*/LESSONS.md.adopted-*")
     lessons = {one["title"]: one for one in cloned.json("lessons", "list")["lessons"]}
     assert "Moved 2 lessons learned here before into .hybrid/LESSONS.md: L004, L003" in said
-    assert f"1 of them were there already, withdrawn or malformed; all are kept in {aside}" in said
+    assert f"1 of them was there already, withdrawn or malformed; all are kept in {aside}" in said
     assert LESSONS in file
     assert ["L001", "L002", "L004", "L003"] == [one["id"] for one in lessons.values()]
     assert [0, 0, 1, 1] == [one["uses"] for one in lessons.values()]

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 THIRD_PARTY = (
+    "msgspec",
     "numpy",
     "tomli",
     "tomlkit",
@@ -49,14 +50,19 @@ def _loaded_after(code: str, **environ: str) -> set[str]:
         "hybrid.hooks",
         "hybrid.hooks.run",
         "hybrid.hooks.event",
-        "hybrid.session.ledger",
-        "hybrid.feedback.events",
-        "hybrid.feedback.state",
+        "hybrid.hooks.answer",
+        "hybrid.session.pauses",
     ],
 )
 def test_what_a_hook_imports_first_is_standard_library_only(module: str) -> None:
     """The process of a hook starts without a single third-party package."""
     assert set() == _loaded_after(f"import {module}")
+
+
+@pytest.mark.parametrize("module", ["hybrid.session.ledger", "hybrid.feedback.events", "hybrid.feedback.state"])
+def test_the_books_of_a_session_load_the_library_of_values_only(module: str) -> None:
+    """Ledger, log and counters are light: the library of our values is the one third-party package behind them."""
+    assert {"msgspec"} >= _loaded_after(f"import {module}")
 
 
 def test_the_version_needs_nothing() -> None:
@@ -67,31 +73,32 @@ def test_the_version_needs_nothing() -> None:
 
 
 def test_a_prompt_that_is_not_searched_loads_no_numpy(tmp_path: Path) -> None:
-    """For an acknowledgement only the settings are read: tomli and nothing else."""
+    """For an acknowledgement only the settings are read: tomli and the library of our values, nothing else."""
     shop = new_shop(tmp_path)
     event = json.dumps({"prompt": "thanks a lot, that is all", "cwd": str(shop.root)})
 
-    assert {"tomli"} == _after_a_prompt(event, shop.home)
+    assert {"msgspec", "tomli"} == _after_a_prompt(event, shop.home)
 
 
 def test_a_prompt_loads_only_what_searching_needs(tmp_path: Path) -> None:
-    """On the way of a prompt stand numpy and tomli; no grammar, no rank-bm25, no rich, no torch."""
+    """On the way of a prompt stand numpy, tomli and the library of our values; no grammar, no rank-bm25, no rich, no torch."""
     shop = new_shop(tmp_path)
     event = json.dumps({"prompt": "How does the payment client retry?", "cwd": str(shop.root)})
 
     loaded = _after_a_prompt(event, shop.home)
 
     assert ["injected"] == shop.reasons()
-    assert {"numpy", "tomli"} == loaded
+    assert {"msgspec", "numpy", "tomli"} == loaded
 
 
 def test_what_comes_after_an_answer_is_not_imported_before_it() -> None:
     """Log, counters, a session's start, and what learns from transcripts wait until a prompt has its answer."""
     late = [
-        f"hybrid.{name}" for name in ("engine.recording", "engine.orienting", "feedback.state", "capture.transcript")
+        f"hybrid.{name}"
+        for name in ("answer.recording", "answer.session_start", "feedback.state", "capture.transcript")
     ]
     code = (
-        "import sys, hybrid.hooks.direct, hybrid.engine.searching, hybrid.engine.record_views\n"
+        "import sys, hybrid.hooks.direct, hybrid.search.searcher, hybrid.knowledge.views\n"
         f"print([name for name in {late} if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=CHECKOUT)

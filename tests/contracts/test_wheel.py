@@ -69,7 +69,7 @@ def test_the_wheel_holds_one_package_and_its_data(archives: tuple[Path, Path]) -
     expected |= {".claude-plugin/plugin.json", ".claude-plugin/marketplace.json", "hooks/claude/settings.json"}
     assert expected | {"models/static-v0/manifest.toml", "models/static-v0/model.safetensors"} <= shipped
     assert not [name for name in shipped if name.endswith(".py")]
-    assert not [name for name in names if "__pycache__" in name or "/tests/" in name or "/training/" in name]
+    assert not [name for name in names if "__pycache__" in name or "/tests/" in name or "hybrid_lab" in name]
 
 
 def test_the_sdist_can_be_tested(archives: tuple[Path, Path]) -> None:
@@ -80,10 +80,12 @@ def test_the_sdist_can_be_tested(archives: tuple[Path, Path]) -> None:
     assert {
         "tests/builders.py",
         "tests/demo.py",
-        "training/gate_terms.py",
+        "lab/hybrid_lab/training/gate_terms.py",
         "Makefile",
         "constraints.txt",
         "README.md",
+        "docs/picture.svg",
+        ".pre-commit-config.yaml",
         "LICENSE",
     } <= names
     assert not [name for name in names if name.startswith((".venv", "dist/", ".demo"))]
@@ -121,7 +123,7 @@ def test_the_installed_command_works_in_hostile_surroundings(program: Path, tmp_
 def test_the_installed_command_needs_no_checkout(program: Path, tmp_path: Path) -> None:
     """What it ships is found inside the installed package."""
     python = program.with_name("python")
-    code = "from hybrid.resources import shipped; print(shipped('config.toml'))"
+    code = "from hybrid.base.resources import shipped; print(shipped('config.toml'))"
     found = (
         Path(_run(str(python), "-P", "-c", code, cwd=tmp_path).stdout.strip()) if sys.version_info >= (3, 11) else None
     )

@@ -17,9 +17,9 @@ import pytest
 
 from hybrid.daemon.building import Builder, Result, Waits
 from hybrid.daemon.worker import spawn_worker
-from hybrid.engine.searching import open_searcher
-from hybrid.engine.workspace import Workspace, open_workspace
 from hybrid.prompting.query import make_query
+from hybrid.search.searcher import open_searcher
+from hybrid.workspace import Workspace, open_workspace
 from tests.builders import git_project, write_files
 
 if TYPE_CHECKING:
@@ -223,7 +223,7 @@ def test_a_folder_without_git(building: Building, tmp_path: Path) -> None:
 
 def test_too_many_files_by_hand(tmp_path: Path, root: Path) -> None:
     """What was indexed by hand is kept fresh whatever its size."""
-    from hybrid.engine.indexing import reindex
+    from hybrid.upkeep.indexing import reindex
 
     building = Building(tmp_path)
     reindex(building.workspace(root))
@@ -249,7 +249,7 @@ def test_a_failure_is_tried_again_and_given_up(tmp_path: Path, root: Path) -> No
 
 def test_another_process_builds(building: Building, root: Path) -> None:
     """While another process builds, the builder waits its turn and says nothing of it."""
-    from hybrid.atomic import locked
+    from hybrid.base.atomic import locked
 
     place = building.workspace(root).place
     place.folder.mkdir(parents=True)

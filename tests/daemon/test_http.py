@@ -10,8 +10,8 @@ from urllib.parse import urlencode
 import pytest
 
 from hybrid import __version__
+from hybrid.base.resources import shipped
 from hybrid.records.memory.forms import moment_text
-from hybrid.resources import shipped
 from tests.agent import Agent, is_alive, until
 from tests.builders import new_shop
 from tests.memories import BLOG, FIRST_MS, RETRY, fill_memory, shop_owner
@@ -125,6 +125,20 @@ def test_context_is_what_a_session_is_told_at_its_start(asker: Asker) -> None:
     nothing = asker.get("/context", project="blog", since="2026-06-01")
     assert "# blog recent context\nNo previous sessions found for this project yet." == nothing["text"]
     assert asker.get("/context")["text"].startswith("# all projects recent context\n")
+
+
+def test_context_is_given_as_text_where_that_is_asked_for(asker: Asker) -> None:
+    """`form=text` is the text alone, for a script that hands it on; `form=json` is what is given without it."""
+    connection = http.client.HTTPConnection("127.0.0.1", asker.port, timeout=30)
+    connection.request("GET", "/context?project=shop&form=text", headers={"Authorization": f"Bearer {asker.token}"})
+    answer = connection.getresponse()
+    body = answer.read().decode()
+    connection.close()
+
+    assert (200, "text/plain; charset=utf-8") == (answer.status, answer.headers["Content-Type"])
+    found = asker.get("/context", project="shop", form="json")
+    assert (found["text"] + "\n", asker.get("/context", project="shop").keys()) == (body, found.keys())
+    assert "none of json, text" in asker.get("/context", 400, form="full")["error"]
 
 
 def test_parameters_restrict_as_those_of_the_commands(asker: Asker) -> None:

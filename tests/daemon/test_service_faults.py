@@ -165,18 +165,7 @@ def test_the_index_is_being_rebuilt(served: Agent) -> None:
 
 def test_another_version_was_installed(agent: Agent, tmp_path: Path) -> None:
     """A hook of a newer version ends the older service in the middle of a session and starts its own."""
-    old = tmp_path / "old"
-    shutil.copytree(CHECKOUT / "hybrid", old / "hybrid", ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("index", "hooks", "models", "config.toml"):
-        (old / name).symlink_to(CHECKOUT / name)
-    package = old / "hybrid" / "__init__.py"
-    package.write_text(package.read_text().replace(f'"{__version__}"', '"0.0.1"'))
-    home = str(agent.shop.home)
-    service = subprocess.Popen(
-        [sys.executable, "-I", "-S", str(old / "hybrid" / "entry.py"), "daemon", "run"],
-        stdin=subprocess.DEVNULL,
-        env=kept_environment(os.environ, home),
-    )
+    service = _older_service(agent, tmp_path / "old")
     agent.wait_for_service()
     before = agent.status()["version"]
     answers = _two_prompts(agent)
@@ -186,6 +175,30 @@ def test_another_version_was_installed(agent: Agent, tmp_path: Path) -> None:
 
     assert ("0.0.1", __version__) == (before, agent.status()["version"])
     assert [True, True] == answers
+
+
+def test_starting_the_service_replaces_an_older_one(agent: Agent, tmp_path: Path) -> None:
+    """`hybrid daemon start` said that the service runs, and left the old version there until the next prompt (#16)."""
+    service = _older_service(agent, tmp_path / "old")
+    agent.wait_for_service()
+    agent.shop.out("daemon", "start", "--quiet")
+
+    assert __version__ == agent.status()["version"]
+    assert 0 == service.wait(30)
+
+
+def _older_service(agent: Agent, old: Path) -> subprocess.Popen[bytes]:
+    """Run a copy of hybrid of an older version, in this folder."""
+    shutil.copytree(CHECKOUT / "hybrid", old / "hybrid", ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("index", "hooks", "models", "config.toml"):
+        (old / name).symlink_to(CHECKOUT / name)
+    package = old / "hybrid" / "__init__.py"
+    package.write_text(package.read_text().replace(f'"{__version__}"', '"0.0.1"'))
+    return subprocess.Popen(
+        [sys.executable, "-I", "-S", str(old / "hybrid" / "entry.py"), "daemon", "run"],
+        stdin=subprocess.DEVNULL,
+        env=kept_environment(os.environ, str(agent.shop.home)),
+    )
 
 
 def test_the_code_under_the_service_is_replaced(agent: Agent, tmp_path: Path) -> None:

@@ -19,10 +19,10 @@ from hybrid import __version__
 from hybrid.daemon.care import Care
 from hybrid.daemon.lifecycle import end_service
 from hybrid.daemon.listener import Listener
-from hybrid.engine.workspace import open_workspace
 from hybrid.ipc.endpoint import connect, is_newer, read_endpoint
 from hybrid.ipc.start import kept_environment, start_command
 from hybrid.ipc.wire import Connection, WireError, packed
+from hybrid.workspace import open_workspace
 from tests.agent import Agent, is_alive, kill, until
 from tests.builders import Shop, hear_interrupts, new_shop
 
@@ -311,7 +311,7 @@ def test_closed_streams_are_not_mistaken_for_files(agent: Agent, closed: tuple[i
 
 def test_where_no_file_can_be_written_prompts_are_answered(agent: Agent) -> None:
     """In a home that became read-only no service can start; each prompt is answered by its own process, at once."""
-    from hybrid.hooks.slots import place
+    from hybrid.hooks.child import place
 
     assert agent.prompt(RETRY, "a").text
     agent.stop_service()

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
 import sqlite3
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hybrid.atomic import locked
-from hybrid.errors import BusyError
+from hybrid.base.atomic import locked
+from hybrid.base.errors import BusyError
 from hybrid.hooks import taking
 from hybrid.ipc.spool import Spool, new_key
 from tests.agent import Agent, kill, until
@@ -208,6 +210,77 @@ def test_a_private_turn_stays_private(agent: Agent) -> None:
     assert "plan cache" not in str(prompts(agent.shop))
 
 
+def test_nothing_of_a_private_turn_lies_in_the_spool(agent: Agent) -> None:
+    """Neither what a tool did nor what the agent said; the next prompt ends such a turn (#16)."""
+    late = hasty(agent, HYBRID_DAEMON_ENABLED="false")
+    late.prompt(f"[no-hybrid] {LESSON}")
+    use(late)
+    late.send("Stop", last_assistant_message=f"AI {LESSON}")
+
+    assert 1 == waiting(agent.shop)
+    assert 2 == log(agent.shop).count("its prompt wants to be left alone")
+
+    late.prompt(OTHER)
+    use(late)
+
+    assert 3 == waiting(agent.shop)
+
+
+@pytest.mark.parametrize("with_memory", ["true", "false"])
+def test_what_was_said_in_a_private_turn_is_no_lesson_later(agent: Agent, with_memory: str) -> None:
+    """The end of such a turn is taken in after the next prompt was answered (#16)."""
+    alone = Agent(agent.shop, environ={"HYBRID_DAEMON_ENABLED": "false", "HYBRID_MEMORY_ENABLED": with_memory})
+    alone.prompt("[no-hybrid] Clear the plan cache, please.")
+    keep(agent, "Stop", last_assistant_message=f"AI {LESSON}")
+    time.sleep(0.01)
+    hasty(alone).prompt(OTHER)
+    alone.prompt("How does the payment client retry?")
+
+    assert (0, []) == (waiting(agent.shop), lessons(agent.shop))
+
+    alone.send("Stop", last_assistant_message=f"AI {LESSON}")
+
+    assert 1 == len(lessons(agent.shop))
+
+
+@pytest.mark.parametrize("with_memory", ["true", "false"])
+def test_a_service_learns_nothing_of_a_private_turn(served: Agent, with_memory: str) -> None:
+    """Nor is it kept for later; the next turn teaches as ever (#16)."""
+    client = Agent(served.shop, environ={"HYBRID_MEMORY_ENABLED": with_memory})
+    client.prompt("[no-hybrid] Clear the plan cache, please.")
+    client.send("Stop", last_assistant_message=f"AI {LESSON}")
+
+    assert (0, []) == (waiting(served.shop), lessons(served.shop))
+
+    client.prompt(OTHER)
+    client.send("Stop", last_assistant_message=f"AI {LESSON}")
+
+    assert 1 == len(lessons(served.shop))
+
+
+@pytest.mark.parametrize("ahead_ms", [0, 86_400_000], ids=["an hour ago", "tomorrow"])
+def test_a_clock_set_back_tells_nothing_of_a_private_turn(agent: Agent, ahead_ms: int) -> None:
+    """The last prompt by its time may be another than the one that is answered; either of them may be private (#16)."""
+    alone = Agent(agent.shop, environ={"HYBRID_DAEMON_ENABLED": "false"})
+    alone.prompt("How does the payment client retry?")
+    alone.prompt(f"[no-hybrid] {LESSON}")
+    set_times(agent.shop, ahead_ms - 3_600_000, ahead_ms - 7_200_000)
+    alone.send("PostToolUse", **USE)
+    alone.send("Stop", last_assistant_message="The plan cache was cleared.")
+    alone.prompt(OTHER, "s2")
+    summaries = rows(agent.shop, "SELECT 1 FROM session_summaries")
+
+    assert (0, []) == (uses(agent.shop), summaries)
+
+
+def set_times(shop: Shop, *from_now_ms: int) -> None:
+    """Let the prompts have been stored at these times, in the order in which they were typed."""
+    with contextlib.closing(sqlite3.connect(shop.home / "memory.db")) as db, db:
+        for number, ms in enumerate(from_now_ms, 1):
+            at_ms = int(time.time() * 1000) + ms
+            db.execute("UPDATE user_prompts SET created_at_epoch = ? WHERE id = ?", (at_ms, number))
+
+
 def test_what_cannot_be_read_is_dropped_with_a_line(agent: Agent) -> None:
     """It keeps nobody busy for ever."""
     spool = Spool(str(agent.shop.home))
@@ -216,7 +289,7 @@ def test_what_cannot_be_read_is_dropped_with_a_line(agent: Agent) -> None:
     Agent(agent.shop, environ={"HYBRID_DAEMON_ENABLED": "false"}).prompt(OTHER)
 
     assert 0 == waiting(agent.shop)
-    assert 2 == log(agent.shop).count("it was dropped and has no effect")
+    assert 2 == log(agent.shop).count("dropped and without effect")
 
 
 def test_what_waited_too_long_is_dropped_with_a_line(agent: Agent) -> None:
@@ -255,7 +328,9 @@ def test_what_waits_is_forgotten_with_the_rest(agent: Agent, command: tuple[str,
 
 
 @pytest.mark.parametrize(
-    "text", [f"[no-hybrid] {LESSON}", f"a <private>{LESSON}</private> b"], ids=["opted out", "span"]
+    "text",
+    [f"[no-hybrid] {LESSON}", f"a <private>{LESSON}</private> b", f"a <private> {LESSON}"],
+    ids=["opted out", "span", "never closed"],
 )
 def test_private_text_never_lies_in_the_spool(agent: Agent, text: str) -> None:
     """What the user wants kept from everything is cut out of the event before its file is written."""
@@ -264,6 +339,20 @@ def test_private_text_never_lies_in_the_spool(agent: Agent, text: str) -> None:
 
     assert 1 == waiting(agent.shop)
     assert not any(b"plan cache" in path.read_bytes() for path in files)
+
+
+def test_a_private_span_over_two_fields_never_lies_in_the_spool(agent: Agent) -> None:
+    """It is cut to the end of the field where it begins, and from the start of the field where it ends."""
+    hasty(agent, HYBRID_DAEMON_ENABLED="false").send(
+        "PostToolUse",
+        tool_name="Bash",
+        tool_use_id="toolu_1",
+        tool_input={"command": "make release # <private>walrus one", "description": "Release"},
+        tool_response={"stdout": "walrus two</private> done with 17 files\n", "stderr": "", "interrupted": False},
+    )
+    kept = b"".join(path.read_bytes() for path in (agent.shop.home / "spool").iterdir() if path.is_file())
+
+    assert (True, False) == (b"done with 17 files" in kept, b"walrus" in kept)
 
 
 def test_half_a_file_of_a_killed_hook_goes(agent: Agent) -> None:

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hybrid.engine.indexing import reindex
-from hybrid.engine.injecting import decide
-from hybrid.engine.searching import open_searcher
-from hybrid.engine.workspace import open_workspace
+from hybrid.answer.decide import decide
+from hybrid.search.searcher import open_searcher
 from hybrid.types import HookEvent
+from hybrid.upkeep.indexing import reindex
+from hybrid.workspace import open_workspace
 from tests.gate.prompts import FITTING, PROJECT, UNFITTING
 from tests.gate.wrappings import REQUESTS, WRAPPINGS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from hybrid.engine.injecting import Decision
+    from hybrid.answer.decide import Decision
 
 NOT_FOUND = {
     "teh geocoder asks": "three of its words are slips, and the model knows none of them",

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hybrid.errors import IndexMismatchError
+from hybrid.base.errors import IndexMismatchError
 from hybrid.index.manifest import FORMAT_VERSION, read_manifest
 from hybrid.index.snapshot import open_snapshot
 from hybrid.models.hashing import HashingEmbedder

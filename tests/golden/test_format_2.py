@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import shutil
 from pathlib import Path
@@ -13,15 +12,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from msgspec.structs import fields
 
-from hybrid.engine.searching import Searcher
-from hybrid.errors import IndexMismatchError
+from hybrid.base.errors import IndexMismatchError
 from hybrid.index.backend import Filter
 from hybrid.index.manifest import read_manifest
 from hybrid.index.roles import bit
 from hybrid.index.snapshot import open_segment, open_snapshot
 from hybrid.models.hashing import HashingEmbedder
 from hybrid.prompting.query import make_query
+from hybrid.search.searcher import Searcher
 
 if TYPE_CHECKING:
     from hybrid.index.snapshot import Snapshot
@@ -180,10 +180,10 @@ def test_another_model_asks_for_a_rebuild() -> None:
 
 def test_every_array_of_the_format_is_there() -> None:
     """The frozen segment holds exactly the arrays that a segment written today holds, of the same types."""
-    from hybrid.arrays import read_arrays
+    from hybrid.base.arrays import read_arrays
     from hybrid.chunking.chunker import chunk_document
     from hybrid.index.analysis import analyse
-    from hybrid.index.encoding import SegmentDocument, encode_segment
+    from hybrid.index.drafting import SegmentDocument, encode_segment
     from hybrid.index.vectors import quantise
     from hybrid.types import Document
     from tests.builders import LIMITS
@@ -204,10 +204,10 @@ def test_the_manifest_has_the_keys_of_the_format() -> None:
     data = json.loads((FROZEN / "manifest.json").read_bytes())
     manifest = read_manifest(FROZEN)
 
-    optional = {field.name for field in dataclasses.fields(manifest) if field.default is not dataclasses.MISSING}
+    optional = {field.name for field in fields(manifest) if not field.required}
     assert {"background"} == optional
-    assert {field.name for field in dataclasses.fields(manifest)} == set(data) | optional
-    assert {field.name for field in dataclasses.fields(manifest.segments[0])} == set(data["segments"][0])
+    assert {field.name for field in fields(manifest)} == set(data) | optional
+    assert {field.name for field in fields(manifest.segments[0])} == set(data["segments"][0])
 
 
 if __name__ == "__main__":

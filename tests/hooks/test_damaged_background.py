@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from hybrid.arrays import encode_arrays, read_arrays
+from hybrid.base.arrays import encode_arrays, read_arrays
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator

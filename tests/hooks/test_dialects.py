@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hybrid.hooks.answer import TAKING, client_of, write_answer
-from hybrid.hooks.event import EVENTS
 from hybrid.hooks.install.clients import CLIENTS as INSTALLED
+from hybrid.hooks.names import EVENTS
 from tests.builders import CHECKOUT, PAYMENTS, Shop, new_shop
 
 if TYPE_CHECKING:

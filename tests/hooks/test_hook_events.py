@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from hybrid.hooks.event import EVENTS, MAX_PATHS, MAX_PROMPT_CHARS, EventError, parse_event
+from hybrid.hooks.event import MAX_PATHS, MAX_PROMPT_CHARS, EventError, parse_event
+from hybrid.hooks.names import EVENTS
 from hybrid.types import HookEvent
 from tests.builders import CHECKOUT
 

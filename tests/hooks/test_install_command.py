@@ -370,14 +370,14 @@ def test_systems_that_hybrid_replaces_are_named_and_switched_off_on_request(desk
     told = desk.hook("install", "--client", "claude")
     kept = path.read_text(encoding="utf-8")
     replaced = desk.hook("install", "--client", "claude", "--replace")
-    copies = [file for file in desk.installs() if file.parent.name == "replaced"]
+    copies = [file.read_text(encoding="utf-8") for file in desk.installs() if file.parent.name == "replaced"]
     without = json.loads(path.read_text(encoding="utf-8"))
     said = desk.hook("uninstall", "--client", "claude")
 
     assert "--replace switches them off" in told
     assert "claude-recall/inject.sh" in kept
     assert "switched off claude-recall: UserPromptSubmit" in replaced
-    assert [kept] == [file.read_text(encoding="utf-8") for file in copies]
+    assert [kept] == copies
     assert {"claude-mem@thedotmack": False} == without["enabledPlugins"]
     assert {"hooks": [{"type": "command", "command": "date"}]} in without["hooks"]["SessionStart"]
     assert f"Claude Code no longer calls hybrid: {path} is as it was before\n" == said
@@ -408,6 +408,69 @@ def test_uninstall_gives_back_what_replace_took(desk: Desk, *, is_first: bool) -
 
     assert f"Claude Code no longer calls hybrid: {path} is as it was before\n" == said
     assert text == path.read_text(encoding="utf-8")
+    assert not desk.installs()
+
+
+@pytest.mark.parametrize(("scope", "n_left"), [("user", 0), ("project", 1), ("local", 2)])
+def test_no_wider_scope_is_switched_off(desk: Desk, scope: str, n_left: int) -> None:
+    """An installation for one project took the user's hooks out of all projects, and uninstall left them out (#16)."""
+    names = {"user": desk.user / ".claude/settings.json", "project": desk.root / ".claude/settings.json"}
+    names["local"] = desk.root / ".claude/settings.local.json"
+    text = json.dumps(_OTHERS, indent=2)
+    for path in names.values():
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    said = desk.hook("install", "--client", "claude", "--scope", scope, "--replace")
+
+    assert n_left == sum("recall" in path.read_text(encoding="utf-8") for path in names.values())
+    assert n_left * 2 == said.count("from a wider scope")
+
+    desk.hook("uninstall", "--client", "claude")
+
+    assert {text} == {path.read_text(encoding="utf-8") for path in names.values()}
+
+
+@pytest.mark.parametrize("is_link", [False, True], ids=["ours cannot be read", "one of theirs is a link"])
+def test_nothing_is_switched_off_where_we_cannot_be_installed(desk: Desk, *, is_link: bool) -> None:
+    """Their hooks in other files of the client were gone, and the error said nothing of it (#16)."""
+    ours, theirs = (folder / ".claude" / "settings.json" for folder in (desk.user, desk.root))
+    for path in (ours, theirs):
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(json.dumps(_OTHERS, indent=2), encoding="utf-8")
+    if is_link:
+        (desk.root / "elsewhere.json").write_bytes(theirs.read_bytes())
+        theirs.unlink()
+        theirs.symlink_to(desk.root / "elsewhere.json")
+    else:
+        ours.write_text('{"hooks": ', encoding="utf-8")
+    before = ours.read_text(encoding="utf-8")
+
+    said = desk.error("install", "--client", "claude", "--replace")
+
+    assert ("is a link" in said) == is_link
+    assert before == ours.read_text(encoding="utf-8")
+    assert _OTHERS == json.loads(theirs.read_text(encoding="utf-8"))
+    assert not desk.installs()
+
+
+def test_a_copy_goes_with_the_last_file_that_needs_it(desk: Desk) -> None:
+    """The copy of `--replace` holds all settings, secrets too: nothing is missing, so it is removed (#16).
+
+    Two projects with the same settings share one.
+    """
+    text = json.dumps(_OTHERS, indent=2)
+    other = git_project(desk.root.parent / "other")
+    for root in (desk.root, other):
+        (root / ".claude").mkdir(exist_ok=True)
+        (root / ".claude" / "settings.json").write_text(text, encoding="utf-8")
+        desk.hook("install", "--client", "claude", "--scope", "project", "--replace", cwd=root)
+    n_copies = [sum(file.parent.name == "replaced" for file in desk.installs())]
+    for root in (desk.root, other):
+        desk.hook("uninstall", "--client", "claude", "--scope", "project", cwd=root)
+        n_copies.append(sum(file.parent.name == "replaced" for file in desk.installs()))
+
+    assert [1, 1, 0] == n_copies
+    assert text == (other / ".claude" / "settings.json").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("is_removed", [False, True], ids=["edited", "ours taken out by hand"])
@@ -627,7 +690,7 @@ def test_an_unknown_client_is_told_the_known_ones(desk: Desk) -> None:
     """The error names every client."""
     said = desk.error("install", "--client", "emacs")
 
-    assert f"hybrid: hybrid knows no client 'emacs': it is one of {', '.join(CLIENTS)}" == said
+    assert f"hybrid: 'emacs' is no client; hybrid knows {', '.join(CLIENTS)}" == said
     assert all(name in desk.hook("install", "--help") for name in CLIENTS)
 
 

@@ -11,9 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hybrid.hooks import shortening
-from hybrid.hooks.event import MAX_ID_CHARS, MAX_PROMPT_CHARS, bounded_id, parse_event
-from hybrid.hooks.shortening import shortened
+from hybrid.hooks import event
+from hybrid.hooks.event import MAX_ID_CHARS, MAX_PROMPT_CHARS, bounded_id, parse_event, shortened
 from tests.agent import Agent
 from tests.builders import new_shop
 
@@ -78,7 +77,7 @@ VALUES = st.recursive(
 def _short(given: Any, **limits: object) -> Any:
     with pytest.MonkeyPatch.context() as patch:
         for name, value in {"SMALL_BYTES": 0, **limits}.items():
-            patch.setattr(shortening, name, value)
+            patch.setattr(event, name, value)
         data = json.dumps(given, ensure_ascii=False).encode("utf-8", "replace")
         return json.loads(shortened(data).decode("utf-8", "replace"))
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hybrid.atomic import locked
-from hybrid.engine.learning import without_captures
-from hybrid.engine.lesson_places import open_stores
+from hybrid.base.atomic import locked
+from hybrid.knowledge.lesson_files import open_stores
+from hybrid.knowledge.lessons_intake import without_captures
 from hybrid.records.lessons.storage import Storage
 from tests.builders import Shop, git_project, python_process
 from tests.records import LESSONS, Talk, accept_tree, headers, ids, lesson_file, new_talk, shop_with_records
@@ -336,7 +336,7 @@ def test_hooks_that_write_at_once_lose_no_lesson(tmp_path: Path) -> None:
 _HOLDER = """
 import sys
 from pathlib import Path
-from hybrid.atomic import locked
+from hybrid.base.atomic import locked
 with locked(Path(sys.argv[1]), 5.0) as held:
     print(held, flush=True)
     sys.stdin.read()
@@ -390,6 +390,37 @@ def test_the_agent_writes_a_lesson_down(talk: Talk) -> None:
         lesson.source,
     )
     assert "**Type**: constraint | **Source**: ai" in (talk.root / FILE).read_text()
+
+
+@pytest.mark.parametrize("has_memory", [True, False], ids=["with memory", "without"])
+def test_a_private_turn_teaches_nothing(talk: Talk, has_memory: bool) -> None:
+    """Of the turn of a prompt that opts out no lesson is written down, and none counts as used (#16)."""
+    flags = {"memory.enabled": has_memory}
+    talk.ask(COMMITS, flags=flags)
+    talk.ask("[no-hybrid] Bind the port, please.", flags=flags)
+    said = "By [L001].\nAI LESSON: Ports in tests - Never bind a fixed port in a test"
+    talk.stop(said, flags=flags)
+
+    assert LESSONS == (talk.root / FILE).read_text()
+    assert 0 == _lessons(talk)["L001"].citations
+
+    replace(talk, session_id="s2").stop(said.replace("By [L001].", "Done."), flags=flags)
+
+    assert ["L001", "L002", "L003", "L004"] == sorted(_lessons(talk))
+
+
+def test_a_report_in_a_private_turn_is_not_searched_for(talk: Talk) -> None:
+    """It would stand in the log; the next turn's reports are answered as ever (#16)."""
+    report = "The commits of this change follow no format; how should I format the git commits?"
+    talk.ask("[no-hybrid] Look at my commits, please.")
+    n_logged = len(talk.log())
+    private = talk.tell("PostToolUse", tool="Agent", report=report)
+
+    assert ("", n_logged) == (private.text, len(talk.log()))
+
+    talk.ask("Look at my commits, please, and tell what you see.")
+
+    assert talk.tell("PostToolUse", tool="Agent", report=report).text
 
 
 def test_the_agents_lesson_is_written_once(talk: Talk, tmp_path: Path) -> None:

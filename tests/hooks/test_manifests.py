@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from hybrid import __version__
+from hybrid.base.resources import shipped
 from hybrid.hooks.install.clients import CLIENTS
 from hybrid.hooks.install.command import PORTABLE
-from hybrid.resources import shipped
 from tests.builders import CHECKOUT
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hybrid.engine.memory_collection import Session, memory_collection
-from hybrid.engine.remembering import MOST_AT_ONCE, keep_small
+from hybrid.knowledge.memory_collection import Session, memory_collection
+from hybrid.knowledge.memory_intake import MOST_AT_ONCE, keep_small
 from hybrid.prompting.query import make_query
 from hybrid.records.memory.types import Extracted, Observation, Owner, SessionSummary, Summarised, Wanted
 from tests.records import HANDOFF, SESSION, Talk, accept_tree, headers, new_talk
@@ -318,6 +318,18 @@ def test_nothing_private_is_stored(talk: Talk) -> None:
     assert TOKEN.encode() not in found
     assert b"walrus" not in found
     assert titles(talk)
+
+
+def test_a_private_span_over_two_fields_is_not_stored(talk: Talk) -> None:
+    """It is cut from its beginning to the end of one field, and from the start of the other to its closing tag."""
+    talk.ask(ASKED)
+    run(talk, "make release # <private>walrus one", output="walrus two</private> done with 17 files")
+    edit(talk, new=NEW)
+    talk.stop("Released.")
+
+    found = b"".join(path.read_bytes() for path in talk.home.rglob("*") if path.is_file())
+    assert b"walrus" not in found
+    assert b"make release" in found
 
 
 @pytest.mark.parametrize(

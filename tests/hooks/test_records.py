@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hybrid.engine.indexing import reindex
+from hybrid.upkeep.indexing import reindex
 from tests.builders import PAYMENTS, python_process
 from tests.records import (
     DECISION,
@@ -340,7 +340,7 @@ def test_a_file_of_records_that_is_gone(talk: Talk) -> None:
 _HOLDER = """
 import sys
 from pathlib import Path
-from hybrid.atomic import locked
+from hybrid.base.atomic import locked
 with locked(Path(sys.argv[1]), 5.0) as held:
     print(held, flush=True)
     sys.stdin.read()

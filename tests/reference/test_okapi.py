@@ -7,12 +7,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hybrid.engine.searching import Searcher
+from hybrid.base.tokens import query_tokens, tokens
 from hybrid.index.backend import Filter
 from hybrid.models.hashing import HashingEmbedder
 from hybrid.prompting.query import make_query
-from hybrid.retrieval.reference import NonNegativeOkapi, ReferenceLexical
-from hybrid.tokens import query_tokens, tokens
+from hybrid.search.reference import NonNegativeOkapi, ReferenceLexical
+from hybrid.search.searcher import Searcher
 from tests.builders import PAYMENTS, ListSource, build_index, default_config, open_index, place_in
 
 if TYPE_CHECKING:

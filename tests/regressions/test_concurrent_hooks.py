@@ -6,10 +6,34 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
-from tests.builders import CHECKOUT, hybrid_command
+import pytest
+
+from hybrid.session.ledger import SessionKey
+from hybrid.workspace import open_workspace
+from tests.agent import Agent
+from tests.builders import CHECKOUT, hybrid_command, new_shop
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
+
+RETRY = "How does the payment client retry?"
+ALONE = {"HYBRID_DAEMON_ENABLED": "false"}
+
+
+@pytest.fixture
+def agent(tmp_path: Path) -> Iterator[Agent]:
+    """An agent in a project that is indexed; its service ends with the test."""
+    made = Agent(new_shop(tmp_path))
+    yield made
+    made.stop_service()
+
+
+@pytest.fixture
+def served(agent: Agent) -> Agent:
+    """The same with a service that runs."""
+    agent.shop.out("daemon", "start", "--quiet")
+    return agent
 
 
 def test_hooks_that_run_at_the_same_time_give_one_answer(project: Path, tmp_path: Path) -> None:
@@ -35,3 +59,29 @@ def test_hooks_that_run_at_the_same_time_give_one_answer(project: Path, tmp_path
 
     assert [0, 0, 0] == codes
     assert 1 == sum(bool(answer) for answer in answers)
+
+
+def test_hook_that_finds_another_one_at_work_gives_nothing(served: Agent) -> None:
+    """A hook whose session is still answered at its deadline is silent; the text comes later, and once."""
+    workspace = open_workspace(served.shop.root, environ={"HYBRID_HOME": str(served.shop.home)})
+    key = SessionKey("claude", "s1")
+    hasty = Agent(served.shop, deadline_ms=1000)
+    with workspace.ledgers.turn(key, 5) as is_mine:
+        answers = [hasty.prompt(RETRY), Agent(served.shop, environ=ALONE, deadline_ms=3000).prompt(RETRY)]
+    given = [served.prompt(RETRY), served.prompt(RETRY)]
+
+    assert is_mine
+    assert ["", ""] == [answer.text for answer in answers]
+    assert [True, False] == [bool(answer.text) for answer in given]
+
+
+def test_a_folder_without_locks_keeps_no_hook_waiting(agent: Agent) -> None:
+    """Where no lock can be had, a link lies in its place for one, the session is answered all the same."""
+    workspace = open_workspace(agent.shop.root, environ={"HYBRID_HOME": str(agent.shop.home)})
+    key = SessionKey("claude", "s1")
+    with workspace.ledgers.turn(key, 0):
+        [lock] = agent.shop.home.rglob(f"{key.file_name}.lock")
+    lock.unlink()
+    lock.symlink_to("nothing")
+
+    assert Agent(agent.shop, environ=ALONE).prompt(RETRY).text

@@ -8,19 +8,20 @@ import sqlite3
 import time
 import zlib
 from contextlib import closing
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
-from hybrid.engine.cleaning import clean_home, is_due, read_cleaned
-from hybrid.engine.workspace import open_workspace
 from hybrid.index.analysis import REDACT_RULES, head_line, input_key
 from hybrid.index.catalog import Catalog
 from hybrid.index.vectors import quantise
 from hybrid.models.registry import load_embedder
 from hybrid.redact import mask
 from hybrid.types import EmbedInput
+from hybrid.upkeep.cleaning import clean_home, is_due, read_cleaned
+from hybrid.upkeep.indexing import bring_up_to_date
+from hybrid.workspace import open_workspace
 from tests.agent import Agent, kill, until
 from tests.builders import PAYMENTS, new_shop, python_process
 from tests.memories import fill_memory
@@ -28,6 +29,8 @@ from tests.memories import fill_memory
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from hybrid.upkeep.indexing import Indexed
+    from hybrid.workspace import Workspace
     from tests.builders import Shop
 
 SECRET = "tiger7kiwi99"
@@ -39,8 +42,8 @@ PAYLOAD = json.dumps(
     {"tool": "Bash", "kind": "command", "command": f"curl -u admin:{SECRET} https://pay.example.com/v1", "output": "ok"}
 )
 CLEAN = (
-    "import sys; from pathlib import Path; from hybrid.engine.cleaning import clean_home; "
-    "from hybrid.engine.workspace import open_workspace; "
+    "import sys; from pathlib import Path; from hybrid.upkeep.cleaning import clean_home; "
+    "from hybrid.workspace import open_workspace; "
     "environ = {'HYBRID_HOME': sys.argv[1]}; "
     "clean_home(open_workspace(Path(sys.argv[1]), environ=environ), environ, is_whole=True)"
 )
@@ -127,6 +130,31 @@ def test_a_command_cleans_everything(tmp_path: Path) -> None:
     assert "5 rows, 7 lines of log and counters" in after[0]["what"]
     assert "Cap retry attempts" in shop.out("memory", "search", "retry attempts")
     assert "database.yml" in shop.out("search", "password port")
+
+
+@pytest.mark.parametrize(
+    ("title", "cleaned"),
+    [
+        ("Run `npm test … --db_pass…er7kiwi99` → ok", "Run `npm test … --db_pass…` → ok"),
+        ("Run `curl https://admin:ti…kiwi99` → ok", "Run `curl https://admin:ti…` → ok"),
+        ("Run `build --file=src/…/client.py` → ok…", "Run `build --file=src/…/client.py` → ok…"),
+        ("Edit payments…client.py: … retry", "Edit payments…client.py: … retry"),
+    ],
+)
+def test_the_end_of_a_cut_password_goes(tmp_path: Path, title: str, cleaned: str) -> None:
+    """Older versions left out the middle of a long command before its password was known for one; its end stayed."""
+    shop = _older_home(tmp_path)
+    _sql(
+        shop.home / "memory.db",
+        f"UPDATE observations SET title = '{title}', narrative = '', facts = '[]' WHERE id = 1",
+        f"UPDATE session_summaries SET completed = '{title}'",
+    )
+
+    shop.json("doctor", "--no-trial", "--fix")
+
+    with closing(sqlite3.connect(shop.home / "memory.db")) as db:
+        assert [(cleaned,)] == db.execute("SELECT title FROM observations WHERE id = 1").fetchall()
+        assert {(cleaned,)} == set(db.execute("SELECT completed FROM session_summaries").fetchall())
 
 
 def test_rows_are_read_without_secrets_before_they_are_cleaned(tmp_path: Path) -> None:
@@ -251,6 +279,32 @@ def test_an_index_of_a_tree_that_is_gone_goes(tmp_path: Path) -> None:
     assert 1 == read_cleaned(shop.home).dropped
 
 
+def test_an_index_that_was_made_by_hand_is_cleaned_and_kept(tmp_path: Path) -> None:
+    """With `index.auto = false` the index is made again under the present rules; it does not go."""
+    shop = _older_home(tmp_path)
+    shop.out("config", "set", "--user", "index.auto", "false")
+
+    shop.json("doctor", "--no-trial", "--fix")
+
+    assert [] == _holding(shop.home)
+    assert (0, 1) == (read_cleaned(shop.home).dropped, len([*shop.home.glob("projects/*/trees/*/manifest.json")]))
+    assert "database.yml" in shop.out("search", "password port")
+
+
+@pytest.mark.parametrize("command", ["status", "search retry", "reindex"])
+def test_a_command_says_that_an_index_waits(tmp_path: Path, command: str) -> None:
+    """Without a service one plain line says what to do; after it was done, nothing is said."""
+    shop = _older_home(tmp_path)
+    line = "made under older rules for secrets and may hold some; `hybrid doctor --fix` cleans that\n"
+
+    assert shop.run(*command.split()).stderr.decode().endswith(line)
+    assert line not in shop.run(*command.split(), "--quiet").stderr.decode()
+
+    shop.json("doctor", "--no-trial", "--fix")
+
+    assert "" == shop.run(*command.split()).stderr.decode()
+
+
 def test_a_vector_of_a_text_with_its_secret_is_not_used_again(tmp_path: Path) -> None:
     """The key of a vector is made of the text that is embedded, so other rules embed anew what they hide more of."""
     shop = new_shop(tmp_path, PAYMENTS | {"database.yml": SETTINGS})
@@ -283,7 +337,7 @@ def test_a_vector_stays_when_the_text_it_was_made_for_goes(tmp_path: Path) -> No
     shop = new_shop(tmp_path)
     _older_index(shop.home)
 
-    assert 0 == shop.json("reindex")["embedded"]
+    assert 0 == json.loads(shop.run("reindex", "--json").stdout)["embedded"]
 
     shop.json("doctor", "--no-trial", "--fix")
     (catalog,) = (shop.home / "projects").rglob("catalog.db")
@@ -294,13 +348,13 @@ def test_a_vector_stays_when_the_text_it_was_made_for_goes(tmp_path: Path) -> No
 
 def test_lines_that_arrive_meanwhile_are_kept(tmp_path: Path) -> None:
     """A file of lines is replaced while others append to it: no line of theirs is lost."""
-    from hybrid.engine.cleaning_files import clean_lines
+    from hybrid.upkeep.cleaning import clean_lines
 
     path = tmp_path / "events.jsonl"
     secret = json.dumps({"prompt": f"password: {SECRET}"}) + "\n"
     path.write_text(secret * 2_000)
     script = (
-        "import sys; from pathlib import Path; from hybrid.atomic import append_line\n"
+        "import sys; from pathlib import Path; from hybrid.base.atomic import append_line\n"
         "for n in range(3000): append_line(Path(sys.argv[1]), str(n).encode())"
     )
     process = python_process(script, path)
@@ -340,3 +394,21 @@ def test_a_home_that_cannot_be_written_stays(tmp_path: Path) -> None:
         assert SECRET not in shop.out("log", "--json")
     finally:
         shop.home.chmod(0o700)
+
+
+def test_a_project_that_is_forgotten_meanwhile_is_no_problem(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its index was looked for after it had gone, and the home counted as not clean until it was looked at again."""
+    shop = new_shop(tmp_path)
+    _older_index(shop.home)
+
+    def forget_first(workspace: Workspace, **options: Any) -> Indexed:
+        shop.out("projects", "forget", "shop")
+        return bring_up_to_date(workspace, **options)
+
+    monkeypatch.setattr("hybrid.upkeep.cleaning_indexes.bring_up_to_date", forget_first)
+    environ = {"HYBRID_HOME": str(shop.home)}
+    cleaned = clean_home(open_workspace(shop.home, environ=environ), environ, is_whole=True)
+
+    assert cleaned is not None
+    assert () == cleaned.problems
+    assert [] == shop.json("projects", code=1)["projects"]

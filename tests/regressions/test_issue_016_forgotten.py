@@ -52,6 +52,24 @@ def test_a_forgotten_project_stays_forgotten_while_the_service_runs(agent: Agent
     assert not agent.status()["projects"][0]["is_watched"]
 
 
+def test_a_lesson_of_all_projects_brings_no_forgotten_project_back(tmp_path: Path) -> None:
+    """What is given there of other places was counted in the home, and the counters were listed as a project."""
+    shop = Shop(git_project(tmp_path / "shop", PAYMENTS), tmp_path / "home")
+    agent = Agent(shop)
+    rule = ("Retry of the payment client", "The payment client retries a declined charge five times with backoff")
+    shop.out("lessons", "add", *rule, "--system", "--trigger", "retry", "--trigger", "payment")
+    try:
+        agent.send("SessionStart", source="startup")
+        until(lambda: _is_at_rest(agent))
+        until(lambda: shop.run("projects", "forget", "shop").returncode == 0)
+        text = agent.prompt("How does the payment client retry a declined charge?", "s2").text
+    finally:
+        agent.stop_service()
+
+    assert "[lesson] S001" in text
+    assert [] == shop.json("projects", code=1)["projects"]
+
+
 def test_a_forgotten_project_stays_forgotten_where_no_service_ran(agent: Agent) -> None:
     """A service that starts later indexes nothing either; every command that tells of the index says why."""
     shop = agent.shop

@@ -11,14 +11,18 @@ import pytest
 from hybrid.redact import find_secrets, redact
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "redaction"
-MAX_MISSED = 8
+MAX_MISSED = 6
 """Texts that no rule covers: a word of a person where nothing says that it is one."""
 
 
+def _lines(*names: str) -> list[str]:
+    return [line for name in names for line in (FIXTURES / name).read_text(encoding="utf-8").splitlines()]
+
+
 def test_all_but_a_few_secrets_of_the_list_are_found() -> None:
-    """At least nine tenths of a secret are replaced; at most a few secrets of more than six hundred are missed."""
+    """At least nine tenths of a secret are replaced; at most a few secrets of more than eight hundred are missed."""
     missed = []
-    for line in (FIXTURES / "secrets.jsonl").read_text(encoding="utf-8").splitlines():
+    for line in _lines("secrets.jsonl", "printed.jsonl"):
         parts = re.split("[⟦⟧]", json.loads(line))
         text = "".join(parts)
         replaced = {place for secret in find_secrets(text) for place in range(secret.start, secret.end)}
@@ -34,7 +38,7 @@ def test_all_but_a_few_secrets_of_the_list_are_found() -> None:
 
 def test_no_innocent_text_of_the_list_changes() -> None:
     """References, types, placeholders, calls, empty values, identifiers and prose stay."""
-    texts = [json.loads(line) for line in (FIXTURES / "innocent.jsonl").read_text(encoding="utf-8").splitlines()]
+    texts = [json.loads(line) for line in _lines("innocent.jsonl", "printed_innocent.jsonl")]
 
     # The number of a session lets someone in, so it counts as a secret.
     assert [] == [text for text in texts if redact(text) != text]

@@ -27,6 +27,20 @@ def test_private_spans_are_cut(text: str, expected: str):
     assert expected == without_private(text)
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a</private> b", "  b"),
+        ("a <private>b</private> c</private> d", "  d"),
+        ("a</private> b <private>c", "  b "),
+        ("a <private>b</private> c", "a   c"),
+    ],
+)
+def test_a_span_that_was_opened_elsewhere_begins_with_the_text(text: str, expected: str) -> None:
+    """Of a part of something longer, what stands before a closing tag alone is private too."""
+    assert expected == without_private(text, is_part=True)
+
+
 @pytest.mark.parametrize("text", ["", "private <p> <privately> <private-key>", "<private_key>x</private_key>", "a < b"])
 def test_text_without_private_spans_stays(text: str):
     """The very same text comes back."""

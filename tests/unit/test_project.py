@@ -5,13 +5,13 @@ import os
 import shutil
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import tomli
+from msgspec.structs import replace
 
-from hybrid.errors import ProjectError
+from hybrid.base.errors import ProjectError
 from hybrid.project import create_folder, find_project, hybrid_home, open_tree_state, refusal, register
 from hybrid.project.registry import forget, load_registry, path_key, registry_path
 

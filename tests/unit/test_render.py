@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hybrid.render.frame import Entry, Footer, Format, frame_bytes, render_entry, render_frame
 from hybrid.render.marks import neutralise, neutralise_line
 from hybrid.render.numbers import evidence_line
-from hybrid.render.records import body_lines, file_entry, file_header, item_entry, preview, text_in_form
+from hybrid.render.records import body_lines, file_entry, item_entry, preview, text_in_form
 from hybrid.types import Hit, Item
 
 BEGIN_MARK = re.compile(r"-{3}\s*hybrid\s+context\b", re.IGNORECASE)
@@ -173,7 +173,7 @@ def test_json_is_one_object_with_all_keys():
 )
 def test_file_headers(changes: dict[str, object], expected: str):
     """The header of a file's chunk says kind, place, name and why it is there."""
-    assert expected == file_header(make_hit(**changes))
+    assert expected == file_entry(make_hit(**changes)).header
 
 
 @pytest.mark.parametrize(

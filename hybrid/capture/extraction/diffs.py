@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from hybrid.capture.definitions import Definition, definitions, is_prose
 from hybrid.capture.extraction.wording import is_comment, once, one_line, remarks
@@ -26,8 +27,7 @@ _KEYWORDS = frozenset("if else for while return let const var pub fn def class s
 _ATTRIBUTE = re.compile(r"^\s*(?:#\[|#!\[|@\w)")
 
 
-@dataclass(frozen=True, slots=True)
-class Swap:
+class Swap(Struct, frozen=True):
     """One expression that took the place of another.
 
     Attributes:
@@ -41,8 +41,7 @@ class Swap:
     name: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Struct, frozen=True):
     """What one edit changed.
 
     Attributes:

@@ -44,12 +44,12 @@ _FIRST_VERB_CHARS = 60
 
 
 def is_test_file(path: str) -> bool:
-    """Whether a file holds tests, or what tests read."""
+    """Return whether a file holds tests, or what tests read."""
     return bool(_TEST_FILE.search(path))
 
 
 def is_fix(prompt: str) -> bool:
-    """Whether a prompt asks for something to be mended; its first words count most: `Add a fix page` adds."""
+    """Return whether a prompt asks for something to be mended; its first words count most: `Add a fix page` adds."""
     head = prompt.strip()[:_FIRST_VERB_CHARS]
     first = _first(head)
     return first == "fix" if first else bool(_FIXING.search(prompt[:600]))

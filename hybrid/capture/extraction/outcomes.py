@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Literal
 
+from msgspec import Struct
+
 from hybrid.capture.extraction.wording import clip, listed, once
+from hybrid.render.numbers import amount
 
 Status = Literal["passed", "failed", ""]
 
@@ -77,8 +79,7 @@ _GOOD = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """How a command ended.
 
     Attributes:
@@ -129,7 +130,7 @@ def outcome_of(output: str, *, is_failed: bool, exit_code: int | None) -> Outcom
 
 
 def _is_error_line(output: str, errors: tuple[str, ...]) -> bool:
-    """Whether errors make a failure without counts: not when the end says that all is well."""
+    """Return whether errors make a failure without counts: not when the end says that all is well."""
     return bool(errors) and not _GOOD.match(output.strip().rpartition("\n")[2])
 
 
@@ -151,13 +152,16 @@ def _counts(text: str) -> tuple[str, Status]:
         words = found[-1].strip(", ") if found else "no tests ran"
         return words, "failed" if "failed" in words or "error" in words else "passed" if "passed" in words else ""
     if match := _UNITTEST.search(text):
-        return f"{match[1]} tests {match[3] or match[2]}", "passed" if match[2] == "OK" else "failed"
+        return f"{amount(int(match[1]), 'test')} {match[3] or match[2]}", "passed" if match[2] == "OK" else "failed"
     if found := _JEST.findall(text):
         words = found[-1].strip(" ,|").replace(" | ", ", ")
         return words, "failed" if "failed" in words else "passed"
     if match := _JAVA.search(text):
         bad = int(match[2]) + int(match[3])
-        return f"{bad} failed of {match[1]} tests" if bad else f"{match[1]} passed", "failed" if bad else "passed"
+        return (
+            f"{bad} failed of {amount(int(match[1]), 'test')}" if bad else f"{match[1]} passed",
+            "failed" if bad else "passed",
+        )
     if found := _MOCHA.findall(text):
         words = ", ".join(f"{n} {word}" for n, word in found)
         return words, "failed" if "failing" in words else "passed"
@@ -168,7 +172,7 @@ def _packages(text: str) -> tuple[str, Status]:
     """Go's packages, and hooks before a commit."""
     if packages := _GO_PACKAGE.findall(text):
         bad = [name for word, name in packages if word == "FAIL"]
-        words = f"{len(bad)} of {len(packages)} packages failed" if bad else f"{len(packages)} packages ok"
+        words = f"{len(bad)} of {len(packages)} packages failed" if bad else f"{amount(len(packages), 'package')} ok"
         return words, "failed" if bad else "passed"
     bad, good = once(_HOOK_FAILED.findall(text)), len(_HOOK_PASSED.findall(text))
     if bad or good > 1:
@@ -248,7 +252,7 @@ def _finished(text: str) -> str:
     if not _FINISHED.search(text):
         return ""
     n_warnings = len(_WARNING.findall(text))
-    return f"finished with {n_warnings} warnings" if n_warnings else "finished without warnings"
+    return f"finished with {amount(n_warnings, 'warning')}" if n_warnings else "finished without warnings"
 
 
 def _short(name: str) -> str:

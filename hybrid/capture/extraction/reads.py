@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hybrid.base.tokens import part_terms
 from hybrid.capture.definitions import Definition, definitions, is_prose
 from hybrid.capture.extraction.kinds import concepts_of_text
 from hybrid.capture.extraction.wording import (
@@ -21,7 +22,7 @@ from hybrid.capture.extraction.wording import (
     telling,
     terms_of,
 )
-from hybrid.tokens import part_terms
+from hybrid.render.numbers import amount
 
 if TYPE_CHECKING:
     from hybrid.capture.tools import ToolUse
@@ -60,7 +61,7 @@ def told_of_text(
     is_part = bool(total and (start > 1 or end < total))
     subject = _subject(file, text, chosen, every, wanted, f":{start}-{end}" if is_part and end else "")
     lines = f"lines {start}-{end} of {total} of " if is_part and end else ""
-    size = f" ({total} lines)" if total and not is_part else ""
+    size = f" ({amount(total, 'line')})" if total and not is_part else ""
     opening = f"{how} {lines}{file}{size}."
     return Told(
         type="discovery",

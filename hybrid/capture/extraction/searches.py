@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from hybrid.capture.extraction.wording import (
     Told,
@@ -39,8 +40,7 @@ _NONE = re.compile(r"(?i)^\s*(?:no (?:files?|matches|results?)(?: found)?|0 (?:m
 _CAPPED = re.compile(r"(?i)results? (?:are |is )?truncated|\btruncated\b")
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(Struct, frozen=True):
     """One place that a search found; without a line the file as a whole; some only stand around what was found."""
 
     path: str

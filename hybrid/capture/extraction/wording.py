@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from hybrid.tokens import FUNCTION_WORDS, part_terms
+from msgspec import Struct, field
+
+from hybrid.base.tokens import FUNCTION_WORDS, part_terms
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -34,8 +35,7 @@ _LICENCE_CHARS = 400
 _POLITE = re.compile(r"(?i)^(?:please|can you|could you|now|ok(?:ay)?|hi|hello|hey|then|also|so|and)[,:]?\s+")
 
 
-@dataclass(frozen=True, slots=True)
-class Told:
+class Told(Struct, frozen=True):
     """What is told of one use, before those of a batch become one.
 
     Attributes:
@@ -164,7 +164,7 @@ def telling(lines: Sequence[str], wanted: frozenset[str], n: int, *, max_chars: 
 
 
 def is_comment(line: str) -> bool:
-    """Whether a line is a comment by its first characters, in most languages; an attribute is none."""
+    """Return whether a line is a comment by its first characters, in most languages; an attribute is none."""
     line = line.lstrip()
     if line.startswith(("#[", "#!", "#include", "#define", "#if", "#end", "#else", "--- ", "*args", "**")):
         return False

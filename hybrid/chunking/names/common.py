@@ -40,9 +40,8 @@ class Named(NamedTuple):
 
 def text_of(node: Node | None) -> str:
     """The source text of a node; empty for None."""
-    if node is None or node.text is None:
-        return ""
-    return node.text.decode("utf-8", "replace")
+    text = None if node is None else node.text
+    return "" if text is None else text.decode("utf-8", "replace")
 
 
 def clean(name: str) -> str:

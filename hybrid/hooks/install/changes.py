@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import contextlib
 import difflib
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hybrid.atomic import locked
-from hybrid.errors import BusyError, ProjectError
+from msgspec import Struct
+from msgspec.structs import replace
+
+from hybrid.base.atomic import locked
+from hybrid.base.errors import BusyError, ProjectError
 from hybrid.hooks.install import files, targets
 from hybrid.hooks.install.command import command_text
 from hybrid.hooks.install.jsonc import is_object
@@ -28,8 +30,7 @@ if TYPE_CHECKING:
 _LOCK_S = 10.0
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(Struct, frozen=True):
     """A settings file of a client.
 
     Attributes:
@@ -54,8 +55,7 @@ class Target:
         return files.real_path(self.path, self.scope, self.root)
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Struct, frozen=True):
     """What was done to a file, or would be.
 
     Attributes:
@@ -158,6 +158,8 @@ def uninstall(target: Target, *, home: Path, is_dry_run: bool = False) -> Change
         left = new.decode("utf-8", "replace")
         shown = "" if action == "absent" else diff(text, left, name)
         missing = _missing(known[0], left) if known else ()
+        if known and not missing and not is_dry_run:
+            records.drop_copies(known[0])
         copies = known[0].copies if known and missing else ()
         return Change(target.client.name, target.scope, target.path, action, shown, missing, copies)
 
@@ -197,7 +199,7 @@ def _missing(record: Record, text: str) -> tuple[str, ...]:
         root = read(text, record.path)
     except SettingsError:
         return tuple(f"{event}: {command}" for event, command in record.taken)
-    there = {(found.event, command_text(found.handler)) for found in commands(root)}
+    there = {(hook.event, command_text(hook.handler)) for hook in commands(root)}
     plugins: object = root.value.get("enabledPlugins")
     if is_object(plugins):
         there |= {("plugin", name) for name, is_on in plugins.items() if is_on}

@@ -6,8 +6,9 @@ One module in `clients` fills in these values for each agent; `merge` and `insta
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
+
+from msgspec import Struct
 
 from hybrid.hooks.install.command import Launcher, as_line
 
@@ -25,8 +26,7 @@ END_TIMEOUT_S = 3
 """The same at the end of a session: Codex allows no more, Claude Code 1.5 unless told."""
 
 
-@dataclass(frozen=True, slots=True)
-class Places:
+class Places(Struct, frozen=True):
     """Where settings are looked for.
 
     Attributes:
@@ -40,8 +40,7 @@ class Places:
     environ: Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class Registration:
+class Registration(Struct, frozen=True):
     """One event that a client calls us for.
 
     Attributes:
@@ -58,8 +57,7 @@ class Registration:
         return END_TIMEOUT_S if self.event == "SessionEnd" else TIMEOUT_S
 
 
-@dataclass(frozen=True, slots=True)
-class Client:
+class Client(Struct, frozen=True):
     """A coding agent.
 
     Attributes:
@@ -91,7 +89,7 @@ class Client:
     notes: Callable[[Scope], Sequence[str]] = lambda scope: ()
 
     def ignores(self, text: str) -> bool:
-        """Whether the client reads nothing of a settings file that we can read."""
+        """Return whether the client reads nothing of a settings file that we can read."""
         if not self.is_plain or not text.strip():
             return False
         try:

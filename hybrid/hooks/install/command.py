@@ -6,9 +6,10 @@ import re
 import shlex
 import subprocess
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from hybrid.hooks.install.jsonc import is_list, is_object
 
@@ -35,8 +36,7 @@ _OPEN = (
 _SAFE_WORD = re.compile(r"[\w./:\\=+-]+\Z")
 
 
-@dataclass(frozen=True, slots=True)
-class Launcher:
+class Launcher(Struct, frozen=True):
     """How to start us.
 
     Attributes:
@@ -118,7 +118,7 @@ def command_text(handler: Mapping[str, Any]) -> str:
 
 
 def is_ours(handler: object) -> bool:
-    """Whether a handler calls us: in today's form, as the older `hybrid hook inject-context`, or wrapped."""
+    """Return whether a handler calls us: in today's form, as the older `hybrid hook inject-context`, or wrapped."""
     return is_object(handler) and bool(_OURS.search(_NOTE.sub("", _QUOTES.sub("", command_text(handler)))))
 
 

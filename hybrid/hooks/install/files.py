@@ -8,8 +8,8 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-from hybrid.atomic import write_atomic
-from hybrid.errors import ProjectError
+from hybrid.base.atomic import read_regular, write_atomic
+from hybrid.base.errors import ProjectError
 from hybrid.hooks.install.merge import SettingsError
 
 if TYPE_CHECKING:
@@ -50,11 +50,12 @@ def read_bytes(path: Path) -> bytes | None:
     if path.exists() and not path.is_file():
         raise SettingsError(f"{path} is not changed: it is no file")
     try:
-        data = path.read_bytes()
+        # People link their own settings from elsewhere. That of a clone may be a hole of any length.
+        data = read_regular(os.path.realpath(path), _MAX_BYTES)
     except FileNotFoundError:
         return None
     if len(data) > _MAX_BYTES:
-        raise SettingsError(f"{path} is not changed: {len(data)} bytes are no settings file")
+        raise SettingsError(f"{path} is not changed: more than {_MAX_BYTES:,} bytes are no settings file")
     return data
 
 

@@ -6,20 +6,21 @@ They would add their own text to each prompt beside ours. `hybrid doctor` names 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hybrid.atomic import write_atomic
-from hybrid.errors import HybridError
+from msgspec import Struct
+
+from hybrid.base.atomic import write_atomic
+from hybrid.base.errors import HybridError
 from hybrid.hooks.install import edit, files
-from hybrid.hooks.install.changes import take_out, target_of
+from hybrid.hooks.install.changes import Target, take_out, target_of
 from hybrid.hooks.install.client import SCOPES, Client, Places, Scope
 from hybrid.hooks.install.clients import CLIENTS
 from hybrid.hooks.install.command import command_text, is_ours
 from hybrid.hooks.install.found import enabled_plugins
 from hybrid.hooks.install.jsonc import is_object, parse
 from hybrid.hooks.install.merge import commands, read, strip_text
-from hybrid.hooks.install.records import digest_of
+from hybrid.hooks.install.records import Records, digest_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -37,8 +38,7 @@ _SYSTEMS = {
 """System → how its commands are known; the first that fits names it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Foreign:
+class Foreign(Struct, frozen=True):
     """A hook, or a plugin, of a system that hybrid replaces.
 
     Attributes:
@@ -82,11 +82,10 @@ def switch_off(found: Sequence[Foreign], *, places: Places, home: Path) -> list[
         HybridError: A file is not to be changed, for a reason that is said.
         OSError: It cannot be written.
     """
-    copies: list[Path] = []
-    for path in dict.fromkeys(each.path for each in found):
-        here = [each for each in found if each.path == path]
-        copies.append(_switch_off_in(path, here, places, home))
-    return copies
+    paths = dict.fromkeys(each.path for each in found)
+    # All are read before the first is written: one that is not to be changed leaves the others alone.
+    changes = [_Change.of(path, [each for each in found if each.path == path], places) for path in paths]
+    return [_write(change, home) for change in changes]
 
 
 def _hooks(client: Client, scope: Scope, places: Places) -> Iterator[Foreign]:
@@ -122,13 +121,27 @@ def _scope(text: str) -> Scope:
     return next(scope for scope in SCOPES if scope == text)
 
 
-def _switch_off_in(path: Path, here: Sequence[Foreign], places: Places, home: Path) -> Path:
-    target = target_of(CLIENTS[here[0].client], here[0].scope, places)
-    data = files.read_bytes(target.real) or b""
-    new = _without(files.decoded(data, path), here).encode()
-    copy = home / "installs" / "replaced" / f"{here[0].client}-{here[0].scope}-{digest_of(data)[:16]}.json"
-    write_atomic(copy, data)
-    take_out(target, data, new, [(each.event, each.command) for each in here], copy, home=home)
+class _Change(Struct, frozen=True):
+    """A file with and without the hooks of other systems."""
+
+    target: Target
+    old: bytes
+    new: bytes
+    gone: tuple[tuple[str, str], ...]
+
+    @classmethod
+    def of(cls, path: Path, here: Sequence[Foreign], places: Places) -> _Change:
+        target = target_of(CLIENTS[here[0].client], here[0].scope, places)
+        data = files.read_bytes(target.real) or b""
+        new = _without(files.decoded(data, path), here).encode()
+        return cls(target, data, new, tuple((each.event, each.command) for each in here))
+
+
+def _write(change: _Change, home: Path) -> Path:
+    target = change.target
+    copy = Records(home).copies / f"{target.client.name}-{target.scope}-{digest_of(change.old)[:16]}.json"
+    write_atomic(copy, change.old)
+    take_out(target, change.old, change.new, change.gone, copy, home=home)
     return copy
 
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 import json
 import shutil
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hybrid.errors import HybridError
+from msgspec import Struct
+
+from hybrid.base.errors import HybridError
 from hybrid.hooks.install import files, targets
 from hybrid.hooks.install.client import SCOPES, Client, Places
 from hybrid.hooks.install.clients import CLAUDE, CLIENTS
@@ -34,8 +35,7 @@ MANAGED = {
 """Settings that an administrator gives to every user of Claude Code on the machine."""
 
 
-@dataclass(frozen=True, slots=True)
-class Install:
+class Install(Struct, frozen=True):
     """One place in which hybrid is registered.
 
     Attributes:
@@ -229,12 +229,14 @@ def _in_codex_config(places: Places) -> Iterator[Install]:
         path = hooks_file.with_name("config.toml")
         try:
             hooks: object = tomli.loads(_text_or_empty(path)).get("hooks")
-        except (tomli.TOMLDecodeError, RecursionError):
-            continue
-        if is_object(hooks):
+            if not is_object(hooks):
+                continue
             # Beside the lists of events stand tables of Codex itself, such as the hooks that are trusted.
             lists = {event: groups for event, groups in hooks.items() if is_list(groups)}
             text = json.dumps({"hooks": lists}, default=str)
+        except (ValueError, RecursionError):  # Not TOML, or a number of thousands of digits.
+            continue
+        else:
             yield from _in_text(CODEX, "config", path, text, places.environ)
 
 

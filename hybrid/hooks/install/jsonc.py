@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from typing import TypeGuard
@@ -26,8 +27,7 @@ class JsoncError(ValueError):
     """The text is no JSON; the message names the line."""
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(Struct, frozen=True):
     """A member of an object or an element of an array.
 
     Attributes:
@@ -43,8 +43,7 @@ class Item:
     comma: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
+class Node(Struct, frozen=True):
     """A value in the text.
 
     Attributes:
@@ -67,12 +66,12 @@ class Node:
 
 
 def is_object(value: object) -> TypeGuard[dict[str, Any]]:
-    """Whether a value read from JSON is an object."""
+    """Return whether a value read from JSON is an object."""
     return isinstance(value, dict)
 
 
 def is_list(value: object) -> TypeGuard[list[Any]]:
-    """Whether a value read from JSON is an array."""
+    """Return whether a value read from JSON is an array."""
     return isinstance(value, list)
 
 
@@ -117,7 +116,10 @@ class _Parser:
         found = _STRING.match(self._text, at) or _ATOM.match(self._text, at)
         if not found:
             raise self.problem(at, "a value is missing or misspelt")
-        return Node(at, found.end(), json.loads(found.group()))
+        try:
+            return Node(at, found.end(), json.loads(found.group()))
+        except ValueError as error:  # Python refuses to read a number of thousands of digits.
+            raise self.problem(at, "a number is too long") from error
 
     def problem(self, at: int, what: str) -> JsoncError:
         """An error that names the line."""

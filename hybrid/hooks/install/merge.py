@@ -6,10 +6,11 @@ Knows texts only; `install` and `uninstall` know files.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from hybrid.errors import HybridError
+from msgspec import Struct
+
+from hybrid.base.errors import HybridError
 from hybrid.hooks.install import edit
 from hybrid.hooks.install.command import is_ours
 from hybrid.hooks.install.jsonc import JsoncError, Node, is_list, is_object, parse
@@ -26,8 +27,7 @@ class SettingsError(HybridError):
     """A settings file is not what its client would read; it is left untouched."""
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(Struct, frozen=True):
     """One registered command.
 
     Attributes:
@@ -136,7 +136,7 @@ def lists_of(text: str) -> frozenset[str]:
 
 
 def is_bare(text: str, own: Container[str]) -> bool:
-    """Whether nothing of anyone is left: no comment, no hooks, and no members but these.
+    """Return whether nothing of anyone is left: no comment, no hooks, and no members but these.
 
     Args:
         text: Of the file.

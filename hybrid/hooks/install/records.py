@@ -8,18 +8,19 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hybrid.atomic import write_atomic
+from msgspec import Struct
+from msgspec.structs import asdict, replace
+
+from hybrid.base.atomic import write_atomic
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(Struct, frozen=True):
     """What we know of a file that we changed.
 
     Attributes:
@@ -81,6 +82,23 @@ class Records:
         """Forget a file; the folder goes with the last one."""
         for file in (self._at(path), self._original(path)):
             file.unlink(missing_ok=True)
+
+    @property
+    def copies(self) -> Path:
+        """Folder of settings as they were before `--replace`."""
+        return self._folder / "replaced"
+
+    def drop_copies(self, record: Record) -> None:
+        """Remove the copies of a file that lacks nothing of them: they hold all its settings, secrets too.
+
+        Two projects with the same settings share a copy; it goes with the last of them.
+        """
+        needed = {copy for other in self.all() if other.path != record.path for copy in other.copies}
+        for copy in map(Path, record.copies):
+            if str(copy) not in needed and copy.parent == self.copies:
+                copy.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            self.copies.rmdir()
 
     def clear(self) -> None:
         """Remove the folder when no record is left in it, with what a process that was killed left there."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
+from hybrid.base.resources import shipped
 from hybrid.hooks.install import merge
 from hybrid.hooks.install.command import Launcher, command_text, is_ours, program_of
 from hybrid.hooks.install.merge import SettingsError
-from hybrid.resources import shipped
 
 if TYPE_CHECKING:
     from collections.abc import Container, Sequence
@@ -22,8 +23,7 @@ _MODULE_MARK = "// hybrid: "
 _TRACE = re.compile(r"hybrid[\s\S]{0,200}?hook\s+(?:run|inject-context)\b")
 
 
-@dataclass(frozen=True, slots=True)
-class Present:
+class Present(Struct, frozen=True):
     """One command of ours in a file.
 
     Attributes:
@@ -117,12 +117,12 @@ def outdated(text: str, client: Client, present: Sequence[Present]) -> str:
 
 
 def may_hold_ours(text: str) -> bool:
-    """Whether a text that cannot be parsed seems to call us."""
+    """Return whether a text that cannot be parsed seems to call us."""
     return bool(_TRACE.search(text.replace('"', "").replace(",", "")))
 
 
 def is_left_empty(text: str, client: Client) -> bool:
-    """Whether a text without us is what a new file of that client would be."""
+    """Return whether a text without us is what a new file of that client would be."""
     return not text.strip() or (not client.module and merge.is_bare(text, {*dict(client.base), *client.stamps}))
 
 

@@ -6,11 +6,12 @@ of `name:command`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hybrid.errors import HybridError
+from msgspec import Struct
+
+from hybrid.base.errors import HybridError
 from hybrid.hooks.install import edit, files, targets
 from hybrid.hooks.install.clients.gemini import GEMINI
 from hybrid.hooks.install.command import is_ours
@@ -22,8 +23,7 @@ if TYPE_CHECKING:
     from hybrid.hooks.install.client import Places
 
 
-@dataclass(frozen=True, slots=True)
-class Forgotten:
+class Forgotten(Struct, frozen=True):
     """What was done to the list, or would be.
 
     Attributes:

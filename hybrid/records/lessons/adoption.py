@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from hybrid.records.lessons.counters import Counts
 from hybrid.records.lessons.editing import Counted, NewEntry
@@ -21,8 +23,7 @@ LIKENESS = 0.8
 """Share of common words above which two lessons are one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Offer:
+class Offer(Struct, frozen=True):
     """A lesson that a store may take.
 
     Attributes:
@@ -38,8 +39,7 @@ class Offer:
     counts: Counts | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Adopted:
+class Adopted(Struct, frozen=True):
     """What becomes of an offer: an id, or the lesson that it nearly is."""
 
     offer: Offer

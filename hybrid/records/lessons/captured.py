@@ -12,8 +12,9 @@ Quotes, fenced code and listings within them are other people's text and make no
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from hybrid.records.lessons.citations import own_lines
 from hybrid.records.lessons.lesson import AI, CATEGORIES, TYPES
@@ -50,8 +51,7 @@ _CATEGORY = re.compile(
 _PLACEHOLDER = re.compile(r"[\[<(]?category:?[\]>)]?:? *[\[<(]?title[\]>)]? - [\[<(]?content[\]>)]?\.?", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class Captured:
+class Captured(Struct, frozen=True):
     """A lesson as it was written, not stored yet.
 
     Attributes:

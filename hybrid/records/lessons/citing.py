@@ -7,8 +7,9 @@ twice.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -17,8 +18,7 @@ _AWAITED = "?"
 """Before the mark of a text that was counted, but was not found in the transcript yet."""
 
 
-@dataclass(frozen=True, slots=True)
-class Citing:
+class Citing(Struct, frozen=True):
     """A message that cites lessons.
 
     Attributes:
@@ -51,7 +51,7 @@ def counting(said: Iterable[Citing], marks: Iterable[str], known: Collection[str
 
 
 def _is_new(one: Citing, marks: dict[str, None]) -> bool:
-    """Whether a message was not counted yet; it is noted in the marks."""
+    """Return whether a message was not counted yet; it is noted in the marks."""
     if not one.message:
         awaited = [f"{_AWAITED}{text}" for text in one.texts]
         if any(mark in marks for mark in (*one.texts, *awaited)):

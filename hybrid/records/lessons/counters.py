@@ -8,10 +8,14 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from datetime import date
 from typing import TYPE_CHECKING, Any, cast
 
-from hybrid.atomic import read_regular, set_aside, write_atomic
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from hybrid.base.atomic import read_regular, set_aside, write_atomic
 from hybrid.records.lessons.lesson import MAX_NUMBER, MAX_USES, number_of
 from hybrid.records.lessons.wording import is_id
 
@@ -23,12 +27,12 @@ MAX_BYTES = 16_000_000
 META = "meta"
 HALF = 0.5
 LEAST_VELOCITY = 0.01
+_SHOWN_CHARS = 40
 _MOST_MARKS = 1_000
 """Marks of messages whose citations were counted that are remembered, the newest; a message has two or three."""
 
 
-@dataclass(frozen=True, slots=True)
-class Counts:
+class Counts(Struct, frozen=True):
     """The counters of one lesson; see `Lesson`."""
 
     uses: int = 0
@@ -55,8 +59,7 @@ class Counts:
         return replace(self, velocity=velocity, uses=self.uses - 1 if fades else self.uses)
 
 
-@dataclass(frozen=True, slots=True)
-class Counters:
+class Counters(Struct, frozen=True):
     """The file as a value.
 
     Attributes:
@@ -89,7 +92,7 @@ class Counters:
         return [name for name in self.raw if is_id(name)]
 
     def has(self, lesson_id: str) -> bool:
-        """Whether uses of a lesson are counted here."""
+        """Return whether uses of a lesson are counted here."""
         entry = self._entry(lesson_id)
         return entry is not None and "uses" in entry
 
@@ -109,6 +112,21 @@ class Counters:
         known = _count(cast("dict[str, Any]", highest).get(letter)) if isinstance(highest, dict) else 0
         numbers = (number_of(name) for name in self.ids if name[0] == letter)
         return max([known if known <= MAX_NUMBER else 0, *numbers])
+
+    @property
+    def wrong(self) -> list[str]:
+        """Say which counters cannot be read as such, a sentence each; they count as if nothing stood there."""
+        found: list[str] = []
+        for name in self.ids:
+            entry = self._entry(name)
+            if entry is None:
+                found.append(f"{name} stands for no counters, which are an object")
+                continue
+            for key, has_form in _FORMS.items():
+                if key in entry and not has_form(entry[key]):
+                    wanted = "date as 2026-02-14" if key == "last" else "number from 0"
+                    found.append(f"{name} has {key} {json.dumps(entry[key])[:_SHOWN_CHARS]}, which is no {wanted}")
+        return found
 
     @property
     def decayed_on(self) -> str:
@@ -210,6 +228,32 @@ def _counts(entry: Mapping[str, Any]) -> Counts:
         injections=_count(entry.get("injections")),
         citations=_count(entry.get("citations")),
     )
+
+
+def _is_number(value: object) -> bool:
+    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+        return False
+    try:
+        return math.isfinite(float(value)) and float(value) >= 0
+    except (ValueError, OverflowError):
+        return False
+
+
+def _is_date(value: object) -> bool:
+    if not isinstance(value, str):
+        return False
+    try:
+        date.fromisoformat(value or "2026-01-01")  # None was cited yet.
+    except ValueError:
+        return False
+    return True
+
+
+_FORMS: dict[str, Callable[[object], bool]] = {
+    **dict.fromkeys(("uses", "velocity", "injections", "citations"), _is_number),
+    "last": _is_date,
+}
+"""Name of a counter → whether a value has its form."""
 
 
 def _finite(value: object) -> float:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from datetime import date
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from hybrid.records.lessons.counters import Counters, Counts
 from hybrid.records.lessons.editing import Counted
@@ -18,8 +20,7 @@ if TYPE_CHECKING:
 DECAY_DAYS = 7
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Struct, frozen=True):
     """A change that is to be written: the document first, then the counters."""
 
     document: LessonsDocument
@@ -96,7 +97,7 @@ def decayed(
 
 
 def is_decay_due(document: LessonsDocument, counters: Counters, today: date) -> bool:
-    """Whether a week has gone by since the last decay, or since the week began (`is_week_to_begin`)."""
+    """Return whether a week has gone by since the last decay, or since the week began (`is_week_to_begin`)."""
     if not counters.decayed_on:
         return False
     try:
@@ -107,7 +108,7 @@ def is_decay_due(document: LessonsDocument, counters: Counters, today: date) -> 
 
 
 def is_week_to_begin(document: LessonsDocument, counters: Counters) -> bool:
-    """Whether lessons are here for which no day was noted yet: the first look notes it, and nothing fades then.
+    """Return whether lessons are here for which no day was noted yet: the first look notes it, and nothing fades then.
 
     Another tool's file, or one from another machine, keeps its stars for the first week.
     """

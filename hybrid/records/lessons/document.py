@@ -6,9 +6,10 @@ change touches only the lines that it must. The store reads and writes the files
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from hybrid.records.lessons import editing
 from hybrid.records.lessons.entries import Entry, find_entries, reserved_numbers
@@ -36,8 +37,7 @@ _HELP = """\
 """
 
 
-@dataclass(frozen=True, slots=True)
-class LessonsDocument:
+class LessonsDocument(Struct, frozen=True):
     """A parsed LESSONS.md.
 
     Attributes:
@@ -59,7 +59,7 @@ class LessonsDocument:
 
     @property
     def has_counters(self) -> bool:
-        """Whether an entry is in the older form."""
+        """Return whether an entry is in the older form."""
         return any(entry.has_counters for entry in self.entries)
 
     def largest_number(self, level: Level) -> int:

@@ -7,8 +7,9 @@ take its lines alone, the heading first.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from hybrid.records.lessons.entries import entry_of, read_heading
 from hybrid.records.lessons.lesson import AI, AI_MARK, Draft, stars_form
@@ -23,8 +24,7 @@ _SECTION = re.compile(r"\ufeff? {0,3}#{1,3}[ \t]+active[ \t]+lessons[ \t#:]*", r
 _NEW_SECTION = "## Active Lessons"
 
 
-@dataclass(frozen=True, slots=True)
-class Counted:
+class Counted(Struct, frozen=True):
     """Counters as the older form writes them into the file."""
 
     uses: int
@@ -32,8 +32,7 @@ class Counted:
     last: str
 
 
-@dataclass(frozen=True, slots=True)
-class NewEntry:
+class NewEntry(Struct, frozen=True):
     """An entry to be written.
 
     Attributes:

@@ -6,10 +6,11 @@ It reads both forms, and what people make of them by hand. It changes nothing; `
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hybrid.records.lessons.lesson import AI, AI_MARK, DELETED, number_of
+from msgspec import Struct
+
+from hybrid.records.lessons.lesson import AI, AI_MARK, number_of
 from hybrid.records.lessons.lines import body_of, heading_level, hidden_lines, is_blank
 
 if TYPE_CHECKING:
@@ -21,7 +22,10 @@ _HEADING = re.compile(
     r"((?:\[(?:[-*+]{1,5}[|/][-*+]{1,5}|[-*+]{5})\][ \t]*)?)(.*)",
     re.DOTALL,
 )
-_ALMOST_HEADING = re.compile(r"\ufeff?[ \t]*#{1,6}[ \t]*(?:\[[ \t]*[LlSs][ \t]*[0-9]+[ \t]*\]|[LSls][0-9]{3,}\b)")
+_ALMOST_HEADING = re.compile(
+    r"\ufeff?[ \t]*#{1,6}[ \t]*"
+    r"(?:\[[ \t]*[LlSs][ \t]*(?:[0-9]+|[0-9]{2}\w{1,20})[ \t]*\]|[LSls][0-9]{3,}\b)"
+)
 _RESERVED = re.compile(r"\ufeff? {0,3}#{1,6}[ \t]*\[([LlSs][0-9]{3,9})\]")
 _FIELD_LINE = re.compile(r"[ \t]*(?:[-+][ \t]*|\*[ \t]+)?(?=\*\*)")
 _FIELD = re.compile(r"\*\*[ \t]{0,3}([A-Za-z][A-Za-z_-]{0,30})[ \t]{0,3}(?:\*\*[ \t]{0,3}:|:[ \t]{0,3}\*\*)")
@@ -31,8 +35,7 @@ _NO = ("no", "false", "none", "never", "-", "")
 _RULES = frozenset("-*_= \t")
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(Struct, frozen=True):
     """A field of an entry.
 
     Attributes:
@@ -52,8 +55,7 @@ class Field:
     value_end: int
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """An entry of the file, with the places of its parts.
 
     Attributes:
@@ -113,7 +115,7 @@ class Entry:
 
     @property
     def has_counters(self) -> bool:
-        """Whether it is in the older form: its counters stand in the file."""
+        """Return whether it is in the older form: its counters stand in the file."""
         return any(field.name in ("uses", "velocity") for field in self.fields)
 
 
@@ -243,8 +245,3 @@ def _without_bar(text: str) -> str:
     """A value without the bar that parts it from the next field (a regular expression would be quadratic)."""
     value = text.rstrip(" \t\r")
     return value[:-1].rstrip(" \t\r") if value.endswith("|") else value
-
-
-def is_tombstone(entry: Entry) -> bool:
-    """Whether it was deleted: its id is kept so that nobody gets it again."""
-    return entry.superseded == DELETED

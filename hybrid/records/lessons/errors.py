@@ -8,7 +8,7 @@ LessonsError
 
 from __future__ import annotations
 
-from hybrid.errors import HybridError
+from hybrid.base.errors import HybridError
 
 
 class LessonsError(HybridError):

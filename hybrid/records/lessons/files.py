@@ -6,7 +6,7 @@ import contextlib
 import os
 from typing import TYPE_CHECKING
 
-from hybrid.atomic import read_regular, write_atomic
+from hybrid.base.atomic import read_regular, write_atomic
 from hybrid.records.lessons.errors import LessonsFileError
 
 if TYPE_CHECKING:

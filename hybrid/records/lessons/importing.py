@@ -6,8 +6,10 @@ Nothing is changed there. Ids are kept where they are free, counters come along,
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from hybrid.records.lessons import adoption, files, wording
 from hybrid.records.lessons.counters import parse_counters, read_counters
@@ -34,8 +36,7 @@ _COUNTERS = ("lessons.stats.json", "stats.json")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
-@dataclass(frozen=True, slots=True)
-class Imported:
+class Imported(Struct, frozen=True):
     """What became of one lesson of the source.
 
     Attributes:
@@ -49,8 +50,7 @@ class Imported:
     duplicate_of: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ImportReport:
+class ImportReport(Struct, frozen=True):
     """What an import did, or would do.
 
     Attributes:

@@ -5,8 +5,9 @@ Pure values; `store` makes them from files, scoring and the engine only read the
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from hybrid.records.types import Record
 
@@ -39,8 +40,7 @@ _TRUSTED_AFTER = 3
 _LEAST_TRUST = 0.2
 
 
-@dataclass(frozen=True, slots=True)
-class Lesson:
+class Lesson(Struct, frozen=True):
     """A lesson with its counters.
 
     Attributes:
@@ -101,7 +101,7 @@ class Lesson:
 
     @property
     def is_promotion_due(self) -> bool:
-        """Whether to offer it to all projects."""
+        """Return whether to offer it to all projects."""
         is_theirs = self.level == "project" and self.is_active
         return is_theirs and self.is_promotable and self.uses >= PROMOTION_USES
 
@@ -144,8 +144,7 @@ class Lesson:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
+class Draft(Struct, frozen=True):
     """A lesson before it has an id; `wording.checked` brings it into the form of the file.
 
     Attributes: as of `Lesson`.
@@ -160,8 +159,7 @@ class Draft:
     is_promotable: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Edit:
+class Edit(Struct, frozen=True):
     """What is to change in a lesson; None leaves it as it is, an empty value takes it away."""
 
     title: str | None = None

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Callable
+from datetime import date
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from hybrid.records.lessons.counters import counts_of_fields
 from hybrid.records.lessons.lesson import CATEGORIES, PREFIXES, Lesson, Level
 from hybrid.records.problems import Problem
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from hybrid.records.lessons.counters import Counters, Counts
@@ -19,10 +23,11 @@ if TYPE_CHECKING:
 
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_VELOCITY = re.compile(r"[0-9]+(?:\.[0-9]*)?|\.[0-9]+")
+_SHOWN_CHARS = 40
 
 
-@dataclass(frozen=True, slots=True)
-class Lessons:
+class Lessons(Struct, frozen=True):
     """What a store holds at one moment.
 
     Attributes:
@@ -67,6 +72,7 @@ def lessons_of(
         if category := _unknown_category(entry):
             message = f"{entry.id} has the category {category!r}; there are {', '.join(CATEGORIES)}"
             problems.append(Problem(str(file), entry.heading + 1, message))
+        problems += [Problem(str(file), line, message) for line, message in _wrong_values(entry)]
     return Lessons(tuple(lessons), tuple(sorted(problems, key=lambda problem: problem.line)))
 
 
@@ -103,6 +109,40 @@ def counts_of(entry: Entry) -> Counts | None:
 def _unknown_category(entry: Entry) -> str:
     category = entry.value("category").lower()
     return "" if not category or category in CATEGORIES else category
+
+
+def _wrong_values(entry: Entry) -> Iterator[tuple[int, str]]:
+    """Dates and counters of an entry that cannot be read as such, by line; what stands there counts for nothing."""
+    for field in entry.fields:
+        form = _FORMS.get(field.name)
+        if form is not None and field.value and not form[0](field.value):
+            shown = _shown(field.value[:_SHOWN_CHARS])
+            yield field.line + 1, f"{entry.id} has {field.name.capitalize()} {shown!r}; write {form[1]}"
+
+
+def _is_date(text: str) -> bool:
+    try:
+        date.fromisoformat(text)
+    except ValueError:
+        return False
+    return _DATE.fullmatch(text) is not None
+
+
+def _is_count(text: str) -> bool:
+    return text.isascii() and text.isdigit()
+
+
+def _is_velocity(text: str) -> bool:
+    return bool(_VELOCITY.fullmatch(text))
+
+
+_FORMS: dict[str, tuple[Callable[[str], bool], str]] = {
+    "learned": (_is_date, "a date as 2026-02-14"),
+    "last": (_is_date, "a date as 2026-02-14"),
+    "uses": (_is_count, "a whole number from 0"),
+    "velocity": (_is_velocity, "a number from 0, as 1.5"),
+}
+"""Name of a field → whether a value has its form, and the form in words."""
 
 
 def _shown(text: str) -> str:

@@ -16,6 +16,9 @@ from hybrid.redact import redact
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+PACKAGE = "anthropic"
+"""What sends the request; the extra of this name brings it."""
+
 MAX_LESSONS = 50
 MAX_QUERY_CHARS = 2_000
 MAX_LESSON_CHARS = 500
@@ -122,7 +125,7 @@ def _new_client(api_key: str, timeout_s: float) -> Client:
     Raises:
         ImportError: The extra is not installed.
     """
-    package: Any = importlib.import_module("anthropic")
+    package: Any = importlib.import_module(PACKAGE)
     return cast("Client", package.Anthropic(api_key=api_key, timeout=timeout_s, max_retries=0))
 
 

@@ -9,8 +9,9 @@ import math
 import re
 import unicodedata
 from collections import Counter
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+
+from msgspec import Struct
 
 from hybrid.records.lessons.lesson import stars_of_uses
 from hybrid.render.marks import plain_text
@@ -76,8 +77,7 @@ class Scorable(Protocol):
 LessonT = TypeVar("LessonT", bound=Scorable)
 
 
-@dataclass(frozen=True, slots=True)
-class Scored(Generic[LessonT]):
+class Scored(Struct, Generic[LessonT], frozen=True):
     """A lesson with its scores for one query.
 
     Attributes:
@@ -165,11 +165,6 @@ class LessonScorer(Generic[LessonT]):
         if found:  # What queries ask in vain is not kept: a service would collect every word ever typed.
             self._postings[term] = found
         return found
-
-
-def score_lessons(query: str, lessons: Sequence[LessonT]) -> list[Scored[LessonT]]:
-    """`LessonScorer.score` for one query; no lessons give an empty list."""
-    return LessonScorer(lessons).score(query)
 
 
 def tokens(text: str) -> list[str]:

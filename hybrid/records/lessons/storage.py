@@ -6,10 +6,12 @@ A change holds the lock, reads both files anew, and replaces the file of lessons
 from __future__ import annotations
 
 import contextlib
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from hybrid.atomic import locked
+from msgspec import Struct
+from msgspec.structs import replace
+
+from hybrid.base.atomic import locked
 from hybrid.project.find import FOLDER_NAME
 from hybrid.records.lessons import files
 from hybrid.records.lessons.counters import Counters, parse_counters, read_counters, save_counters
@@ -28,8 +30,7 @@ _THEIRS = "stats.json"
 """Counters of the tool that the older form comes from, in its later versions; read, never written."""
 
 
-@dataclass(frozen=True, slots=True)
-class Content:
+class Content(Struct, frozen=True):
     """What the files hold at one moment; None for counters that cannot be read.
 
     Attributes:

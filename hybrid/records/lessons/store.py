@@ -8,8 +8,10 @@ A method that changes a file imports what does it: a prompt only reads, and pays
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from hybrid.records.lessons import files
 from hybrid.records.lessons.counters import parse_counters
@@ -34,8 +36,7 @@ if TYPE_CHECKING:
 _LOCK_S = 10.0
 
 
-@dataclass(frozen=True, slots=True)
-class Added:
+class Added(Struct, frozen=True):
     """What became of a draft.
 
     Attributes:
@@ -47,8 +48,7 @@ class Added:
     duplicate_of: Lesson | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Decayed:
+class Decayed(Struct, frozen=True):
     """What a decay did.
 
     Attributes:
@@ -372,8 +372,9 @@ class LessonStore:
         return max(document.largest_number(self.level), counters.largest_number(PREFIXES[self.level]))
 
     def _lessons(self, content: Content) -> Lessons:
-        damaged = Problem(str(self.counters), 0, "is damaged; the next change sets it aside and counts anew")
-        extra = (damaged,) if parse_counters(content.beside).is_damaged else ()
+        beside = parse_counters(content.beside)
+        said = ["is damaged; the next change sets it aside and counts anew"] if beside.is_damaged else beside.wrong
+        extra = tuple(Problem(str(self.counters), 0, message) for message in said)
         if not files.is_text(content.data):
             unread = Problem(str(self.file), 0, "is no UTF-8 text, so it is not read; save it as UTF-8")
             return Lessons((), (unread, *extra))

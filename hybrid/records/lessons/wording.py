@@ -6,8 +6,9 @@ Every new or changed text passes here before it is stored, whoever it comes from
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from hybrid.records.lessons.errors import LessonsError
 from hybrid.records.lessons.lesson import AI, AI_MARK, CATEGORIES, TYPES
@@ -95,7 +96,7 @@ def trigger_forms(words: Iterable[str]) -> tuple[str, ...]:
 
 
 def is_id(text: str) -> bool:
-    """Whether it is the id of a lesson, in upper case."""
+    """Return whether it is the id of a lesson, in upper case."""
     return re.fullmatch(r"[LS][0-9]{3,9}", text) is not None
 
 

@@ -7,9 +7,10 @@ A name counts as a whole word: `flow` is not in `workflow`, `flow-cli` or `flow.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct
 
 from hybrid.records.lore.values import projects_of, texts_of
 
@@ -21,8 +22,7 @@ Attribution = Literal["this", "other", "none"]
 _BETWEEN_WORDS = re.compile(r"[^\w.\-]+")
 
 
-@dataclass(frozen=True)
-class ProjectNames:
+class ProjectNames(Struct, frozen=True, dict=True):
     """What a project is called, and what the other ones are called that are known here.
 
     Attributes:
@@ -49,8 +49,7 @@ class ProjectNames:
 NOWHERE = ProjectNames("")
 
 
-@dataclass(frozen=True, slots=True)
-class Mentions:
+class Mentions(Struct, frozen=True):
     """What a record says about projects.
 
     Attributes:

@@ -6,8 +6,9 @@ A changed decision is its whole last object again with the change in it, so keys
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from hybrid.records.lore.values import Decision, is_mapping, project_of, text_of
 from hybrid.records.problems import Problem
@@ -22,8 +23,7 @@ _MOST_PROBLEMS = 100
 BOM = b"\xef\xbb\xbf"
 
 
-@dataclass(frozen=True, slots=True)
-class DecisionFile:
+class DecisionFile(Struct, frozen=True):
     """What a file holds: the last line of each id, in the order of these lines."""
 
     decisions: tuple[Decision, ...]
@@ -63,11 +63,6 @@ class DecisionLines:
             more = Problem(file, 0, f"{len(problems) - _MOST_PROBLEMS} further lines are no decisions")
             problems = [*problems[:_MOST_PROBLEMS], more]
         return DecisionFile(tuple(last.values()), tuple(problems))
-
-
-def read_decisions(data: bytes, file: str) -> DecisionFile:
-    """The decisions of a file, read once."""
-    return DecisionLines().read(data, file)
 
 
 def read_line(line: bytes) -> Decision | str:

@@ -6,8 +6,9 @@ not given from the personal folder either.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
+
+from msgspec import Struct
 
 from hybrid.records.lore.attribution import attributed, mentions_of
 from hybrid.records.lore.forms import (
@@ -36,8 +37,7 @@ _BATCH = 100
 """Records that are looked through for secrets at once; most batches hold none."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Made:
+class _Made(Struct, frozen=True):
     """What was found out about a value; it is kept so that its id is not used anew. Another project's has no record."""
 
     value: Decision | Handoff

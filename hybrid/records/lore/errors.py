@@ -7,7 +7,7 @@ LoreError
 └── NoRecordError     no record has this id
 """
 
-from hybrid.errors import HybridError
+from hybrid.base.errors import HybridError
 
 
 class LoreError(HybridError):

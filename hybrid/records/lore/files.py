@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import os
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn
 
-from hybrid.atomic import append_line, locked, make_private_folder, read_regular, write_atomic
+from msgspec import Struct
+
+from hybrid.base.atomic import append_line, locked, make_private_folder, read_regular, write_atomic
 from hybrid.records.lore import decisions
 from hybrid.records.lore.errors import LoreReadError, LoreWriteError
 
@@ -22,8 +23,7 @@ _RACY_NS = 2_000_000_000
 """A file that was changed less than this before it was read may change again without a new time."""
 
 
-@dataclass(frozen=True, slots=True)
-class Stamp:
+class Stamp(Struct, frozen=True):
     """What tells that a file changed; `path` is relative to the folder, a missing file has none."""
 
     path: str
@@ -33,7 +33,7 @@ class Stamp:
     inode: int
 
     def is_proof_at(self, now_ns: int) -> bool:
-        """Whether the same stamp later means the same bytes as those read at this time."""
+        """Return whether the same stamp later means the same bytes as those read at this time."""
         return now_ns - max(self.mtime_ns, self.ctime_ns) >= _RACY_NS
 
 

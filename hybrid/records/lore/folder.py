@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -12,8 +13,7 @@ if TYPE_CHECKING:
 Origin = Literal["personal", "project"]
 
 
-@dataclass(frozen=True, slots=True)
-class LoreFolder:
+class LoreFolder(Struct, frozen=True):
     """A data folder; it need not exist, and neither need any of its files.
 
     Attributes:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from hybrid.atomic import read_regular
+from hybrid.base.atomic import read_regular
 from hybrid.project.git_folder import folders_of, read_small
 from hybrid.records.lore.handoffs import GitState
 from hybrid.redact import redact

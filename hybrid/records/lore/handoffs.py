@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from hybrid.records.lore.values import Handoff, is_mapping, mapping_of, project_of, text_of, texts_of
 
@@ -20,8 +21,7 @@ _NAME = re.compile(r"session-.+\.json")
 _TIME_IN_ID = re.compile(r"session-(\d{4})(\d{2})(\d{2})-(\d{2})(\d{2})(\d{2})(?:-|$)")
 
 
-@dataclass(frozen=True, slots=True)
-class GitState:
+class GitState(Struct, frozen=True):
     """What the repository looked like; all may be empty."""
 
     branch: str = ""
@@ -31,7 +31,7 @@ class GitState:
 
 
 def is_session_file(name: str) -> bool:
-    """Whether a file of the folder is a session that counts; compressed ones and examples do not."""
+    """Return whether a file of the folder is a session that counts; compressed ones and examples do not."""
     return bool(_NAME.fullmatch(name)) and not name.endswith(".compressed.json") and "example" not in name.lower()
 
 

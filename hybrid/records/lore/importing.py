@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
+
+from msgspec import Struct, field
 
 from hybrid.records.lore import decisions, handoffs, patterns
 from hybrid.records.lore.errors import LoreError, LoreReadError
@@ -32,8 +33,7 @@ _NUMBER = re.compile(r"-?\d{1,15}(?:\.\d{1,15})?")
 _TEXT_KEYS = frozenset("id name context problem solution symptom risk fix category origin severity project".split())
 
 
-@dataclass(slots=True)
-class Report:
+class Report(Struct):
     """What an import did, or would do.
 
     Attributes:

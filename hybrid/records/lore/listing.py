@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from hybrid.records.lessons.scoring import LessonScorer
 from hybrid.records.lore.eligible import eligible_records, whose_is
@@ -24,8 +25,7 @@ if TYPE_CHECKING:
     from hybrid.records.types import Record
 
 
-@dataclass(frozen=True, slots=True)
-class Listed:
+class Listed(Struct, frozen=True):
     """A record, what it was read as, and its status: active, deprecated, superseded, retracted or abandoned."""
 
     record: Record

@@ -8,8 +8,9 @@ from __future__ import annotations
 import os
 import threading
 import time
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar
+
+from msgspec import Struct
 
 from hybrid.records.lore import decisions, handoffs
 from hybrid.records.lore.decisions import DecisionFile, DecisionLines
@@ -35,8 +36,7 @@ _NO_PATTERNS = PatternFile((), (), ())
 _NO_DECISIONS = DecisionFile((), ())
 
 
-@dataclass(frozen=True, slots=True)
-class _Kept(Generic[_Read]):
+class _Kept(Struct, Generic[_Read], frozen=True):
     """What a file held when it had this stamp; `is_proof` says whether the same stamp means the same content."""
 
     stamp: Stamp | None

@@ -7,8 +7,9 @@ values as they stand, so that a record is rewritten byte for byte.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeGuard, cast
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,8 +25,7 @@ UNREADABLE_PROJECT = "?"
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-@dataclass(frozen=True, slots=True)
-class Pattern:
+class Pattern(Struct, frozen=True):
     """A solution that proved itself; `confidence` lies in 0 to 1."""
 
     id: str
@@ -37,7 +37,7 @@ class Pattern:
     confidence: float
     created_at: str
     project: str
-    fields: Mapping[str, object] = field(repr=False)
+    fields: Mapping[str, object]
 
     @property
     def is_deprecated(self) -> bool:
@@ -45,8 +45,7 @@ class Pattern:
         return self.name.startswith(DEPRECATED_MARK.rstrip()) or self.confidence <= 0
 
 
-@dataclass(frozen=True, slots=True)
-class AntiPattern:
+class AntiPattern(Struct, frozen=True):
     """Something not to do; `severity` is low, medium, high or critical."""
 
     id: str
@@ -58,7 +57,7 @@ class AntiPattern:
     severity: str
     created_at: str
     project: str
-    fields: Mapping[str, object] = field(repr=False)
+    fields: Mapping[str, object]
 
     @property
     def is_deprecated(self) -> bool:
@@ -66,8 +65,7 @@ class AntiPattern:
         return self.name.startswith(DEPRECATED_MARK.rstrip()) or is_zero(self.fields.get("confidence"))
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(Struct, frozen=True):
     """A choice and its reason.
 
     Attributes:
@@ -88,7 +86,7 @@ class Decision:
     status: str
     outcome: str
     project: str
-    fields: Mapping[str, object] = field(repr=False)
+    fields: Mapping[str, object]
 
     @property
     def is_active(self) -> bool:
@@ -96,8 +94,7 @@ class Decision:
         return self.status == "active" and self.outcome != "abandoned" and not text_of(self.fields.get("superseded_by"))
 
 
-@dataclass(frozen=True, slots=True)
-class Handoff:
+class Handoff(Struct, frozen=True):
     """What one session left for the next; `file` is the path of the session."""
 
     id: str
@@ -109,7 +106,7 @@ class Handoff:
     summary: str
     project: str
     file: str
-    fields: Mapping[str, object] = field(repr=False)
+    fields: Mapping[str, object]
 
     @property
     def is_empty(self) -> bool:
@@ -117,8 +114,7 @@ class Handoff:
         return not (self.message or self.next_steps or self.blockers or self.questions)
 
 
-@dataclass(frozen=True, slots=True)
-class Lore:
+class Lore(Struct, frozen=True):
     """Everything one folder holds, withdrawn and retracted records included.
 
     Attributes:
@@ -136,8 +132,7 @@ class Lore:
     problems: tuple[Problem, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class PatternFile:
+class PatternFile(Struct, frozen=True):
     """What a file of patterns holds, in its order."""
 
     patterns: tuple[Pattern, ...]
@@ -195,7 +190,7 @@ def project_of(fields: Mapping[str, object]) -> str:
 
 
 def is_mapping(value: object) -> TypeGuard[dict[str, Any]]:
-    """Whether a value of JSON or YAML is a mapping; its keys are text there."""
+    """Return whether a value of JSON or YAML is a mapping; its keys are text there."""
     return isinstance(value, dict)
 
 
@@ -205,7 +200,7 @@ def mapping_of(value: object) -> dict[str, Any]:
 
 
 def is_zero(value: object) -> bool:
-    """Whether a value is a number of 0 or less, written as number or text."""
+    """Return whether a value is a number of 0 or less, written as number or text."""
     try:
         return float(text_of(value)) <= 0
     except ValueError:

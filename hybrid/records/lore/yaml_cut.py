@@ -6,8 +6,10 @@ So one malformed record never hides the others. `patterns` calls it; it knows no
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from hybrid.records.lore.yaml_items import SECTIONS, Broken, Item, Items, Start, YamlError, read_whole
 
@@ -25,8 +27,7 @@ _DASH = re.compile(r"( *)-([ ]+|$)")
 _ID_DASH = re.compile(r" *-[ ]+[\"']?id[\"']?[ \t]*:")
 
 
-@dataclass(slots=True)
-class _Piece:
+class _Piece(Struct):
     """Lines of one record, from its dash on; `line` from 0."""
 
     section: str

@@ -7,8 +7,9 @@ refused. Dates, numbers and booleans stay the text that they are.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
+
+from msgspec import Struct
 
 from hybrid.records.lore.values import well_formed
 
@@ -32,8 +33,7 @@ class YamlError(Exception):
         self.line = line
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(Struct, frozen=True):
     """Where a value stands: lines and columns from 0, in characters; the end is exclusive.
 
     Attributes:
@@ -47,8 +47,7 @@ class Span:
     style: str
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(Struct, frozen=True):
     """One record of a list.
 
     Attributes:
@@ -64,16 +63,14 @@ class Item:
     spans: dict[str, Span]
 
 
-@dataclass(frozen=True, slots=True)
-class Broken:
+class Broken(Struct, frozen=True):
     """Something that is no record; `line` from 0."""
 
     line: int
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class Start:
+class Start(Struct, frozen=True):
     """Where the first record of a section begins: its dash, and the column of its keys; lines and columns from 0."""
 
     line: int
@@ -81,8 +78,7 @@ class Start:
     keys_column: int
 
 
-@dataclass(frozen=True, slots=True)
-class Items:
+class Items(Struct, frozen=True):
     """What a text holds.
 
     Attributes:

@@ -9,8 +9,10 @@ session, so that observations stand in the order of their events.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from hybrid.records.memory.duplicates import REPEAT_WINDOW_MS
 from hybrid.records.memory.texts import clean, clean_told, digest_of_events, marks, one_line, short_key
@@ -48,8 +50,7 @@ _COLUMNS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Waiting:
+class Waiting(Struct, frozen=True):
     """A pending tool use: its row, the row of its session, whose it is, and of which prompt."""
 
     id: int
@@ -59,8 +60,7 @@ class Waiting:
     event: PendingEvent
 
 
-@dataclass(frozen=True, slots=True)
-class Due:
+class Due(Struct, frozen=True):
     """The first batch of a session, none of whose uses waits for another one, and the text of its prompt."""
 
     batch: Sequence[Waiting]
@@ -148,7 +148,7 @@ def flush(
 
 
 def _is_seen(db: sqlite3.Connection, event: PendingEvent) -> bool:
-    """Whether it waits, was wanted forgotten, or was told so lately that it is the same and not the same once more."""
+    """Return whether the event is queued, forgotten, or a repeat within the time that counts as the same use."""
     row = db.execute(
         "SELECT 1 FROM seen_events WHERE event = ? AND (observation_id = 0 OR seen_at_epoch >= ?) "
         "UNION ALL SELECT 1 FROM pending_events WHERE digest = ?",

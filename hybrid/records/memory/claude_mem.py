@@ -159,7 +159,7 @@ class _Reader:
 
     def _summary(self, given: Mapping[str, Any]) -> SessionSummary | None:
         owner, session = self._owner(given, *_OWN_SESSION, *_CLIENTS_SESSION)
-        parts = (text_of(_text(given.get(name)), name) for name in Summarised.__dataclass_fields__)
+        parts = (text_of(_text(given.get(name)), name) for name in Summarised.__struct_fields__)
         told = clean_summary(Summarised(*parts))
         if not any(summary_parts(told)):
             return None

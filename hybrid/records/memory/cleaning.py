@@ -7,8 +7,10 @@ texts are merged out of the full text, and the old bytes leave the file and its 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from hybrid.records.memory.forgetting import shrink, wipe
 from hybrid.records.memory.opening import FULL_TEXT_TABLES
@@ -35,8 +37,7 @@ STAGES = (*_TABLES, _WORDS, _FILE, "")
 """In their order; the empty one is the end."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rules:
+class Rules(Struct, frozen=True):
     """How a text is cleaned; each gives its argument back, equal, when there is nothing to hide.
 
     Attributes:
@@ -52,8 +53,7 @@ class Rules:
     payload: Callable[[str], str]
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
+class Progress(Struct, frozen=True):
     """How far the rows of a database are cleaned.
 
     Attributes:

@@ -46,7 +46,7 @@ def overlap(tokens: frozenset[str], others: frozenset[str]) -> float:
 
 
 def is_repeat(told: Extracted, earlier: Extracted) -> bool:
-    """Whether one observation says what an earlier one said; both are clean.
+    """Return whether one observation says what an earlier one said; both are clean.
 
     Titles without a word are compared by all that is told.
     """

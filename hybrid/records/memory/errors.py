@@ -9,7 +9,7 @@ HybridError
 └── SinceError             a time is none of the forms that are understood
 """
 
-from hybrid.errors import HybridError
+from hybrid.base.errors import HybridError
 
 
 class MemoryDatabaseError(HybridError):

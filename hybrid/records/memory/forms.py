@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from hybrid.records.memory.types import Observation, SessionSummary
 from hybrid.records.types import Record
+from hybrid.render.numbers import amount
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -130,12 +131,19 @@ def _cut_at_word(line: str, most: int) -> str:
     return f"{line[: border if border > 0 else most - 1].rstrip()}…"
 
 
-def index_line(row: Row, *, here: str = "") -> str:
-    """`#42 2026-02-14 10:31 bugfix Fix auth timeout [from: other] (~120 tokens)`, in local time."""
-    foreign = f" [from: {row.owner.project}]" if here and row.owner.key != here else ""
-    n_tokens = max(sum(map(len, full_lines(row))) // _CHARS_OF_TOKEN, 1)
+def index_line(row: Row, *, here: str | None = None) -> str:
+    """`#42 2026-02-14 10:31 bugfix Fix auth timeout [from: other] (~120 tokens)`, in local time.
+
+    Args:
+        row: Of the memory.
+        here: Key of the present project: rows of others are marked. Empty outside of any project, where nothing is
+            foreign and each row says whose it is. None marks none.
+    """
+    label = "from" if here else "project"
+    foreign = f" [{label}: {row.owner.project}]" if here is not None and row.owner.key != here else ""
+    size = amount(max(sum(map(len, full_lines(row))) // _CHARS_OF_TOKEN, 1), "token")
     title = title_of(row) or "(no title)"
-    return f"#{shown_number(row)} {moment_text(row.created_ms)} {type_of(row)} {title}{foreign} (~{n_tokens} tokens)"
+    return f"#{shown_number(row)} {moment_text(row.created_ms)} {type_of(row)} {title}{foreign} (~{size})"
 
 
 def full_lines(row: Row) -> list[str]:

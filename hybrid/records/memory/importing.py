@@ -46,17 +46,17 @@ def import_rows(database: Database, rows: Iterable[Numbered], *, is_dry: bool = 
     """
     counts: Counter[str] = Counter()
     problems: list[Problem] = []
+    n_problems = 0
     seen: set[str] = set()
     for some in _runs(rows):
-        problems += [row for _, row in some if isinstance(row, Problem)]
+        unread = [row for _, row in some if isinstance(row, Problem)]
+        n_problems += len(unread)
+        problems += unread[: _MAX_PROBLEMS - len(problems)]
         values = [row for _, row in some if not isinstance(row, Problem)]
         if is_dry:
             counts += database.read(lambda db, values=values: _would_keep(db, values, seen), None) or _new(values, seen)
         else:
             counts += database.write(lambda db, values=values: Counter(_keep(db, row) for row in values))
-    if len(problems) > _MAX_PROBLEMS:
-        more = f"{len(problems) - _MAX_PROBLEMS} more lines cannot be read either"
-        problems = [*problems[:_MAX_PROBLEMS], Problem(problems[0].file, 0, more)]
     return Imported(
         n_sessions=counts["session"],
         n_prompts=counts["prompt"],
@@ -65,6 +65,7 @@ def import_rows(database: Database, rows: Iterable[Numbered], *, is_dry: bool = 
         n_duplicates=counts["duplicate"],
         n_forgotten=counts["forgotten"],
         problems=tuple(problems),
+        n_unread=n_problems,
     )
 
 

@@ -11,11 +11,11 @@ import sqlite3
 import threading
 from typing import TYPE_CHECKING, TypeVar
 
-from hybrid.atomic import locked
-from hybrid.errors import BusyError, IndexMismatchError
+from hybrid.base.atomic import locked
+from hybrid.base.errors import BusyError, IndexMismatchError
+from hybrid.base.sqlite import open_database, set_database_aside
 from hybrid.records.memory.errors import MemoryBusyError, MemoryDatabaseError, MemoryFormatError, NoFullTextError
 from hybrid.redact import REDACT_VERSION
-from hybrid.sqlite import open_database, set_database_aside
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,7 +45,7 @@ class Database:
 
     @property
     def exists(self) -> bool:
-        """Whether there is a file."""
+        """Return whether there is a file."""
         return self.path.is_file()
 
     def read(self, work: Callable[[sqlite3.Connection], _T], missing: _T) -> _T:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, cast, get_args
 
-from hybrid.digest import sha256_hex
+from hybrid.base.digest import sha256_hex
 from hybrid.records.memory.errors import MemoryImportError
 from hybrid.records.memory.texts import clean, clean_summary, clean_told, content_digest, digest_of, summary_parts
 from hybrid.records.memory.transfer import FORMAT, VERSION
@@ -36,6 +36,8 @@ Numbered = tuple[int, AnyRow | Problem]
 """Number of the line or row it comes from, and what was read there."""
 
 _DIGEST_CHARS = 64
+MAX_LINE_CHARS = 64_000_000
+"""Of a line that is read: far beyond any row, and what a file without line ends may cost."""
 MAX_SESSION_CHARS = 200
 """Of the id of a session."""
 
@@ -49,11 +51,17 @@ def read_lines(lines: Iterable[str], now_ms: int, name: str) -> Iterator[Numbere
         name: Of the file, for problems.
 
     Raises:
-        MemoryImportError: A newer version wrote it.
+        MemoryImportError: A newer version wrote it, or nothing stands there.
     """
+    is_empty = True
     for number, line in enumerate(lines, 1):
+        if len(line) > MAX_LINE_CHARS:
+            message = f"longer than {MAX_LINE_CHARS:,} characters; neither this line nor what follows is read"
+            yield number, Problem(name, number, message)
+            return
         if not line.strip():
             continue
+        is_empty = False
         try:
             record: object = json.loads(line)
             if not isinstance(record, dict):
@@ -65,6 +73,8 @@ def read_lines(lines: Iterable[str], now_ms: int, name: str) -> Iterator[Numbere
                 yield number, _row(given, now_ms)
         except (ValueError, RecursionError) as error:
             yield number, Problem(name, number, f"not read: {error}"[:300])
+    if is_empty:
+        raise MemoryImportError(f"{name} is empty: give a file of `hybrid memory export`")
 
 
 def _check_header(header: Mapping[str, Any], name: str) -> None:
@@ -89,7 +99,7 @@ def _row(given: Mapping[str, Any], now_ms: int) -> AnyRow:
     if kind == "observation":
         return observation_of(given, owner, created, number)
     if kind == "summary":
-        parts = (given.get(name, "") for name in Summarised.__dataclass_fields__)
+        parts = (given.get(name, "") for name in Summarised.__struct_fields__)
         told = clean_summary(Summarised(*(text_of(part, "a part of a summary") for part in parts)))
         if not any(summary_parts(told)):
             raise ValueError("the summary is empty")

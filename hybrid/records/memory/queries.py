@@ -63,7 +63,7 @@ class Clause:
 
 
 def is_wanted(kind: MemoryKind, wanted: Wanted) -> bool:
-    """Whether rows of a kind can be among the wanted; summaries have neither types nor files."""
+    """Return whether rows of a kind can be among the wanted; summaries have neither types nor files."""
     if wanted.kinds and kind not in wanted.kinds:
         return False
     return kind == "observation" or not (wanted.types or wanted.files)

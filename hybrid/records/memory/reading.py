@@ -5,8 +5,9 @@ What is wanted restricts before a limit counts. Rows of one time stand in the or
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from hybrid.records.memory.forms import kind_of
 from hybrid.records.memory.queries import (

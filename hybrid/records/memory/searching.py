@@ -9,11 +9,11 @@ import re
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
+from hybrid.base.tokens import FUNCTION_WORDS
 from hybrid.records.memory.queries import TABLES, Clause, is_wanted, select_prompts, where
 from hybrid.records.memory.reading import NO_LIMIT, rows
 from hybrid.records.memory.texts import marks
 from hybrid.records.memory.types import MEMORY_KINDS, MemoryKind, Row, UserPrompt, Wanted
-from hybrid.tokens import FUNCTION_WORDS
 
 if TYPE_CHECKING:
     import sqlite3

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hybrid.records.memory import changes, reading
+from hybrid.records.memory import reading
 from hybrid.records.memory.errors import MemoryBusyError
 from hybrid.records.memory.opening import Database, size_bytes
 from hybrid.records.memory.queries import Clause, select_prompts, select_sessions
@@ -38,6 +38,33 @@ if TYPE_CHECKING:
     from hybrid.records.memory.values import Make
 
 
+# The log of what changed, for an index of the records that is brought up to date; functions of an open transaction.
+
+
+def last_change(db: sqlite3.Connection) -> int:
+    """Number of the last change, or where the numbers of this file begin."""
+    return db.execute("SELECT seq FROM sqlite_sequence WHERE name = 'changes'").fetchone()[0]
+
+
+def changes_since(db: sqlite3.Connection, seq: int) -> tuple[list[tuple[MemoryKind, int]], int] | None:
+    """The rows that were added, changed or removed after a change, each once, and the number of the last change.
+
+    Returns:
+        None when the log does not tell: it was trimmed, or it is that of another file.
+    """
+    last = last_change(db)
+    found = db.execute("SELECT seq, kind, row_id FROM changes WHERE seq > ? ORDER BY seq", (seq,)).fetchall()
+    # Numbers have no gaps.
+    if seq > last or len(found) != last - seq:
+        return None
+    return list(dict.fromkeys((kind, row_id) for _, kind, row_id in found)), last
+
+
+def forget_changes(db: sqlite3.Connection, before_seq: int) -> None:
+    """Drop what everybody who reads the log has read."""
+    db.execute("DELETE FROM changes WHERE seq < ?", (before_seq,))
+
+
 class MemoryStore:
     """Sessions, prompts, observations and summaries in one database."""
 
@@ -48,7 +75,7 @@ class MemoryStore:
 
     @property
     def exists(self) -> bool:
-        """Whether anything was ever stored."""
+        """Return whether anything was ever stored."""
         return self.database.exists
 
     @property
@@ -67,12 +94,6 @@ class MemoryStore:
         self.close()
 
     # --- writing -------------------------------------------------------------------------------------------
-
-    def begin_session(self, owner: Owner, now_ms: int) -> None:
-        """Know a session; one that was completed and goes on is active again."""
-        from hybrid.records.memory import writing
-
-        self.database.write(lambda db: writing.open_session(db, clean_owner(owner), now_ms))
 
     def add_prompt(self, owner: Owner, text: str, now_ms: int, *, key: str = "") -> int:
         """Store a prompt, opening its session; its number, from 1. The last one again within 2 s is the same.
@@ -267,6 +288,24 @@ class MemoryStore:
         found = self.database.read(lambda db: select_prompts(db, clause, "r.created_at_epoch DESC, r.id DESC", 1), [])
         return found[0] if found else None
 
+    def last_prompts(self, session_id: str, at_ms: int) -> list[UserPrompt]:
+        """The prompts of a session of which each may be the last one at a time, if the clock was set back.
+
+        Those are the newest until then by its time, the one of them that was stored last, and all that lie ahead.
+        """
+        owned = ("s.claude_session_id = ?", clean(session_id))
+        before = Clause().add(*owned).add("r.created_at_epoch <= ?", at_ms)
+        ahead = Clause().add(*owned).add("r.created_at_epoch > ?", at_ms)
+
+        def read(db: sqlite3.Connection) -> list[UserPrompt]:
+            return [
+                *select_prompts(db, before, "r.created_at_epoch DESC, r.id DESC", 1),
+                *select_prompts(db, before, "r.id DESC", 1),
+                *select_prompts(db, ahead, "r.id", reading.NO_LIMIT),
+            ]
+
+        return self.database.read(read, [])
+
     def last_summary(self, key: str, not_session: str = "") -> SessionSummary | None:
         """The newest summary of a project."""
         wanted = Wanted(key=key, not_session=not_session, kinds=("summary",))
@@ -294,7 +333,7 @@ class MemoryStore:
 
     def last_change(self) -> int:
         """Number of the last change of a row; 0 without a file."""
-        return self.database.read(changes.last_change, 0)
+        return self.database.read(last_change, 0)
 
     def changes_since(self, seq: int) -> tuple[list[tuple[MemoryKind, int]], int] | None:
         """The rows that were added, changed or removed after a change, each once, and the number of the last change.
@@ -302,12 +341,12 @@ class MemoryStore:
         Returns:
             None when the log does not reach back so far, or is that of another file: read everything.
         """
-        return self.database.read(lambda db: changes.changes_since(db, seq), ([], 0) if seq == 0 else None)
+        return self.database.read(lambda db: changes_since(db, seq), ([], 0) if seq == 0 else None)
 
     def forget_changes(self, before_seq: int) -> None:
         """Drop the log of changes before one; it never holds more than about 100,000 anyway."""
         if self.exists:
-            self.database.write(lambda db: changes.forget_changes(db, before_seq))
+            self.database.write(lambda db: forget_changes(db, before_seq))
 
     # --- rules for secrets that are newer than rows --------------------------------------------------------
 

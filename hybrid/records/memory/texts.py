@@ -6,7 +6,7 @@ import json
 from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, TypeVar, get_args
 
-from hybrid.digest import sha256_hex
+from hybrid.base.digest import sha256_hex
 from hybrid.records.memory.types import MAX_TITLE_CHARS, Extracted, ObservationType, Owner, Summarised
 
 if TYPE_CHECKING:

@@ -19,8 +19,9 @@ summary:
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import asdict, replace
 
 from hybrid.records.memory.queries import Clause, is_wanted, select_prompts, select_sessions, where
 from hybrid.records.memory.reading import rows_after

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, get_args
+
+from msgspec import Struct
 
 ObservationType = Literal["decision", "bugfix", "feature", "refactor", "discovery", "change"]
 OBSERVATION_TYPES: tuple[ObservationType, ...] = get_args(ObservationType)
@@ -20,8 +21,7 @@ MAX_INT = 2**63 - 1
 """The largest number that the database holds."""
 
 
-@dataclass(frozen=True, slots=True)
-class Owner:
+class Owner(Struct, frozen=True):
     """Whose a row is.
 
     Attributes:
@@ -35,8 +35,7 @@ class Owner:
     project: str
 
 
-@dataclass(frozen=True, slots=True)
-class Extracted:
+class Extracted(Struct, frozen=True):
     """What is told of some tool uses; made by an extractor, free of secrets.
 
     Attributes:
@@ -65,8 +64,7 @@ class Extracted:
         return tuple(dict.fromkeys((*self.files_modified, *self.files_read)))
 
 
-@dataclass(frozen=True, slots=True)
-class Observation:
+class Observation(Struct, frozen=True):
     """A row of the memory.
 
     Attributes:
@@ -90,8 +88,7 @@ class Observation:
     digest: str
 
 
-@dataclass(frozen=True, slots=True)
-class Summarised:
+class Summarised(Struct, frozen=True):
     """What the end of a turn says of a session; empty where nothing is known.
 
     Attributes:
@@ -111,8 +108,7 @@ class Summarised:
     notes: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class SessionSummary:
+class SessionSummary(Struct, frozen=True):
     """A row of the summaries; `id`, `prompt_number` and `created_ms` as of an `Observation`."""
 
     id: int
@@ -122,8 +118,7 @@ class SessionSummary:
     created_ms: int
 
 
-@dataclass(frozen=True, slots=True)
-class UserPrompt:
+class UserPrompt(Struct, frozen=True):
     """A prompt that a person typed, without private parts and secrets."""
 
     id: int
@@ -133,8 +128,7 @@ class UserPrompt:
     created_ms: int
 
 
-@dataclass(frozen=True, slots=True)
-class Session:
+class Session(Struct, frozen=True):
     """A session of an agent.
 
     Attributes:
@@ -154,8 +148,7 @@ class Session:
     prompt_counter: int
 
 
-@dataclass(frozen=True, slots=True)
-class PendingEvent:
+class PendingEvent(Struct, frozen=True):
     """A tool use that waits for those that follow it within the batch window.
 
     Attributes:
@@ -173,8 +166,7 @@ class PendingEvent:
     created_ms: int
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
+class Wanted(Struct, frozen=True):
     """Which rows; every part restricts before a limit counts.
 
     Attributes:

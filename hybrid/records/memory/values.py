@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from hybrid.records.memory.types import Extracted, PendingEvent
 from hybrid.records.problems import Problem
@@ -15,8 +16,7 @@ None when they tell nothing. What it raises is reported and costs nothing but a 
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Flushed:
+class Flushed(Struct, frozen=True):
     """What became of pending batches.
 
     Attributes:
@@ -28,8 +28,7 @@ class Flushed:
     failures: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Forgotten:
+class Forgotten(Struct, frozen=True):
     """What was forgotten.
 
     Attributes:
@@ -42,8 +41,7 @@ class Forgotten:
     is_wiped: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Imported:
+class Imported(Struct, frozen=True):
     """What an import brought, or would bring when it was tried only.
 
     Attributes:
@@ -53,7 +51,8 @@ class Imported:
         n_summaries: New summaries.
         n_duplicates: Rows that were there already.
         n_forgotten: Rows that somebody wanted forgotten, which do not come back.
-        problems: What could not be read, with its line or row.
+        problems: What could not be read, with its line or row; the first hundred.
+        n_unread: Lines or rows that could not be read.
     """
 
     n_sessions: int = 0
@@ -63,10 +62,10 @@ class Imported:
     n_duplicates: int = 0
     n_forgotten: int = 0
     problems: tuple[Problem, ...] = ()
+    n_unread: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class ProjectCount:
+class ProjectCount(Struct, frozen=True):
     """How many observations and summaries a project has."""
 
     key: str
@@ -75,8 +74,7 @@ class ProjectCount:
     n_summaries: int
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryStats:
+class MemoryStats(Struct, frozen=True):
     """What the memory holds.
 
     Attributes:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from hybrid.records.memory.duplicates import find_repeated
 from hybrid.records.memory.texts import (
@@ -29,16 +30,14 @@ NO_USE = -1
 """Stands in `seen_events` for the observation of an event that is no use of a tool: it was taken in, that is all."""
 
 
-@dataclass(frozen=True, slots=True)
-class OpenSession:
+class OpenSession(Struct, frozen=True):
     """A session as a writer needs it: its row and the number of its last prompt."""
 
     id: int
     prompt_number: int
 
 
-@dataclass(frozen=True, slots=True)
-class NewObservation:
+class NewObservation(Struct, frozen=True):
     """An observation that may be stored; `created_ms` and the rest as of an `Observation`."""
 
     session: int

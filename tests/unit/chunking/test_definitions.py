@@ -165,3 +165,19 @@ def test_strange_texts_do_not_raise(text):
 def test_rubble_is_a_failure(language):
     """Thousands of brackets that form nothing are given up on, instead of taking minutes."""
     assert "repetitive" == parse("{\n" * 3000, language).failure
+
+
+@pytest.mark.parametrize(
+    ("begin", "sign"),
+    [("let x = ", ", "), ("let x = ", "; "), ("type t = ", " * "), ("let f = function ", " | ")],
+    ids=["tuple", "sequence", "type", "pattern"],
+)
+def test_long_nested_lists_of_ocaml_are_data(begin: str, sign: str) -> None:
+    """Queries take time by the square of their length (#16); a list of elements has no such limit."""
+    text = "let top = 1\n\n" + begin + "{}" + (" -> 1" if "function" in begin else "") + "\n"
+    long, short = (text.format(sign.join(f"a{i}" for i in range(n))) for n in (1100, 900))
+    of_elements = f"let top = 1\n\nlet x = [{'; '.join(f'a{i}' for i in range(2500))}]\n"
+
+    assert "parse_failed" == parse(long, "ocaml").failure
+    assert "top" == parse(short, "ocaml").definitions[0].name
+    assert "top" == parse(of_elements, "ocaml").definitions[0].name

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from hybrid.base.errors import HybridError
 from hybrid.cli.main import run
-from hybrid.errors import HybridError
 from hybrid.evaluation.processes import runner
 from hybrid.evaluation.trees import settings_in_force
 
@@ -68,7 +68,7 @@ def test_retrieval_compares_two_configurations(
     label = "search.ranker=rrf, search.rrf_k=5"
 
     assert 0 == code
-    for part in ("== queries: 3 queries", "== more: 1 queries", f"{label} against the settings in force, hybrid"):
+    for part in ("== queries: 3 queries", "== more: 1 query", f"{label} against the settings in force, hybrid"):
         assert part in shown
     assert "nDCG@10 by language" in shown
     assert "dense: by repository" not in shown
@@ -256,12 +256,14 @@ def test_speed_measures_the_service(repos: Path, capsys: pytest.CaptureFixture[s
 
 @pytest.mark.slow
 def test_speed_measures_cold_starts(repos: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Each start is a hook that finds no service; every one is told as given or silent, and who answered it."""
+    """Each start is a hook that finds no service; the report says what was given, with which records, and by whom."""
     code = evaluate("speed", repos / "boats", "--part", "cold", "--rounds", 2, "--beside", 1, "--json")
     form = json.loads(capsys.readouterr().out)["cold"]
 
     assert 0 == code
     assert (2, 2, 1) == (form["cold_start"]["n"], sum(form["answered_by"].values()), form["beside"])
+    assert form["with_records"] > 0
+    assert form["listening_per_bare"] > 0
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hybrid.base.errors import HybridError
 from hybrid.cli.main import run
-from hybrid.errors import HybridError
 from hybrid.evaluation.plot import check_plot, roc_points, write_roc
 from hybrid.evaluation.rates import at_false_rate
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hybrid.errors import HybridError
+from hybrid.base.errors import HybridError
 from hybrid.evaluation.comparing import compare
 from hybrid.evaluation.plot_bars import write_bars
 from tests.unit.evaluation.rankings import FIRST, SECOND, results

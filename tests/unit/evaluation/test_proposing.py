@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hybrid.config import load
-from hybrid.engine.indexing import chunk_limits, file_source
 from hybrid.evaluation.measures import Passage
 from hybrid.evaluation.proposing import Proposal, propose
+from hybrid.upkeep.indexing import chunk_limits, file_source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

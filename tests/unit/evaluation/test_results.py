@@ -1,6 +1,7 @@
 import math
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from hybrid.config import load
 from hybrid.evaluation.configurations import ablations, against, in_force

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hybrid.atomic import locked
-from hybrid.errors import BusyError
+from hybrid.base.atomic import locked
+from hybrid.base.errors import BusyError
 from hybrid.feedback.marks import NAME, add_mark, read_marks, remove_marks
 from tests.builders import python_process
 

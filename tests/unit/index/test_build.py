@@ -8,13 +8,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hybrid.atomic import locked
-from hybrid.errors import BusyError, IndexCorruptError, IndexMismatchError, IndexMissingError
+from hybrid.base.atomic import locked
+from hybrid.base.errors import BusyError, IndexCorruptError, IndexMismatchError, IndexMissingError
+from hybrid.base.tokens import query_tokens
 from hybrid.index.catalog import Catalog
 from hybrid.index.manifest import read_manifest
 from hybrid.index.snapshot import Snapshot, open_snapshot
 from hybrid.models.hashing import HashingEmbedder
-from hybrid.tokens import query_tokens
 from tests.builders import PAYMENTS, ListSource, build_index, place_in, recipe
 
 if TYPE_CHECKING:

@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from hybrid.arrays import Arrays, read_arrays, write_arrays
-from hybrid.digest import sha256_hex
-from hybrid.errors import IndexCorruptError
-from hybrid.index.encoding import encode_segment
-from hybrid.index.layout import ANY, BACKGROUND, LAYOUT, TOLD_BY_PLACES, check_layout
+from hybrid.base.arrays import Arrays, read_arrays, write_arrays
+from hybrid.base.digest import sha256_hex
+from hybrid.base.errors import IndexCorruptError
+from hybrid.index.drafting import encode_segment
 from hybrid.index.manifest import NAME
-from hybrid.index.segment import Segment
+from hybrid.index.segment import ANY, BACKGROUND, LAYOUT, TOLD_BY_PLACES, Segment, check_layout
 from hybrid.index.vectors import quantise
 from tests.builders import PAYMENTS, ListSource, build_index, open_index, place_in
 

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid.arrays import unpack_strings, write_arrays
-from hybrid.index.encoding import encode_segment
+from hybrid.base.arrays import unpack_strings, write_arrays
+from hybrid.base.tokens import part_terms
+from hybrid.index.drafting import encode_segment
 from hybrid.index.naming import folded, name_arrays, path_arrays
 from hybrid.index.segment import Segment
 from hybrid.index.vectors import quantise
-from hybrid.tokens import part_terms
 from tests.builders import ListSource, build_index, open_index, place_in
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ def test_no_names() -> None:
 
 def _segment(path: Path, strings: Sequence[str], lists: Sequence[Sequence[int]] = ()) -> Segment:
     """A segment without chunks, with one sorted table of strings and a list for each."""
-    from hybrid.arrays import pack_strings
+    from hybrid.base.arrays import pack_strings
 
     blob, offsets = pack_strings(list(strings))
     numbers = [number for one in lists for number in one]

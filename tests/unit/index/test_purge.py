@@ -2,11 +2,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hybrid.base.sqlite import open_for_reading
 from hybrid.index.catalog import Catalog
 from tests.builders import build_index, open_index
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    import pytest
 
     from hybrid.index.place import Place
     from tests.builders import ListSource
@@ -49,3 +52,31 @@ def test_a_purged_index_is_built_upon(built_place: Place, payments_source: ListS
 
     assert first.generation == second.generation
     assert (first.generation + 1, 1) == (third.generation, third.added)
+
+
+def test_a_build_is_done_although_somebody_reads_the_catalog(
+    built_place: Place, payments_source: ListSource, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A catalog that is mostly free space is compacted by a later build; this one does not fail for it."""
+    monkeypatch.setattr("hybrid.base.sqlite._BUSY_TIMEOUT_MS", 50)
+    with Catalog(built_place.catalog, tree=built_place.tree, root=built_place.root) as catalog:
+        catalog.begin()
+        model = catalog.model_id("of another time")
+        catalog._db.execute(
+            "INSERT INTO contents(digest, language, recipe, method, fallback, n_chunks) VALUES(zeroblob(32), '', '', '', '', 0)"
+        )
+        catalog._db.execute(
+            "INSERT INTO vectors SELECT ?, zeroblob(16), max(id), 0, 1.0, zeroblob(5000000) FROM contents", (model,)
+        )
+        catalog.commit()
+    reader = open_for_reading(built_place.catalog, "catalog")
+    reader.execute("BEGIN")
+    reader.execute("SELECT count(*) FROM trees").fetchone()
+    payments_source.put("docs/new.md", "# New\n\nA page.\n")
+    try:
+        summary = build_index(built_place, payments_source, is_purged=True)
+    finally:
+        reader.close()
+
+    assert 1 == summary.added
+    assert "docs/new.md" in open_index(built_place).live_documents()

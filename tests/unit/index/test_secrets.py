@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from hybrid.chunking.chunker import chunk_document
 from hybrid.chunking.languages import kind_of, language_of
-from hybrid.engine.spans import SpanReader
 from hybrid.index.analysis import analyse, decode_record, head_line, path_terms
+from hybrid.knowledge.spans import SpanReader
 from hybrid.types import ChunkLimits, Document
 from tests.builders import PAYMENTS, hit, new_shop, write_files
 

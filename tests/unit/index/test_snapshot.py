@@ -7,10 +7,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from hybrid.base.tokens import query_tokens, term_counts
 from hybrid.index.analysis import NAME_FIELDS
 from hybrid.index.backend import Filter
 from hybrid.models.hashing import HashingEmbedder
-from hybrid.tokens import query_tokens, term_counts
 from hybrid.types import Chunk, Chunked, Definition, LineSpan
 from tests.builders import ListSource, build_index, open_index, place_in, recipe
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from hybrid.arrays import read_arrays
+from hybrid.base.arrays import read_arrays
 from hybrid.index.analysis import encode_detail
 from hybrid.index.reading import Analysis, Looked
 from hybrid.index.transport import pack, unpack

@@ -56,6 +56,8 @@ def test_events_are_kept(tmp_path: Path) -> None:
         ({"excluded": ["shop"], "is_learning": False}, False),
         ({"excluded": ["/src/*"], "is_learning": False}, False),
         ({"excluded": ["sh[o]p"], "is_learning": False}, False),
+        ({"excluded": ["/src/josé/*"], "is_learning": False, "cwd": "/src/josé/😀"}, False),
+        ({"excluded": ["😀"], "is_learning": False, "cwd": "/src/josé/😀"}, False),
         ({"excluded": ["hop", "/other/*"], "is_learning": False}, True),
         ({"environ": {"HYBRID_MEMORY_EXCLUDE_PROJECTS": "shop"}, "is_learning": False}, False),
         ({"excluded": ["*"], "is_learning": False}, False),
@@ -101,7 +103,20 @@ def test_settings_that_nobody_resolved_are_taken_for_a_no(tmp_path: Path, text: 
     assert not is_kept(tmp_path, is_stale=True)
 
 
-@pytest.mark.parametrize(("text", "expected"), [("[memory]\nenabled = false", False), ("# enabled = false", True)])
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("[memory]\nenabled = false", False),
+        ("[hooks]\nbudget = 9\n\n[ lessons ]  # none\n  enabled=false", False),
+        ("memory.enabled = false", False),
+        ("lessons = { enabled = false }", False),
+        ("[memory]\nskip = '''\n[lore]\n'''\nenabled = false", False),
+        ("# enabled = false", True),
+        ("[lore]\nenabled = false", True),
+        ("[memory]\nenabled = true\n[lore]\nenabled = false\n[lessons]\nmax = 3", True),
+        ("lore.enabled = false", True),
+    ],
+)
 def test_a_project_that_wants_no_memory(tmp_path: Path, text: str, expected: bool) -> None:
     """Its own settings count, in any folder of it."""
     folder = tmp_path / "shop/.hybrid"

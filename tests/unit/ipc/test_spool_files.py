@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
 import pytest
 
 from hybrid.ipc import spool as module
-from hybrid.ipc.spool import Spool, new_key
+from hybrid.ipc.spool import Spool, Worth, new_key
 
 PARTS = (b"claude", b"Stop", b"/shop", b"HYBRID_DISABLE=0", b'{"prompt": "x"}')
 
@@ -75,8 +76,8 @@ def test_nothing_is_written_through_a_link(spool: Spool, tmp_path: Path) -> None
     assert [] == list(elsewhere.iterdir())
 
 
-def test_the_oldest_go_when_there_are_too_many(spool: Spool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Number and bytes are bounded, and who writes is told what was dropped."""
+def test_equal_events_go_by_age_when_there_are_too_many(spool: Spool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Number and bytes are bounded; of equal events the oldest goes, and who writes is told of it."""
     monkeypatch.setattr(module, "MAX_EVENTS", 3)
     dropped: list[str] = []
     keys = [f"{ms:013d}-abcdefabcdef" for ms in range(5)]
@@ -92,6 +93,55 @@ def test_the_oldest_go_when_there_are_too_many(spool: Spool, monkeypatch: pytest
     assert 2 == len(spool.waiting())
 
 
+def test_uses_of_tools_go_before_prompts_and_lessons(spool: Spool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A full spool drops its largest use of a tool first, then other events, then prompts, and lessons last."""
+    worths = [Worth.LESSON, Worth.PROMPT, Worth.OTHER, Worth.TOOL, Worth.TOOL]
+    keys = [f"{ms:013d}-abcdefabcdef" for ms in range(5)]
+    for number, (key, worth) in enumerate(zip(keys, worths, strict=True)):
+        spool.keep(key, *PARTS, b"x" * number, worth=worth)
+    left: list[list[str]] = []
+    for most in (4, 3, 2, 1):
+        monkeypatch.setattr(module, "MAX_EVENTS", most)
+        spool.keep(keys[0], *PARTS, b"", worth=Worth.LESSON)
+        left.append([kept.key for kept in spool.waiting()])
+
+    assert [keys[:4], keys[:3], keys[:2], keys[:1]] == left
+
+
+def test_a_large_use_of_a_tool_evicts_nothing_that_is_worth_more(spool: Spool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is not kept itself, and what would not have to go for it stays."""
+    key = new_key()
+    spool.keep(key, *PARTS, worth=Worth.LESSON)
+    monkeypatch.setattr(module, "MAX_BYTES", 10_000)
+
+    assert not spool.keep(new_key(), *PARTS, b"x" * 10_000, worth=Worth.TOOL)
+    assert [key] == [kept.key for kept in spool.waiting()]
+
+
+def test_many_dropped_events_are_said_once(spool: Spool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who writes hears one line with the count."""
+    for ms in range(20):
+        spool.keep(f"{ms:013d}-abcdefabcdef", *PARTS)
+    monkeypatch.setattr(module, "MAX_EVENTS", 3)
+    dropped: list[str] = []
+    spool.keep(new_key(), *PARTS, on_drop=dropped.append)
+
+    assert ["the spool is full: 18 events were dropped (the oldest of 1970-01-01T00:00:00Z) without effect"] == dropped
+
+
+def test_a_try_is_dated_by_the_time_that_every_system_has(spool: Spool) -> None:
+    """The next try waits from the change of the file's content on, which Windows knows as well."""
+    spool.keep(new_key(), *PARTS)
+    begun = spool.begin(spool.waiting()[0])
+    assert begun is not None
+
+    assert not spool.is_due(begun)
+
+    os.utime(Path(spool.folder) / begun.name, (1, 1))
+
+    assert spool.is_due(begun)
+
+
 def test_an_event_that_is_too_long_is_not_kept(spool: Spool, monkeypatch: pytest.MonkeyPatch) -> None:
     """It would fill the spool by itself."""
     monkeypatch.setattr(module, "MAX_EVENT_BYTES", 50)
@@ -102,7 +152,17 @@ def test_an_event_that_is_too_long_is_not_kept(spool: Spool, monkeypatch: pytest
 
 @pytest.mark.parametrize(
     "name",
-    ["", "x", ".0000000000001-ab-5-0.event.tmp", "1-a-1.event", "1-a-1-x.event", "1-../a-1-0.event", "1-a-1-0.evil"],
+    [
+        "",
+        "x",
+        ".0000000000001-ab-5-0-0.event.tmp",
+        "1-a-1.event",
+        "1-a-99999999999-0-0.event",
+        "1-a-01-0-0.event",
+        "1-a-1-0-x.event",
+        "1-../a-1-0-0.event",
+        "1-a-1-0-0.evil",
+    ],
 )
 def test_other_files_are_not_events(spool: Spool, name: str) -> None:
     """Only names that `keep` gives count."""

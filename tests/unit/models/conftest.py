@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from hybrid.arrays import write_arrays
+from hybrid.base.arrays import write_arrays
 from hybrid.models.bag_model import BagModel, write_bag_model
 from hybrid.models.bags import Limits
 from hybrid.models.words import WordTokenizer

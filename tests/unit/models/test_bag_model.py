@@ -3,7 +3,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hybrid.errors import ModelError
+from hybrid.base.errors import ModelError
 from hybrid.models.bag_model import BagModel, read_bag_model
 
 

@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from hybrid.errors import ModelError
-from hybrid.models.digests import deciding_files, folder_sha256
+from hybrid.base.errors import ModelError
+from hybrid.models.folders import deciding_files, folder_sha256
 
 
 def test_changed_weights_change_the_digest(tiny_folder: Path, tmp_path: Path) -> None:

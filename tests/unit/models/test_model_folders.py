@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from hybrid.errors import ModelError
+from hybrid.base.errors import ModelError
 from hybrid.models.folders import FolderFacts, read_facts
 
 

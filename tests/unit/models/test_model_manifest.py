@@ -1,9 +1,9 @@
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
-from hybrid.errors import ModelError
+from hybrid.base.errors import ModelError
 from hybrid.models.manifest import file_sha256, read_manifest, verify
 
 MINIMAL = """

@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hybrid.errors import ModelError
+from hybrid.base.errors import ModelError
+from hybrid.base.resources import shipped
 from hybrid.models import hub
 from hybrid.models.lazy import LazyEmbedder
 from hybrid.models.registry import describe, embedder_info, known_models, load_embedder, model_folder
-from hybrid.resources import shipped
 from hybrid.types import EmbedInput
 
 

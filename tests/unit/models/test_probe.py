@@ -1,18 +1,18 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
-from hybrid.arrays import encode_arrays
-from hybrid.errors import ModelError
+from hybrid.base.arrays import encode_arrays
+from hybrid.base.errors import ModelError
+from hybrid.base.resources import shipped
 from hybrid.models.hashing import hashing_info
 from hybrid.models.probe import probe_digest, read_probe
 from hybrid.models.registry import load_embedder
-from hybrid.resources import shipped
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -5,12 +5,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hybrid.arrays import read_arrays
-from hybrid.gate.parts import code_logit, null_factor
+from hybrid.base.arrays import read_arrays
+from hybrid.base.resources import shipped
 from hybrid.models.manifest import read_manifest, verify
 from hybrid.models.probe import read_probe
 from hybrid.models.registry import load_embedder
-from hybrid.resources import shipped
+from hybrid.search.gate.parts import code_logit, null_factor
 from hybrid.types import Embedder, EmbedInput
 
 FOLDERS = sorted(path.parent for path in shipped("models").glob("*/manifest.toml"))

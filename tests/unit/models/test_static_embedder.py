@@ -2,15 +2,15 @@
 
 import math
 import re
-from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from hybrid.errors import ModelError
+from hybrid.base.errors import ModelError
 from hybrid.models.bag_model import BagModel
 from hybrid.models.static import StaticEmbedder
 from hybrid.types import EmbedderInfo, EmbedInput

@@ -4,8 +4,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hybrid.arrays import write_arrays
-from hybrid.errors import ModelError
+from hybrid.base.arrays import write_arrays
+from hybrid.base.errors import ModelError
 from hybrid.types import EmbedderInfo, EmbedInput
 
 pytest.importorskip("tokenizers", reason="needs the extra `static`")

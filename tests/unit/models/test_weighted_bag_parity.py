@@ -8,10 +8,10 @@ import pytest
 
 pytest.importorskip("sentence_transformers", reason="needs the extra `transformers`")
 
-from hybrid.errors import ModelError
+from hybrid.base.errors import ModelError
+from hybrid.base.resources import shipped
 from hybrid.models.registry import load_embedder
 from hybrid.models.weighted_bag import WeightedBag, sentence_transformer
-from hybrid.resources import shipped
 from hybrid.types import Embedder, EmbedInput
 
 pytestmark = pytest.mark.model

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid.prompting.content import MAX_PIECES, content_words, is_english, pieces
-from hybrid.prompting.function_words import ENGLISH, OTHERS
+from hybrid.prompting.content import ENGLISH, MAX_PIECES, OTHERS, content_words, is_english, pieces
 
 TEXTS = st.text(max_size=300) | st.lists(
     st.sampled_from(

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid.prompting.passages import WEIGHTS, Passage, passages
+from hybrid.prompting.query import WEIGHTS, Passage, passages
 from tests.unit.prompting.test_traces import CELLS, GO, JAVA, NODE, PYTHON, RUST
 
 ISSUE = """Cart totals are wrong for Norway

@@ -2,8 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid.prompting.passages import Passage
-from hybrid.prompting.query import MAX_NAMES, Query, make_query
+from hybrid.prompting.query import MAX_NAMES, Passage, Query, make_query
 from hybrid.prompting.traces import Place
 
 

@@ -72,7 +72,7 @@ def test_a_reset_forgets_everything(store: LedgerStore, why: str) -> None:
 
     store.reset(KEY, why)
 
-    assert Ledger({}, "", 0) == store.read(KEY)
+    assert Ledger({}, "", 0, is_new=False) == store.read(KEY)
 
 
 def test_what_follows_a_reset_counts(store: LedgerStore) -> None:
@@ -81,7 +81,7 @@ def test_what_follows_a_reset_counts(store: LedgerStore) -> None:
     store.reset(KEY, "compact")
     store.record(KEY, "t2", [(B, "full")])
 
-    assert Ledger({B.hex(): "full"}, "t2", 0) == store.read(KEY)
+    assert Ledger({B.hex(): "full"}, "t2", 0, is_new=False) == store.read(KEY)
 
 
 def test_the_end_of_a_session_keeps_its_ledger(store: LedgerStore) -> None:

@@ -83,19 +83,35 @@ def test_rules_of_gigabytes_further_down_end_git(tmp_path: Path) -> None:
 
 
 @needs_pipes
-def test_git_waits_once_for_a_pipe_further_down(tmp_path: Path) -> None:
-    """After the first time limit the pipe is known and named; when it is gone, git is asked again."""
+@pytest.mark.parametrize(
+    "ask", [lambda root: list_files(root, timeout_s=1e6), lambda root: has_more_files(root, 9, timeout_s=1e6)]
+)
+def test_git_does_not_wait_for_a_pipe_further_down(tmp_path: Path, ask: Callable[[str], object]) -> None:
+    """The pipe is found while git waits, long before its time is over, and named; without it, git is asked again."""
     root = git_project(tmp_path / "p")
     (root / "d").mkdir()
     (root / "d" / "a.py").write_text("a = 1\n")
     _pipe(root / "d" / ".gitignore")
 
-    for expected in ("longer than", "no regular file"):
-        with pytest.raises(GitUnavailableError, match=expected):
-            list_files(str(root), timeout_s=1)
+    with pytest.raises(GitUnavailableError):
+        ask(str(root))
+    with pytest.raises(GitUnavailableError, match=r"d/\.gitignore is no regular file"):
+        ask(str(root))
     (root / "d" / ".gitignore").unlink()
 
     assert "d/a.py" in list_files(str(root))
+
+
+@needs_pipes
+def test_a_folder_with_a_pipe_is_indexed_by_a_walk(tmp_path: Path) -> None:
+    """`hybrid reindex` lists the folder by a walk, and `hybrid search` finds what lies beside the pipe."""
+    shop = Shop(git_project(tmp_path / "shop"), tmp_path / "home")
+    (shop.root / "d").mkdir()
+    (shop.root / "d" / "zebra.py").write_text("def zebra_stripes():\n    return 1\n")
+    _pipe(shop.root / "d" / ".gitignore")
+    shop.out("reindex", "--quiet")
+
+    assert "d/zebra.py" == shop.json("search", "zebra stripes")["hits"][0]["path"]
 
 
 @needs_pipes

@@ -16,7 +16,6 @@ from hybrid.records.lessons.scoring import (
     jaccard,
     relevance,
     said_words,
-    score_lessons,
     searched_text,
     tokens,
 )
@@ -48,6 +47,11 @@ class ReferenceOkapi(BM25Okapi):
     def _calc_idf(self, nd: dict[str, int]) -> None:
         for term, n in nd.items():
             self.idf[term] = math.log((self.corpus_size - n + 0.5) / (n + 0.5) + 1)
+
+
+def score_lessons(query: str, lessons: Sequence[Lesson]) -> list[Scored[Lesson]]:
+    """The score of each lesson for one query."""
+    return LessonScorer(lessons).score(query)
 
 
 def ids(hits: Sequence[Scored[Lesson]]) -> list[str]:

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hybrid.atomic import locked
+from hybrid.base.atomic import locked
 from hybrid.records.lessons import files
 from hybrid.records.lessons.adoption import Offer
 from hybrid.records.lessons.citing import Citing

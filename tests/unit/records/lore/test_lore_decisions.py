@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid.records.lore.decisions import DecisionLines, line_of, read_decisions, read_line, retracted
+from hybrid.records.lore.decisions import DecisionLines, line_of, read_line, retracted
 from hybrid.records.lore.values import Decision
 from tests.unit.records.lore.conftest import decision
 
@@ -20,7 +20,7 @@ def _data(*lines: object) -> bytes:
 
 def test_the_last_line_of_an_id_wins() -> None:
     """Its place is that of the last line, and keys of earlier lines do not shine through."""
-    found = read_decisions(
+    found = DecisionLines().read(
         _data(decision("dec-1", tags=["a"]), decision("dec-2"), decision("dec-1", "Use SQLite")), "f"
     )
 
@@ -33,7 +33,7 @@ def test_the_last_line_of_an_id_wins() -> None:
 def test_malformed_lines_are_named_and_hide_nothing() -> None:
     """A half line, text, a list, an object without id: each a problem with its line; blank lines are none."""
     data = b"\xef\xbb\xbf" + _data(decision("dec-1"), b"", b'{"id": "dec-', b"[1]", b"{}", b"\xff", b"[" * 99_999)
-    found = read_decisions(data + json.dumps(decision("dec-2")).encode() + b"\r\n" + b'{"id"', "f")
+    found = DecisionLines().read(data + json.dumps(decision("dec-2")).encode() + b"\r\n" + b'{"id"', "f")
 
     assert ["dec-1", "dec-2"] == [one.id for one in found.decisions]
     assert [3, 4, 5, 6, 7, 9] == [problem.line for problem in found.problems]
@@ -43,7 +43,7 @@ def test_malformed_lines_are_named_and_hide_nothing() -> None:
 
 def test_many_malformed_lines_are_counted() -> None:
     """A file that is something else altogether does not fill the memory with problems."""
-    found = read_decisions(b"x\n" * 1000, "f")
+    found = DecisionLines().read(b"x\n" * 1000, "f")
 
     assert 101 == len(found.problems)
     assert "900 further lines are no decisions" == found.problems[-1].message

@@ -1,10 +1,10 @@
 from __future__ import annotations
 
 import os
-from dataclasses import astuple
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from msgspec.structs import astuple
 
 from hybrid.records.lore import patterns
 from hybrid.records.lore.attribution import ProjectNames

@@ -12,7 +12,6 @@ import pytest
 
 from hybrid.records.lore.errors import DuplicateError, LoreError, LoreWriteError, NoRecordError
 from hybrid.records.lore.importing import import_folder
-from hybrid.records.lore.keywords import keywords, rank_by_keywords
 from hybrid.records.lore.values import mapping_of
 from hybrid.records.types import Record
 from tests.builders import CHECKOUT
@@ -315,29 +314,3 @@ def test_importing_nothing_or_oneself_is_refused(lore: Given, other_lore: Given)
 def _record(kind: str, identity: str, text: str, day: int = 1, *, is_attributed: bool = True) -> Record:
     at = f"2026-02-{day:02}T00:00:00Z"
     return Record(kind, identity, "", text, "", (), created_at=at, is_attributed=is_attributed)  # pyright: ignore
-
-
-def test_keywords_are_the_first_eight_telling_words() -> None:
-    """Lower case, no stop words, three letters or more, each once."""
-    prompt = "How do I fix the Bash arithmetic in my CI, bash? alpha beta gamma delta epsilon zeta"
-
-    assert ("fix", "bash", "arithmetic", "alpha", "beta", "gamma", "delta", "epsilon") == keywords(prompt)
-
-
-def test_keyword_ranking() -> None:
-    """Patterns by words in common, then the project's three newest decisions, then its latest handoff."""
-    records = [
-        _record("pattern", "p1", "bash loops"),
-        _record("pattern", "p2", "bash arithmetic"),
-        _record("pattern", "p3", "arithmetics"),
-        _record("anti-pattern", "a1", "arithmetic in BASH"),
-        *(_record("decision", f"d{n}", "anything", n) for n in range(1, 6)),
-        _record("decision", "d9", "bash", 9, is_attributed=False),
-        _record("handoff", "h1", "old", 1),
-        _record("handoff", "h2", "new", 2),
-    ]
-
-    assert ["p2", "a1", "p1", "d5", "d4", "d3", "h2"] == [
-        one.id for one in rank_by_keywords("Bash arithmetic?", records)
-    ]
-    assert [] == rank_by_keywords("is it so?", records)

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from hybrid.records.memory.store import MemoryStore
 from hybrid.records.memory.types import Summarised
-from tests.remembering import HERE, NOW_MS, told
+from tests.remembering import HERE, NOW_MS, begin_session, told
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 def test_additions_changes_and_removals_are_told(store: MemoryStore) -> None:
     """Each row once, in the order of its first change, with the number to ask from next time."""
-    store.begin_session(HERE, NOW_MS)
+    begin_session(store, HERE, NOW_MS)
     start = store.last_change()
     first = store.add_observation(HERE, told("one"), NOW_MS)
     store.add_summary(HERE, Summarised(notes="half"), NOW_MS)
@@ -52,7 +52,7 @@ def test_a_log_that_does_not_reach_back_says_so(store: MemoryStore) -> None:
 
 def test_the_log_is_bounded(store: MemoryStore) -> None:
     """About 100,000 changes are kept, whoever reads them."""
-    store.begin_session(HERE, NOW_MS)
+    begin_session(store, HERE, NOW_MS)
     insert = "INSERT INTO changes(kind, row_id) VALUES ('observation', 1)"
     store.database.write(lambda db: db.executemany(insert, [()] * 101_500))
     (count,) = store.database.read(lambda db: db.execute("SELECT count(*) FROM changes").fetchone(), (0,))
@@ -67,7 +67,7 @@ def test_the_numbers_of_another_file_are_not_taken_for_its_own(tmp_path: Path) -
         with MemoryStore(tmp_path / name / "memory.db") as store:
             if name == "new":
                 # As if it were made a second later.
-                store.begin_session(HERE, NOW_MS)
+                begin_session(store, HERE, NOW_MS)
                 store.database.write(
                     lambda db: db.execute("UPDATE sqlite_sequence SET seq = seq + 1000 WHERE name = 'changes'")
                 )

@@ -11,7 +11,7 @@ from hybrid.records.memory.errors import MemoryBusyError
 from hybrid.records.memory.store import MemoryStore
 from hybrid.records.memory.types import Extracted, Wanted
 from hybrid.records.memory.values import Flushed
-from tests.remembering import HERE, NOW_MS, THERE, WINDOW_MS, event, make, titles, told
+from tests.remembering import HERE, NOW_MS, THERE, WINDOW_MS, begin_session, event, make, titles, told
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
@@ -26,7 +26,7 @@ _LONG_S = 30.0
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Who has to wait for a lock gives up at once."""
-    monkeypatch.setattr("hybrid.sqlite._BUSY_TIMEOUT_MS", 50)
+    monkeypatch.setattr("hybrid.base.sqlite._BUSY_TIMEOUT_MS", 50)
 
 
 @contextmanager
@@ -109,7 +109,7 @@ def test_readers_do_not_wait_for_another_thread(store: MemoryStore) -> None:
 
 def test_a_reader_changes_nothing(store: MemoryStore) -> None:
     """A write on the connection that reads is refused."""
-    store.begin_session(HERE, NOW_MS)
+    begin_session(store, HERE, NOW_MS)
 
     with pytest.raises(Exception, match="readonly"):
         store.database.read(lambda db: db.execute("DELETE FROM sessions"), None)

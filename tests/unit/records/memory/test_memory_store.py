@@ -13,7 +13,7 @@ from hybrid.records.memory.errors import MemoryDatabaseError, MemoryFormatError,
 from hybrid.records.memory.store import MemoryStore
 from hybrid.records.memory.types import Extracted, Owner, Summarised, Wanted
 from hybrid.records.memory.values import NO_STATS, Flushed, Forgotten
-from tests.remembering import HERE, NOW_MS, THERE, WINDOW_MS, event, make, titles, told
+from tests.remembering import HERE, NOW_MS, THERE, WINDOW_MS, begin_session, event, make, titles, told
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -58,15 +58,15 @@ def test_reading_what_is_not_there_makes_nothing(store: MemoryStore) -> None:
 @pytest.mark.skipif(sys.platform == "win32", reason="modes of POSIX")
 def test_the_file_is_its_owners(store: MemoryStore) -> None:
     """Nobody else may read the memory or its log."""
-    store.begin_session(HERE, NOW_MS)
+    begin_session(store, HERE, NOW_MS)
 
     assert {0o600} == {stat.S_IMODE(path.stat().st_mode) for path in store.path.parent.iterdir()}
 
 
 def test_a_session_from_its_first_prompt_to_its_end(store: MemoryStore) -> None:
     """Prompts are numbered from 1, the first one stands in the session, which ends and may go on."""
-    store.begin_session(HERE, NOW_MS)
-    store.begin_session(HERE, NOW_MS + 1)
+    begin_session(store, HERE, NOW_MS)
+    begin_session(store, HERE, NOW_MS + 1)
     assert [1, 2] == [
         store.add_prompt(HERE, text, NOW_MS + 5_000 * number) for number, text in enumerate(("Do it", "More"))
     ]
@@ -77,7 +77,7 @@ def test_a_session_from_its_first_prompt_to_its_end(store: MemoryStore) -> None:
     assert (HERE, "Do it", NOW_MS, NOW_MS + 9, "completed", 2) == (
         ended.owner, ended.user_prompt, ended.started_ms, ended.completed_ms, ended.status, ended.prompt_counter,
     )  # fmt: skip
-    store.begin_session(HERE, NOW_MS + 20)
+    begin_session(store, HERE, NOW_MS + 20)
     again = store.session("s1")
     assert again is not None
     assert ("active", None, NOW_MS) == (again.status, again.completed_ms, again.started_ms)
@@ -275,7 +275,7 @@ def test_a_file_that_was_replaced_is_opened_anew(store: MemoryStore, tmp_path: P
 
 def test_a_newer_format_refuses(store: MemoryStore) -> None:
     """The error says to upgrade, and nothing is changed."""
-    store.begin_session(HERE, NOW_MS)
+    begin_session(store, HERE, NOW_MS)
     store.close()
     with closing(sqlite3.connect(store.path)) as db:
         db.execute("PRAGMA user_version = 99")
@@ -294,7 +294,7 @@ def test_an_sqlite_without_full_text_is_named(store: MemoryStore, monkeypatch: p
     monkeypatch.setattr("hybrid.records.memory.opening.open_database", refuses)
 
     with pytest.raises(NoFullTextError, match=r"has no FTS5.*use a Python"):
-        store.begin_session(HERE, NOW_MS)
+        begin_session(store, HERE, NOW_MS)
 
 
 def test_what_cannot_be_opened_is_one_error(tmp_path: Path) -> None:
@@ -302,4 +302,4 @@ def test_what_cannot_be_opened_is_one_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
 
     with MemoryStore(tmp_path / "file" / "memory.db") as store, pytest.raises(MemoryDatabaseError, match=r"memory\.db"):
-        store.begin_session(HERE, NOW_MS)
+        begin_session(store, HERE, NOW_MS)

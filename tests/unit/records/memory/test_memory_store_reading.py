@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hybrid.records.memory.types import Owner, Summarised, Wanted
-from tests.remembering import HERE, NOW_MS, THERE, told
+from tests.remembering import HERE, NOW_MS, THERE, begin_session, told
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -147,7 +147,7 @@ def test_files_of_a_session(store: MemoryStore) -> None:
 def test_sessions_by_project_and_age(store: MemoryStore) -> None:
     """Newest first; a session belongs to the project it began in."""
     for number in range(4):
-        store.begin_session(Owner(f"n{number}", (HERE, THERE)[number % 2].key, "p"), NOW_MS + number)
+        begin_session(store, Owner(f"n{number}", (HERE, THERE)[number % 2].key, "p"), NOW_MS + number)
 
     def ids(wanted: Wanted, limit: int = 9) -> list[str]:
         return [one.owner.session_id for one in store.sessions(wanted, limit)]

@@ -1,0 +1,432 @@
+"""Decides what one prompt gets: the pipeline from event to text, without a side effect; `recording` notes it after.
+
+Every step that ends in silence says why in `Decision.reason`.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from hybrid.answer.select import Packer, Selection, gate_form, shown_withheld, verdict_of
+from hybrid.base.digest import topic_id
+from hybrid.base.errors import IndexCorruptError, IndexMismatchError, IndexMissingError
+from hybrid.knowledge.collections import FileCollection, RecordCollection
+from hybrid.knowledge.lessons_intake import is_capturing, without_captures
+from hybrid.knowledge.reranking import reranker
+from hybrid.knowledge.spans import SpanReader
+from hybrid.prompting.clean import clean
+from hybrid.prompting.gate import prompt_verdict
+from hybrid.prompting.looking_back import looks_back
+from hybrid.prompting.query import make_query
+from hybrid.render.frame import Footer
+from hybrid.render.numbers import amount, compared, number
+from hybrid.session.ledger import EMPTY, Ledger
+from hybrid.session.pauses import is_paused
+from hybrid.types import Item, Verdict, Withheld
+from hybrid.workspace import session_key
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from hybrid.feedback.reasons import ReasonName
+    from hybrid.knowledge.collections import Collection
+    from hybrid.knowledge.open_records import Records
+    from hybrid.search.gate.verdict import Asked
+    from hybrid.search.searcher import Searched, Searcher
+    from hybrid.types import Hit, HookEvent
+    from hybrid.workspace import Workspace
+
+CONSIDERED = 30
+"""Fused hits that are looked at: what fits a budget is seldom more than ten."""
+RECORDS_CONSIDERED = 100
+"""The same of records: each was judged by itself, and one that is meant must not be missed for its rank."""
+_TOPIC_HITS = 10
+_HINT_CHARS = 60
+_REPORT_SHARE = 0.5
+"""Share of the budget for what fits a report: it stands beside the report itself, whose author has read most of it."""
+_REPORT_CHARS = 2_000
+"""Of a report is searched with: its beginning says what was done."""
+_LEAST_REPORT_CHARS = 50
+"""Of a report that may bring lessons."""
+_REPORT_HEADING = "Relevant lessons after subagent work"
+NOTHING_FITS = ("gate", "no_results")
+"""Reasons of a silence after a search: nothing was close enough."""
+_LEFT_ALONE = ("opted_out", "machine_made", "subagent_report", "slash_command", "empty", "skip_prefix")
+"""Reasons for which a prompt is left alone, whatever it asks."""
+_LOWEST = float("-inf")
+"""Margin of a kind in which nothing was compared."""
+
+
+class KindSearch(Struct, frozen=True):
+    """A search in one kind and what its gate said."""
+
+    kind: str
+    searched: Searched
+    verdict: Verdict
+
+
+class Decision(Struct, frozen=True):
+    """What one prompt gets, and why.
+
+    Attributes:
+        reason: `injected`, or why not; `feedback.reasons` says what each means.
+        detail: More about it, for people: the prompt rule, the error.
+        text: What the agent gets; empty when silent.
+        query: What was searched with; empty when nothing was.
+        verdict: Of the gate; None when it was not reached.
+        topic_id: Of the results; empty without results.
+        items: Shown, best first.
+        withheld: Candidates that were not shown, with the reason.
+        searched: The search behind it, in the files when they have an index; None when there was none.
+        kinds: What every kind said: the search in it, and the verdict of its gate.
+        problems: What went wrong with a kind that was left out, a sentence each.
+        is_report: True when a subagent's report was searched with, not a prompt.
+        notices: Lines for the user about what was learned from the prompt.
+        untold: Lines for the user about earlier events of the session, whose hooks could not show them.
+        is_unfinished: Something that the prompt asks for could not be written down yet.
+    """
+
+    reason: ReasonName
+    detail: str = ""
+    text: str = ""
+    query: str = ""
+    verdict: Verdict | None = None
+    topic_id: str = ""
+    items: tuple[Item, ...] = ()
+    withheld: tuple[Withheld, ...] = ()
+    searched: Searched | None = None
+    kinds: tuple[KindSearch, ...] = ()
+    problems: tuple[str, ...] = ()
+    is_report: bool = False
+    notices: tuple[str, ...] = ()
+    untold: tuple[str, ...] = ()
+    is_unfinished: bool = False
+
+    @property
+    def is_injected(self) -> bool:
+        """True when there is a text that was searched for."""
+        return self.reason == "injected"
+
+    @property
+    def debug_line(self) -> str:
+        """One line for a person who debugs a hook."""
+        if self.reason == "gate" and self.verdict:
+            return f"hybrid: skipped ({_missed(self.verdict)})"
+        if self.is_injected:
+            return f"hybrid: injected {amount(len(self.items), 'item')}, {len(self.text)} characters"
+        if self.text:
+            return f"hybrid: {self.reason}, {len(self.text)} characters"
+        return f"hybrid: skipped ({self.reason}{': ' + self.detail if self.detail else ''})"
+
+
+def _missed(said: Verdict) -> str:
+    """What a closed gate compared."""
+    if said.score is None:
+        return "gate: nothing to compare"
+    if said.threshold is None:
+        return f"semantic={number(said.score)}, gate=unknown"
+    score, threshold = compared(said.score, said.threshold)
+    return f"semantic={score} {'<' if score != threshold else '<='} gate={threshold}"
+
+
+def decide(
+    workspace: Workspace,
+    event: HookEvent,
+    *,
+    open_searcher: Callable[[Workspace], Searcher],
+    records: Records | None = None,
+    environ: Mapping[str, str] = os.environ,
+    until_s: float | None = None,
+) -> Decision:
+    """What the prompt of an event gets, or the report of a subagent that it brings.
+
+    Args:
+        workspace: Of the event's directory, with the settings in force.
+        event: From any client.
+        open_searcher: Gives the open index of the files; a service passes one that keeps it open.
+        records: Of the workspace; None leaves them out.
+        environ: Environment variables of the client.
+        until_s: Monotonic time at which the answer must be there; None for the configured deadline from now on.
+    """
+    if until_s is None:
+        until_s = time.monotonic() + workspace.config.hooks.deadline_ms / 1000
+    off = switched_off(workspace, event, environ)
+    if off is not None:
+        return off
+    hooks = workspace.config.hooks
+    cleaned = clean(event.report or event.prompt)
+    is_report = bool(event.report) or (hooks.subagent_reports and cleaned.subagent_report is not None)
+    if is_report:
+        cleaned = replace(cleaned, text=cleaned.text[:_REPORT_CHARS], is_machine_made=False, subagent_report=None)
+    elif records is not None and is_capturing(workspace, event) and not cleaned.is_machine_made:
+        cleaned = replace(cleaned, text=without_captures(cleaned.text))
+    said = prompt_verdict(
+        cleaned,
+        min_prompt_length=hooks.min_prompt_length,
+        skip_prefixes=() if is_report else hooks.skip_prefixes,
+    )
+    is_back = said.reason not in _LEFT_ALONE and not is_report and looks_back(cleaned.text)
+    if not said.is_searchable and not is_back:
+        return Decision("prompt", said.reason, is_report=is_report)
+    decision = _search(
+        workspace,
+        event,
+        cleaned.text,
+        open_searcher,
+        records,
+        is_report=is_report,
+        until_s=until_s,
+        is_back=is_back,
+        is_searched=said.is_searchable,
+    )
+    if not said.is_searchable and not decision.is_injected:
+        return Decision("prompt", said.reason)
+    return replace(decision, is_report=is_report)
+
+
+def switched_off(
+    workspace: Workspace, event: HookEvent, environ: Mapping[str, str], *, at_s: float | None = None
+) -> Decision | None:
+    """The decision when the owner wants nothing to be said here, else None; `at_s` as of `is_paused`."""
+    if environ.get("HYBRID_DISABLE", "") not in ("", "0"):
+        return Decision("disabled", "HYBRID_DISABLE is set")
+    key = workspace.project.key if workspace.project else None
+    scope = is_paused(workspace.home, key, event.client, event.session_id, at_s=at_s)
+    return Decision("paused", scope) if scope else None
+
+
+def _search(
+    workspace: Workspace,
+    event: HookEvent,
+    text: str,
+    open_searcher: Callable[[Workspace], Searcher],
+    records: Records | None,
+    *,
+    is_report: bool,
+    until_s: float,
+    is_back: bool,
+    is_searched: bool,
+) -> Decision:
+    """What a text gets; one that is not searched gets the last summaries, if it looks back."""
+    if workspace.project is None:
+        return Decision("no_project")
+    collections: list[Collection] = []
+    missing: Decision | None = None
+    config = workspace.config
+    try:
+        if is_searched:
+            collections.append(FileCollection(open_searcher(workspace), span_reader(workspace), config))
+    except IndexMissingError as error:
+        missing = Decision("no_index", str(error))
+    except IndexMismatchError as error:
+        missing = Decision("index_mismatch", str(error))
+    except IndexCorruptError as error:
+        missing = Decision("index_corrupt", str(error))
+    views, problems = records.views(workspace) if records else ((), ())
+    if not is_searched:  # What was left off is what such a prompt asks for.
+        views = [view for view in views if view.kind == "lore"]
+    most_lessons = config.lessons.after_report if is_report else None
+    if is_report:  # Who reads a report is told of rules that concern it, and only if there is something to it.
+        views = [view for view in views if view.kind == "lessons" and len(text) >= _LEAST_REPORT_CHARS]
+    memory, told = records.memory(workspace) if records and not is_report else (None, ())
+    problems = [*problems, *told]
+    rerank = reranker(config.lessons, os.environ, until_s)
+    collections += [RecordCollection(view, config, max_items=most_lessons, rerank=rerank) for view in views]
+    ledger = workspace.ledgers.read(session_key(workspace, event))
+    if memory is not None:
+        from hybrid.knowledge.memory_collection import Session, memory_collection  # Brings numpy.
+        from hybrid.records.memory.parsing import session_of
+
+        session = Session(session_of(event.session_id), int(ledger.starts.get("compact", 0.0) * 1000))
+        collections.append(memory_collection(workspace, memory, session=session))
+    if not collections:
+        return missing or Decision("no_results")
+    decision = _Injection(workspace, collections, text, ledger, is_report=is_report, is_back=is_back).decide()
+    if missing and decision.reason in NOTHING_FITS:
+        return replace(missing, kinds=decision.kinds, problems=tuple(problems))
+    return replace(decision, problems=tuple(problems))
+
+
+def span_reader(workspace: Workspace) -> SpanReader:
+    """Reads records of the project again, as the settings want them shown."""
+    return SpanReader(
+        workspace.require_project().root,
+        max_file_bytes=workspace.config.index.max_file_bytes,
+        redact=workspace.config.privacy.redact,
+    )
+
+
+class _Injection:
+    """From a text to what it gets of some collections."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        collections: Sequence[Collection],
+        text: str,
+        ledger: Ledger,
+        *,
+        is_report: bool,
+        is_back: bool,
+    ) -> None:
+        self._is_back = is_back
+        self._workspace = workspace
+        self._hooks = workspace.config.hooks
+        self._collections = collections
+        self._query = make_query(text)
+        self._ledger = ledger if self._hooks.dedup_enabled else EMPTY
+        self._is_first = not ledger.last_topic_id
+        self._is_report = is_report
+
+    def decide(self) -> Decision:
+        found = self._searched()
+        kinds = tuple(_shown(selection) for selection in found)
+        first = kinds[0] if kinds[0].kind == "files" else max(kinds, key=_margin)
+        base = Decision("gate", query=self._query.text, verdict=first.verdict, searched=first.searched, kinds=kinds)
+        chosen = sorted((one for one in found if one.verdict.is_open), key=_margin, reverse=True)
+        last = self._last_summaries(found)
+        if not chosen and not self._is_back:
+            return base
+        for selection in chosen:
+            selection.pass_floor()
+        keys = [hit.key for selection in chosen for hit in selection.hits[:_TOPIC_HITS]]
+        chosen += self._handoff(found, chosen)
+        _put_first(last, found, chosen)
+        if not chosen:
+            return base
+        # The handoff comes with the first injection only: with it the same prompt would be another topic next time.
+        topic = topic_id(keys or [hit.key for selection in chosen for hit in selection.hits])
+        base = replace(base, topic_id=topic, withheld=_all_withheld(chosen))
+        # What an open kind of records found was left out; of the files the gate said no.
+        nothing = "no_results" if first.verdict.is_open or first.kind != "files" else "gate"
+        if not topic:
+            return replace(base, reason=nothing)
+        is_same_topic = self._hooks.dedup_enabled and topic == self._ledger.last_topic_id
+        for selection in chosen:
+            selection.drop_known(self._ledger, self._hooks, is_same_topic=is_same_topic)
+        if not any(selection.hits for selection in chosen):
+            reason = "same_topic" if is_same_topic else "all_seen"
+            return replace(base, reason=reason, withheld=_all_withheld(chosen))
+        n_seen = sum(entry.reason == "seen" for selection in chosen for entry in selection.withheld)
+        for selection in chosen:
+            selection.recheck()
+        is_any_left = any(selection.hits for selection in chosen)
+        text = self._packer(chosen, n_seen).pack(chosen)
+        items = tuple(item for selection in chosen for item in selection.items)
+        reason = "injected" if items else "budget" if is_any_left else nothing
+        return replace(base, reason=reason, items=items, text=text, withheld=_all_withheld(chosen))
+
+    def _searched(self) -> list[Selection]:
+        """Every collection, searched and judged; the pieces of the prompt are embedded once."""
+        found: list[Selection] = []
+        is_auto = self._hooks.gate_threshold == "auto"
+        asked: dict[str, Asked] = {}
+        for collection in self._collections:
+            searcher = collection.searcher
+            model = searcher.embedder.info.key
+            if is_auto and searcher.gate and model not in asked:
+                asked[model] = searcher.gate.ask(self._query.text)
+            searched = searcher.search(
+                self._query,
+                top_k=RECORDS_CONSIDERED if isinstance(collection, RecordCollection) else CONSIDERED,
+                is_judged=is_auto,
+                asked=asked.get(model),
+                # What a closed gate kept back is of interest among files only.
+                stops_when_closed=collection.kind != "files",
+            )
+            found.append(Selection(collection, searched, verdict_of(searched, collection, self._workspace.loaded)))
+        return found
+
+    def _last_summaries(self, found: Sequence[Selection]) -> list[Hit]:
+        """What was done last, for a prompt that asks about earlier sessions themselves."""
+        memory = next((one.collection for one in found if one.collection.kind == "memory"), None)
+        if not self._is_back or memory is None:
+            return []
+        from hybrid.knowledge.memory_collection import MemoryCollection  # Brings numpy.
+
+        return memory.last_summaries() if isinstance(memory, MemoryCollection) else []
+
+    def _handoff(self, found: Sequence[Selection], chosen: Sequence[Selection]) -> list[Selection]:
+        """The latest handoff of the project, for the first injection of a session, if it is new enough."""
+        days = self._workspace.config.lore.handoff_days
+        if self._is_report or not days or not self._is_first:
+            return []
+        lore = next((one for one in found if one.collection.kind == "lore"), None)
+        if lore is None or not isinstance(lore.collection, RecordCollection):
+            return []
+        hit = lore.collection.latest_handoff(since_s=time.time() - days * 86_400)
+        if hit is None or any(hit.key == other.key for other in lore.hits):
+            return []
+        lore.hits.append(hit)
+        return [] if lore in chosen else [lore]
+
+    def _packer(self, chosen: Sequence[Selection], n_seen: int) -> Packer:
+        cites_lessons = any(one.collection.kind == "lessons" and one.hits for one in chosen)
+        footer = Footer(
+            given_earlier=n_seen,
+            search_hint=_hint(self._query.text),
+            cites_lessons=cites_lessons,
+        )
+        share = _REPORT_SHARE if self._is_report else 1.0
+        headings = {"lessons": _REPORT_HEADING} if self._is_report else {}
+        return Packer(self._hooks, self._ledger, share, footer, headings)
+
+
+def _put_first(hits: Sequence[Hit], found: Sequence[Selection], chosen: list[Selection]) -> None:
+    """Rows of the memory that were not searched for, before those that were."""
+    if not hits:
+        return
+    memory = next(one for one in found if one.collection.kind == "memory")
+    digests = {hit.digest for hit in hits}
+    memory.hits = [*hits, *(hit for hit in memory.hits if hit.digest not in digests)]
+    if memory in chosen:
+        chosen.remove(memory)
+    chosen.insert(0, memory)
+
+
+def _shown(selection: Selection) -> KindSearch:
+    shown, searched = selection.collection.shown, selection.searched
+    hits = tuple(shown(hit) for hit in searched.hits)
+    return KindSearch(selection.collection.kind, replace(searched, hits=hits), selection.verdict)
+
+
+def _margin(judged: KindSearch | Selection) -> float:
+    return _LOWEST if judged.verdict.margin is None else judged.verdict.margin
+
+
+def _all_withheld(chosen: Sequence[Selection]) -> tuple[Withheld, ...]:
+    return tuple(entry for selection in chosen for entry in shown_withheld(selection))
+
+
+def _hint(query: str) -> str:
+    """The query as a search to type; a long or pasted one stands as `…`."""
+    return query if len(query) <= _HINT_CHARS and "\n" not in query else ""
+
+
+def explain_steps(decision: Decision) -> dict[str, Any]:
+    """The numbers behind a decision, for `--explain` and the machine form."""
+    searched, said = decision.searched, decision.verdict
+    return {
+        "query": decision.query,
+        "gate": None if said is None else gate_form(said),
+        "kinds": {one.kind: gate_form(one.verdict) for one in decision.kinds},
+        "fusion": None
+        if searched is None
+        else {
+            "candidates": searched.n_candidates,
+            "dense_weight": searched.weights[0],
+            "lexical_weight": searched.weights[1],
+            "top_bm25": searched.top_bm25,
+            "is_symbol_like": searched.query.is_symbol_like,
+        },
+        "withheld": [_withheld(entry) for entry in decision.withheld],
+    }
+
+
+def _withheld(entry: Withheld) -> dict[str, Any]:
+    return {"key": entry.hit.key, "reason": entry.reason, "relevance": round(entry.hit.relevance, 4)}

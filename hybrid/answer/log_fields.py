@@ -1,0 +1,161 @@
+"""What the event log keeps of a decision so that `hybrid explain` can say why, without prompts, secrets or texts."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
+
+from hybrid.answer.decide import NOTHING_FITS
+from hybrid.prompting.clean import clean
+from hybrid.redact import redact
+from hybrid.sources.records import record_id
+
+if TYPE_CHECKING:
+    from hybrid.answer.decide import Decision
+    from hybrid.types import Hit, Item, Verdict
+
+_PROMPT_CHARS = 80
+"""Enough to know one's own prompt again, little enough not to keep what was pasted into it."""
+
+_REDACTED_CHARS = 5_000
+"""So much of a prompt is looked through for secrets, so that none is cut in half where the log's part ends."""
+
+_PROBLEM_CHARS = 300
+_HELD_BACK = 5
+_EXPLAINED = frozenset({"seen", "budget", "stale"})
+_OF_GATE = ("top_cosine", "threshold", "threshold_source", "score", "bar", "parts")
+
+
+def place_of(hit: Hit) -> dict[str, Any]:
+    """What a hit is of: `kind`, `id` (of records), `path`, `start_line` and `end_line` (of files), `name`."""
+    is_record = hit.is_record
+    return {
+        "kind": hit.kind,
+        "id": record_id(hit.path) if is_record else None,
+        "path": None if is_record else hit.path,
+        "start_line": None if is_record else hit.start_line,
+        "end_line": None if is_record else hit.end_line,
+        "name": hit.name or None,
+    }
+
+
+def prompt_part(prompt: str, decision: Decision, how: str) -> dict[str, Any]:
+    """The prompt as the log keeps it: without private spans, secrets replaced; nothing of one that opted out.
+
+    Args:
+        prompt: As typed.
+        decision: Its query is kept in place of the prompt when there was a search.
+        how: `text` keeps a digest and the first 80 characters, `hash` the digest, `none` nothing.
+
+    Returns:
+        `prompt`, `prompt_digest` (16 hex digits of SHA-256 of the cleaned prompt without secrets) and `prompt_chars`.
+    """
+    text = "" if how == "none" else _kept(prompt, decision)
+    if not text:
+        return {"prompt": None, "prompt_digest": None, "prompt_chars": None}
+    safe = redact(text[:_REDACTED_CHARS])
+    return {
+        "prompt": safe[:_PROMPT_CHARS] if how == "text" else None,
+        "prompt_digest": hashlib.sha256(safe.encode("utf-8", "replace")).hexdigest()[:16],
+        "prompt_chars": len(text),
+    }
+
+
+def _kept(prompt: str, decision: Decision) -> str:
+    if decision.query:
+        return decision.query
+    cleaned = clean(prompt)
+    return "" if cleaned.is_opted_out else cleaned.text
+
+
+def gate_part(said: Verdict | None) -> dict[str, Any]:
+    """What the gate compared, numbers with four digits.
+
+    Returns:
+        `top_cosine`, `threshold`, `threshold_source`, `score`, `bar` and `parts`, as of a `Verdict`; None for what is
+        empty or not finite, and all of them without a verdict.
+    """
+    if said is None:
+        return dict.fromkeys(_OF_GATE)
+    return {
+        "top_cosine": rounded(said.top_cosine),
+        "threshold": rounded(said.threshold),
+        "threshold_source": said.source,
+        "score": rounded(said.score),
+        "bar": said.bar or None,
+        "parts": {name: rounded(value) for name, value in said.parts.items()} or None,
+    }
+
+
+def kinds_part(decision: Decision) -> dict[str, Any]:
+    """What each kind of records said, beside the verdict that `gate_part` notes.
+
+    Returns:
+        `gate_kind`: whose that verdict is, None without one; `kinds`: kind of records → `is_open` and the keys of
+        `gate_part`, None when none was searched; `problems`: why a kind was left out, None when none was.
+    """
+    first = next((one.kind for one in decision.kinds if one.verdict is decision.verdict), None)
+    of_records = {one.kind: one.verdict for one in decision.kinds if one.kind != "files"}
+    said = {kind: {"is_open": verdict.is_open, **gate_part(verdict)} for kind, verdict in of_records.items()}
+    problems = [redact(problem)[:_PROBLEM_CHARS] for problem in decision.problems]
+    return {"gate_kind": first, "kinds": said or None, "problems": problems or None}
+
+
+def item_part(item: Item) -> dict[str, Any]:
+    """One item: what it is of, in which form it was given, and its numbers."""
+    hit = replace(item.hit, path=redact(item.hit.path))
+    return {
+        "key": hit.key,
+        **place_of(hit),
+        "form": item.form,
+        "cosine": rounded(hit.cosine),
+        "cosine_rank": hit.cosine_rank,
+        "bm25": rounded(hit.bm25),
+        "bm25_rank": hit.bm25_rank,
+        "rrf": round(hit.rrf, 6),
+        "relevance": rounded(hit.relevance),
+    }
+
+
+def rounded(value: float | None) -> float | None:
+    """Four digits, never −0; None for what is not finite, which JSON cannot say."""
+    return None if value is None or not math.isfinite(value) else round(value, 4) + 0.0
+
+
+def evidence_part(decision: Decision) -> dict[str, Any]:
+    """Numbers behind a silence: the best candidate that gate or floor held back, and what was given before.
+
+    Returns:
+        `best` ({key, kind, id, name, cosine, bm25} of the hit with the highest cosine, or None; `id` of records), and
+        `held_back`: up to five {key, reason} of what was seen, stale or too long.
+    """
+    held = [entry for entry in decision.withheld if entry.reason in _EXPLAINED][:_HELD_BACK]
+    return {
+        "best": _best(decision),
+        "held_back": [{"key": _key(entry.hit), "reason": entry.reason} for entry in held] or None,
+    }
+
+
+def _key(hit: Hit) -> str:
+    return replace(hit, path=redact(hit.path)).key
+
+
+def _best(decision: Decision) -> dict[str, Any] | None:
+    if decision.reason not in NOTHING_FITS or decision.searched is None or not decision.searched.hits:
+        return None
+    hit = max(decision.searched.hits, key=_cosine)
+    return {
+        "key": _key(hit),
+        "kind": hit.kind,
+        "id": redact(record_id(hit.path)) if hit.is_record else None,
+        "name": hit.name or None,
+        "cosine": rounded(hit.cosine),
+        "bm25": rounded(hit.bm25),
+    }
+
+
+def _cosine(hit: Hit) -> float:
+    return -2.0 if hit.cosine is None else hit.cosine

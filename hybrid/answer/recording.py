@@ -1,0 +1,172 @@
+"""Notes a decision after its text was written: ledger, event log, counters, hot topics; nothing here fails a hook."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
+
+from hybrid.answer.log_fields import evidence_part, gate_part, item_part, kinds_part, prompt_part
+from hybrid.answer.session_start import start_name
+from hybrid.base.errors import HybridError
+from hybrid.feedback.health import CITED
+from hybrid.feedback.hot_topics import is_due, write_hot_topics
+from hybrid.feedback.state import Given, count_injection, update_state
+from hybrid.knowledge.lessons_intake import note_given
+from hybrid.project.find import marks_of
+from hybrid.project.registry import is_forgotten
+from hybrid.redact import redact
+from hybrid.sources.records import record_id
+from hybrid.workspace import session_key
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hybrid.answer.decide import Decision
+    from hybrid.feedback.state import HookState
+    from hybrid.knowledge.lessons_intake import TurnLearned
+    from hybrid.types import Hit, HookEvent
+    from hybrid.workspace import Workspace
+
+
+_MOST_ERROR_CHARS = 500
+
+
+def record(workspace: Workspace, event: HookEvent, decision: Decision, *, latency_ms: float) -> None:
+    """Note a decision; a disk that is full or read-only loses the note, never the prompt."""
+    with contextlib.suppress(OSError):
+        if decision.reason != "late":  # It never reached the agent.
+            _note_in_ledger(workspace, event, decision)
+    with contextlib.suppress(OSError):
+        workspace.log.append(_event_line(workspace, event, decision, latency_ms))
+    with contextlib.suppress(OSError):
+        if decision.is_injected:
+            _count(workspace, decision)
+    with contextlib.suppress(OSError, HybridError):
+        if decision.is_injected:  # What a session begins with was not chosen for a prompt.
+            note_given(workspace, [record_id(item.hit.path) for item in decision.items if item.hit.kind == "lesson"])
+
+
+def _note_in_ledger(workspace: Workspace, event: HookEvent, decision: Decision) -> None:
+    """What the agent has now, and what fitted again although it had it: that is what it needs most.
+
+    Raises:
+        OSError: The disk is full or read-only.
+    """
+    again = [entry.hit.digest for entry in decision.withheld if entry.reason == "seen"]
+    start = start_name(event) if event.event == "SessionStart" and decision.text else ""
+    if not (decision.items or again or start):
+        return
+    workspace.ledgers.record(
+        session_key(workspace, event),
+        decision.topic_id if decision.is_injected else None,
+        [(item.hit.digest, item.form) for item in decision.items],
+        hits=() if decision.reason == "given_back" else [item.hit for item in decision.items],
+        again=again,
+        start=start,
+    )
+
+
+def record_error(workspace: Workspace | None, event: HookEvent | None, error: BaseException | str) -> None:
+    """Note a failure of a hook; without a workspace there is nowhere to note it."""
+    if workspace is None:
+        return
+    message = error if isinstance(error, str) else f"{type(error).__name__}: {error}"
+    with contextlib.suppress(OSError):
+        workspace.log.append(
+            {
+                "project": workspace.project.key if workspace.project else None,
+                "client": event.client if event else None,
+                "session": event.session_id if event else None,
+                "event": event.event if event else None,
+                "reason": "error",
+                "error": redact(message[: 4 * _MOST_ERROR_CHARS])[:_MOST_ERROR_CHARS],
+            }
+        )
+
+
+def record_learned(workspace: Workspace, event: HookEvent, learned: TurnLearned) -> None:
+    """Note which lessons the agent cited and wrote down; nothing when it did neither."""
+    if not (learned.cited or learned.recorded):
+        return
+    with contextlib.suppress(OSError):
+        workspace.log.append(
+            {
+                "project": workspace.project.key if workspace.project else None,
+                "client": event.client,
+                "session": event.session_id,
+                "event": event.event,
+                "reason": "learned",
+                "cited": list(learned.cited),
+                "recorded": list(learned.recorded),
+            }
+        )
+
+
+def record_cited(workspace: Workspace, lesson_ids: Sequence[str]) -> None:
+    """Note lessons that a person cited, beside those that agents cite."""
+    with contextlib.suppress(OSError):
+        workspace.log.append(
+            {
+                "project": workspace.project.key if workspace.project else None,
+                "client": None,
+                "session": None,
+                "event": CITED,
+                "reason": "cited",
+                "cited": list(lesson_ids),
+            }
+        )
+
+
+def _count(workspace: Workspace, decision: Decision) -> None:
+    project = workspace.require_project()
+    if not project.has_folder and is_forgotten(project.key, marks_of(project), workspace.home):
+        # Records of all projects come there too; counters in the home would make it a project again, without a name.
+        return
+    # Records are no files: which lessons help is counted beside them.
+    hits = [_without_secrets(item.hit) for item in decision.items if not item.hit.is_record]
+    given = [Given(hit.key, hit.path, hit.name) for hit in hits]
+    every = workspace.config.log.hot_topics_every
+
+    def change(state: HookState) -> None:
+        count_injection(state, decision.topic_id, given)
+        if is_due(state, every=every):
+            with contextlib.suppress(OSError):
+                write_hot_topics(workspace.state_folder, state)
+                state.hot_topics_generated_at = state.injection_count
+
+    update_state(workspace.state_folder, change)
+
+
+def _event_line(workspace: Workspace, event: HookEvent, decision: Decision, latency_ms: float) -> dict[str, Any]:
+    withheld: dict[str, int] = {}
+    for entry in decision.withheld:
+        withheld[entry.reason] = withheld.get(entry.reason, 0) + 1
+    return {
+        "project": workspace.project.key if workspace.project else None,
+        "root": str(workspace.project.root) if workspace.project else None,
+        "client": event.client,
+        "session": event.session_id,
+        "agent": event.agent_id or None,
+        "event": event.event,
+        "source": event.source or None,
+        "is_report": decision.is_report,
+        **prompt_part(event.prompt, decision, workspace.config.privacy.log_prompts),
+        "reason": decision.reason,
+        "detail": decision.detail or None,
+        **gate_part(decision.verdict),
+        **kinds_part(decision),
+        "topic_id": decision.topic_id or None,
+        "items": [item_part(item) for item in decision.items],
+        "withheld": withheld,
+        **evidence_part(decision),
+        "bytes": len(decision.text.encode("utf-8", "replace")),
+        "latency_ms": round(latency_ms, 2),
+        "config_problems": list(workspace.loaded.problems) or None,
+    }
+
+
+def _without_secrets(hit: Hit) -> Hit:
+    """The hit as it may be noted, whatever may be shown; all but its path comes without secrets from the index."""
+    return replace(hit, path=redact(hit.path))

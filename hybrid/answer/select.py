@@ -1,0 +1,277 @@
+"""From search results to the items of one injection: gate, floor, ledger, recheck, budget; over all kinds alike.
+
+Each kind is judged by its own bars and has its own share of the room; lists are never merged by score.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from hybrid.answer.pack import HARD_CAP_BYTES, Budget, ContentMode, Form, Packed, Size, measure_text, pack
+from hybrid.knowledge.collections import FLOOR
+from hybrid.render.frame import HEADING_CHARS, Entry, Footer, frame_bytes, render_entry, render_frame
+from hybrid.search.floor import passes
+from hybrid.search.gate.threshold import compare, fixed_threshold
+from hybrid.types import Hit, Item, Verdict, Withheld
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from hybrid.config import HooksConfig, Loaded
+    from hybrid.knowledge.collections import Collection
+    from hybrid.search.searcher import Searched
+    from hybrid.session.ledger import Ledger
+
+PACKED = 15
+"""Hits of a kind that are read again and rendered: more never fit."""
+
+_BEST_FORM: dict[ContentMode, Form] = {"adaptive": "full", "full": "full", "preview": "preview", "none": "pointer"}
+"""The most that a mode gives of a chunk: a session that got that much has seen it."""
+_PLURAL_CHARS = 2
+"""Characters that `10 items` takes more than `1 item`, for which the frame is measured."""
+
+
+class Selection(Struct):
+    """The hits of one kind on their way through floor, ledger, recheck and pack.
+
+    Attributes:
+        collection: Where they come from.
+        searched: The search behind them.
+        verdict: Of the kind's gate.
+        hits: Still in, best first.
+        withheld: Out, with the reason.
+        items: Chosen.
+    """
+
+    collection: Collection
+    searched: Searched
+    verdict: Verdict
+    hits: list[Hit] = field(default_factory=list[Hit])
+    withheld: list[Withheld] = field(default_factory=list[Withheld])
+    items: list[Item] = field(default_factory=list[Item])
+
+    @property
+    def is_files(self) -> bool:
+        """Files are given as far as they fit, records whole."""
+        return self.collection.kind == "files"
+
+    def keep(self, reason: str, wanted: Callable[[Hit], bool]) -> None:
+        """Withhold, for this reason, every hit that is not wanted."""
+        self.withheld += [Withheld(hit, reason) for hit in self.hits if not wanted(hit)]
+        self.hits = [hit for hit in self.hits if wanted(hit)]
+
+    def pass_floor(self) -> None:
+        """Leave what is far behind the best, or too far from what is asked; then bring the rest into its order.
+
+        Where each record was judged by itself, that decides instead.
+        """
+        self.hits, threshold, rows = list(self.searched.hits), self.collection.threshold, self.verdict.rows
+        if rows is None:
+            low = self._least_cosine()
+            self.keep(FLOOR, lambda hit: self._passes(hit, threshold, low))
+        else:
+            self.keep("bar", lambda hit: hit.row in rows)
+        ordered = self.collection.ordered(self.hits, self.searched.query, rows)
+        within = {hit.row for hit in ordered}
+        self.withheld += [Withheld(hit, self.collection.left_out(hit)) for hit in self.hits if hit.row not in within]
+        self.hits = ordered
+
+    def _least_cosine(self) -> float:
+        """The raw cosine floor; what opened the gate passes it, or an open gate would give nothing."""
+        said, low = self.verdict, self.collection.min_cosine
+        opening = self.searched.top_cosine if said.source == "auto" else said.threshold
+        return low if opening is None else min(low, opening)
+
+    def _passes(self, hit: Hit, threshold: float, low: float) -> bool:
+        """The floor; whether a hit holds a word of the query literally is looked up only when that decides."""
+        if passes(hit, threshold=threshold, min_cosine=low, is_named=False):
+            return True
+        return passes(hit, threshold=threshold, min_cosine=low, is_named=True) and self._is_named(hit)
+
+    def _is_named(self, hit: Hit) -> bool:
+        query = self.searched.query
+        if any(path in hit.path for path in query.paths):
+            return True
+        text = self.collection.text(hit) or ""
+        return any(name in text for name in query.identifiers)
+
+    def drop_known(self, ledger: Ledger, hooks: HooksConfig, *, is_same_topic: bool) -> None:
+        """Leave what the session has: each hit that was given, or all when its best ones were."""
+        given = ledger.given
+        # A record is given whole or not at all.
+        best_form = _BEST_FORM[hooks.content_mode if self.is_files else _mode_of_records(hooks.content_mode)]
+        if is_same_topic or self._has_the_best(ledger, hooks.known_best, best_form):
+            self.keep("seen", lambda hit: hit.digest.hex() not in given)
+            self.hits = []
+            return
+        self.keep("seen", lambda hit: ledger.allows(hit.digest, best_form))
+
+    def _has_the_best(self, ledger: Ledger, n_best: int, best_form: Form) -> bool:
+        """Does the session have what fits best, and the first of it in full? What is left is second choice.
+
+        So it is with files, where more of the same is always there; of records each that fits is another matter.
+        """
+        best = self.hits[:n_best]
+        is_known = self.is_files and bool(best) and all(hit.digest.hex() in ledger.given for hit in best)
+        return is_known and not ledger.allows(best[0].digest, best_form)
+
+    def recheck(self) -> None:
+        """Leave copies, what never fits, and what is gone or says something else now."""
+        first = {hit.digest: hit.row for hit in reversed(self.hits)}
+        self.keep("duplicate", lambda hit: first[hit.digest] == hit.row)
+        within = {hit.row for hit in self.hits[:PACKED]}
+        self.keep("budget", lambda hit: hit.row in within)
+        self.keep("stale", lambda hit: self.collection.text(hit) is not None)
+
+
+def verdict_of(searched: Searched, collection: Collection, loaded: Loaded) -> Verdict:
+    """What the gate of a kind says: its calibration when it was asked, else the raw cosine against a number."""
+    if searched.verdict:
+        return searched.verdict
+    threshold = fixed_threshold(
+        loaded.config.hooks.gate_threshold,
+        origin=loaded.origins["hooks.gate_threshold"],
+        model=collection.searcher.embedder.info,
+    )
+    return compare(searched.top_cosine, threshold)
+
+
+class Packer:
+    """Fits the hits of several selections into one frame.
+
+    Args:
+        hooks: Budget and forms.
+        ledger: What the session has: of that only the full text is worth giving.
+        share: Of the budget, in (0, 1].
+        footer: Of the frame.
+        headings: Kind → the line above the first of its items.
+    """
+
+    def __init__(
+        self,
+        hooks: HooksConfig,
+        ledger: Ledger,
+        share: float,
+        footer: Footer,
+        headings: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
+        self._headings = headings
+        self._hooks = hooks
+        self._ledger = ledger
+        self._share = share
+        self._footer = footer
+
+    def pack(self, selections: Sequence[Selection]) -> str:
+        """Choose the items of every selection, and give the whole text; empty when nothing fits.
+
+        Records have their share first, since it is small and bounded; files get what is left. The text shows the
+        selections in the order given.
+        """
+        n_hits = sum(len(selection.hits) for selection in selections)
+        room = self._room(selections, n_hits)
+        for selection in sorted(selections, key=lambda one: one.is_files):
+            room = self._choose(selection, room)
+        entries = [entry for one in selections for entry in self._entries(one)]
+        has_lessons = any(one.collection.kind == "lessons" and one.items for one in selections)
+        footer = self._footer if has_lessons else replace(self._footer, cites_lessons=False)
+        return render_frame(entries, fmt=self._hooks.format, footer=footer)
+
+    def _entries(self, selection: Selection) -> list[Entry]:
+        entries = [selection.collection.entry(item) for item in selection.items]
+        heading = self._headings.get(selection.collection.kind, "")
+        return [replace(entries[0], heading=heading), *entries[1:]] if heading and entries else entries
+
+    def _room(self, selections: Sequence[Selection], n_entries: int) -> Budget:
+        """What the frame leaves."""
+        hooks = self._hooks
+        probe = [Entry("x", "x") for selection in selections for _ in selection.hits[:1]][:1]
+        frame = render_frame(probe, fmt=hooks.format, footer=self._footer)
+        used = frame_bytes(n_entries, fmt=hooks.format, footer=self._footer)
+        own_chars = len(render_entry(probe[0], fmt=hooks.format)) if probe else 0
+        headings = sum(len(text) + HEADING_CHARS for text in self._headings.values())
+        return Budget(
+            lines=int(hooks.budget * self._share) - frame.count("\n") - len(self._headings),
+            chars=int(hooks.budget_chars * self._share) - (len(frame) - own_chars) - _PLURAL_CHARS - headings,
+            size_bytes=HARD_CAP_BYTES - used - headings,
+        )
+
+    def _choose(self, selection: Selection, room: Budget) -> Budget:
+        """Choose the items of one selection within its share of the room; returns what is left of the room."""
+        collection, hits = selection.collection, selection.hits
+        share = room.chars if collection.budget_chars is None else min(room.chars, collection.budget_chars)
+        own = Budget(room.lines, share, room.size_bytes)
+        packed = self._packed(selection, own)
+        chosen = packed.chosen if collection.max_items is None else packed.chosen[: collection.max_items]
+        if len(chosen) < len(packed.chosen):
+            selection.hits = [hits[index] for index, _ in chosen]
+            packed = self._packed(selection, own)
+            within = {hit.row for hit in selection.hits}
+            selection.withheld += [Withheld(hit, "budget") for hit in hits if hit.row not in within]
+            hits = selection.hits
+        selection.withheld += [Withheld(hits[index], "budget") for index in packed.skipped]
+        selection.items = [self._item(selection, hits[index], form) for index, form in packed.chosen]
+        return Budget(
+            room.lines - (own.lines - packed.left.lines),
+            room.chars - (own.chars - packed.left.chars),
+            packed.left.size_bytes,
+        )
+
+    def _packed(self, selection: Selection, room: Budget) -> Packed:
+        hooks = self._hooks
+        mode = hooks.content_mode if selection.is_files else _mode_of_records(hooks.content_mode)
+        candidates = [self._candidate(selection, hit) for hit in selection.hits]
+        return pack(candidates, room, mode, measure=_measure_json if hooks.format == "json" else measure_text)
+
+    def _item(self, selection: Selection, hit: Hit, form: Form) -> Item:
+        collection = selection.collection
+        return Item(collection.shown(hit), collection.text(hit) or "", form)
+
+    def _candidate(self, selection: Selection, hit: Hit) -> _Rendered:
+        fmt = self._hooks.format
+
+        def render(form: Form) -> str:
+            return render_entry(selection.collection.entry(self._item(selection, hit, form)), fmt=fmt)
+
+        return _Rendered(cache(render), is_full_only=not self._ledger.allows(hit.digest, "preview"))
+
+
+class _Rendered(Struct, frozen=True):
+    """A candidate whose forms are rendered when they are asked for: most are not."""
+
+    text: Callable[[Form], str]
+    is_full_only: bool
+    is_full_worthy: bool = True
+
+
+def _mode_of_records(mode: ContentMode) -> ContentMode:
+    """Whole records only, unless less is wanted."""
+    return "full" if mode == "adaptive" else mode
+
+
+def _measure_json(text: str) -> Size:
+    """As `measure_text`, with the comma that stands between two items."""
+    size = measure_text(text)
+    return Size(size.lines, size.chars + 1, size.size_bytes + 1)
+
+
+def shown_withheld(selection: Selection) -> tuple[Withheld, ...]:
+    """What a selection held back, without secrets in its paths."""
+    return tuple(replace(entry, hit=selection.collection.shown(entry.hit)) for entry in selection.withheld)
+
+
+def gate_form(said: Verdict) -> dict[str, Any]:
+    """What a gate compared, for the machine forms."""
+    return {
+        "is_open": said.is_open,
+        "top_cosine": said.top_cosine,
+        "threshold": said.threshold,
+        "source": said.source,
+        "score": said.score,
+        "bar": said.bar or None,
+        "parts": dict(said.parts) or None,
+    }

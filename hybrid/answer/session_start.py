@@ -1,0 +1,467 @@
+"""What an agent gets without a question: bearings at a session's start, its best records after a compaction.
+
+`events` calls it. Nothing here searches, so nothing here needs numpy or a model.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+import time
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from hybrid.answer.decide import Decision, span_reader, switched_off
+from hybrid.answer.pack import HARD_CAP_BYTES
+from hybrid.base.errors import HybridError, IndexUnavailableError
+from hybrid.feedback.state import read_state
+from hybrid.index.catalog import Catalog
+from hybrid.index.manifest import read_manifest
+from hybrid.knowledge.collections import record_body, record_entry, record_hit, record_of
+from hybrid.records.lore.times import seconds_of
+from hybrid.records.memory.forms import body_lines, index_line, moment_text, shown_number, title_of
+from hybrid.records.memory.types import Observation, Wanted
+from hybrid.redact import redact
+from hybrid.render.frame import Entry, Footer, render_frame
+from hybrid.render.marks import neutralise_line
+from hybrid.render.numbers import amount
+from hybrid.render.records import item_entry
+from hybrid.search.ranking.memory import Present, parts_of, remembered
+from hybrid.sources.records import RecordSource
+from hybrid.types import Item, Withheld
+from hybrid.workspace import session_key
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from hybrid.feedback.reasons import ReasonName
+    from hybrid.knowledge.open_records import Records
+    from hybrid.records.memory.store import MemoryStore
+    from hybrid.records.memory.types import Row
+    from hybrid.records.types import Record
+    from hybrid.session.ledger import Ledger, Remembered
+    from hybrid.types import Hit, HookEvent
+    from hybrid.workspace import Workspace
+
+
+# What the memory gives a session at its start: the last lines of the project's log, and the last summary.
+#
+# After a compaction it is what the session itself did before, and the files that it touched.
+
+_BUDGET_SHARE = 0.5
+"""Of the characters of an injection: the list only says what is there, and is looked up when it matters."""
+
+_SUMMARY_SHARE = 0.5
+"""Of these, at most for the summary: the rows after it tell what else was done."""
+_CANDIDATES = 100
+_MOST_FILES = 15
+_MOST_SUMMARIES = 3
+_MORE = 'hybrid memory show NUMBER gives one in full; hybrid memory search "words" finds more'
+
+
+def earlier_sessions(workspace: Workspace, store: MemoryStore, now_ms: int, *, session_id: str) -> Entry | None:
+    """The project's last summary, and its last rows in index form; None when nothing is known.
+
+    What changed something goes before what was merely read; the list is in the order of time. Other projects' rows
+    are left out here: nothing was asked for that they could answer.
+    """
+    project, n_lines = workspace.require_project(), workspace.config.memory.session_start
+    if not n_lines or not store.exists:
+        return None
+    wanted = Wanted(key=project.key, not_session=session_id)
+    summaries = store.newest(replace(wanted, kinds=("summary",)), _MOST_SUMMARIES)
+    rows = [*summaries[1:], *store.newest(replace(wanted, kinds=("observation",)), _CANDIDATES)]
+    if not rows and not summaries:
+        return None
+    room = _budget(workspace) - len(_MORE)
+    told = _within(_summary_lines(summaries[0]), int(room * _SUMMARY_SHARE)) if summaries else []
+    present = Present(now_ms, project.key, (), workspace.config.memory.half_life_days)
+    best = sorted(rows, key=lambda row: (not _has_effect(row), -parts_of(remembered(row), present).score))[:n_lines]
+    lines = [index_line(row) for row in sorted(best, key=lambda row: -row.created_ms)]
+    kept = _within([*told, *lines], room)
+    return Entry("memory", f"{project.name}: earlier sessions", (*kept, _MORE)) if kept else None
+
+
+def this_session(workspace: Workspace, store: MemoryStore, session_id: str) -> Entry | None:
+    """What a session did before its conversation was shortened, the last first, and the files it touched."""
+    n_lines = workspace.config.memory.session_start
+    if not (n_lines and session_id and store.exists):
+        return None
+    rows = sorted(store.session_rows(session_id), key=lambda row: (-row.created_ms, -row.id))
+    if not rows:
+        return None
+    files = store.touched_files(session_id)
+    named = [f"Files: {', '.join(files[:_MOST_FILES])}"] if files else []
+    kept = _within([*named, *(index_line(row) for row in rows[:n_lines])], _budget(workspace))
+    return Entry("memory", "this session, before its conversation was shortened", tuple(kept)) if kept else None
+
+
+def _summary_lines(summary: Row) -> list[str]:
+    """What was asked for when, and what came of it."""
+    title = f"#{shown_number(summary)} {moment_text(summary.created_ms)} {title_of(summary)}".rstrip()
+    return [title, *(f"  {line}" for line in body_lines(summary))]
+
+
+def _has_effect(row: Row) -> bool:
+    """Was anything changed, decided or found to fail? What was merely read is found again when it matters."""
+    if not isinstance(row, Observation):
+        return True
+    return bool(row.told.files_modified) or row.told.type != "discovery" or "gotcha" in row.told.concepts
+
+
+def _budget(workspace: Workspace) -> int:
+    return int(workspace.config.hooks.budget_chars * _BUDGET_SHARE)
+
+
+def _within(lines: Sequence[str], n_chars: int) -> list[str]:
+    """The first lines that fit."""
+    kept: list[str] = []
+    for line in lines:
+        n_chars -= len(line) + 3
+        if n_chars < 0:
+            break
+        kept.append(line)
+    return kept
+
+
+_HANDOFF_CHARS = 100
+"""Of a handoff at a session's start: what it is about."""
+
+ORIENTATION_CHARS = 600
+"""Of the text at a session's start: every session pays for it, whatever it is about."""
+
+GIVEN_BACK = 5
+"""Records that are given back at most: a compaction made room, and is not to be undone."""
+
+GIVEN_BACK_CHARS = 1_500
+
+_LOOKED_AT = 30
+"""Records whose files are read again for that: a long session has hundreds, and its agent waits."""
+
+_NEW = ("", "startup", "new", "clear")
+"""Sources of a session whose context is empty; in others (`resume`, `fork`) it still holds what was given."""
+
+_TWICE_S = 3.0
+"""Seconds within which a second start of the same kind is a second registration of the hook."""
+
+_HALVED_AFTER = 8
+"""Injections after which a record that did not fit again is worth half: the work has moved on."""
+
+_MAIN_LANGUAGES = 4
+_MOST_USED = 5
+_OFTEN = 2
+"""Times that a file was given before it is named: once says nothing about a project."""
+
+_HOW_TO_SEARCH = 'Passages that fit a prompt are added to it. More: hybrid search "words" (--path GLOB narrows it)'
+_BEFORE_COMPACTION = "Given earlier in this session, before its conversation was shortened."
+_LESSONS_HEADING = "## Recent Lessons"
+_FROM_THE_CALLER = "Given to the session that started this subagent."
+
+
+def start_session(
+    workspace: Workspace,
+    event: HookEvent,
+    *,
+    records: Records | None = None,
+    environ: Mapping[str, str],
+    now_s: float,
+) -> Decision:
+    """What a session gets at its start, after `clear` and after a compaction; resets its ledger where that is lost.
+
+    Args:
+        workspace: Of the event's directory.
+        event: A session start.
+        records: Of the workspace; None leaves them out.
+        environ: Environment variables of the client.
+        now_s: Seconds since 1970.
+    """
+    key = session_key(workspace, event)
+    ledger = workspace.ledgers.read(key, is_remembering=event.source == "compact")
+    # A start that lies ahead is one before the clock was set back.
+    if abs(now_s - ledger.starts.get(start_name(event), 0.0)) < _TWICE_S:
+        return Decision("repeated", event.source)
+    is_compact = event.source == "compact"
+    given: Mapping[str, str] = ledger.given
+    if is_compact or event.source == "clear" or _is_without_history(event):
+        given = {}
+        with contextlib.suppress(OSError):
+            workspace.ledgers.reset(key, event.source)
+    off = switched_off(workspace, event, environ)
+    if off is not None:
+        return off
+    if is_compact:
+        done = _memory(workspace, records, event, now_s)
+        return _given_before("given_back", workspace, ledger, records, _BEFORE_COMPACTION, done)
+    earlier = _memory(workspace, records, event, now_s) if event.source in _NEW else None
+    return (
+        _orientation(workspace, records, given, earlier) if event.source in _NEW else Decision("resumed", event.source)
+    )
+
+
+def _memory(workspace: Workspace, records: Records | None, event: HookEvent, now_s: float) -> Entry | None:
+    """What the memory tells at this start; a database that cannot be read tells nothing."""
+    if records is None or workspace.project is None or not workspace.config.memory.enabled:
+        return None
+    store = records.stores.memory(workspace)
+    if not store.exists:
+        return None
+    from hybrid.knowledge.memory_intake import MOST_AT_ONCE, flush  # Brings the extraction.
+    from hybrid.records.memory.parsing import session_of
+
+    session_id = session_of(event.session_id)
+    try:
+        # A session that was killed leaves its last uses untold.
+        now_ms, own = int(now_s * 1000), session_id if event.source == "compact" else ""
+        flush(workspace, store, now_ms, session_id=own, most=MOST_AT_ONCE)
+        if event.source == "compact":
+            return this_session(workspace, store, session_id)
+        return earlier_sessions(workspace, store, now_ms, session_id=session_id)
+    except (HybridError, OSError):
+        return None
+
+
+def _is_without_history(event: HookEvent) -> bool:
+    """Gemini resumes a conversation without what hooks had added to it."""
+    return event.client == "gemini" and event.source == "resume"
+
+
+def start_name(event: HookEvent) -> str:
+    """How a session start stands in the ledger."""
+    return event.source or "startup"
+
+
+def brief_subagent(
+    workspace: Workspace, event: HookEvent, *, records: Records | None = None, environ: Mapping[str, str]
+) -> Decision:
+    """What a subagent gets before it starts: the best records of the conversation that starts it."""
+    off = switched_off(workspace, event, environ)
+    if off is not None:
+        return off
+    if workspace.ledgers.read(session_key(workspace, event)).given:
+        return Decision("repeated", event.agent_id)
+    caller = replace(session_key(workspace, event), agent_id="")
+    ledger = workspace.ledgers.read(caller, is_remembering=True)
+    return _given_before("briefed", workspace, ledger, records, _FROM_THE_CALLER)
+
+
+def most_useful(ledger: Ledger) -> list[Remembered]:
+    """What a session was given, the most useful first.
+
+    Useful is what fitted well (its relevance, the share of the best hit's score), often (once more for each time), and
+    lately (halved for every eight injections since). Equal ones: the last first, then by digest.
+    """
+
+    def order(found: Remembered) -> tuple[float, int, bytes]:
+        age = ledger.n_turns - found.turn
+        worth = found.hit.relevance * found.times * 0.5 ** (age / _HALVED_AFTER)
+        return -worth, -found.turn, found.hit.digest
+
+    return sorted(ledger.remembered.values(), key=order)
+
+
+def _given_before(
+    reason: ReasonName,
+    workspace: Workspace,
+    ledger: Ledger,
+    records: Records | None,
+    note: str,
+    done: Entry | None = None,
+) -> Decision:
+    """The most useful of what was given that still stands: files as previews, records whole, until the room is full.
+
+    What the session did stands before it, with room of its own.
+    """
+    if workspace.project is None:
+        return Decision("no_project")
+    reader = _Reader(workspace, records)
+    chosen: list[Item] = []
+    stale: list[Withheld] = []
+    first = [done] if done else []
+    text = _framed(first, workspace, "") if first else ""
+    room = GIVEN_BACK_CHARS + len(text)
+    for found in most_useful(ledger)[:_LOOKED_AT]:
+        # What it measured was about another question.
+        hit, body = reader.read(replace(found.hit, cosine=None))
+        if body is None:
+            stale.append(Withheld(hit, "stale"))
+            continue
+        item = Item(hit, body, "full" if hit.is_record else "preview")
+        wanted = _framed([*first, *(reader.entry(one) for one in (*chosen, item))], workspace, note)
+        if len(wanted) <= room and len(wanted.encode("utf-8")) <= HARD_CAP_BYTES:
+            chosen.append(item)
+            text = wanted
+        if len(chosen) == GIVEN_BACK:
+            break
+    decision = Decision(reason, text=text) if text else Decision("nothing_given", reason)
+    return replace(decision, items=tuple(chosen), withheld=tuple(stale))
+
+
+class _Reader:
+    """Reads again what the ledger remembers, as it may be shown now."""
+
+    def __init__(self, workspace: Workspace, records: Records | None) -> None:
+        self._workspace = workspace
+        self._records = records
+        self._spans = span_reader(workspace)
+        self._is_redacting = workspace.config.privacy.redact
+
+    @cached_property
+    def _by_path(self) -> Mapping[str, Record]:
+        with contextlib.suppress(HybridError, OSError):
+            return self._records.by_path(self._workspace) if self._records else {}
+        return {}
+
+    def read(self, hit: Hit) -> tuple[Hit, str | None]:
+        """Where a hit stands now and its text; None for what is gone or says something else."""
+        if hit.is_record:
+            record = record_of(self._by_path, hit)
+            return hit, None if record is None else record_body(record, is_redacting=self._is_redacting)
+        now = hit if self._spans.text(hit) is not None else _where_now(self._workspace, hit)
+        return self._spans.shown(now), self._spans.text(now)
+
+    def entry(self, item: Item) -> Entry:
+        """An item in the frame."""
+        if not item.hit.is_record:
+            return item_entry(item)
+        return record_entry(self._by_path[item.hit.path], item, "", is_redacting=self._is_redacting)
+
+
+def _where_now(workspace: Workspace, hit: Hit) -> Hit:
+    """A record whose lines were moved by an edit above it, at the lines where the index has its text now."""
+    place = workspace.place
+    lines = None
+    with (
+        contextlib.suppress(HybridError, OSError, sqlite3.DatabaseError),
+        Catalog(place.catalog, tree=place.tree, root=place.root, is_read_only=True) as catalog,
+    ):
+        lines = catalog.lines_of(hit.path, hit.digest, near=hit.start_line)
+    return hit if lines is None else replace(hit, start_line=lines[0], end_line=lines[1])
+
+
+def _orientation(
+    workspace: Workspace, records: Records | None, given: Mapping[str, str], earlier: Entry | None
+) -> Decision:
+    """Which project this is, what is used most there, how to search it; the lessons used most; earlier sessions."""
+    if workspace.project is None:
+        return Decision("no_project")
+    about = _about_project(workspace)
+    lessons = [one for one in _lessons(workspace, records) if one[0].hit.digest.hex() not in given]
+    items, entries = [item for item, _ in lessons], [entry for _, entry in lessons]
+    if entries:
+        entries[0] = replace(entries[0], heading=_LESSONS_HEADING)
+    entries += [earlier] if earlier else []
+    if isinstance(about, Entry):
+        entries.insert(0, about)
+    elif not entries:
+        return about
+    handoff = _handoff(workspace, records)
+    entries += [handoff] if handoff else []
+    text = render_frame(entries, fmt=workspace.config.hooks.format, footer=Footer(cites_lessons=bool(items)))
+    if len(text.encode("utf-8")) > HARD_CAP_BYTES:
+        return Decision("budget")
+    return Decision("oriented", text=text, items=tuple(items))
+
+
+def _handoff(workspace: Workspace, records: Records | None) -> Entry | None:
+    """The latest handoff of the project in one line, if it is new enough; it comes whole with the first injection."""
+    settings = workspace.config.lore
+    if records is None or not (settings.enabled and settings.handoff_days):
+        return None
+    try:
+        lore = records.stores.lore(workspace)
+    except (HybridError, OSError):
+        return None
+    handoffs = [one for one in lore if one.kind == "handoff" and one.is_attributed]
+    latest = max(handoffs, key=lambda one: seconds_of(one.created_at), default=None)
+    if latest is None or seconds_of(latest.created_at) < time.time() - settings.handoff_days * 86_400:
+        return None
+    said = neutralise_line(redact(" ".join(latest.lines[:1])))
+    short = said if len(said) <= _HANDOFF_CHARS else f"{said[: _HANDOFF_CHARS - 1].rstrip()}…"
+    return Entry("handoff", f"{latest.shown} {short} (`hybrid lore latest`)")
+
+
+def _lessons(workspace: Workspace, records: Records | None) -> list[tuple[Item, Entry]]:
+    """The lessons that are used most, within their share of the budget, each with its form in the frame."""
+    settings = workspace.config.lessons
+    if records is None or not (settings.enabled and settings.session_start):
+        return []
+    try:
+        found = records.stores.lessons(workspace)
+    except (HybridError, OSError):
+        return []
+    numbered = [(path, record, found.active[record.id]) for path, record in RecordSource(found.records).by_path.items()]
+    # The newest of equal ones first: a project that has cited none yet begins with what it learned last.
+    newest = sorted(numbered, key=lambda one: (one[2].learned, one[2].id), reverse=True)
+    best = sorted(newest, key=lambda one: (-one[2].uses, -one[2].velocity))[: settings.session_start]
+    chosen: list[tuple[Item, Entry]] = []
+    left = settings.budget_chars
+    is_redacting = workspace.config.privacy.redact
+    for path, record, _ in best:
+        body = record_body(record, is_redacting=is_redacting)
+        n_chars = len(record.shown) + len(body)
+        if n_chars > left:
+            continue
+        left -= n_chars
+        # It was not looked for: whatever is found later was more useful.
+        item = Item(replace(record_hit(path, record), relevance=0.0), body, "full")
+        chosen.append((item, record_entry(record, item, "", is_redacting=is_redacting)))
+    return chosen
+
+
+def _about_project(workspace: Workspace) -> Entry | Decision:
+    """Which project this is, what is used most there, and how to search it; or why that is not said."""
+    if not workspace.config.hooks.session_start:
+        return Decision("off", "hooks.session_start is off")
+    try:
+        languages = _languages(workspace)
+    except (IndexUnavailableError, OSError, sqlite3.DatabaseError) as error:
+        return Decision("no_index", str(error))
+    if not languages:
+        return Decision("no_index", "the index holds no document")
+    used = _most_used(workspace)
+    entry = _project_entry(workspace, languages, used)
+    while used and len(_framed([entry], workspace, "")) > ORIENTATION_CHARS:
+        used = used[:-1]
+        entry = _project_entry(workspace, languages, used)
+    return entry if len(_framed([entry], workspace, "")) <= ORIENTATION_CHARS else Decision("budget")
+
+
+def _project_entry(workspace: Workspace, languages: Mapping[str, int], used: list[str]) -> Entry:
+    counts = ", ".join(f"{name} {count}" for name, count in list(languages.items())[:_MAIN_LANGUAGES])
+    n_documents = sum(languages.values())
+    title = f"{workspace.require_project().name}: {amount(n_documents, 'document')} indexed"
+    lines = [f"Found for prompts most often so far: {', '.join(used)}"] if used else []
+    return Entry("project", f"{title} ({counts})", (*lines, _HOW_TO_SEARCH))
+
+
+def _languages(workspace: Workspace) -> dict[str, int]:
+    """Documents of each language, most first.
+
+    Raises:
+        IndexUnavailableError: There is no index, or not one of ours.
+        OSError: It cannot be read.
+    """
+    place = workspace.place
+    read_manifest(place.folder)
+    with Catalog(place.catalog, tree=place.tree, root=place.root, is_read_only=True) as catalog:
+        return catalog.languages()
+
+
+def _most_used(workspace: Workspace) -> list[str]:
+    """The files that were injected most and are still there; the counters may come with a repository."""
+    root = workspace.require_project().root
+    counts = read_state(workspace.state_folder).file_frequencies
+    often = (path for path in counts if counts[path] >= _OFTEN)
+    ordered = sorted(often, key=lambda path: (-counts[path], path))
+    there = [path for path in ordered[: 4 * _MOST_USED] if _is_inside(path) and (root / path).is_file()]
+    return [neutralise_line(redact(path)) for path in there[:_MOST_USED]]
+
+
+def _is_inside(path: str) -> bool:
+    return not path.startswith(("/", "\\")) and ":" not in path and ".." not in path and "\0" not in path
+
+
+def _framed(entries: list[Entry], workspace: Workspace, note: str) -> str:
+    return render_frame(entries, fmt=workspace.config.hooks.format, footer=Footer(note=note))

@@ -1,0 +1,1 @@
+"""What a person looks up by hand: a search over all kinds, and the memory; with the JSON that `--json` prints."""

@@ -1,0 +1,157 @@
+"""The machine forms: search results, decisions and events as the JSON that `--json` prints; keys are stable."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from hybrid.answer.decide import explain_steps
+from hybrid.answer.log_fields import place_of
+from hybrid.answer.select import gate_form
+from hybrid.knowledge.kinds import KINDS_OF
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from hybrid.answer.decide import Decision, KindSearch
+    from hybrid.ask.search import Found, FoundHit
+    from hybrid.prompting.query import Query
+    from hybrid.records.types import Record
+    from hybrid.types import Hit
+
+FATE_OF_CLOSED = "kind_closed"
+FATE_OF_OTHERS = "not reached"
+
+
+def hit_form(hit: Hit, *, project: str | None, text: str | None) -> dict[str, Any]:
+    """One hit; absent values are None."""
+    return {
+        "rank": hit.rank,
+        **place_of(hit),
+        "language": None if hit.is_record else hit.language,
+        "cosine": hit.cosine,
+        "bm25": hit.bm25,
+        "rrf": hit.rrf,
+        "relevance": hit.relevance,
+        "project": project,
+        "text": text,
+    }
+
+
+def steps_form(hit: Hit) -> dict[str, Any]:
+    """How a hit got its place: rank and score in each leg, the fusion, and the evidence for its file."""
+    return {
+        "dense": {"rank": hit.cosine_rank, "cosine": hit.cosine},
+        "lexical": {"rank": hit.bm25_rank, "bm25": hit.bm25},
+        "fusion": {"rrf": hit.rrf, "rank": hit.rank},
+        "evidence": {name: value for name, value in hit.evidence.items() if value} or None,
+        "floor": {"relevance": hit.relevance},
+        "chunk": {
+            "kind": hit.chunk_kind,
+            "scope": hit.scope or None,
+            "signature": hit.signature or None,
+            "key": hit.key,
+        },
+    }
+
+
+def project_of(record: Record | None, own: str) -> str | None:
+    """The project a hit belongs to: that of its record, `own` for files and its own lessons, None for everybody's."""
+    if record is None:
+        return own or None
+    is_own_lesson = record.kind == "lesson" and not record.id.startswith("S")
+    return record.project or (own or None if is_own_lesson else None)
+
+
+def found_form(found: FoundHit, *, project: str, is_explained: bool) -> dict[str, Any]:
+    """One hit of a search; `project` is the name of the one that was searched."""
+    form = hit_form(found.hit, project=project_of(found.record, project), text=found.text)
+    return form | {"steps": steps_form(found.hit)} if is_explained else form
+
+
+def search_form(query: Query, mode: str, found: Found, *, project: str, is_explained: bool) -> dict[str, Any]:
+    """The JSON of `hybrid search`."""
+    files = found.files
+    return {
+        "query": query.text,
+        "mode": mode,
+        "top_cosine": files.top_cosine if files else None,
+        "candidates": files.n_candidates if files else None,
+        "hits": [
+            found_form(one, project=project, is_explained=is_explained) for part in found.lists for one in part.hits
+        ],
+        "kinds": {part.kind: gate_form(part.verdict) for part in found.lists if part.verdict},
+        "problems": list(found.problems),
+    }
+
+
+def context_form(
+    decision: Decision, *, project: str | None, is_explained: bool, records: Mapping[str, Record]
+) -> dict[str, Any]:
+    """The JSON of `hybrid context`.
+
+    Args:
+        decision: What would be given.
+        project: Name of the project; None without one.
+        is_explained: With the numbers behind it.
+        records: Path in the index → record, of those that may be given here.
+    """
+    said = decision.verdict
+    items: list[dict[str, Any]] = []
+    for item in decision.items:
+        record = records.get(item.hit.path) if item.hit.is_record else None
+        form = hit_form(item.hit, project=project_of(record, project or ""), text=item.text) | {"form": item.form}
+        if is_explained:
+            form["steps"] = steps_form(item.hit)
+        items.append(form)
+    answer: dict[str, Any] = {
+        "injected": decision.is_injected,
+        "reason": decision.reason,
+        "detail": decision.detail or None,
+        "top_cosine": said.top_cosine if said else None,
+        "threshold": said.threshold if said else None,
+        "topic_id": decision.topic_id or None,
+        "items": items,
+        "withheld": [{"key": entry.hit.key, "reason": entry.reason} for entry in decision.withheld],
+        "text": decision.text or None,
+        "problems": list(decision.problems),
+    }
+    if is_explained:
+        answer["steps"] = _steps_of(decision)
+    return answer
+
+
+def _steps_of(decision: Decision) -> dict[str, Any]:
+    """The numbers behind a decision, with what became of every hit of every kind."""
+    steps, fates = explain_steps(decision), fates_of(decision)
+    for one in decision.kinds:
+        hits = [_fate_form(hit, fate_of(hit, one, fates)) for hit in hits_of(one, decision)]
+        steps["kinds"][one.kind] = gate_form(one.verdict) | {"hits": hits}
+    return steps
+
+
+def _fate_form(hit: Hit, fate: str) -> dict[str, Any]:
+    numbers = {"cosine": hit.cosine, "bm25": hit.bm25, "rrf": hit.rrf, "relevance": hit.relevance, "fate": fate}
+    return {"rank": hit.rank or None, **place_of(hit), **numbers}
+
+
+def fates_of(decision: Decision) -> dict[str, str]:
+    """Key of a hit → the form in which it was given, or why it was held back."""
+    given = {item.hit.key: item.form for item in decision.items}
+    return given | {entry.hit.key: entry.reason for entry in decision.withheld}
+
+
+def fate_of(hit: Hit, kind: KindSearch, fates: Mapping[str, str]) -> str:
+    """What became of one hit of a kind."""
+    return fates.get(hit.key) or (FATE_OF_OTHERS if kind.verdict.is_open else FATE_OF_CLOSED)
+
+
+def hits_of(kind: KindSearch, decision: Decision) -> list[Hit]:
+    """The hits of a kind, best first, then what was given of it without being searched for (the latest handoff)."""
+    found = {hit.key for hit in kind.searched.hits}
+    given = [item.hit for item in decision.items] + [entry.hit for entry in decision.withheld]
+    beside = {hit.key: hit for hit in given if _collection_of(hit) == kind.kind and hit.key not in found}
+    return [*kind.searched.hits, *beside.values()]
+
+
+def _collection_of(hit: Hit) -> str:
+    return next(name for name, kinds in KINDS_OF.items() if hit.kind in kinds)

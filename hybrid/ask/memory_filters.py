@@ -1,0 +1,204 @@
+"""What is asked of the memory, by a command or over HTTP: filters as written become what the store understands.
+
+Both sides have the same parameters with the same meaning, and say the same when one of them is wrong.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from hybrid.ask.memory_lookup import DEFAULT_LIMIT, MAX_LIMIT
+from hybrid.base.errors import HybridError, ProjectError
+from hybrid.base.home import expanded
+from hybrid.project.registry import load_registry
+from hybrid.records.memory.forms import parse_name
+from hybrid.records.memory.since import since_ms
+from hybrid.records.memory.types import MEMORY_KINDS, OBSERVATION_TYPES, Wanted
+from hybrid.search.ranking.memory import Present
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hybrid.config import Config
+    from hybrid.records.memory.store import MemoryStore
+    from hybrid.records.memory.types import MemoryKind, Row
+
+TYPES = (*OBSERVATION_TYPES, "summary")
+FORMS = ("index", "full")
+
+_MOST_ID_DIGITS = 8
+"""Longer numbers are times."""
+
+
+class Filters(Struct, frozen=True):
+    """What restricts the rows, as it was written.
+
+    Attributes:
+        limit: 1 to `MAX_LIMIT`.
+        since: As `since_ms` reads it; empty for any age.
+        types: Of `TYPES`; `summary` stands alone.
+        files: Project-relative paths.
+    """
+
+    limit: int = DEFAULT_LIMIT
+    since: str = ""
+    types: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+
+
+class Scope(Struct, frozen=True):
+    """Whose rows are looked at.
+
+    Attributes:
+        key: Only this project's; empty for all.
+        name: Of that project, or of the present one; empty for none.
+        present: Key of the present project; empty for none.
+        is_cross: Other projects' rows too, where `key` is empty.
+    """
+
+    key: str
+    name: str
+    present: str
+    is_cross: bool
+
+    @property
+    def heading(self) -> str:
+        """What a list of these rows is called."""
+        return f"# {self.name or 'all projects'} recent context"
+
+    def wanted(self, filters: Filters, now_ms: int) -> Wanted:
+        """What the store is asked for.
+
+        Raises:
+            HybridError: A filter has no such form.
+        """
+        unknown = [name for name in filters.types if name not in TYPES]
+        if unknown:
+            raise HybridError(f"type {unknown[0]!r} is none of {', '.join(TYPES)}")
+        if "summary" in filters.types and len(filters.types) > 1:
+            raise HybridError("summaries have no other type: ask for type summary alone")
+        is_summary = filters.types == ("summary",)
+        kinds: tuple[MemoryKind, ...] = ("summary",) if is_summary else ()
+        return Wanted(
+            key=self.key,
+            since_ms=since_ms(filters.since, now_ms) if filters.since.strip() else None,
+            types=() if is_summary else filters.types,
+            files=filters.files,
+            kinds=kinds,
+        )
+
+    def looking_back(self, config: Config, now_ms: int) -> Present:
+        """From where the rows are ranked."""
+        return Present(now_ms, self.present, (), config.memory.half_life_days)
+
+
+def checked_limit(text: str) -> int:
+    """A number of rows.
+
+    Raises:
+        HybridError: It is no whole number from 1 to `MAX_LIMIT`.
+    """
+    if not (text.isascii() and text.isdigit()) or not 1 <= int(text[:9]) <= MAX_LIMIT:
+        raise HybridError(f"{text!r} must be a whole number from 1 to {MAX_LIMIT}")
+    return int(text)
+
+
+def around(limit: int, before: int | None, after: int | None) -> tuple[int, int]:
+    """How many rows are wanted before and after one, so that with it there are `limit` unless told otherwise."""
+    before = (limit - 1) // 2 if before is None else before
+    return before, max(limit - 1 - before, 0) if after is None else after
+
+
+def project_named(text: str, home: Path, store: MemoryStore) -> tuple[str, str]:
+    """Key and name of a project that the registry or the memory knows.
+
+    Args:
+        text: Name, key, or a path where it lies or lay.
+        home: `$HYBRID_HOME`.
+        store: Of the memory.
+
+    Raises:
+        ProjectError: None is called so, or several are.
+    """
+    entries = load_registry(home)
+    kept = {one.key: one.project for one in store.stats().by_project}
+    known = kept | {key: entry.name for key, entry in entries.items()}
+    if text in known:
+        return text, known[text]
+    found = [key for key, name in known.items() if name == text]
+    if not found and (os.sep in text or text.startswith("~")):
+        path = os.path.realpath(expanded(text))
+        found = [key for key, entry in entries.items() if entry.paths and path in entry.paths]
+    if len(found) > 1:
+        found = [key for key in found if key in kept] or found
+    if len(found) == 1:
+        return found[0], known[found[0]]
+    if found:
+        raise ProjectError(f"{len(found)} projects are called {text!r}: give a key, {' or '.join(sorted(found))}")
+    raise ProjectError(f"no project {text!r} is known; `hybrid memory stats` lists names and keys")
+
+
+def project_paths(texts: Sequence[str], cwd: Path | None, root: Path | None) -> tuple[str, ...]:
+    """Paths as the memory has them: relative to the project, with forward slashes; below the home directory as `~`.
+
+    A relative path may be meant from here or from the project's root: both count.
+
+    Args:
+        texts: As written.
+        cwd: From where relative ones count; None for the root alone.
+        root: Of the project; None for none.
+    """
+    found: list[str] = []
+    for text in texts:
+        path = Path(expanded(text))
+        if path.is_absolute():
+            found.append(_relative(path, root))
+            continue
+        if cwd is not None and root is not None:
+            found.append(_relative(cwd / path, root))
+        found.append(Path(os.path.normpath(text)).as_posix())
+    return tuple(dict.fromkeys(found))
+
+
+def _relative(path: Path, root: Path | None) -> str:
+    plain = Path(os.path.normpath(path))
+    for one in (plain, Path(os.path.realpath(plain))):
+        for base in (root, root.resolve()) if root is not None else ():
+            if one.is_relative_to(base):
+                return one.relative_to(base).as_posix()
+    home = Path.home()
+    return f"~/{plain.relative_to(home).as_posix()}" if plain.is_relative_to(home) else plain.as_posix()
+
+
+def id_of(text: str) -> tuple[MemoryKind, int] | None:
+    """Kind and number of a row; None for what is none, a time for example."""
+    digits = text.strip().lstrip("#oOsS")
+    return parse_name(text) if len(digits) <= _MOST_ID_DIGITS else None
+
+
+def require_ids(texts: Sequence[str]) -> list[tuple[MemoryKind, int]]:
+    """The rows that are named, each once.
+
+    Raises:
+        HybridError: A text is no id.
+    """
+    found: list[tuple[MemoryKind, int]] = []
+    for text in texts:
+        identity = id_of(text)
+        if identity is None:
+            raise HybridError(f"{text!r} is no ID: an observation's is a number (42), a summary's has an s (s7)")
+        found.append(identity)
+    return list(dict.fromkeys(found))
+
+
+def rows_of(store: MemoryStore, ids: Sequence[tuple[MemoryKind, int]]) -> list[Row]:
+    """The rows with these ids in their order; what is not there is left out."""
+    found: dict[tuple[MemoryKind, int], Row] = {}
+    for kind in MEMORY_KINDS:
+        numbers = [number for one, number in ids if one == kind]
+        found |= {(kind, number): row for number, row in store.rows(kind, numbers).items()}
+    return [found[identity] for identity in ids if identity in found]

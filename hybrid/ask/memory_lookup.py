@@ -1,0 +1,160 @@
+"""Looks things up in the memory for commands and the HTTP interface: newest, by a query, around a row, by file.
+
+Filters restrict before limits count; every answer carries the named parts of its rank.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from hybrid.prompting.query import make_query
+from hybrid.records.memory.forms import kind_of, name_of, title_of, type_of
+from hybrid.records.memory.texts import iso
+from hybrid.records.memory.types import Observation, Wanted
+from hybrid.search.ranking.memory import Parts, Present, parts_of, remembered
+from hybrid.sources.memory import path_at
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hybrid.knowledge.open_records import Records
+    from hybrid.records.memory.store import MemoryStore
+    from hybrid.records.memory.types import MemoryKind, Row
+    from hybrid.search.searcher import Mode
+    from hybrid.workspace import Workspace
+
+MAX_LIMIT = 100
+DEFAULT_LIMIT = 10
+
+_CANDIDATES = 100
+"""Hits that are ranked."""
+
+
+class Recalled(Struct, frozen=True):
+    """A row with its rank's parts; None where nothing was ranked (a timeline)."""
+
+    row: Row
+    parts: Parts | None = None
+
+    @property
+    def score(self) -> float | None:
+        """The sum of the parts."""
+        return None if self.parts is None else self.parts.score
+
+
+def recent(store: MemoryStore, wanted: Wanted, present: Present, *, limit: int, is_cross: bool) -> list[Recalled]:
+    """The newest rows, newest first; at least half of them the present project's when it has so many.
+
+    Args:
+        store: Of the memory.
+        wanted: Restricts them.
+        present: From where is looked back.
+        limit: 1 to `MAX_LIMIT`.
+        is_cross: Also other projects' rows.
+    """
+    if wanted.key or not is_cross or not present.key:
+        rows = store.newest(replace(wanted, key=wanted.key or ("" if is_cross else present.key)), limit)
+    else:
+        rows = store.recent(wanted, present.key, limit)
+    return [Recalled(row, parts_of(remembered(row), present)) for row in rows]
+
+
+def search(
+    workspace: Workspace,
+    records: Records,
+    query: str,
+    wanted: Wanted,
+    present: Present,
+    *,
+    limit: int,
+    mode: Mode = "hybrid",
+) -> list[Recalled]:
+    """The rows that fit a query, best first.
+
+    Raises:
+        HybridError: The index of the memory cannot be used.
+    """
+    from hybrid.base.errors import HybridError
+    from hybrid.index.backend import Filter
+    from hybrid.knowledge.memory_collection import FairSearcher, is_told_here, ranked, row_of
+    from hybrid.sources.memory import project_glob
+
+    view, problems = records.memory(workspace)
+    if problems:
+        raise HybridError(problems[0])
+    if view is None:
+        return []
+    documents = _documents(view.store, wanted)
+    only = Filter(kinds=wanted.kinds, path=project_glob(wanted.key) if wanted.key else "", documents=documents)
+    searcher = FairSearcher(view.searcher, present.key) if present.key and not wanted.key else view.searcher
+    # What is merely recent must not bring in what fits worst: as many are ranked as could be among the first.
+    asked = make_query(query)
+    found = searcher.search(asked, top_k=max(limit, _CANDIDATES), mode=mode, only=only)
+    view.rows.read(hit.path for hit in found.hits)
+    own = wanted.key or present.key
+    hits = [
+        hit
+        for hit in found.hits
+        if hit.relevance > 0 and (row := row_of(view.rows, hit)) is not None and is_told_here(row, own)
+    ]
+    best = ranked(hits, view.rows, present, asked, view.searcher.embedder)[:limit]
+    return [Recalled(row, parts) for hit, parts in best if (row := view.rows.get(hit.path)) is not None]
+
+
+def of_files(
+    store: MemoryStore, paths: Sequence[str], wanted: Wanted, present: Present, *, limit: int
+) -> list[Recalled]:
+    """What was done with some files, the newest first."""
+    rows = store.of_files(tuple(paths), wanted, limit)
+    return [Recalled(row, parts_of(remembered(row), present)) for row in rows]
+
+
+def timeline(
+    store: MemoryStore, kind: MemoryKind, number: int, wanted: Wanted, *, before: int, after: int
+) -> list[Recalled]:
+    """What happened around a row, oldest first; empty when there is no such row."""
+    return [Recalled(row) for row in store.timeline(kind, number, before, after, wanted)]
+
+
+def recalled_form(found: Recalled) -> dict[str, Any]:
+    """One record of `--json`; absent values are None."""
+    row = found.row
+    told = row.told if isinstance(row, Observation) else None
+    summary = None if isinstance(row, Observation) else row.told
+    return {
+        "id": name_of(row),
+        "kind": kind_of(row),
+        "session_id": row.owner.session_id,
+        "project": row.owner.project,
+        "project_key": row.owner.key,
+        "type": type_of(row),
+        "title": title_of(row) or None,
+        "subtitle": (told.subtitle or None) if told else None,
+        "narrative": (told.narrative or None) if told else None,
+        "facts": list(told.facts) if told else [],
+        "concepts": list(told.concepts) if told else [],
+        "files_read": list(told.files_read) if told else [],
+        "files_modified": list(told.files_modified) if told else [],
+        "summary": _summary_form(summary) if summary else None,
+        "created_at": iso(row.created_ms),
+        "created_at_epoch": row.created_ms,
+        "prompt_number": row.prompt_number,
+        "repeat_count": row.repeat_count if isinstance(row, Observation) else None,
+        "score": round(found.parts.score, 4) if found.parts else None,
+        "parts": found.parts.as_json() if found.parts else None,
+    }
+
+
+def _summary_form(told: Any) -> dict[str, str | None]:
+    names = ("request", "investigated", "learned", "completed", "next_steps", "notes")
+    return {name: getattr(told, name) or None for name in names}
+
+
+def _documents(store: MemoryStore, wanted: Wanted) -> frozenset[str] | None:
+    """The paths of the rows that are wanted by what the index does not know; None when there is no such wish."""
+    if not (wanted.types or wanted.files or wanted.session_id or wanted.not_session or wanted.since_ms is not None):
+        return None
+    return frozenset(path_at(kind, number, key) for kind, number, key in store.places(wanted))

@@ -1,0 +1,254 @@
+"""What a search by hand finds: the files, and each kind of records, every one a list with ranks of its own.
+
+Commands ask here; nothing is recorded. The lists are never merged by score.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from hybrid.answer.decide import CONSIDERED, span_reader
+from hybrid.answer.select import Selection, verdict_of
+from hybrid.base.errors import HybridError, IndexUnavailableError
+from hybrid.index.backend import Filter
+from hybrid.knowledge.collections import FileCollection, RecordCollection
+from hybrid.knowledge.kinds import KINDS_OF
+from hybrid.knowledge.memory_collection import MemoryCollection, memory_collection
+from hybrid.redact import redact
+from hybrid.types import Item
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from hybrid.knowledge.collections import Collection
+    from hybrid.knowledge.open_records import Records
+    from hybrid.prompting.query import Query
+    from hybrid.records.types import Record
+    from hybrid.search.searcher import Mode, Searched, Searcher
+    from hybrid.types import Hit, Verdict
+    from hybrid.workspace import Workspace
+
+
+class Wanted(Struct, frozen=True):
+    """What to look for.
+
+    Attributes:
+        kinds: Kinds of hits (`code`, `lesson`, …), found whatever a gate says. Empty: the files, then the records that
+            fit, of each kind whose gate opens.
+        path: Restricts the files, as in `Filter`; records have no path, so there are none with it.
+        mode: Which legs take part.
+        top_k: Hits of each list at most.
+    """
+
+    kinds: tuple[str, ...] = ()
+    path: str = ""
+    mode: Mode = "hybrid"
+    top_k: int = 10
+
+    def of(self, collection: str) -> tuple[str, ...]:
+        """The kinds to look for in a collection; none when it is not to be searched."""
+        if collection != "files" and self.path:
+            return ()
+        return tuple(kind for kind in KINDS_OF[collection] if not self.kinds or kind in self.kinds)
+
+
+class FoundHit(Struct, frozen=True):
+    """A hit as it may be shown.
+
+    Attributes:
+        hit: Without secrets.
+        header: As in the frame: `[lesson] L001 Git commit format (relevance 8/10)`.
+        text: What it says now; None for a part of a file that changed since it was indexed.
+        record: None for a part of a file.
+    """
+
+    hit: Hit
+    header: str
+    text: str | None
+    record: Record | None = None
+
+
+class FoundList(Struct, frozen=True):
+    """The hits of one collection.
+
+    Attributes:
+        kind: files, lessons, lore or memory.
+        searched: The search behind it.
+        verdict: Of its gate; None when it was not asked.
+        hits: Best first, ranks from 1.
+    """
+
+    kind: str
+    searched: Searched
+    verdict: Verdict | None
+    hits: tuple[FoundHit, ...]
+
+
+class Found(Struct, frozen=True):
+    """The answer of a search.
+
+    Attributes:
+        lists: The files first, then each kind of records that was searched, with hits or without.
+        problems: What could not be searched, a sentence each.
+    """
+
+    lists: tuple[FoundList, ...]
+    problems: tuple[str, ...] = ()
+
+    @property
+    def files(self) -> Searched | None:
+        """The search in the files, if there was one."""
+        return next((one.searched for one in self.lists if one.kind == "files"), None)
+
+
+def find(
+    workspace: Workspace,
+    query: Query,
+    wanted: Wanted,
+    *,
+    open_searcher: Callable[[Workspace], Searcher],
+    records: Records,
+) -> Found:
+    """Search files and records; what cannot be searched is a problem as long as something else is found.
+
+    Args:
+        workspace: With a project.
+        query: Cleaned text.
+        wanted: Which kinds, how many.
+        open_searcher: Gives the open index of the files.
+        records: Of the workspace.
+
+    Raises:
+        ProjectError: There is no project here.
+        ModelError: The embedder cannot be loaded.
+        IndexUnavailableError: The files cannot be searched, and no record was found.
+        HybridError: The records cannot be searched, and nothing else was wanted.
+    """
+    workspace.require_project()
+    lists: list[FoundList] = []
+    missing: IndexUnavailableError | None = None
+    if wanted.of("files"):
+        try:
+            lists.append(_files(workspace, query, wanted, open_searcher))
+        except IndexUnavailableError as error:
+            missing = error
+    found, problems = _all_records(workspace, query, wanted, records)
+    lists += found
+    if missing is not None:
+        if not any(one.hits for one in lists):
+            raise missing
+        problems.insert(0, f"files: {missing}")
+    elif problems and not lists:
+        raise HybridError("; ".join(problems))
+    return Found(tuple(lists), tuple(problems))
+
+
+def _files(
+    workspace: Workspace, query: Query, wanted: Wanted, open_searcher: Callable[[Workspace], Searcher]
+) -> FoundList:
+    collection = FileCollection(open_searcher(workspace), span_reader(workspace), workspace.config)
+    only = Filter(wanted.of("files") if wanted.kinds else (), wanted.path)
+    searched = collection.searcher.search(query, top_k=wanted.top_k, mode=wanted.mode, only=only)
+    hits = tuple(_found(collection, hit, collection.text(hit)) for hit in searched.hits)
+    return FoundList("files", searched, None, hits)
+
+
+def _all_records(
+    workspace: Workspace, query: Query, wanted: Wanted, records: Records
+) -> tuple[list[FoundList], list[str]]:
+    kinds = [kind for kind in KINDS_OF if kind != "files" and wanted.of(kind)]
+    views, problems = records.views(workspace) if {*kinds} - {"memory"} else ((), ())
+    collections: list[RecordCollection | MemoryCollection]
+    collections = [RecordCollection(view, workspace.config) for view in views if view.kind in kinds]
+    if "memory" in kinds:
+        memory, told = records.memory(workspace)
+        problems = [*problems, *told]
+        if memory is not None:
+            collections.append(memory_collection(workspace, memory))
+    lists = [_records(collection, workspace, query, wanted) for collection in collections]
+    return lists, [problem for problem in problems if problem.split(":")[0] in kinds]
+
+
+def _records(
+    collection: RecordCollection | MemoryCollection, workspace: Workspace, query: Query, wanted: Wanted
+) -> FoundList:
+    searcher, config = collection.searcher, workspace.config
+    if wanted.kinds:
+        only = Filter(wanted.of(collection.kind))
+        searched = searcher.search(query, top_k=_looked_at(wanted), mode=wanted.mode, only=only)
+        hits = _shown(collection, _ordered(collection, searched))[: wanted.top_k]
+        return FoundList(collection.kind, searched, None, hits)
+    searched = searcher.search(
+        query,
+        top_k=_looked_at(wanted),
+        mode=wanted.mode,
+        is_judged=config.hooks.gate_threshold == "auto",
+        stops_when_closed=True,
+    )
+    selection = Selection(collection, searched, verdict_of(searched, collection, workspace.loaded))
+    if selection.verdict.is_open:
+        selection.pass_floor()
+    return FoundList(collection.kind, searched, selection.verdict, _shown(collection, selection.hits)[: wanted.top_k])
+
+
+def _looked_at(wanted: Wanted) -> int:
+    """Hits that are brought into the order of the kind: how many are wanted must not change which come first."""
+    return max(wanted.top_k, CONSIDERED)
+
+
+def _ordered(collection: Collection, searched: Searched) -> list[Hit]:
+    """Every hit: first those that suit the kind, in its order, then the rest as ranked."""
+    first = collection.ordered(searched.hits, searched.query)
+    rows = {hit.row for hit in first}
+    return [*first, *(hit for hit in searched.hits if hit.row not in rows)]
+
+
+def _shown(collection: RecordCollection | MemoryCollection, hits: Sequence[Hit]) -> tuple[FoundHit, ...]:
+    """The records that still stand as they were indexed; the others were withdrawn, and nothing is said of them."""
+    texts = [(hit, collection.text(hit)) for hit in hits]
+    left = [(hit, text) for hit, text in texts if text is not None]
+    return tuple(
+        _found(collection, replace(hit, rank=rank), text, collection.record(hit))
+        for rank, (hit, text) in enumerate(left, 1)
+    )
+
+
+def _found(collection: Collection, hit: Hit, text: str | None, record: Record | None = None) -> FoundHit:
+    shown = collection.shown(hit)
+    shown = shown if record is None else replace(shown, name=redact(record.name))
+    return FoundHit(shown, collection.entry(Item(shown, text or "", "pointer")).header, text, record)
+
+
+def best_lore(
+    workspace: Workspace, query: Query, records: Records, *, kinds: Sequence[str] = (), top_k: int
+) -> list[Record]:
+    """The lore that fits a query, best first: what holds a word of it, and if the gate opens what is near in sense.
+
+    Args:
+        workspace: With a project.
+        query: Cleaned text.
+        records: Of the workspace.
+        kinds: Only these; empty for all.
+        top_k: So many at most.
+
+    Raises:
+        HybridError: The index of the lore cannot be used.
+    """
+    views, problems = records.views(workspace)
+    told = [problem for problem in problems if problem.startswith("lore:")]
+    if told:
+        raise HybridError(told[0])
+    view = next((view for view in views if view.kind == "lore"), None)
+    if view is None:
+        return []
+    collection = RecordCollection(view, workspace.config)
+    searched = view.searcher.search(query, top_k=top_k, only=Filter(tuple(kinds)), is_judged=True)
+    is_open = verdict_of(searched, collection, workspace.loaded).is_open
+    least = collection.min_cosine if is_open else math.inf
+    fitting = (hit for hit in _ordered(collection, searched) if hit.bm25 is not None or (hit.cosine or 0.0) >= least)
+    found = [collection.record(hit) for hit in fitting]
+    return [record for record in found if record is not None]

@@ -1,0 +1,204 @@
+"""Named arrays in one file, memory-mapped on reading; the index and the embedders store their numbers so.
+
+The format is safetensors (8 bytes header length, JSON header, raw little-endian data), so that other tools read it.
+Reading goes through a map without a copy, which the `safetensors` package does not offer for numpy.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import mmap
+import os
+import struct
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from hybrid.base.atomic import open_private
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+_CODES = {
+    "BOOL": "?",
+    "U8": "u1",
+    "I8": "i1",
+    "U16": "<u2",
+    "I16": "<i2",
+    "U32": "<u4",
+    "I32": "<i4",
+    "U64": "<u8",
+    "I64": "<i8",
+    "F16": "<f2",
+    "F32": "<f4",
+    "F64": "<f8",
+}
+_SIZES = {name: np.dtype(code).itemsize for name, code in _CODES.items()}
+_NAMES: dict[np.dtype[Any], str] = {np.dtype(code): name for name, code in _CODES.items()}
+_ALIGNMENT = 64
+_MAX_HEADER_BYTES = 100_000_000
+
+
+class Arrays:
+    """A file of named arrays, open for reading; the views stay valid while any of them is referenced."""
+
+    __slots__ = ("_data", "_entries", "_offset", "_views", "metadata")
+
+    def __init__(self, data: mmap.mmap | bytes, entries: dict[str, Any], offset: int, metadata: dict[str, str]) -> None:
+        self._data = data
+        self._entries = entries
+        self._offset = offset
+        self._views: dict[str, NDArray[Any]] = {}
+        self.metadata = metadata
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        """A read-only view.
+
+        Raises:
+            KeyError: There is no array of this name.
+            ValueError: Its type is unknown, or its shape and its bytes disagree.
+        """
+        view = self._views.get(name)
+        if view is None:
+            view = self._views[name] = self._view(name)
+        return view
+
+    def described(self, name: str) -> tuple[str, list[int]]:
+        """Type in the words of the format, `I32` for example, and shape; makes no view and reads no data.
+
+        Raises:
+            KeyError: There is no array of this name.
+            ValueError: Its type is unknown, or its shape and its bytes disagree.
+        """
+        entry = self._entries[name]
+        code: str = entry["dtype"]
+        shape: list[int] = entry["shape"]
+        start, end = entry["data_offsets"]
+        size = _SIZES.get(code)
+        if size is None:
+            raise ValueError(f"array {name}: type {code} is unknown")
+        if end - start != (shape[0] if len(shape) == 1 else math.prod(shape)) * size:
+            raise ValueError(f"array {name}: shape and byte count disagree")
+        return code, shape
+
+    def _view(self, name: str) -> NDArray[Any]:
+        code, shape = self.described(name)
+        dtype = np.dtype(_CODES[code])
+        count = math.prod(shape)
+        if count == 0:
+            return np.zeros(shape, dtype)
+        offset = self._offset + self._entries[name]["data_offsets"][0]
+        return np.frombuffer(self._data, dtype=dtype, count=count, offset=offset).reshape(shape)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._entries
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._entries)
+
+
+def read_arrays(path: Path) -> Arrays:
+    """Map a safetensors file.
+
+    Raises:
+        OSError: The file cannot be opened.
+        ValueError: It is not a whole safetensors file.
+    """
+    with path.open("rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        if size < 8:
+            raise ValueError(f"{path}: too short for an array file")
+        data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    (header_bytes,) = struct.unpack_from("<Q", data, 0)
+    if header_bytes > min(size - 8, _MAX_HEADER_BYTES):
+        raise ValueError(f"{path}: damaged header")
+    try:
+        header = json.loads(data[8 : 8 + header_bytes])
+        metadata: dict[str, str] = dict(header.pop("__metadata__", {}).items())
+        total = max((_end_of(entry) for entry in header.values()), default=0)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise ValueError(f"{path}: damaged header") from error
+    if 8 + header_bytes + total != size:
+        raise ValueError(f"{path}: {size} bytes instead of {8 + header_bytes + total}")
+    return Arrays(data, header, 8 + header_bytes, metadata)
+
+
+def _end_of(entry: dict[str, Any]) -> int:
+    """Where an array ends; raises for an entry that does not describe one."""
+    start, end = entry["data_offsets"]
+    numbers = [start, end, *entry["shape"]]
+    if not isinstance(entry["dtype"], str) or any(type(number) is not int or number < 0 for number in numbers):
+        raise ValueError("not the description of an array")
+    if start > end:
+        raise ValueError("an array ends before it begins")
+    return end
+
+
+def encode_arrays(arrays: Mapping[str, NDArray[Any]], metadata: Mapping[str, str] | None = None) -> bytes:
+    """The bytes of a safetensors file; arrays are written in the order of their alignment, wide types first.
+
+    Raises:
+        ValueError: An array has a type that the format does not know.
+    """
+    ordered = sorted(arrays, key=lambda name: (-arrays[name].dtype.itemsize, name))
+    header: dict[str, Any] = {"__metadata__": dict(metadata)} if metadata else {}
+    parts: list[bytes] = []
+    at = 0
+    for name in ordered:
+        array = arrays[name]
+        little = cast("np.dtype[Any]", array.dtype.newbyteorder("<"))
+        code = _NAMES.get(little)
+        if code is None:
+            raise ValueError(f"array {name}: type {array.dtype} cannot be stored")
+        raw = array.astype(little, copy=False).tobytes()
+        header[name] = {"dtype": code, "shape": list(array.shape), "data_offsets": [at, at + len(raw)]}
+        parts.append(raw)
+        at += len(raw)
+    encoded = json.dumps(header, separators=(",", ":")).encode()
+    encoded += b" " * (-(8 + len(encoded)) % _ALIGNMENT)
+    return b"".join([struct.pack("<Q", len(encoded)), encoded, *parts])
+
+
+def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]], metadata: Mapping[str, str] | None = None) -> bytes:
+    """Write an array file in place and wait until it is on disk; returns the bytes written, for a digest.
+
+    Raises:
+        OSError: The disk is full or read-only.
+    """
+    data = encode_arrays(arrays, metadata)
+    with open_private(path) as out:
+        out.write(data)
+        out.flush()
+        os.fsync(out.fileno())
+    return data
+
+
+def pack_strings(strings: list[str]) -> tuple[NDArray[np.uint8], NDArray[np.uint32]]:
+    """Strings as one UTF-8 blob and n + 1 offsets; lone surrogates survive."""
+    encoded = [text.encode("utf-8", "surrogatepass") for text in strings]
+    offsets = np.zeros(len(encoded) + 1, np.uint32)
+    np.cumsum([len(part) for part in encoded], out=offsets[1:])
+    return np.frombuffer(b"".join(encoded), np.uint8), offsets
+
+
+def string_table(name: str, strings: list[str]) -> dict[str, NDArray[Any]]:
+    """Strings as the two arrays `NAME_text` and `NAME_at`."""
+    blob, offsets = pack_strings(strings)
+    return {f"{name}_text": blob, f"{name}_at": offsets}
+
+
+def unpack_string(blob: NDArray[np.uint8] | memoryview, offsets: NDArray[np.uint32] | memoryview, index: int) -> str:
+    """The string at an index of a packed blob; views of memory are three times as fast as arrays."""
+    return blob[offsets[index] : offsets[index + 1]].tobytes().decode("utf-8", "surrogatepass")
+
+
+def unpack_strings(blob: NDArray[np.uint8], offsets: NDArray[np.uint32]) -> list[str]:
+    """Every string of a packed blob."""
+    data = blob.tobytes()
+    ends = offsets.tolist()
+    return [data[a:b].decode("utf-8", "surrogatepass") for a, b in itertools.pairwise(ends)]

@@ -1,0 +1,53 @@
+"""The errors a caller can meet, as one tree; every message says what happened and what to do next.
+
+HybridError
+├── ConfigError            a setting has an unknown key, a wrong type or a value out of range
+├── ProjectError           no project here, or one that must not be indexed
+│   └── RefusedError           it was not asked for, and there is a reason against it
+├── ModelError             an embedding model is unknown, incomplete or needs an extra
+├── IndexUnavailableError  the index cannot be searched
+│   ├── IndexMissingError      nothing was built yet
+│   ├── IndexCorruptError      files are damaged: rebuild
+│   └── IndexMismatchError     built by another format or model: rebuild
+└── BusyError              another process is building this index
+"""
+
+
+class HybridError(Exception):
+    """Base of every error this package raises on purpose."""
+
+
+class ConfigError(HybridError):
+    """A setting has an unknown key, a wrong type or a value out of range."""
+
+
+class ProjectError(HybridError):
+    """There is no project here, or it must not be indexed."""
+
+
+class RefusedError(ProjectError):
+    """A build that nobody asked for is not made; the message is a reason of `upkeep.automatic`."""
+
+
+class ModelError(HybridError):
+    """An embedding model is unknown, incomplete, or needs an extra that is not installed."""
+
+
+class IndexUnavailableError(HybridError):
+    """The index cannot be searched now."""
+
+
+class IndexMissingError(IndexUnavailableError):
+    """No index was built for this working tree yet."""
+
+
+class IndexCorruptError(IndexUnavailableError):
+    """Files of the index are damaged; a rebuild repairs them."""
+
+
+class IndexMismatchError(IndexUnavailableError):
+    """The index was built by another format or another embedding model; a rebuild replaces it."""
+
+
+class BusyError(HybridError):
+    """Another process is building this index."""

@@ -1,0 +1,298 @@
+"""Checks of what lies under this program: home, rights, settings, model, index, state and the last failures.
+
+Reads only; `repair_rights` is the one thing that may be mended unasked. `hybrid doctor` adds the hooks and the service.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import stat
+import sys
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+from msgspec import Struct
+
+from hybrid import __version__
+from hybrid.base.errors import HybridError
+from hybrid.config import unknown_variables
+from hybrid.feedback.health import health
+from hybrid.project import registry
+from hybrid.render.numbers import amount, local_time
+from hybrid.session.pauses import is_damaged, pauses_for
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from hybrid.workspace import Workspace
+
+Level = Literal["ok", "warning", "problem"]
+
+_DISTRIBUTION = "hybrid-retrieval"
+_OLDEST = (3, 10)
+_LITTLE_BYTES = 500_000_000
+_NOTHING_BYTES = 50_000_000
+_MANY_FAILURES = 3
+_PRIVATE = ("log", "sessions", "run", "installs")
+"""Folders whose files tell what was asked, or how to reach the service."""
+_MOST_FILES = 20_000
+
+
+class Finding(Struct, frozen=True):
+    """What one check found.
+
+    Attributes:
+        level: `ok`, `warning` (works, but not as it could) or `problem`.
+        area: What was looked at, one word.
+        what: The finding in one line.
+        remedy: What to type or do; empty when all is well.
+    """
+
+    level: Level
+    area: str
+    what: str
+    remedy: str = ""
+
+
+def check_all(workspace: Workspace, environ: Mapping[str, str]) -> Iterator[Finding]:
+    """Every check of this module, in the order a person would go; a check that breaks is a problem itself."""
+    checks: tuple[tuple[str, Callable[[], Iterator[Finding]]], ...] = (
+        ("python", _python),
+        ("install", _install),
+        ("home", lambda: _home(workspace.home)),
+        ("rights", lambda: _rights(workspace.home)),
+        ("switch", lambda: _switch(workspace, environ)),
+        ("settings", lambda: _settings(workspace, environ)),
+        ("model", lambda: _model(workspace)),
+        ("index", lambda: _index(workspace)),
+        ("state", lambda: _set_aside(workspace)),
+        ("log", lambda: _failures(workspace)),
+    )
+    for area, check in checks:
+        yield from guarded(area, check)
+
+
+def guarded(area: str, check: Callable[[], Iterator[Finding]]) -> Iterator[Finding]:
+    """The findings of a check; what it cannot read is a finding too."""
+    try:
+        yield from list(check())
+    except (HybridError, OSError) as error:
+        yield Finding("problem", area, str(error), "see the message")
+
+
+def _python() -> Iterator[Finding]:
+    version = ".".join(map(str, sys.version_info[:3]))
+    what = f"Python {version} at {sys.executable or 'an unknown place'}"
+    if sys.version_info < _OLDEST:
+        yield Finding("problem", "python", what, "install hybrid with Python 3.10 or newer")
+    elif not sys.executable or not Path(sys.executable).exists():
+        yield Finding("problem", "python", f"{what}, which is gone", "install hybrid again, then its hooks")
+    else:
+        yield Finding("ok", "python", what)
+
+
+def _install() -> Iterator[Finding]:
+    package = Path(__file__).resolve().parent.parent
+    yield Finding("ok", "install", f"hybrid {__version__} at {package}{_how_installed()}")
+
+
+def _how_installed() -> str:
+    try:
+        found = metadata.distribution(_DISTRIBUTION)
+        direct = json.loads(found.read_text("direct_url.json") or "{}")
+    except (metadata.PackageNotFoundError, ValueError):
+        return " (run from a checkout)"
+    if found.version != __version__:
+        return f" (but {_DISTRIBUTION} {found.version} is installed)"
+    return " (editable)" if direct.get("dir_info", {}).get("editable") else ""
+
+
+def _home(home: Path) -> Iterator[Finding]:
+    place = next(folder for folder in (home, *home.parents) if folder.exists())
+    if not place.is_dir():
+        yield Finding(
+            "problem", "home", f"{place} is a file, not a folder", f"mv '{place}' elsewhere, or set HYBRID_HOME"
+        )
+        return
+    if not os.access(place, os.W_OK):
+        yield Finding("problem", "home", f"{home} cannot be written", f"chmod u+rwx '{place}', or set HYBRID_HOME")
+        return
+    free = shutil.disk_usage(place).free
+    what = f"{home}, {free / 1e9:.1f} GB free"
+    if free < _NOTHING_BYTES:
+        yield Finding("problem", "home", what, "free disk space, or `hybrid projects forget NAME`")
+    elif free < _LITTLE_BYTES:
+        yield Finding("warning", "home", what, "free disk space, or `hybrid projects forget NAME`")
+    else:
+        yield Finding("ok", "home", what)
+
+
+def _rights(home: Path) -> Iterator[Finding]:
+    if sys.platform == "win32" or not home.exists():
+        return
+    if home.stat().st_uid != os.geteuid():
+        yield Finding("problem", "rights", f"{home} belongs to another user", f"sudo chown -R $(id -un) '{home}'")
+        return
+    open_ones = _readable_by_others(home)
+    if open_ones:
+        what = f"others may read {amount(len(open_ones), 'file or folder', 'files or folders')}, such as {open_ones[0]}"
+        yield Finding("warning", "rights", what, "hybrid doctor --fix")
+    else:
+        yield Finding("ok", "rights", "only you can read it")
+
+
+def repair_rights(home: Path) -> int:
+    """Take the rights of others away; returns of how many files and folders."""
+    if sys.platform == "win32":
+        return 0
+    count = 0
+    for path in _readable_by_others(home):
+        with contextlib.suppress(OSError):
+            path.chmod(stat.S_IMODE(path.lstat().st_mode) & 0o700)
+            count += 1
+    return count
+
+
+def _readable_by_others(home: Path) -> list[Path]:
+    """The home itself and what tells of its owner, where group or others have rights; links are passed over."""
+    found: list[Path] = []
+    candidates = [home, home / "pauses.json"]
+    for name in _PRIVATE:
+        candidates.append(home / name)
+        with contextlib.suppress(OSError):
+            candidates += sorted((home / name).rglob("*"))[:_MOST_FILES]
+    for path in candidates:
+        with contextlib.suppress(OSError):
+            mode = path.lstat().st_mode
+            if not stat.S_ISLNK(mode) and stat.S_IMODE(mode) & 0o077:
+                found.append(path)
+    return found
+
+
+def _switch(workspace: Workspace, environ: Mapping[str, str]) -> Iterator[Finding]:
+    if environ.get("HYBRID_DISABLE", "") not in ("", "0"):
+        yield Finding("warning", "switch", "HYBRID_DISABLE switches everything off", "unset HYBRID_DISABLE")
+    for pause in pauses_for(workspace.home, workspace.project.key if workspace.project else None):
+        option = {"all": " --all", "session": f" --session {pause.name}"}.get(pause.scope, "")
+        yield Finding("warning", "switch", f"paused: {pause.scope} {pause.name}".rstrip(), f"hybrid resume{option}")
+
+
+def _settings(workspace: Workspace, environ: Mapping[str, str]) -> Iterator[Finding]:
+    loaded = workspace.loaded
+    unknown = unknown_variables(environ)
+    for problem in loaded.own_problems:
+        yield Finding("problem", "settings", f"{problem}; the default is used", "hybrid config")
+    for problem in loaded.project_problems:
+        yield Finding("warning", "settings", problem, "mend the project's .hybrid/config.toml")
+    for sentence in unknown:
+        yield Finding("warning", "settings", sentence, f"unset {sentence.partition(' ')[0]}, or mend its name")
+    if loaded.waiting:
+        what = f"the project's config.toml sets {', '.join(loaded.waiting)}, which does not count yet"
+        yield Finding("warning", "settings", what, "hybrid trust accepts the tree with its records and settings")
+    if not loaded.problems and not unknown:
+        yield Finding("ok", "settings", "no mistake in any layer")
+
+
+def _model(workspace: Workspace) -> Iterator[Finding]:
+    from hybrid.models.registry import describe
+
+    name = workspace.config.model.name
+    model = describe(name)
+    if model.manifest is not None and model.folder is not None:
+        model.manifest.verify(model.folder)
+        yield Finding("ok", "model", f"{name}: every file has the digest of its manifest")
+    elif model.folder is None and model.id:
+        yield Finding("problem", "model", f"{name} is not on this machine", f"hybrid models use {name}")
+    else:
+        yield Finding("ok", "model", f"{name}: has no manifest to compare it with")
+
+
+def _index(workspace: Workspace) -> Iterator[Finding]:
+    from hybrid.health.status import status
+
+    if workspace.project is None:
+        yield Finding("warning", "index", "no project here", "cd into a git working tree, or `hybrid init`")
+        return
+    index = status(workspace)["index"]
+    state, size = index["state"], f"{amount(index['documents'], 'document')}, {amount(index['chunks'], 'chunk')}"
+    if state == "error":
+        yield Finding("problem", "index", str(index["error"]), "hybrid reindex --full")
+    elif state == "missing":
+        yield _missing(workspace, workspace.project.name)
+    elif state == "stale":
+        yield Finding("warning", "index", f"{size}; {_stale(index)}", "hybrid reindex")
+    else:
+        yield Finding("ok", "index", f"{state}: {size}")
+
+
+def _stale(index: Mapping[str, Any]) -> str:
+    """What the next build brings up to date."""
+    changed = f"{index['stale_documents']} changed since" if index["stale_documents"] else ""
+    uncalibrated = "" if index["is_calibrated"] or not index["chunks"] else "not calibrated for the gate"
+    return ", ".join(filter(None, (changed, uncalibrated)))
+
+
+def _missing(workspace: Workspace, name: str) -> Finding:
+    """No index yet, and whether the service would make one by itself."""
+    from hybrid.upkeep.automatic import refused, was_forgotten
+
+    if was_forgotten(workspace):
+        what = f"{name} was forgotten on purpose: nothing indexes it unasked"
+        return Finding("warning", "index", what, "hybrid reindex makes it a project again")
+    no = refused(workspace)
+    if no is None:
+        return Finding("warning", "index", f"{name} is not indexed", "hybrid reindex")
+    # `too_many_files` is the one refusal that is remembered.
+    what = f"{name} is not indexed, and not by itself: it has more than {no['limit']:,} files ({no['reason']})"
+    return Finding("warning", "index", what, "hybrid reindex; `index.exclude` leaves folders out")
+
+
+def _set_aside(workspace: Workspace) -> Iterator[Finding]:
+    found = [path for folder in _state_folders(workspace) for path in sorted(folder.glob("*.corrupt-*"))]
+    for path in found:
+        yield Finding("warning", "state", f"{path} was damaged and set aside", f"look at it, then rm '{path}'")
+    if is_damaged(workspace.home):
+        yield Finding("warning", "state", "pauses.json is damaged: nothing is paused", "hybrid pause, or resume, again")
+    is_registry_damaged = registry.is_damaged(workspace.home)
+    if is_registry_damaged:
+        what = f"{registry.registry_path(workspace.home)} is damaged: a project that was moved is taken for a new one"
+        yield Finding("warning", "state", what, "hybrid reindex, in each project; the first sets the file aside")
+    if not (found or is_registry_damaged):
+        yield Finding("ok", "state", "no state file was set aside")
+
+
+def _state_folders(workspace: Workspace) -> list[Path]:
+    home = workspace.home
+    folders = [home, home / "sessions", home / "records", registry.registry_path(home).parent]
+    if workspace.project is not None:
+        folders += [workspace.state_folder, workspace.place.catalog.parent]
+    return list(dict.fromkeys(folders))
+
+
+def _failures(workspace: Workspace) -> Iterator[Finding]:
+    found = health(filter(workspace.is_here, workspace.log.newest()))
+    count, last = found["consecutive_failures"], cast("dict[str, Any] | None", found["last_error"])
+    if count and last:
+        level = "problem" if count >= _MANY_FAILURES else "warning"
+        yield Finding(
+            level,
+            "log",
+            f"{count} {'failure' if count == 1 else 'failures in a row'}, last {_when(last)}",
+            "hybrid log --reason error",
+        )
+    elif last:
+        yield Finding(
+            "ok", "log", f"last decision {local_time(found['last_success'])}; last error {_when(last)}, working since"
+        )
+    else:
+        yield Finding(
+            "ok", "log", f"last decision {local_time(found['last_success'] or 'none yet')}; no error recorded"
+        )
+
+
+def _when(error: Mapping[str, Any]) -> str:
+    return f"{local_time(error['at'])}: {error['message']}"

@@ -1,0 +1,207 @@
+"""Checks of lessons and lore for `hybrid doctor`: what is malformed, not accepted, left behind or not there.
+
+Reads only; `renumber_twins` is what `hybrid doctor --fix` mends.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import Counter
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from hybrid.base.errors import HybridError
+from hybrid.health.doctor import Finding
+from hybrid.knowledge.lesson_files import open_stores, own_file
+from hybrid.knowledge.record_figures import (
+    KINDS,
+    in_words,
+    lore_counts,
+    read_lessons,
+    total,
+    tree_records,
+)
+from hybrid.knowledge.reranking import KEY
+from hybrid.knowledge.stores import RecordStores
+from hybrid.project.find import FOLDER_NAME
+from hybrid.project.trust import NAME as ACCEPTED
+from hybrid.project.trust import is_accepted, is_damaged
+from hybrid.records.lessons.rerank import PACKAGE
+from hybrid.records.lore.folder import personal_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from hybrid.project.find import Project
+    from hybrid.records.lessons.reading import Lessons
+    from hybrid.records.lore.values import Lore
+    from hybrid.records.problems import Problem
+    from hybrid.workspace import Workspace
+
+_AREA = "records"
+_MOST_PROBLEMS = 20
+"""Told of one file; who mends these sees the others next."""
+_RENUMBER = "hybrid lessons renumber"
+
+
+def check_records(workspace: Workspace, environ: Mapping[str, str]) -> Iterator[Finding]:
+    """Everything about lessons and lore that its owner should know.
+
+    Args:
+        workspace: Of any directory.
+        environ: Environment variables; `LORE_DATA_DIR` names the user's lore.
+    """
+    lessons = [read_lessons(store) for store in open_stores(workspace).all]
+    lores = RecordStores(environ).shelf(workspace).read()
+    problems = [problem for one in lessons for problem in one.problems]
+    problems += [problem for lore in lores for problem in lore.problems]
+    findings = [
+        *_of_problems(problems),
+        *_of_trust(workspace),
+        *_of_folders(workspace, environ),
+        *_of_index(workspace),
+        *_of_rerank(workspace, environ),
+    ]
+    yield from findings or [Finding("ok", _AREA, _summary(lessons, lores))]
+
+
+def renumber_twins(workspace: Workspace) -> list[str]:
+    """Give the newer of lessons with one id ids of their own; returns what was done, a line for each id.
+
+    Raises:
+        LessonsError: A file cannot be written, or another process writes it.
+    """
+    lines: list[str] = []
+    for store in open_stores(workspace).all:
+        counted = Counter(lesson.id for lesson in read_lessons(store).lessons)
+        for lesson_id in sorted(name for name, n in counted.items() if n > 1):
+            fresh = store.renumber(lesson_id)
+            if fresh:
+                lines.append(f"the newer lesson with the id {lesson_id} is now {', '.join(fresh)} ({store.file})")
+    return lines
+
+
+def _summary(lessons: Sequence[Lessons], lores: Sequence[Lore]) -> str:
+    return in_words({"lessons": sum(len(one.active) for one in lessons), **lore_counts(lores)}) or "none yet"
+
+
+def _of_problems(problems: Iterable[Problem]) -> Iterator[Finding]:
+    """A warning for each malformed place, with its file and line; what is beside it is read all the same."""
+    told: Counter[str] = Counter()
+    for problem in problems:
+        told[problem.file] += 1
+        if told[problem.file] > _MOST_PROBLEMS:
+            continue
+        what = str(problem) if problem.line or problem.file not in problem.message else problem.message
+        yield Finding("warning", _AREA, what, _remedy(problem))
+    for file, count in told.items():
+        if count > _MOST_PROBLEMS:
+            more = count - _MOST_PROBLEMS
+            yield Finding("warning", _AREA, f"{file}: {more:,} more places to mend", "mend those above first")
+
+
+def _remedy(problem: Problem) -> str:
+    if _RENUMBER in problem.message:
+        return "hybrid doctor --fix"
+    return f"mend line {problem.line} of that file; the rest of it is read" if problem.line else "see the message"
+
+
+def _of_trust(workspace: Workspace) -> Iterator[Finding]:
+    project, home = workspace.project, workspace.home
+    if is_damaged(home):
+        what = f"{home / ACCEPTED} is damaged: the records of no tree are given out"
+        yield Finding("problem", _AREA, what, "hybrid trust, in each project")
+    if project is None:
+        return
+    files = tree_records(project, home)
+    if not is_accepted(project, home):
+        waiting = in_words(total(files))
+        if files:
+            names = ", ".join(file.path.relative_to(project.root).as_posix() for file in files)
+            what = f"{waiting or 'nothing'} in {names}: not given out, since nobody accepted this tree"
+            yield Finding("warning", _AREA, what, "read them, then hybrid trust")
+        return
+    yield from _left_behind(workspace, project)
+    for file in files:
+        if not file.is_read and file.counts.get(KINDS[0]):
+            what = f"{file.path} is not read: .hybrid/LESSONS.md stands in its place"
+            yield Finding("warning", _AREA, what, f"hybrid lessons import '{file.path}'")
+
+
+def _left_behind(workspace: Workspace, project: Project) -> Iterator[Finding]:
+    """Lessons in `$HYBRID_HOME` that are not given out, since the tree has a file of its own by now."""
+    own, used = own_file(project, workspace.home), open_stores(workspace).project
+    if used is None or used.file == own or not own.is_file():
+        return
+    what = f"{own} holds lessons of this tree, but {used.file} is read"
+    yield Finding("warning", _AREA, what, "hybrid trust brings them together")
+
+
+def _of_folders(workspace: Workspace, environ: Mapping[str, str]) -> Iterator[Finding]:
+    """Folders of lore that are named but not there, or that lead out of the tree."""
+    configured = workspace.config.lore.data_dir.strip()
+    folder = personal_folder(workspace.home, environ, configured)
+    is_named = configured or environ.get("LORE_DATA_DIR", "").strip()
+    if is_named and not folder.is_dir():
+        named = "lore.data_dir" if configured else "LORE_DATA_DIR"
+        back = "hybrid config unset lore.data_dir --user" if configured else "unset LORE_DATA_DIR"
+        what = f"{named} names {folder}, which is no folder"
+        yield Finding("warning", _AREA, what, f"mkdir -p '{folder}', or {back}")
+    root = workspace.project.root if workspace.project else None
+    for path in (root / FOLDER_NAME, root / FOLDER_NAME / "lore") if root else ():
+        if path.is_symlink():
+            what = f"{path} is a link, so no record in it is read"
+            yield Finding("warning", _AREA, what, "put a folder in its place")
+
+
+def _of_index(workspace: Workspace) -> Iterator[Finding]:
+    """The index of the records; everything in it can be made again from their files."""
+    from hybrid.knowledge.views import FOLDER
+
+    folder = workspace.home / FOLDER
+    for place, error in _damages(workspace):
+        what = f"the index of the records cannot be used ({place}: {error})"
+        yield Finding("warning", _AREA, what, f"rm -r '{folder}'; the next prompt makes it again")
+
+
+def _of_rerank(workspace: Workspace, environ: Mapping[str, str]) -> Iterator[Finding]:
+    """The re-rank of lessons by a language model, switched on without what it needs."""
+    if not workspace.config.lessons.use_haiku_scoring:
+        return
+    on = "lessons.use_haiku_scoring is on, but lessons keep their local order"
+    if find_spec(PACKAGE) is None:
+        what = f"{on}: the package {PACKAGE} is not installed"
+        yield Finding("warning", _AREA, what, f"pip install 'hybrid-retrieval[{PACKAGE}]', or switch it off")
+    if not environ.get(KEY, ""):
+        yield Finding("warning", _AREA, f"{on}: {KEY} is not set", f"export {KEY}, or switch it off")
+
+
+def _damages(workspace: Workspace) -> Iterator[tuple[Path, str]]:
+    from hybrid.base.errors import IndexMismatchError, IndexMissingError
+    from hybrid.index.catalog import Catalog
+    from hybrid.index.snapshot import open_snapshot
+    from hybrid.knowledge.views import KINDS as VIEWS
+    from hybrid.knowledge.views import place_of
+    from hybrid.models.registry import embedder_info
+
+    places = (
+        [place_of(workspace.home, f"{kind}-{workspace.project.tree}") for kind in VIEWS] if workspace.project else []
+    )
+    if not places or not places[0].catalog.exists():
+        return
+    catalog = places[0].catalog
+    try:
+        with Catalog(catalog, tree="", root="", is_read_only=True):
+            pass
+    except (HybridError, sqlite3.DatabaseError, OSError) as error:
+        yield catalog, str(error)
+        return
+    model = embedder_info(workspace.config.model.name, home=workspace.home)
+    for place in places:
+        try:
+            open_snapshot(place.folder, model=model.key)
+        except (IndexMissingError, IndexMismatchError):
+            pass  # The next prompt that is searched makes it.
+        except (HybridError, OSError) as error:
+            yield place.folder, str(error)

@@ -1,0 +1,107 @@
+"""How the memory is: its part of `hybrid status`, and the figures of `hybrid memory stats`.
+
+The status changes nothing: a damaged database is reported, and set aside by whoever uses it next.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+from hybrid.base.errors import IndexCorruptError, IndexMismatchError
+from hybrid.base.sqlite import migrations, open_for_reading
+from hybrid.knowledge.stores import RecordStores
+from hybrid.records.memory.opening import size_bytes
+from hybrid.records.memory.reading import stats
+from hybrid.records.memory.texts import iso
+from hybrid.records.memory.values import NO_STATS
+from hybrid.render.numbers import amount
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from hybrid.records.memory.store import MemoryStore
+    from hybrid.records.memory.values import MemoryStats
+    from hybrid.workspace import Workspace
+
+FAMILY = "memory"
+
+
+def memory_status(workspace: Workspace) -> dict[str, Any]:
+    """The `memory` part of the status."""
+    store = RecordStores().memory(workspace)
+    counted, problem = read_counts(store)
+    settings = workspace.config.memory
+    return {
+        "enabled": settings.enabled,
+        "capture": settings.capture,
+        **_counts(counted),
+        "path": str(store.path),
+        "set_aside": [path.name for path in store.set_aside],
+        "problems": [problem] if problem else [],
+    }
+
+
+def figures_form(workspace: Workspace, store: MemoryStore, counted: MemoryStats) -> dict[str, Any]:
+    """The JSON of `hybrid memory stats`."""
+    return {
+        **_counts(counted),
+        "by_type": dict(counted.by_type),
+        "by_project": [
+            {"key": one.key, "project": one.project, "observations": one.n_observations, "summaries": one.n_summaries}
+            for one in counted.by_project
+        ],
+        "path": str(store.path),
+        "index_bytes": _index_bytes(workspace.home, store),
+    }
+
+
+def in_words(n_observations: int, n_summaries: int) -> str:
+    """`3 observations, 1 summary`."""
+    return f"{amount(n_observations, 'observation')}, {amount(n_summaries, 'summary', 'summaries')}"
+
+
+def _counts(counted: MemoryStats) -> dict[str, Any]:
+    return {
+        "sessions": counted.n_sessions,
+        "observations": counted.n_observations,
+        "summaries": counted.n_summaries,
+        "prompts": counted.n_prompts,
+        "pending": counted.n_pending,
+        "oldest": None if counted.oldest_ms is None else iso(counted.oldest_ms),
+        "newest": None if counted.newest_ms is None else iso(counted.newest_ms),
+        "size_bytes": counted.size_bytes,
+    }
+
+
+def read_counts(store: MemoryStore) -> tuple[MemoryStats, str]:
+    """The counts, and what is wrong with the database; nothing is migrated, repaired or made."""
+    if not store.exists:
+        return NO_STATS, ""
+    try:
+        with closing(open_for_reading(store.path, FAMILY)) as db:
+            return stats(db, size_bytes(store.path)), ""
+    except IndexCorruptError:
+        return NO_STATS, f"{store.path} is damaged; whoever uses it next sets it aside and starts a new one"
+    except IndexMismatchError:
+        return NO_STATS, _mismatch(store.path)
+    except (OSError, sqlite3.DatabaseError) as error:
+        return NO_STATS, f"{store.path} cannot be read: {error}"
+
+
+def _mismatch(path: Path) -> str:
+    """An older format is brought up to date by its next use, and is no problem."""
+    with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as db:
+        (found,) = db.execute("PRAGMA user_version").fetchone()
+    if found > migrations(FAMILY)[-1][0]:
+        return f"{path} was written by a newer version: upgrade hybrid"
+    return f"{path} has an older format, which its next use brings up to date"
+
+
+def _index_bytes(home: Path, store: MemoryStore) -> int:
+    """Of the segments; texts and vectors besides stand in the catalog that all records share."""
+    from hybrid.knowledge.memory_views import places_of_store
+
+    folders = [place.folder for place, _ in places_of_store(home, store)]
+    return sum(path.stat().st_size for folder in folders for path in folder.glob("*") if path.is_file())

@@ -1,0 +1,245 @@
+"""How a project is: the JSON of `hybrid status`; reads everything, changes nothing."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import sqlite3
+import time
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING, Any
+
+from hybrid import __version__
+from hybrid.base.errors import IndexCorruptError, IndexMissingError, IndexUnavailableError
+from hybrid.config import unknown_variables
+from hybrid.feedback.health import health
+from hybrid.feedback.state import is_corrupt, read_state
+from hybrid.health.memory_figures import memory_status
+from hybrid.index.manifest import FORMAT_VERSION, NAME
+from hybrid.ipc.control import daemon_status
+from hybrid.ipc.spool import Spool
+from hybrid.knowledge.record_figures import records_status
+from hybrid.models.registry import embedder_info
+from hybrid.render.numbers import LOWEST_BAR
+from hybrid.search.gate.threshold import fixed_threshold
+from hybrid.session.pauses import pauses_for
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from hybrid.index.snapshot import Snapshot
+    from hybrid.search.gate.calibration import Calibration
+    from hybrid.types import EmbedderInfo
+    from hybrid.workspace import Workspace
+
+
+def status(
+    workspace: Workspace, *, installed: Mapping[str, Any] | None = None, environ: Mapping[str, str] = os.environ
+) -> dict[str, Any]:
+    """The status with its stable keys; absent values are None.
+
+    Args:
+        workspace: Of the project.
+        installed: Where clients are told to call us, by client.
+        environ: Environment variables; those that look like settings and are none are named.
+
+    Raises:
+        ProjectError: There is no project here.
+        ModelError: The configured model is unknown or incomplete.
+    """
+    project = workspace.require_project()
+    model = embedder_info(workspace.config.model.name, home=workspace.home)
+    index, calibration = _index(workspace, model)
+    return {
+        "version": __version__,
+        "project": {
+            "name": project.name,
+            "key": project.key,
+            "root": str(project.root),
+            "worktree": project.worktree,
+        },
+        "index": index,
+        "model": {"name": model.name, "dim": model.dim, "sha256": model.sha256},
+        "gate": _gate(workspace, model, calibration),
+        "hooks": hooks_status(workspace, installed=installed),
+        "records": records_status(workspace),
+        "memory": memory_status(workspace),
+        "health": health(filter(workspace.is_here, workspace.log.newest())),
+        "daemon": daemon_status(str(workspace.home)),
+        "paused": [pause.as_json(time.time()) for pause in pauses_for(workspace.home, project.key)],
+        "config_problems": [*workspace.loaded.problems, *unknown_variables(environ)],
+        "config_waiting": dict(workspace.loaded.waiting),
+    }
+
+
+def _gate(workspace: Workspace, model: EmbedderInfo, calibration: Calibration | None) -> dict[str, Any]:
+    """The `gate` part of the status: the calibrated bars of the index, or the one threshold in force.
+
+    `threshold` is that of tasks; a prompt must rise above both bars, so that fewer pass than each of them allows:
+    `expected_rates` are the shares of the background's prompts that pass both.
+    """
+    origin = workspace.loaded.origins["hooks.gate_threshold"]
+    fixed = fixed_threshold(workspace.config.hooks.gate_threshold, origin=origin, model=model)
+    found: dict[str, Any] = {
+        "threshold": fixed.value,
+        "source": fixed.source,
+        "calibrated_at": None,
+        "expected_false_open_rate": fixed.expected_false_open_rate,
+        "compares": "raw top cosine",
+        "thresholds": None,
+        "allowed_rates": None,
+        "expected_rates": None,
+        "background_prompts": None,
+    }
+    if calibration is None or fixed.source != "auto":
+        return found
+    return found | {
+        "threshold": _finite(calibration.tasks),
+        "calibrated_at": _built_at(workspace.place.folder),
+        "expected_false_open_rate": round(calibration.expected_talk, 4),
+        "compares": "score",
+        "thresholds": {"talk": _finite(calibration.talk), "tasks": _finite(calibration.tasks)},
+        "allowed_rates": {"talk": calibration.talk_rate, "tasks": calibration.task_rate},
+        "expected_rates": {
+            "talk": round(calibration.expected_talk, 4),
+            "tasks": round(calibration.expected_tasks, 4),
+        },
+        "background_prompts": calibration.n_prompts,
+    }
+
+
+def _finite(value: float) -> float | None:
+    """A bar with four digits; None for one that keeps nothing out."""
+    return round(value, 4) + 0.0 if math.isfinite(value) and value > LOWEST_BAR else None
+
+
+def _built_at(folder: Path) -> str | None:
+    """When the snapshot was written: its bars follow its segments."""
+    with contextlib.suppress(OSError):
+        return datetime.fromtimestamp((folder / NAME).stat().st_mtime, timezone.utc).isoformat(timespec="seconds")
+    return None
+
+
+def hooks_status(workspace: Workspace, *, installed: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """The `hooks` part of the status; `hybrid hook status --json` gives it alone."""
+    settings = workspace.config.hooks
+    folder = workspace.state_folder
+    state = read_state(folder)
+    return {
+        "installed": dict(installed or {}),
+        "config": {
+            "threshold": settings.threshold,
+            "budget_lines": settings.budget,
+            "budget_chars": settings.budget_chars,
+            "content_mode": settings.content_mode,
+            "min_prompt_length": settings.min_prompt_length,
+            "gate_threshold": settings.gate_threshold,
+            "dedup_enabled": settings.dedup_enabled,
+        },
+        "injection_count": state.injection_count,
+        "last_injection_time": state.last_injection_time,
+        "last_session_id": state.last_session_id,
+        "waiting_events": len(Spool(str(workspace.home)).waiting()),
+        "is_state_corrupt": is_corrupt(folder),
+        "set_aside": sorted(path.name for path in folder.glob("*.corrupt-*")),
+    }
+
+
+def _index(workspace: Workspace, model: EmbedderInfo) -> tuple[dict[str, Any], Calibration | None]:
+    """The `index` part, and the calibration of the snapshot, if it has one.
+
+    Without one, since an older version built it or `gate.hub` was switched, it is stale: the next build adds it.
+    """
+    place = workspace.place
+    index: dict[str, Any] = {
+        "state": "missing",
+        "documents": 0,
+        "chunks": 0,
+        "by_kind": {},
+        "languages": {},
+        "stale_documents": 0,
+        "last_built_at": None,
+        "size_bytes": _size(place.folder) + _size(place.catalog.parent, only=place.catalog.name),
+        "format_version": FORMAT_VERSION,
+        "generation": 0,
+        "segments": 0,
+        "skipped": {},
+        "fallbacks": {},
+        "truncated_chunks": 0,
+        "chunks_without_vector": 0,
+        "is_calibrated": False,
+        "set_aside": sorted(path.name for path in place.catalog.parent.glob("*.corrupt-*")),
+        "error": None,
+    }
+    if not place.catalog.exists():
+        return index, None
+    calibration: Calibration | None = None
+    try:
+        index |= _catalog_part(workspace)
+        from hybrid.index.snapshot import open_snapshot
+
+        snapshot = open_snapshot(place.folder, model=model.key)
+        index["generation"], index["segments"] = snapshot.generation, len(snapshot.segments)
+        index["truncated_chunks"], index["chunks_without_vector"] = snapshot.vectors_figures()
+        calibration = _calibration(workspace, snapshot)
+        index["is_calibrated"] = calibration is not None
+        is_uncalibrated = calibration is None and index["chunks"] > 0
+        index["state"] = "stale" if index["stale_documents"] or is_uncalibrated else "ready"
+    except IndexMissingError:
+        index["state"] = "missing"
+    except (IndexUnavailableError, OSError) as error:
+        index["state"], index["error"] = "error", str(error)
+    if _is_building(place.lock):
+        index["state"] = "building"
+    return index, calibration
+
+
+def _calibration(workspace: Workspace, snapshot: Snapshot) -> Calibration | None:
+    from hybrid.models.lazy import LazyEmbedder
+    from hybrid.search.gate.verdict import open_gate
+
+    embedder = LazyEmbedder(workspace.config.model.name, workspace.home)
+    gate = open_gate(snapshot, embedder, workspace.home, workspace.config.gate)
+    return gate.calibration if gate else None
+
+
+def _catalog_part(workspace: Workspace) -> dict[str, Any]:
+    from hybrid.index.catalog import Catalog
+    from hybrid.knowledge.record_files import record_paths
+    from hybrid.upkeep.indexing import file_source
+
+    place, project = workspace.place, workspace.require_project()
+    try:
+        with Catalog(place.catalog, tree=place.tree, root=place.root, is_read_only=True) as catalog:
+            figures, known = catalog.figures(), catalog.known()
+    except sqlite3.DatabaseError as error:
+        raise IndexCorruptError(f"{place.catalog} is damaged ({error}): run `hybrid reindex`") from error
+    source = file_source(project.root, workspace.config.index, workspace.home, record_paths(workspace))
+    found = {entry.path: entry.stamp for entry in source.scan()}
+    changed = sum(path not in known or known[path].stamp != stamp for path, stamp in found.items())
+    for reason, count in source.skipped.items():
+        figures["skipped"][reason] = figures["skipped"].get(reason, 0) + count
+    return figures | {"stale_documents": changed + len(known.keys() - found.keys())}
+
+
+def _is_building(lock: Path) -> bool:
+    from hybrid.base.atomic import locked
+
+    if not lock.exists():
+        return False
+    with locked(lock, 0) as held:
+        return not held
+
+
+def _size(folder: Path, only: str = "") -> int:
+    """Bytes of the files of a folder; with `only`, of those whose name begins so."""
+    total = 0
+    try:
+        for path in folder.iterdir():
+            if path.is_file() and path.name.startswith(only):
+                total += path.stat().st_size
+    except OSError:
+        pass
+    return total

@@ -1,0 +1,324 @@
+"""The collections of one project as the injection sees them: how a hit is read again, judged and shown.
+
+Files are one collection, each kind of records another; `select` treats them alike.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from hybrid.base.digest import chunk_digest
+from hybrid.records.lore.times import seconds_of
+from hybrid.redact import redact
+from hybrid.render.frame import Entry
+from hybrid.render.records import item_entry, text_in_form
+from hybrid.sources.records import record_text
+from hybrid.types import Hit
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from hybrid.config import Config
+    from hybrid.knowledge.reranking import Reranker
+    from hybrid.knowledge.spans import SpanReader
+    from hybrid.knowledge.views import RecordView
+    from hybrid.prompting.query import Query
+    from hybrid.records.types import Record
+    from hybrid.search.searcher import Searcher
+    from hybrid.types import Item
+
+TELLING_COSINE = 0.2
+"""Without a word in common a record must be so near: among a handful of short texts one is always somewhat near."""
+
+FLOOR = "floor"
+"""Reason of a hit that is left out since too little speaks for it."""
+
+LABELS = {"observation": "memory", "summary": "memory"}
+"""Kind of a record → what stands for it in the frame, where that is another word."""
+
+LEAST_TRUSTED = 0.75
+"""What is left of the relevance of a lesson that nobody ever cites. Trust is a mild factor: relevance comes first."""
+
+
+class Collection(Protocol):
+    """One kind that may be injected."""
+
+    @property
+    def kind(self) -> str:
+        """files, lessons or lore."""
+        ...
+
+    @property
+    def searcher(self) -> Searcher:
+        """Of its index."""
+        ...
+
+    @property
+    def threshold(self) -> float:
+        """The floor of the kind: least share of the evidence for the best hit, in [0, 1]."""
+        ...
+
+    @property
+    def min_cosine(self) -> float:
+        """The raw cosine floor of the kind."""
+        ...
+
+    @property
+    def max_items(self) -> int | None:
+        """Items of one injection; None for as many as fit."""
+        ...
+
+    @property
+    def budget_chars(self) -> int | None:
+        """Characters of one injection; None for what the others leave."""
+        ...
+
+    def text(self, hit: Hit) -> str | None:
+        """What a hit says now; None when it is gone or says something else."""
+        ...
+
+    def shown(self, hit: Hit) -> Hit:
+        """The hit without secrets."""
+        ...
+
+    def entry(self, item: Item) -> Entry:
+        """An item in the frame."""
+        ...
+
+    def left_out(self, hit: Hit) -> str:
+        """Why `ordered` leaves out a hit, as a word for `Withheld.reason`."""
+        ...
+
+    def ordered(self, hits: Sequence[Hit], query: Query, rows: Mapping[int, float] | None = None) -> list[Hit]:
+        """Hits that may be given in the order in which they are; what does not suit the kind is left out.
+
+        Args:
+            hits: That passed the floor or the bars.
+            query: That was searched for.
+            rows: As in `Verdict.rows`.
+        """
+        ...
+
+
+class FileCollection:
+    """Code and documents of the working tree."""
+
+    kind = "files"
+    max_items = None
+    budget_chars = None
+
+    def __init__(self, searcher: Searcher, spans: SpanReader, config: Config) -> None:
+        self.searcher = searcher
+        self.threshold = config.hooks.threshold
+        self.min_cosine = config.search.min_cosine
+        self._spans = spans
+
+    def text(self, hit: Hit) -> str | None:
+        """As `Collection.text`."""
+        return self._spans.text(hit)
+
+    def shown(self, hit: Hit) -> Hit:
+        """As `Collection.shown`."""
+        return self._spans.shown(hit)
+
+    def entry(self, item: Item) -> Entry:
+        """As `Collection.entry`."""
+        return item_entry(item)
+
+    def left_out(self, hit: Hit) -> str:
+        """As `Collection.left_out`: too little speaks for it."""
+        return FLOOR
+
+    def ordered(self, hits: Sequence[Hit], query: Query, rows: Mapping[int, float] | None = None) -> list[Hit]:
+        """As they are."""
+        return list(hits)
+
+
+class RecordCollection:
+    """Lessons or lore.
+
+    Args:
+        view: Open.
+        config: Settings in force.
+        max_items: Fewer items than the settings allow; None for the settings' number.
+        rerank: Orders the lessons that fit; None for the local order.
+    """
+
+    def __init__(
+        self,
+        view: RecordView,
+        config: Config,
+        *,
+        max_items: int | None = None,
+        rerank: Reranker | None = None,
+    ) -> None:
+        self._rerank = rerank
+        self.kind = view.kind
+        self.searcher = view.searcher
+        self._view = view
+        self._is_redacting = config.privacy.redact
+        self._min_score = config.lessons.min_score
+        self.max_items: int | None = None
+        self._is_gate_fixed = config.hooks.gate_threshold != "auto"
+        if view.kind == "lessons":
+            self.threshold = config.lessons.threshold
+            self.min_cosine = config.lessons.min_cosine
+            self.max_items = config.lessons.max_items if max_items is None else max_items
+            self.budget_chars = config.lessons.budget_chars
+        else:
+            self.threshold = config.lore.threshold
+            self.min_cosine = config.lore.min_cosine
+            self.budget_chars = config.lore.budget_chars
+        self._scores: dict[str, int] = {}
+
+    @property
+    def by_path(self) -> Mapping[str, Record]:
+        """Path in the index → record."""
+        return self._view.by_path
+
+    def record(self, hit: Hit) -> Record | None:
+        """The record of a hit as it is now; None when it was withdrawn or changed."""
+        return record_of(self._view.by_path, hit)
+
+    def latest_handoff(self, *, since_s: float) -> Hit | None:
+        """The latest handoff that names this project, if it is not older than a time in seconds since 1970."""
+        handoffs = [
+            (seconds_of(record.created_at), path)
+            for path, record in self._view.by_path.items()
+            if record.kind == "handoff" and record.is_attributed
+        ]
+        written_s, path = max(handoffs, default=(0.0, ""))
+        return record_hit(path, self._view.by_path[path]) if path and written_s >= since_s else None
+
+    def text(self, hit: Hit) -> str | None:
+        """As `Collection.text`: the body lines of the record."""
+        record = self.record(hit)
+        return None if record is None else record_body(record, is_redacting=self._is_redacting)
+
+    def shown(self, hit: Hit) -> Hit:
+        """The hit: what the index keeps of records is without secrets."""
+        return hit
+
+    def entry(self, item: Item) -> Entry:
+        """A record with what speaks for it on the header line, when its kind tells."""
+        record = self._view.by_path[item.hit.path]
+        return record_entry(record, item, self._measure(item.hit), is_redacting=self._is_redacting)
+
+    def left_out(self, hit: Hit) -> str:
+        """As `Collection.left_out`: too little speaks for it."""
+        return FLOOR
+
+    def ordered(self, hits: Sequence[Hit], query: Query, rows: Mapping[int, float] | None = None) -> list[Hit]:
+        """By relevance and evidence, lessons by trust too; attributed decisions before those of nobody."""
+        if rows is None:
+            hits = [hit for hit in hits if self._is_told(hit)]
+        if self.kind == "lessons":
+            return self._lessons(hits, query, rows)
+        worth = self._worth(hits, query, rows)
+        return _attributed_first(sorted(hits, key=lambda hit: -worth[hit.row]), self._view.by_path)
+
+    def _worth(self, hits: Sequence[Hit], query: Query, rows: Mapping[int, float] | None) -> dict[int, float]:
+        """Row → relevance beside the others plus the evidence of its own."""
+        gate = self.searcher.gate
+        own = rows if rows is not None or gate is None else gate.evidence(query.text)
+        return {hit.row: hit.relevance + (max(own.get(hit.row, 0.0), 0.0) if own else 0.0) for hit in hits}
+
+    def _lessons(self, hits: Sequence[Hit], query: Query, rows: Mapping[int, float] | None) -> list[Hit]:
+        lessons = self._view.lessons
+        self._scores = lessons.scorer.relevances(query.text) if lessons else {}
+        fitting = [hit for hit in hits if rows is not None or self._is_relevant(hit)]
+        worth = self._worth(fitting, query, rows)
+        return self._reranked(sorted(fitting, key=lambda hit: -worth[hit.row] * self._trust(hit)), query)
+
+    def _reranked(self, hits: list[Hit], query: Query) -> list[Hit]:
+        """In the order of a language model, where one may be asked and answers in time."""
+        lessons = self._view.lessons
+        ids = {hit.path: self._view.by_path[hit.path].id for hit in hits if hit.path in self._view.by_path}
+        known = [lessons.active[one] for one in ids.values() if one in lessons.active] if lessons else []
+        order = self._rerank(query.text, known) if self._rerank and len(known) > 1 else None
+        if order is None:
+            return hits
+        place = {one: number for number, one in enumerate(order)}
+        return sorted(hits, key=lambda hit: place.get(ids.get(hit.path, ""), len(place)))
+
+    def _is_relevant(self, hit: Hit) -> bool:
+        """Does a lesson reach the integer scale, or is it near in sense?"""
+        return self._score(hit) >= self._min_score or (hit.cosine is not None and hit.cosine >= self.min_cosine)
+
+    def _is_told(self, hit: Hit) -> bool:
+        """Does a word of the query stand in the record, or is it nearer than some record always is by chance?"""
+        return self._is_gate_fixed or hit.bm25 is not None or (hit.cosine is not None and hit.cosine >= TELLING_COSINE)
+
+    def _score(self, hit: Hit) -> int:
+        record = self._view.by_path.get(hit.path)
+        return self._scores.get(record.id, 0) if record else 0
+
+    def _trust(self, hit: Hit) -> float:
+        """What a lesson is worth for its citations, in [`LEAST_TRUSTED`, 1]."""
+        record = self._view.by_path.get(hit.path)
+        lessons = self._view.lessons
+        lesson = lessons.active.get(record.id) if record and lessons else None
+        trust = lesson.trust if lesson else 1.0
+        return LEAST_TRUSTED + (1 - LEAST_TRUSTED) * trust
+
+    def _measure(self, hit: Hit) -> str:
+        if self.kind != "lessons":
+            return ""
+        if self._score(hit) >= self._min_score:
+            return f"relevance {self._score(hit)}/10"
+        return "" if hit.cosine is None else f"cosine {hit.cosine:.2f}"
+
+
+def record_of(by_path: Mapping[str, Record], hit: Hit) -> Record | None:
+    """The record that a hit was made of; None when there is none or it says something else now."""
+    record = by_path.get(hit.path)
+    return record if record and chunk_digest(record_text(record)) == hit.digest else None
+
+
+def record_body(record: Record, *, is_redacting: bool) -> str:
+    """The body lines of a record."""
+    body = "\n".join(record.lines)
+    return redact(body) if is_redacting else body
+
+
+def record_entry(record: Record, item: Item, measure: str, *, is_redacting: bool) -> Entry:
+    """A record in the frame: `[lesson] L001 Git commit format (relevance 8/10)`."""
+    shown = redact(record.shown) if is_redacting else record.shown
+    title = f"{shown} ({measure})" if measure else shown
+    text = text_in_form(item.text, item.form)
+    return Entry(LABELS.get(record.kind, record.kind), title, tuple(text.split("\n")) if text else ())
+
+
+def _attributed_first(hits: Sequence[Hit], by_path: Mapping[str, Record]) -> list[Hit]:
+    """Decisions and handoffs that name this project take the first of the places that such records have."""
+
+    def is_theirs(hit: Hit) -> bool:
+        return hit.kind in ("decision", "handoff") and hit.path in by_path
+
+    places = [hit for hit in hits if is_theirs(hit)]
+    filled = iter(sorted(places, key=lambda hit: not by_path[hit.path].is_attributed))
+    return [next(filled) if is_theirs(hit) else hit for hit in hits]
+
+
+def record_hit(path: str, record: Record) -> Hit:
+    """A hit on a record that was not searched for."""
+    return Hit(
+        row=-1,
+        rank=0,
+        kind=record.kind,
+        path=path,
+        start_line=1,
+        end_line=1,
+        name=redact(record.name),  # As the index keeps it: the name goes into the log and the ledger.
+        chunk_kind=record.kind,
+        scope="",
+        signature="",
+        language="text",
+        digest=chunk_digest(record_text(record)),
+        cosine=None,
+        cosine_rank=None,
+        bm25=None,
+        bm25_rank=None,
+        rrf=0.0,
+        relevance=1.0,
+    )

@@ -1,0 +1,249 @@
+"""What hooks learn: lessons that are written down in a conversation, and which of them were used.
+
+Only what a person typed, and what the main agent said itself, can create or cite a lesson: no tool's result, no report
+of a subagent, no injected text and no file. `events` and `recording` call this; a failure costs the note, not the
+event.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import re
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from hybrid.base.digest import chunk_digest
+from hybrid.base.errors import HybridError
+from hybrid.knowledge.lesson_files import open_stores
+from hybrid.knowledge.lessons_writing import NOT_RECORDED, NOTHING, Learned, write_down
+from hybrid.prompting.clean import clean
+from hybrid.render.marks import plain_text
+from hybrid.sources.records import record_text
+from hybrid.workspace import session_key
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from hybrid.capture.transcript import AgentText
+    from hybrid.records.lessons.citing import Citing
+    from hybrid.types import HookEvent
+    from hybrid.workspace import Workspace
+
+_MARK_DIGITS = 16
+
+# Clients hand over a selection, the output of a command or a file as `<name>…</name>`, Gemini and Qwen the files that a
+# prompt names (`@notes.md`) under a heading.
+_ELEMENT = re.compile(r"^[^\S\n]{0,8}<([A-Za-z][\w:.-]{0,60})(?:\s[^<>]{0,500})?>", re.MULTILINE)
+_FILES = re.compile(r"^[^\S\n]{0,8}-{3} Content from referenced files", re.MULTILINE | re.IGNORECASE)
+_MOST_ELEMENTS = 50
+"""Elements of a prompt; what follows more of them was not typed."""
+
+_LOCK_S = 1.0
+"""Seconds that an event waits for another process that writes lessons: its agent waits, and its deadline is near."""
+
+
+class TurnLearned(Struct, frozen=True):
+    """What the end of a turn told.
+
+    Attributes:
+        problems: What could not be noted, a sentence each: the event takes no answer, so it is left in the log.
+        cited: Ids of the lessons that were counted, each as often as it was.
+        recorded: Ids of new lessons.
+        is_busy: As of `Learned`.
+    """
+
+    problems: tuple[str, ...] = ()
+    cited: tuple[str, ...] = ()
+    recorded: tuple[str, ...] = ()
+    is_busy: bool = False
+
+
+class _Said(Struct, frozen=True):
+    """What the agent said since the last end of a turn; `read_to` is None when there is no offset to be noted."""
+
+    texts: tuple[AgentText, ...] = ()
+    read_to: int | None = None
+
+
+def learn_from_prompt(workspace: Workspace, event: HookEvent) -> Learned:
+    """Write down the lessons in a typed prompt; they count as given to the session, which has just read them."""
+    if not is_capturing(workspace, event) or "lesson" not in event.prompt.lower():
+        return NOTHING
+    cleaned = clean(event.prompt)
+    if cleaned.is_machine_made or cleaned.is_opted_out:
+        return NOTHING
+    from hybrid.records.lessons.captured import captured_from_prompt
+
+    found = captured_from_prompt(_typed(plain_text(cleaned.text)))
+    learned = write_down(open_stores(workspace, lock_s=_LOCK_S), found, date.today())
+    if learned.lessons:
+        given = [(chunk_digest(record_text(lesson.record())), "full") for lesson in learned.lessons]
+        with contextlib.suppress(OSError):
+            workspace.ledgers.record(session_key(workspace, event), None, given)
+    return learned
+
+
+def without_captures(text: str) -> str:
+    """A typed text without the lines that are written down from it: they tell, they do not ask.
+
+    Just those that `learn_from_prompt` takes; one in a code block or beyond the tenth stays. Linear in the length.
+    """
+    if "lesson" not in text.lower():
+        return text
+    from hybrid.records.lessons.captured import captured_lines
+
+    plain = plain_text(text)
+    gone = captured_lines(_typed(plain))
+    if not gone:
+        return text
+    return "\n".join(line for number, line in enumerate(plain.split("\n")) if number not in gone).strip()
+
+
+def learn_from_turn(workspace: Workspace, event: HookEvent, *, is_private: bool = False) -> TurnLearned:
+    """At the end of a turn: write down what the agent learned, and count the lessons that it cites.
+
+    Of a private turn nothing is kept; what was said in it is passed over.
+    """
+    if event.agent_id or not workspace.config.lessons.enabled:
+        return TurnLearned()
+    problems: list[str] = []
+    said = _said(workspace, event)
+    if is_private:
+        _note_read(workspace, event, said)
+        return TurnLearned()
+    message = event.message.strip()
+    last = message or (said.texts[-1].text if said.texts else "")
+    learned = NOTHING
+    if last and is_capturing(workspace, event):
+        from hybrid.records.lessons.captured import captured_from_agent
+
+        learned = write_down(open_stores(workspace, lock_s=_LOCK_S), captured_from_agent(last), date.today())
+        problems += [notice for notice in learned.notices if notice.startswith(NOT_RECORDED)]
+    cited, failures = _count_citations(workspace, _citing(event, said.texts, message))
+    if not failures:  # Else the next end of a turn counts what is missing.
+        _note_read(workspace, event, said)
+    recorded = tuple(lesson.id for lesson in learned.lessons)
+    is_busy = learned.is_busy or bool(failures)
+    return TurnLearned(tuple(dict.fromkeys([*problems, *failures])), cited, recorded, is_busy)
+
+
+def pass_over_past(workspace: Workspace, event: HookEvent) -> None:
+    """A session that goes on with an old transcript: what was cited there was counted then."""
+    if event.transcript:
+        from hybrid.capture.transcript import end_offset
+
+        with contextlib.suppress(OSError):
+            workspace.ledgers.note_read(session_key(workspace, event), end_offset(Path(event.transcript)))
+
+
+def note_given(workspace: Workspace, lesson_ids: Iterable[str]) -> None:
+    """Count that lessons were given to an agent.
+
+    Raises:
+        HybridError: The counters cannot be written.
+        OSError: The same.
+    """
+    ids = tuple(lesson_ids)
+    for store in open_stores(workspace, lock_s=_LOCK_S).all if ids else ():
+        store.note_injected(ids)
+
+
+def let_fade(workspace: Workspace, today: date | None = None) -> None:
+    """Let the counters of all lessons fade, if a week has passed since they did or since they were seen first."""
+    if not workspace.config.lessons.enabled:
+        return
+    for store in open_stores(workspace, lock_s=_LOCK_S).all:
+        with contextlib.suppress(HybridError, OSError):
+            store.decay(today or date.today())
+
+
+def is_capturing(workspace: Workspace, event: HookEvent) -> bool:
+    """Return whether the settings want lessons to be written down, and who speaks is no subagent."""
+    settings = workspace.config.lessons
+    return settings.enabled and settings.capture and not event.agent_id
+
+
+def _typed(text: str) -> str:
+    """A prompt without what its client put into it: elements that begin a line, and the files that it names.
+
+    Either may be forged by its content: an element ends at the last mark of its end, files are the last part. Every
+    line that is left stands where it stood.
+    """
+    files = _FILES.search(text)
+    text = text[: files.start()] if files else text
+    kept: list[str] = []
+    position = 0
+    for _ in range(_MOST_ELEMENTS):
+        begin = _ELEMENT.search(text, position)
+        if begin is None:
+            return "".join([*kept, text[position:]])
+        kept.append(text[position : begin.start()])
+        end = text.rfind(f"</{begin[1]}>", begin.end())
+        if end < 0:
+            break
+        position = end + len(begin[1]) + len("</>")
+        kept.append("\n" * text.count("\n", begin.start(), position))
+    return "".join(kept)
+
+
+def _said(workspace: Workspace, event: HookEvent) -> _Said:
+    """What the agent said since this was asked last, from the transcript."""
+    if not event.transcript:
+        return _Said()
+    ledger = workspace.ledgers.read(session_key(workspace, event))
+    if ledger.is_new:
+        # Nothing was ever given to this session, so there is nothing to cite; the last message says the rest.
+        return _Said()
+    from hybrid.capture.transcript import agent_texts
+
+    found, read_to = agent_texts(Path(event.transcript), ledger.read_to)
+    return _Said(found, read_to if read_to != ledger.read_to else None)
+
+
+def _note_read(workspace: Workspace, event: HookEvent, said: _Said) -> None:
+    """Note how far the transcript was read, so that nothing in it counts twice."""
+    if said.read_to is not None:
+        with contextlib.suppress(OSError):
+            workspace.ledgers.note_read(session_key(workspace, event), said.read_to)
+
+
+def _citing(event: HookEvent, texts: Sequence[AgentText], message: str) -> list[Citing]:
+    """The messages of a turn that cite; the event's own is left out where it stands in the transcript already."""
+    from hybrid.records.lessons.citations import cited_ids
+    from hybrid.records.lessons.citing import Citing
+
+    found: list[Citing] = []
+    told = _mark(event, "text", message)
+    is_there = False
+    for one in texts:
+        # A message of several parts may come with its last, so the event's text is a text of it, too.
+        holds = bool(message) and message in one.text
+        is_there = is_there or holds
+        marks = (_mark(event, "text", one.text.strip()), *([told] if holds else []))
+        name = _mark(event, "id", one.id) if one.id else ""
+        found.append(Citing(cited_ids(one.text), name, marks))
+    if message and not is_there:  # The client may write it down a moment later.
+        found.append(Citing(cited_ids(message), texts=(told,)))
+    return [one for one in found if one.ids]
+
+
+def _mark(event: HookEvent, what: str, value: str) -> str:
+    """Names a message of a session by its id or its text, shortly."""
+    said = f"{event.client}\0{event.session_id}\0{what}\0{value}"
+    return hashlib.sha256(said.encode("utf-8", "replace")).hexdigest()[:_MARK_DIGITS]
+
+
+def _count_citations(workspace: Workspace, said: Sequence[Citing]) -> tuple[tuple[str, ...], list[str]]:
+    """The ids that were counted, one step for each store, and why others were not."""
+    cited: list[str] = []
+    failures: list[str] = []
+    for store in open_stores(workspace, lock_s=_LOCK_S).all if said else ():
+        try:
+            cited += store.cite_messages(said, date.today())
+        except (HybridError, OSError) as error:
+            failures.append(f"citations were not counted: {error}")
+    return tuple(cited), failures

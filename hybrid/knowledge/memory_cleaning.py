@@ -1,0 +1,280 @@
+"""Takes private spans and secrets out of whatever the memory stores; called by `memory_intake` before it stores.
+
+All texts of an event are read as one, after characters that nobody sees are gone, and only then shortened. What it
+costs is bounded: beyond its bounds, texts are dropped before anything else is done with them.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from msgspec import Struct, to_builtins
+from msgspec.structs import asdict, replace
+
+from hybrid.capture.leaves import Cut, Leaf, Texts, cut_out, filled, is_key_line, key_lines
+from hybrid.capture.tools import ToolUse
+from hybrid.records.memory.cleaning import Rules
+from hybrid.records.memory.types import Extracted, Summarised
+from hybrid.redact import find_secrets, redact
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+MAX_CHARS = 200_000
+"""Of all texts of an event together among which secrets are looked for."""
+MAX_TOOL_CHARS = 100
+"""Of the name of a tool."""
+
+_MAX_HOT = 5_000
+"""Words in the texts at which a value is looked for; a text that is made of them costs a hundred times others."""
+_MIN_CHARS = 1_000
+_MIN_TAIL_CHARS = 30_000
+"""Room for a text from which on its end is kept too; of less, `tools` would keep what stood next to the gap."""
+_CONTEXT_CHARS = 2_000
+"""Before the end of a text that are looked at and not kept: a name may stand there whose value follows."""
+_HOT_WORDS = (
+    *("password", "passwd", "passphrase", "passcode", "pwd", "_pass", "secret", "token", "credential", "key", "login"),
+    *("curl", "wget", "mysql", "sshpass", "redis-cli", "cookie", "auth", "://", "q~", "k_live_", "k_test_", ":aa"),
+    *("-us", "webhooks/", ".atlasv1.", "whsec_", "-----begin", "-----end", "eyj", "sk-", "xox", ":5432:", "identified"),
+)
+_MIN_PIECE = 16
+_PIECE = re.compile(rf"[A-Za-z0-9+/=_.~-]{{{_MIN_PIECE},}}")
+_MAX_PIECES = 60
+
+_WORD_CHARS = 100
+"""Of a word before the mark of what is left out: titles are shorter."""
+_END_OF_WORD = re.compile(r"[^\s`'\"(]+\Z")
+_END_OF_VALUE = re.compile(r"\A[^\s`'\"/]+")
+
+_Told = TypeVar("_Told", Extracted, Summarised)
+
+
+class CleanUse(Struct, frozen=True):
+    """What an event tells of a use of a tool, without private spans and secrets.
+
+    Attributes:
+        tool: Its name, at most `MAX_TOOL_CHARS`.
+        given: Its arguments; JSON that was text is read.
+        answered: Its result; the same.
+        error: Of one that failed.
+    """
+
+    tool: str
+    given: object
+    answered: object
+    error: str
+
+
+def cleaned_use(tool: str, given: object, answered: object, error: str) -> CleanUse:
+    """A use of a tool without private spans and secrets; takes any values of JSON.
+
+    What goes beyond the bounds is left out: of a long text whole lines of both ends stay, of many the first.
+    """
+    texts = Texts()
+    taken = [
+        texts.take(given),
+        texts.take_text(error),
+        texts.take(answered, is_output=True),
+    ]
+    _clean(texts)
+    given, error_, answered = map(filled, taken)
+    return CleanUse(cleaned_name(tool), given, answered, _text(error_))
+
+
+def cleaned_name(tool: str) -> str:
+    """The name of a tool as it is stored, in one line of at most `MAX_TOOL_CHARS`."""
+    # Read part by part: servers and their tools are joined by two underscores, within which no token begins.
+    words = "\n".join(cleaned_text(tool[: 10 * MAX_TOOL_CHARS].replace("__", "\n")).split())
+    return words.replace("\n", "__" if "__" in tool else " ")[:MAX_TOOL_CHARS]
+
+
+def cleaned_text(text: str) -> str:
+    """A text without private spans and secrets; of a long one whole lines of both ends."""
+    texts = Texts()
+    taken = texts.take_text(text)
+    _clean(texts)
+    return _text(filled(taken))
+
+
+def cleaned_payload(use: ToolUse) -> ToolUse:
+    """A use as it is stored, once more without private spans and secrets, which shortening may have made."""
+    fields = {name: value for name, value in to_builtins(use).items() if name not in ("tool", "kind")}
+    return ToolUse.from_json(json.dumps({"tool": use.tool, "kind": use.kind, **_cleaned_fields(fields)}))
+
+
+def cleaned_told(told: _Told) -> _Told:
+    """What is told, once more without private spans and secrets, whoever made it."""
+    fields = {name: value for name, value in asdict(told).items() if name != "type"}
+    cleaned = {
+        name: tuple(value) if isinstance(fields[name], tuple) else value
+        for name, value in _cleaned_fields(fields).items()
+    }
+    return replace(told, **cleaned)
+
+
+def rules_of_rows() -> Rules:
+    """How rows that earlier versions stored are cleaned: as when they are stored, if there is anything to hide."""
+    return Rules(_cleaned_row_text, _cleaned_row, _cleaned_row, _cleaned_waiting)
+
+
+def _holds_secret(texts: Sequence[str]) -> bool:
+    # A text may show what a value beside it is, and may hide it too: a line of code makes a name of a value above it.
+    together = "\n".join(texts)
+    return any(map(find_secrets, (together, *texts))) or any(True for _ in key_lines(together))
+
+
+def _cleaned_row_text(text: str) -> str:
+    return redact(cleaned_text(text)) if _holds_secret([text]) else text
+
+
+def _cleaned_row(told: _Told) -> _Told:
+    told = replace(told, **{name: _each(_without_ends, value) for name, value in _texts_of(told).items()})
+    texts_before = _texts_of(told)
+    if not _holds_secret([text for value in texts_before.values() for text in _as_list(value)]):
+        return told
+    cleaned: dict[str, Any] = {}
+    for name, value in cast("dict[str, object]", asdict(cleaned_told(told))).items():
+        # What a row tells may look like JSON; it stays text.
+        before = texts_before[name]
+        cleaned[name] = _each(
+            redact, cast("str | tuple[str, ...]", value) if isinstance(value, type(before)) else before
+        )
+    return replace(told, **cleaned)
+
+
+def _without_ends(text: str) -> str:
+    """A text without the ends of values whose middle was left out: no rule knows half a password.
+
+    Earlier versions shortened a command before its password was known for one (`--db_pass…er7kiwi99`).
+    """
+    parts = text.split("…")
+    for number, before in enumerate(parts[:-1]):
+        word = _END_OF_WORD.search(before[-_WORD_CHARS:])
+        if word and (word[0].startswith("-") or ":" in word[0] or "=" in word[0]):
+            parts[number + 1] = _END_OF_VALUE.sub("", parts[number + 1])
+    return "…".join(parts)
+
+
+def _texts_of(told: Extracted | Summarised) -> dict[str, str | tuple[str, ...]]:
+    return cast("dict[str, str | tuple[str, ...]]", asdict(told))
+
+
+def _each(change: Callable[[str], str], value: str | tuple[str, ...]) -> str | tuple[str, ...]:
+    return change(value) if isinstance(value, str) else tuple(map(change, value))
+
+
+def _as_list(value: str | tuple[str, ...]) -> tuple[str, ...]:
+    return (value,) if isinstance(value, str) else value
+
+
+def _cleaned_waiting(payload: str) -> str:
+    try:
+        value: object = json.loads(payload)
+        texts = list(strings_in(value))
+        if not _holds_secret(texts):
+            return payload
+        return json.dumps(redacted_strings(json.loads(cleaned_payload(ToolUse.from_json(payload)).as_json())))
+    except (ValueError, TypeError, RecursionError):
+        return redact(payload)
+
+
+def strings_in(value: object) -> Iterator[str]:
+    """Every string of a value of JSON, names of fields too."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for name, item in cast("dict[str, object]", value).items():
+            yield name
+            yield from strings_in(item)
+    elif isinstance(value, list):
+        for item in cast("list[object]", value):
+            yield from strings_in(item)
+
+
+def redacted_strings(value: object) -> object:
+    """A value of JSON with the secrets taken out of each string, names of fields too."""
+    if isinstance(value, str):
+        return redact(value)
+    if isinstance(value, dict):
+        pairs = cast("dict[str, object]", value).items()
+        return {redact(name): redacted_strings(item) for name, item in pairs}
+    return [redacted_strings(item) for item in cast("list[object]", value)] if isinstance(value, list) else value
+
+
+def n_chars(value: object) -> int:
+    """Characters of a value of JSON."""
+    if isinstance(value, str):
+        return len(value)
+    return len(json.dumps(value, ensure_ascii=False)) if value is not None else 0
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _cleaned_fields(given: dict[str, Any]) -> dict[str, Any]:
+    texts = Texts()
+    taken = texts.take(given)
+    _clean(texts)
+    return cast("dict[str, Any]", filled(taken) or {})
+
+
+def _clean(texts: Texts) -> None:
+    texts.cut_private()
+    _shorten(texts.leaves)
+    cut_out([part for leaf in texts.leaves for part in leaf.parts()], _cuts)
+    for part in (part for leaf in texts.leaves for part in leaf.parts()):
+        # What stands beside a text may hide its secrets, so each is read alone too.
+        part.text = "[redacted:private_key]" if is_key_line(part.text) else redact(part.text)
+
+
+def _cuts(text: str) -> Iterator[Cut]:
+    """Secrets, lines of keys, and each long piece of them wherever else it stands."""
+    secrets = [(secret.start, secret.end, f"[redacted:{secret.kind}]") for secret in find_secrets(text)]
+    secrets += [(start, end, "[redacted:private_key]") for start, end in key_lines(text)]
+    yield from secrets
+    pieces = dict.fromkeys(piece for start, end, _ in secrets for piece in _PIECE.findall(text, start, end))
+    for piece in sorted((piece.strip("+-") for piece in pieces), key=len, reverse=True)[:_MAX_PIECES]:
+        start = -1 if len(piece) < _MIN_PIECE else text.find(piece)
+        while start >= 0:
+            yield start, start + len(piece), "[redacted]"
+            start = text.find(piece, start + len(piece))
+
+
+def _shorten(leaves: Sequence[Leaf]) -> None:
+    """Cut texts at line ends until all together may be searched."""
+    room = MAX_CHARS
+    while True:
+        most = _share([len(leaf.text) for leaf in leaves], room)
+        short = [_shortened(leaf, most) for leaf in leaves]
+        lower = "\n".join(part.text for leaf in short for part in leaf.parts()).lower()
+        n_hot = sum(map(lower.count, _HOT_WORDS))
+        if n_hot <= _MAX_HOT or room < _MIN_CHARS:
+            break
+        room = int(min(room, len(lower)) * 0.9 * _MAX_HOT / n_hot)
+    for leaf, found in zip(leaves, short, strict=True):
+        leaf.text, leaf.rest = found.text, found.rest
+
+
+def _share(sizes: Sequence[int], room: int) -> int:
+    """The most characters that each text may have so that all fit; short ones leave theirs to the others."""
+    for number, size in enumerate(sorted(sizes)):
+        share = room // (len(sizes) - number)
+        if size > share:
+            return share
+        room -= size
+    return max(sizes, default=0)
+
+
+def _shortened(leaf: Leaf, most: int) -> Leaf:
+    text = leaf.text
+    if len(text) <= most:
+        return leaf
+    n_head = most // 2 if most >= _MIN_TAIL_CHARS else most
+    head = text[: text.rfind("\n", 0, n_head) + 1]
+    start = text.find("\n", len(text) - most + n_head) + 1 if head and n_head < most else 0
+    kept_from = text.find("\n", start + _CONTEXT_CHARS) + 1 if start else 0
+    rest = (Leaf(text[start:kept_from], "\n"), Leaf(text[kept_from:], "")) if kept_from else None
+    return replace(leaf, text=head, rest=rest)

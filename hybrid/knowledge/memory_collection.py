@@ -1,0 +1,271 @@
+"""The memory as a collection of the injection: its hits in the order of `ranking.memory`, those of others marked.
+
+What the present session did itself is left out: its agent has it, until a compaction took it away.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from hybrid.base.digest import chunk_digest
+from hybrid.base.tokens import tokens
+from hybrid.index.backend import Filter
+from hybrid.knowledge.collections import record_hit
+from hybrid.prompting.content import content_words
+from hybrid.records.memory.forms import name_of, record_of, title_of
+from hybrid.records.memory.types import Observation, Wanted
+from hybrid.render.frame import Entry
+from hybrid.render.records import text_in_form
+from hybrid.search.gate.terms import terms_of
+from hybrid.search.ranking.memory import Parts, Present, asked_concepts, parts_of, remembered, spread
+from hybrid.search.ranking.word_match import word_match
+from hybrid.search.searcher import Searcher
+from hybrid.sources.memory import path_of, project_glob
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from hybrid.config import Config
+    from hybrid.knowledge.memory_views import MemoryView, RowsAt
+    from hybrid.prompting.query import Query
+    from hybrid.records.memory.store import MemoryStore
+    from hybrid.records.memory.types import Row
+    from hybrid.records.types import Record
+    from hybrid.search.gate.verdict import Asked
+    from hybrid.search.searcher import Mode, Searched
+    from hybrid.types import Embedder, Hit, Item
+    from hybrid.workspace import Workspace
+
+WORDS_WEIGHT = 0.5
+"""Of the words of a query beside the evidence, in the order of hits; 0.2 to 0.5 serve equally well."""
+
+_LINES = re.compile(r":[0-9]+(?:-[0-9]+)?\b")
+"""Of a file in a title: `check.rs:1720-1806`."""
+
+_MOST_SUMMARIES = 2
+"""Of earlier sessions, for a prompt that asks about these."""
+
+_FOREIGN_RELEVANCE, _FOREIGN_COSINE = 0.6, 0.3
+"""Least share of the evidence, and least cosine, of another project's row that is given without being asked for: tests
+are run everywhere."""
+
+_EVERYTHING = Filter()
+_ENOUGH = 5
+"""Hits of the present project among those of all that are enough: more of them are not looked for."""
+_FAIR_SHARE = 0.5
+"""Of the hits that may be another project's as long as the present one has any that fit."""
+
+
+class Session(Struct, frozen=True):
+    """The session that looks back.
+
+    Attributes:
+        id: The client's; empty for none.
+        lost_before_ms: What it did before, a compaction took away; 0 when there was none.
+    """
+
+    id: str = ""
+    lost_before_ms: int = 0
+
+    def has(self, row: Row) -> bool:
+        """Does its agent know the row because it did it itself?"""
+        return bool(self.id) and row.owner.session_id == self.id and row.created_ms >= self.lost_before_ms
+
+
+class MemoryCollection:
+    """Observations and summaries of earlier sessions; fulfils `knowledge.collections.Collection`.
+
+    Args:
+        view: Open.
+        config: Settings in force.
+        present: From where is looked back.
+        session: That looks back.
+    """
+
+    kind = "memory"
+    max_items = None
+
+    def __init__(self, view: MemoryView, config: Config, present: Present, session: Session) -> None:
+        self._rows = view.rows
+        self._store = view.store
+        self._present = present
+        self._session = session
+        self.searcher: Searcher = FairSearcher(view.searcher, present.key) if present.key else view.searcher
+        self.threshold = config.memory.threshold
+        self.min_cosine = config.memory.min_cosine
+        self.budget_chars: int | None = config.memory.budget_chars
+
+    def text(self, hit: Hit) -> str | None:
+        """As `Collection.text`: the body lines of the row."""
+        record = self.record(hit)
+        return None if record is None else "\n".join(record.lines)
+
+    def last_summaries(self) -> list[Hit]:
+        """The last summaries of the project's other sessions, the newest first, without a search."""
+        wanted = Wanted(key=self._present.key, not_session=self._session.id, kinds=("summary",))
+        rows = self._store.newest(wanted, _MOST_SUMMARIES) if self._present.key else []
+        return [record_hit(path_of(row), record_of(row)) for row in rows]
+
+    def record(self, hit: Hit) -> Record | None:
+        """The row of a hit as a record; None when it is gone or says something else now."""
+        row = row_of(self._rows, hit)
+        return None if row is None else record_of(row, here=self._present.key)
+
+    def shown(self, hit: Hit) -> Hit:
+        """The hit without its title: what is forgotten must not live on in the log or in a ledger."""
+        return replace(hit, name="", scope="", signature="")
+
+    def entry(self, item: Item) -> Entry:
+        """As `Collection.entry`: `[memory] #42 2026-02-14 bugfix Fix auth timeout [from: other] (cosine 0.61)`."""
+        row = self._rows.get(item.hit.path)
+        shown = record_of(row, here=self._present.key).shown if row else item.hit.name
+        cosine = f" (cosine {item.hit.cosine:.2f})" if item.hit.cosine is not None else ""
+        text = text_in_form(item.text, item.form)
+        return Entry("memory", f"{shown}{cosine}", tuple(text.split("\n")) if text else ())
+
+    def left_out(self, hit: Hit) -> str:
+        """As `Collection.left_out`.
+
+        Returns:
+            `own` for what the session did itself, `foreign` for another project's row that fits less than such a row
+            must, `repeated` for what a better hit says too, `gone` for what is there no more.
+        """
+        row = row_of(self._rows, hit)
+        if row is None:
+            return "gone"
+        if self._session.has(row):
+            return "own"
+        return "repeated" if self._is_told(hit) else "foreign"
+
+    def ordered(self, hits: Sequence[Hit], query: Query, rows: Mapping[int, float] | None = None) -> list[Hit]:
+        """By the sum of the parts; without what the session did itself."""
+        self._rows.read(hit.path for hit in hits)
+        told = [hit for hit in hits if self._is_told(hit)]
+        return [hit for hit, _ in ranked(told, self._rows, self._present, query, self.searcher.embedder)]
+
+    def _is_told(self, hit: Hit) -> bool:
+        row = row_of(self._rows, hit)
+        if row is None or self._session.has(row) or not is_told_here(row, self._present.key):
+            return False
+        is_own = not self._present.key or row.owner.key == self._present.key
+        return is_own or (hit.relevance >= _FOREIGN_RELEVANCE and (hit.cosine or 0.0) >= _FOREIGN_COSINE)
+
+
+class FairSearcher(Searcher):
+    """A searcher whose hits are the present project's for at least half, as long as it has any that fit."""
+
+    def __init__(self, searcher: Searcher, key: str) -> None:
+        self._inner = searcher
+        self._key = key
+        self.snapshot = searcher.snapshot
+        self.embedder = searcher.embedder
+        self.gate = searcher.gate
+
+    def search(
+        self,
+        query: Query,
+        *,
+        top_k: int,
+        mode: Mode = "hybrid",
+        only: Filter = _EVERYTHING,
+        is_judged: bool = False,
+        asked: Asked | None = None,
+        stops_when_closed: bool = False,
+    ) -> Searched:
+        """As `Searcher.search`."""
+        found = self._inner.search(
+            query,
+            top_k=top_k,
+            mode=mode,
+            only=only,
+            is_judged=is_judged,
+            asked=asked,
+            stops_when_closed=stops_when_closed,
+        )
+        if only.path or len(found.hits) < top_k:
+            return found
+        ending = f"/{self._key}"
+        if sum(hit.path.endswith(ending) for hit in found.hits) >= _ENOUGH:
+            return found
+        mine = replace(only, path=project_glob(self._key))
+        own = self._inner.search(query, top_k=top_k, mode=mode, only=mine, is_judged=is_judged, asked=asked)
+        return replace(found, hits=_joined(own, found, ending, top_k))
+
+
+def _joined(own: Searched, found: Searched, ending: str, top_k: int) -> tuple[Hit, ...]:
+    """The project's own hits and the others, in one order, at most half of them others' while there are own ones."""
+    scale = min(_evidence(own) / _evidence(found), 1.0) if _evidence(found) > 0 else 1.0
+    mine = [replace(hit, relevance=hit.relevance * scale) for hit in own.hits]
+    others = [hit for hit in found.hits if not hit.path.endswith(ending)]
+    kept = others[: max(int(top_k * _FAIR_SHARE), top_k - len(mine))]
+    both = sorted([*mine[: top_k - len(kept)], *kept], key=lambda hit: -hit.relevance)
+    return tuple(replace(hit, rank=rank) for rank, hit in enumerate(both, 1))
+
+
+def _evidence(searched: Searched) -> float:
+    """What the best hit has; 0 where the ranker weighs none."""
+    return sum(searched.hits[0].evidence.values()) if searched.hits else 0.0
+
+
+def memory_collection(workspace: Workspace, view: MemoryView, *, session: Session | None = None) -> MemoryCollection:
+    """The memory as the present project and session look back on it."""
+    session = session or Session()
+    return MemoryCollection(view, workspace.config, present_of(workspace, view.store, session.id), session)
+
+
+def present_of(workspace: Workspace, store: MemoryStore, session_id: str = "") -> Present:
+    """From where is looked back: now, here, with the files that the session touched."""
+    files = store.touched_files(session_id) if session_id else ()
+    project = workspace.project
+    key = project.key if project else ""
+    return Present(time.time_ns() // 1_000_000, key, files, workspace.config.memory.half_life_days)
+
+
+def is_told_here(row: Row, key: str) -> bool:
+    """Summaries are of the present project only: what was asked for elsewhere is nobody's business here."""
+    return isinstance(row, Observation) or not key or row.owner.key == key
+
+
+def row_of(rows: RowsAt, hit: Hit) -> Row | None:
+    """The row that a hit was made of; None when it is gone or says something else now."""
+    row = rows.get(hit.path)
+    return row if row and chunk_digest(rows.text(hit.path)) == hit.digest else None
+
+
+def ranked(
+    hits: Sequence[Hit], rows: RowsAt, present: Present, query: Query, embedder: Embedder
+) -> list[tuple[Hit, Parts]]:
+    """Hits with the parts of their scores, best first, without what is gone or says the same as a better one.
+
+    The relevance in a score is what the evidence of the whole collection says of a hit, and how far it holds the words
+    of the query among the hits. What a better hit says in nearly the same words steps back.
+    """
+    found = [(hit, row) for hit in hits if (row := rows.get(hit.path)) is not None]
+    texts = [sorted(set(tokens(rows.text(hit.path)))) for hit, _ in found]
+    matches = word_match(terms_of(content_words(query.focus)).words, texts, embedder)
+    asked = asked_concepts(query.text)
+    scored: list[tuple[Hit, Row, Parts]] = []
+    for (hit, row), match in zip(found, matches, strict=True):
+        relevance = (hit.relevance + WORDS_WEIGHT * match) / (1 + WORDS_WEIGHT)
+        scored.append((hit, row, parts_of(remembered(row), present, relevance=relevance, asked=asked)))
+    scored.sort(key=lambda one: (-one[2].score, one[0].rank))
+    best: dict[object, tuple[Hit, Row, Parts]] = {}
+    for one in scored:
+        best.setdefault(_said(one[1]), one)
+    kept = list(best.values())
+    # Summaries are called by what was asked for, and asked alike they say different things.
+    titled = [(parts, title_of(row) if isinstance(row, Observation) else "") for _, row, parts in kept]
+    return [(kept[place][0], parts) for place, parts in spread(titled)]
+
+
+def _said(row: Row) -> object:
+    """Equal for rows that say the same of the same files, in whatever session: the same search, the same place read."""
+    if not isinstance(row, Observation) or not row.told.title:
+        return name_of(row)
+    title = " ".join(_LINES.sub("", row.told.title).lower().split())
+    return row.owner.key, title, frozenset(row.told.files)

@@ -1,0 +1,265 @@
+"""Keeps what hook events tell in the memory: prompts, uses of tools, and at the end of a turn a summary.
+
+A use of a tool is in the database before its hook is answered, so no kill loses it. Private spans and secrets are cut
+out before anything is stored. No language model runs here.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from hybrid.base.digest import sha256_hex
+from hybrid.base.errors import ConfigError, HybridError
+from hybrid.capture.extraction.extract import extract
+from hybrid.capture.own import is_ours
+from hybrid.capture.summaries import summarise
+from hybrid.capture.tools import ToolUse, is_skipped, tool_use
+from hybrid.capture.transcript import last_exchange
+from hybrid.ipc.turns import OPT_OUT, is_private_turn
+from hybrid.knowledge.memory_cleaning import (
+    cleaned_payload,
+    cleaned_text,
+    cleaned_told,
+    cleaned_use,
+    n_chars,
+)
+from hybrid.prompting.clean import clean
+from hybrid.records.memory.parsing import session_of
+from hybrid.records.memory.types import Extracted, Owner, PendingEvent, Summarised
+from hybrid.workspace import excluded_patterns
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from hybrid.records.memory.store import MemoryStore
+    from hybrid.types import HookEvent
+    from hybrid.workspace import Workspace
+
+_CHARS_OF_TOKEN = 4
+_DAY_MS = 86_400_000
+_LEFT = 0.9
+"""Of the largest size, when the oldest rows go: so that it is not time again the next day."""
+_MOST_PROMPT_CHARS = 5_000
+MOST_AT_ONCE = 20
+"""Batches of other sessions that an event has told: those that many killed sessions left must not keep it waiting."""
+_PRIVATE_TURN = OPT_OUT
+"""Stands for a prompt that holds it; nothing of such a turn is kept."""
+
+
+def is_remembering(workspace: Workspace) -> bool:
+    """Is anything of this project to be kept?"""
+    memory, project = workspace.config.memory, workspace.project
+    if not (memory.enabled and memory.capture) or project is None:
+        return False
+    names = {project.name, str(project.root), str(project.main_root), project.key}
+    return not any(fnmatch.fnmatch(name, pattern) for pattern in excluded_patterns(memory) for name in names)
+
+
+def remember(workspace: Workspace, event: HookEvent, store: MemoryStore, now_ms: int) -> tuple[str, ...]:
+    """Keep what an event tells.
+
+    Args:
+        workspace: Of the event's directory.
+        event: Any; what tells nothing is passed over.
+        store: Of the memory.
+        now_ms: When it came, milliseconds since 1970.
+
+    Returns:
+        What went wrong with what is kept all the same, a sentence each.
+
+    Raises:
+        HybridError: The memory cannot be used; what the event tells is not in it.
+        OSError: The same.
+    """
+    if not event.session_id:
+        return ()
+    # A session whose directory is gone ends all the same: it is known by its id alone.
+    is_gone = event.event == "SessionEnd" and workspace.project is None
+    if not (is_gone or is_remembering(workspace)):
+        return ()
+    if event.event == "PostToolUse":
+        _keep_use(workspace, event, store, now_ms)
+    elif event.event == "UserPromptSubmit":
+        _keep_prompt(workspace, event, store, now_ms)
+    elif event.event == "Stop" and not event.agent_id:
+        return _keep_summary(workspace, event, store, now_ms)
+    elif event.event == "SessionEnd":
+        failures = flush(workspace, store, now_ms, session_id=_session_id(event))
+        store.complete_session(_session_id(event), now_ms)
+        return failures
+    return ()
+
+
+def tell_waiting(workspace: Workspace, event: HookEvent, store: MemoryStore, now_ms: int) -> tuple[str, ...]:
+    """Make observations of what waits, once a prompt was answered: of its session, and of others what is due.
+
+    Returns:
+        What went wrong, a sentence each.
+    """
+    if not event.session_id or not is_remembering(workspace):
+        return ()
+    try:
+        own = flush(workspace, store, now_ms, session_id=_session_id(event))
+        return (*own, *flush(workspace, store, now_ms, most=MOST_AT_ONCE))
+    except (HybridError, OSError) as error:
+        return (f"memory: {error}",)
+
+
+def close_batches(workspace: Workspace, store: MemoryStore, now_ms: int) -> tuple[str, ...]:
+    """Make observations of some batches whose window is over, of any session: their client may have been killed.
+
+    Returns:
+        What went wrong, a sentence each.
+    """
+    try:
+        return flush(workspace, store, now_ms, most=MOST_AT_ONCE)
+    except (HybridError, OSError) as error:
+        return (f"memory: {error}",)
+
+
+def flush(
+    workspace: Workspace, store: MemoryStore, now_ms: int, *, session_id: str = "", most: int | None = None
+) -> tuple[str, ...]:
+    """Make observations of what waits: of one session all, else of any session what has waited long enough.
+
+    Args:
+        workspace: With the settings in force.
+        store: Of the memory.
+        now_ms: Milliseconds since 1970.
+        session_id: Of the one session; empty for any.
+        most: Batches that are told; None for all. What is left waits for the next event.
+
+    Returns:
+        What went wrong, a sentence each.
+    """
+    make, window_ms = maker(workspace), workspace.config.memory.batch_window_ms
+    done = store.flush(make=make, now_ms=now_ms, window_ms=window_ms, session_id=session_id, most=most)
+    return tuple(f"memory: {failure}" for failure in done.failures)
+
+
+def keep_small(workspace: Workspace, store: MemoryStore, now_ms: int) -> int:
+    """Delete what the settings do not want to be kept: what is too old, and the oldest of a database that is too large.
+
+    Returns:
+        How many rows went.
+
+    Raises:
+        HybridError: The database cannot be written.
+    """
+    memory = workspace.config.memory
+    before_ms = now_ms - memory.retention_days * _DAY_MS if memory.retention_days else None
+    most = memory.max_mb * 1_000_000
+    is_large = store.exists and store.path.stat().st_size > most
+    if not is_large and before_ms is None:
+        return 0
+    return store.prune(now_ms=now_ms, before_ms=before_ms, max_bytes=int(most * _LEFT) if is_large else None)
+
+
+def maker(workspace: Workspace) -> Callable[[Sequence[PendingEvent], str], Extracted | None]:
+    """What turns a batch of events into what is told of them, by the extractor of the settings."""
+    name = workspace.config.memory.extractor
+
+    def make(events: Sequence[PendingEvent], prompt: str) -> Extracted | None:
+        extractor = _extractor(name)  # Here, where the store keeps what an extractor failed to tell.
+        told = extractor([ToolUse.from_json(event.payload) for event in events], prompt)
+        return cleaned_told(told) if isinstance(told, Extracted) else told
+
+    return make
+
+
+@cache
+def _extractor(name: str) -> Callable[[Sequence[ToolUse], str], Extracted | None]:
+    """The local one, or `package.module:function`.
+
+    Raises:
+        ConfigError: There is no such function.
+    """
+    if name == "local":
+        return extract
+    module, _, attribute = name.partition(":")
+    try:
+        return cast("Callable[[Sequence[ToolUse], str], Extracted | None]", getattr(import_module(module), attribute))
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ConfigError(f"memory.extractor = {name!r}: {error}") from error
+
+
+def owner_of(workspace: Workspace, event: HookEvent) -> Owner:
+    """Session and project of an event."""
+    project = workspace.require_project()
+    return Owner(_session_id(event), project.key, project.name)
+
+
+def _session_id(event: HookEvent) -> str:
+    return session_of(event.session_id)
+
+
+def _keep_use(workspace: Workspace, event: HookEvent, store: MemoryStore, now_ms: int) -> None:
+    settings = workspace.config.memory
+    if is_of_private_turn(workspace, event, store, now_ms):
+        return
+    found = cleaned_use(event.tool, event.tool_input, event.tool_response, event.error)
+    n_answered = n_chars(found.answered) + len(found.error)
+    if is_skipped(event.tool, n_chars(found.given) + n_answered, settings.skip_tools):
+        return
+    root = str(workspace.require_project().root)
+    use = tool_use(found.tool, found.given, found.answered, found.error, root=root, cwd=event.cwd)
+    if use.kind == "command" and is_ours(use.command):
+        return  # It repeats what is known.
+    payload = cleaned_payload(use).as_json()
+    pending = PendingEvent(use.tool, payload, use_digest(event, payload), n_answered // _CHARS_OF_TOKEN, now_ms)
+    store.add_event(owner_of(workspace, event), pending, window_ms=settings.batch_window_ms, make=maker(workspace))
+
+
+def use_digest(event: HookEvent, payload: str) -> str:
+    """Under what the store knows a use of a tool: made of the client's id, or of what is stored where it has none."""
+    identity = event.tool_use_id or payload
+    return sha256_hex("\0".join((event.session_id, event.agent_id, event.tool, identity)).encode("utf-8", "replace"))
+
+
+def _keep_prompt(workspace: Workspace, event: HookEvent, store: MemoryStore, now_ms: int) -> None:
+    cleaned = clean(event.prompt)
+    if event.agent_id or not event.prompt.strip():
+        return
+    text = cleaned_text(cleaned.text)[:_MOST_PROMPT_CHARS]
+    if cleaned.is_opted_out:
+        text = _PRIVATE_TURN
+    elif cleaned.is_machine_made:
+        text = ""
+    # Every prompt begins a turn, so that what follows is not taken for a part of the turn before.
+    store.add_prompt(owner_of(workspace, event), text, now_ms, key=event.key)
+
+
+def is_of_private_turn(workspace: Workspace, event: HookEvent, store: MemoryStore, now_ms: int) -> bool:
+    """Return whether what an agent does now may be for a prompt that wanted to be left alone.
+
+    A clock that was set back, or an event that is taken in late, leaves it open which prompt was the last one. Then it
+    is enough that one of those in question is private.
+    """
+    if is_private_turn(str(workspace.home), event.session_id, event.key):
+        return True
+    return any(prompt.text == _PRIVATE_TURN for prompt in store.last_prompts(_session_id(event), now_ms))
+
+
+def _keep_summary(workspace: Workspace, event: HookEvent, store: MemoryStore, now_ms: int) -> tuple[str, ...]:
+    """What the turn was about; of a turn that touched nothing and said nothing there is none."""
+    failures = flush(workspace, store, now_ms, session_id=_session_id(event))
+    if is_of_private_turn(workspace, event, store, now_ms):
+        return failures
+    last = store.last_prompt(_session_id(event), now_ms)
+    said = event.message
+    if not said and event.transcript:
+        said = last_exchange(Path(event.transcript)).agent
+    said = cleaned_text(said)
+    request, number = (last.text, last.prompt_number) if last is not None else ("", 0)
+    rows = [row for row in store.session_rows(_session_id(event)) if row.prompt_number == number]
+    observed = [row.told for row in rows if isinstance(row.told, Extracted)]
+    if not observed and not request:
+        return failures
+    told = cleaned_told(summarise(request, said, observed))
+    if told != Summarised():
+        store.add_summary(owner_of(workspace, event), told, now_ms)
+    return failures

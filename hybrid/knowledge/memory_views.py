@@ -1,0 +1,301 @@
+"""The memory's part of the record index: one collection over all projects, grown by what is new.
+
+The store tells what changed since the index was brought up to date last, so a prompt pays for the new rows alone. Rows
+that were forgotten vanish at once: whatever is found is compared with the store before it is given.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sqlite3
+import threading
+from collections import OrderedDict
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from hybrid.base.atomic import write_atomic
+from hybrid.base.digest import sha256_hex
+from hybrid.base.errors import BusyError, HybridError, IndexUnavailableError
+from hybrid.knowledge.views import FOLDER, WAIT_S, WHOLE, place_of
+from hybrid.models.lazy import LazyEmbedder
+from hybrid.records.memory.forms import record_of, row_name
+from hybrid.records.memory.types import Wanted
+from hybrid.search.gate.annotator import GateAnnotator
+from hybrid.search.searcher import Searcher, open_collection
+from hybrid.sources.memory import MEMORY_VERSION, MemorySource, rows_at
+from hybrid.sources.records import record_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Iterable
+    from pathlib import Path
+
+    from hybrid.config import GateConfig
+    from hybrid.index.place import Place
+    from hybrid.index.plan import Part, Progress
+    from hybrid.knowledge.stores import RecordStores
+    from hybrid.records.memory.store import MemoryStore
+    from hybrid.records.memory.types import Row
+    from hybrid.types import Embedder
+    from hybrid.workspace import Workspace
+
+_MOST_OPEN = 8
+_CHANGES_KEPT = 10_000
+"""Changes that the store keeps for other indexes of it, which may lag behind."""
+_SEEN = "seen.json"
+"""Beside the index: how far in the store's changes it reaches."""
+
+
+class RowsAt:
+    """Rows by their path in the index, read when they are asked for and at most once."""
+
+    def __init__(self, store: MemoryStore) -> None:
+        self._store = store
+        self._found: dict[str, Row | None] = {}
+        self._texts: dict[str, str] = {}
+
+    def read(self, paths: Iterable[str]) -> None:
+        """Read many at once, which is faster than one after the other."""
+        missing = [path for path in paths if path not in self._found]
+        self._found |= dict.fromkeys(missing) | rows_at(self._store, missing)
+
+    def text(self, path: str) -> str:
+        """What is searched of a row; empty when it is gone."""
+        if path not in self._texts:
+            row = self.get(path)
+            self._texts[path] = record_text(record_of(row)) if row else ""
+        return self._texts[path]
+
+    def get(self, path: str) -> Row | None:
+        """The row, or None when it is gone."""
+        if path not in self._found:
+            self.read([path])
+        return self._found[path]
+
+
+class MemoryView(Struct, frozen=True):
+    """The memory, open for searching.
+
+    Attributes:
+        searcher: Of its index.
+        rows: Path in the index → row as it is now.
+        store: Behind it.
+    """
+
+    searcher: Searcher
+    rows: RowsAt
+    store: MemoryStore
+
+
+class _Open(Struct, frozen=True):
+    seen: int
+    searcher: Searcher
+
+
+class MemoryViews:
+    """The open memory of each database and setting, for any number of threads.
+
+    Args:
+        stores: Gives the store.
+        load: Gives the embedder of a name; by default it is loaded anew.
+        most_new: Rows that are indexed at once at most; a hook without a service has no time for more.
+        is_lagging: An index that is open serves although rows are new, and is brought up to date meanwhile: for a
+            service, whose prompts must not wait for what other sessions did a moment ago.
+    """
+
+    def __init__(
+        self,
+        stores: RecordStores,
+        load: Callable[[str, Path], Embedder] | None = None,
+        *,
+        most_new: int | None = None,
+        is_lagging: bool = False,
+    ) -> None:
+        self._is_lagging = is_lagging
+        self._catching_up: set[Hashable] = set()
+        self._stores = stores
+        self._load = load
+        self._most_new = most_new
+        self._open: OrderedDict[Hashable, _Open] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def open(self, workspace: Workspace) -> MemoryView | None:
+        """The memory as it is now; None when it is switched off or holds nothing.
+
+        Raises:
+            HybridError: Its index cannot be used or made.
+            OSError: A disk is full or read-only.
+        """
+        config = workspace.config
+        store = self._stores.memory(workspace)
+        if not config.memory.enabled or not store.exists:
+            return None
+        own = "" if config.memory.cross_project else workspace.require_project().key
+        if not store.newest(Wanted(key=own), 1):
+            return None
+        newest = store.last_change()
+        place = place_of(workspace.home, _name(store.path, own))
+        key = (place.tree, config.search, config.ranking, config.gate, config.model, config.memory)
+
+        def opened() -> _Open:
+            return self._opened(workspace, store, place, MemorySource(store, own), newest)
+
+        found = self._open.get(key)
+        if found is not None and found.seen != newest and self._is_lagging:
+            self._catch_up(key, opened)
+        elif found is None or found.seen != newest:
+            if not self._lock.acquire(timeout=WAIT_S):
+                raise BusyError("the memory is being indexed")
+            try:
+                found = self._kept(key, newest, opened)
+            finally:
+                self._lock.release()
+        return MemoryView(found.searcher, RowsAt(store), store) if found.searcher.snapshot.n_chunks else None
+
+    def _kept(self, key: Hashable, newest: int, opened: Callable[[], _Open]) -> _Open:
+        """The index as it is to be, opened unless somebody did so meanwhile; under the lock."""
+        found = self._open.get(key)
+        if found is None or found.seen != newest:
+            found = self._open[key] = opened()
+        self._open.move_to_end(key)
+        while len(self._open) > _MOST_OPEN:
+            self._open.popitem(last=False)
+        return found
+
+    def _catch_up(self, key: Hashable, opened: Callable[[], _Open]) -> None:
+        """Bring an index up to date in a thread of its own, one at a time."""
+        if key in self._catching_up:
+            return
+        self._catching_up.add(key)
+
+        def run() -> None:
+            try:
+                # What fails here is met by whoever opens the index next.
+                with contextlib.suppress(HybridError, OSError, ValueError), self._lock:
+                    self._kept(key, -1, opened)
+            finally:
+                self._catching_up.discard(key)
+
+        threading.Thread(target=run, daemon=True).start()
+
+    def _opened(
+        self, workspace: Workspace, store: MemoryStore, place: Place, source: MemorySource, newest: int
+    ) -> _Open:
+        seen = newest
+        try:
+            self._build(workspace, store, place, source, newest)
+        except (BusyError, OSError):
+            # Another process builds, or nothing can be written: the last index serves, once.
+            seen = -1
+            if not (place.folder / "manifest.json").exists():
+                raise
+        except sqlite3.DatabaseError as error:
+            raise IndexUnavailableError(f"{place.catalog}: {error}") from error
+        searcher = open_collection(
+            place, workspace.config, workspace.home, gate=gate_settings(workspace), load=self._load
+        )
+        return _Open(seen, searcher)
+
+    def _build(self, workspace: Workspace, store: MemoryStore, place: Place, source: MemorySource, newest: int) -> None:
+        """Bring the index up to `newest`, by what changed if the store still knows."""
+        known = _read_seen(place)
+        if known == newest and (place.folder / "manifest.json").exists():
+            return
+        part = changed_part(place, store, source)
+        n_new = _n_rows(store) if part is None else len(part.paths)
+        if self._most_new is not None and n_new > self._most_new:
+            raise BusyError(f"{n_new} rows of the memory are not indexed yet; the next prompt with the service does it")
+        write_index(workspace, place, source, load=self._load, part=part)
+        # What came meanwhile may be in it already: it is looked at once more, which changes nothing.
+        write_atomic(place.folder / _SEEN, json.dumps({"change": newest}).encode(), durable=False)
+        store.forget_changes(newest - _CHANGES_KEPT)
+
+
+def changed_part(place: Place, store: MemoryStore, source: MemorySource) -> Part | None:
+    """What changed since an index was brought up to date; None when that is not known, and all must be looked at."""
+    known = _read_seen(place)
+    changes = store.changes_since(known) if known is not None else None
+    if changes is None:
+        return None
+    from hybrid.index.plan import Part  # Where nothing changed, nothing is built.
+
+    return Part(tuple(row_name(kind, number) for kind, number in changes[0]), source.scan_part)
+
+
+def write_index(
+    workspace: Workspace,
+    place: Place,
+    source: MemorySource,
+    *,
+    load: Callable[[str, Path], Embedder] | None = None,
+    part: Part | None = None,
+    wait_s: float = WAIT_S,
+    progress: Progress | None = None,
+    is_purged: bool = False,
+) -> None:
+    """Bring the index of a memory up to date; as `hybrid.index.build.build`."""
+    from hybrid.index.build import build
+    from hybrid.index.plan import Recipe, silent  # As in `changed_part`.
+
+    embedder = LazyEmbedder(workspace.config.model.name, workspace.home, load=load)
+    build(
+        place,
+        source,
+        embedder,
+        Recipe(source.chunk, WHOLE, MEMORY_VERSION, MEMORY_VERSION),
+        part=part,
+        is_purged=is_purged,
+        wait_s=wait_s,
+        progress=progress or silent,
+        annotator=GateAnnotator(embedder, workspace.home, with_hub=workspace.config.gate.hub),
+        workers=1,
+    )
+
+
+def gate_settings(workspace: Workspace) -> GateConfig:
+    """The gate with the rates of the memory; the part that compares word by word is for few short records."""
+    config = workspace.config
+    return replace(
+        config.gate,
+        max_false_open_rate=config.memory.max_false_open_rate,
+        max_other_task_rate=config.memory.max_other_task_rate,
+        words=0.0,
+    )
+
+
+def memory_places(home: Path) -> list[Path]:
+    """The folders of all indexes of memories."""
+    return sorted((home / FOLDER / "views").glob("memory-*"))
+
+
+def places_of_store(home: Path, store: MemoryStore) -> list[tuple[Place, str]]:
+    """The indexes that were made of a memory, each with the key of the one project that it holds, or an empty one."""
+    name = _name(store.path, "")
+    found = [folder.name for folder in memory_places(home) if folder.name.startswith(name)]
+    return [(place_of(home, one), one.removeprefix(name).removeprefix("-")) for one in found]
+
+
+def n_behind(place: Place, store: MemoryStore) -> int | None:
+    """Rows that changed since an index was brought up to date; None when that is not known."""
+    part = changed_part(place, store, MemorySource(store))
+    return None if part is None else len(part.paths)
+
+
+def _name(path: Path, own: str) -> str:
+    """Of an index: which database, and whether only one project's part of it."""
+    return f"memory-{sha256_hex(str(path).encode('utf-8', 'surrogateescape'))[:12]}{'-' + own if own else ''}"
+
+
+def _read_seen(place: Place) -> int | None:
+    """How far the index reaches; None when that is unknown."""
+    try:
+        return int(json.loads((place.folder / _SEEN).read_bytes())["change"])
+    except (OSError, ValueError, TypeError, KeyError):
+        return None
+
+
+def _n_rows(store: MemoryStore) -> int:
+    figures = store.stats()
+    return figures.n_observations + figures.n_summaries

@@ -1,0 +1,167 @@
+"""Which record files there are, what they hold, and what is wrong with them; `trust`, `status` and `doctor` ask.
+
+Reads only, and reads the files themselves: nothing of the record index is opened.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from hybrid.knowledge.lesson_files import COUNTERS, open_stores, tree_files
+from hybrid.knowledge.stores import RecordStores
+from hybrid.project.places import project_folder
+from hybrid.project.trust import is_accepted
+from hybrid.records.lessons.errors import LessonsError
+from hybrid.records.lessons.reading import Lessons
+from hybrid.records.lessons.store import LessonStore
+from hybrid.records.lore.folder import LoreFolder
+from hybrid.records.lore.folder import project_folder as lore_folder_of
+from hybrid.records.lore.store import LoreStore
+from hybrid.records.problems import Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from hybrid.project.find import Project
+    from hybrid.records.lore.values import Lore
+    from hybrid.workspace import Workspace
+
+LORE_KINDS = ("patterns", "anti_patterns", "decisions", "handoffs")
+KINDS = ("lessons", *LORE_KINDS)
+
+_WORDS = {
+    "lessons": ("lesson", "lessons"),
+    "patterns": ("pattern", "patterns"),
+    "anti_patterns": ("anti-pattern", "anti-patterns"),
+    "decisions": ("decision", "decisions"),
+    "handoffs": ("handoff", "handoffs"),
+}
+
+
+class RecordFile(Struct, frozen=True):
+    """A file of records, or the folder of the handoffs.
+
+    Attributes:
+        path: Where it is.
+        counts: Kind, one of `KINDS`, → records that may be given out: no withdrawn ones.
+        problems: What cannot be read in it.
+        is_read: False for another tool's file whose place one of ours has taken.
+    """
+
+    path: Path
+    counts: Mapping[str, int]
+    problems: tuple[Problem, ...] = ()
+    is_read: bool = True
+
+    def as_json(self) -> dict[str, Any]:
+        """Stable keys."""
+        counts = {kind: self.counts[kind] for kind in KINDS if kind in self.counts}
+        return {"path": str(self.path), "is_read": self.is_read, **counts, "problems": len(self.problems)}
+
+
+def tree_records(project: Project, home: Path) -> tuple[RecordFile, ...]:
+    """The record files that stand in a working tree, accepted or not."""
+    return (*_lesson_files(project, home), *_lore_files(project))
+
+
+def total(files: Iterable[RecordFile]) -> dict[str, int]:
+    """Records of all files that are read, by kind."""
+    counted: Counter[str] = Counter()
+    for file in files:
+        if file.is_read:
+            counted.update(file.counts)
+    return {kind: counted[kind] for kind in KINDS}
+
+
+def in_words(counts: Mapping[str, int]) -> str:
+    """`12 lessons, 3 patterns and 1 decision`; empty when there is nothing."""
+    parts = [f"{n:,} {_WORDS[kind][n != 1]}" for kind in KINDS if (n := counts.get(kind, 0))]
+    return " and ".join(filter(None, (", ".join(parts[:-1]), *parts[-1:])))
+
+
+def read_lessons(store: LessonStore) -> Lessons:
+    """The lessons of a store; a file that cannot be read has none, and a problem."""
+    try:
+        return store.read()
+    except LessonsError as error:
+        return Lessons((), (Problem(str(store.file), 0, str(error)),))
+
+
+def lore_counts(lores: Sequence[Lore]) -> dict[str, int]:
+    """Records of lore that may be given out somewhere, by kind."""
+    return {
+        "patterns": sum(not one.is_deprecated for lore in lores for one in lore.patterns),
+        "anti_patterns": sum(not one.is_deprecated for lore in lores for one in lore.anti_patterns),
+        "decisions": sum(one.is_active for lore in lores for one in lore.decisions),
+        "handoffs": sum(len(lore.handoffs) for lore in lores),
+    }
+
+
+def records_status(workspace: Workspace) -> dict[str, Any]:
+    """The `records` part of the status.
+
+    `waiting` counts what stands in a tree that nobody accepted; None for one that is.
+    """
+    project, home, config = workspace.require_project(), workspace.home, workspace.config
+    stores = open_stores(workspace)
+    read = {store.level: read_lessons(store) for store in stores.all}
+    shelf = RecordStores().shelf(workspace)
+    lores = shelf.read()
+    has_accepted = is_accepted(project, home)
+    return {
+        "accepted": has_accepted,
+        "waiting": None if has_accepted else total(tree_records(project, home)),
+        "lessons": {
+            "enabled": config.lessons.enabled,
+            "project": len(read["project"].active),
+            "system": len(read["system"].active),
+            "superseded": sum(not one.is_active for lessons in read.values() for one in lessons.lessons),
+            "file": str(stores.project.file) if stores.project else None,
+        },
+        "lore": {
+            "enabled": config.lore.enabled,
+            **lore_counts(lores),
+            "folders": [str(store.folder.path) for store in shelf.stores],
+        },
+        "problems": sum(len(one.problems) for one in (*read.values(), *lores)),
+    }
+
+
+def _lesson_files(project: Project, home: Path) -> list[RecordFile]:
+    counters = project_folder(project, home) / COUNTERS
+    ours, older = tree_files(project)
+    found: list[RecordFile] = []
+    for file in (ours, older):
+        if not file.is_file():
+            continue
+        is_read = project.has_folder if file == ours else not found
+        lessons = read_lessons(LessonStore(file, counters, level="project", keeps_inline=file == older))
+        found.append(RecordFile(file, {"lessons": len(lessons.active)}, lessons.problems, is_read))
+    return found
+
+
+def _lore_files(project: Project) -> list[RecordFile]:
+    place = lore_folder_of(project.root)
+    if place is None:
+        return []
+    folder = LoreFolder(place, "project")
+    lore = LoreStore(folder).read()
+    counts = lore_counts([lore])
+    kinds = {
+        folder.patterns: ("patterns", "anti_patterns"),
+        folder.decisions: ("decisions",),
+        folder.sessions: ("handoffs",),
+    }
+    return [
+        RecordFile(
+            path,
+            {kind: counts[kind] for kind in kinds[path]},
+            tuple(problem for problem in lore.problems if problem.file.startswith(str(path))),
+        )
+        for path in kinds
+        if path.exists()
+    ]

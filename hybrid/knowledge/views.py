@@ -1,0 +1,247 @@
+"""The record index: lessons and lore that may be given out in a project, each kind a collection of its own.
+
+One catalog in `$HYBRID_HOME/records` keeps texts and vectors of all; a view is what one working tree may be given of a
+kind, with its own statistics and its own bars. A view is brought up to date before it is asked: its files are looked
+at, and only when one changed are records read and built, so nothing that was withdrawn is ever found.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import threading
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from hybrid.base.atomic import write_atomic
+from hybrid.base.digest import sha256_hex
+from hybrid.base.errors import BusyError, HybridError, IndexUnavailableError
+from hybrid.index.analysis import recipe
+from hybrid.index.manifest import FORMAT_VERSION, NAME, is_untouched, read_manifest
+from hybrid.index.place import Place
+from hybrid.models.lazy import LazyEmbedder
+from hybrid.search.gate.annotator import GateAnnotator
+from hybrid.search.searcher import Searcher, open_collection
+from hybrid.sources.records import RECORDS_VERSION, RecordSource
+from hybrid.types import ChunkLimits
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Mapping, Sequence
+    from pathlib import Path
+
+    from hybrid.knowledge.stores import ActiveLessons, RecordStores
+    from hybrid.records.types import Record
+    from hybrid.types import Embedder
+    from hybrid.workspace import Workspace
+
+RecordsKind = Literal["lessons", "lore"]
+KINDS: tuple[RecordsKind, ...] = ("lessons", "lore")
+
+FOLDER = "records"
+"""Where the record index lies in a `$HYBRID_HOME`."""
+
+WAIT_S = 0.3
+"""Seconds to wait for another process that builds records; after that the last state serves, less what is gone."""
+_MOST_OPEN = 32
+WHOLE = ChunkLimits(1_000_000_000, 1, 1_000_000_000)
+"""A record is never cut."""
+_SEEN = "seen.json"
+"""Beside the index: a digest of the records that it holds, and one of its manifest."""
+
+
+class RecordView(Struct, frozen=True):
+    """The records of a kind that may be given in a working tree, open for searching.
+
+    Attributes:
+        kind: `lessons` or `lore`.
+        searcher: Of their index.
+        by_path: Path in the index → record. A hit that is not in it, or whose text is another, is gone.
+        lessons: With their counters; None for lore.
+    """
+
+    kind: RecordsKind
+    searcher: Searcher
+    by_path: Mapping[str, Record]
+    lessons: ActiveLessons | None
+
+
+class _Open(Struct):
+    """A view in use; one that is behind its records serves once and is opened anew by the next prompt."""
+
+    records: Sequence[Record]
+    searcher: Searcher
+    by_path: Mapping[str, Record]
+    is_behind: bool = False
+
+
+class RecordViews:
+    """Open views of any number of working trees, for any number of threads; bounded, the least recently used goes.
+
+    Args:
+        stores: Reads the record files.
+        load: Gives the embedder of a name; by default it is loaded anew.
+        most_new: Records that are indexed at once at most; a hook without a service has no time for more.
+    """
+
+    def __init__(
+        self,
+        stores: RecordStores,
+        load: Callable[[str, Path], Embedder] | None = None,
+        *,
+        most_new: int | None = None,
+    ) -> None:
+        self._stores = stores
+        self._load = load
+        self._most_new = most_new
+        self._open: OrderedDict[Hashable, _Open] = OrderedDict()
+        self._lock = threading.Lock()
+        self._opening: dict[Hashable, threading.Lock] = {}
+
+    def open(self, workspace: Workspace, kind: RecordsKind) -> RecordView | None:
+        """The view of a workspace as its files are now; None when there is no record.
+
+        Raises:
+            HybridError: The index of the records cannot be used or made.
+            OSError: A disk is full or read-only.
+        """
+        records, lessons = self._records(workspace, kind)
+        if not records:
+            return None
+        name = f"{kind}-{workspace.require_project().tree}"
+        config = workspace.config
+        key = (name, config.search, config.ranking, config.gate, config.model, config.lessons, config.lore)
+        found = self._fresh(key, records)
+        if found is None:
+            # One after the other: prompts that wait for one view build it once, and not for long.
+            opening = self._opening.setdefault(key, threading.Lock())
+            if not opening.acquire(timeout=WAIT_S):
+                raise BusyError(f"{len(records)} records are being indexed")
+            try:
+                found = self._fresh(key, records) or self._opened(workspace, kind, name, records)
+            finally:
+                opening.release()
+            if not found.is_behind:
+                self._keep(key, found)
+        return RecordView(kind, found.searcher, found.by_path, lessons)
+
+    def _fresh(self, key: Hashable, records: Sequence[Record]) -> _Open | None:
+        """The open view of these very records; the stores give the same object as long as nothing changed."""
+        with self._lock:
+            found = self._open.get(key)
+            if found is None or (found.records is not records and found.records != records):
+                return None
+            found.records = records
+            self._open.move_to_end(key)
+            return found
+
+    def _keep(self, key: Hashable, found: _Open) -> None:
+        with self._lock:
+            self._open[key] = found
+            self._open.move_to_end(key)
+            while len(self._open) > _MOST_OPEN:
+                self._opening.pop(self._open.popitem(last=False)[0], None)
+
+    def open_all(self, workspace: Workspace) -> tuple[list[RecordView], list[str]]:
+        """The views of every kind that has a record, and what went wrong with a kind or a file, a sentence each."""
+        opened: list[RecordView] = []
+        problems: list[str] = []
+        for kind in KINDS:
+            try:
+                view = self.open(workspace, kind)
+            except (HybridError, OSError, ValueError) as error:  # No kind takes another one's place away.
+                problems.append(f"{kind}: {error}")
+                continue
+            if view is not None:
+                opened.append(view)
+                problems += [f"{kind}: {problem}" for problem in (view.lessons.problems if view.lessons else ())]
+        return opened, problems
+
+    def _records(self, workspace: Workspace, kind: RecordsKind) -> tuple[Sequence[Record], ActiveLessons | None]:
+        if kind == "lore":
+            return (self._stores.lore(workspace) if workspace.config.lore.enabled else ()), None
+        if not workspace.config.lessons.enabled:
+            return (), None
+        lessons = self._stores.lessons(workspace)
+        return lessons.records, lessons
+
+    def _opened(self, workspace: Workspace, kind: RecordsKind, name: str, records: Sequence[Record]) -> _Open:
+        source = RecordSource(records)
+        place = place_of(workspace.home, name)
+        settings = workspace.config.lessons if kind == "lessons" else workspace.config.lore
+        gate = replace(
+            workspace.config.gate,
+            max_false_open_rate=settings.max_false_open_rate,
+            max_other_task_rate=settings.max_other_task_rate,
+        )
+        is_behind = False
+        if self._most_new is not None and (n_new := len(records) - _n_indexed(place)) > self._most_new:
+            raise BusyError(f"{n_new} records are not indexed yet; `hybrid reindex` does it")
+        try:
+            self._build(workspace, place, source)
+        except (BusyError, OSError) as error:
+            # Another process builds, or nothing can be written here: the last index serves, and what is found in it is
+            # compared with the records, so it gives nothing wrong.
+            is_behind = True
+            if isinstance(error, OSError) and not (place.folder / "manifest.json").exists():
+                raise
+        except sqlite3.DatabaseError as error:
+            raise IndexUnavailableError(f"{place.catalog}: {error}") from error
+        searcher = open_collection(place, workspace.config, workspace.home, gate=gate, load=self._load)
+        return _Open(records, searcher, source.by_path, is_behind)
+
+    def _build(self, workspace: Workspace, place: Place, source: RecordSource) -> None:
+        """Bring the index up to date, unless it holds these very records."""
+        gate = workspace.config.gate
+        embedder = LazyEmbedder(workspace.config.model.name, workspace.home, load=self._load)
+        annotator = GateAnnotator(embedder, workspace.home, with_hub=gate.hub, records=gate)
+        stamps = [f"{found.path} {found.stamp.size_bytes} {found.stamp.mtime_ns}" for found in source.scan()]
+        versions = [str(FORMAT_VERSION), recipe(RECORDS_VERSION, WHOLE), embedder.info.key, annotator.key]
+        wanted = "\n".join([*versions, *stamps])
+        digest = sha256_hex(wanted.encode("utf-8", "surrogatepass"))
+        if _is_current(place, digest):
+            return
+        from hybrid.index.build import build
+        from hybrid.index.plan import Recipe  # The first prompt after the service slept seldom builds.
+
+        how = Recipe(source.chunk, WHOLE, RECORDS_VERSION, RECORDS_VERSION)
+        summary = build(place, source, embedder, how, wait_s=WAIT_S, annotator=annotator, workers=1)
+        _note_seen(place, digest, summary.generation)
+
+
+def _is_current(place: Place, digest: str) -> bool:
+    """Return whether the index holds the records of a digest and is as it was written; no database is opened."""
+    try:
+        known = json.loads((place.folder / _SEEN).read_bytes())
+        manifest = sha256_hex((place.folder / NAME).read_bytes())
+        return known == {"records": digest, "manifest": manifest} and is_untouched(
+            place.folder, read_manifest(place.folder)
+        )
+    except (OSError, ValueError, RecursionError, IndexUnavailableError):
+        return False
+
+
+def _note_seen(place: Place, digest: str, generation: int) -> None:
+    """Note which records the index holds; where another process has built since, it notes that itself."""
+    manifest = (place.folder / NAME).read_bytes()
+    if json.loads(manifest)["generation"] == generation:
+        seen = {"records": digest, "manifest": sha256_hex(manifest)}
+        write_atomic(place.folder / _SEEN, json.dumps(seen).encode(), durable=False)
+
+
+def _n_indexed(place: Place) -> int:
+    """About how many records an index holds; 0 when there is none that can be read."""
+    try:
+        return sum(entry.n_chunks for entry in read_manifest(place.folder).segments)
+    except (IndexUnavailableError, OSError):
+        return 0
+
+
+def place_of(home: Path, name: str) -> Place:
+    """Where a view lies."""
+    folder = home / FOLDER
+    return Place(
+        catalog=folder / "catalog.db", folder=folder / "views" / name, tree=name, root=name, lock=folder / "build.lock"
+    )

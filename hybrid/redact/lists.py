@@ -1,0 +1,106 @@
+"""Finds the secrets of lists beside a telling name: `passwords = ["…", "…"]`, and one item on each line."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from hybrid.base.patterns import compiled
+from hybrid.redact.names import Clarity
+from hybrid.redact.values import Place, has_both, is_secret
+
+if TYPE_CHECKING:
+    from hybrid.redact.telling import TellingName
+
+_MAX_PIECES = 12
+_QUOTE = r"\\{0,4}[\"'`]"
+_COLLECTION = (
+    r"(?:\[\]string|(?:new )?String\[\] ?|(?:List|Set)\.of|Arrays\.asList|(?:list|array|set)Of|vec!|set|list"
+    r"|tuple|frozenset|array|@)?"
+)
+_LIST_GAP = r"\s{0,40}(?:(?:#|//)[^\n]{0,100}\n\s{0,40}){0,3}"
+_LIST = (
+    r"(?:\\{0,4}[\"'])?(?::[^\S\n]?[A-Za-z][\w.<>\[\], |]{1,40}(?==))?"
+    rf"\s?(?:=>|:=|[:=])\s?{_COLLECTION}[\[({{]{{1,2}}{_LIST_GAP}(?=\\{{0,4}}[\"'])"
+)
+_LIST_ITEM = (
+    rf"(?P<quote>{_QUOTE})(?P<value>[^\"'`\\\n]{{1,256}})(?P=quote)\s{{0,3}}(?:(?P<more>,){_LIST_GAP}|(?=[\])}}]))"
+)
+_LINES = r"(?:\\{0,4}[\"'])?:[^\S\n]{0,20}\n(?P<indent>[^\S\n]{0,60})- "
+_FLOW = r"(?:\\{0,4}[\"'])?:[^\S\n]\[[^\S\n]?(?=[^\]\n]{1,400}\])"
+_FLOW_ITEM = r"(?P<value>[^\s,\"'\[\]{}]{4,256})[^\S\n]?(?:(?P<more>,)[^\S\n]?|(?=\]))"
+_LINES_ITEM = r"(?:\\{0,4}[\"'])?(?P<value>[^\s\"'\\]{4,256})(?:\\{0,4}[\"'])?[^\S\n]{0,20}(?:#[^\n]{0,100})?(?:\n|$)"
+_RULE = r"[A-Za-z_]\w{1,20}:\S|[A-Za-z]+(?:[-_.][A-Za-z]+)*[-_.]?[a-z]?\d{1,2}$(?<!\w{10})"
+"""A rule of a form in the place of a value, `min:8`, and a short name with a number."""
+_BEFORE_LIST = frozenset("\\\"':=")
+_LISTS = r"pass(?:word|wd|phrase)s|secrets|(?:api|access|auth|refresh)[_-]?(?:key|token)s"
+
+
+def list_items(key: TellingName) -> list[tuple[int, int]]:
+    """The literals of a list of secrets, on one line or on several: `passwords = ["…", "…"]`."""
+    following = key.text[key.end : key.end + 1]
+    if following not in _BEFORE_LIST and not following.isspace():
+        return []
+    is_plural = key.name[-1:] in ("s", "S") and compiled(_LISTS, re.IGNORECASE).search(key.name) is not None
+    if not is_plural and key.clear < Clarity.SECRET:
+        return []
+    lines = _dash_items(key, is_plural=is_plural) or _flow_items(key)
+    at = compiled(_LIST).match(key.text, key.end) if not lines else None
+    if at is None or (not is_plural and "[" not in at.group()):
+        return lines
+    is_password = is_plural and "pass" in key.name.lower()
+    spans: list[tuple[int, int]] = []
+    item = compiled(_LIST_ITEM).match(key.text, at.end())
+    while item is not None and len(spans) < _MAX_PIECES:
+        value = item["value"]
+        if is_secret(value, Clarity.PASSWORD if is_password else Clarity.SECRET, Place.QUOTED) and (
+            is_password or (has_both(value) and (is_plural or compiled(_RULE).match(value) is None))
+        ):
+            spans.append(item.span("value"))
+        item = compiled(_LIST_ITEM).match(key.text, item.end()) if item["more"] else None
+    return spans
+
+
+def _flow_items(key: TellingName) -> list[tuple[int, int]]:
+    """The items of a list within brackets that have no quotes, as YAML allows."""
+    at = compiled(_FLOW).match(key.text, key.end)
+    item = None if at is None else compiled(_FLOW_ITEM).match(key.text, at.end())
+    spans: list[tuple[int, int]] = []
+    while item is not None and len(spans) < _MAX_PIECES:
+        if compiled(_RULE).match(item["value"]) is None and key.is_secret(item["value"], Place.INLINE):
+            spans.append(item.span("value"))
+        item = compiled(_FLOW_ITEM).match(key.text, item.end()) if item["more"] else None
+    return spans
+
+
+def _dash_items(key: TellingName, *, is_plural: bool) -> list[tuple[int, int]]:
+    """The items of a list that has a line and a dash for each, as YAML has it."""
+    at = compiled(_LINES).match(key.text, key.end)
+    if at is None:
+        return []
+    clear = Clarity.PASSWORD if "pass" in key.name.lower() and is_plural else key.clear
+    dash = f"{at['indent']}- "
+    begin, end, spans = key.walks.get((dash, clear), (0, 0, []))
+    if not begin <= at.end() < end or len(spans) >= _MAX_PIECES:  # Else the name stands in a list that was looked at.
+        begin = at.end()
+        end, spans = _walk(key.text, begin, dash, clear)
+        key.walks[dash, clear] = begin, end, spans
+    return [span for span in spans if span[0] >= at.end()]
+
+
+def _walk(text: str, start: int, dash: str, clear: Clarity) -> tuple[int, list[tuple[int, int]]]:
+    """Where the items of a list end, and the secrets among them."""
+    spans: list[tuple[int, int]] = []
+    at = start
+    while len(spans) < _MAX_PIECES:
+        item = compiled(_LINES_ITEM).match(text, at)
+        if item is None:
+            break
+        value = item["value"]
+        if has_both(value) and compiled(_RULE).match(value) is None and is_secret(value, clear, Place.SETTING):
+            spans.append(item.span("value"))
+        if not text.startswith(dash, item.end()):
+            at = item.end()
+            break
+        at = item.end() + len(dash)
+    return at + 1, spans

@@ -1,1 +1,0 @@
-"""What happens between the two legs and the injection: fusion, gate, floor, packing; plain arithmetic over rankings."""

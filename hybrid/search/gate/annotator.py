@@ -1,0 +1,72 @@
+"""Annotates segments for the gate while an index is written; loads nothing until a segment is."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from hybrid.search.gate.identity import annotation_key, background_key
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from hybrid.config import GateConfig
+    from hybrid.search.gate.background import Background
+    from hybrid.search.gate.meant import MeantPieces
+    from hybrid.types import Embedder
+
+
+class GateAnnotator:
+    """Fulfils `hybrid.index.commit.Annotator` with the background of an embedder.
+
+    Args:
+        embedder: Of the chunks.
+        home: `$HYBRID_HOME`, which keeps the background's vectors.
+        with_hub: Find the hub of every chunk, too.
+        records: The weights of the evidence for a record, for a collection that is judged record by record.
+    """
+
+    def __init__(self, embedder: Embedder, home: Path, *, with_hub: bool, records: GateConfig | None = None) -> None:
+        self._embedder = embedder
+        self._home = home
+        self._with_hub = with_hub
+        self._records = records
+
+    @property
+    def key(self) -> str:
+        """Of what `annotate` adds."""
+        return annotation_key(self._background_key, with_hub=self._with_hub, records=self._records)
+
+    @cached_property
+    def _background_key(self) -> str:
+        return background_key(self._embedder.info)
+
+    @cached_property
+    def _background(self) -> Background:
+        from hybrid.search.gate.background import load_background
+
+        return load_background(self._embedder, self._home, self._background_key)
+
+    @cached_property
+    def _pieces(self) -> MeantPieces | None:
+        from hybrid.search.gate.meant import pieces_of_background
+
+        return pieces_of_background(self._background, self._embedder)
+
+    def prepare(self) -> None:
+        """Load what `annotate` needs, or make it: embedding the background takes a new home a moment."""
+        _ = self._background
+
+    def annotate(self, arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+        """The arrays to add to a segment, as `hybrid.search.gate.hubs` and `hybrid.search.gate.meant` make them."""
+        from hybrid.search.gate.hubs import segment_arrays
+
+        found = segment_arrays(arrays, self._background, with_hub=self._with_hub)
+        if self._records is None or self._pieces is None:
+            return found
+        from hybrid.search.gate.meant import record_arrays
+
+        return found | record_arrays({**arrays, **found}, self._pieces, self._embedder, self._records)

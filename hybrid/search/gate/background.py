@@ -1,0 +1,297 @@
+"""The background: prompts that deserve no context in any project, as one embedding model sees them.
+
+The shipped prompts fall in two: a bank, against which chunks and prompts are measured, and a calibration part, which
+no part of the statistic was made from. Their vectors are made when a model is first used and kept in `$HYBRID_HOME`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import re
+from functools import cached_property
+from itertools import accumulate, pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from msgspec import Struct
+
+from hybrid.base.arrays import encode_arrays, read_arrays, string_table, unpack_strings
+from hybrid.base.atomic import make_private_folder, write_atomic
+from hybrid.base.resources import shipped
+from hybrid.models.probe import read_probe
+from hybrid.prompting.clean import clean
+from hybrid.prompting.content import MAX_PIECES, content_words
+from hybrid.prompting.gate import prompt_verdict
+from hybrid.search.gate.identity import PROMPTS, background_key
+from hybrid.search.gate.parts import chat_closeness, code_logit, null_factors
+from hybrid.search.gate.pieces import gate_pieces
+from hybrid.search.gate.terms import PieceTerms, generic_terms, terms_of, word_groups
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from hybrid.base.arrays import Arrays
+    from hybrid.config import GateConfig
+    from hybrid.models.probe import Probe
+    from hybrid.types import Embedder, EmbedderInfo
+
+FOLDER = "background"
+"""Where the vectors lie in a `$HYBRID_HOME`."""
+
+_TALK = frozenset({"session", "ack", "chat", "life", "facts", "assist"})
+"""Kinds of background prompts that are talk; the others are tasks of other projects."""
+
+_NAMES = tuple(
+    """
+    hub_bank chat_bank piece_vector piece_null piece_chat piece_probe piece_prompt prompt_is_talk prompt_words
+    term_text term_at term_generic generic_documents piece_words piece_words_at piece_names piece_names_at
+    group_text group_at piece_groups piece_groups_at
+    """.split()
+)
+"""Arrays of a file of vectors; one that lacks any is made anew."""
+
+_MIN_PROMPT_CHARS = 20
+"""The shipped `hooks.min_prompt_length`: what an owner sets for prompts does not change what a background is."""
+
+_UNSAFE = re.compile(r"[^\w.-]+")
+
+
+class Prompt(Struct, frozen=True):
+    """One shipped prompt.
+
+    Attributes:
+        kind: session, ack, chat, life, facts or assist (talk); task, request or report (tasks of other projects).
+        language: ISO 639-1.
+        is_bank: False for those that are kept for calibration.
+        text: As a person types it.
+    """
+
+    kind: str
+    language: str
+    is_bank: bool
+    text: str
+
+    @property
+    def is_talk(self) -> bool:
+        """True unless it is a task of another project."""
+        return self.kind in _TALK
+
+
+class Background:
+    """The background as one model sees it.
+
+    The calibration part lists the pieces of its prompts one after another; prompts that a rule silences have none.
+
+    Attributes:
+        key: Of prompts, model and version; segments that were annotated with another one do not fit.
+        hub_bank: Tasks of other projects, unit vectors, shape (n_tasks, dim).
+        chat_bank: Pieces of talk, unit vectors, shape (n_talk, dim).
+        piece_vectors: Calibration pieces, unit vectors, shape (n_pieces, dim).
+        terms: Every term that calibration pieces ask for.
+    """
+
+    def __init__(self, key: str, arrays: Arrays | Mapping[str, NDArray[Any]], probe: Probe | None) -> None:
+        self.key = key
+        self.probe = probe
+        self._arrays = arrays
+        self.hub_bank: NDArray[np.float32] = arrays["hub_bank"]
+        self.chat_bank: NDArray[np.float32] = arrays["chat_bank"]
+        self.piece_vectors: NDArray[np.float32] = arrays["piece_vector"]
+
+    def array(self, name: str) -> NDArray[Any]:
+        """Any array by name.
+
+        Of pieces: `piece_null`, `piece_chat`, `piece_probe`, and `piece_prompt`, the prompt each belongs to. Of
+        prompts: `prompt_is_talk`, `prompt_words`. Of terms: `term_generic`. Numbers of the terms of each piece, and
+        where they begin: `piece_words`, `piece_words_at`, `piece_names`, `piece_names_at`.
+        """
+        return self._arrays[name]
+
+    @property
+    def n_generic_documents(self) -> int:
+        """Documents of code at large that `term_generic` counts."""
+        return int(self.array("generic_documents")[0])
+
+    @property
+    def n_prompts(self) -> int:
+        """Of the calibration part, silenced ones too."""
+        return len(self.array("prompt_is_talk"))
+
+    @cached_property
+    def terms(self) -> list[str]:
+        """The terms, sorted."""
+        return unpack_strings(self.array("term_text"), self.array("term_at"))
+
+    @property
+    def piece_terms(self) -> list[list[str]]:
+        """The terms of each calibration piece, as `terms_of` gives them."""
+        return self._texts(self.terms, "piece_words")
+
+    @property
+    def piece_groups(self) -> list[list[str]]:
+        """The words of each calibration piece, as `word_groups` gives them."""
+        return self._texts(unpack_strings(self.array("group_text"), self.array("group_at")), "piece_groups")
+
+    def _texts(self, texts: list[str], name: str) -> list[list[str]]:
+        numbers, ends = self.array(name).tolist(), self.array(f"{name}_at").tolist()
+        return [[texts[number] for number in numbers[start:end]] for start, end in pairwise(ends)]
+
+    def chat(self, vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Closeness to chat of unit vectors (n, dim), shape (n,)."""
+        return _chat(self.chat_bank, vectors)
+
+    def logit(self, vectors: NDArray[np.float32], null: NDArray[np.float32]) -> NDArray[np.float32]:
+        """The probe's logit of unit vectors (n, dim) and their null factors; 0 without a probe."""
+        return _logit(self.probe, vectors, null)
+
+    def chat_weight(self, settings: GateConfig) -> float:
+        """What closeness to chat weighs: more where no probe tells talk from code."""
+        return settings.chat if self.probe else settings.chat_without_probe
+
+
+def shipped_prompts() -> list[Prompt]:
+    """The shipped prompts in order."""
+    lines = shipped(*PROMPTS).read_text(encoding="utf-8").splitlines()
+    rows = (json.loads(line) for line in lines)
+    return [Prompt(row["kind"], row["language"], row["use"] == "bank", row["text"]) for row in rows]
+
+
+def load_background(embedder: Embedder, home: Path, key: str = "") -> Background:
+    """The background of an embedder: from `$HYBRID_HOME`, or embedded now and kept there.
+
+    A folder that cannot be written costs the next call the same work, nothing else.
+
+    Args:
+        embedder: Of the model.
+        home: `$HYBRID_HOME`.
+        key: Of the background, when the caller knows it already.
+
+    Raises:
+        ModelError: The model's probe is damaged, or of another model.
+    """
+    model = embedder.info
+    key = key or background_key(model)
+    probe = read_probe(model)
+    path = home / FOLDER / f"{_file_stem(model)}-{key}.safetensors"
+    kept = _kept(path)
+    if kept is not None:
+        return Background(key, kept, probe)
+    made = embed_background(embedder, probe)
+    _keep(path, made, model)
+    return Background(key, made, probe)
+
+
+def _file_stem(model: EmbedderInfo) -> str:
+    return f"{_UNSAFE.sub('-', model.name)[-60:]}-{model.sha256[:16]}"
+
+
+def _kept(path: Path) -> Arrays | None:
+    with contextlib.suppress(OSError, ValueError, KeyError):
+        arrays = read_arrays(path)
+        if arrays.metadata.get("sha256") == _digest({name: arrays[name] for name in _NAMES}):
+            return arrays
+    return None
+
+
+def _keep(path: Path, arrays: Mapping[str, NDArray[Any]], model: EmbedderInfo) -> None:
+    """Write the arrays; of other versions of the same model the newest stays, which another hybrid may use."""
+    with contextlib.suppress(OSError):
+        make_private_folder(path.parent)
+        metadata = {"model": model.key, "sha256": _digest(arrays)}
+        write_atomic(path, encode_arrays(arrays, metadata), durable=False)
+        others = [other for other in path.parent.glob(f"{_file_stem(model)}-*.safetensors") if other != path]
+        for other in sorted(others, key=lambda other: other.stat().st_mtime_ns)[:-1]:
+            other.unlink()
+
+
+def _digest(arrays: Mapping[str, NDArray[Any]]) -> str:
+    """SHA-256 in hex of everything in the arrays: a file that a power cut left half written is made anew."""
+    found = hashlib.sha256()
+    for name in _NAMES:
+        found.update(f"{name} {arrays[name].dtype.str} {arrays[name].shape}\n".encode())
+        found.update(np.ascontiguousarray(arrays[name]).data)
+    return found.hexdigest()
+
+
+def embed_background(embedder: Embedder, probe: Probe | None) -> dict[str, NDArray[Any]]:
+    """The arrays of the background of an embedder, made anew."""
+    prompts = shipped_prompts()
+    bank = [prompt for prompt in prompts if prompt.is_bank]
+    tasks = [content_words(prompt.text) for prompt in bank if not prompt.is_talk]
+    talk = dict.fromkeys(piece for prompt in bank if prompt.is_talk for piece in gate_pieces(prompt.text, MAX_PIECES))
+    held = [prompt for prompt in prompts if not prompt.is_bank]
+    parts = [searched_pieces(prompt.text) for prompt in held]
+    texts = [piece for part in parts for piece in part]
+    vectors, lengths = embedder.embed_queries(texts)
+    null = null_factors(lengths, len(texts))
+    chat_bank = _without_zeros(embedder.embed_queries(list(talk))[0])
+    return {
+        "hub_bank": _without_zeros(embedder.embed_queries(tasks)[0]),
+        "chat_bank": chat_bank,
+        "piece_vector": vectors,
+        "piece_null": null,
+        "piece_chat": _chat(chat_bank, vectors),
+        "piece_probe": _logit(probe, vectors, null),
+        "piece_prompt": np.repeat(np.arange(len(held), dtype=np.int32), [len(part) for part in parts]),
+        "prompt_is_talk": np.array([prompt.is_talk for prompt in held], np.uint8),
+        "prompt_words": np.array([len(prompt.text.split()) for prompt in held], np.int32),
+        **_term_arrays([terms_of(text) for text in texts]),
+        **_group_arrays([word_groups(text) for text in texts]),
+    }
+
+
+def searched_pieces(text: str) -> tuple[str, ...]:
+    """The pieces of a prompt as the hook would search with them; none when a rule silences it."""
+    cleaned = clean(text)
+    verdict = prompt_verdict(cleaned, min_prompt_length=_MIN_PROMPT_CHARS)
+    return gate_pieces(cleaned.text, MAX_PIECES) if verdict.is_searchable else ()
+
+
+def _chat(bank: NDArray[np.float32], vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+    return chat_closeness(vectors @ np.swapaxes(bank, 0, 1))
+
+
+def _logit(probe: Probe | None, vectors: NDArray[np.float32], null: NDArray[np.float32]) -> NDArray[np.float32]:
+    if probe is None:
+        return np.zeros(len(vectors), np.float32)
+    return code_logit(vectors * null[:, np.newaxis], probe.weight, probe.bias)
+
+
+def _without_zeros(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+    return np.ascontiguousarray(vectors[vectors.any(axis=1)])
+
+
+def _term_arrays(found: Sequence[PieceTerms]) -> dict[str, NDArray[Any]]:
+    terms = sorted({term for piece in found for term in (*piece.words, *piece.names)})
+    number = {term: i for i, term in enumerate(terms)}
+    generic = generic_terms()
+    words, words_at = _ragged([number[term] for term in piece.words] for piece in found)
+    names, names_at = _ragged([number[term] for term in piece.names] for piece in found)
+    return {
+        **string_table("term", terms),
+        "term_generic": np.array([generic.counts.get(term, 0) for term in terms], np.int64),
+        "generic_documents": np.array([generic.n_documents], np.int64),
+        "piece_words": words,
+        "piece_words_at": words_at,
+        "piece_names": names,
+        "piece_names_at": names_at,
+    }
+
+
+def _group_arrays(found: Sequence[Sequence[str]]) -> dict[str, NDArray[Any]]:
+    groups = sorted({group for piece in found for group in piece})
+    number = {group: i for i, group in enumerate(groups)}
+    numbers, numbers_at = _ragged([number[group] for group in piece] for piece in found)
+    return {**string_table("group", groups), "piece_groups": numbers, "piece_groups_at": numbers_at}
+
+
+def _ragged(rows: Iterable[Sequence[int]]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Rows of numbers one after another, and where each begins, with the end behind the last."""
+    listed = list(rows)
+    values = np.array([value for row in listed for value in row], np.int32)
+    return values, np.array([0, *accumulate(map(len, listed))], np.int32)

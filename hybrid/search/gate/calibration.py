@@ -1,0 +1,141 @@
+"""The thresholds of one corpus, from what its segments keep: no labels, no search, under a millisecond.
+
+The calibration part of the background is scored against the corpus; a threshold is the score that a wanted share of
+these prompts would exceed by chance.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from msgspec import Struct
+
+from hybrid.search.gate.hubs import NOTHING
+from hybrid.search.gate.meant import are_records
+from hybrid.search.gate.parts import MAX_ABSENT, MAX_NAMES, gain, length_penalty
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from hybrid.config import GateConfig
+    from hybrid.index.segment import Segment
+    from hybrid.search.gate.background import Background
+
+SILENT = -9.0
+"""Score of a background prompt that a rule silences, or that no chunk can be compared with; it never opens."""
+
+
+class Calibration(Struct, frozen=True):
+    """The two bars of a corpus.
+
+    Attributes:
+        talk: Evidence + talk must reach it: what talk reaches here by chance at the rate allowed.
+        tasks: Evidence must reach it: what tasks of other projects reach.
+        n_prompts: Of the background that were scored, silenced ones too.
+        talk_rate: Share of talk that was allowed beyond its bar, in [0, 1].
+        task_rate: Share of tasks of other projects.
+        expected_talk: Share of talk that passes both bars, at most: the two are counted at the best piece of each.
+        expected_tasks: The same for tasks of other projects.
+    """
+
+    talk: float
+    tasks: float
+    n_prompts: int
+    talk_rate: float
+    task_rate: float
+    expected_talk: float
+    expected_tasks: float
+
+
+def calibrate(background: Background, segments: Sequence[Segment], settings: GateConfig) -> Calibration:
+    """The bars of a corpus.
+
+    Args:
+        background: That the segments were annotated with.
+        segments: Of one snapshot.
+        settings: Weights of the parts, and the rates allowed.
+    """
+    evidence, talk = background_scores(background, segments, settings)
+    is_talk = background.array("prompt_is_talk").astype(np.bool_)
+    talk_bar = _quantile(talk[is_talk], settings.max_false_open_rate)
+    task_bar = _quantile(evidence[~is_talk], settings.max_other_task_rate)
+    if are_records(segments):
+        task_bar = max(task_bar, settings.least)
+    is_open = (talk > talk_bar) & (evidence > task_bar)
+    return Calibration(
+        talk=talk_bar,
+        tasks=task_bar,
+        n_prompts=len(is_talk),
+        talk_rate=settings.max_false_open_rate,
+        task_rate=settings.max_other_task_rate,
+        expected_talk=float(is_open[is_talk].mean()) if is_talk.any() else 0.0,
+        expected_tasks=float(is_open[~is_talk].mean()) if not is_talk.all() else 0.0,
+    )
+
+
+def background_scores(
+    background: Background, segments: Sequence[Segment], settings: GateConfig
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Evidence of every calibration prompt, and evidence + talk, each of its best piece; shape (n_prompts,)."""
+    n_chunks = sum(segment.n_chunks for segment in segments)
+    of_prompt = background.array("piece_prompt")
+    evidence = _evidence_of_pieces(background, segments, n_chunks, settings)
+    # A prompt is scored with so many pieces besides the whole, which comes first.
+    evidence[np.arange(len(of_prompt)) - np.searchsorted(of_prompt, of_prompt) > settings.pieces] = SILENT
+    talk = evidence + settings.probe * background.array("piece_probe")
+    talk -= background.chat_weight(settings) * background.array("piece_chat")
+    talk[evidence == SILENT] = SILENT
+    words = background.array("prompt_words").tolist()
+    penalty = settings.length * np.array([length_penalty(n) for n in words])
+    best = np.full((2, len(words)), SILENT)
+    np.maximum.at(best[0], of_prompt, evidence)
+    np.maximum.at(best[1], of_prompt, talk)
+    best[best > SILENT] -= np.broadcast_to(penalty, best.shape)[best > SILENT]
+    return best[0], best[1]
+
+
+def _evidence_of_pieces(
+    background: Background, segments: Sequence[Segment], n_chunks: int, settings: GateConfig
+) -> NDArray[np.float64]:
+    n_pieces = len(background.piece_vectors)
+    tops = [segment.array("background_top") for segment in segments]
+    top = np.max(tops, axis=0) if tops else np.full(n_pieces, NOTHING, np.float32)
+    null = background.array("piece_null") if settings.null else np.ones(n_pieces, np.float32)
+    n_here = np.sum([s.array("background_df") for s in segments], axis=0, dtype=np.float64)
+    n_here = np.broadcast_to(n_here, len(background.array("term_generic")))
+    generic = background.array("term_generic").astype(np.float64)
+    gains = gain(n_here, n_chunks, generic, background.n_generic_documents)
+    is_absent = (n_here == 0) & (generic == 0)
+    words, words_at = background.array("piece_words"), background.array("piece_words_at")
+    names, names_at = background.array("piece_names"), background.array("piece_names_at")
+    lexical = _reduced(np.maximum, gains[words], words_at)
+    absent = np.minimum(_reduced(np.add, is_absent[words].astype(np.float64), words_at), MAX_ABSENT)
+    known = np.minimum(_reduced(np.add, (n_here[names] > 0).astype(np.float64), names_at), MAX_NAMES)
+    found = null * top + settings.lexical * lexical + settings.names * known - settings.absent * absent
+    if are_records(segments):
+        # An identifier of a task of another project stands in the record that is nearest to it, or in none.
+        found = np.max([segment.array("background_record") for segment in segments], axis=0) + settings.names * known
+    # A piece without a vector, or a corpus without a chunk, has no cosine to speak of.
+    found[(top <= NOTHING) | ~background.piece_vectors.any(axis=1)] = SILENT
+    return found
+
+
+def _reduced(ufunc: np.ufunc, values: NDArray[np.float64], starts: NDArray[Any]) -> NDArray[np.float64]:
+    """Of each run of values; 0 for an empty one."""
+    result = np.zeros(len(starts) - 1)
+    filled = np.flatnonzero(np.diff(starts))
+    if len(filled):
+        result[filled] = ufunc.reduceat(values, starts[filled])
+    return result
+
+
+def _quantile(scores: NDArray[np.float64], rate: float) -> float:
+    """The score that at most a share `rate` of the scores exceeds: an observed one, so that ties stay closed."""
+    ordered = np.sort(scores)[::-1]
+    if not len(ordered):
+        return math.inf
+    return float(ordered[min(int(rate * len(ordered)), len(ordered) - 1)])

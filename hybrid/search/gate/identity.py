@@ -1,0 +1,44 @@
+"""Which background an index was compared with: the shipped files and the key that they give; no numpy."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+from hybrid.base.resources import shipped
+from hybrid.models.probe import probe_digest
+
+if TYPE_CHECKING:
+    from hybrid.config import GateConfig
+    from hybrid.types import EmbedderInfo
+
+PROMPTS = ("models", "background", "prompts.jsonl")
+TERMS = ("models", "background", "terms.tsv")
+"""The shipped prompts, and the counts of terms in code at large."""
+
+VERSION = "1"
+"""Changes whenever the same prompts and model give other arrays: other pieces, other parts, other names."""
+
+RECORDS_VERSION = "1"
+"""As `VERSION`, of what segments of records keep besides: the segments of files need not be written anew."""
+
+
+def background_key(model: EmbedderInfo) -> str:
+    """The identity of the background of a model, 16 hex digits; reads the files' bytes, embeds nothing."""
+    files = (shipped(*PROMPTS).read_bytes(), shipped(*TERMS).read_bytes())
+    names = (VERSION.encode(), model.key.encode(), probe_digest(model.name).encode())
+    return hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in (*files, *names))).hexdigest()[:16]
+
+
+def annotation_key(background: str, *, with_hub: bool, records: GateConfig | None = None) -> str:
+    """The identity of what segments keep for the gate.
+
+    Args:
+        background: Its key.
+        with_hub: Hubs are subtracted.
+        records: The weights of the evidence for a record; None for other segments.
+    """
+    hub = "+hub" if with_hub else ""
+    if records is None:
+        return f"{background}{hub}"
+    return f"{background}{hub}+records{RECORDS_VERSION}:{records.words:g}:{records.hinge:g}:{int(records.null)}"

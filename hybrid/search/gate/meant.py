@@ -1,0 +1,375 @@
+"""The evidence that a piece of a prompt means one record: each record of a collection must have enough of it by itself.
+
+    evidence(piece, record) = null · (cosine − hub) + words − hinge
+
+`words` is how far the record holds the words of the piece (see below). `hinge` takes away a share of what the
+damped cosine loses when the one word that it hangs on most is left out: a name that the whole project is about, or one
+word in another sense, brings any record near, while a record that is meant stays near without that word.
+
+A vector is the sum of those of its words, so no piece is embedded again. `annotator` keeps in a segment of records the
+largest evidence of each background piece; `calibration` and `verdict` read it. A model whose lengths say nothing has no
+such sums, and its records are judged as files are.
+"""
+
+from __future__ import annotations
+
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from msgspec import Struct
+
+from hybrid.base.arrays import unpack_strings
+from hybrid.index.vectors import quantise
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from hybrid.config import GateConfig
+    from hybrid.index.segment import Segment
+    from hybrid.search.gate.background import Background
+    from hybrid.types import Embedder
+
+
+# The part "words" of the evidence for a record: how far it holds the words of a piece, or words near to them.
+#
+#     words(piece, chunk) = Σ over words q of the piece: n_q · max over terms t of the chunk: cos(q, t), if >
+# LEAST_COSINE
+#
+# n_q is the length that the model's query sum of the word alone has: telling words are long. The cosine of whole
+# texts averages over all that a record says besides; this asks word by word, so short records with one telling word
+# in common with a prompt are told from those that are merely of its kind. For collections of records: `annotator`
+# adds the vectors of terms to their segments, `meant` asks. A model whose lengths say nothing has no such part.
+
+LEAST_COSINE = 0.4
+"""Two words up to this have nothing to do with one another. Anything from 0.3 to 0.5 serves the gate equally well."""
+
+_BLOCK_TERMS = 1024
+"""Terms compared at a time, which stay in the cache as float32."""
+
+_BATCH = 4096
+"""Terms embedded at a time: their vectors are kept as int8."""
+
+
+class PieceWords(Struct, frozen=True):
+    """The words of some pieces, each word embedded once.
+
+    Attributes:
+        vectors: Of every word, unit vectors or zeros, shape (n_words, dim).
+        lengths: What each word weighs, shape (n_words,).
+        numbers: Words of one piece after another, each once in a piece, shape (n_uses,).
+        starts: Where the words of each piece begin, with the end behind the last, shape (n_pieces + 1,).
+    """
+
+    vectors: NDArray[np.float32]
+    lengths: NDArray[np.float32]
+    numbers: NDArray[np.int64]
+    starts: NDArray[np.int64]
+
+    def between(self, first: int, last: int) -> PieceWords:
+        """The pieces from `first` up to `last`, with the words that they need."""
+        starts = self.starts[first : last + 1]
+        used, numbers = np.unique(self.numbers[starts[0] : starts[-1]], return_inverse=True)
+        return PieceWords(self.vectors[used], self.lengths[used], numbers, starts - starts[0])
+
+
+class _Near(Struct, frozen=True):
+    """The terms near to each word, in order of word and then of rising cosine.
+
+    Attributes:
+        terms: Numbers of terms, shape (n_pairs,).
+        cosines: Above `LEAST_COSINE`, shape (n_pairs,).
+        starts: Where the terms of each word begin, with the end behind the last, shape (n_words + 1,).
+    """
+
+    terms: NDArray[np.int64]
+    cosines: NDArray[np.float32]
+    starts: NDArray[np.int64]
+
+
+def words_of_pieces(pieces: Sequence[Sequence[str]], embedder: Embedder) -> PieceWords | None:
+    """The words of pieces, each once in its piece; None for a model whose lengths say nothing."""
+    words = list(dict.fromkeys(word for piece in pieces for word in piece))
+    vectors, lengths = embedder.embed_queries(words)
+    if lengths is None:
+        return None
+    number = {word: i for i, word in enumerate(words)}
+    numbers = np.array([number[word] for piece in pieces for word in piece], np.int64)
+    return PieceWords(vectors, lengths, numbers, np.array([0, *accumulate(map(len, pieces))], np.int64))
+
+
+def term_vectors(arrays: Mapping[str, NDArray[Any]], embedder: Embedder) -> dict[str, NDArray[Any]]:
+    """The vectors of the terms of a segment of records.
+
+    Args:
+        arrays: Of the segment: its terms, and `vector` for the dimension.
+        embedder: Of the same model.
+
+    Returns:
+        `term_vector` int8 (n_terms, dim) and `term_vector_scale` float32 (n_terms,), 0 for a term that the model does
+        not know.
+    """
+    terms = unpack_strings(arrays["term_text"], arrays["term_at"])
+    data = np.zeros((len(terms), arrays["vector"].shape[1]), np.int8)
+    scales = np.zeros(len(terms), np.float32)
+    for at in range(0, len(terms), _BATCH):
+        batch = slice(at, at + _BATCH)
+        vectors, _ = embedder.embed_queries(terms[batch])
+        stored = quantise(vectors, np.zeros(len(vectors), np.bool_))
+        data[batch], scales[batch] = stored.data, stored.scale
+    return {"term_vector": data, "term_vector_scale": scales}
+
+
+class WordScores:
+    """words(piece, chunk) of some pieces for every chunk of a segment of records, dead ones too.
+
+    Args:
+        words: Of the pieces.
+        arrays: Of the segment: the postings of its terms, and what `term_vectors` gives.
+        n_chunks: Of the segment.
+    """
+
+    def __init__(self, words: PieceWords, arrays: Mapping[str, NDArray[Any]], n_chunks: int) -> None:
+        self._words = words
+        self._arrays = arrays
+        self._n_chunks = n_chunks
+        self._near = _near(words, arrays)
+
+    def between(self, first: int, last: int) -> NDArray[np.float32]:
+        """Of the pieces from `first` up to `last`, shape (last − first, n_chunks)."""
+        words = self._words
+        starts = words.starts[first : last + 1]
+        used, number = np.unique(words.numbers[starts[0] : starts[-1]], return_inverse=True)
+        weights = np.zeros((last - first, len(used)), np.float32)
+        weights[np.repeat(np.arange(last - first), np.diff(starts)), number] = words.lengths[used[number]]
+        return weights @ self._best(used)
+
+    def _best(self, words: NDArray[np.int64]) -> NDArray[np.float32]:
+        """The largest cosine of each word to a term of each chunk, shape (n_words, n_chunks); 0 without a near one."""
+        near = self._near
+        best = np.zeros((len(words), self._n_chunks), np.float32)
+        pairs, n_pairs = _ranges(near.starts[words], near.starts[words + 1])
+        terms = near.terms[pairs]
+        term_start = self._arrays["term_start"].astype(np.int64)
+        postings, n_postings = _ranges(term_start[terms], term_start[terms + 1])
+        cells = np.repeat(np.repeat(np.arange(len(words)) * self._n_chunks, n_pairs), n_postings)
+        cells += self._arrays["post_row"][postings]
+        # Of values for one cell the last stays, which is the largest: the terms of a word come by rising cosine.
+        best.reshape(-1)[cells] = np.repeat(near.cosines[pairs], n_postings)
+        return best
+
+
+def _near(words: PieceWords, arrays: Mapping[str, NDArray[Any]]) -> _Near:
+    """The terms of a segment near to each word."""
+    vectors: NDArray[np.int8] = arrays["term_vector"]
+    scales: NDArray[np.float32] = arrays["term_vector_scale"]
+    n_words = len(words.vectors)
+    columns = np.ascontiguousarray(np.swapaxes(words.vectors, 0, 1))
+    rows = np.empty((min(_BLOCK_TERMS, len(vectors)), vectors.shape[1]), np.float32)
+    found: list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]] = []
+    for at in range(0, len(vectors), _BLOCK_TERMS):
+        block = vectors[at : at + _BLOCK_TERMS]
+        rows[: len(block)] = block
+        of_block: NDArray[np.float32] = rows[: len(block)] @ columns
+        of_block *= scales[at : at + _BLOCK_TERMS, np.newaxis]
+        terms, numbers = np.nonzero(of_block > LEAST_COSINE)
+        found.append((numbers, terms + at, of_block[terms, numbers]))
+    if not found:
+        return _Near(np.zeros(0, np.int64), np.zeros(0, np.float32), np.zeros(n_words + 1, np.int64))
+    numbers = np.concatenate([one[0] for one in found])
+    terms = np.concatenate([one[1] for one in found])
+    cosines = np.concatenate([one[2] for one in found])
+    order = np.lexsort((cosines, numbers))
+    starts = np.searchsorted(numbers[order], np.arange(n_words + 1)).astype(np.int64)
+    return _Near(terms[order], cosines[order], starts)
+
+
+def _ranges(starts: NDArray[np.int64], ends: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The numbers from each start up to its end, one range after another, and how many each has."""
+    counts = ends - starts
+    before = np.cumsum(counts) - counts
+    return np.arange(int(counts.sum())) + np.repeat(starts - before, counts), counts
+
+
+_ARRAYS = ("vector", "vector_scale", "chunk_hub", "term_vector", "term_vector_scale", "term_start", "post_row")
+
+_BLOCK_CELLS = 1 << 21
+"""Words times records of one block of pieces: 8 MB."""
+
+_LEAST_LENGTH = 1e-3
+"""What is left of a sum below this is rounding."""
+
+
+class MeantPieces(Struct, frozen=True):
+    """Pieces as records are compared with them.
+
+    Attributes:
+        sums: Of the vectors of their words, shape (n_pieces, dim).
+        terms: Terms of each piece.
+        typed: Words of each piece as they were typed.
+    """
+
+    sums: NDArray[np.float32]
+    terms: PieceWords
+    typed: PieceWords
+
+
+def meant_pieces(
+    vectors: NDArray[np.float32],
+    null: NDArray[np.float32],
+    terms: Sequence[Sequence[str]],
+    typed: Sequence[Sequence[str]],
+    embedder: Embedder,
+) -> MeantPieces | None:
+    """Pieces as records are compared with them; None for a model whose lengths say nothing.
+
+    Args:
+        vectors: Unit vectors of the pieces, shape (n_pieces, dim).
+        null: Null factors of the pieces, which tell how long their sums are, shape (n_pieces,).
+        terms: Terms of each piece.
+        typed: Words of each piece, as `terms.word_groups` gives them.
+        embedder: Of the same model.
+    """
+    of_terms = words_of_pieces(terms, embedder)
+    of_typed = words_of_pieces(typed, embedder) if of_terms else None
+    if of_terms is None or of_typed is None:
+        return None
+    lengths = null / np.sqrt(np.maximum(1 - null * null, np.finfo(np.float32).eps))
+    sums = np.multiply(vectors, lengths[:, np.newaxis], dtype=np.float32)
+    return MeantPieces(sums, of_terms, of_typed)
+
+
+def pieces_of_background(background: Background, embedder: Embedder) -> MeantPieces | None:
+    """The calibration pieces; None for a model whose lengths say nothing, found with a single word."""
+    if embedder.embed_queries(["word"])[1] is None:
+        return None
+    null, vectors = background.array("piece_null"), background.piece_vectors
+    return meant_pieces(vectors, null, background.piece_terms, background.piece_groups, embedder)
+
+
+class Records:
+    """The records of one segment as pieces are compared with them.
+
+    Args:
+        arrays: Of the segment, with the vectors of its terms.
+        is_live: Of each record; None when all are.
+    """
+
+    def __init__(self, arrays: Mapping[str, NDArray[Any]], is_live: NDArray[np.bool_] | None = None) -> None:
+        self._arrays = arrays
+        self._scales: NDArray[np.float32] = arrays["vector_scale"]
+        self._is_there = self._scales != 0 if is_live is None else (self._scales != 0) & is_live
+
+    @classmethod
+    def of_segment(cls, segment: Segment) -> Records:
+        """Of an open segment that has what `record_arrays` adds."""
+        return cls({name: segment.array(name) for name in _ARRAYS}, segment.is_live)
+
+    def __len__(self) -> int:
+        """How many records there are, dead ones too."""
+        return len(self._scales)
+
+    def parts(self, pieces: MeantPieces, settings: GateConfig) -> dict[str, NDArray[np.float32]]:
+        """All parts but the hinge, weighted and signed, each of shape (n_pieces, n_records).
+
+        A record without a vector, or a dead one, has −∞ in `null`.
+        """
+        words = WordScores(pieces.terms, self._arrays, len(self)).between(0, len(pieces.sums))
+        return self._parts(pieces.sums, words, settings)
+
+    def hinges(self, pieces: MeantPieces, rows: NDArray[np.int64], settings: GateConfig) -> NDArray[np.float32]:
+        """The hinges of some rows, weighted and signed, shape (n_pieces, n_rows)."""
+        return _hinges(pieces.sums, pieces.typed, self._rows(rows), settings)
+
+    def top_evidence(self, pieces: MeantPieces, settings: GateConfig) -> NDArray[np.float32]:
+        """The largest evidence of each piece for a record, shape (n_pieces,); −∞ without a record.
+
+        Some pieces are looked at at a time, so that memory stays bounded.
+        """
+        n_pieces, starts = len(pieces.sums), pieces.typed.starts
+        found = np.full(n_pieces, -np.inf, np.float32)
+        scores = WordScores(pieces.terms, self._arrays, len(self))
+        every = np.arange(len(self))
+        first = 0
+        while first < n_pieces:
+            most = int(starts[first]) + max(_BLOCK_CELLS // max(len(self), 1), 1)
+            last = max(int(np.searchsorted(starts, most, side="right")) - 1, first + 1)
+            sums, typed = pieces.sums[first:last], pieces.typed.between(first, last)
+            evidence = sum(self._parts(sums, scores.between(first, last), settings).values())
+            evidence += _hinges(sums, typed, self._rows(every), settings)
+            found[first:last] = evidence.max(axis=1, initial=-np.inf)
+            first = last
+        return found
+
+    def _parts(
+        self, sums: NDArray[np.float32], words: NDArray[np.float32], settings: GateConfig
+    ) -> dict[str, NDArray[np.float32]]:
+        squares = _squares(sums)
+        lengths, damping = np.sqrt(squares), np.sqrt(squares + settings.null)
+        dots = sums @ np.swapaxes(self._rows(np.arange(len(self))), 0, 1)
+        hub = np.broadcast_to(self._arrays["chunk_hub"], dots.shape)
+        cosine = _divided(dots, lengths)
+        null = _divided(dots - lengths[:, np.newaxis] * hub, damping) - (cosine - hub)
+        null[:, ~self._is_there] = -np.inf
+        return {"cosine": cosine, "hub": -hub, "null": null, "words": words * settings.words}
+
+    def _rows(self, rows: NDArray[np.int64]) -> NDArray[np.float32]:
+        vectors = self._arrays["vector"]
+        taken = vectors if len(rows) == len(vectors) else vectors[rows]
+        return np.multiply(taken, self._scales[rows, np.newaxis], dtype=np.float32)
+
+
+def record_arrays(
+    arrays: Mapping[str, NDArray[Any]], pieces: MeantPieces, embedder: Embedder, settings: GateConfig
+) -> dict[str, NDArray[Any]]:
+    """The arrays that a segment of records gets besides those of `hubs`.
+
+    Args:
+        arrays: Of the segment, with those of `hubs`.
+        pieces: Of the background.
+        embedder: Of the same model.
+        settings: Weights.
+
+    Returns:
+        What `term_vectors` gives, and `background_record` float32 (n_pieces,), the largest evidence of each calibration
+        piece for one record, −∞ without a record.
+    """
+    vectors = term_vectors(arrays, embedder)
+    return {**vectors, "background_record": Records({**arrays, **vectors}).top_evidence(pieces, settings)}
+
+
+def are_records(segments: Sequence[Segment]) -> bool:
+    """Return whether the segments of a snapshot have what `record_arrays` adds: all of them, and at least one."""
+    return bool(segments) and all(segment.has("background_record") for segment in segments)
+
+
+def _hinges(
+    sums: NDArray[np.float32], typed: PieceWords, rows: NDArray[np.float32], settings: GateConfig
+) -> NDArray[np.float32]:
+    """Of pieces with these words and rows of these vectors; 0 for a piece without a word."""
+    found = np.zeros((len(sums), len(rows)), np.float32)
+    filled = np.flatnonzero(np.diff(typed.starts))
+    if not len(filled) or not settings.hinge:
+        return found
+    words = typed.vectors * typed.lengths[:, np.newaxis]
+    of_sums, of_words = sums @ np.swapaxes(rows, 0, 1), words @ np.swapaxes(rows, 0, 1)
+    piece = np.repeat(np.arange(len(sums)), np.diff(typed.starts))
+    lengths = np.sqrt(_squares(sums[piece] - words[typed.numbers]) + settings.null)
+    without = _divided(of_sums[piece] - of_words[typed.numbers], lengths)
+    least = np.minimum.reduceat(without, typed.starts[filled], axis=0)
+    whole = _divided(of_sums[filled], np.sqrt(_squares(sums[filled]) + settings.null))
+    found[filled] = -settings.hinge * np.maximum(whole - least, 0)
+    return found
+
+
+def _squares(rows: NDArray[Any]) -> NDArray[np.float32]:
+    """The squared length of each row."""
+    return np.einsum("ij,ij->i", rows, rows)
+
+
+def _divided(rows: NDArray[Any], lengths: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Each row divided by its number; rows with next to nothing are 0."""
+    factors = np.divide(1, lengths, out=np.zeros_like(lengths), where=lengths > _LEAST_LENGTH)
+    return rows * factors[:, np.newaxis]

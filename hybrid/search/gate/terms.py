@@ -1,0 +1,78 @@
+"""Which terms of a piece tell a project from others: looked up here and in code at large.
+
+`models/background/terms.tsv` holds in how many documents of public code each term occurs; `training/gate_terms.py`
+counted them.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from hybrid.base.resources import shipped
+from hybrid.base.tokens import query_tokens, tokens_of_word
+from hybrid.prompting import symbols
+from hybrid.search.gate.identity import TERMS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+_TERMS = 128
+_LAST_NAME = re.compile(r"[A-Za-z_]\w+")
+
+
+class PieceTerms(Struct, frozen=True):
+    """The terms of one piece, each once.
+
+    Attributes:
+        words: What the piece is made of, as the lexical leg counts it.
+        names: For each identifier of the piece, the term that stands for it as a whole.
+    """
+
+    words: tuple[str, ...]
+    names: tuple[str, ...]
+
+
+class GenericTerms(Struct, frozen=True):
+    """In how many of `n_documents` documents of code at large each term occurs."""
+
+    n_documents: int
+    counts: Mapping[str, int]
+
+
+def terms_of(piece: str) -> PieceTerms:
+    """The terms of a piece. Numbers and words beyond ASCII are left out: the generic counts know none."""
+    words = dict.fromkeys(term for term in query_tokens(piece)[:_TERMS] if term.isascii() and not term.isdigit())
+    names = dict.fromkeys(whole for name in symbols.identifiers(piece) if (whole := _whole(name)))
+    return PieceTerms(tuple(words), tuple(names))
+
+
+def word_groups(piece: str) -> tuple[str, ...]:
+    """The words of a piece as they were typed, those with the same terms joined; words without a term are left out."""
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for word in piece.split()[:_TERMS]:
+        if terms := query_tokens(word):
+            groups.setdefault(tuple(terms), []).append(word)
+    return tuple(" ".join(group) for group in groups.values())
+
+
+def _whole(name: str) -> str:
+    """The term under which the last part of an identifier is found as a whole: `Client.retry_once` → retry_once."""
+    parts: list[str] = _LAST_NAME.findall(name)
+    found = tokens_of_word(parts[-1]) if parts else ()
+    return found[0] if found else ""
+
+
+def generic_terms() -> GenericTerms:
+    """The shipped counts."""
+    return _read(shipped(*TERMS))
+
+
+@cache
+def _read(path: Path) -> GenericTerms:
+    _, _, n_documents, *rows = path.read_text(encoding="utf-8").split()  # "# documents", then terms and counts.
+    return GenericTerms(int(n_documents), dict(zip(rows[::2], map(int, rows[1::2]), strict=True)))

@@ -1,0 +1,334 @@
+"""The verdict of the calibrated gate: may this prompt get context from this corpus?
+
+The prompt's best piece must rise above what tasks of other projects reach in this corpus by chance, and above what talk
+reaches. In a collection of records each record must do so by itself (`meant`), and only those that do may be given.
+With a threshold that its owner fixed, `threshold` decides instead.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from msgspec import Struct
+
+from hybrid.base.tokens import query_tokens
+from hybrid.search.gate import parts
+from hybrid.search.gate.background import load_background
+from hybrid.search.gate.calibration import SILENT, Calibration, calibrate
+from hybrid.search.gate.identity import annotation_key, background_key
+from hybrid.search.gate.meant import Records, are_records, meant_pieces
+from hybrid.search.gate.pieces import gate_pieces
+from hybrid.search.gate.terms import generic_terms, terms_of, word_groups
+from hybrid.types import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from hybrid.config import GateConfig
+    from hybrid.index.backend import Closest
+    from hybrid.index.snapshot import Snapshot
+    from hybrid.search.gate.background import Background
+    from hybrid.search.gate.meant import MeantPieces
+    from hybrid.search.gate.terms import PieceTerms
+    from hybrid.types import Embedder
+
+
+MOST_MEANT = 256
+"""Records of a collection that one prompt is compared with in every part: far more than are ever given."""
+
+
+class Asked(Struct, frozen=True):
+    """A prompt as the gate compares it.
+
+    Attributes:
+        texts: Of its pieces, the whole first.
+        vectors: Unit vectors of the pieces, shape (n_pieces, dim); zeros where the model knows no word.
+        null: Null factor of each, shape (n_pieces,).
+        n_words: Of the prompt as it was typed.
+    """
+
+    texts: tuple[str, ...]
+    vectors: NDArray[np.float32]
+    null: NDArray[np.float32]
+    n_words: int
+
+
+class Gate:
+    """The calibrated gate of one open corpus.
+
+    Args:
+        snapshot: Annotated with the background.
+        embedder: Of the snapshot's model.
+        load_background: Gives the background; called when the first prompt is judged.
+        settings: Rates and weights.
+    """
+
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        embedder: Embedder,
+        load_background: Callable[[], Background],
+        settings: GateConfig,
+    ) -> None:
+        self._snapshot = snapshot
+        self._embedder = embedder
+        self._load_background = load_background
+        self._settings = settings
+
+    @cached_property
+    def _background(self) -> Background:
+        return self._load_background()
+
+    @cached_property
+    def calibration(self) -> Calibration:
+        """The bars of the corpus."""
+        return calibrate(self._background, self._snapshot.segments, self._settings)
+
+    def ask(self, text: str) -> Asked:
+        """The pieces of a cleaned prompt with their vectors."""
+        pieces = gate_pieces(text, self._settings.pieces)
+        vectors, lengths = self._embedder.embed_queries(pieces)
+        return Asked(pieces, vectors, parts.null_factors(lengths, len(pieces)), len(text.split()))
+
+    def evidence(self, text: str) -> Mapping[int, float]:
+        """Row → evidence that a cleaned prompt means it, see `search.gate.meant`; empty for other collections."""
+        if not are_records(self._snapshot.segments):
+            return {}
+        asked = self.ask(text)
+        score = _added_up(self._columns(asked), len(asked.texts), self._snapshot.n_rows)
+        best: list[float] = score.max(axis=0, initial=-math.inf).tolist()
+        return dict(enumerate(best))
+
+    def judge(self, asked: Asked, closest: Closest, top_cosine: float | None) -> Verdict:
+        """The verdict on a prompt.
+
+        Args:
+            asked: From `ask`.
+            closest: Of its pieces, from `Snapshot.dense_with_pieces`.
+            top_cosine: The raw one of the whole prompt, for the record.
+        """
+        if are_records(self._snapshot.segments):
+            return self._judge_records(asked, top_cosine)
+        bars = self.calibration
+        rows = [row for row in range(len(asked.texts)) if closest.rows[row] >= 0]
+        if not rows:
+            return _nothing_asked(bars, top_cosine)
+        parts_of = self._parts(asked, closest)
+        judged = [_judged(row, parts_of[row], bars) for row in rows]
+        best = max(judged, key=lambda piece: piece.margin)
+        opening = [asked.texts[piece.row] for piece in judged if piece.row and piece.is_open]
+        subject = "" if best.row == 0 else _joined(opening)
+        is_open = best.is_open and math.isfinite(bars.talk) and math.isfinite(bars.tasks)
+        return best.verdict(is_open, top_cosine, subject)
+
+    def _parts(self, asked: Asked, closest: Closest) -> list[dict[str, float]]:
+        """The parts of every piece, each with its sign, so that they add up to the score."""
+        settings = self._settings
+        null = asked.null if settings.null else np.ones_like(asked.null)
+        terms = [terms_of(text) for text in asked.texts]
+        lexical, absent = self._lexical(terms)
+        n_known = [sum(self._snapshot.document_frequency(name) > 0 for name in piece.names) for piece in terms]
+        length = settings.length * parts.length_penalty(asked.n_words)
+        columns = {
+            "cosine": closest.cosines,
+            "hub": -closest.hubs,
+            "null": (null - 1) * (closest.cosines - closest.hubs),
+            "lexical": settings.lexical * lexical,
+            "names": settings.names * np.minimum(n_known, parts.MAX_NAMES),
+            "absent": -settings.absent * np.minimum(absent, parts.MAX_ABSENT),
+            "length": np.full(len(terms), -length),
+            **self._talk(asked),
+        }
+        # Adding 0 makes 0 of −0, which would be shown.
+        rows = np.stack([np.asarray(column, np.float64) for column in columns.values()], axis=1) + 0.0
+        return [dict(zip(columns, row, strict=True)) for row in rows.tolist()]
+
+    def _talk(self, asked: Asked) -> dict[str, NDArray[Any]]:
+        """The parts that tell talk from work, each of shape (n_pieces,)."""
+        return {
+            "chat": -self._background.chat_weight(self._settings) * self._background.chat(asked.vectors),
+            "probe": self._settings.probe * self._background.logit(asked.vectors, asked.null),
+        }
+
+    def _lexical(self, terms: Sequence[PieceTerms]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """The gain of each piece's most telling word, and how many of its words nobody knows, shape (n_pieces,)."""
+        generic = generic_terms()
+        words = list({word: None for piece in terms for word in piece.words})
+        n_here = np.array([self._snapshot.document_frequency(word) for word in words], np.float64)
+        n_generic = np.array([generic.counts.get(word, 0) for word in words], np.float64)
+        gains = parts.gain(n_here, self._snapshot.n_rows, n_generic, generic.n_documents).tolist()
+        gain_of = dict(zip(words, gains, strict=True))
+        unknown = {word for word, here, at_large in zip(words, n_here, n_generic, strict=True) if here == at_large == 0}
+        lexical = [max((gain_of[word] for word in piece.words), default=0.0) for piece in terms]
+        return np.array(lexical), np.array([sum(word in unknown for word in piece.words) for piece in terms], np.int64)
+
+    # --- record by record ------------------------------------------------------------------------------------
+
+    def _judge_records(self, asked: Asked, top_cosine: float | None) -> Verdict:
+        """The verdict on a prompt with the records that may be given, each by its own evidence."""
+        bars, columns = self.calibration, self._columns(asked)
+        score = _added_up(columns, len(asked.texts), self._snapshot.n_rows)
+        talk = self._talk(asked)
+        margins = np.minimum(score - bars.tasks, score + (talk["chat"] + talk["probe"])[:, np.newaxis] - bars.talk)
+        if not np.isfinite(margins).any():
+            return _nothing_asked(bars, top_cosine, rows={})
+        piece, row = divmod(int(margins.argmax()), margins.shape[1])
+        evidence_of = {name: float(column[piece, row]) + 0.0 for name, column in columns.items()}
+        best = _judged(piece, evidence_of | {name: float(column[piece]) for name, column in talk.items()}, bars)
+        is_open = (margins > 0) & math.isfinite(bars.talk) & math.isfinite(bars.tasks)
+        pieces = [asked.texts[number] for number in np.flatnonzero(is_open.any(axis=1)) if number]
+        rows = np.flatnonzero(is_open.any(axis=0))
+        evidence = dict(zip(rows.tolist(), score[:, rows].max(axis=0).tolist(), strict=True))
+        return best.verdict(len(rows) > 0, top_cosine, "" if best.row == 0 else _joined(pieces), evidence)
+
+    def _columns(self, asked: Asked) -> dict[str, NDArray[np.float64]]:
+        """The parts of the evidence of every piece for every record, each of shape (n_pieces, n_rows)."""
+        settings, segments = self._settings, self._snapshot.segments
+        terms = [terms_of(text) for text in asked.texts]
+        typed = [word_groups(text) for text in asked.texts]
+        pieces = meant_pieces(asked.vectors, asked.null, [piece.words for piece in terms], typed, self._embedder)
+        if pieces is None or not asked.texts:
+            return {}
+        records = [Records.of_segment(segment) for segment in segments]
+        parts_of = [segment.parts(pieces, settings) for segment in records]
+        columns = {
+            name: np.concatenate([named[name] for named in parts_of], axis=1, dtype=np.float64) for name in parts_of[0]
+        }
+        shape = len(terms), self._snapshot.n_rows
+        columns["names"] = settings.names * self._named(terms)
+        columns["trigger"] = settings.trigger * self._triggered(asked.texts)
+        columns["length"] = np.full(shape, -settings.length * parts.length_penalty(asked.n_words))
+        columns["null"][~asked.vectors.any(axis=1)] = -math.inf  # A piece that the model does not know means nothing.
+        best = _added_up(columns, *shape).max(axis=0)
+        columns["hinge"] = self._hinges(records, pieces, best)
+        return columns
+
+    def _hinges(
+        self, records: Sequence[Records], pieces: MeantPieces, best: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """The part `hinge` of each piece for each record, shape (n_pieces, n_rows).
+
+        It only lowers the evidence. So it is worked out for the records that have the most of everything else, and is
+        −∞ for the rest.
+        """
+        is_asked = np.ones(len(best), np.bool_)
+        if len(best) > MOST_MEANT:
+            is_asked = best >= np.partition(best, -MOST_MEANT)[-MOST_MEANT]
+        hinges = np.tile(np.where(is_asked, 0.0, -math.inf), (len(pieces.sums), 1))
+        start = 0
+        for segment in records:
+            rows = np.flatnonzero(is_asked[start : start + len(segment)])
+            hinges[:, start + rows] = segment.hinges(pieces, rows, self._settings)
+            start += len(segment)
+        return hinges
+
+    def _triggered(self, texts: Sequence[str]) -> NDArray[np.float64]:
+        """1 where a piece holds every word of a trigger of a record, else 0; shape (n_pieces, n_rows)."""
+        is_triggered = np.zeros((len(texts), self._snapshot.n_rows))
+        for rows, text in zip(is_triggered, texts, strict=True):
+            tokens = set(query_tokens(text))
+            rows[[row for row, trigger in self._triggers if trigger <= tokens]] = 1
+        return is_triggered
+
+    @cached_property
+    def _triggers(self) -> list[tuple[int, frozenset[str]]]:
+        """The words of every trigger with the row of its record; what a record defines first is its title."""
+        triggers: list[tuple[int, frozenset[str]]] = []
+        start = 0
+        for segment in self._snapshot.segments:
+            chunks: NDArray[np.int32] = segment.array("def_chunk")
+            for number in (np.flatnonzero(np.diff(chunks) == 0) + 1).tolist():
+                if words := frozenset(query_tokens(segment.text("def_name", number))):
+                    triggers.append((start + int(chunks[number]), words))
+            start += segment.n_chunks
+        return triggers
+
+    def _named(self, terms: Sequence[PieceTerms]) -> NDArray[np.float64]:
+        """How many identifiers of each piece each record holds, at most `MAX_NAMES`, shape (n_pieces, n_rows)."""
+        n_names = np.zeros((len(terms), self._snapshot.n_rows))
+        for counts, piece in zip(n_names, terms, strict=True):
+            start = 0
+            for segment in self._snapshot.segments:
+                for name in piece.names:
+                    counts[start + segment.post_row[segment.postings(name)]] += 1
+                start += segment.n_chunks
+        return np.minimum(n_names, parts.MAX_NAMES)
+
+
+def open_gate(snapshot: Snapshot, embedder: Embedder, home: Path, settings: GateConfig) -> Gate | None:
+    """The calibrated gate of a snapshot; None for one that was annotated with another background, or not at all.
+
+    Args:
+        snapshot: Open.
+        embedder: Of its model.
+        home: `$HYBRID_HOME`, which keeps the background's vectors.
+        settings: Rates and weights.
+    """
+    background = background_key(embedder.info)
+    fitting = [annotation_key(background, with_hub=settings.hub, records=records) for records in (None, settings)]
+    if snapshot.manifest.background not in fitting:
+        return None
+    return Gate(snapshot, embedder, lambda: load_background(embedder, home, background), settings)
+
+
+class _Judged(Struct, frozen=True):
+    """One piece and the bar that it is nearer to, or misses by more."""
+
+    row: int
+    score: float
+    threshold: float
+    bar: str
+    parts: dict[str, float]
+
+    @property
+    def margin(self) -> float:
+        return self.score - self.threshold
+
+    @property
+    def is_open(self) -> bool:
+        return math.isfinite(self.threshold) and self.margin > 0
+
+    def verdict(
+        self, is_open: bool, top_cosine: float | None, subject: str, rows: Mapping[int, float] | None = None
+    ) -> Verdict:
+        """The verdict on a prompt whose best piece this is; the arguments are attributes of `Verdict`."""
+        return Verdict(
+            is_open,
+            top_cosine,
+            self.threshold,
+            "auto",
+            score=self.score,
+            bar=self.bar,
+            parts=self.parts,
+            subject=subject,
+            rows=rows,
+        )
+
+
+def _nothing_asked(bars: Calibration, top_cosine: float | None, rows: Mapping[int, float] | None = None) -> Verdict:
+    """The verdict on a prompt of which no piece means anything here."""
+    return Verdict(False, top_cosine, bars.talk if bars.talk > SILENT else None, "auto", bar="talk", rows=rows)
+
+
+def _added_up(columns: Mapping[str, NDArray[np.float64]], n_pieces: int, n_rows: int) -> NDArray[np.float64]:
+    """The sum of the parts, shape (n_pieces, n_rows); −∞ without any."""
+    return sum(columns.values(), np.zeros((n_pieces, n_rows))) if columns else np.full((n_pieces, n_rows), -math.inf)
+
+
+def _judged(row: int, parts: dict[str, float], bars: Calibration) -> _Judged:
+    talk = sum(parts.values())
+    evidence = talk - parts["chat"] - parts["probe"]
+    if talk - bars.talk <= evidence - bars.tasks:
+        return _Judged(row, talk, bars.talk, "talk", parts)
+    return _Judged(row, evidence, bars.tasks, "tasks", parts)
+
+
+def _joined(texts: list[str]) -> str:
+    """Texts in order, without those that are a part of another."""
+    return " ".join(text for text in texts if not any(text != other and text in other for other in texts))

@@ -1,0 +1,108 @@
+"""What a query says, as the ranker compares it: terms, words, named symbols, and which kinds of files it speaks of."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from hybrid.base.tokens import FUNCTION_WORDS, part_terms, query_tokens
+from hybrid.search.ranking.roles import spoken_of, versions_said
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from hybrid.prompting.query import Query
+
+_JOINT = re.compile(r"::|\.|->|\\|#|/")
+_WORD = re.compile(r"[^\W\d_]\w*")
+_IN_A_SENTENCE = 0.5
+"""Strength of a capitalised word in prose: often the name of a class, often not."""
+MAX_TERMS = 48
+"""Terms of one query that are searched for: a pasted issue has hundreds, and more of them find the file no better."""
+_LOOKED_UP = 128
+
+
+class Asked(Struct, frozen=True):
+    """A query taken apart.
+
+    Attributes:
+        terms: Index term → how much the query says it, above 0; function words are dropped.
+        words: Its words and the parts of its identifiers, stemmed, each once, longer than a letter.
+        symbols: Name of something the query may want the definition of → how surely, in (0, 1].
+        owners: Name → what it was said to belong to: `Router.add` gives add → Router.
+        roles: Of files that it speaks of, as in `hybrid.index.roles.ROLES`.
+        versions: Numbers of versions that it names.
+    """
+
+    terms: Mapping[str, float]
+    words: tuple[str, ...]
+    symbols: Mapping[str, float]
+    owners: Mapping[str, str]
+    roles: frozenset[str]
+    versions: frozenset[int]
+
+
+def take_apart(query: Query) -> Asked:
+    """The query as the ranker compares it."""
+    text = query.text
+    kept = [word for word in re.findall(r"\w+", text) if word.lower() not in FUNCTION_WORDS]
+    words = dict.fromkeys(term for word in kept or [text] for term in part_terms(word) if len(term) > 1)
+    return Asked(
+        terms=_terms(query),
+        words=tuple(words),
+        symbols=_symbols(query),
+        owners=_owners(query),
+        roles=spoken_of(query.focus),
+        versions=versions_said(query.focus),
+    )
+
+
+def most_telling(asked: Asked, n_chunks: int, frequency: Callable[[str], int]) -> Asked:
+    """A query of many terms with those that tell most, by how much it says them and how few chunks hold them.
+
+    Args:
+        asked: A query; one of at most `MAX_TERMS` terms stays as it is.
+        n_chunks: Of what is searched.
+        frequency: How many of them hold a term; 0 for one that tells nothing here.
+    """
+    if len(asked.terms) <= MAX_TERMS:
+        return asked
+    said_most = sorted(asked.terms.items(), key=lambda said: -said[1])[:_LOOKED_UP]
+    holding = {term: frequency(term) for term, _ in said_most}
+    worth = {term: much * math.log(1 + n_chunks / n) if (n := holding[term]) else 0.0 for term, much in said_most}
+    kept = {term: asked.terms[term] for term in sorted(worth, key=lambda term: -worth[term])[:MAX_TERMS]}
+    return replace(asked, terms=kept, words=tuple(word for word in asked.words if word in kept))
+
+
+def _terms(query: Query) -> dict[str, float]:
+    """The terms of all passages; saying one again and again adds less and less, in the passage that counts most."""
+    strongest: dict[str, float] = {}
+    total: dict[str, float] = {}
+    for part in query.passages:
+        if part.weight > 0:
+            for term, count in Counter(query_tokens(part.text)).items():
+                strongest[term] = max(strongest.get(term, 0.0), part.weight)
+                total[term] = total.get(term, 0.0) + part.weight * count
+    return {term: most * (1 + math.log(total[term] / most)) for term, most in strongest.items()}
+
+
+def _symbols(query: Query) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for match in _WORD.finditer(query.text):
+        word = match.group()
+        # A capital inside a sentence.
+        if match.start() and len(word) > 2 and word[0].isupper() and word[1:].islower():
+            found[word] = _IN_A_SENTENCE
+    for name in query.identifiers:
+        found[name] = found[_JOINT.split(name)[-1] or name] = 1.0
+    return found
+
+
+def _owners(query: Query) -> dict[str, str]:
+    parts = (_JOINT.split(name) for name in query.identifiers)
+    return {of_name[-1]: of_name[-2] for of_name in parts if len(of_name) > 1 and of_name[-1] and of_name[-2]}

@@ -1,0 +1,69 @@
+"""Parts that files play, as evidence against them: a test is not what is asked for unless the query speaks of tests."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hybrid.index.roles import bit
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from hybrid.search.ranking.corpus import Corpus
+
+_SPOKEN_OF = {
+    "test": r"tests?|testing|tested|specs?|fixtures?|mock(?:s|ed|ing)?|assert\w*|pytest|unittest|coverage",
+    "example": r"examples?|samples?|demos?|tutorials?|how ?to|snippets?|benchmark\w*|playground|usage",
+    "generated": r"generated?|generator|codegen|build output|dist|bundle[ds]?",
+    "vendored": r"vendor\w*|third[ -]party|upstream|bundled|dependenc\w+",
+    "legacy": r"compat\w*|legacy|deprecat\w+|old(?:er)?|backward\w*",
+    "interface": r"headers?|declar\w+|prototypes?|typedefs?|structs?|enums?|macros?|constants?|stubs?|interfaces?"
+    r"|types?|typings?|\w+\.(?:h|hpp|hh|pyi)|d\.ts",
+    "aside": r"changelogs?|changed|history|releases?|released|licen[cs]\w*|copyright|authors?|contributors?"
+    r"|maintainers?|since|introduced|upgrad\w+|versions?|translat\w+|locales?",
+}
+_AMONG_ONE_ANOTHER = frozenset({"test", "example"})
+_PATTERNS = {role: re.compile(rf"\b(?:{words})\b", re.IGNORECASE) for role, words in _SPOKEN_OF.items()}
+_VERSION_SAID = re.compile(r"\bv(?:er|ersion)?[ .]?(\d{1,9})(?!\d)", re.IGNORECASE)
+
+
+def spoken_of(text: str) -> frozenset[str]:
+    """The roles of files that a query speaks of."""
+    return frozenset(role for role, pattern in _PATTERNS.items() if pattern.search(text))
+
+
+def versions_said(text: str) -> frozenset[int]:
+    """The versions that a query names: `v3` → 3."""
+    return frozenset(int(number) for number in _VERSION_SAID.findall(text)[:9])
+
+
+def playing(corpus: Corpus, role: str, spoken: frozenset[str] = frozenset()) -> NDArray[np.float32]:
+    """1 for each file of a role, else 0.
+
+    Args:
+        corpus: Its files.
+        role: One of `hybrid.index.roles.ROLES`.
+        spoken: Roles that a query speaks of: none of their files. Examples often lie among the tests, so that of these
+            two each is spared for the other.
+    """
+    kin = _AMONG_ONE_ANOTHER if role in _AMONG_ONE_ANOTHER else {role}
+    spared = np.uint8(sum(map(bit, kin & spoken)))
+    found = corpus.playing.get((role, int(spared)))
+    if found is None:
+        is_playing = (corpus.roles & np.uint8(bit(role)) > 0) & (corpus.roles & spared == 0)
+        found = corpus.playing[role, int(spared)] = is_playing.astype(np.float32)
+    return found
+
+
+def other_version(corpus: Corpus, said: frozenset[int]) -> NDArray[np.float32]:
+    """1 for each file that a folder places in another version than the query means: those it names, else the newest."""
+    found = np.zeros(corpus.n_files, np.float32)
+    for file, folders in corpus.versions.items():
+        if said:
+            found[file] = all(number not in said for _, number, _ in folders)
+        else:
+            found[file] = any(number < newest for _, number, newest in folders)
+    return found

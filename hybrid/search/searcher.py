@@ -1,0 +1,255 @@
+"""One search through the pipeline: query, both legs, fusion; the same for commands, hooks and evaluation."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct
+
+from hybrid.base.errors import HybridError
+from hybrid.base.tokens import query_tokens
+from hybrid.index.backend import Filter
+from hybrid.index.snapshot import Snapshot, open_snapshot
+from hybrid.models.registry import load_embedder
+from hybrid.prompting.query import narrowed
+from hybrid.search.floor import relevance
+from hybrid.search.fusion import Fused, fuse, one_of
+from hybrid.search.gate.verdict import open_gate
+from hybrid.search.ranking.ranker import Ranker
+from hybrid.types import Hit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from hybrid.config import Config, GateConfig, RankingConfig, SearchConfig
+    from hybrid.index.backend import Leg
+    from hybrid.index.place import Place
+    from hybrid.prompting.query import Query
+    from hybrid.search.gate.verdict import Asked, Gate
+    from hybrid.search.ranking.ranker import RankedChunk
+    from hybrid.types import Embedder, Verdict
+    from hybrid.workspace import Workspace
+
+Mode = Literal["hybrid", "dense", "lexical"]
+_NO_FILTER = Filter()
+
+
+class Searched(Struct, frozen=True):
+    """The answer of one search, before gate and floor.
+
+    Attributes:
+        query: What was searched with.
+        mode: Which legs took part.
+        n_candidates: After fusion.
+        top_cosine: The raw top cosine of what was searched for in the whole collection; None when it has no vector.
+        top_bm25: The top bm25; 0 when no chunk holds a query term.
+        weights: Of the dense and the lexical leg in the fusion.
+        hits: Best first.
+        verdict: Of the calibrated gate; None when it was not asked, or the index has no calibration.
+    """
+
+    query: Query
+    mode: Mode
+    n_candidates: int
+    top_cosine: float | None
+    top_bm25: float
+    weights: tuple[float, float]
+    hits: tuple[Hit, ...]
+    verdict: Verdict | None = None
+
+
+class Searcher:
+    """Searches one open snapshot with the embedder it was built with; many queries, no state between them."""
+
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        embedder: Embedder,
+        settings: SearchConfig,
+        gate: Gate | None = None,
+        ranking: RankingConfig | None = None,
+    ) -> None:
+        """Without weights of the evidence the fused order stays."""
+        self.snapshot = snapshot
+        self.embedder = embedder
+        self.gate = gate
+        self._settings = settings
+        self._ranking = ranking if settings.ranker == "evidence" else None
+        self._lexical = self._lexical_leg()
+
+    def search(
+        self,
+        query: Query,
+        *,
+        top_k: int,
+        mode: Mode = "hybrid",
+        only: Filter = _NO_FILTER,
+        is_judged: bool = False,
+        asked: Asked | None = None,
+        stops_when_closed: bool = False,
+    ) -> Searched:
+        """Search the collection.
+
+        Args:
+            query: Cleaned text.
+            top_k: Hits to return at most.
+            mode: `dense` or `lexical` leave the other leg out.
+            only: Restricts the hits; the top cosine stays that of the whole collection.
+            is_judged: Ask the calibrated gate too, in the same pass over the vectors. Of a prompt that opens it with a
+                part of what it says, that part is searched for: the rest is greetings, stories and deadlines.
+            asked: The query as the gate compares it, when another collection of the same model has made it.
+            stops_when_closed: Look for no hits when that gate is closed.
+        """
+        settings = self._settings
+        vector = self.embedder.embed_query(query.focus)
+        dense, verdict = self._dense(query, vector, only, is_judged=is_judged, asked=asked)
+        if stops_when_closed and verdict and not verdict.is_open:
+            return Searched(query, mode, 0, dense.top, 0.0, self._weights(query, mode), (), verdict)
+        subject = query
+        if verdict and verdict.subject:
+            subject = narrowed(query, verdict.subject)
+            vector = self.embedder.embed_query(subject.focus)
+            dense = self.snapshot.dense(vector, settings.depth, only)
+        lexical = self._lexical(query_tokens(subject.text), settings.depth, only)
+        weights = self._weights(query, mode)
+        chunks = self._ranked(subject, dense, lexical, only, top_k) if mode == "hybrid" else ()
+        evidence = {chunk.row: chunk for chunk in chunks}
+        found = [one_of((dense.ranks, lexical.ranks), row, weights=weights, rrf_k=settings.rrf_k) for row in evidence]
+        if len(found) < top_k:
+            fused = fuse(
+                (dense.ranking, lexical.ranking), weights=weights, rrf_k=settings.rrf_k, tie_key=self.snapshot.tie_key
+            )
+            found += [entry for entry in fused if entry.row not in evidence]
+        hits = [
+            self._hit(entry, rank, dense, lexical, evidence.get(entry.row), is_ranked=bool(chunks))
+            for rank, entry in enumerate(found[:top_k], 1)
+        ]
+        n_candidates = len({*(dense.ranks if weights[0] > 0 else ()), *(lexical.ranks if weights[1] > 0 else ())})
+        return Searched(query, mode, n_candidates, dense.top, lexical.best, weights, tuple(hits), verdict)
+
+    def _ranked(self, query: Query, dense: Leg, lexical: Leg, only: Filter, top_k: int) -> Sequence[RankedChunk]:
+        """The chunks in order of the evidence for their files; none when the ranker is plain fusion."""
+        if self._ranker is None:
+            return ()
+        allowed = None if only == _NO_FILTER else self.snapshot.mask(only)
+        depth = self._settings.depth
+        return self._ranker.rank(query, dense, lexical, depth=depth, top_k=top_k, allowed=allowed)
+
+    @cached_property
+    def _ranker(self) -> Ranker | None:
+        return Ranker(self.snapshot, self._ranking) if self._ranking else None
+
+    def _dense(
+        self,
+        query: Query,
+        vector: NDArray[np.float32],
+        only: Filter,
+        *,
+        is_judged: bool,
+        asked: Asked | None,
+    ) -> tuple[Leg, Verdict | None]:
+        depth = self._settings.depth
+        if self.gate is None or not is_judged:
+            return self.snapshot.dense(vector, depth, only), None
+        asked = asked or self.gate.ask(query.text)
+        leg, closest = self.snapshot.dense_with_pieces(vector, asked.vectors, depth, only)
+        return leg, self.gate.judge(asked, closest, leg.top)
+
+    def _weights(self, query: Query, mode: Mode) -> tuple[float, float]:
+        settings = self._settings
+        if mode != "hybrid":
+            return (1.0, 0.0) if mode == "dense" else (0.0, 1.0)
+        if query.is_symbol_like:
+            return settings.symbol_dense_weight, settings.symbol_lexical_weight
+        return settings.dense_weight, settings.lexical_weight
+
+    def _lexical_leg(self) -> Callable[[Sequence[str], int, Filter], Leg]:
+        if self._settings.lexical_engine == "postings":
+            return self.snapshot.lexical
+        from hybrid.search.reference import ReferenceLexical
+
+        return ReferenceLexical(self.snapshot, k1=self._settings.bm25_k1, b=self._settings.bm25_b).lexical
+
+    def _hit(
+        self, entry: Fused, rank: int, dense: Leg, lexical: Leg, chunk: RankedChunk | None, *, is_ranked: bool
+    ) -> Hit:
+        view = self.snapshot.get(entry.row)
+        cosine, bm25 = dense.raw(entry.row), lexical.raw(entry.row)
+        if is_ranked:
+            share = chunk.share if chunk else 0.0
+        else:
+            share = relevance(cosine, bm25, top_cosine=dense.best, top_bm25=lexical.best)
+        return Hit(
+            row=entry.row,
+            rank=rank,
+            kind=view.kind,
+            path=view.path,
+            start_line=view.start_line,
+            end_line=view.end_line,
+            name=view.name,
+            chunk_kind=view.chunk_kind,
+            scope=view.scope,
+            signature=view.signature,
+            language=view.language,
+            digest=view.digest,
+            cosine=cosine,
+            cosine_rank=entry.ranks[0],
+            bm25=bm25,
+            bm25_rank=entry.ranks[1],
+            rrf=entry.rrf,
+            relevance=share,
+            evidence=chunk.pieces if chunk else {},
+        )
+
+
+def open_searcher(workspace: Workspace, *, load: Callable[[str, Path], Embedder] | None = None) -> Searcher:
+    """Open the index of a workspace for searching.
+
+    Args:
+        workspace: With a project.
+        load: Gives the embedder of a name, from `$HYBRID_HOME`; by default it is loaded anew.
+
+    Raises:
+        ProjectError: There is no project here.
+        ModelError: The embedder cannot be loaded.
+        IndexUnavailableError: The index is missing, damaged, or of another format or model.
+    """
+    return open_collection(workspace.place, workspace.config, workspace.home, load=load)
+
+
+def open_collection(
+    place: Place,
+    config: Config,
+    home: Path,
+    *,
+    gate: GateConfig | None = None,
+    load: Callable[[str, Path], Embedder] | None = None,
+) -> Searcher:
+    """Open any collection for searching: the files of a project, or its records.
+
+    Args:
+        place: Where its index lies.
+        config: Settings in force.
+        home: `$HYBRID_HOME`.
+        gate: Rates and weights of its gate; by default those of the settings.
+        load: As of `open_searcher`.
+
+    Raises:
+        ModelError: The embedder cannot be loaded.
+        IndexUnavailableError: The index is missing, damaged, or of another format or model.
+    """
+    from hybrid.models.registry import embedder_info
+
+    name, search = config.model.name, config.search
+    model = embedder_info(name, home=home)
+    snapshot = open_snapshot(place.folder, model=model.key, k1=search.bm25_k1, b=search.bm25_b)
+    embedder = load(name, home) if load else load_embedder(name, home=home)
+    if embedder.info.key != model.key:
+        raise HybridError(f"model {model.name} changed while it was loaded; try again")
+    opened = open_gate(snapshot, embedder, home, gate or config.gate)
+    return Searcher(snapshot, embedder, search, opened, config.ranking)

@@ -1,0 +1,385 @@
+"""Brings what older versions stored under the present rules for secrets: rows, words, vectors, log, ledgers, counters.
+
+The service does it in a process of its own, commands do a part of it after their work, `hybrid doctor --fix` all of it.
+Each store has its own mark of the rules under which it stands: the memory and the catalogs in their databases, the
+small files together in `cleaned.json`. What is read before it is cleaned is read without its secrets. Whatever is
+killed is gone on with; one process at a time is at work.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sqlite3
+import sys
+import time
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from msgspec import Struct
+from msgspec.structs import asdict, replace
+
+from hybrid.base.atomic import append_line, locked, read_regular, write_atomic
+from hybrid.base.errors import HybridError
+from hybrid.feedback import hot_topics, marks
+from hybrid.feedback.events import log_folder
+from hybrid.feedback.state import read_state, update_state
+from hybrid.knowledge.memory_cleaning import redacted_strings, rules_of_rows, strings_in
+from hybrid.knowledge.stores import RecordStores
+from hybrid.project.find import FOLDER_NAME
+from hybrid.project.registry import load_registry
+from hybrid.redact import REDACT_VERSION, find_secrets, redact
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from hybrid.feedback.state import HookState
+    from hybrid.records.memory.cleaning import Progress
+    from hybrid.workspace import Workspace
+
+
+# Takes out of hybrid's own small files what the present rules for secrets hide: log, marks, ledgers, counters.
+#
+# Each file is replaced in one step, so a kill leaves the old one or the new one. What another process appends
+# meanwhile is taken over. Called by `cleaning`, which knows what was done already.
+
+_LATE_S = 0.05
+"""How long a process takes at most from opening a file to appending its line; it is waited for twice."""
+_LEFT_OVER_S = 3600.0
+"""After which a file that a killed process was writing is left over."""
+
+
+def clean_log(workspace: Workspace) -> int:
+    """Clean the event log and the marks; the number of lines that changed.
+
+    Raises:
+        OSError: A file cannot be read or written.
+        HybridError: The marks are being changed.
+    """
+    folder = log_folder(workspace.home)
+    if not folder.is_dir():
+        return 0
+    n = 0
+    with workspace.log.held_parts() as parts:
+        n += sum(map(clean_lines, parts))
+    path = folder / marks.NAME
+    if path.is_file():
+        with marks.held(path.parent):
+            n += clean_lines(path)
+    return n
+
+
+def clean_ledgers(workspace: Workspace) -> int:
+    """Clean what sessions got; the number of lines that changed."""
+    return sum(map(clean_lines, sorted((workspace.home / "sessions").glob("*.jsonl"))))
+
+
+def clean_counters(workspace: Workspace) -> int:
+    """Clean the counters of every known working tree and their hot topics; the number of files that changed."""
+    return sum(map(_clean_counters, _state_folders(workspace)))
+
+
+def remove_left_overs(home: Path, now_s: float) -> None:
+    """Delete what killed processes were writing: it may hold anything that the file was to hold."""
+    for name in ("log", "sessions", "records", "projects"):
+        for path in (home / name).rglob(".*.tmp"):
+            with contextlib.suppress(OSError):
+                if path.lstat().st_mtime < now_s - _LEFT_OVER_S:
+                    path.unlink()
+
+
+def clean_lines(path: Path) -> int:
+    """Clean a file of JSON lines that others append to; the number of lines that changed.
+
+    A line that is no JSON is cleaned as text. The file keeps its time.
+    """
+    with path.open("rb") as old:
+        lines = old.read().splitlines(keepends=True)
+        cleaned = list(map(_cleaned_line, lines))
+        n = sum(before is not after for before, after in zip(lines, cleaned, strict=True))
+        if not n:
+            return 0
+        stat = os.fstat(old.fileno())
+        if sys.platform == "win32":  # It replaces no file that is open.
+            old.close()
+        write_atomic(path, b"".join(cleaned))
+        os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+        for _ in range(0 if sys.platform == "win32" else 2):
+            for line in old.read().splitlines(keepends=True):
+                append_line(path, _cleaned_line(line))
+            time.sleep(_LATE_S)
+    return n
+
+
+def _cleaned_line(line: bytes) -> bytes:
+    """A line without secrets; the same object when it holds none."""
+    try:
+        value: object = json.loads(line)
+        if not find_secrets("\n".join(strings_in(value))):
+            return line
+        cleaned = redacted_strings(value)
+    except (ValueError, RecursionError):
+        text = line.decode("utf-8", "surrogateescape")
+        shown = redact(text)
+        return line if shown == text else shown.encode("utf-8", "surrogateescape")
+    if cleaned == value:
+        return line
+    return json.dumps(cleaned, separators=(",", ":"), ensure_ascii=True).encode() + b"\n"
+
+
+def _state_folders(workspace: Workspace) -> Iterator[Path]:
+    yield from sorted((workspace.home / "projects").glob("*/trees/*/"))
+    for entry in load_registry(workspace.home).values():
+        for root in entry.paths:
+            folder = Path(root) / FOLDER_NAME
+            if folder.is_dir() and not folder.is_symlink():
+                yield folder
+
+
+def _clean_counters(folder: Path) -> int:
+    topics = folder / hot_topics.NAME
+    before = read_state(folder).as_json()
+    is_clean = redacted_strings(before) == before
+    has_topics = topics.is_file() and not topics.is_symlink()
+    if has_topics:
+        text = topics.read_text("utf-8", "replace").replace("\\_", "_")
+        is_clean = is_clean and redact(text) == text
+    if is_clean:
+        return 0
+
+    def change(state: HookState) -> None:
+        for name, value in cleaned_counters(state).items():
+            setattr(state, name, value)
+
+    state = update_state(folder, change)
+    if state is None:
+        raise OSError(f"{folder} cannot be written")
+    if has_topics:
+        hot_topics.write_hot_topics(folder, state)
+    return 1
+
+
+def cleaned_counters(state: HookState) -> dict[str, object]:
+    """The counters without secrets in names; those that become alike are added up."""
+    kept = state.as_json()
+    counts: dict[str, int] = {}
+    for file, count in state.file_frequencies.items():
+        counts[redact(file)] = counts.get(redact(file), 0) + count
+    cleaned = redacted_strings({name: value for name, value in kept.items() if name != "file_frequencies"})
+    return cast("dict[str, object]", cleaned) | {"file_frequencies": counts}
+
+
+NAME = "cleaned.json"
+"""The mark of the small files and the figures of the last cleaning, in a `$HYBRID_HOME`."""
+
+_NOT_ALL = "memory: not all"
+_LOCK = "cleaning.lock"
+_MAX_BYTES = 100_000
+_WAL_TRIES = 20
+_WAL_WAIT_S = 0.1
+_FILES: tuple[tuple[str, Callable[[Workspace], int]], ...] = (
+    ("log", clean_log),
+    ("sessions", clean_ledgers),
+    ("counters", clean_counters),
+)
+
+
+class Cleaned(Struct, frozen=True):
+    """What is known of the cleaning of a home.
+
+    Attributes:
+        rules: `REDACT_VERSION` it is about; empty when nothing was ever cleaned here.
+        files: The small files that stand under them: `log`, `sessions`, `counters`.
+        memory: Rows of the memory that changed under these rules.
+        lines: Lines of log and ledgers, and files of counters, that changed.
+        rebuilt: Indexes that were made again.
+        dropped: Indexes that went.
+        problems: What is not clean, and why, a sentence each.
+        is_index_due: Whether rows changed since the index of the memory was made again.
+        is_whole: Whether the indexes were looked at too, and nothing is left.
+        at: When it went on last, ISO 8601, UTC.
+    """
+
+    rules: str = ""
+    files: tuple[str, ...] = ()
+    memory: int = 0
+    lines: int = 0
+    rebuilt: int = 0
+    dropped: int = 0
+    problems: tuple[str, ...] = ()
+    is_index_due: bool = False
+    is_whole: bool = False
+    at: str = ""
+
+    @property
+    def failures(self) -> tuple[str, ...]:
+        """What went wrong, without what only waits for more time."""
+        return tuple(problem for problem in self.problems if not problem.startswith(_NOT_ALL))
+
+    @property
+    def is_done(self) -> bool:
+        """Return whether all that this version knows of stands under the present rules."""
+        return self.rules == REDACT_VERSION and self.is_whole and not self.problems
+
+    @property
+    def are_files_done(self) -> bool:
+        """Return whether the small files stand under the present rules, whatever the indexes do."""
+        return self.rules == REDACT_VERSION and len(self.files) == len(_FILES)
+
+    def as_json(self) -> dict[str, Any]:
+        """Stable keys, as they stand in the file and in the status."""
+        lists = {"files": list(self.files), "problems": list(self.problems)}
+        return asdict(self) | lists
+
+
+def read_cleaned(home: Path) -> Cleaned:
+    """What the last cleaning noted; what cannot be read counts as never cleaned."""
+    try:
+        found: object = json.loads(read_regular(home / NAME, _MAX_BYTES))
+        if not isinstance(found, dict):
+            return Cleaned()
+        names = Cleaned.__struct_fields__
+        fields = {name: value for name, value in cast("dict[str, Any]", found).items() if name in names}
+        fields |= dict[str, Any]({name: tuple(map(str, fields.get(name) or ())) for name in ("files", "problems")})
+        return Cleaned(**fields)
+    except (OSError, ValueError, TypeError, RecursionError):
+        return Cleaned()
+
+
+def is_due(workspace: Workspace, *, is_whole: bool = True) -> bool:
+    """Return whether something may stand under other rules; costs a small file and one row of the memory.
+
+    Args:
+        workspace: Its home counts.
+        is_whole: The indexes count too; without, rows and small files only.
+    """
+    cleaned = read_cleaned(workspace.home)
+    if not (cleaned.is_done if is_whole else cleaned.are_files_done):
+        return True
+    try:
+        return not RecordStores().memory(workspace).cleaned().is_done
+    except (HybridError, OSError):
+        return False  # Whoever uses the memory meets the same, and says so.
+
+
+def clean_home(
+    workspace: Workspace,
+    environ: Mapping[str, str],
+    *,
+    is_whole: bool,
+    has_time: Callable[[], bool] = lambda: True,
+    lock_s: float = 0.0,
+) -> Cleaned | None:
+    """Clean what is not clean yet.
+
+    Args:
+        workspace: Its home and settings count.
+        environ: Of the process; working trees are indexed again with its settings.
+        is_whole: The indexes too, which may take minutes; without, rows and small files only.
+        has_time: Is asked between two pieces of work, of some ten milliseconds each.
+        lock_s: How long to wait for another process that cleans, in seconds.
+
+    Returns:
+        What is known now; None when another process is at work, or nothing can be written here.
+    """
+    home = workspace.home
+    if not home.is_dir():
+        return None
+    with locked(home / _LOCK, lock_s) as held:
+        if not held:
+            return None
+        before = read_cleaned(home)
+        run = _Run(workspace, before if before.rules == REDACT_VERSION else Cleaned(REDACT_VERSION), has_time)
+        run.clean_memory()
+        run.clean_files()
+        if is_whole:
+            run.clean_indexes(environ)
+        return run.noted()
+
+
+class _Run:
+    """One cleaning under the lock: what it did is added to what earlier ones did under the same rules."""
+
+    def __init__(self, workspace: Workspace, before: Cleaned, has_time: Callable[[], bool]) -> None:
+        self._workspace = workspace
+        self._has_time = has_time
+        self._store = RecordStores().memory(workspace)
+        self._before = before
+        self._now = replace(before, problems=())
+
+    def clean_memory(self) -> None:
+        """Clean the rows, batch by batch."""
+        try:
+            progress = self._cleaned_rows()
+            if progress.rules == REDACT_VERSION and progress.n_rows != self._now.memory:
+                self._now = replace(self._now, memory=progress.n_rows, is_index_due=True)
+            if not progress.is_done:
+                self._problem(f"{_NOT_ALL} of {self._store.path} is looked through and written anew yet")
+        except (HybridError, OSError, sqlite3.DatabaseError) as error:
+            self._problem(f"memory: {error}")
+        finally:
+            self._store.close()
+
+    def _cleaned_rows(self) -> Progress:
+        """How far the rows are after all that there is time for; a reader in the way is waited for, not for ever."""
+        before, rules, n_stuck = self._store.cleaned(), rules_of_rows(), 0
+        while not before.is_done and self._has_time() and n_stuck < _WAL_TRIES:
+            after = self._store.clean_some(rules, time.time_ns() // 1_000_000)
+            if after == before:
+                n_stuck += 1
+                time.sleep(_WAL_WAIT_S)
+            before = after
+        return before
+
+    def clean_files(self) -> None:
+        """Clean log, ledgers and counters, those that are not clean yet."""
+        for name, clean in _FILES:
+            if name in self._now.files:
+                continue
+            if not self._has_time():
+                self._problem(f"{name}: not looked through yet")
+                continue
+            try:
+                n = clean(self._workspace)
+                self._now = replace(self._now, lines=self._now.lines + n, files=(*self._now.files, name))
+            except (HybridError, OSError) as error:
+                self._problem(f"{name}: {error}")
+
+    def clean_indexes(self, environ: Mapping[str, str]) -> None:
+        """Clean the indexes of records and projects."""
+        from hybrid.upkeep.cleaning_indexes import IndexesCleaned, clean_projects, clean_records  # Brings numpy.
+
+        remove_left_overs(self._workspace.home, time.time())
+        done = IndexesCleaned()
+        clean_records(self._workspace, self._store, done, is_changed=self._now.is_index_due)
+        self._store.close()
+        is_index_due = self._now.is_index_due and bool(done.problems)
+        clean_projects(self._workspace, environ, done)
+        for problem in done.problems:
+            self._problem(problem)
+        self._now = replace(
+            self._now,
+            rebuilt=self._now.rebuilt + done.n_rebuilt,
+            dropped=self._now.dropped + done.n_dropped,
+            is_index_due=is_index_due,
+        )
+
+    def noted(self) -> Cleaned:
+        """What is known now, written down where that is possible."""
+        from hybrid.upkeep.cleaning_indexes import older_indexes  # Brings numpy.
+
+        is_whole = not self._now.is_index_due and not older_indexes(self._workspace.home)
+        found = replace(self._now, is_whole=is_whole)
+        # A home that was deleted meanwhile is not made again.
+        if found != self._before and self._workspace.home.is_dir():
+            found = replace(found, at=datetime.now(timezone.utc).isoformat(timespec="seconds"))
+            try:
+                write_atomic(self._workspace.home / NAME, json.dumps(found.as_json(), indent=1).encode())
+            except OSError as error:
+                return replace(found, problems=(*found.problems, str(error)))
+        return found
+
+    def _problem(self, text: str) -> None:
+        self._now = replace(self._now, problems=(*self._now.problems, text))

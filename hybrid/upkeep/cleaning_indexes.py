@@ -1,0 +1,167 @@
+"""Takes out of the indexes what was kept under other rules for secrets: words, names and vectors, with their bytes.
+
+A working tree that is still there is indexed again, which knows every vector whose text is the same; the index of any
+other goes. Called by `cleaning`, as a rule in a process of its own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+
+from hybrid.base.atomic import locked
+from hybrid.base.errors import BusyError, HybridError, RefusedError
+from hybrid.index.analysis import REDACT_RULES
+from hybrid.index.catalog import Catalog
+from hybrid.knowledge.memory_views import places_of_store
+from hybrid.knowledge.views import FOLDER
+from hybrid.upkeep.automatic import was_indexed
+from hybrid.upkeep.indexing import bring_up_to_date
+from hybrid.upkeep.memory_forgetting import purge_index
+from hybrid.workspace import open_workspace
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Mapping
+
+    from hybrid.records.memory.store import MemoryStore
+    from hybrid.workspace import Workspace
+
+_LOCK_S = 2.0
+_OF_INDEX = ("segment-*.safetensors", "manifest.json", "links.json")
+
+
+class IndexesCleaned(Struct):
+    """What became of the indexes.
+
+    Attributes:
+        n_rebuilt: Working trees that were indexed again.
+        n_dropped: Indexes and views that went; the next prompt or `hybrid reindex` makes them again.
+        problems: What still stands under other rules, and why, a sentence each.
+    """
+
+    n_rebuilt: int = 0
+    n_dropped: int = 0
+    problems: list[str] = field(default_factory=list[str])
+
+
+def older_indexes(home: Path) -> list[str]:
+    """The catalogs that hold something kept under other rules, as paths below the home; reads only."""
+    return [path.relative_to(home).as_posix() for path in _catalogs(home) if not _is_clean(path)]
+
+
+def clean_projects(workspace: Workspace, environ: Mapping[str, str], done: IndexesCleaned) -> None:
+    """Clean the indexes of all projects, one after the other."""
+    for path in _catalogs(workspace.home):
+        if path.parent.name != FOLDER and not _is_clean(path):
+            with _noted(path, done):
+                for tree, root in _trees(path).items():
+                    done.n_rebuilt += _is_rebuilt(Path(root), tree, environ)
+                done.n_dropped += _drop_rest(path, path.parent / "trees", _trees)
+
+
+def clean_records(workspace: Workspace, store: MemoryStore, done: IndexesCleaned, *, is_changed: bool) -> None:
+    """Clean the indexes of the records.
+
+    Views of lessons and lore are small: the next prompt makes them again. That of the memory is made again here.
+
+    Args:
+        workspace: Any.
+        store: Of the memory.
+        done: Is told.
+        is_changed: Whether rows of the memory were cleaned, whatever the rules under which they were indexed.
+    """
+    path = workspace.home / FOLDER / "catalog.db"
+    if not path.is_file() or (_is_clean(path) and not is_changed):
+        return
+    own = {place.tree for place, _ in places_of_store(workspace.home, store)}
+    with _noted(path, done):
+
+        def others(catalog: Path) -> dict[str, str]:
+            return {tree: root for tree, root in _trees(catalog).items() if tree not in own}
+
+        done.n_dropped += _drop_rest(path, path.parent / "views", others)
+        done.problems += purge_index(workspace, store) if own else ()
+        done.n_rebuilt += len(own)
+        _drop_rest(path, path.parent / "views", _trees)
+
+
+def _catalogs(home: Path) -> list[Path]:
+    found = [home / FOLDER / "catalog.db", *sorted((home / "projects").glob("*/catalog.db"))]
+    return [path for path in found if path.is_file()]
+
+
+def _is_clean(path: Path) -> bool:
+    try:
+        with Catalog(path, tree="", root="", is_read_only=True) as catalog:
+            return not (catalog.trees_of_other_rules(REDACT_RULES) or catalog.n_of_other_rules(REDACT_RULES))
+    except (HybridError, OSError, sqlite3.DatabaseError):
+        return False
+
+
+def _trees(path: Path) -> dict[str, str]:
+    """The working trees of a catalog that stand under other rules, id → root."""
+    with Catalog(path, tree="", root="", is_read_only=True) as catalog:
+        return catalog.trees_of_other_rules(REDACT_RULES)
+
+
+def _is_rebuilt(root: Path, tree: str, environ: Mapping[str, str]) -> bool:
+    """Index a working tree again, if it is there and has an index.
+
+    `[index] auto` and the folder do not count: who made an index by hand keeps it, without its secrets.
+    """
+    if not root.is_dir():
+        return False
+    workspace = open_workspace(root, environ=environ)
+    project = workspace.project
+    if project is None or project.tree != tree or not was_indexed(workspace):
+        return False
+
+    def reason() -> str:
+        return "" if was_indexed(workspace) else "no_index"
+
+    try:
+        bring_up_to_date(workspace, force=True, workers=1, wait_s=_LOCK_S, reason_against=reason)
+    except RefusedError:  # Its owner forgot it meanwhile.
+        return False
+    return True
+
+
+def _drop_rest(path: Path, folders: Path, trees_of: Callable[[Path], Mapping[str, str]]) -> int:
+    """Forget working trees of a catalog and what nobody has any more, and write the file anew.
+
+    Raises:
+        BusyError: The index is being written.
+    """
+    with locked(path.parent / "build.lock", _LOCK_S) as held:
+        if not held:
+            raise BusyError("it is being written")
+        trees = trees_of(path)
+        for tree in trees:
+            _remove(folders / tree)
+        any_tree, root = next(iter(trees.items()), ("", ""))
+        with Catalog(path, tree=any_tree, root=root) as catalog:
+            catalog.forget_other_rules(REDACT_RULES, [*trees, any_tree])
+    return len(trees)
+
+
+def _remove(folder: Path) -> None:
+    """Delete the index of a tree, not the lessons that may stand beside it."""
+    for pattern in _OF_INDEX:
+        for path in folder.glob(pattern):
+            path.unlink(missing_ok=True)
+    with contextlib.suppress(OSError):
+        folder.rmdir()
+
+
+@contextlib.contextmanager
+def _noted(path: Path, done: IndexesCleaned) -> Generator[None]:
+    try:
+        yield
+    except (HybridError, OSError, sqlite3.DatabaseError) as error:
+        if os.path.lexists(path):  # Else its project was forgotten meanwhile, and there is nothing to clean.
+            done.problems.append(f"{path}: {error}")

@@ -1,0 +1,165 @@
+"""A workspace: the project around a directory, the settings in force there, and where its files lie.
+
+Made once at a rim (command, hook, daemon) from directory and environment; everything else is passed down from here.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from hybrid.base.errors import ConfigError, ProjectError
+from hybrid.base.home import expanded
+from hybrid.config import Config, Loaded, load
+from hybrid.feedback.events import EventLog
+from hybrid.index.place import Place
+from hybrid.ipc.settings import HookSettings, read_settings, write_settings
+from hybrid.project.find import Project, find_project
+from hybrid.project.places import hybrid_home, open_tree_state
+from hybrid.project.trust import is_accepted
+from hybrid.session.ledger import LedgerStore, SessionKey
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from hybrid.config import MemoryConfig
+    from hybrid.types import HookEvent
+
+
+class Workspace(Struct, frozen=True):
+    """What a directory means to hybrid.
+
+    Attributes:
+        home: `$HYBRID_HOME`.
+        project: The project the directory lies in, or None.
+        loaded: Settings in force, with origins and problems.
+    """
+
+    home: Path
+    project: Project | None
+    loaded: Loaded
+
+    @property
+    def config(self) -> Config:
+        """The settings in force."""
+        return self.loaded.config
+
+    def require_project(self) -> Project:
+        """The project.
+
+        Raises:
+            ProjectError: The directory lies in none.
+        """
+        if self.project is None:
+            raise ProjectError(
+                "no project here: not inside a git working tree, and no .hybrid folder above; run `hybrid init`"
+            )
+        return self.project
+
+    @property
+    def place(self) -> Place:
+        """Where the index of the project's working tree lies."""
+        project = self.require_project()
+        folder = self.home / "projects" / project.key
+        return Place(
+            catalog=folder / "catalog.db",
+            folder=folder / "trees" / project.tree,
+            tree=project.tree,
+            root=str(project.root),
+            lock=folder / "build.lock",
+        )
+
+    @property
+    def state_folder(self) -> Path:
+        """Where the repository's counters and hot topics lie."""
+        return open_tree_state(self.require_project(), self.home)
+
+    def is_here(self, event: Mapping[str, object]) -> bool:
+        """Is a line of the event log about this project? Outside of any project: about none.
+
+        A hook that had no time to find its project leaves only its directory.
+        """
+        key = event.get("project")
+        if key is not None or self.project is None:
+            return key == (self.project.key if self.project else None)
+        cwd = str(event.get("cwd") or "")
+        return bool(cwd) and self.project.root in (Path(cwd), *Path(cwd).parents)
+
+    @property
+    def ledgers(self) -> LedgerStore:
+        """The ledgers of all agent sessions."""
+        return LedgerStore(self.home / "sessions")
+
+    @property
+    def log(self) -> EventLog:
+        """The event log."""
+        return EventLog(self.home / "log", max_bytes=self.config.log.max_bytes, keep=self.config.log.keep)
+
+
+def open_workspace(
+    cwd: Path,
+    *,
+    environ: Mapping[str, str] = os.environ,
+    flags: Mapping[str, object] | None = None,
+    is_strict: bool = False,
+    user_home: Path | None = None,
+    is_accepting: bool = False,
+) -> Workspace:
+    """The workspace of a directory.
+
+    Args:
+        cwd: The directory.
+        environ: Environment variables.
+        flags: Settings from the command line, `section.key` → value; None values are not given.
+        is_strict: Raise on a mistake of the user, as commands do; hooks go on with the default. A mistake in the
+            project's own file never raises.
+        user_home: The user's home directory; by default the system's.
+        is_accepting: The caller accepts the working tree for its owner, so the project's settings count as they do
+            in an accepted tree.
+
+    Raises:
+        ConfigError: `is_strict`, and the user's settings file, the environment or a flag holds a mistake.
+    """
+    home = hybrid_home(environ)
+    project = find_project(cwd, home, user_home or Path.home())
+    folder = project.root / ".hybrid" if project and project.has_folder else None
+    is_settled = is_accepting or (folder is not None and project is not None and is_accepted(project, home))
+    loaded = load(home=home, project_folder=folder, is_accepted=is_settled, environ=environ, flags=flags)
+    if is_strict and loaded.own_problems:
+        raise ConfigError("; ".join(loaded.own_problems))
+    return Workspace(home, project, loaded)
+
+
+def keep_hook_settings(home: Path) -> None:
+    """Resolve what a hook needs before it asks anyone, and keep it where hooks read it; a full disk loses it.
+
+    Does nothing when that was done since the settings changed.
+    """
+    if read_settings(str(home), {}) is not None:
+        return
+    loaded = load(home=home, environ={})
+    with contextlib.suppress(OSError):
+        config = loaded.config
+        settings = HookSettings(
+            config.hooks.deadline_ms,
+            config.daemon.enabled,
+            is_remembering=config.memory.enabled and config.memory.capture,
+            is_learning=config.lessons.enabled and config.lessons.capture,
+            excluded=excluded_patterns(config.memory),
+        )
+        write_settings(str(home), settings)
+
+
+def excluded_patterns(memory: MemoryConfig) -> tuple[str, ...]:
+    """The patterns of projects that the memory leaves out, with the user's home folder in place of `~`."""
+    return tuple(expanded(pattern) if pattern.startswith("~") else pattern for pattern in memory.exclude_projects)
+
+
+def session_key(workspace: Workspace, event: HookEvent) -> SessionKey:
+    """Return the key of the ledger of an event; without a session id, that of the working tree."""
+    tree = workspace.project.tree if workspace.project else ""
+    return SessionKey(event.client, event.session_id or f"tree:{tree}", event.agent_id)

@@ -1,0 +1,1 @@
+"""The share of definitions that is found in real trees."""

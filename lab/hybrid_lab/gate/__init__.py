@@ -1,0 +1,1 @@
+"""Judged prompts through the whole decision of the hook."""

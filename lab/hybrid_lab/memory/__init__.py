@@ -1,0 +1,1 @@
+"""Questions about recorded sessions, and what the memory finds."""

@@ -1,0 +1,1 @@
+"""hybrid beside another retriever, on the same files and queries."""

@@ -1,0 +1,1 @@
+"""Prompts judged by the lessons and lore that fit them."""

@@ -1,0 +1,1 @@
+"""Made-up secrets in their places, and texts without any."""

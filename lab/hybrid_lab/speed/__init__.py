@@ -1,0 +1,1 @@
+"""Times and sizes, each beside something timed in the same run."""

@@ -1,0 +1,1 @@
+"""A simulated week of sessions while hooks and the service are killed."""

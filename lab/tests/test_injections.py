@@ -1,0 +1,104 @@
+"""What is injected for prompts with judged files, beside plain searches."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from hybrid.cli.main import run
+from hybrid.evaluation.qrels import JudgedPrompt, QrelsError, read_prompts
+from hybrid.evaluation.trees import settings_in_force
+from hybrid_lab.injection import IN_FORCE, PLAIN, evaluate_injections
+from tests.builders import write_files
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FILES = {
+    "src/anchor.py": 'def drop_anchor(depth):\n    """Lower the anchor to the sea bed."""\n    return depth * 3\n',
+    "src/sails.py": 'def hoist_sails(wind):\n    """Hoist the sails into the wind."""\n    return wind > 2\n',
+    "src/galley.py": 'def boil_potatoes(count):\n    """Cook potatoes for the crew."""\n    return count * 20\n',
+}
+OPEN = "hooks.gate_threshold=0.0"
+
+
+def prompt(text: str, *files: str, **changes: Any) -> JudgedPrompt:
+    """A wanted prompt of the boats."""
+    values: dict[str, Any] = {"id": text, "repo": "boats", "text": text, "is_wanted": True, "kind": "task"}
+    return JudgedPrompt(**{**values, "is_strict": True, "files": files, **changes})
+
+
+def load(*assignments: str) -> Any:
+    """Settings with the gate open."""
+    return lambda more: settings_in_force([OPEN, *assignments, *more], environ={})
+
+
+@pytest.fixture
+def boats(tmp_path: Path) -> Path:
+    """A folder that holds one small repository."""
+    write_files(tmp_path / "repos" / "boats", FILES)
+    return tmp_path / "repos"
+
+
+def test_the_right_file_counts(boats: Path, tmp_path: Path) -> None:
+    """A prompt whose file is injected counts as found, one whose judged file is another does not."""
+    right = prompt("where do we hoist the sails into the wind?", "src/sails.py")
+    wrong = prompt("where do we lower the anchor to the sea bed?", "src/missing.py")
+
+    found = evaluate_injections({"both": [right, wrong]}, boats, tmp_path / "home", load())["both"]
+
+    assert [IN_FORCE.label, *(way.label for way in PLAIN)] == [row.label for row in found]
+    ours = found[0]
+    assert (2, 0.5, 0.5) == (ours.prompts, ours.gold, ours.first)
+    assert 0 < ours.precision <= 0.5
+    assert (0.0, 0.0, 0.0) == (ours.gain, ours.low, ours.high)
+
+
+def test_silence_finds_nothing(boats: Path, tmp_path: Path) -> None:
+    """Behind a gate that never opens nothing is found, and there is no item to be right or wrong."""
+    asked = [prompt("where do we hoist the sails into the wind?", "src/sails.py")]
+
+    found = evaluate_injections({"set": asked}, boats, tmp_path / "home", load("hooks.gate_threshold=0.99"))["set"]
+
+    assert {0.0} == {row.gold for row in found}
+    assert all(math.isnan(row.precision) and math.isnan(row.items) for row in found)
+
+
+def test_what_is_not_judged_is_passed_over(boats: Path, tmp_path: Path) -> None:
+    """Prompts that want nothing, belong to no repository or have no judged file are not asked."""
+    unwanted = prompt("merge it please, and thank you", "src/sails.py", is_wanted=False)
+    homeless = prompt("hoist the sails", "src/sails.py", repo=None)
+    unknown = prompt("hoist the sails now")
+
+    with pytest.raises(QrelsError):
+        evaluate_injections({"set": [unwanted, homeless, unknown]}, boats, tmp_path / "home", load())
+
+
+@pytest.mark.parametrize("gold", [["src/sails.py"], [{"path": "src/sails.py"}, {"path": "src/sails.py"}]])
+def test_judged_files_are_read(tmp_path: Path, gold: list[Any]) -> None:
+    """A target is a path or has one; the same path counts once."""
+    line = {"id": "a", "prompt": "hoist", "repo": "boats", "expect": "inject", "kind": "task", "gold": gold}
+    (tmp_path / "p.jsonl").write_text(json.dumps(line))
+
+    assert ("src/sails.py",) == read_prompts(tmp_path / "p.jsonl")[0].files
+
+
+def test_the_command_prints_a_table_and_json(
+    boats: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`hybrid eval injection` tells the share of prompts that got the right file, for a person and a program."""
+    monkeypatch.setenv("HYBRID_HOME", str(tmp_path / "own"))
+    line = {"id": "a", "prompt": "where do we hoist the sails into the wind?", "repo": "boats", "expect": "inject"}
+    (tmp_path / "p.jsonl").write_text(json.dumps(line | {"kind": "task", "gold": ["src/sails.py"]}))
+    args = ["eval", "injection", str(tmp_path / "p.jsonl"), "--repos", str(boats), "--set", OPEN]
+
+    codes = run(args, started_s=0.0), run([*args, "--json"], started_s=0.0)
+
+    assert (0, 0) == codes
+    shown, _, told = capsys.readouterr().out.partition("{")
+    assert "p: 1 prompts" in shown
+    rows = json.loads("{" + told)["sets"]["p"]
+    assert [1.0, "fusion alone"] == [rows[0]["gold"], rows[1]["label"]]

@@ -1,0 +1,146 @@
+"""Runs the blocks of every page on one small project, in the order of the text, each command through the real program."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.builders import CHECKOUT, git_project
+from tests.docs.pages import LANGUAGES, Block, blocks_of, examples_of, name_of, pages, pattern_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_PAGES = {name_of(page): page.read_text(encoding="utf-8") for page in pages()}
+_WITH_BLOCKS = [name for name, text in _PAGES.items() if any(not block.reason for block in blocks_of(text))]
+_LINK = re.compile(r"\]\(([^)#\s]*)(?:#([^)\s]+))?\)")
+
+
+@pytest.fixture
+def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A small indexed project, with `hybrid` on the path and no service."""
+    program = tmp_path / "bin" / "hybrid"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m hybrid "$@"\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(program.parent), prepend=":")
+    monkeypatch.setenv("PYTHONPATH", str(CHECKOUT))
+    monkeypatch.setenv("HYBRID_DAEMON_ENABLED", "false")
+    root = git_project(tmp_path / "shop")
+    subprocess.run([str(program), "reindex", "--quiet"], cwd=root, check=True)
+    return root
+
+
+@pytest.mark.skipif(shutil.which("sh") is None, reason="the examples are written for a POSIX shell")
+@pytest.mark.parametrize("name", _WITH_BLOCKS)
+def test_the_examples_of_a_page_are_true(name: str, shop: Path) -> None:
+    """Every command of a page does what the page says, in the order of the text."""
+    for block in blocks_of(_PAGES[name]):
+        for example in [] if block.reason else examples_of(block, sys.executable):
+            done = subprocess.run(
+                example.command, shell=True, cwd=shop, capture_output=True, text=True, timeout=60, check=False
+            )
+            where = f"{name}:{example.line}\n{example.command}\n{done.stdout}{done.stderr}"
+
+            assert "" == done.stderr, where
+            if example.output is None:
+                assert 0 == done.returncode, where
+            else:
+                assert pattern_of(example.output).match(done.stdout), where
+
+
+def test_the_readme_has_examples() -> None:
+    """The README shows the main commands at work."""
+    commands = " ".join(
+        example.command for block in blocks_of(_PAGES["README.md"]) for example in examples_of(block, "python")
+    )
+
+    assert all(f"hybrid {name}" in commands for name in ("init", "context", "hook", "search", "status", "explain"))
+
+
+def test_the_readme_is_short() -> None:
+    """README.md has at most 130 lines, with the picture among the first 20; the rest stands in docs/."""
+    lines = _PAGES["README.md"].splitlines()
+
+    assert len(lines) <= 130
+    assert any("docs/picture.svg" in line for line in lines[:20])
+
+
+@pytest.mark.parametrize("name", _PAGES)
+def test_the_links_of_a_page_lead_somewhere(name: str) -> None:
+    """A relative link names a file of the repository, and its anchor a heading of that page."""
+    text = re.sub(r"(?ms)^```.*?^```$|`[^`\n]*`", "", _PAGES[name])
+    missing: list[str] = []
+    for target, anchor in _LINK.findall(text):
+        if re.match(r"[a-z]+:", target):
+            continue
+        path = (CHECKOUT / name).parent / target if target else CHECKOUT / name
+        if not path.exists() or (anchor and anchor not in _anchors(path.read_text(encoding="utf-8"))):
+            missing.append(f"{target}#{anchor}" if anchor else target)
+
+    assert [] == missing
+
+
+def test_every_page_of_docs_stands_in_its_index() -> None:
+    """docs/README.md links every other page of docs/; the index of the decisions links every decision."""
+    for folder in (CHECKOUT / "docs", CHECKOUT / "docs" / "decisions"):
+        targets = {target for target, _ in _LINK.findall((folder / "README.md").read_text(encoding="utf-8"))}
+        others = {path.name for path in folder.glob("*.md")} - {"README.md"}
+
+        assert set() == others - targets
+
+
+@pytest.mark.parametrize("name", ["ARCHITECTURE.md", "CONTRIBUTING.md", "STYLE.md"])
+def test_the_paths_that_a_page_names_exist(name: str) -> None:
+    """A file or folder of the code in backticks is there, so that recipes stay true when files move."""
+    paths = re.findall(r"`((?:hybrid|tests|lab|docs|index|hooks|models)/[\w./-]*)`", _PAGES[name])
+
+    assert [] == [path for path in paths if not (CHECKOUT / path).exists()]
+
+
+def test_the_values_of_the_data_flow_exist() -> None:
+    """Each value of docs/data-flow.md is a class of the package, and each module that makes one is there."""
+    rows = re.findall(r"(?m)^\| (`[A-Z].*?) \| (`.*?) \|", _PAGES["docs/data-flow.md"])
+    code = "\n".join(path.read_text(encoding="utf-8") for path in sorted((CHECKOUT / "hybrid").rglob("*.py")))
+    classes = set(re.findall(r"(?m)^(?:class )?(\w+)(?:\(| = |:)", code))
+    values = {name.rsplit(".", 1)[-1] for value, _ in rows for name in re.findall(r"`([\w.]+)`", value)}
+    modules = {name.replace(".", "/") for _, makers in rows for name in re.findall(r"`([\w.]+)`", makers)}
+    package = CHECKOUT / "hybrid"
+
+    assert rows
+    assert set() == values - classes
+    assert [] == [
+        name for name in sorted(modules) if not ((package / name).is_dir() or (package / f"{name}.py").exists())
+    ]
+
+
+def test_a_block_that_is_not_run_has_a_reason() -> None:
+    """The comment above a block keeps it from being run; a page of which no block is run would test nothing."""
+    text = "<!-- not run: needs npm -->\n```sh\nnpm ci\n```\n\n```console\n$ echo a\na\n```\n\n```text\nx\n```\n"
+
+    assert [
+        Block("sh", "npm ci\n", 2, "needs npm"),
+        Block("console", "$ echo a\na\n", 6, ""),
+    ] == blocks_of(text)
+    assert {"console", "sh", "python"} == set(LANGUAGES)
+
+
+@pytest.mark.parametrize(
+    ("printed", "expected", "is_same"),
+    [("a 12 b\n", "a ... b\n", True), ("a 12 c\n", "a ... b\n", False), ("a\nb\n", "a\n", False), ("a", "...\n", True)],
+    ids=["dots", "other end", "more lines", "anything"],
+)
+def test_dots_stand_for_any_output(printed: str, expected: str, is_same: bool) -> None:
+    """`...` matches whatever stands there, everything else only itself."""
+    assert is_same == bool(pattern_of(expected).match(printed))
+
+
+def _anchors(text: str) -> set[str]:
+    """The anchors of a page's headings, as GitHub makes them."""
+    headings = re.findall(r"(?m)^#+ (.+)$", text)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}

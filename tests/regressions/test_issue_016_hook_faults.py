@@ -1,0 +1,87 @@
+"""A hook ends with code 0 and its event has its effects, whatever the system refuses it (#16)."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from hybrid.ipc.start import entry_script
+from tests.agent import Agent, until
+from tests.builders import command_environment, new_shop
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from tests.builders import Shop
+
+LESSON = "LESSON: gotcha: Clear the plan cache after a migration - stale plans are served otherwise"
+ALONE = {"HYBRID_DAEMON_ENABLED": "false"}
+FAULTY = """
+import os, runpy, sys
+mine = os.getpid()
+def refuse(event, arguments):
+    if event == {event!r} and os.getpid() == mine:
+        raise {error}("refused")
+sys.addaudithook(refuse)
+sys.argv = [{script!r}, "hook", "run", "--client", "claude", "--event", "UserPromptSubmit"]
+runpy.run_path({script!r}, run_name="__main__")
+"""
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Iterator[Shop]:
+    """A project that is indexed; its service ends with the test."""
+    made = new_shop(tmp_path)
+    yield made
+    Agent(made).stop_service()
+
+
+def faulty(shop: Shop, event: str, error: str, **environ: str) -> subprocess.CompletedProcess[bytes]:
+    """Run a hook in an interpreter that refuses something to it."""
+    code = FAULTY.format(event=event, error=error, script=entry_script())
+    data = {"session_id": "s1", "cwd": str(shop.root), "prompt": LESSON}
+    settings = command_environment(shop.home) | {"HYBRID_HOOKS_DEADLINE_MS": "60000"} | environ
+    return subprocess.run(
+        [sys.executable, "-I", "-S", "-c", code],
+        input=json.dumps(data).encode(),
+        cwd=shop.root,
+        env=settings,
+        capture_output=True,
+        check=False,
+        timeout=120,
+    )
+
+
+def lessons(shop: Shop) -> list[str]:
+    """Titles of the lessons that were written down."""
+    files = [*shop.home.rglob("LESSONS.md"), *shop.root.rglob("LESSONS.md")]
+    return [line for file in files for line in file.read_text().splitlines() if line.startswith("### ")]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a hook forks on Linux alone")
+@pytest.mark.parametrize("error", ["OSError", "MemoryError", "RuntimeError"])
+def test_a_hook_that_cannot_have_a_child_answers_by_itself(shop: Shop, error: str) -> None:
+    """Whatever `fork` raises, the hook answers in its own process, and the log says so."""
+    ran = faulty(shop, "os.fork", error)
+
+    assert (0, b"") == (ran.returncode, ran.stderr)
+    assert "LESSON RECORDED" in json.loads(ran.stdout)["systemMessage"]
+    assert f"answered without a child process: {error}" in (shop.home / "log/events.jsonl").read_text()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the service is ended with signals of POSIX")
+@pytest.mark.parametrize("error", ["RuntimeError", "MemoryError", "KeyboardInterrupt", "SystemExit"])
+@pytest.mark.parametrize("event", ["os.fork", "_thread.start_new_thread", "socket.connect", "sqlite3.connect"])
+def test_a_refused_hook_loses_no_lesson(shop: Shop, event: str, error: str) -> None:
+    """The hook ends with code 0, and its lesson is written down once, by itself or by the next hook."""
+    ran = faulty(shop, event, error, **(ALONE if event == "sqlite3.connect" else {}))
+    Agent(shop, environ=ALONE).prompt("what should I cook for dinner tonight?", "s2")
+
+    assert (0, b"") == (ran.returncode, ran.stderr)
+    until(lambda: lessons(shop))
+    assert 1 == len(lessons(shop))

@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+
+from hybrid.answer.decide import Decision
+from hybrid.answer.log_fields import gate_part, rounded
+from hybrid.types import Verdict
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (None, None),
+        (0.123456, 0.1235),
+        (-0.00001, 0.0),
+        (math.inf, None),
+        (-math.inf, None),
+        (math.nan, None),
+    ],
+    ids=["none", "digits", "minus-zero", "infinity", "minus-infinity", "nan"],
+)
+def test_a_number_of_the_log(value: float | None, expected: float | None) -> None:
+    """Four digits, never −0, and nothing that JSON cannot say."""
+    found = rounded(value)
+
+    assert (expected, "-" in str(found)) == (found, False)
+
+
+def test_the_gate_in_the_log_is_json() -> None:
+    """A bar that nothing reaches, and parts that are no numbers, are null: another reader's JSON has no Infinity."""
+    said = Verdict(
+        False, math.nan, math.inf, "auto", score=-math.inf, bar="talk", parts={"cosine": math.nan, "hub": 0.1}
+    )
+
+    line = json.dumps(gate_part(said), allow_nan=False)
+
+    expected = {"top_cosine": None, "threshold": None, "threshold_source": "auto", "score": None, "bar": "talk"}
+    assert expected | {"parts": {"cosine": None, "hub": 0.1}} == json.loads(line)
+
+
+@pytest.mark.parametrize(
+    ("score", "threshold", "expected"),
+    [
+        (0.2, 0.29, "semantic=0.20 < gate=0.29"),
+        (0.2871, 0.2899, "semantic=0.2871 < gate=0.2899"),
+        (0.25, 0.25, "semantic=0.2500 <= gate=0.2500"),
+        (-0.004, 0.02, "semantic=0.00 < gate=0.02"),
+        (-0.2, -0.004, "semantic=-0.20 < gate=0.00"),
+        (0.2, None, "semantic=0.20, gate=unknown"),
+        (None, 0.21, "gate: nothing to compare"),
+        (None, None, "gate: nothing to compare"),
+    ],
+    ids=["far", "near", "same", "zero-score", "zero-bar", "no-bar", "no-score", "neither"],
+)
+def test_the_debug_line_says_what_was_compared(score: float | None, threshold: float | None, expected: str) -> None:
+    """Two digits, four where two read the same; never −0; and no comparison where there was none."""
+    said = Verdict(False, None, threshold, "auto", score=score, bar="tasks")
+
+    assert f"hybrid: skipped ({expected})" == Decision("gate", verdict=said).debug_line

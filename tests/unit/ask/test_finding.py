@@ -1,0 +1,110 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pytest
+from msgspec.structs import replace
+
+from hybrid.ask.search import KINDS_OF, Wanted, best_lore, find
+from hybrid.base.errors import HybridError, IndexMissingError
+from hybrid.knowledge.opener import Opener
+from hybrid.prompting.query import make_query
+from hybrid.sources.records import RecordSource, record_id
+from hybrid.types import DocumentKind
+from hybrid.workspace import Workspace, open_workspace
+from tests.builders import git_project
+from tests.records import DECISION, write_records
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from hybrid.knowledge.open_records import Records
+    from hybrid.knowledge.views import RecordView
+
+COMMITS = make_query("How should I format git commits?")
+
+
+@dataclass(frozen=True)
+class Behind:
+    """Records as a process sees them whose index is behind: all but those whose text was withdrawn meanwhile."""
+
+    records: Records
+    withdrawn: str
+
+    def views(self, workspace: Workspace) -> tuple[Sequence[RecordView], Sequence[str]]:
+        """The views with less in them than their index holds."""
+        views, problems = self.records.views(workspace)
+        left = [{key: value for key, value in view.by_path.items() if value.id != self.withdrawn} for view in views]
+        return [replace(view, by_path=by_path) for view, by_path in zip(views, left, strict=True)], problems
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    """The payments project with records, searched with the hashing model; its files have no index."""
+    root, home = git_project(tmp_path / "shop"), tmp_path / "home"
+    write_records(root, home)
+    environ = {"HYBRID_HOME": str(home)}
+    return open_workspace(root, environ=environ, flags={"model.name": "hashing"}, user_home=home / "user")
+
+
+def _names(workspace: Workspace, records: Records, wanted: Wanted) -> list[str]:
+    opener = Opener({})
+    found = find(workspace, COMMITS, wanted, open_searcher=opener.searcher, records=records)
+    return [one.record.id for part in found.lists for one in part.hits if one.record]
+
+
+def test_what_was_withdrawn_is_never_shown(workspace: Workspace) -> None:
+    """A record that an index still holds but its file does not is left out, and the ranks close up."""
+    records = Opener({}).records
+    behind: Records = Behind(records, "L001")  # pyright: ignore[reportAssignmentType]
+    wanted = Wanted(("lesson",))
+
+    before, after = _names(workspace, records, wanted), _names(workspace, behind, wanted)
+
+    assert (["L001", "L002"], ["L002"]) == (before, after)
+    opener = Opener({})
+    (part,) = find(workspace, COMMITS, wanted, open_searcher=opener.searcher, records=behind).lists
+    assert [1] == [one.hit.rank for one in part.hits]
+
+
+def test_a_retracted_decision_does_not_come_by_the_engine(workspace: Workspace) -> None:
+    """What is no longer there is no match of the lore either."""
+    records = Opener({}).records
+    behind: Records = Behind(records, DECISION)  # pyright: ignore[reportAssignmentType]
+    query = make_query("audit journal")
+
+    found = [best_lore(workspace, query, one, top_k=5) for one in (records, behind)]
+
+    assert [True, False] == [DECISION in {record.id for record in one} for one in found]
+
+
+def test_only_the_records_that_are_wanted_matter(workspace: Workspace) -> None:
+    """What cannot be searched is an error when nothing else was wanted, and of no interest when it was not."""
+    (workspace.home / "records").write_text("not a folder")
+    opener = Opener({})
+
+    with pytest.raises(HybridError, match=r"^lessons: "):
+        find(workspace, COMMITS, Wanted(("lesson",)), open_searcher=opener.searcher, records=opener.records)
+    with pytest.raises(IndexMissingError):
+        find(workspace, COMMITS, Wanted(), open_searcher=opener.searcher, records=opener.records)
+    with pytest.raises(HybridError, match=r"^lore: "):
+        best_lore(workspace, COMMITS, opener.records, top_k=5)
+
+
+def test_every_kind_belongs_to_one_collection() -> None:
+    """No kind of hits is left out of a search, none stands in two lists."""
+    kinds = [kind for found in KINDS_OF.values() for kind in found]
+
+    assert sorted(DocumentKind.__args__) == sorted(kinds)
+
+
+def test_the_id_of_a_numbered_record(workspace: Workspace) -> None:
+    """Of two records with one id both paths lead back to it; an id of any form stays as it is."""
+    records = Opener({}).records.stores.lessons(workspace).records
+
+    paths = RecordSource([*records, *records]).by_path
+
+    assert {path: record.id for path, record in paths.items()} == {path: record_id(path) for path in paths}
+    assert ["~2", "a~", "a~b", "dec-a1b2c3d4"] == [record_id(path) for path in ("~2", "a~", "a~b", "dec-a1b2c3d4")]

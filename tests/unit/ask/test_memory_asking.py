@@ -1,0 +1,129 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hybrid.ask.memory_filters import Filters, Scope, around, checked_limit, id_of, project_named, project_paths
+from hybrid.base.errors import HybridError, ProjectError
+from hybrid.project.registry import Marks, remember
+from hybrid.records.memory.store import MemoryStore
+from hybrid.records.memory.types import Extracted, Owner, Wanted
+
+NOW_MS = 1_770_000_000_000
+ALL = Scope("", "", "", is_cross=True)
+
+
+def _known(home: Path) -> MemoryStore:
+    """The registry knows two shops and a blog, the memory has rows of one shop and of a project of its own."""
+    for key, name, path in (
+        ("a" * 16, "shop", "/src/shop"),
+        ("b" * 16, "shop", "/old/shop"),
+        ("c" * 16, "blog", "/src/blog"),
+    ):
+        remember(Marks(name, "", path, f"id-{key}"), key, home)
+    store = MemoryStore(home / "memory.db")
+    for key, name in (("a" * 16, "shop"), ("d" * 16, "imported")):
+        store.add_observation(Owner("s", key, name), Extracted("change", f"Change {name}"), NOW_MS)
+    return store
+
+
+def test_a_project_is_named_by_name_key_or_path(tmp_path: Path) -> None:
+    """Of two of one name the one that has rows; what only the memory knows counts too."""
+    with _known(tmp_path) as store:
+        named = [
+            project_named(text, tmp_path, store)
+            for text in ("blog", "c" * 16, "imported", "shop", "b" * 16, "/src/blog")
+        ]
+
+    assert ["c", "c", "d", "a", "b", "c"] == [key[0] for key, _ in named]
+    assert ["blog", "blog", "imported", "shop", "shop", "blog"] == [name for _, name in named]
+
+
+def test_a_project_that_is_not_known_or_not_clear_is_an_error(tmp_path: Path) -> None:
+    """It says how to find names, or which keys there are."""
+    with _known(tmp_path) as store:
+        with pytest.raises(ProjectError, match="no project 'cafe' is known"):
+            project_named("cafe", tmp_path, store)
+        store.add_observation(Owner("s", "b" * 16, "shop"), Extracted("change", "Another shop"), NOW_MS)
+        with pytest.raises(ProjectError, match=f"give a key, {'a' * 16} or {'b' * 16}"):
+            project_named("shop", tmp_path, store)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("store.py", ("src/store.py", "store.py")),
+        ("./store.py", ("src/store.py", "store.py")),
+        ("../docs", ("docs", "../docs")),
+        ("{root}/a/b.py", ("a/b.py",)),
+        ("{root}", (".",)),
+        ("/etc/hosts", ("/etc/hosts",)),
+    ],
+)
+def test_paths_are_those_of_the_project(tmp_path: Path, text: str, expected: tuple[str, ...]) -> None:
+    """A relative one may be meant from here or from the root."""
+    assert expected == project_paths([text.format(root=tmp_path)], tmp_path / "src", tmp_path)
+
+
+def test_paths_outside_of_a_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As written, those below the home directory as `~`; the same is given once."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+
+    assert ("src/a.py", "~/notes.md") == project_paths(["src/a.py", "./src/a.py", "~/notes.md"], None, None)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("42", ("observation", 42)),
+        ("#42", ("observation", 42)),
+        ("o42", ("observation", 42)),
+        ("s7", ("summary", 7)),
+        ("#s7", ("summary", 7)),
+        ("1770000000", None),
+        ("2026-02-14", None),
+        ("today", None),
+        ("", None),
+        ("-1", None),
+        ("٤٢", None),
+    ],
+)
+def test_an_id_is_short_and_a_time_is_long(text: str, expected: tuple[str, int] | None) -> None:
+    """A number of nine digits or more is an epoch."""
+    assert expected == id_of(text)
+
+
+@pytest.mark.parametrize(
+    ("limit", "before", "after", "expected"),
+    [
+        (10, None, None, (4, 5)),
+        (1, None, None, (0, 0)),
+        (10, 0, None, (0, 9)),
+        (10, 20, None, (20, 0)),
+        (10, 2, 3, (2, 3)),
+    ],
+)
+def test_a_limit_is_shared_by_both_sides(
+    limit: int, before: int | None, after: int | None, expected: tuple[int, int]
+) -> None:
+    """With the record itself there are as many as the limit says, unless told otherwise."""
+    assert expected == around(limit, before, after)
+
+
+@pytest.mark.parametrize("text", ["0", "101", "", "-3", "1.5", "ten", "9" * 5_000, "²"])
+def test_a_limit_that_is_none(text: str) -> None:
+    """1 to 100."""
+    with pytest.raises(HybridError, match="must be a whole number from 1 to 100"):
+        checked_limit(text)
+
+
+def test_filters_become_what_the_store_understands() -> None:
+    """Summaries are a kind, not a type; a time is read; nothing restricts nothing."""
+    assert Wanted() == ALL.wanted(Filters(), NOW_MS)
+    assert Wanted(kinds=("summary",)) == ALL.wanted(Filters(types=("summary",)), NOW_MS)
+    wanted = Scope("k" * 16, "shop", "", is_cross=False).wanted(Filters(5, "2d", ("bugfix",), ("src",)), NOW_MS)
+    assert Wanted("k" * 16, NOW_MS - 2 * 86_400_000, ("bugfix",), ("src",)) == wanted
+    for types in (("summary", "bugfix"), ("secret",)):
+        with pytest.raises(HybridError):
+            ALL.wanted(Filters(types=types), NOW_MS)

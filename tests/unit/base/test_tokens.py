@@ -1,0 +1,213 @@
+from __future__ import annotations
+
+import time
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hybrid.base.tokens import FUNCTION_WORDS, part_terms, query_tokens, stem, term_counts, tokens
+
+
+@pytest.mark.parametrize(
+    ("word", "expected"),
+    [
+        ("retries", "retri"),
+        ("retry", "retri"),
+        ("retrying", "retri"),
+        ("retried", "retri"),
+        ("classes", "class"),
+        ("boxes", "box"),
+        ("matches", "match"),
+        ("status", "status"),
+        ("analysis", "analysis"),
+        ("stopped", "stop"),
+        ("calling", "call"),
+        ("parsing", "pars"),
+        ("parse", "pars"),
+        ("string", "string"),
+        ("bus", "bus"),
+        ("ids", "ids"),
+        ("größen", "größen"),
+        ("utf8s", "utf8s"),
+    ],
+)
+def test_stem(word: str, expected: str) -> None:
+    """Forms of one word meet in one stem; short, non-English and mixed words stay."""
+
+    assert expected == stem(word)
+
+
+@pytest.mark.parametrize(
+    ("word", "expected"),
+    [
+        ("retryCount", ["retrycount", "retri", "count"]),
+        ("RetryCount", ["retrycount", "retri", "count"]),
+        ("retry_count", ["retry_count", "retri", "count"]),
+        ("RETRY_COUNT", ["retry_count", "retri", "count"]),
+        ("HTTPServer", ["httpserver", "http", "server"]),
+        ("HTTPServer_v2", ["httpserver_v2", "http", "server", "v", "2"]),
+        ("__init__", ["init"]),
+        ("_private", ["privat"]),
+        ("sha256", ["sha256", "sha", "256"]),
+        ("x", ["x"]),
+        ("___", []),
+        ("retry", ["retri"]),
+    ],
+)
+def test_identifiers_give_the_whole_and_its_parts(word: str, expected: list[str]) -> None:
+    """A compound identifier gives itself and its parts, a simple one only its stem."""
+
+    assert expected == tokens(word)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("4", ["4"]),
+        ("404 1_000", ["404", "1_000", "1", "000"]),
+        ("0x1f", ["0x1f", "0", "x", "1", "f"]),
+        ("٣٤", ["٣٤"]),
+    ],
+)
+def test_digits(text: str, expected: list[str]) -> None:
+    """Numbers are tokens, and parts of an identifier where letters and digits meet."""
+
+    assert expected == tokens(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Größe", ["größe"]),
+        ("größe_max", ["größe", "max", "größe_max"]),
+        ("naïve café", ["naïve", "café"]),
+        ("Привет_мир", ["привет", "мир", "привет_мир"]),
+    ],
+)
+def test_words_beyond_ascii(text: str, expected: list[str]) -> None:
+    """Words of other alphabets are lower-cased, and parted at underscores."""
+
+    assert expected == tokens(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("再試行", ["再試", "試行"]),
+        ("再", ["再"]),
+        ("支付，重试", ["支付", "重试"]),
+        ("retryCountを増やす", ["retrycount", "retri", "count", "を増", "増や", "やす"]),
+        ("walking日本", ["walk", "日本"]),
+        ("日本walking", ["日本", "walk"]),
+    ],
+)
+def test_scripts_without_spaces_give_pairs(text: str, expected: list[str]) -> None:
+    """Scripts written without spaces give overlapping pairs, and a word between them is a word of its own."""
+
+    assert expected == tokens(text)
+
+
+def test_a_long_run_without_spaces_is_searchable_to_its_end() -> None:
+    """The limit on the length of a word does not cut sentences of scripts that have no words."""
+
+    assert "終了" in tokens("再試行" * 60 + "終了")
+
+
+def test_a_long_word_counts_by_its_beginning() -> None:
+    """Of a word longer than 64 characters only the beginning counts."""
+
+    assert tokens("a" * 64) == tokens("a" * 5000)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("how does the retry work", ["retri", "work"]),
+        ("Which USE index", ["index"]),
+        ("how is it", ["how", "is", "it"]),
+        ("", []),
+        ("?!", []),
+    ],
+)
+def test_function_words_are_dropped_from_queries(text: str, expected: list[str]) -> None:
+    """A query loses its function words, unless it has nothing else."""
+
+    assert expected == query_tokens(text)
+
+
+@given(st.text())
+def test_counts_are_those_of_the_tokens(text: str) -> None:
+    """The terms of any text and their counts are those of its tokens."""
+
+    assert Counter(tokens(text)) == term_counts(text)
+
+
+@given(st.text(alphabet=st.characters(codec=None, min_codepoint=0, max_codepoint=0x10FFFF, categories=None)))
+def test_counts_of_text_with_surrogates(text: str) -> None:
+    """The same for text with lone surrogates."""
+
+    assert Counter(tokens(text)) == term_counts(text)
+
+
+@given(st.text())
+def test_tokens_are_not_empty_and_without_spaces(text: str) -> None:
+    """No token is empty or holds white space."""
+
+    assert [] == [token for token in tokens(text) if not token or token.split() != [token]]
+
+
+@given(st.text(), st.text())
+def test_texts_apart_give_their_tokens_one_after_another(first: str, second: str) -> None:
+    """A space between two texts parts their tokens."""
+
+    assert tokens(first) + tokens(second) == tokens(f"{first} {second}")
+
+
+@given(st.text())
+def test_a_query_uses_tokens_of_its_text(text: str) -> None:
+    """Every token of a query is a token of the same text in a chunk: the index can find what was asked."""
+
+    assert set() == set(query_tokens(text)) - set(tokens(text))
+
+
+def test_function_words_are_lower_case() -> None:
+    """Function words are compared in lower case."""
+
+    assert {word.lower() for word in FUNCTION_WORDS} == FUNCTION_WORDS
+
+
+@pytest.mark.parametrize("character", ["a", "A", "_", "9", "é", "再", "\u0301", " ", "\ud800", "-"], ids=ascii)
+def test_a_megabyte_of_one_character_takes_linear_time(character: str) -> None:
+    """A megabyte of one character, in any script, is done within seconds: no pattern goes back over what it read."""
+    started = time.perf_counter()
+    term_counts(character * 1_000_000)
+
+    assert time.perf_counter() - started < 5
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("HTTPServer_v2", ["http", "server", "v", "2"]),
+        ("retry_count retries", ["retri", "count", "retri"]),
+        ("plain", ["plain"]),
+        ("__init__", ["init"]),
+        ("größe_max", ["größe", "max"]),
+        ("__ +", []),
+        ("", []),
+    ],
+)
+def test_parts_without_wholes(text: str, expected: list[str]) -> None:
+    """The parts of compound identifiers stand without the whole of it."""
+
+    assert expected == part_terms(text)
+
+
+@given(st.text(max_size=40))
+def test_parts_are_tokens(text: str) -> None:
+    """Every part is a token of the text, in the order of the tokens."""
+    rest = iter(tokens(text))
+
+    assert all(part in rest for part in part_terms(text))

@@ -1,0 +1,257 @@
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from hybrid.knowledge.lesson_files import open_stores
+from hybrid.knowledge.open_records import Records
+from hybrid.knowledge.stores import RecordStores
+from hybrid.knowledge.views import RecordViews
+from tests.records import DECISION, LESSONS, PATTERNS, RECORD_FILES, Talk, accept_tree, new_talk
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from hybrid.knowledge.views import RecordView
+
+FILE = ".hybrid/LESSONS.md"
+
+
+@pytest.fixture
+def talk(tmp_path: Path) -> Talk:
+    """A project with records, for a small and quick model."""
+    return new_talk(tmp_path, model_name="hashing")
+
+
+def _views() -> RecordViews:
+    return RecordViews(RecordStores({}))
+
+
+def _indexed(view: RecordView | None) -> list[str]:
+    """Ids in the index of a view."""
+    assert view is not None
+    snapshot = view.searcher.snapshot
+    return sorted(snapshot.get(row).path for row in snapshot.live_rows())
+
+
+def test_each_kind_is_a_view_of_its_own(talk: Talk) -> None:
+    """Lessons and lore have an index each, of the records that may be given out."""
+    opened, problems = _views().open_all(talk.workspace())
+
+    assert [] == problems
+    assert ["lessons", "lore"] == [view.kind for view in opened]
+    assert [
+        ["L001", "L002"],
+        ["anti-000001-bbbbbbbb", DECISION, "pat-000001-aaaaaaaa", "session-20260214-100000-aaaaaaaa"],
+    ] == [_indexed(view) for view in opened]
+
+
+def test_without_records_nothing_is_made(tmp_path: Path) -> None:
+    """A project without records has no view, and no index of records comes into being."""
+    talk = new_talk(tmp_path, {}, model_name="hashing")
+
+    assert ([], []) == _views().open_all(talk.workspace())
+    assert not (talk.home / "records").exists()
+
+
+def test_a_view_stays_open_while_nothing_changes(talk: Talk) -> None:
+    """The same searcher serves as long as the files say the same, another one as soon as one changed."""
+    views, workspace = _views(), talk.workspace()
+    first, second = views.open(workspace, "lessons"), views.open(workspace, "lessons")
+    talk.write(FILE, LESSONS.replace("Never edit", "Never touch"))
+    third = views.open(workspace, "lessons")
+
+    assert None not in (first, second, third)
+    assert first.searcher is second.searcher
+    assert first.searcher is not third.searcher
+    assert "Never touch an applied migration" == third.by_path["L002"].name
+
+
+def test_counters_do_not_make_a_view_anew(talk: Talk) -> None:
+    """What is counted is seen at once, and nothing is indexed for it."""
+    views, workspace = _views(), talk.workspace()
+    before = views.open(workspace, "lessons")
+    store = open_stores(workspace).project
+    assert store is not None
+    store.note_injected(["L001"])
+    after = views.open(workspace, "lessons")
+
+    assert None not in (before, after)
+    assert before.searcher is after.searcher
+    assert (0, 1) == (before.lessons.active["L001"].injections, after.lessons.active["L001"].injections)
+
+
+def test_an_edit_within_the_clocks_grain_is_seen(talk: Talk) -> None:
+    """A file that was written just now may change again with the same size and time: it is read again."""
+    stores, workspace = RecordStores({}), talk.workspace()
+    path = talk.root / FILE
+    before = stores.lessons(workspace)
+    found = path.stat()
+    with path.open("r+b") as file:
+        file.write(LESSONS.replace("Never edit", "Always do").replace("Always do", "Alway edit").encode())
+    os.utime(path, ns=(found.st_atime_ns, found.st_mtime_ns))
+    after = stores.lessons(workspace)
+
+    assert found.st_size == path.stat().st_size
+    assert ("Never edit an applied migration", "Alway edit an applied migration") == (
+        before.active["L002"].title,
+        after.active["L002"].title,
+    )
+
+
+def test_records_are_read_again_only_when_files_change(talk: Talk) -> None:
+    """While nothing changes the same objects are given again, with what was worked out of them."""
+    stores, workspace = RecordStores({}), talk.workspace()
+
+    assert stores.lessons(workspace) is stores.lessons(workspace)
+    assert stores.lore(workspace) is stores.lore(workspace)
+
+
+def test_trees_do_not_see_one_another(tmp_path: Path) -> None:
+    """Each working tree has views of its own, although one catalog keeps the texts of all."""
+    one = new_talk(tmp_path / "a", {FILE: LESSONS}, model_name="hashing")
+    other = new_talk(tmp_path / "b", {FILE: LESSONS.replace("L001", "L007")}, model_name="hashing")
+    both = replace(other, home=one.home)
+    accept_tree(both.root, both.home)
+    views = _views()
+    found = [_indexed(views.open(talk.workspace(), "lessons")) for talk in (one, both, one)]
+
+    assert [["L001", "L002"], ["L002", "L007"], ["L001", "L002"]] == found
+
+
+def test_an_acceptance_is_seen_at_once(tmp_path: Path) -> None:
+    """Records of a tree come and go with its acceptance, whatever is open."""
+    talk = new_talk(tmp_path, is_accepted=False, model_name="hashing")
+    views = _views()
+    before = views.open_all(talk.workspace())
+    accept_tree(talk.root, talk.home)
+    accepted = [view.kind for view in views.open_all(talk.workspace())[0]]
+    (talk.home / "accepted.json").unlink()
+
+    assert ([], []) == before == views.open_all(talk.workspace())
+    assert ["lessons", "lore"] == accepted
+
+
+@pytest.mark.parametrize("kind", ["lessons", "lore"])
+def test_a_kind_that_is_switched_off_has_no_view(talk: Talk, kind: str) -> None:
+    """Its files are not even read."""
+    opened, _ = _views().open_all(talk.workspace(**{f"{kind}_enabled": False}))
+
+    assert [{"lessons": "lore", "lore": "lessons"}[kind]] == [view.kind for view in opened]
+
+
+def test_threads_open_a_view_together(talk: Talk) -> None:
+    """Prompts at the same time get the same open view, or are told that it is being made."""
+    views, workspace = _views(), talk.workspace()
+    with ThreadPoolExecutor(6) as pool:
+        found = list(pool.map(lambda _: views.open_all(workspace), range(12)))
+
+    searchers = {id(view.searcher) for opened, _ in found for view in opened if view.kind == "lessons"}
+    assert 1 == len(searchers)
+    assert all("being indexed" in problem for _, problems in found for problem in problems)
+
+
+def test_a_home_that_is_cleaned_up_is_filled_again(talk: Talk) -> None:
+    """When somebody deletes the record index while it is open, the next change makes it again."""
+    views, workspace = _views(), talk.workspace()
+    views.open_all(workspace)
+    shutil.rmtree(talk.home / "records")
+    talk.write(FILE, LESSONS.replace("L002", "L005"))
+    opened, problems = views.open_all(workspace)
+
+    assert [] == problems
+    assert ["L001", "L005"] == _indexed(opened[0])
+
+
+def test_a_lessons_file_that_cannot_be_read_is_a_problem(talk: Talk) -> None:
+    """The other kind goes on, and the sentence names the file."""
+    talk.write(FILE, b"x" * 6_000_000)
+    opened, problems = _views().open_all(talk.workspace())
+
+    assert ["lore"] == [view.kind for view in opened]
+    assert [True] == [problem.startswith("lessons: ") and FILE in problem for problem in problems]
+
+
+def test_lore_from_the_environment(tmp_path: Path, talk: Talk) -> None:
+    """`LORE_DATA_DIR` names the user's lore."""
+    folder = tmp_path / "mine"
+    path = folder / "patterns" / "data" / "patterns.yaml"
+    path.parent.mkdir(parents=True)
+    path.write_text(PATTERNS.replace("000001", "000009"))
+    records = Records({"LORE_DATA_DIR": str(folder)})
+
+    assert "pat-000009-aaaaaaaa" in records.by_path(talk.workspace())
+    assert "pat-000009-aaaaaaaa" not in Records({}).by_path(talk.workspace())
+
+
+def test_by_path_names_records_as_the_indexes_do(talk: Talk) -> None:
+    """What the ledger remembers by a path of the index is found there without opening an index."""
+    records = Records({})
+    opened, _ = records.views(talk.workspace())
+
+    assert dict(records.by_path(talk.workspace())) == {
+        path: record for view in opened for path, record in view.by_path.items()
+    }
+
+
+def test_two_lessons_with_one_id_are_both_found(talk: Talk) -> None:
+    """After a merge of branches both are indexed; each is checked against its own text."""
+    talk.write(FILE, LESSONS.replace("[L002]", "[L001]"))
+    view = _views().open(talk.workspace(), "lessons")
+
+    assert ["L001", "L001~2"] == _indexed(view)
+
+
+def test_a_retracted_decision_leaves_the_index(talk: Talk) -> None:
+    """What is withdrawn is gone from the index too, not only from what is shown."""
+    views, workspace = _views(), talk.workspace()
+    before = _indexed(views.open(workspace, "lore"))
+    name = ".hybrid/lore/journal/data/decisions.jsonl"
+    line: dict[str, Any] = json.loads(RECORD_FILES[name].splitlines()[0]) | {"status": "retracted"}
+    talk.write(name, RECORD_FILES[name] + json.dumps(line) + "\n")
+    after = _indexed(views.open(workspace, "lore"))
+
+    assert DECISION in before
+    assert sorted({*before} - {DECISION}) == after
+
+
+def test_an_index_that_holds_the_records_is_opened_without_its_catalog(talk: Talk) -> None:
+    """A process that starts anew looks at no database while the records are those of the index."""
+    _views().open_all(talk.workspace())
+    (talk.home / "records" / "catalog.db").unlink()
+    opened, problems = _views().open_all(talk.workspace())
+
+    assert [] == problems
+    assert ["L001", "L002"] == _indexed(opened[0])
+    assert not (talk.home / "records" / "catalog.db").exists()
+
+
+@pytest.mark.parametrize("name", ["seen.json", "manifest.json"])
+@pytest.mark.parametrize("damage", [b"", b"[]", b'{"records": 1}'])
+def test_a_damaged_note_of_what_an_index_holds_makes_it_be_looked_at(talk: Talk, name: str, damage: bytes) -> None:
+    """What stands beside an index is believed only as long as it fits."""
+    _views().open_all(talk.workspace())
+    for folder in (talk.home / "records" / "views").iterdir():
+        (folder / name).write_bytes(damage)
+    opened, problems = _views().open_all(talk.workspace())
+
+    assert [] == problems
+    assert ["L001", "L002"] == _indexed(opened[0])
+
+
+def test_a_record_that_changed_is_found_by_a_process_that_starts_anew(talk: Talk) -> None:
+    """The note beside an index fits the records that it was made of alone."""
+    _views().open_all(talk.workspace())
+    talk.write(FILE, LESSONS.replace("Never edit", "Never touch"))
+    opened, _ = _views().open_all(talk.workspace())
+
+    snapshot = opened[0].searcher.snapshot
+    assert {"Git commit format", "Never touch an applied migration"} == {
+        snapshot.get(row).name for row in snapshot.live_rows()
+    }

@@ -1,0 +1,357 @@
+"""The bars are compared with a slow loop over prompts, pieces, segments and chunks, written for these tests."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from msgspec.structs import replace
+
+from hybrid.models.probe import Probe
+from hybrid.search.gate.calibration import SILENT, background_scores, calibrate
+from tests.worlds import DIM, N_GENERIC, SCALE, SETTINGS, Held, Piece, TinyChunk, World, make_world, segment_file
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from hybrid.config import GateConfig
+    from hybrid.index.segment import Segment
+
+TERMS = ("alpha", "beta", "gamma", "delta", "eps_one", "eps_two", "zeta", "eta")
+GENERIC = {"alpha": 4_000, "beta": 40, "eps_one": 2}
+OFF = replace(SETTINGS, null=False, chat=0, chat_without_probe=0, probe=0, lexical=0, names=0, absent=0, length=0)
+
+
+# --- the slow loop ---------------------------------------------------------------------------------------------
+
+
+def _dot(a: Sequence[float], b: Sequence[float]) -> float:
+    return sum(x * y for x, y in zip(a, b, strict=True))
+
+
+def _slow_hub(vector: Sequence[float], world: World) -> float:
+    nearest = sorted((_dot(vector, task) for task in world.hub_bank), reverse=True)[:10]
+    return sum(nearest) / len(nearest) if nearest else 0.0
+
+
+def _slow_evidence(piece: Piece, chunks: Sequence[TinyChunk], world: World, settings: GateConfig) -> float | None:
+    vectors = [[SCALE * value for value in chunk.vector] for chunk in chunks if chunk.vector]
+    if not vectors or not any(piece.vector):
+        return None
+    top = max(_dot(v, piece.vector) - (_slow_hub(v, world) if settings.hub else 0) for v in vectors)
+    gains, n_absent, n_known = [0.0], 0, 0
+    for word in piece.words:
+        n_here = sum(word in chunk.terms for chunk in chunks)
+        n_generic = world.generic.get(word, 0)
+        n_absent += n_here == n_generic == 0
+        here = (n_here + 0.5) / (len(chunks) + 1)
+        elsewhere = (max(n_generic, N_GENERIC / 8_000) + 0.5) / (N_GENERIC + 1)
+        if n_here:
+            gains.append(min(8.0, math.log(here / elsewhere)))
+    for name in piece.names:
+        n_known += any(name in chunk.terms for chunk in chunks)
+    return (
+        (piece.null if settings.null else 1) * top
+        + settings.lexical * max(gains)
+        + settings.names * min(2, n_known)
+        - settings.absent * min(3, n_absent)
+    )
+
+
+def _slow_scores(world: World, chunks: Sequence[TinyChunk], settings: GateConfig) -> tuple[list[float], list[float]]:
+    weight = settings.chat if world.background.probe else settings.chat_without_probe
+    evidence: list[float] = []
+    talk: list[float] = []
+    for prompt in world.held:
+        found = [(_slow_evidence(piece, chunks, world, settings), piece) for piece in prompt.pieces]
+        known = [(value, piece) for value, piece in found if value is not None]
+        penalty = settings.length * math.log(max(prompt.n_words, 60) / 60)
+        evidence.append(max((value - penalty for value, _ in known), default=SILENT))
+        talk.append(
+            max((value + settings.probe * p.logit - weight * p.chat - penalty for value, p in known), default=SILENT)
+        )
+    return evidence, talk
+
+
+def _slow_bar(scores: Sequence[float], rate: float) -> float:
+    """The smallest of the scores that at most a share of them exceeds."""
+    allowed = [bar for bar in scores if sum(score > bar for score in scores) <= rate * len(scores)]
+    return min(allowed, default=math.inf)
+
+
+# --- random worlds ---------------------------------------------------------------------------------------------
+
+
+def _unit(random: np.random.Generator, *, may_be_zero: bool = False) -> list[float]:
+    vector = random.normal(size=DIM)
+    return [0.0] * DIM if may_be_zero and random.random() < 0.2 else (vector / np.linalg.norm(vector)).tolist()
+
+
+def _some(random: np.random.Generator, most: int) -> tuple[str, ...]:
+    return tuple(random.choice(TERMS, size=random.integers(0, most + 1), replace=False).tolist())
+
+
+def _random_world(seed: int) -> World:
+    random = np.random.default_rng(seed)
+
+    def piece() -> Piece:
+        null, chat, logit = random.uniform(0.2, 1), random.uniform(0, 1), random.uniform(-4, 4)
+        return Piece(_unit(random, may_be_zero=True), null, chat, logit, _some(random, 5), _some(random, 3))
+
+    held = [
+        Held(
+            bool(random.random() < 0.5), tuple(piece() for _ in range(random.integers(0, 5))), int(random.integers(200))
+        )
+        for _ in range(30)
+    ]
+    probe = Probe(np.ones(DIM, np.float32), 0.0) if seed % 2 else None
+    return make_world(held, generic=GENERIC, hub_bank=[_unit(random) for _ in range(13)], probe=probe)
+
+
+def _random_chunks(seed: int, n_chunks: int) -> list[TinyChunk]:
+    random = np.random.default_rng(seed)
+    rows = [[round(100 * value) for value in _unit(random, may_be_zero=True)] for _ in range(n_chunks)]
+    return [TinyChunk(row if any(row) else None, _some(random, 4)) for row in rows]
+
+
+def _segments(folder: Path, world: World, parts: Sequence[Sequence[TinyChunk]], *, with_hub: bool) -> list[Segment]:
+    numbered = enumerate(parts)
+    return [
+        segment_file(folder / f"{i}.safetensors", part, world.background, with_hub=with_hub) for i, part in numbered
+    ]
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(
+    "settings",
+    [
+        SETTINGS,
+        replace(SETTINGS, hub=True),
+        replace(SETTINGS, null=False),
+        OFF,
+        replace(OFF, hub=True, chat=0.7, chat_without_probe=0.7),
+        replace(OFF, lexical=0.3),
+        replace(OFF, names=0.3),
+        replace(OFF, absent=0.3),
+        replace(OFF, length=0.3),
+        replace(OFF, probe=0.3),
+    ],
+    ids=["all", "hub", "no null", "raw", "hub and chat", "lexical", "names", "absent", "length", "probe"],
+)
+def test_the_scores_are_those_of_the_slow_loop(tmp_path: Path, seed: int, settings: GateConfig) -> None:
+    """Evidence, and evidence + talk, of every prompt, with each part alone and with all of them."""
+    world, chunks = _random_world(seed), _random_chunks(seed, 10)
+    segments = _segments(tmp_path, world, [chunks], with_hub=settings.hub)
+    expected = _slow_scores(world, chunks, settings)
+
+    found = background_scores(world.background, segments, settings)
+
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("hub", [False, True], ids=["plain", "hub"])
+@pytest.mark.parametrize("seed", range(3))
+def test_segments_together_have_the_scores_of_one(tmp_path: Path, seed: int, hub: bool) -> None:
+    """The same ten chunks, none of them removed, give the same bars in one segment and in four."""
+    settings = replace(SETTINGS, hub=hub)
+    world, chunks = _random_world(seed), _random_chunks(seed, 10)
+    (tmp_path / "one").mkdir()
+    (tmp_path / "four").mkdir()
+    one = _segments(tmp_path / "one", world, [chunks], with_hub=hub)
+    four = _segments(tmp_path / "four", world, [chunks[:3], [], chunks[3:4], chunks[4:]], with_hub=hub)
+
+    found = calibrate(world.background, four, settings)
+
+    expected = calibrate(world.background, one, settings)
+    assert pytest.approx(expected.talk, abs=1e-6) == found.talk
+    assert pytest.approx(expected.tasks, abs=1e-6) == found.tasks
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("rate", [0.0, 0.03, 0.25, 0.5, 0.99, 1.0])
+def test_the_bars_are_observed_scores_that_a_share_exceeds(tmp_path: Path, seed: int, rate: float) -> None:
+    """Talk sets the bar of talk, tasks that of tasks; each is the smallest score that no more than the rate exceeds."""
+    settings = replace(SETTINGS, max_false_open_rate=rate, max_other_task_rate=1 - rate)
+    world, chunks = _random_world(seed), _random_chunks(seed, 10)
+    evidence, talk = _slow_scores(world, chunks, settings)
+    of_talk = [score for score, prompt in zip(talk, world.held, strict=True) if prompt.is_talk]
+    of_tasks = [score for score, prompt in zip(evidence, world.held, strict=True) if not prompt.is_talk]
+
+    found = calibrate(world.background, _segments(tmp_path, world, [chunks], with_hub=False), settings)
+
+    assert pytest.approx(_slow_bar(of_talk, rate), abs=1e-5) == found.talk
+    assert pytest.approx(_slow_bar(of_tasks, 1 - rate), abs=1e-5) == found.tasks
+    assert (30, rate, 1 - rate) == (found.n_prompts, found.talk_rate, found.task_rate)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("rate", [0.0, 0.25, 0.5, 1.0])
+def test_the_shares_that_pass_both_bars_are_counted_one_by_one(tmp_path: Path, seed: int, rate: float) -> None:
+    """Of talk and of tasks, those above the bar of talk and above that of tasks: never more than either bar allows."""
+    settings = replace(SETTINGS, max_false_open_rate=rate, max_other_task_rate=0.5)
+    world = _random_world(seed)
+    segments = _segments(tmp_path, world, [_random_chunks(seed, 10)], with_hub=False)
+    evidence, talk = (scores.tolist() for scores in background_scores(world.background, segments, settings))
+
+    found = calibrate(world.background, segments, settings)
+
+    passed = [t > found.talk and e > found.tasks for t, e in zip(talk, evidence, strict=True)]
+    for is_talk, share, allowed in ((True, found.expected_talk, rate), (False, found.expected_tasks, 0.5)):
+        of_kind = [one for one, prompt in zip(passed, world.held, strict=True) if prompt.is_talk == is_talk]
+        assert pytest.approx(sum(of_kind) / len(of_kind)) == share
+        assert share <= allowed
+
+
+# --- worked by hand --------------------------------------------------------------------------------------------
+
+AXES = np.eye(DIM).tolist()
+
+
+def _talk(*vectors: Sequence[float]) -> Held:
+    return Held(True, tuple(Piece(vector) for vector in vectors))
+
+
+def test_a_score_by_hand(tmp_path: Path) -> None:
+    """0.9 · 0.8 + 0.05 · ln(0.5 / (2.5 / 16001)) + 0.2 − 0.07 − 0.3 · ln 2 − 0.5 · 0.4 + 0.1 · 3."""
+    probe = Probe(np.ones(DIM, np.float32), 0.0)
+    piece = Piece(AXES[0], 0.9, 0.4, 3.0, ("here", "nowhere"), ("here",))
+    world = make_world([Held(True, (piece,), 120)], probe=probe)
+    segments = _segments(
+        tmp_path, world, [[TinyChunk([80, 60, 0, 0], ("here",)), TinyChunk([0, 0, 0, 100])]], with_hub=False
+    )
+
+    evidence, talk = background_scores(world.background, segments, SETTINGS)
+
+    # 1.5 of 3 chunks hold it; 8 is the most that a gain counts.
+    expected = 0.9 * 0.8 + 0.05 * min(8, math.log(0.5 / (2.5 / 16_001))) + 0.2 - 0.07 - 0.3 * math.log(2)
+    assert [pytest.approx(expected, abs=1e-6)] == evidence.tolist()
+    assert [pytest.approx(expected - 0.5 * 0.4 + 0.1 * 3, abs=1e-6)] == talk.tolist()
+
+
+def test_without_a_probe_the_other_weight_of_chat_counts(tmp_path: Path) -> None:
+    """A model without a probe subtracts `chat_without_probe`; with one, `chat`."""
+    held = [Held(True, (Piece(AXES[0], chat=0.5),))]
+    chunks = [TinyChunk([100, 0, 0, 0])]
+    probe = Probe(np.zeros(DIM, np.float32), 0.0)
+    (tmp_path / "with").mkdir()
+    with_probe, without = make_world(held, probe=probe), make_world(held)
+
+    _, talk = background_scores(
+        with_probe.background, _segments(tmp_path / "with", with_probe, [chunks], with_hub=False), SETTINGS
+    )
+    _, talk_without = background_scores(
+        without.background, _segments(tmp_path, without, [chunks], with_hub=False), SETTINGS
+    )
+
+    assert [pytest.approx(1 - 0.5 * 0.5)] == talk.tolist()
+    assert [pytest.approx(1 - 0.9 * 0.5)] == talk_without.tolist()
+
+
+def test_the_best_piece_counts_and_a_silenced_prompt_counts_too(tmp_path: Path) -> None:
+    """Of four talk prompts one is silenced by a rule: it stands below the others and counts in the rate."""
+    world = make_world([_talk([0.6, 0.8, 0, 0], AXES[0]), Held(True, ()), _talk(AXES[1]), _talk([0, 0.6, 0.8, 0])])
+    segments = _segments(tmp_path, world, [[TinyChunk([100, 0, 0, 0]), TinyChunk([0, 0, 50, 0])]], with_hub=False)
+    scores = [1.0, SILENT, 0.0, 0.4]
+
+    bars = [
+        calibrate(world.background, segments, replace(OFF, max_false_open_rate=rate)).talk
+        for rate in (0, 0.25, 0.5, 0.75)
+    ]
+
+    assert pytest.approx(scores) == background_scores(world.background, segments, OFF)[0].tolist()
+    assert pytest.approx([1.0, 0.4, 0.0, SILENT]) == bars
+
+
+def test_the_shares_that_pass_both_bars_by_hand(tmp_path: Path) -> None:
+    """Of four talk prompts two pass the bar of talk and one both; of three tasks one passes both, one is like talk."""
+    world = make_world(
+        [
+            _talk(AXES[0]),
+            _talk([0.8, 0.6, 0, 0]),
+            _talk(AXES[1]),
+            Held(True, ()),
+            Held(False, (Piece(AXES[0]),)),
+            Held(False, (Piece(AXES[0], chat=1.0),)),
+            Held(False, (Piece([0.96, 0.28, 0, 0]),)),
+        ]
+    )
+    segments = _segments(tmp_path, world, [[TinyChunk([100, 0, 0, 0])]], with_hub=False)
+    settings = replace(OFF, chat_without_probe=1.0, max_false_open_rate=0.5, max_other_task_rate=0.7)
+
+    found = calibrate(world.background, segments, settings)
+
+    assert (pytest.approx(0.0), pytest.approx(0.96)) == (found.talk, found.tasks)
+    assert (0.25, pytest.approx(1 / 3)) == (found.expected_talk, found.expected_tasks)
+
+
+def test_equal_scores_are_one_bar(tmp_path: Path) -> None:
+    """Where several prompts reach the same score, the bar is that score, which none of them exceeds."""
+    world = make_world([_talk(AXES[0]), _talk(AXES[0]), _talk(AXES[0]), _talk(AXES[1])])
+    segments = _segments(tmp_path, world, [[TinyChunk([70, 0, 0, 0])]], with_hub=False)
+
+    found = calibrate(world.background, segments, replace(OFF, max_false_open_rate=0.5)).talk
+
+    assert pytest.approx(0.7) == found
+
+
+@pytest.mark.parametrize(
+    "parts", [[], [[]], [[TinyChunk(None, ("word",))]]], ids=["no segment", "no chunk", "no vector"]
+)
+def test_nothing_to_compare_with(tmp_path: Path, parts: list[list[TinyChunk]]) -> None:
+    """Without a vector in the corpus every prompt stays below any cosine, whatever words it shares."""
+    piece = Piece(AXES[0], words=("word",), names=("word",))
+    world = make_world([Held(True, (piece,), 600), Held(False, (piece,), 600)])
+    segments = _segments(tmp_path, world, parts, with_hub=False)
+
+    found = calibrate(world.background, segments, SETTINGS)
+
+    assert (SILENT, SILENT) == (found.talk, found.tasks)
+    assert (0.0, 0.0) == (found.expected_talk, found.expected_tasks)
+
+
+def test_a_piece_without_a_vector_is_below_any_other(tmp_path: Path) -> None:
+    """What the model knows no word of has no cosine; words that occur here do not lift it."""
+    world = make_world([Held(True, (Piece([0, 0, 0, 0], words=("word",)),)), _talk(AXES[1])])
+    segments = _segments(tmp_path, world, [[TinyChunk([100, 0, 0, 0], ("word",))]], with_hub=False)
+
+    _, talk = background_scores(world.background, segments, SETTINGS)
+
+    assert pytest.approx([SILENT, 0.0]) == talk.tolist()
+
+
+def test_a_background_without_tasks_lets_no_prompt_pass(tmp_path: Path) -> None:
+    """A bar that nothing was measured for is infinite, and nothing is expected to pass it."""
+    world = make_world([_talk(AXES[0]), _talk(AXES[1])])
+    segments = _segments(tmp_path, world, [[TinyChunk([100, 0, 0, 0])]], with_hub=False)
+
+    found = calibrate(world.background, segments, replace(SETTINGS, max_false_open_rate=0.5))
+
+    assert (math.inf, 0.0, 0.0) == (found.tasks, found.expected_talk, found.expected_tasks)
+
+
+def test_a_background_without_talk_lets_no_prompt_pass(tmp_path: Path) -> None:
+    """The bar of talk is infinite then."""
+    world = make_world([Held(False, (Piece(AXES[0]),)), Held(False, (Piece(AXES[1]),))])
+    segments = _segments(tmp_path, world, [[TinyChunk([100, 0, 0, 0])]], with_hub=False)
+
+    found = calibrate(world.background, segments, SETTINGS)
+
+    assert (math.inf, 0.0, 0.0) == (found.talk, found.expected_talk, found.expected_tasks)
+
+
+def test_a_part_with_weight_zero_changes_nothing(tmp_path: Path) -> None:
+    """With every weight 0 the score is the top cosine, whatever words, lengths and logits the prompts have."""
+    world, chunks = _random_world(7), _random_chunks(7, 12)
+    segments = _segments(tmp_path, world, [chunks], with_hub=False)
+    vectors = [[SCALE * value for value in chunk.vector] for chunk in chunks if chunk.vector]
+    tops = [
+        max((_dot(v, p.vector) for p in prompt.pieces if any(p.vector) for v in vectors), default=SILENT)
+        for prompt in world.held
+    ]
+
+    evidence, talk = background_scores(world.background, segments, OFF)
+
+    assert pytest.approx(tops, abs=1e-6) == evidence.tolist() == talk.tolist()

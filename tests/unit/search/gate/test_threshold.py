@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+import pytest
+
+from hybrid.search.gate.threshold import Threshold, compare, fixed_threshold
+from hybrid.types import EmbedderInfo, Verdict
+
+MODEL = EmbedderInfo("m", 8, "00" * 32, 0, 0.38, 0.15)
+UNMEASURED = EmbedderInfo("n", 8, "00" * 32, 0, None, None)
+
+
+@pytest.mark.parametrize(
+    ("top_cosine", "threshold", "is_open"),
+    [
+        (0.98, 0.99, False),
+        (0.99, 0.99, True),
+        (0.0, 0.0, True),
+        (0.2, 0.0, True),
+        (-0.1, 0.0, False),
+        (0.37, 0.38, False),
+        (0.38, 0.38, True),
+        (-0.5, -1.0, True),
+        (None, 0.0, False),
+        (None, -1.0, False),
+        (0.9, None, False),
+        (None, None, False),
+        (float("nan"), 0.0, False),
+    ],
+)
+def test_when_the_gate_is_open(top_cosine: float | None, threshold: float | None, is_open: bool) -> None:
+    """The gate opens when the top cosine reaches the threshold, never without a vector or a threshold."""
+    found = compare(top_cosine, Threshold(threshold, "config"))
+
+    assert (is_open, top_cosine, threshold, "config", top_cosine) == (
+        found.is_open,
+        found.top_cosine,
+        found.threshold,
+        found.source,
+        found.score,
+    )
+
+
+def test_no_part_counts_beside_a_fixed_threshold() -> None:
+    """The raw top cosine alone is compared: no bar is named, and nothing was added to the score."""
+
+    assert Verdict(True, 0.5, 0.25, "flag", score=0.5, bar="", parts={}) == compare(0.5, Threshold(0.25, "flag"))
+
+
+@pytest.mark.parametrize(
+    ("top_cosine", "threshold", "margin"),
+    [(0.75, 0.5, 0.25), (0.25, 0.5, -0.25), (None, 0.5, None), (0.5, None, None)],
+)
+def test_the_margin(top_cosine: float | None, threshold: float | None, margin: float | None) -> None:
+    """The margin is how far the gate was open, or how much it missed by; None when nothing was compared."""
+
+    assert margin == compare(top_cosine, Threshold(threshold, "config")).margin
+
+
+@pytest.mark.parametrize(
+    ("origin", "source"),
+    [
+        ("flag", "flag"),
+        ("default", "config"),
+        ("/home/a/config.toml", "config"),
+        ("HYBRID_HOOKS_GATE_THRESHOLD", "config"),
+    ],
+)
+def test_a_number_fixes_the_threshold(origin: str, source: str) -> None:
+    """A number overrules the model, and says whether it came from the command line."""
+
+    assert Threshold(0.99, source) == fixed_threshold(0.99, origin=origin, model=MODEL)
+
+
+def test_zero_is_a_number() -> None:
+    """The threshold 0.0 is a choice, not the absence of one."""
+
+    assert Threshold(0.0, "flag") == fixed_threshold(0.0, origin="flag", model=MODEL)
+
+
+def test_auto_is_the_models_default() -> None:
+    """`auto` is what was measured for the model, with its expected rate."""
+
+    assert Threshold(0.38, "auto", 0.15) == fixed_threshold("auto", origin="default", model=MODEL)
+
+
+def test_a_model_that_nobody_measured_keeps_the_gate_closed() -> None:
+    """Without any threshold nothing is injected, however high the cosine."""
+    threshold = fixed_threshold("auto", origin="default", model=UNMEASURED)
+
+    assert Verdict(False, 1.0, None, "auto", score=1.0) == compare(1.0, threshold)

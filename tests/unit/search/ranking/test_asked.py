@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from hybrid.prompting.query import make_query
+from hybrid.search.ranking.asked import MAX_TERMS, most_telling, take_apart
+
+
+def test_terms_without_function_words() -> None:
+    """Terms are stems of what is said, compounds as a whole and in parts; words that say nothing are dropped."""
+    asked = take_apart(make_query("where does the retryCount come from"))
+
+    assert {"retrycount": 1.0, "retri": 1.0, "count": 1.0, "com": 1.0} == asked.terms
+    assert ("retri", "count", "com") == asked.words
+
+
+def test_a_word_said_again_adds_less() -> None:
+    """A word counts 1 + ln of how often it is said."""
+    terms = take_apart(make_query("heron heron heron stork")).terms
+
+    assert {"heron": pytest.approx(1 + math.log(3)), "stork": 1.0} == terms
+
+
+def test_function_words_alone() -> None:
+    """A query of nothing else keeps them."""
+
+    assert ("wher", "is", "the") == take_apart(make_query("where is the")).words
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("HttpServer", {"HttpServer": 1.0}),
+        ("why does Heron fail", {"Heron": 0.5}),
+        ("Heron fails", {}),
+        ("call Router.add_route()", {"Router": 0.5, "Router.add_route": 1.0, "add_route": 1.0}),
+        ("in app::Router::add", {"app::Router::add": 1.0, "add": 1.0, "Router": 0.5}),
+        ("the words of a sentence", {}),
+    ],
+)
+def test_symbols(text: str, expected: dict[str, float]) -> None:
+    """Identifiers count fully, their last part too; a capitalised word inside a sentence half, at its beginning nothing."""
+
+    assert expected == take_apart(make_query(text)).symbols
+
+
+def test_a_short_query_stays_as_it_is() -> None:
+    """A query of few terms loses none, however common."""
+    asked = take_apart(make_query("heron stork"))
+
+    assert asked is most_telling(asked, 10, lambda _: 0)
+
+
+def test_a_long_query_keeps_what_tells_most() -> None:
+    """Of many terms the rare ones stay that the project knows; one that no chunk holds tells nothing."""
+    words = [f"w{chr(97 + i // 26)}{chr(97 + i % 26)}x" for i in range(MAX_TERMS + 20)]
+    unknown, common = set(words[:10]), set(words[10:20])
+    frequency = {word: 0 if word in unknown else 900 if word in common else 3 for word in words}
+    asked = most_telling(take_apart(make_query(" ".join(words))), 1000, lambda term: frequency[term])
+
+    assert set(words[20:]) == set(asked.terms) == set(asked.words)

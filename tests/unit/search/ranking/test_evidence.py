@@ -1,0 +1,231 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from hybrid.config import RankingConfig
+from hybrid.search.ranking.evidence import PIECES
+from tests.unit.search.ranking.projects import only, rank, snapshot_of, weights
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+NAMES = tuple(piece.__name__ for piece in PIECES)
+AGAINST = ("test", "example", "generated", "vendored", "legacy", "interface", "version", "aside")
+
+
+def test_every_piece_has_a_weight() -> None:
+    """The keys of `[ranking]` are the names of the pieces, in their order."""
+
+    assert RankingConfig.__struct_fields__ == NAMES
+
+
+def test_what_speaks_against_a_file_is_weighed_below_zero(tmp_path: Path) -> None:
+    """The shipped weights of what speaks for a file are above 0, those of the roles below."""
+    shipped = weights(tmp_path)
+
+    assert set(AGAINST) == {name for name in NAMES if getattr(shipped, name) < 0}
+    assert all(getattr(shipped, name) for name in NAMES)
+
+
+FILLER = "one two three four five six seven eight nine ten\n"
+
+
+def _section(word: str) -> str:
+    """A section too long to be merged with the next."""
+    return f"# {word}\n\n{f'{word} ' * 150}\n\n"
+
+
+CASES: dict[str, tuple[str, str, dict[str, str]]] = {
+    # Piece: query, the file that should win, the project.
+    "best_words": ("heron", "a.txt", {"a.txt": "heron heron heron", "b.txt": f"heron {FILLER * 3}", "c.txt": FILLER}),
+    "best_sense": (
+        "heron stork",
+        "b.txt",
+        {"a.txt": f"heron stork {FILLER * 3}", "b.txt": "heron stork", "c.txt": FILLER},
+    ),
+    "sum_words": (
+        "heron",
+        "many.md",
+        {"many.md": "# One\n\nThe heron.\n\n" * 30, "single.md": "# One\n\nThe heron.\n", "c.md": FILLER},
+    ),
+    "sum_sense": (
+        "heron",
+        "many.md",
+        {"many.md": _section("heron") * 4, "single.md": _section("heron"), "c.md": FILLER * 9},
+    ),
+    "file_words": ("heron", "birds/heron.txt", {"birds/heron.txt": "heron", "b.txt": "heron heron", "c.txt": FILLER}),
+    "file_sense": ("heron stork", "b.txt", {"a.txt": f"heron {FILLER * 3}", "b.txt": "heron stork", "c.txt": FILLER}),
+    "file_name": ("where is the heron", "heron.txt", {"heron.txt": "bird", "heron_nest.txt": "heron", "c.txt": FILLER}),
+    "path": (
+        "see src/heron.txt please",
+        "src/heron.txt",
+        {"src/heron.txt": "bird", "other/heron.txt": "heron", "c.txt": FILLER},
+    ),
+    "path_words": ("heron nest", "nest/heron.txt", {"nest/heron.txt": "bird", "heron.txt": "nest", "c.txt": FILLER}),
+    "defines": (
+        "call find_heron() twice",
+        "a.py",
+        {"a.py": "def find_heron():\n    pass\n", "b.py": "find_heron()\n" * 5, "c.txt": FILLER},
+    ),
+    "definition_fit": (
+        "find a heron",
+        "a.py",
+        {
+            "a.py": "def find_heron():\n    pass\n",
+            "b.py": "def find_heron_in_nest_of_other_birds():\n    pass\n",
+            "c.txt": FILLER,
+        },
+    ),
+    "definition_words": (
+        "heron stork",
+        "a.py",
+        {
+            "a.py": "def heron():\n    pass\n\n\ndef stork():\n    pass\n",
+            "b.py": "def heron():\n    stork = 1\n    return stork\n",
+            "c.txt": FILLER,
+        },
+    ),
+    "remarks": (
+        "heron stork",
+        "a.py",
+        {
+            "a.py": "x = 1\n# The heron and the stork.\ny = 2\n",
+            "b.py": "heron = stork = 1\n# Heron.\n",
+            "c.txt": FILLER,
+        },
+    ),
+    "opening": (
+        "heron stork",
+        "a.py",
+        {
+            "a.py": '"""Herons and storks."""\n\nx = 1\n',
+            "b.py": "def f():\n    pass\n" * 90 + "# The heron, the stork.\n",
+            "c.txt": FILLER,
+        },
+    ),
+    "feedback": (
+        "heron",
+        "a.txt",
+        {
+            "a.txt": "heron nest reed",
+            "b.txt": "nest reed",
+            "c.txt": f"heron {FILLER}",
+            "d.txt": FILLER,
+            "e.txt": "nest reed",
+        },
+    ),
+}
+ROLES: dict[str, tuple[str, str]] = {
+    "test": ("tests/heron.txt", "a test of the heron"),
+    "example": ("examples/heron.txt", "an example of the heron"),
+    "generated": ("dist/heron.txt", "the generated heron"),
+    "vendored": ("vendor/heron.txt", "the vendored heron"),
+    "legacy": ("legacy/heron.txt", "the deprecated heron"),
+    "interface": ("heron.pyi", "the type of the heron"),
+    "aside": ("releases/heron.txt", "the changelog of the heron"),
+}
+"""Role → a file of it, and a query that speaks of the role."""
+
+
+def test_every_piece_has_a_case() -> None:
+    """The tables below leave no piece out."""
+
+    assert set(NAMES) == {*CASES, *ROLES, "version"}
+
+
+@pytest.mark.parametrize("piece", CASES)
+def test_the_file_that_should_win(tmp_path: Path, piece: str) -> None:
+    """By one piece alone, the file that it is about stands first, with a value above 0 and up to 1."""
+    query, best, texts = CASES[piece]
+    snapshot = snapshot_of(tmp_path, texts)
+
+    ranked = rank(snapshot, query, only(tmp_path, piece))
+    values = {snapshot.get(chunk.row).path: chunk.pieces[piece] for chunk in ranked}
+    assert best == snapshot.get(ranked[0].row).path
+    assert 0 < values[best] <= 1
+    assert all(0 <= value < values[best] for path, value in values.items() if path != best)
+    assert [(piece,)] * len(ranked) == [tuple(chunk.pieces) for chunk in ranked]
+
+
+@pytest.mark.parametrize("piece", ROLES)
+def test_a_role_counts_unless_the_query_speaks_of_it(tmp_path: Path, piece: str) -> None:
+    """A file of a role has the whole evidence against it, others have none; asked for, it is a file as any other."""
+    path, asked = ROLES[piece]
+    snapshot = snapshot_of(tmp_path, {path: "the heron", "heron.txt": "the heron", "c.txt": FILLER})
+    settings = weights(tmp_path, **(dict.fromkeys(NAMES, 0.0) | {piece: -1.0}))
+
+    for query, value in (("where is the heron", -1.0), (asked, 0.0)):
+        values = {snapshot.get(chunk.row).path: chunk.pieces[piece] for chunk in rank(snapshot, query, settings)}
+        assert {path: value, "heron.txt": 0.0, "c.txt": 0.0} == values
+    assert "heron.txt" != path
+    assert path == snapshot.get(rank(snapshot, "where is the heron", settings)[-1].row).path
+
+
+@pytest.mark.parametrize(("query", "best"), [("the heron", "v2/heron.txt"), ("the heron of v1", "v1/heron.txt")])
+def test_the_version_that_is_meant(tmp_path: Path, query: str, best: str) -> None:
+    """The newest version stands before older ones, or the one that the query names before all others."""
+    snapshot = snapshot_of(tmp_path, {"v1/heron.txt": "the heron", "v2/heron.txt": "the heron"})
+    settings = weights(tmp_path, **(dict.fromkeys(NAMES, 0.0) | {"version": -0.5}))
+
+    ranked = rank(snapshot, query, settings)
+    assert [(best, 0.0), -0.5] == [
+        (snapshot.get(ranked[0].row).path, ranked[0].pieces["version"]),
+        ranked[1].pieces["version"],
+    ]
+
+
+def test_a_weight_of_zero_leaves_a_piece_out(tmp_path: Path) -> None:
+    """A piece that is switched off is not among the evidence; the others keep their values."""
+    snapshot = snapshot_of(tmp_path, CASES["defines"][2])
+    query = CASES["defines"][0]
+
+    everything = {chunk.row: chunk.pieces for chunk in rank(snapshot, query, weights(tmp_path))}
+    without = {chunk.row: chunk.pieces for chunk in rank(snapshot, query, weights(tmp_path, remarks=0.0, feedback=0.0))}
+    assert {
+        row: {name: value for name, value in pieces.items() if name not in ("remarks", "feedback")}
+        for row, pieces in everything.items()
+    } == without
+
+
+def test_a_weight_multiplies_its_piece(tmp_path: Path) -> None:
+    """Evidence is the value of a piece times its weight."""
+    snapshot = snapshot_of(tmp_path, CASES["defines"][2])
+    query = CASES["defines"][0]
+    once, thrice = (rank(snapshot, query, weights(tmp_path, defines=weight))[0].pieces for weight in (1.0, 3.0))
+
+    assert dict(once) | {"defines": 3 * once["defines"]} == thrice
+    assert once["defines"] > 0
+
+
+_WORDS = ["heron", "herons", "stork", "nest", "find_heron", "Stork", "reed"]
+_TEXTS = st.dictionaries(
+    st.sampled_from(["heron.py", "src/nest.py", "tests/test_nest.py", "v1/reed.py", "v2/reed.py", "docs/stork.md"]),
+    st.lists(
+        st.one_of(
+            st.sampled_from(_WORDS).map(lambda word: f"def {word}():\n    # The {word}.\n    return {word}\n"),
+            st.lists(st.sampled_from(_WORDS), max_size=6).map(" ".join),
+        ),
+        max_size=5,
+    ).map("\n".join),
+    max_size=6,
+)
+_QUERY = st.lists(st.sampled_from([*_WORDS, "unknown", "src/nest.py", "test", "v1", "the"]), max_size=6).map(" ".join)
+
+
+@settings(deadline=None, max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(_TEXTS, min_size=1, max_size=2), st.lists(_QUERY, min_size=1, max_size=3))
+def test_every_piece_lies_in_0_to_1(
+    tmp_path_factory: pytest.TempPathFactory, history: list[dict[str, str]], queries: list[str]
+) -> None:
+    """Whatever the project, its edits and the query: each piece is a number from 0 to 1, with weights of 1."""
+    folder = tmp_path_factory.mktemp("evidence")
+    snapshot, settings = snapshot_of(folder, *history), only(folder, *NAMES)
+
+    for query in queries:
+        for chunk in rank(snapshot, query, settings):
+            assert NAMES == tuple(chunk.pieces)
+            assert all(0 <= value <= 1 for value in chunk.pieces.values()), (query, chunk.pieces)

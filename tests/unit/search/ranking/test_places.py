@@ -1,0 +1,106 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from hybrid.prompting.query import make_query
+from hybrid.search.ranking.places import score_places
+from tests.unit.search.ranking.projects import by_path, by_place, corpus_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from hybrid.search.ranking.corpus import Corpus
+
+_LINES = (
+    "\n\n\n".join(f"def f{number}(x):\n    y = x + {number}\n    return y * {number}" for number in range(200)) + "\n"
+)
+FILES = {
+    "src/shop/cart.py": _LINES,
+    "src/shop/rates.py": "def tax(country):\n    return 0.2\n",
+    "src/shop/web/views.py": "def index():\n    return 1\n",
+    "src/shop/admin/views.py": "def index():\n    return 2\n",
+    "setup.py": "name = 'shop'\n",
+}
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
+    """A small shop."""
+    return corpus_of(tmp_path_factory.mktemp("shop"), FILES)
+
+
+def _named(corpus: Corpus, text: str) -> dict[str, float]:
+    values = by_path(corpus, score_places(corpus, make_query(text).places).files)
+    return {path: round(value, 3) for path, value in values.items() if value}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("what does src/shop/rates.py do?", {"src/shop/rates.py": 1}),
+        ("what does shop/rates.py do?", {"src/shop/rates.py": 1}),
+        ("what does rates.py do?", {"src/shop/rates.py": 1}),
+        ("look at /home/ana/work/src/shop/rates.py:2", {"src/shop/rates.py": 1}),
+        ("look at ./src/shop/rates.py", {"src/shop/rates.py": 1}),
+        ("look at src\\shop\\rates.py", {"src/shop/rates.py": 1}),
+        ("fix views.py", {"src/shop/web/views.py": 0.5, "src/shop/admin/views.py": 0.5}),
+        ("fix admin/views.py", {"src/shop/admin/views.py": 1}),
+        ("it was in old/web/views.py before", {"src/shop/web/views.py": 0.3}),
+        ("it was in old/views.py before", {}),
+        ("/home/ana/x/setup.py:3: in run", {"setup.py": 0.5}),
+        ('File "/x/site-packages/shop/rates.py", line 2, in tax', {"src/shop/rates.py": 1}),
+        ('File "/x/site-packages/django/web/views.py", line 2, in index', {}),
+        ('File "/usr/lib/python3.11/rates.py", line 2, in tax', {}),
+        ("what is the tax rate?", {}),
+    ],
+)
+def test_files_named_by_path(corpus: Corpus, text: str, expected: dict[str, float]) -> None:
+    """The whole path or all that was said of it counts 1, shared among several; other folders little, other packages nothing."""
+
+    assert expected == _named(corpus, text)
+
+
+def test_the_innermost_frame_of_the_project_counts_most(corpus: Corpus) -> None:
+    """Frames outwards count half of the one within; those of other projects are passed over."""
+    text = """Traceback (most recent call last):
+  File "/app/main.py", line 8, in <module>
+  File "/x/site-packages/shop/web/views.py", line 2, in index
+  File "/x/site-packages/shop/cart.py", line 7, in f1
+  File "/x/site-packages/numpy/core/rates.py", line 2, in tax
+KeyError: 'no'"""
+
+    assert {"src/shop/cart.py": 1, "src/shop/web/views.py": 0.5} == _named(corpus, text)
+
+
+def test_the_chunk_that_holds_the_line(corpus: Corpus) -> None:
+    """A line points at one chunk; without a line, or beyond the end, at none."""
+    line = FILES["src/shop/cart.py"].split("\n").index("def f150(x):") + 2
+    values = by_place(corpus, score_places(corpus, make_query(f"wrong in src/shop/cart.py:{line}").places).chunks)
+    found = {place for place, value in values.items() if value}
+    starts = sorted(start for path, start in values if path == "src/shop/cart.py")
+
+    assert len(starts) > 3
+    assert {("src/shop/cart.py", max(start for start in starts if start <= line))} == found
+    for text in ("wrong in src/shop/cart.py", "wrong in src/shop/cart.py:99999"):
+        assert not score_places(corpus, make_query(text).places).chunks.any()
+
+
+def test_a_file_that_is_gone_is_not_named(tmp_path: Path) -> None:
+    """Only what can be found is named, in whatever segment it lies."""
+    changed = {**FILES, "src/shop/new.py": "def fresh():\n    return 3\n"}
+    del changed["src/shop/rates.py"]
+    edited = corpus_of(tmp_path, FILES, changed)
+
+    assert {} == _named(edited, "fix src/shop/rates.py")
+    assert {"src/shop/new.py": 1} == _named(edited, "fix src/shop/new.py")
+
+
+def test_a_name_that_many_files_bear_names_none(tmp_path: Path) -> None:
+    """Folders choose among files of one name; the name alone says nothing when a hundred files have it."""
+    many = {f"packages/p{number}/index.py": f"def run{number}():\n    return {number}\n" for number in range(100)}
+    corpus = corpus_of(tmp_path, many)
+
+    assert {} == _named(corpus, "fix index.py")
+    assert {"packages/p7/index.py": 1} == _named(corpus, "fix packages/p7/index.py")

@@ -1,0 +1,219 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from hybrid.index.roles import ROLES, bit, roles
+from hybrid.search.ranking.corpus import versions_of
+from hybrid.search.ranking.roles import other_version, playing, spoken_of, versions_said
+from hybrid.types import Definition
+from tests.unit.search.ranking.projects import by_path, corpus_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PATHS = {
+    "src/router.py": "",
+    "router.h": "",
+    "src/latest/contest.py": "",
+    "attest.py": "",
+    "protest/main.go": "",
+    "tests/router.py": "test",
+    "src/test/java/Router.java": "test",
+    "pkg/__tests__/router.js": "test",
+    "test_router.py": "test",
+    "pkg/router_test.go": "test",
+    "src/RouterTest.java": "test",
+    "src/router.spec.ts": "test",
+    "conftest.py": "test",
+    "pkg/testdata/a.json": "test",
+    "pkg/__snapshots__/router.snap": "test",
+    "examples/basic/app.py": "example",
+    "docs_src/first_steps.py": "example",
+    "benchmarks/run.py": "example",
+    "app.example.ts": "example",
+    "dist/app.js": "generated",
+    "api.gen.go": "generated",
+    "lib/app.min.js": "generated",
+    "builder/app.py": "",
+    "vendor/lib/app.go": "vendored",
+    "third_party/zlib/inflate.c": "vendored",
+    "src/_compat.py": "legacy",
+    "legacy/api.py": "legacy",
+    "src/older/api.py": "",
+    "types/app.d.ts": "interface",
+    "pkg/app.pyi": "interface",
+    "app.ts": "",
+    "api/v2/router.py": "versioned",
+    "pkg/1.4/router.py": "versioned",
+    "content/2023/post.py": "",
+    "Src/Newtonsoft.Json.Tests/Issues/Issue0198.cs": "test",
+    "Tests/AppTests/Helper.swift": "test",
+    "UnitTests/Foo.cs": "test",
+    "v2.py": "",
+    "tests/v3/fixtures/old/api.py": "test legacy versioned",
+    "vendor/dist/test_app.py": "test generated vendored",
+    "app/contrib/admin/sites.py": "",
+    "src/dist/client.rs": "",
+    "lib/std/Build/Step.zig": "",
+    "build/lib/app.py": "generated",
+    "api/rpc.pb.go": "generated",
+    "src/app/benchmark/run.hpp": "",
+    "lib/cop/style/sample.rb": "",
+    "app/test/client.py": "",
+    "app/test/test_client.py": "test",
+    "api/src/main/java/org/app/Test.java": "",
+    "platform-tests/pom.xml": "test",
+    "t/unit/app.py": "test",
+    "app/archive.py": "",
+    "docs/topics/testing/tools.rst": "",
+    "docs/reference/contrib/benchmarks.md": "",
+    "docs/fixtures/a.json": "test",
+    "CHANGELOG-3.4.md": "aside",
+    "docs/releases/1.2.txt": "aside",
+    "LICENSE": "aside",
+    "locale/de/app.po": "aside",
+    "src/history.py": "",
+    "src/LicensesCommand.php": "",
+}
+
+
+@pytest.mark.parametrize(("path", "expected"), PATHS.items(), ids=PATHS)
+def test_roles_of_a_path(path: str, expected: str) -> None:
+    """Folders and names tell what part a file plays; words that only look alike do not."""
+    found = roles(path, ())
+
+    assert expected.split() == [role for role in ROLES if found & bit(role)]
+
+
+def _definitions(*kinds: str) -> list[Definition]:
+    return [Definition(f"f{i}", kind, 1, 1, "", "", 0, False) for i, kind in enumerate(kinds)]
+
+
+@pytest.mark.parametrize(
+    ("kinds", "expected"),
+    [
+        (("prototype", "prototype", "function"), True),
+        (("prototype",), True),
+        (("prototype", "function"), False),
+        (("prototype", "method", "constructor"), False),
+        (("struct", "enum", "constant"), False),
+        ((), False),
+    ],
+)
+def test_a_header_by_its_prototypes(kinds: tuple[str, ...], expected: bool) -> None:
+    """A file that announces more functions than it defines is an interface, whatever it is called."""
+
+    assert expected is bool(roles("src/router.h", _definitions(*kinds)) & bit("interface"))
+
+
+HEADER = "struct router;\n\nint router_add(struct router *r, const char *path);\nint router_find(struct router *r);\n"
+SOURCE = (
+    '#include "router.h"\n\nint router_add(struct router *r, const char *path) {\n    return 1;\n}\n\n'
+    "int router_find(struct router *r) {\n    return 0;\n}\n"
+)
+
+
+def test_roles_in_an_index(tmp_path: Path) -> None:
+    """The index notes roles with each document, prototypes of its chunks among them."""
+    texts = {"router.h": HEADER, "router.c": SOURCE, "tests/check.c": SOURCE, "old/router.h": HEADER}
+    corpus = corpus_of(tmp_path, texts)
+
+    assert {"router.h": 1, "router.c": 0, "tests/check.c": 0, "old/router.h": 1} == by_path(
+        corpus, playing(corpus, "interface")
+    )
+    assert {"router.h": 0, "router.c": 0, "tests/check.c": 1, "old/router.h": 0} == by_path(
+        corpus, playing(corpus, "test")
+    )
+    assert {"router.h": 0, "router.c": 0, "tests/check.c": 0, "old/router.h": 1} == by_path(
+        corpus, playing(corpus, "legacy")
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("where are requests routed", ""),
+        ("the latest contest", ""),
+        ("add a test for the router", "test"),
+        ("Mocks of the session", "test"),
+        ("an example of a router", "example"),
+        ("how to add a route", "example"),
+        ("code generator for clients", "generated"),
+        ("update the vendored zlib", "vendored"),
+        ("a deprecated alias for backwards compatibility", "legacy"),
+        ("where is the struct declared", "interface"),
+        ("what is in router.h", "interface"),
+        ("tests of the example headers", "test example interface"),
+        ("", ""),
+    ],
+)
+def test_roles_that_a_query_speaks_of(text: str, expected: str) -> None:
+    """Whole words of a query tell which kinds of files it is about."""
+
+    assert set(expected.split()) == spoken_of(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("the v3 router", (3,)),
+        (
+            "Version 12 and v.2 of it",
+            (
+                12,
+                2,
+            ),
+        ),
+        ("ver 4", (4,)),
+        ("five of 12 routes", ()),
+        ("dev2", ()),
+    ],
+)
+def test_versions_that_a_query_names(text: str, expected: tuple[int, ...]) -> None:
+    """A number counts only behind a v or the word version."""
+
+    assert set(expected) == versions_said(text)
+
+
+def test_versions_of_folders() -> None:
+    """Each version folder is compared with the newest of the same name beside it, at whatever depth."""
+    paths = {1: "api/v1/a.py", 2: "api/V2/a.py", 3: "lib/v1/x.py", 4: "v3/api/v1/a.py", 5: "pkg/1.4/a.py", 6: "flat.py"}
+
+    assert {
+        1: (("api/v", 1, 2),),
+        2: (("api/v", 2, 2),),
+        3: (("lib/v", 1, 1),),
+        4: (("v", 3, 3), ("v3/api/v", 1, 1)),
+        5: (("pkg/", 1, 1),),
+    } == versions_of(paths)
+
+
+def test_files_of_another_version(tmp_path: Path) -> None:
+    """Without a version the newest folder is meant, with one the folder that it names; a dead file makes none older."""
+    texts = dict.fromkeys(["api/v1/a.py", "api/v2/a.py", "lib/v1/b.py", "flat.py"], "text")
+    corpus = corpus_of(tmp_path, texts | {"api/v3/a.py": "text"}, texts)
+
+    assert {"api/v1/a.py": 1, "api/v2/a.py": 0, "lib/v1/b.py": 0, "flat.py": 0} == by_path(
+        corpus, other_version(corpus, frozenset())
+    )
+    assert {"api/v1/a.py": 0, "api/v2/a.py": 1, "lib/v1/b.py": 0, "flat.py": 0} == by_path(
+        corpus, other_version(corpus, frozenset({1}))
+    )
+
+
+def test_examples_among_the_tests(tmp_path: Path) -> None:
+    """Who asks for examples gets those that lie among the tests too, and no other tests."""
+    files = ("tests/examples/a.py", "tests/b.py", "vendor/tests/examples/c.py")
+    corpus = corpus_of(tmp_path, dict.fromkeys(files, "text"))
+    example = frozenset({"example"})
+
+    assert dict(zip(files, (0, 1, 0), strict=True)) == by_path(corpus, playing(corpus, "test", example))
+    assert dict(zip(files, (0, 0, 1), strict=True)) == by_path(corpus, playing(corpus, "vendored", example))
+
+
+def test_a_version_of_thousands_of_digits_is_none() -> None:
+    """A number that no version has is passed over, and nothing fails."""
+
+    assert frozenset({3}) == versions_said("v3, not version " + "7" * 5000)

@@ -1,0 +1,193 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from hybrid.index.backend import Filter
+from hybrid.models.hashing import HashingEmbedder
+from hybrid.prompting.query import make_query
+from hybrid.search.floor import relevance
+from hybrid.search.ranking.evidence import PIECES
+from hybrid.search.searcher import Searcher
+from tests.builders import PAYMENTS, ListSource, build_index, default_config, open_index, place_in
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from hybrid.search.searcher import Searched
+    from hybrid.types import Hit
+
+QUERY = "where does the payment client retry a request"
+MANY = {f"notes/{i}.md": f"# Note {i}\n\nA payment of number {i}.\n" for i in range(12)}
+
+
+def searcher(folder: Path, files: Mapping[str, str] = PAYMENTS, **settings: Any) -> Searcher:
+    """Searches some files with the hashing model and the shipped settings, some of them changed."""
+    place = place_in(folder / "index")
+    build_index(place, ListSource(dict(files)))
+    config = default_config(folder, **settings)
+    return Searcher(open_index(place), HashingEmbedder(), config.search, ranking=config.ranking)
+
+
+def _places(searched: Searched) -> list[tuple[str, int]]:
+    return [(hit.path, hit.start_line) for hit in searched.hits]
+
+
+def _ranked(searched: Searched) -> list[Hit]:
+    """The hits that the ranker placed; those behind them fill up the list."""
+    return [hit for hit in searched.hits if hit.evidence]
+
+
+def test_the_evidence_decides_the_order(tmp_path: Path) -> None:
+    """By default files stand in order of their evidence, and every ranked hit shows all its pieces."""
+    searched = searcher(tmp_path).search(make_query(QUERY), top_k=20)
+    ranked = _ranked(searched)
+
+    assert "src/payments/client.py" == searched.hits[0].path
+    assert list(range(1, len(searched.hits) + 1)) == [hit.rank for hit in searched.hits]
+    assert all(tuple(piece.__name__ for piece in PIECES) == tuple(hit.evidence) for hit in ranked)
+    sums = [sum(hit.evidence.values()) for hit in ranked]
+    assert [max(value, 0) / sums[0] for value in sums] == pytest.approx([hit.relevance for hit in ranked], abs=1e-3)
+
+
+def test_plain_fusion(tmp_path: Path) -> None:
+    """With `ranker = "rrf"`, or without weights, hits stand in order of rrf, without evidence, relevant as their legs say."""
+    fused = searcher(tmp_path / "rrf", search_ranker="rrf").search(make_query(QUERY), top_k=20)
+    built = searcher(tmp_path / "none")
+    without = Searcher(built.snapshot, built.embedder, default_config(tmp_path).search).search(
+        make_query(QUERY), top_k=20
+    )
+
+    assert _places(fused) == _places(without)
+    assert sorted((hit.rrf for hit in fused.hits), reverse=True) == [hit.rrf for hit in fused.hits]
+    assert not any(hit.evidence for hit in (*fused.hits, *without.hits))
+    tops = {"top_cosine": max(h.cosine or -1 for h in fused.hits), "top_bm25": fused.top_bm25}
+    assert [relevance(h.cosine, h.bm25, **tops) for h in fused.hits] == [h.relevance for h in fused.hits]
+
+
+def test_the_numbers_of_a_hit_do_not_depend_on_the_ranker(tmp_path: Path) -> None:
+    """Cosine, bm25, ranks and rrf of a chunk are those of the legs and their fusion, whoever ordered the hits."""
+    by_evidence = searcher(tmp_path / "evidence").search(make_query(QUERY), top_k=20)
+    by_rrf = searcher(tmp_path / "rrf", search_ranker="rrf").search(make_query(QUERY), top_k=20)
+
+    def numbers(searched: Searched) -> dict[int, tuple[object, ...]]:
+        return {h.row: (h.cosine, h.cosine_rank, h.bm25, h.bm25_rank, h.rrf) for h in searched.hits}
+
+    assert numbers(by_rrf) == numbers(by_evidence)
+    assert (by_rrf.top_cosine, by_rrf.top_bm25, by_rrf.n_candidates) == (
+        by_evidence.top_cosine,
+        by_evidence.top_bm25,
+        by_evidence.n_candidates,
+    )
+
+
+def test_the_list_is_filled_up(tmp_path: Path) -> None:
+    """Behind what the ranker shows come the other candidates in the order of the fusion, with a relevance of 0."""
+    text = "".join(f"## Payment {i}\n\n" + f"payment retry client {i}\n" * 60 for i in range(9))
+    found = searcher(tmp_path, {"payment.md": text, **MANY})
+    searched = found.search(make_query(QUERY), top_k=100)
+    filling = [hit for hit in searched.hits if not hit.evidence]
+
+    assert searched.n_candidates == len(searched.hits) == len({hit.row for hit in searched.hits})
+    assert {"payment.md"} == {hit.path for hit in filling}
+    assert {0.0} == {hit.relevance for hit in filling}
+    assert sorted((hit.rrf for hit in filling), reverse=True) == [hit.rrf for hit in filling]
+    assert filling == list(searched.hits[len(_ranked(searched)) :])
+
+
+@pytest.mark.parametrize("top_k", [0, 1, 3, 100])
+def test_top_k(tmp_path: Path, top_k: int) -> None:
+    """At most `top_k` hits come back, the same ones that a longer list begins with."""
+    found = searcher(tmp_path, {**PAYMENTS, **MANY})
+    everything = _places(found.search(make_query(QUERY), top_k=1000))
+
+    assert everything[:top_k] == _places(found.search(make_query(QUERY), top_k=top_k))
+
+
+@pytest.mark.parametrize(("mode", "other"), [("dense", "bm25_rank"), ("lexical", "cosine_rank")])
+def test_one_leg_alone(tmp_path: Path, mode: Any, other: str) -> None:
+    """A mode of one leg gives its ranking as it is, without evidence."""
+    found = searcher(tmp_path, {**PAYMENTS, **MANY})
+    searched = found.search(make_query(QUERY), top_k=100, mode=mode)
+    own = "cosine_rank" if mode == "dense" else "bm25_rank"
+
+    assert (mode, (1.0, 0.0) if mode == "dense" else (0.0, 1.0)) == (searched.mode, searched.weights)
+    assert [hit.rank for hit in searched.hits] == [getattr(hit, own) for hit in searched.hits]
+    assert not any(hit.evidence for hit in searched.hits)
+    assert {None} == {getattr(hit, other) for hit in searched.hits}
+    assert len(searched.hits) == searched.n_candidates > 0
+
+
+@pytest.mark.parametrize("ranker", ["evidence", "rrf"])
+def test_a_filter(tmp_path: Path, ranker: str) -> None:
+    """A filter restricts the hits of both rankers; the top cosine stays that of the whole collection."""
+    found = searcher(tmp_path, {**PAYMENTS, **MANY}, search_ranker=ranker)
+    everything = found.search(make_query(QUERY), top_k=100)
+    notes = found.search(make_query(QUERY), top_k=100, only=Filter(path="notes"))
+    docs = found.search(make_query(QUERY), top_k=100, only=Filter(kinds=("doc",), path="src"))
+
+    assert sorted(MANY) == sorted({hit.path for hit in notes.hits})
+    assert everything.top_cosine == notes.top_cosine == docs.top_cosine
+    assert () == docs.hits
+    assert notes.hits[0].relevance > 0
+
+
+@pytest.mark.parametrize("ranker", ["evidence", "rrf"])
+@pytest.mark.parametrize("files", [{}, {"a.py": "\n"}], ids=["no file", "blank"])
+def test_an_empty_index(tmp_path: Path, ranker: str, files: dict[str, str]) -> None:
+    """An index without a chunk answers every query and mode with nothing."""
+    found = searcher(tmp_path, files, search_ranker=ranker)
+
+    for mode in ("hybrid", "dense", "lexical"):
+        searched = found.search(make_query("src/payments/client.py:3 retry"), top_k=10, mode=mode)
+        assert ((), 0, None, 0.0) == (searched.hits, searched.n_candidates, searched.top_cosine, searched.top_bm25)
+
+
+class Mute(HashingEmbedder):
+    """An embedder that knows no word of any query."""
+
+    def embed_query(self, text: str) -> Any:
+        """Zeros."""
+        del text
+        return super().embed_query("")
+
+
+def test_a_query_without_a_vector(tmp_path: Path) -> None:
+    """Words alone rank when the model knows none of the query; there is no cosine and no evidence by sense."""
+    built = searcher(tmp_path)
+    config = default_config(tmp_path)
+    searched = Searcher(built.snapshot, Mute(), config.search, ranking=config.ranking).search(
+        make_query(QUERY), top_k=20
+    )
+
+    assert "src/payments/client.py" == searched.hits[0].path
+    assert None is searched.top_cosine
+    for hit in _ranked(searched):
+        assert (None, None, 0.0, 0.0, 0.0) == (
+            hit.cosine,
+            hit.cosine_rank,
+            hit.evidence["best_sense"],
+            hit.evidence["sum_sense"],
+            hit.evidence["file_sense"],
+        )
+
+
+@pytest.mark.parametrize("text", ["", "?!", "the"], ids=["empty", "signs", "a function word"])
+@pytest.mark.parametrize("ranker", ["evidence", "rrf"])
+def test_a_query_without_a_telling_word(tmp_path: Path, ranker: str, text: str) -> None:
+    """A query that says nothing does not raise, and what it finds has finite numbers."""
+    searched = searcher(tmp_path, search_ranker=ranker).search(make_query(text), top_k=20)
+
+    assert all(0 <= hit.relevance <= 1 for hit in searched.hits)
+    assert text == "the" or () == searched.hits
+
+
+def test_the_same_query_twice(tmp_path: Path) -> None:
+    """Nothing is kept between queries that could change an answer."""
+    found = searcher(tmp_path, {**PAYMENTS, **MANY})
+    first = found.search(make_query(QUERY), top_k=20)
+    found.search(make_query("roll back a release"), top_k=20)
+
+    assert first == found.search(make_query(QUERY), top_k=20)
