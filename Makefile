@@ -1,6 +1,7 @@
 # make demo    install, index a repository (REPO=…, default this checkout) and show three prompts
 # make test    the tests
 # make check   what CI runs: lint, types, layers, tests
+# make again   only the tests that failed in the last run, one after the other
 # make clients the tests with real coding clients from npm (CLIENTS="claude codex"; kept in CLIENTS_DIR)
 # make docs    write docs/configuration.md from config.toml
 # make picture draw docs/picture.svg: a terminal in which hybrid answers prompts
@@ -14,7 +15,7 @@ CLIENTS ?=
 BIN := $(VENV)/bin
 HERE := $(CURDIR)
 
-.PHONY: demo test clients check lint types layers docs picture bench wheel clean
+.PHONY: demo test again clients check lint types layers docs picture bench wheel clean
 
 $(VENV)/installed: pyproject.toml lab/pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -26,6 +27,9 @@ demo: $(VENV)/installed
 
 test: $(VENV)/installed
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not bench and not model and not clients"
+
+again: lint types layers
+	$(BIN)/python -m pytest --last-failed --last-failed-no-failures none -m "not bench and not model and not clients"
 
 # Needs npm and its registry, once. What cannot be installed or run is named, with the reason, and its tests skip.
 clients: export HYBRID_CLIENTS_DIR = $(CLIENTS_DIR)

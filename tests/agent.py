@@ -55,8 +55,8 @@ class Agent:
     environ: dict[str, str] = field(default_factory=dict)
     deadline_ms: int = PATIENT_MS
 
-    def start(self, event: str = "UserPromptSubmit", **fields: Any) -> subprocess.Popen[bytes]:
-        """Start one hook process and give it its event."""
+    def start(self, event: str = "UserPromptSubmit", *, after_s: float = 0.0, **fields: Any) -> subprocess.Popen[bytes]:
+        """Start one hook process and give it its event, after so many seconds."""
         settings = command_environment(self.shop.home) | {
             "HOME": str(self.shop.home / "user"),
             "HYBRID_HOOKS_DEADLINE_MS": str(self.deadline_ms),
@@ -71,6 +71,7 @@ class Agent:
             stderr=subprocess.PIPE,
         )
         assert process.stdin is not None
+        time.sleep(after_s)
         with contextlib.suppress(BrokenPipeError):
             process.stdin.write(json.dumps(data).encode())
             process.stdin.close()

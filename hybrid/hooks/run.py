@@ -36,6 +36,9 @@ _MAX_BYTES = 32_000_000
 _RECORD_S = 2.0
 """Seconds that counters and log may take once the answer is out; the agent waits for the end of the process."""
 
+_READ_S = 0.6
+"""Seconds beyond the deadline in which the event is still read, so that it can be kept; a starved process had no turn."""
+
 _GREETING_S = 0.25
 """Seconds in which a living service greets; it is busy, stopped or dead otherwise."""
 
@@ -139,6 +142,7 @@ class _Hook:
         self._key = new_key()
         self._fields: Mapping[str, Any] | None = None
         self._event: Input | None = None
+        self._is_input_read = False
 
     def run(self, *, is_service_wanted: bool, mistake: str = "") -> str:
         """Answer and record; returns one line for a person.
@@ -152,16 +156,18 @@ class _Hook:
         deadline = Deadline(self._started_s, first_s, self._note_late)
         try:
             event = Input(self._key, self._client, self._name, _working_directory(), _read_input())
+            if _may_be_event(event.data):
+                self._event = event
+            self._is_input_read = True
             if is_service_wanted and os.environ.get("HYBRID_DISABLE", "") not in ("", "0"):
                 # Switched off is off: no service is started for it, and nothing is imported.
                 return "hybrid: skipped (disabled)"
             if mistake:
                 self._note_briefly(mistake)
-            if is_service_wanted and not _may_be_event(event.data):
+            if is_service_wanted and self._event is None:
                 # Nothing to answer, so nothing is started and no folder is looked at.
                 self._note_briefly("hook input is empty or no JSON object")
                 return "hybrid: failed (hook input is empty or no JSON object)"
-            self._event = event
             if is_service_wanted and settings is None:
                 settings = self._resolved(deadline)
             if settings and settings.is_daemon_enabled:
@@ -347,7 +353,10 @@ class _Hook:
         note_failure(error, self._fields)
 
     def _note_late(self, message: str) -> None:
-        """Keep the event, and say so in the log."""
+        """Keep the event, and say so in the log; a process that had no turn until now reads its event first."""
+        until_s = time.monotonic() + _READ_S
+        while not self._is_input_read and time.monotonic() < until_s:
+            time.sleep(0.01)
         self._note_briefly(message + self._keep())
 
     def _note_briefly(self, message: str) -> None:

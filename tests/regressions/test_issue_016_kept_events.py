@@ -72,6 +72,17 @@ def test_lessons_stay_when_the_spool_is_full(shop: Shop) -> None:
     assert "the event is lost" in errors(shop)[1]
 
 
+def test_a_hook_that_had_no_turn_until_its_deadline_reads_its_event(shop: Shop) -> None:
+    """On a machine too busy for the process its event would be lost, and nothing would say so."""
+    hasty = Agent(shop, environ={"HYBRID_DAEMON_ENABLED": "false"}, deadline_ms=HASTY_MS)
+    shop.out("config", "get", "hooks.deadline_ms")
+    hasty.prompt("what should I cook for dinner tonight?")
+    process = hasty.start(after_s=0.3, prompt=LESSON)
+
+    assert (b"", b"") == process.communicate(timeout=60)
+    assert LESSON.encode() in b"".join(path.read_bytes() for path in (shop.home / "spool").glob("*.event"))
+
+
 def test_files_that_are_no_events_are_said_once(shop: Shop) -> None:
     """A spool full of files that cannot be read leaves one line with their count in the log."""
     folder = shop.home / "spool"
