@@ -1,4 +1,4 @@
-"""Fixtures that give ready objects; builders live in `tests/builders.py`."""
+"""Fixtures that give ready objects; builders live in `tests/support/builders.py`."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.builders import PAYMENTS, ListSource, build_index, git_project, place_in
-from tests.remembered import remember_backgrounds
+from tests.support.backgrounds import remember_backgrounds
+from tests.support.builders import PAYMENTS, ListSource, build_index, git_project, place_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

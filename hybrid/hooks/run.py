@@ -37,7 +37,7 @@ _RECORD_S = 2.0
 """Seconds that counters and log may take once the answer is out; the agent waits for the end of the process."""
 
 _READ_S = 0.6
-"""Seconds beyond the deadline in which the event is still read, so that it can be kept; a starved process had no turn."""
+"""Seconds beyond the deadline in which a process that had no turn still reads its event, so that it can be kept."""
 
 _GREETING_S = 0.25
 """Seconds in which a living service greets; it is busy, stopped or dead otherwise."""

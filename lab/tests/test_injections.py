@@ -12,7 +12,7 @@ from hybrid.cli.main import run
 from hybrid.evaluation.qrels import JudgedPrompt, QrelsError, read_prompts
 from hybrid.evaluation.trees import settings_in_force
 from hybrid_lab.injection import IN_FORCE, PLAIN, evaluate_injections
-from tests.builders import write_files
+from tests.support.builders import write_files
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from hybrid.config import KEYS
 
 if TYPE_CHECKING:
-    from tests.builders import Shop
+    from tests.support.builders import Shop
 
 
 def test_config_lists_every_setting_with_its_origin(shop: Shop) -> None:

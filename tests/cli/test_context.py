@@ -4,7 +4,7 @@ import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tests.builders import Shop
+    from tests.support.builders import Shop
 
 FITS = "How does the payment client retry?"
 STRANGE = "Which wine goes with grilled salmon tonight?"

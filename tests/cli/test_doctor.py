@@ -17,14 +17,14 @@ from hybrid.cli.checks import build_findings
 from hybrid.cli.trial import Ran, judge
 from hybrid.project.trust import accept
 from hybrid.workspace import open_workspace
-from tests.builders import command_environment, python_process, write_files
+from tests.support.builders import command_environment, python_process, write_files
 
 if TYPE_CHECKING:
     import subprocess
     from collections.abc import Generator
 
     from hybrid.project.find import Project
-    from tests.builders import Shop
+    from tests.support.builders import Shop
 
 ANSWER = b'{"hookSpecificOutput": {"hookEventName": "UserPromptSubmit", "additionalContext": "x"}}\n'
 REPLACED = {"type": "command", "command": "node /opt/claude-mem/worker-service.cjs hook"}

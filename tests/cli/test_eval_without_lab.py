@@ -8,7 +8,7 @@ import tomli
 
 from hybrid.cli.evaluate import LAB
 from hybrid.cli.main import run
-from tests.builders import CHECKOUT
+from tests.support.builders import CHECKOUT
 
 if TYPE_CHECKING:
     from pathlib import Path

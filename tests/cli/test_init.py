@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tests.builders import PAYMENTS, Shop, write_files
+from tests.support.builders import PAYMENTS, Shop, write_files
 
 if TYPE_CHECKING:
     from pathlib import Path

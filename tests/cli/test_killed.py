@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.builders import CHECKOUT, hear_interrupts, hybrid_command, write_files
+from tests.support.builders import CHECKOUT, hear_interrupts, hybrid_command, write_files
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there is no kill -9 on Windows")
 

@@ -13,7 +13,7 @@ from hybrid.workspace import open_workspace
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.builders import Shop
+    from tests.support.builders import Shop
 
 KEYS = [
     "id",

@@ -12,12 +12,12 @@ import pytest
 from hybrid.cli.advice import advice
 from hybrid.cli.explain import lines_of
 from hybrid.cli.gate_words import gate_rows
-from tests.builders import command_environment, default_config, hear_interrupts, new_shop
+from tests.support.builders import command_environment, default_config, hear_interrupts, new_shop
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.builders import Shop
+    from tests.support.builders import Shop
 
 UNCALIBRATED = {
     "reason": "gate",

@@ -9,13 +9,13 @@ import pytest
 from hybrid.cli.advice import advice
 from hybrid.cli.explain import lines_of
 from hybrid.cli.log import line_of
-from tests.builders import default_config
-from tests.records import DECISION, shop_with_records
+from tests.support.builders import default_config
+from tests.support.records import DECISION, shop_with_records
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.builders import Shop
+    from tests.support.builders import Shop
 
 COMMITS = "How should I format git commits in this repository?"
 JOURNAL = "Where does the audit journal go, JSONL or Redis?"

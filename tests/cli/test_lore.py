@@ -12,7 +12,7 @@ from hybrid.project.trust import accept
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.builders import Shop
+    from tests.support.builders import Shop
 
 PATTERN = ("pattern", "add", "Safe bash arithmetic", "--problem", "((x++)) fails", "--solution", "Use x=$((x + 1))")
 DECISION = ("decide", "Use", "JSONL", "--why", "append-only, grep-friendly")

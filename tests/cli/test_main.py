@@ -10,10 +10,10 @@ import pytest
 
 from hybrid import __version__
 from hybrid.cli.main import COMMANDS
-from tests.builders import CHECKOUT, hybrid_command
+from tests.support.builders import CHECKOUT, hybrid_command
 
 if TYPE_CHECKING:
-    from tests.builders import Shop
+    from tests.support.builders import Shop
 
 
 def _subcommands() -> list[tuple[str, ...]]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from tests.builders import Shop
+    from tests.support.builders import Shop
 
 FITS = "How does the payment client retry?"
 WINE = "Which wine goes with grilled salmon tonight?"

@@ -9,13 +9,13 @@ import pytest
 
 from hybrid.records.memory.store import MemoryStore
 from hybrid.records.memory.types import Extracted
-from tests.builders import command_environment
-from tests.memories import BLOG, DAY_MS, FIRST_MS, fill_memory, shop_owner
+from tests.support.builders import command_environment
+from tests.support.memories import BLOG, DAY_MS, FIRST_MS, fill_memory, shop_owner
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.builders import Shop
+    from tests.support.builders import Shop
 
 WORDS = (b"zanzibar", b"quokkaflag", b"wombatville")
 SECRET_TOLD = Extracted(

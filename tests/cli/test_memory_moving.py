@@ -5,13 +5,13 @@ import sqlite3
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
-from tests.builders import new_shop
-from tests.memories import BLOG, fill_memory, shop_owner
+from tests.support.builders import new_shop
+from tests.support.memories import BLOG, fill_memory, shop_owner
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.builders import Shop
+    from tests.support.builders import Shop
 
 
 def _memory(shop: Shop, *args: str, **options: Any) -> str:

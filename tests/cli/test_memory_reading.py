@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from hybrid.records.memory.forms import moment_text
-from tests.builders import new_shop
-from tests.memories import BLOG, DAY_MS, FIRST_MS, RETRY, fill_memory, shop_owner
+from tests.support.builders import new_shop
+from tests.support.memories import BLOG, DAY_MS, FIRST_MS, RETRY, fill_memory, shop_owner
 
 if TYPE_CHECKING:
-    from tests.builders import Shop
+    from tests.support.builders import Shop
 
 KEYS = {
     *("id", "kind", "session_id", "project", "type", "title", "narrative", "facts", "concepts", "files_read"),

@@ -4,10 +4,10 @@ import sqlite3
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
-from tests.memories import fill_memory
+from tests.support.memories import fill_memory
 
 if TYPE_CHECKING:
-    from tests.builders import Shop
+    from tests.support.builders import Shop
 
 
 def _findings(shop: Shop) -> list[dict[str, Any]]:

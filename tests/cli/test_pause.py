@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from tests.builders import Shop
+    from tests.support.builders import Shop
 
 FITS = "How does the payment client retry?"
 

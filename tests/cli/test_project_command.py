@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.builders import Shop, git_project, hybrid_command
+from tests.support.builders import Shop, git_project, hybrid_command
 
 if TYPE_CHECKING:
     from collections.abc import Callable

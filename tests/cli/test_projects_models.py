@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.builders import Shop
+    from tests.support.builders import Shop
 
 
 def test_projects_lists_and_forgets(own_shop: Shop) -> None:

@@ -9,7 +9,7 @@ import time
 from typing import TYPE_CHECKING
 
 from hybrid.base.atomic import locked
-from tests.builders import CHECKOUT, PAYMENTS, Shop, git_project, new_shop, write_files
+from tests.support.builders import CHECKOUT, PAYMENTS, Shop, git_project, new_shop, write_files
 
 if TYPE_CHECKING:
     from pathlib import Path

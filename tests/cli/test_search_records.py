@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.records import DECISION, HANDOFF, RECORD_FILES, accept_tree, shop_with_records
+from tests.support.records import DECISION, HANDOFF, RECORD_FILES, accept_tree, shop_with_records
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.builders import Shop
+    from tests.support.builders import Shop
 
 COMMITS = "How should I format git commits?"
 RETRY = "How does the payment client retry?"

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from hybrid.cli.status import rows
-from tests.builders import new_shop, write_files
+from tests.support.builders import new_shop, write_files
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.builders import Shop
+    from tests.support.builders import Shop
 
 LESSONS = """\
 ### [L001] Retry payments

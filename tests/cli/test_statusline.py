@@ -9,10 +9,10 @@ import pytest
 
 from hybrid.base.atomic import locked
 from hybrid.cli.statusline import line_of
-from tests.builders import CHECKOUT, command_environment
+from tests.support.builders import CHECKOUT, command_environment
 
 if TYPE_CHECKING:
-    from tests.builders import Shop
+    from tests.support.builders import Shop
 
 FITS = "How does the payment client retry?"
 CAPTURED = CHECKOUT / "tests/fixtures/hooks/claude_code-2.1.330/statusLine.json"

@@ -13,8 +13,8 @@ import pytest
 
 from hybrid.cli.evaluating import print_table
 from hybrid.render.visible import json_escaped, visible, visible_line
-from tests.builders import PAYMENTS, Shop, command_environment, git_project
-from tests.memories import shop_owner
+from tests.support.builders import PAYMENTS, Shop, command_environment, git_project
+from tests.support.memories import shop_owner
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.builders import git_project, write_files
+from tests.support.builders import git_project, write_files
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.builders import Shop
+    from tests.support.builders import Shop
 
 LESSONS = """\
 ### [L001] Retry payments

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tests.builders import PAYMENTS, git_project
+from tests.support.builders import PAYMENTS, git_project
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

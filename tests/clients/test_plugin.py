@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.builders import CHECKOUT
 from tests.clients.claude_code import Claude
 from tests.clients.desk import ANSWER, QUESTION
 from tests.clients.seat import hook_answers
+from tests.support.builders import CHECKOUT
 
 if TYPE_CHECKING:
     from tests.clients.conftest import OpenSeat

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-from tests.builders import CHECKOUT
+from tests.support.builders import CHECKOUT
 
 _KINDS = ["Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"]
 

@@ -7,7 +7,7 @@ import tomli
 
 from hybrid.cli.main import COMMANDS
 from hybrid.config import KEYS
-from tests.builders import CHECKOUT
+from tests.support.builders import CHECKOUT
 
 _DOCS = [CHECKOUT / "README.md", *sorted((CHECKOUT / "docs").glob("**/*.md"))]
 

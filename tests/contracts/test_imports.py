@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.builders import CHECKOUT, new_shop
-from tests.records import RECORD_FILES, new_talk
+from tests.support.builders import CHECKOUT, new_shop
+from tests.support.records import RECORD_FILES, new_talk
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -5,7 +5,7 @@ import re
 import pytest
 import tomli
 
-from tests.builders import CHECKOUT
+from tests.support.builders import CHECKOUT
 
 
 @pytest.mark.parametrize("folder", ["index", "hooks", "models"])

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from hybrid import __version__
-from tests.builders import CHECKOUT, PAYMENTS, git_project, write_files
+from tests.support.builders import CHECKOUT, PAYMENTS, git_project, write_files
 
 pytestmark = pytest.mark.slow
 
@@ -78,7 +78,7 @@ def test_the_sdist_can_be_tested(archives: tuple[Path, Path]) -> None:
         names = {name.partition("/")[2] for name in sdist.getnames()}
 
     assert {
-        "tests/builders.py",
+        "tests/support/builders.py",
         "tests/demo.py",
         "lab/hybrid_lab/training/gate_terms.py",
         "Makefile",

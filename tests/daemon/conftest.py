@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.agent import Agent
-from tests.builders import new_shop
+from tests.support.agent import Agent
+from tests.support.builders import new_shop
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

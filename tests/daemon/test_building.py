@@ -20,7 +20,7 @@ from hybrid.daemon.worker import spawn_worker
 from hybrid.prompting.query import make_query
 from hybrid.search.searcher import open_searcher
 from hybrid.workspace import Workspace, open_workspace
-from tests.builders import git_project, write_files
+from tests.support.builders import git_project, write_files
 
 if TYPE_CHECKING:
     from collections.abc import Generator

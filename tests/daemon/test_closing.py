@@ -5,10 +5,10 @@ from __future__ import annotations
 import sqlite3
 from typing import TYPE_CHECKING
 
-from tests.agent import Agent, until
+from tests.support.agent import Agent, until
 
 if TYPE_CHECKING:
-    from tests.builders import Shop
+    from tests.support.builders import Shop
 
 GIVEN = {
     "old_string": "    def retry(self, request):\n        while True:\n            self.send(request)\n",

@@ -5,8 +5,8 @@ from __future__ import annotations
 import shutil
 from typing import TYPE_CHECKING
 
-from tests.agent import Agent, until
-from tests.builders import PAYMENTS, git_project, new_shop
+from tests.support.agent import Agent, until
+from tests.support.builders import PAYMENTS, git_project, new_shop
 
 if TYPE_CHECKING:
     from pathlib import Path

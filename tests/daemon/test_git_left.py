@@ -14,8 +14,8 @@ import pytest
 
 from hybrid.daemon.building import Builder
 from hybrid.daemon.worker import spawn_worker
-from tests.agent import until
-from tests.builders import PAYMENTS, write_files
+from tests.support.agent import until
+from tests.support.builders import PAYMENTS, write_files
 
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="what runs is read in /proc"),

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.agent import Agent, is_alive, until
-from tests.builders import new_shop
 from tests.daemon.test_http import told
-from tests.memories import fill_memory
+from tests.support.agent import Agent, is_alive, until
+from tests.support.builders import new_shop
+from tests.support.memories import fill_memory
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -14,8 +14,8 @@ import pytest
 from hybrid.ipc.endpoint import connect, read_endpoint
 from hybrid.ipc.start import start_command
 from hybrid.ipc.wire import WireError
-from tests.agent import Agent, is_alive, until
-from tests.builders import Shop, git_project, new_shop
+from tests.support.agent import Agent, is_alive, until
+from tests.support.builders import Shop, git_project, new_shop
 
 RETRY = "How does the payment client retry?"
 ROTATE = "How do I rotate the database password?"

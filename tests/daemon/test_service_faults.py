@@ -16,8 +16,8 @@ import pytest
 from hybrid import __version__
 from hybrid.ipc.endpoint import read_endpoint
 from hybrid.ipc.start import kept_environment, start_command
-from tests.agent import Agent, is_alive, kill, until
-from tests.builders import CHECKOUT
+from tests.support.agent import Agent, is_alive, kill, until
+from tests.support.builders import CHECKOUT
 
 RETRY = "How does the payment client retry?"
 ROTATE = "How do I rotate the database password?"

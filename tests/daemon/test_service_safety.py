@@ -23,8 +23,8 @@ from hybrid.ipc.endpoint import connect, is_newer, read_endpoint
 from hybrid.ipc.start import kept_environment, start_command
 from hybrid.ipc.wire import Connection, WireError, packed
 from hybrid.workspace import open_workspace
-from tests.agent import Agent, is_alive, kill, until
-from tests.builders import Shop, hear_interrupts, new_shop
+from tests.support.agent import Agent, is_alive, kill, until
+from tests.support.builders import Shop, hear_interrupts, new_shop
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -18,10 +18,10 @@ from hybrid.base.atomic import locked
 from hybrid.base.errors import BusyError
 from hybrid.hooks import taking
 from hybrid.ipc.spool import Spool, new_key
-from tests.agent import Agent, kill, until
+from tests.support.agent import Agent, kill, until
 
 if TYPE_CHECKING:
-    from tests.builders import Shop
+    from tests.support.builders import Shop
 
 LESSON = "LESSON: gotcha: Clear the plan cache after a migration - stale plans are served otherwise"
 RECORDED = "LESSON RECORDED: [L001] Clear the plan cache after a migration"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hybrid.daemon.watching import Watcher
-from tests.builders import git_project, write_files
+from tests.support.builders import git_project, write_files
 
 if TYPE_CHECKING:
     from collections.abc import Generator

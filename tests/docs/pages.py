@@ -15,7 +15,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tests.builders import CHECKOUT
+from tests.support.builders import CHECKOUT
 
 if TYPE_CHECKING:
     from pathlib import Path

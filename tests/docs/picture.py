@@ -18,8 +18,8 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from tests.builders import git_project
 from tests.demo import CHECKOUT, Demo
+from tests.support.builders import git_project
 
 PICTURE = CHECKOUT / "docs" / "picture.svg"
 QUESTION = "how do we find a user by e-mail?"

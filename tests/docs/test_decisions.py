@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from tests.builders import CHECKOUT
 from tests.docs.pages import pages
+from tests.support.builders import CHECKOUT
 
 _FOLDER = CHECKOUT / "docs" / "decisions"
 _PAGES = sorted(path for path in _FOLDER.glob("*.md") if path.name != "README.md")

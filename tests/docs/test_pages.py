@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.builders import CHECKOUT, git_project
 from tests.docs.pages import LANGUAGES, Block, blocks_of, examples_of, name_of, pages, pattern_of
+from tests.support.builders import CHECKOUT, git_project
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from hybrid.config import KEYS
-from tests.builders import CHECKOUT
 from tests.docs.settings import PAGE, page_of
+from tests.support.builders import CHECKOUT
 
 
 def test_the_page_of_settings_is_current() -> None:

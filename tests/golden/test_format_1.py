@@ -12,8 +12,8 @@ from hybrid.base.errors import IndexMismatchError
 from hybrid.index.manifest import FORMAT_VERSION, read_manifest
 from hybrid.index.snapshot import open_snapshot
 from hybrid.models.hashing import HashingEmbedder
-from tests.builders import ListSource, build_index, open_index, place_in
 from tests.golden.test_format_2 import DIM, FILES
+from tests.support.builders import ListSource, build_index, open_index, place_in
 
 FROZEN = Path(__file__).parent / "format-1"
 

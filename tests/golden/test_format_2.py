@@ -48,7 +48,7 @@ class Ferry:
 
 def make(folder: Path) -> None:
     """Build the index of the files above with the hashing model of 16 dimensions, and keep only what is read."""
-    from tests.builders import ListSource, build_index, place_in
+    from tests.support.builders import ListSource, build_index, place_in
 
     place = place_in(folder / "making", "format-2")
     build_index(place, ListSource(FILES), HashingEmbedder(DIM))
@@ -150,7 +150,7 @@ def test_it_answers_by_vectors(frozen: Snapshot) -> None:
 )
 def test_it_answers_by_evidence(tmp_path: Path, frozen: Snapshot, query: str, path: str) -> None:
     """The ranker finds every array that it reads, and the right file first."""
-    from tests.builders import default_config
+    from tests.support.builders import default_config
 
     config = default_config(tmp_path)
     searched = Searcher(frozen, HashingEmbedder(DIM), config.search, ranking=config.ranking).search(
@@ -186,7 +186,7 @@ def test_every_array_of_the_format_is_there() -> None:
     from hybrid.index.drafting import SegmentDocument, encode_segment
     from hybrid.index.vectors import quantise
     from hybrid.types import Document
-    from tests.builders import LIMITS
+    from tests.support.builders import LIMITS
 
     document = Document("src/ferry.py", "code", "python", FILES["src/ferry.py"], b"0" * 32)
     records = analyse(document, chunk_document(document, LIMITS).chunks)

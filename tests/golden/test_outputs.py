@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.builders import CHECKOUT, new_shop
-from tests.memories import fill_memory
-from tests.records import write_records
+from tests.support.builders import CHECKOUT, new_shop
+from tests.support.memories import fill_memory
+from tests.support.records import write_records
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tests.builders import Shop
+    from tests.support.builders import Shop
 
 OUTPUTS = Path(__file__).parent / "outputs"
 EVENTS = CHECKOUT / "tests" / "fixtures" / "hooks"

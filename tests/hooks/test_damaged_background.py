@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tests.builders import Shop
+    from tests.support.builders import Shop
 
 FITS = "How does the payment client retry?"
 

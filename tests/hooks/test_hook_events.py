@@ -10,7 +10,7 @@ import pytest
 from hybrid.hooks.event import MAX_PATHS, MAX_PROMPT_CHARS, EventError, parse_event
 from hybrid.hooks.names import EVENTS
 from hybrid.types import HookEvent
-from tests.builders import CHECKOUT
+from tests.support.builders import CHECKOUT
 
 FIXTURES = CHECKOUT / "tests" / "fixtures" / "hooks"
 QUESTION = "How does the payment client retry?"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.builders import CHECKOUT, Shop, new_shop
+from tests.support.builders import CHECKOUT, Shop, new_shop
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,12 +12,12 @@ import pytest
 
 from hybrid.hooks.install.clients import CLIENTS
 from hybrid.hooks.install.command import ENTRY
-from tests.builders import git_project
+from tests.support.builders import git_project
 
 if TYPE_CHECKING:
-    from tests.builders import Shop
+    from tests.support.builders import Shop
 
-from tests.builders import Shop as _Shop
+from tests.support.builders import Shop as _Shop
 
 _MOVED = ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "QWEN_HOME", "GEMINI_CLI_HOME", "COPILOT_HOME", "XDG_CONFIG_HOME")
 _FILES = {

@@ -12,7 +12,7 @@ from hybrid.hooks.install.client import Places
 from hybrid.hooks.install.command import Launcher, as_line, as_words, is_ours, program_of
 from hybrid.hooks.install.foreign import find_foreign
 from hybrid.hooks.install.found import doubled, find_installs, unreadable
-from tests.builders import write_files
+from tests.support.builders import write_files
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from hybrid.hooks import event
 from hybrid.hooks.event import MAX_ID_CHARS, MAX_PROMPT_CHARS, bounded_id, parse_event, shortened
-from tests.agent import Agent
-from tests.builders import new_shop
+from tests.support.agent import Agent
+from tests.support.builders import new_shop
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,8 +11,8 @@ from hybrid.base.atomic import locked
 from hybrid.knowledge.lesson_files import open_stores
 from hybrid.knowledge.lessons_intake import without_captures
 from hybrid.records.lessons.storage import Storage
-from tests.builders import Shop, git_project, python_process
-from tests.records import LESSONS, Talk, accept_tree, headers, ids, lesson_file, new_talk, shop_with_records
+from tests.support.builders import Shop, git_project, python_process
+from tests.support.records import LESSONS, Talk, accept_tree, headers, ids, lesson_file, new_talk, shop_with_records
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,12 +12,12 @@ from hybrid import __version__
 from hybrid.base.resources import shipped
 from hybrid.hooks.install.clients import CLIENTS
 from hybrid.hooks.install.command import PORTABLE
-from tests.builders import CHECKOUT
+from tests.support.builders import CHECKOUT
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.builders import Shop
+    from tests.support.builders import Shop
 
 MANIFESTS = ("hooks.json", "claude/settings.json")
 

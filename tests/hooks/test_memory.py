@@ -15,7 +15,7 @@ from hybrid.knowledge.memory_collection import Session, memory_collection
 from hybrid.knowledge.memory_intake import MOST_AT_ONCE, keep_small
 from hybrid.prompting.query import make_query
 from hybrid.records.memory.types import Extracted, Observation, Owner, SessionSummary, Summarised, Wanted
-from tests.records import HANDOFF, SESSION, Talk, accept_tree, headers, new_talk
+from tests.support.records import HANDOFF, SESSION, Talk, accept_tree, headers, new_talk
 
 if TYPE_CHECKING:
     from pathlib import Path

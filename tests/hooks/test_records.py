@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from hybrid.upkeep.indexing import reindex
-from tests.builders import PAYMENTS, python_process
-from tests.records import (
+from tests.support.builders import PAYMENTS, python_process
+from tests.support.records import (
     DECISION,
     DECISIONS,
     LESSONS,
@@ -29,7 +29,7 @@ from tests.records import (
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.builders import Shop
+    from tests.support.builders import Shop
 
 COMMITS = "How should I format the git commits of this change?"
 LOOP = "My bash script exits when I increment x, why?"

@@ -13,7 +13,7 @@ from hybrid.models.hashing import HashingEmbedder
 from hybrid.prompting.query import make_query
 from hybrid.search.reference import NonNegativeOkapi, ReferenceLexical
 from hybrid.search.searcher import Searcher
-from tests.builders import PAYMENTS, ListSource, build_index, default_config, open_index, place_in
+from tests.support.builders import PAYMENTS, ListSource, build_index, default_config, open_index, place_in
 
 if TYPE_CHECKING:
     from pathlib import Path

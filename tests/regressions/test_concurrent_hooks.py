@@ -10,8 +10,8 @@ import pytest
 
 from hybrid.session.ledger import SessionKey
 from hybrid.workspace import open_workspace
-from tests.agent import Agent
-from tests.builders import CHECKOUT, hybrid_command, new_shop
+from tests.support.agent import Agent
+from tests.support.builders import CHECKOUT, hybrid_command, new_shop
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

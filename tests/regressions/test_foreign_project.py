@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.builders import Shop, git_project, new_shop
+from tests.support.builders import Shop, git_project, new_shop
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -22,16 +22,16 @@ from hybrid.types import EmbedInput
 from hybrid.upkeep.cleaning import clean_home, is_due, read_cleaned
 from hybrid.upkeep.indexing import bring_up_to_date
 from hybrid.workspace import open_workspace
-from tests.agent import Agent, kill, until
-from tests.builders import PAYMENTS, new_shop, python_process
-from tests.memories import fill_memory
+from tests.support.agent import Agent, kill, until
+from tests.support.builders import PAYMENTS, new_shop, python_process
+from tests.support.memories import fill_memory
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from hybrid.upkeep.indexing import Indexed
     from hybrid.workspace import Workspace
-    from tests.builders import Shop
+    from tests.support.builders import Shop
 
 SECRET = "tiger7kiwi99"
 OLD = "redact 3"

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hybrid.ipc.spool import Spool
-from tests.agent import Agent, until
-from tests.builders import new_shop
+from tests.support.agent import Agent, until
+from tests.support.builders import new_shop
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from tests.builders import Shop
+    from tests.support.builders import Shop
 
 LESSON = "LESSON: gotcha: Clear the plan cache after a migration - stale plans are served otherwise"
 DAY_S = 86_400

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hybrid.ipc.settings import read_settings
-from tests.agent import Agent
-from tests.builders import new_shop
+from tests.support.agent import Agent
+from tests.support.builders import new_shop
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.agent import Agent, until
-from tests.builders import PAYMENTS, Shop, git_project, new_shop
+from tests.support.agent import Agent, until
+from tests.support.builders import PAYMENTS, Shop, git_project, new_shop
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hybrid.ipc.start import start_command
-from tests.builders import command_environment, new_shop
+from tests.support.builders import command_environment, new_shop
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.builders import Shop
+    from tests.support.builders import Shop
 
 PROMPT = "How does the payment client retry?"
 needs_terminal = pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")

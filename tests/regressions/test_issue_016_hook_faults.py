@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hybrid.ipc.start import entry_script
-from tests.agent import Agent, until
-from tests.builders import command_environment, new_shop
+from tests.support.agent import Agent, until
+from tests.support.builders import command_environment, new_shop
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from tests.builders import Shop
+    from tests.support.builders import Shop
 
 LESSON = "LESSON: gotcha: Clear the plan cache after a migration - stale plans are served otherwise"
 ALONE = {"HYBRID_DAEMON_ENABLED": "false"}

@@ -15,7 +15,7 @@ from hybrid.base.atomic import write_atomic
 from hybrid.base.errors import ConfigError
 from hybrid.base.sqlite import open_database
 from hybrid.config import KEYS, parse_text
-from tests.builders import PAYMENTS, Shop, git_project, new_shop
+from tests.support.builders import PAYMENTS, Shop, git_project, new_shop
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

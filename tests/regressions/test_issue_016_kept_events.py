@@ -15,16 +15,16 @@ from hybrid.daemon.service import Service
 from hybrid.hooks.private import keep_event
 from hybrid.ipc.spool import MAX_EVENTS, Spool, Worth, new_key
 from hybrid.ipc.wire import Connection
-from tests.agent import Agent, until
-from tests.builders import new_shop
-from tests.memories import fill_memory
+from tests.support.agent import Agent, until
+from tests.support.builders import new_shop
+from tests.support.memories import fill_memory
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
     from hybrid.daemon.listener import Listener
-    from tests.builders import Shop
+    from tests.support.builders import Shop
 
 LESSON = "LESSON: gotcha: Clear the plan cache after a migration - stale plans are served otherwise"
 HASTY_MS = 50

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.records import ids, lesson_file, new_talk
+from tests.support.records import ids, lesson_file, new_talk
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.records import Talk
+    from tests.support.records import Talk
 
 TITLES = {
     "Silent hook failures": "Always log errors before returning from hooks, external hooks too. Silent failures make debugging "

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hybrid.redact import redact
-from tests.builders import PAYMENTS, new_shop
+from tests.support.builders import PAYMENTS, new_shop
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,8 +8,8 @@ import sys
 from typing import TYPE_CHECKING
 
 from hybrid.redact import mask, redact
-from tests.agent import Agent
-from tests.builders import PAYMENTS, new_shop
+from tests.support.agent import Agent
+from tests.support.builders import PAYMENTS, new_shop
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,8 +12,8 @@ import pytest
 
 from hybrid.ipc.start import start_command
 from hybrid.ipc.wire import pairs, read_pairs
-from tests.agent import Agent, until
-from tests.builders import PAYMENTS, Shop, command_environment, git_project, new_shop
+from tests.support.agent import Agent, until
+from tests.support.builders import PAYMENTS, Shop, command_environment, git_project, new_shop
 
 if TYPE_CHECKING:
     from pathlib import Path

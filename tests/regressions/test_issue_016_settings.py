@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.builders import PAYMENTS, new_shop
+from tests.support.builders import PAYMENTS, new_shop
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.builders import Shop
+    from tests.support.builders import Shop
 
 PROMPT = "How does the payment client retry?"
 LISTS = ("index.include", "index.exclude", "hooks.skip_prefixes", "memory.skip_tools", "memory.exclude_projects")

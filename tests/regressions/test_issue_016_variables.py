@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hybrid.config import KEYS, unknown_variables
-from tests.agent import Agent
-from tests.builders import hybrid_command, new_shop
+from tests.support.agent import Agent
+from tests.support.builders import hybrid_command, new_shop
 
 if TYPE_CHECKING:
     from pathlib import Path

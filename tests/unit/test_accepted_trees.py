@@ -8,7 +8,7 @@ import pytest
 
 from hybrid.project.find import find_project
 from hybrid.project.trust import NAME, accept, accepted_trees, is_accepted, is_damaged, refuse, refuse_all
-from tests.builders import git_project, python_process
+from tests.support.builders import git_project, python_process
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,7 +14,7 @@ from hybrid.records.lore.attribution import ProjectNames
 from hybrid.records.lore.folder import LoreFolder
 from hybrid.records.lore.store import LoreStore
 from hybrid_lab.records.report import read_record_prompts
-from tests.builders import CHECKOUT
+from tests.support.builders import CHECKOUT
 
 if TYPE_CHECKING:
     from hybrid.records.lessons.reading import Lessons

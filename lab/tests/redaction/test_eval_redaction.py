@@ -10,7 +10,7 @@ from hybrid_lab.redaction.corpus import Sample, innocent_samples, secret_samples
 from hybrid_lab.redaction.forms import Writer
 from hybrid_lab.redaction.measure import evaluate_corpus
 from hybrid_lab.redaction.trees import evaluate_tree
-from tests.builders import write_files
+from tests.support.builders import write_files
 
 if TYPE_CHECKING:
     from pathlib import Path

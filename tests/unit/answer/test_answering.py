@@ -23,7 +23,7 @@ from hybrid.session.pauses import Pause, pause
 from hybrid.types import HookEvent
 from hybrid.upkeep.indexing import reindex
 from hybrid.workspace import Workspace, open_workspace
-from tests.builders import PAYMENTS, git_project, hit, write_files
+from tests.support.builders import PAYMENTS, git_project, hit, write_files
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -17,7 +17,7 @@ from hybrid.render.records import text_in_form
 from hybrid.search.searcher import Searched
 from hybrid.session.ledger import EMPTY, Ledger
 from hybrid.types import Hit, Item, Verdict
-from tests.builders import default_config, hit
+from tests.support.builders import default_config, hit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

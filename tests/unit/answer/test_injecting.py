@@ -17,7 +17,7 @@ from hybrid.search.searcher import open_searcher
 from hybrid.types import HookEvent
 from hybrid.upkeep.indexing import reindex
 from hybrid.workspace import Workspace, open_workspace
-from tests.builders import PAYMENTS, git_project, write_files
+from tests.support.builders import PAYMENTS, git_project, write_files
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

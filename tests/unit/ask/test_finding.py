@@ -13,8 +13,8 @@ from hybrid.prompting.query import make_query
 from hybrid.sources.records import RecordSource, record_id
 from hybrid.types import DocumentKind
 from hybrid.workspace import Workspace, open_workspace
-from tests.builders import git_project
-from tests.records import DECISION, write_records
+from tests.support.builders import git_project
+from tests.support.records import DECISION, write_records
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

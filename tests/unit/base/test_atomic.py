@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from hybrid.base.atomic import append_line, locked, make_private_folder, read_regular, set_aside, write_atomic
-from tests.builders import python_process
+from tests.support.builders import python_process
 
 needs_posix = pytest.mark.skipif(sys.platform == "win32", reason="modes and signals of POSIX")
 

@@ -9,7 +9,7 @@ import pytest
 
 from hybrid.base.errors import BusyError, IndexMismatchError
 from hybrid.base.sqlite import migrations, open_database, set_database_aside
-from tests.builders import python_process
+from tests.support.builders import python_process
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hybrid.capture.paths import Places
-from tests.builders import write_files
+from tests.support.builders import write_files
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from hybrid.cli.main import run
-from tests.builders import git_project
+from tests.support.builders import git_project
 
 if TYPE_CHECKING:
     from pathlib import Path

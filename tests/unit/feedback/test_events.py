@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hybrid.feedback.events import EventLog, newest_events
-from tests.builders import python_process
+from tests.support.builders import python_process
 
 
 def _log(folder: Path, *, max_bytes: int = 100_000, keep: int = 2) -> EventLog:

@@ -8,7 +8,7 @@ import pytest
 from hybrid.base.atomic import locked
 from hybrid.base.errors import BusyError
 from hybrid.feedback.marks import NAME, add_mark, read_marks, remove_marks
-from tests.builders import python_process
+from tests.support.builders import python_process
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from hybrid.feedback.reasons import PROMPT_RULES, REASONS, STARTS, UNSEARCHABLE, reason_of
-from tests.builders import CHECKOUT
+from tests.support.builders import CHECKOUT
 
 
 @pytest.mark.parametrize("name", REASONS)

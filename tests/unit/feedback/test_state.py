@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hybrid.feedback.state import NAME, Given, HookState, count_injection, is_corrupt, read_state, update_state
-from tests.builders import python_process
+from tests.support.builders import python_process
 
 if TYPE_CHECKING:
     from pathlib import Path

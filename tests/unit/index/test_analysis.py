@@ -21,7 +21,7 @@ from hybrid.index.analysis import (
     recipe,
 )
 from hybrid.types import Chunk, ChunkLimits, Definition, Document, LineSpan
-from tests.builders import LIMITS
+from tests.support.builders import LIMITS
 
 CODE = '''class Client:
     """Sends requests."""

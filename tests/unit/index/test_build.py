@@ -15,7 +15,7 @@ from hybrid.index.catalog import Catalog
 from hybrid.index.manifest import read_manifest
 from hybrid.index.snapshot import Snapshot, open_snapshot
 from hybrid.models.hashing import HashingEmbedder
-from tests.builders import PAYMENTS, ListSource, build_index, place_in, recipe
+from tests.support.builders import PAYMENTS, ListSource, build_index, place_in, recipe
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from typing import TYPE_CHECKING
 
-from tests.builders import ListSource, build_index, place_in
+from tests.support.builders import ListSource, build_index, place_in
 
 if TYPE_CHECKING:
     from pathlib import Path

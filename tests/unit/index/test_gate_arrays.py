@@ -14,7 +14,7 @@ from hybrid.index.backend import Filter
 from hybrid.index.dense import NO_VECTOR, scan
 from hybrid.index.manifest import NAME, read_manifest
 from hybrid.models.hashing import HashingEmbedder
-from tests.builders import PAYMENTS, ListSource, build_index, open_index, place_in
+from tests.support.builders import PAYMENTS, ListSource, build_index, open_index, place_in
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -20,7 +20,7 @@ from hybrid.index.drafting import encode_segment
 from hybrid.index.manifest import NAME
 from hybrid.index.segment import ANY, BACKGROUND, LAYOUT, TOLD_BY_PLACES, Segment, check_layout
 from hybrid.index.vectors import quantise
-from tests.builders import PAYMENTS, ListSource, build_index, open_index, place_in
+from tests.support.builders import PAYMENTS, ListSource, build_index, open_index, place_in
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -14,7 +14,7 @@ from hybrid.index.drafting import encode_segment
 from hybrid.index.naming import folded, name_arrays, path_arrays
 from hybrid.index.segment import Segment
 from hybrid.index.vectors import quantise
-from tests.builders import ListSource, build_index, open_index, place_in
+from tests.support.builders import ListSource, build_index, open_index, place_in
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from hybrid.base.sqlite import open_for_reading
 from hybrid.index.catalog import Catalog
-from tests.builders import build_index, open_index
+from tests.support.builders import build_index, open_index
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import pytest
 
     from hybrid.index.place import Place
-    from tests.builders import ListSource
+    from tests.support.builders import ListSource
 
 
 def _holding(folder: Path, word: bytes) -> list[str]:

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.builders import ListSource, build_index, open_index, place_in
+from tests.support.builders import ListSource, build_index, open_index, place_in
 
 if TYPE_CHECKING:
     from pathlib import Path

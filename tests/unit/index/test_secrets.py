@@ -18,7 +18,7 @@ from hybrid.chunking.languages import kind_of, language_of
 from hybrid.index.analysis import analyse, decode_record, head_line, path_terms
 from hybrid.knowledge.spans import SpanReader
 from hybrid.types import ChunkLimits, Document
-from tests.builders import PAYMENTS, hit, new_shop, write_files
+from tests.support.builders import PAYMENTS, hit, new_shop, write_files
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,7 +12,7 @@ from hybrid.index.analysis import NAME_FIELDS
 from hybrid.index.backend import Filter
 from hybrid.models.hashing import HashingEmbedder
 from hybrid.types import Chunk, Chunked, Definition, LineSpan
-from tests.builders import ListSource, build_index, open_index, place_in, recipe
+from tests.support.builders import ListSource, build_index, open_index, place_in, recipe
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -18,7 +18,7 @@ from hybrid.index.reading import Analysis, Looked
 from hybrid.index.transport import pack, unpack
 from hybrid.index.workers import automatic_workers
 from hybrid.types import Document, Found, Skipped
-from tests.builders import PAYMENTS, ListSource, build_index, open_index, place_in, python_process
+from tests.support.builders import PAYMENTS, ListSource, build_index, open_index, place_in, python_process
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -226,7 +226,7 @@ KILLED = """
 import os, signal, sys, time
 from pathlib import Path
 import hybrid.index.documents
-from tests.builders import build_index, place_in
+from tests.support.builders import build_index, place_in
 from tests.unit.index.test_workers import TEXTS, ReportingSource, noted
 
 hybrid.index.documents.are_worth_it = lambda size_bytes: True
@@ -279,7 +279,7 @@ def test_a_looked_at_file_survives_the_way(payments_source: ListSource) -> None:
     """What a worker packs is what the build unpacks, but for the text of an analysed document."""
     from hybrid.chunking.chunker import chunk_document
     from hybrid.index.analysis import analysed
-    from tests.builders import LIMITS
+    from tests.support.builders import LIMITS
 
     looked: list[Looked | Skipped] = [Skipped("a.bin", "binary")]
     for found in payments_source.scan():

@@ -14,8 +14,8 @@ from hybrid.knowledge.open_records import Records
 from hybrid.prompting.query import make_query
 from hybrid.sources.records import record_text
 from hybrid.types import Hit, Item
-from tests.builders import hit
-from tests.records import DECISION, DECISIONS, HANDOFF, LESSONS, RECORD_FILES, Talk, new_talk
+from tests.support.builders import hit
+from tests.support.records import DECISION, DECISIONS, HANDOFF, LESSONS, RECORD_FILES, Talk, new_talk
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -22,7 +22,7 @@ from hybrid.knowledge.memory_cleaning import (
 from hybrid.records.memory.parsing import read_lines, session_of
 from hybrid.records.memory.transfer import FORMAT, VERSION
 from hybrid.records.memory.types import Extracted, Observation, Summarised
-from tests.records import Talk, new_talk
+from tests.support.records import Talk, new_talk
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,7 +10,7 @@ from hybrid.ask import memory_lookup
 from hybrid.knowledge.memory_collection import present_of
 from hybrid.knowledge.open_records import Records
 from hybrid.records.memory.types import Extracted, Owner, Wanted
-from tests.records import Talk, new_talk
+from tests.support.records import Talk, new_talk
 
 if TYPE_CHECKING:
     from pathlib import Path

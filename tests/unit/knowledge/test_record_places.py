@@ -8,7 +8,7 @@ import pytest
 from hybrid.knowledge.record_files import record_paths
 from hybrid.upkeep.indexing import file_source
 from hybrid.workspace import Workspace, open_workspace
-from tests.builders import git_project
+from tests.support.builders import git_project
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,7 +13,7 @@ from hybrid.knowledge.lesson_files import open_stores
 from hybrid.knowledge.open_records import Records
 from hybrid.knowledge.stores import RecordStores
 from hybrid.knowledge.views import RecordViews
-from tests.records import DECISION, LESSONS, PATTERNS, RECORD_FILES, Talk, accept_tree, new_talk
+from tests.support.records import DECISION, LESSONS, PATTERNS, RECORD_FILES, Talk, accept_tree, new_talk
 
 if TYPE_CHECKING:
     from pathlib import Path

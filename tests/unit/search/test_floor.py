@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hybrid.search.floor import passes, relevance
-from tests.builders import hit
+from tests.support.builders import hit
 
 
 @pytest.mark.parametrize(

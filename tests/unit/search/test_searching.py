@@ -10,7 +10,7 @@ from hybrid.prompting.query import make_query
 from hybrid.search.floor import relevance
 from hybrid.search.ranking.evidence import PIECES
 from hybrid.search.searcher import Searcher
-from tests.builders import PAYMENTS, ListSource, build_index, default_config, open_index, place_in
+from tests.support.builders import PAYMENTS, ListSource, build_index, default_config, open_index, place_in
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

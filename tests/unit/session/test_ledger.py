@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hybrid.session.ledger import EMPTY, Ledger, LedgerStore, SessionKey
-from tests.builders import hit, python_process
+from tests.support.builders import hit, python_process
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from hybrid.session.pauses import NAME, Pause, is_damaged, is_paused, pause, pauses, resume
-from tests.builders import python_process
+from tests.support.builders import python_process
 
 NOW = 1_800_000_000.0
 

@@ -10,7 +10,7 @@ import pytest
 
 from hybrid.sources.git import GitUnavailableError, has_more_files, list_files
 from hybrid.sources.ignore import load_patterns
-from tests.builders import Shop, git_project
+from tests.support.builders import Shop, git_project
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,7 +13,7 @@ from hybrid.project import registry, trust
 from hybrid.project.find import Project
 from hybrid.upkeep.forgetting import forget
 from hybrid.upkeep.projects import enforce_quota, indexed_projects
-from tests.builders import ListSource, build_index, write_files
+from tests.support.builders import ListSource, build_index, write_files
 
 if TYPE_CHECKING:
     from hybrid.upkeep.projects import IndexedProject

@@ -21,7 +21,7 @@ from hybrid.upkeep.forgetting import forget
 from hybrid.upkeep.indexing import bring_up_to_date, file_source, reindex
 from hybrid.upkeep.projects import indexed_projects
 from hybrid.workspace import Workspace, open_workspace
-from tests.builders import PAYMENTS, git_project, write_files
+from tests.support.builders import PAYMENTS, git_project, write_files
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hybrid.records.lessons.store import LessonStore
-from tests.builders import python_process
+from tests.support.builders import python_process
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.builders import python_process
+from tests.support.builders import python_process
 
 if TYPE_CHECKING:
     from tests.unit.records.lore.conftest import Given

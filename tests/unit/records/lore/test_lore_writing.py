@@ -14,7 +14,7 @@ from hybrid.records.lore.errors import DuplicateError, LoreError, LoreWriteError
 from hybrid.records.lore.importing import import_folder
 from hybrid.records.lore.values import mapping_of
 from hybrid.records.types import Record
-from tests.builders import CHECKOUT
+from tests.support.builders import CHECKOUT
 from tests.unit.records.lore.conftest import Given, decision, session
 
 TOKEN = "ghp_" + "aB3" * 12

@@ -12,7 +12,7 @@ from hybrid.records.memory.batching import MAX_BATCH_EVENTS, Waiting, batches
 from hybrid.records.memory.duplicates import REPEAT_WINDOW_MS as HOUR_MS
 from hybrid.records.memory.texts import short_key
 from hybrid.records.memory.types import Owner, PendingEvent
-from tests.remembering import DAY_MS, HERE, NOW_MS, THERE, WINDOW_MS, event, fails, make, titles
+from tests.support.memories import DAY_MS, HERE, NOW_MS, THERE, WINDOW_MS, event, fails, make, titles
 
 if TYPE_CHECKING:
     from hybrid.records.memory.store import MemoryStore

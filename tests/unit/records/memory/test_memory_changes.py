@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from hybrid.records.memory.store import MemoryStore
 from hybrid.records.memory.types import Summarised
-from tests.remembering import HERE, NOW_MS, begin_session, told
+from tests.support.memories import HERE, NOW_MS, begin_session, told
 
 if TYPE_CHECKING:
     from pathlib import Path

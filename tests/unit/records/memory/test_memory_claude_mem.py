@@ -11,7 +11,7 @@ from hybrid.records.memory.claude_mem import import_database
 from hybrid.records.memory.errors import MemoryImportError
 from hybrid.records.memory.types import Wanted
 from hybrid.records.memory.values import Imported
-from tests.remembering import NOW_MS
+from tests.support.memories import NOW_MS
 
 if TYPE_CHECKING:
     from pathlib import Path

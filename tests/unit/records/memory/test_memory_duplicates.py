@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from hybrid.records.memory.duplicates import is_repeat, overlap, title_tokens
 from hybrid.records.memory.types import Owner
-from tests.remembering import HERE, NOW_MS, THERE, told
+from tests.support.memories import HERE, NOW_MS, THERE, told
 
 if TYPE_CHECKING:
     from hybrid.records.memory.store import MemoryStore

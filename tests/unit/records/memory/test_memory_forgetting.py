@@ -7,7 +7,7 @@ import pytest
 from hybrid.records.memory.store import MemoryStore
 from hybrid.records.memory.types import Owner, Summarised, Wanted
 from hybrid.records.memory.values import Forgotten
-from tests.remembering import DAY_MS, HERE, NOW_MS, THERE, WINDOW_MS, bytes_on_disk, event, make, titles, told
+from tests.support.memories import DAY_MS, HERE, NOW_MS, THERE, WINDOW_MS, bytes_on_disk, event, make, titles, told
 
 if TYPE_CHECKING:
     from collections.abc import Callable

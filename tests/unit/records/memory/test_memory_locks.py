@@ -11,7 +11,7 @@ from hybrid.records.memory.errors import MemoryBusyError
 from hybrid.records.memory.store import MemoryStore
 from hybrid.records.memory.types import Extracted, Wanted
 from hybrid.records.memory.values import Flushed
-from tests.remembering import HERE, NOW_MS, THERE, WINDOW_MS, begin_session, event, make, titles, told
+from tests.support.memories import HERE, NOW_MS, THERE, WINDOW_MS, begin_session, event, make, titles, told
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence

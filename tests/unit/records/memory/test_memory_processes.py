@@ -9,8 +9,8 @@ import pytest
 
 from hybrid.records.memory.store import MemoryStore
 from hybrid.records.memory.types import Extracted, PendingEvent
-from tests.builders import python_process
-from tests.remembering import WINDOW_MS
+from tests.support.builders import python_process
+from tests.support.memories import WINDOW_MS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +22,7 @@ _ADD = """
     from pathlib import Path
     from hybrid.records.memory.store import MemoryStore
     from hybrid.records.memory.types import Extracted, Owner
-    from tests.remembering import NOW_MS, event
+    from tests.support.memories import NOW_MS, event
 
     def make(events, prompt):
         return Extracted("change", "", narrative=" ".join(json.loads(one.payload)["name"] for one in events))

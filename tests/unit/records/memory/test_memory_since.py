@@ -7,7 +7,7 @@ import pytest
 
 from hybrid.records.memory.errors import SinceError
 from hybrid.records.memory.since import since_ms
-from tests.remembering import DAY_MS, NOW_MS
+from tests.support.memories import DAY_MS, NOW_MS
 
 _EAST = timezone(timedelta(hours=9))
 

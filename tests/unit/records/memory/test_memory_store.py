@@ -13,7 +13,7 @@ from hybrid.records.memory.errors import MemoryDatabaseError, MemoryFormatError,
 from hybrid.records.memory.store import MemoryStore
 from hybrid.records.memory.types import Extracted, Owner, Summarised, Wanted
 from hybrid.records.memory.values import NO_STATS, Flushed, Forgotten
-from tests.remembering import HERE, NOW_MS, THERE, WINDOW_MS, begin_session, event, make, titles, told
+from tests.support.memories import HERE, NOW_MS, THERE, WINDOW_MS, begin_session, event, make, titles, told
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hybrid.records.memory.types import Owner, Summarised, Wanted
-from tests.remembering import HERE, NOW_MS, THERE, begin_session, told
+from tests.support.memories import HERE, NOW_MS, THERE, begin_session, told
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

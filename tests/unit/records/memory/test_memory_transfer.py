@@ -11,7 +11,7 @@ from hybrid.records.memory.errors import MemoryImportError
 from hybrid.records.memory.store import MemoryStore
 from hybrid.records.memory.types import CONCEPTS, OBSERVATION_TYPES, Owner, Summarised, Wanted
 from hybrid.records.memory.values import Imported
-from tests.remembering import HERE, NOW_MS, THERE, told
+from tests.support.memories import HERE, NOW_MS, THERE, told
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -1,4 +1,4 @@
-"""The shipped background as two models see it; worlds to work out by hand are made by `tests/worlds.py`."""
+"""The shipped background as two models see it; worlds to work out by hand are made by `tests/support/worlds.py`."""
 
 from __future__ import annotations
 

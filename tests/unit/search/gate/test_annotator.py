@@ -12,8 +12,8 @@ from hybrid.search.gate.background import FOLDER, load_background
 from hybrid.search.gate.calibration import calibrate
 from hybrid.search.gate.hubs import segment_arrays
 from hybrid.search.gate.identity import annotation_key, background_key
-from tests.builders import CHECKOUT, PAYMENTS, ListSource, build_index, open_index, place_in
-from tests.worlds import SETTINGS
+from tests.support.builders import CHECKOUT, PAYMENTS, ListSource, build_index, open_index, place_in
+from tests.support.worlds import SETTINGS
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -18,7 +18,7 @@ from hybrid.search.gate.background import FOLDER, Background, load_background, s
 from hybrid.search.gate.identity import background_key
 from hybrid.search.gate.pieces import gate_pieces
 from hybrid.search.gate.terms import generic_terms, terms_of
-from tests.remembered import EMBED
+from tests.support.backgrounds import EMBED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,7 +11,18 @@ from msgspec.structs import replace
 
 from hybrid.models.probe import Probe
 from hybrid.search.gate.calibration import SILENT, background_scores, calibrate
-from tests.worlds import DIM, N_GENERIC, SCALE, SETTINGS, Held, Piece, TinyChunk, World, make_world, segment_file
+from tests.support.worlds import (
+    DIM,
+    N_GENERIC,
+    SCALE,
+    SETTINGS,
+    Held,
+    Piece,
+    TinyChunk,
+    World,
+    make_world,
+    segment_file,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hybrid.search.gate.hubs import NOTHING, closest_background
-from tests.worlds import DIM, SCALE, Held, Piece, TinyChunk, make_world, segment_file
+from tests.support.worlds import DIM, SCALE, Held, Piece, TinyChunk, make_world, segment_file
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from hybrid.base.resources import shipped
 from hybrid.models.hashing import hashing_info
 from hybrid.search.gate.identity import PROMPTS, TERMS, annotation_key, background_key
-from tests.builders import CHECKOUT
-from tests.worlds import SETTINGS
+from tests.support.builders import CHECKOUT
+from tests.support.worlds import SETTINGS
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -16,9 +16,8 @@ from hybrid.search.gate.calibration import background_scores
 from hybrid.search.gate.meant import LEAST_COSINE, Records, are_records, meant_pieces, pieces_of_background
 from hybrid.search.gate.terms import terms_of, word_groups
 from hybrid.search.gate.verdict import Gate, open_gate
-from tests.builders import ListSource, build_index, open_index, place_in
-from tests.weighing import Weighing
-from tests.worlds import SETTINGS
+from tests.support.builders import ListSource, build_index, open_index, place_in
+from tests.support.worlds import SETTINGS, Weighing
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,7 +10,7 @@ import pytest
 from hybrid.search.searcher import open_searcher
 from hybrid.upkeep.indexing import reindex
 from hybrid.workspace import open_workspace
-from tests.builders import PAYMENTS, git_project
+from tests.support.builders import PAYMENTS, git_project
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -22,8 +22,8 @@ from hybrid.search.gate.pieces import gate_pieces
 from hybrid.search.gate.terms import generic_terms
 from hybrid.search.gate.verdict import Asked, Gate
 from hybrid.types import Verdict
-from tests.builders import PAYMENTS, ListSource, build_index, open_index, place_in
-from tests.worlds import SETTINGS, Held, TinyChunk, make_world, snapshot_of
+from tests.support.builders import PAYMENTS, ListSource, build_index, open_index, place_in
+from tests.support.worlds import SETTINGS, Held, TinyChunk, make_world, snapshot_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from hybrid.base.arrays import read_arrays, write_arrays
 from hybrid.index.segment import Segment
 from hybrid.search.gate.meant import LEAST_COSINE, WordScores, term_vectors, words_of_pieces
-from tests.weighing import Weighing
-from tests.worlds import TinyChunk, make_world, segment_file
+from tests.support.worlds import TinyChunk, Weighing, make_world, segment_file
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

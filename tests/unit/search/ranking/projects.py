@@ -15,7 +15,7 @@ from hybrid.prompting.query import make_query
 from hybrid.search.ranking.corpus import Corpus
 from hybrid.search.ranking.ranker import Ranker
 from hybrid.types import Document, Found
-from tests.builders import LIMITS, ListSource, build_index, default_config, open_index, place_in
+from tests.support.builders import LIMITS, ListSource, build_index, default_config, open_index, place_in
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -13,7 +13,7 @@ from hybrid.search.ranking.asked import take_apart
 from hybrid.search.ranking.corpus import Corpus
 from hybrid.search.ranking.names import named_files, path_words, score_names, shares
 from hybrid.types import Chunk, Chunked, Definition
-from tests.builders import build_index, open_index, place_in, recipe
+from tests.support.builders import build_index, open_index, place_in, recipe
 from tests.unit.search.ranking.projects import EMBEDDER, Texts, by_path, by_place, corpus_of
 
 if TYPE_CHECKING:
@@ -168,7 +168,7 @@ _FILES = st.dictionaries(
 def _best_fit(texts: Mapping[str, str], share: Mapping[str, float]) -> dict[str, float]:
     """Path → the best agreement among its definitions, one after the other."""
     from hybrid.chunking.chunker import chunk_document
-    from tests.builders import LIMITS
+    from tests.support.builders import LIMITS
 
     found: dict[str, float] = {}
     source = Texts(dict(texts))

@@ -18,7 +18,7 @@ import threading
 import time
 from pathlib import Path
 
-CHECKOUT = Path(__file__).resolve().parent.parent
+CHECKOUT = Path(__file__).resolve().parents[2]
 CAN_FORK = hasattr(os, "fork")
 _TIMEOUT_S = 120.0
 
@@ -31,9 +31,9 @@ for module in pkgutil.walk_packages(hybrid.__path__, "hybrid."):
     if module.name not in ("hybrid.entry", "hybrid.models.weighted_bag"):  # A script, and the one that needs torch.
         with contextlib.suppress(Exception):  # What is broken shall fail where it is used, not here for everybody.
             importlib.import_module(module.name)
-import tests.remembered
-tests.remembered.remember_backgrounds()
-tests.remembered.make_backgrounds("hashing", "static-v0")
+import tests.support.backgrounds
+tests.support.backgrounds.remember_backgrounds()
+tests.support.backgrounds.make_backgrounds("hashing", "static-v0")
 for language in ("python", "markdown"):
     hybrid.chunking.grammars.grammar_of(language)
 # What is there now is no garbage of a command: looking through all of it costs more than a small command does.

@@ -1,7 +1,8 @@
-"""Backgrounds and corpora for the gate, small enough to work out by hand."""
+"""Backgrounds and corpora for the gate, and a model, small enough to work out by hand."""
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from itertools import accumulate, count
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ from hybrid.index.manifest import FORMAT_VERSION, Manifest
 from hybrid.index.segment import Segment
 from hybrid.index.snapshot import Snapshot
 from hybrid.index.vectors import StoredVectors
+from hybrid.models.hashing import HashingEmbedder
 from hybrid.search.gate.background import Background
 from hybrid.search.gate.hubs import segment_arrays
 
@@ -159,3 +161,31 @@ def snapshot_of(folder: Path, world: World, *segments: Sequence[TinyChunk], with
 
 def _ragged(rows: Sequence[Sequence[int]]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     return np.array([i for row in rows for i in row], np.int32), np.array([0, *accumulate(map(len, rows))], np.int32)
+
+
+class Weighing(HashingEmbedder):
+    """The hashing model, but every word has a direction of its own in few dimensions, and queries have lengths.
+
+    A word of n letters weighs n / 4; a text is the sum of its words; one that begins with `un` is unknown.
+    """
+
+    def __init__(self, known: Mapping[str, Sequence[float]] | None = None) -> None:
+        super().__init__(DIM)
+        self.known = known or {}
+
+    def embed_queries(self, texts: Sequence[str]) -> tuple[NDArray[np.float32], NDArray[np.float32] | None]:
+        """Unit vectors, and the lengths of the sums."""
+        sums = np.array([np.sum([self._word(word) for word in text.split()], axis=0) for text in texts])
+        sums = sums.reshape(len(texts), DIM)
+        lengths = np.linalg.norm(sums, axis=1, keepdims=True)
+        unit = np.divide(sums, lengths, out=np.zeros_like(sums), where=lengths > 0)
+        return unit.astype(np.float32), lengths[:, 0].astype(np.float32)
+
+    def _word(self, word: str) -> NDArray[np.float64]:
+        if word in self.known:
+            return np.array(self.known[word], np.float64)
+        if word.startswith("un"):
+            return np.zeros(DIM)
+        seed = int.from_bytes(hashlib.blake2b(word.encode(), digest_size=8).digest(), "big")
+        direction = np.random.default_rng(seed).normal(size=DIM)
+        return direction / np.linalg.norm(direction) * len(word) / 4

@@ -21,7 +21,7 @@ from hybrid.index.plan import Recipe, Summary
 from hybrid.index.snapshot import Snapshot, open_snapshot
 from hybrid.models.hashing import HashingEmbedder
 from hybrid.types import ChunkLimits, Document, FileStamp, Found, Hit, Skipped
-from tests.forked import CAN_FORK, forked_command
+from tests.support.forked import CAN_FORK, forked_command
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from hybrid.types import Embedder
 
 LIMITS = ChunkLimits(max_chars=1500, merge_chars=750, cut_chars=1000)
-CHECKOUT = Path(__file__).resolve().parent.parent
+CHECKOUT = Path(__file__).resolve().parents[2]
 
 
 @dataclass

@@ -15,7 +15,7 @@ from hybrid.project.trust import accept
 from hybrid.types import HookEvent
 from hybrid.upkeep.indexing import reindex
 from hybrid.workspace import Workspace, open_workspace, session_key
-from tests.builders import PAYMENTS, git_project, new_shop, write_files
+from tests.support.builders import PAYMENTS, git_project, new_shop, write_files
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from hybrid.answer.events import Reply
     from hybrid.session.ledger import Ledger
-    from tests.builders import Shop
+    from tests.support.builders import Shop
 
 LESSONS = """# LESSONS.md - Project Level
 

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any
 from hybrid.daemon.lifecycle import end_service
 from hybrid.ipc.control import daemon_status, stop
 from hybrid.ipc.start import start_command
-from tests.builders import command_environment
+from tests.support.builders import command_environment
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.builders import Shop
+    from tests.support.builders import Shop
 
 PATIENT_MS = 60_000
 """Deadline where a test asks what is answered, not how fast: machines that run tests are slow at times."""
