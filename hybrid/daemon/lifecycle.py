@@ -26,6 +26,8 @@ _HUNG_END_S = 0.5
 _STOP_S = 4.0
 _LOOK_S = 0.02
 _ANSWERS_S = 2.0
+_END_ALL_S = 12.0
+"""Seconds in which all services of a home must end: one may end slowly, and another may have waited for its lock."""
 _MOST_FILES = 4096
 """Open files that a service may need: connections, and one for each segment of an open index; macOS gives 256."""
 
@@ -68,12 +70,14 @@ def end_service(home: Path) -> bool:
     run = Path(run_folder(str(home)))
     with contextlib.suppress(OSError):
         Path(starting_mark(str(home))).unlink()
-    until_s = time.monotonic() + _ANSWERS_S
+    until_s = time.monotonic() + _END_ALL_S
     while _is_held(run):
-        # One that starts just now has not written its number yet.
-        if (pid := _holder(run)) or time.monotonic() >= until_s:
-            return _ended(run, pid, wait_s=_STOP_S)
-        time.sleep(0.02)
+        # One that starts just now has not written its number yet, and one that waited for the lock may have it next.
+        if _is_service(pid := _holder(run)) and _is_alive(pid):
+            _end(run, pid, wait_s=_STOP_S)
+        if time.monotonic() >= until_s:
+            return False
+        time.sleep(_LOOK_S)
     return True
 
 
@@ -100,9 +104,14 @@ def wait_for_end(pid: int, timeout_s: float) -> bool:
 
 
 def _is_alive(pid: int) -> bool:
-    """Does a process live? One that has ended and waits for its parent does not."""
+    """Return whether a process lives; one that has ended and waits for its parent does not.
+
+    True on Windows for every number: there a look would end the process.
+    """
     if pid <= 0:
         return False
+    if sys.platform == "win32":
+        return True
     try:
         os.kill(pid, 0)
     except OSError:  # None, or a stranger's, to whom the number was given anew.
@@ -161,10 +170,10 @@ def _has_room(home: Path, run: Path) -> bool:
         if greeting is not None:
             if not is_newer(__version__, greeting.version):
                 return False
-            return _ended(run, greeting.pid, wait_s=_END_S)
+            return _end(run, greeting.pid, wait_s=_END_S)
         if time.monotonic() >= until_s:
             # The lock is held, so its holder lives; the number has not changed in all that time, so it is the holder's.
-            return pid > 0 and pid == _holder(run) and _ended(run, pid, wait_s=_HUNG_END_S)
+            return pid > 0 and pid == _holder(run) and _end(run, pid, wait_s=_HUNG_END_S)
         time.sleep(0.05)
         pid = pid or _holder(run)
     return True
@@ -215,15 +224,17 @@ def _greeting(home: Path, timeout_s: float) -> Greeting | None:
         connection.close()
 
 
-def _ended(run: Path, pid: int, *, wait_s: float) -> bool:
-    """Make a service end, gently first; True when its lock is free."""
+def _end(run: Path, pid: int, *, wait_s: float) -> bool:
+    """Make one process of a service end, gently first; returns whether the lock is free, or at least not its own."""
     for number in (signal.SIGTERM, getattr(signal, "SIGKILL", signal.SIGTERM)):
         if _is_service(pid):
             with contextlib.suppress(OSError):
                 os.kill(pid, number)
-        with locked(run / "daemon.lock", wait_s) as held:
-            if held:
+        until_s = time.monotonic() + wait_s
+        while time.monotonic() < until_s:
+            if not _is_alive(pid) or not _is_held(run):
                 return True
+            time.sleep(_LOOK_S)
     return False
 
 

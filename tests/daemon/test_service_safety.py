@@ -19,12 +19,12 @@ from hybrid import __version__
 from hybrid.daemon.care import Care
 from hybrid.daemon.lifecycle import end_service
 from hybrid.daemon.listener import Listener
-from hybrid.ipc.endpoint import connect, is_newer, read_endpoint
+from hybrid.ipc.endpoint import connect, is_newer, read_endpoint, run_folder
 from hybrid.ipc.start import kept_environment, start_command
 from hybrid.ipc.wire import Connection, WireError, packed
 from hybrid.workspace import open_workspace
 from tests.support.agent import Agent, is_alive, kill, until
-from tests.support.builders import Shop, hear_interrupts, new_shop
+from tests.support.builders import CHECKOUT, Shop, hear_interrupts, new_shop
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -365,6 +365,42 @@ def test_stopping_where_nothing_ever_ran_makes_nothing(tmp_path: Path) -> None:
     """`hybrid daemon stop` in a fresh home finds no service and leaves no file."""
     assert end_service(tmp_path / "home")
     assert not (tmp_path / "home").exists()
+
+
+_HOLDER = """
+import os, sys, time
+from pathlib import Path
+from hybrid.base.atomic import locked
+run, number_after_s = Path(sys.argv[1]), float(sys.argv[2])
+print("starts", flush=True)
+with locked(run / "daemon.lock", 60):
+    time.sleep(number_after_s)
+    (run / "daemon.pid").write_text(str(os.getpid()))
+    print("holds", flush=True)
+    time.sleep(600)
+"""
+
+
+def test_all_services_end_also_one_that_waited_for_the_lock(tmp_path: Path) -> None:
+    """It gets the lock when the first one ends, and has not written its number yet (#16)."""
+    home = tmp_path / "home"
+    run = Path(run_folder(str(home)))
+    run.mkdir(mode=0o700, parents=True)
+    holders: list[subprocess.Popen[bytes]] = []
+    for number_after_s in ("0", "0.5"):
+        command = [sys.executable, "-c", _HOLDER, str(run), number_after_s, "daemon", "run", ""]
+        holders.append(subprocess.Popen(command, stdout=subprocess.PIPE, cwd=CHECKOUT))
+        out = holders[-1].stdout
+        assert out is not None
+        assert b"starts\n" == out.readline()
+        if len(holders) == 1:
+            assert b"holds\n" == out.readline()
+
+    assert end_service(home)
+    assert [-signal.SIGTERM] * 2 == [holder.wait(timeout=10) for holder in holders]
+    for holder in holders:
+        assert holder.stdout is not None
+        holder.stdout.close()
 
 
 def _run_service(home: Path) -> subprocess.Popen[bytes]:
