@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 from hybrid.chunking.code import code_chunks
 from hybrid.chunking.definitions import parse
 from hybrid.chunking.grammars import grammars_version
-from hybrid.chunking.lines import line_chunks
 from hybrid.chunking.prose import prose_chunks
-from hybrid.types import Chunked
+from hybrid.chunking.textlines import TextLines
+from hybrid.types import Chunk, Chunked
 
 if TYPE_CHECKING:
     from hybrid.types import ChunkLimits, Document
+
 
 CHUNKER_VERSION = "4"
 """Raised whenever the same text would give other chunks."""
@@ -62,3 +63,10 @@ def _bounded(document: Document, chunked: Chunked, limits: ChunkLimits) -> Chunk
     if len(chunked.chunks) > _LEAST + length // _CHUNK_CHARS or n_definitions > _LEAST + length // _DEFINITION_CHARS:
         return Chunked(line_chunks(document.text, limits), "lines", "too_many")
     return chunked
+
+
+def line_chunks(text: str, limits: ChunkLimits) -> tuple[Chunk, ...]:
+    """Chunks near `cut_chars`, cut at blank lines where there are any; together every line that is not blank."""
+    lines = TextLines(text)
+    pieces = (lines.trimmed(start, end) for start, end in lines.cut(1, len(lines), limits, {}))
+    return tuple(Chunk(start, end) for start, end in pieces if start <= end)

@@ -5,23 +5,126 @@ Never raises for a text: what cannot be parsed says so in `Parsed.failure`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct, field
 
-from hybrid.chunking import heads, kinds
-from hybrid.chunking.grammars import grammar_of, is_repetitive, parse_source
-from hybrid.chunking.masking import masked, without_wrappers
-from hybrid.chunking.names.common import OF_PARENT, Named
-from hybrid.chunking.names.table import names_of
-from hybrid.chunking.statements import statement_borders
-from hybrid.chunking.trivia import Trivia, trivia_of
+from hybrid.chunking.grammars import grammar_of, is_repetitive, masked, parse_source, without_wrappers
+from hybrid.chunking.names import OF_PARENT, Named, names_of
+from hybrid.chunking.nodes import Trivia, head_of, join_scope, last_line, line_at, statement_borders, trivia_of
 from hybrid.types import Definition, LineSpan
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from tree_sitter import Node
+
+
+# --- Kinds ---------------------------------------------------------------------------------------------------------
+
+
+Role = Literal["root", "module", "container", "value", "function"]
+"""What a definition is to the things inside it: locals live in a `function`, members in a `container`."""
+
+ORDER = {
+    kind: position
+    for position, kind in enumerate(
+        "struct union enum class interface trait protocol impl extension object module namespace type"
+        " constructor method function join macro macro_value constant event enum_member property field variable"
+        " body opaque".split()
+    )
+}
+"""Precedence of captures of one and the same node."""
+
+_CONTAINERS = frozenset("class struct union enum interface trait protocol impl extension object type".split())
+_MODULES = frozenset({"module", "namespace"})
+_CALLABLE = frozenset({"function", "method", "constructor", "macro", "prototype"})
+_WITH_PROTOTYPES = frozenset({"c", "cpp", "objc"})
+_VALUES = frozenset({"constant", "variable", "field", "property", "enum_member"})
+
+_CONSTRUCTORS = {
+    "python": "__init__",
+    "javascript": "constructor",
+    "typescript": "constructor",
+    "tsx": "constructor",
+    "ruby": "initialize",
+    "php": "__construct",
+    "scala": "this",
+}
+_NO_MEMBERS_OUTSIDE = frozenset({"kotlin", "swift", "scala"})
+_ENUM_MEMBERS = frozenset({("zig", "field"), ("python", "variable")})
+_SHOUTED_CONSTANTS = frozenset(
+    {"c", "cpp", "groovy", "java", "javascript", "lua", "objc", "perl", "python", "starlark", "tsx", "typescript"}
+)
+_CONST_BY_CASE = frozenset({"variable", "field"})
+
+
+def is_value(kind: str) -> bool:
+    """True for kinds that hold a value rather than being called or being a type."""
+    return kind in _VALUES or kind == "macro_value"
+
+
+def is_prototype(kind: str, node_type: str, language: str) -> bool:
+    """True for a function that is announced here and defined elsewhere, as in a header."""
+    is_callable = kind in ("function", "method", "constructor")
+    return is_callable and language in _WITH_PROTOTYPES and node_type in ("declaration", "field_declaration")
+
+
+def role_of(kind: str, language: str) -> Role:
+    """What a definition of this kind is to the things inside it."""
+    if kind in _CALLABLE:
+        return "function"
+    if kind in _MODULES:
+        return "container" if language == "ruby" else "module"
+    if kind in _CONTAINERS:
+        return "container"
+    if language == "haskell":
+        return "container" if kind == "enum_member" else "function"
+    return "value"
+
+
+def refine(kind: str, name: str, language: str, parent: tuple[Role, str, str]) -> str:
+    """The kind of a definition inside a parent.
+
+    Args:
+        kind: Of the capture.
+        name: Of the definition.
+        language: Grammar name.
+        parent: Role, kind and name of the nearest enclosing definition.
+    """
+    role, parent_kind, parent_name = parent
+    if kind == "macro_value":
+        return "macro"
+    if kind in ("function", "method"):
+        return _refine_function(kind, name, language, role, parent_name)
+    if role == "container":
+        return _refine_member(kind, name, language, parent_kind)
+    if kind in ("property", "field") and language in _NO_MEMBERS_OUTSIDE:
+        kind = "variable"
+    return _by_case(kind, name, language)
+
+
+def _refine_function(kind: str, name: str, language: str, role: Role, parent_name: str) -> str:
+    if role != "container" or language == "elixir":
+        return kind
+    is_constructor = name == _CONSTRUCTORS.get(language) or (language == "cpp" and name == parent_name)
+    return "constructor" if is_constructor else "method"
+
+
+def _refine_member(kind: str, name: str, language: str, parent_kind: str) -> str:
+    if language == "haskell" and kind == "constant":
+        return "method"
+    if parent_kind == "enum" and (language, kind) in _ENUM_MEMBERS:
+        return "enum_member"
+    return _by_case("field" if kind == "variable" else kind, name, language)
+
+
+def _by_case(kind: str, name: str, language: str) -> str:
+    """SCREAMING_CASE names are constants by convention, in languages that have no word for them."""
+    if kind in _CONST_BY_CASE and len(name) > 1 and name.isupper() and language in _SHOUTED_CONSTANTS:
+        return "constant"
+    return kind
+
 
 _NOT_DEFINITIONS = frozenset({"comment", "attribute", "outer", "wrapper"})
 _MAX_DEPTH = 64
@@ -97,7 +200,7 @@ def _is_initialised(declaration: Node) -> bool:
 def _in_order(captures: Mapping[str, Sequence[Node]]) -> Iterator[tuple[int, int, str, Node]]:
     """Captured nodes outermost first: (start byte, end byte, capture, node)."""
     events = [
-        (node.start_byte, -node.end_byte, kinds.ORDER[capture], number, capture, node)
+        (node.start_byte, -node.end_byte, ORDER[capture], number, capture, node)
         for capture, nodes in captures.items()
         if capture not in _NOT_DEFINITIONS and not capture.startswith("_")
         for number, node in enumerate(nodes)
@@ -136,7 +239,7 @@ class _Frame(Struct):
     """An enclosing definition, up to its last byte; `clauses` is what the next clause may join."""
 
     end: int
-    role: kinds.Role
+    role: Role
     kind: str = ""
     name: str = ""
     scope: str = ""
@@ -178,10 +281,10 @@ class _Finder:
             self._enter(end, "function")
         elif capture == "body":
             self._enter(end, "container", "enum" if "enum" in node.type else "struct")
-        elif not (frames[-1].role == "function" and kinds.is_value(capture)):
+        elif not (frames[-1].role == "function" and is_value(capture)):
             self._define(start, end, capture, node)
 
-    def _enter(self, end: int, role: kinds.Role, kind: str = "") -> None:
+    def _enter(self, end: int, role: Role, kind: str = "") -> None:
         """Open a frame without a name: what is inside keeps the scope outside."""
         above = self._frames[-1]
         self._frames.append(_Frame(end, role, kind, "", above.scope, above.depth))
@@ -191,7 +294,7 @@ class _Finder:
         names = self._names(node, above)
         if not names:
             if capture in ("namespace", "struct", "class"):
-                self._enter(end, kinds.role_of(capture, self._language), capture)
+                self._enter(end, role_of(capture, self._language), capture)
             return
         if above.end == end and names[0].name == above.name and above.role == "function":
             return  # `const f = function f() {}` defines one thing
@@ -214,33 +317,33 @@ class _Finder:
         return names
 
     def _open(self, end: int, draft: _Draft) -> None:
-        scope = heads.join_scope(draft.scope, draft.name)
-        role = kinds.role_of(draft.kind, self._language)
+        scope = join_scope(draft.scope, draft.name)
+        role = role_of(draft.kind, self._language)
         self._frames.append(_Frame(end, role, draft.kind, draft.name, scope, draft.depth + 1))
 
     def _draft(self, start: int, capture: str, node: Node, named: Named) -> _Draft | None:
         """The definition of one name, or None for a prototype among locals."""
         above = self._frames[-1]
-        if named.kind and kinds.is_value(capture) and above.role == "function":
+        if named.kind and is_value(capture) and above.role == "function":
             return None
         part = named.node or node
         begin = self._trivia.after_attributes(self._source, start) if named.node is None else part.start_byte
-        kind = kinds.refine(named.kind or capture, named.name, self._language, (above.role, above.kind, above.name))
-        scope = heads.join_scope(above.scope, named.scope)
+        kind = refine(named.kind or capture, named.name, self._language, (above.role, above.kind, above.name))
+        scope = join_scope(above.scope, named.scope)
         if kind == "method" and self._language == "cpp" and named.scope.rpartition(".")[2] == named.name:
             kind = "constructor"
-        if kinds.is_prototype(kind, node.type, self._language) and not _is_initialised(node):
+        if is_prototype(kind, node.type, self._language) and not _is_initialised(node):
             kind = "prototype"
-        start_line = heads.line_at(self._source, node if named.node is None else part, begin)
+        start_line = line_at(self._source, node if named.node is None else part, begin)
         return _Draft(
             name=named.name,
             kind=kind,
             start_line=start_line,
-            end_line=heads.last_line(part),
-            signature=heads.head_of(node, self._source, max(begin, node.start_byte) if named.node is None else start),
+            end_line=last_line(part),
+            signature=head_of(node, self._source, max(begin, node.start_byte) if named.node is None else start),
             scope=scope,
             depth=above.depth,
-            is_value=not named.kind and kinds.is_value(capture) if kind == "macro" else kinds.is_value(kind),
+            is_value=not named.kind and is_value(capture) if kind == "macro" else is_value(kind),
         )
 
     def _join(self, start: int, end: int, node: Node, names: Sequence[Named]) -> None:
@@ -251,7 +354,7 @@ class _Finder:
         draft = above.clauses
         if draft is not None and name in above.clause_names:
             draft.name = name
-            draft.end_line = heads.last_line(node)
+            draft.end_line = last_line(node)
             if clause_kind == "function" and draft.kind == "constant":
                 draft.kind, draft.is_value = "function", False
         elif above.role == "function" and clause_kind != "function":
@@ -264,6 +367,4 @@ class _Finder:
         self._taken_ids.add(node.id)
         above.clauses = draft
         above.clause_names = tuple(named.name for named in names) if node.type == "signature" else (name,)
-        self._frames.append(
-            _Frame(end, "function", draft.kind, name, heads.join_scope(draft.scope, name), draft.depth + 1)
-        )
+        self._frames.append(_Frame(end, "function", draft.kind, name, join_scope(draft.scope, name), draft.depth + 1))

@@ -1,4 +1,4 @@
-"""A text as numbered lines with their sizes, and the search for a good line to cut at; all chunking methods use it."""
+"""A text as numbered lines: their sizes, good lines to cut at, and the definitions in a range of lines."""
 
 from __future__ import annotations
 
@@ -6,10 +6,13 @@ from bisect import bisect_left, bisect_right
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+from hybrid.types import LineSpan
 
-    from hybrid.types import ChunkLimits
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from hybrid.types import ChunkLimits, Definition
+
 
 _LEVEL_COST = 300
 _BLANK_BONUS = 150
@@ -85,3 +88,30 @@ class TextLines:
         while line < end and self.size(start, line + 1) <= limits.max_chars:
             line += 1
         return line + 1
+
+
+class Contents:
+    """Definitions and comments of a document, found by line.
+
+    Args:
+        definitions: Sorted by start line.
+        comments: Sorted by start line.
+    """
+
+    def __init__(self, definitions: Sequence[Definition], comments: Sequence[LineSpan]) -> None:
+        self._definitions = tuple(definitions)
+        self._comments = comments
+        self._starts = [definition.start_line for definition in definitions]
+        self._comment_ends = list(accumulate((comment.end_line for comment in comments), max))
+
+    def within(self, start: int, end: int) -> tuple[tuple[Definition, ...], tuple[LineSpan, ...]]:
+        """Definitions that start on lines `start` to `end` inclusive, and the parts of comments that lie there."""
+        definitions = self._definitions[bisect_left(self._starts, start) : bisect_left(self._starts, end + 1)]
+        comments: list[LineSpan] = []
+        for position in range(bisect_left(self._comment_ends, start), len(self._comments)):
+            comment = self._comments[position]
+            if comment.start_line > end:
+                break
+            if comment.end_line >= start:
+                comments.append(LineSpan(max(comment.start_line, start), min(comment.end_line, end)))
+        return definitions, tuple(comments)

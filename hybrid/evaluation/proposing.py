@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from hybrid.chunking.chunker import chunk_document
-from hybrid.chunking.headings import headings_of
+from hybrid.chunking.prose import headings_of
 from hybrid.evaluation.measures import Passage
 from hybrid.evaluation.remarks import is_docstring, is_remark, n_words, question_of, without_markup
 from hybrid.index.roles import bit, roles

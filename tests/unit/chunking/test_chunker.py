@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hybrid.chunking.chunker import CHUNKER_VERSION, chunk_document, chunker_version
-from hybrid.chunking.lines import line_chunks
+from hybrid.chunking.chunker import CHUNKER_VERSION, chunk_document, chunker_version, line_chunks
 from hybrid.types import ChunkLimits, Document
 
 

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hybrid.chunking.headings import headings_of
-from hybrid.chunking.prose import prose_chunks
+from hybrid.chunking.prose import headings_of, prose_chunks
 from hybrid.types import ChunkLimits
 
 ALONE = ChunkLimits(max_chars=1500, merge_chars=1, cut_chars=1000)

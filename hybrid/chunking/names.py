@@ -1,0 +1,515 @@
+"""Finds the names that a captured syntax node defines; `definitions` calls it.
+
+Most grammars put the name into a field `name`; the handlers are for the node types that do not.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tree_sitter import Node
+
+    Handler = Callable[[Node], Sequence["Named"]]
+
+
+_NAME_TYPE = re.compile(
+    r"identifier$|_name$|^(?:name|constant|word|variable|constructor|sym_lit|object_reference|enum_value)$"
+)
+_QUOTES = "\"'`"
+
+
+OF_PARENT = "\0"
+"""Stands for the name of the enclosing definition: the struct of an Elixir module is called like the module."""
+
+
+class Named(NamedTuple):
+    """One name that a node defines.
+
+    Attributes:
+        name: As written, without sigils and quotes.
+        scope: Owner written before it (`Shape` of `Shape::area`), joined by dots.
+        kind: Replaces the kind of the capture unless empty.
+        node: The part that defines this name when the whole node defines several; None for the whole node.
+    """
+
+    name: str
+    scope: str = ""
+    kind: str = ""
+    node: Node | None = None
+
+
+def text_of(node: Node | None) -> str:
+    """The source text of a node; empty for None."""
+    text = None if node is None else node.text
+    return "" if text is None else text.decode("utf-8", "replace")
+
+
+def clean(name: str) -> str:
+    """A name on one line, without quotes and the marks of private names and symbols."""
+    name = " ".join(name.split())
+    if name[:1] in _QUOTES and name[-1:] == name[:1]:
+        name = name[1:-1]
+    return name.lstrip("#:")
+
+
+def first_name(node: Node) -> Node | None:
+    """The first child that looks like a name."""
+    return next((child for child in node.named_children if _NAME_TYPE.search(child.type)), None)
+
+
+def fixed(name: str) -> Callable[[Node], Sequence[Named]]:
+    """A handler that gives one and the same name."""
+    return lambda _node: [Named(name)]
+
+
+def field_named(name: str) -> Callable[[Node], Sequence[Named]]:
+    """A handler that reads the name from the given field."""
+    return lambda node: [Named(clean(text_of(node.child_by_field_name(name))))]
+
+
+def all_names(node: Node) -> Sequence[Named]:
+    """Several names in one declaration (`a, b = 1, 2`): the first stands for the whole, the others for themselves."""
+    names = node.children_by_field_name("name")
+    return [Named(clean(text_of(name)), node=name if position else None) for position, name in enumerate(names)]
+
+
+def dotted(text: str, separators: str = r"::|[.:]") -> tuple[str, str]:
+    """Owner and last part of a qualified name: ``("Shape", "area")`` of ``Shape::area``."""
+    parts = [part for part in re.split(separators, text) if part]
+    return ".".join(parts[:-1]), parts[-1] if parts else ""
+
+
+# --- Kotlin, C#, Haskell -------------------------------------------------------------------------------------------
+
+
+def kotlin_property(node: Node) -> Sequence[Named]:
+    """The variable of a property; none for a destructuring."""
+    variable = next((child for child in node.named_children if child.type == "variable_declaration"), None)
+    return [] if variable is None else [Named(clean(text_of(first_name(variable))))]
+
+
+def kotlin_companion(node: Node) -> Sequence[Named]:
+    """The name of a companion object, which is `Companion` unless written."""
+    return [Named(text_of(node.child_by_field_name("name")) or "Companion")]
+
+
+def csharp_operator(node: Node) -> Sequence[Named]:
+    """`operator +`, or `operator int` of a conversion."""
+    operator = node.child_by_field_name("operator")
+    return [Named("operator " + text_of(operator or node.child_by_field_name("type")))]
+
+
+def csharp_destructor(node: Node) -> Sequence[Named]:
+    """`~Store`."""
+    return [Named("~" + text_of(node.child_by_field_name("name")))]
+
+
+def haskell_names(node: Node) -> Sequence[Named]:
+    """Names of a signature, a clause or a binding; the kind says whether it is a function as far as this node shows."""
+    kind = "function" if node.type == "function" else haskell_kind(node)
+    names = node.child_by_field_name("names")
+    if names is not None:
+        return [Named(clean(text_of(name)), kind=kind) for name in names.named_children]
+    name = node.child_by_field_name("name")
+    if name is None:
+        infix = next((child for child in node.named_children if child.type == "infix"), None)
+        name = None if infix is None else infix.child_by_field_name("operator")
+    return [Named(clean(text_of(name)).strip("()`"), kind=kind)]
+
+
+def haskell_kind(node: Node) -> str:
+    """`function` for the signature of one, else `constant`."""
+    return "function" if node.type == "signature" and "->" in text_of(node.child_by_field_name("type")) else "constant"
+
+
+def haskell_instance(node: Node) -> Sequence[Named]:
+    """The class of an instance."""
+    return [Named(text_of(node.child_by_field_name("name")))]
+
+
+def haskell_header(node: Node) -> Sequence[Named]:
+    """The module a file declares."""
+    return [Named(text_of(node.child_by_field_name("module")))]
+
+
+def haskell_constructor(node: Node) -> Sequence[Named]:
+    """A constructor of a data type, plain or with fields."""
+    inner = node.child_by_field_name("constructor") or node
+    return [Named(text_of(inner.child_by_field_name("name")))]
+
+
+# --- JavaScript, Lua, PHP, Ruby, Elixir ----------------------------------------------------------------------------
+
+
+_EXPORTS = re.compile(r"^(?:module\.exports|exports|this|window|globalThis|self)(?:\.|$)")
+
+
+def js_member(node: Node) -> Sequence[Named]:
+    """Owner and name of `Owner.prototype.name = …` and `exports.name = …`; computed members have none."""
+    written = text_of(node.child_by_field_name("left"))
+    if "(" in written or "[" in written:
+        return []
+    scope, name = dotted(_EXPORTS.sub("", written), r"\.")
+    owner = re.sub(r"(?:^|\.)prototype$", "", scope)
+    return [Named(name.lstrip("#"), owner, "method" if owner != scope else "")]
+
+
+def lua_assignment(node: Node) -> Sequence[Named]:
+    """The first variable of an assignment."""
+    variables = node.named_children[0] if node.named_child_count else None
+    names = [] if variables is None else variables.children_by_field_name("name")
+    return [named for name in names[:1] for named in lua_name(name)]
+
+
+def lua_function(node: Node) -> Sequence[Named]:
+    """`new` with owner `M` for `function M.new`."""
+    name = node.child_by_field_name("name")
+    return [] if name is None else lua_name(name)
+
+
+def lua_name(name: Node) -> Sequence[Named]:
+    """A plain or dotted name; behind a colon stands a method."""
+    scope, last = dotted(text_of(name))
+    return [Named(last, scope, "method" if name.type == "method_index_expression" else "")]
+
+
+def php_variable(node: Node) -> Sequence[Named]:
+    """The assigned variable, without its dollar sign."""
+    return [Named(text_of(node.child_by_field_name("left")).lstrip("$"))]
+
+
+def ruby_call(node: Node) -> Sequence[Named]:
+    """The first argument of `attr_reader`, `define_method` and the like."""
+    arguments = node.child_by_field_name("arguments")
+    first = arguments.named_children[0] if arguments is not None and arguments.named_child_count else None
+    return [Named(clean(text_of(first)))]
+
+
+def ruby_scoped(node: Node) -> Sequence[Named]:
+    """`Error` with owner `Shop` for `class Shop::Error`."""
+    scope, name = dotted(text_of(node.child_by_field_name("name")), "::")
+    return [Named(name, scope)]
+
+
+def elixir_call(node: Node) -> Sequence[Named]:
+    """The name behind `def`, `defmodule` and the like; a struct has the name of its module and is found there."""
+    word = text_of(node.child_by_field_name("target"))
+    if word in ("defstruct", "defexception"):
+        return [Named(OF_PARENT)]
+    arguments = next((child for child in node.named_children if child.type == "arguments"), None)
+    head = arguments.named_children[0] if arguments is not None and arguments.named_child_count else None
+    while head is not None and head.type == "binary_operator":
+        head = head.child_by_field_name("left")
+    if head is not None and head.type == "call":
+        head = head.child_by_field_name("target")
+    return [Named(clean(text_of(head)))]
+
+
+_ELIXIR_TYPES = frozenset({"type", "typep", "opaque", "callback", "macrocallback"})
+_ELIXIR_RESERVED = frozenset(
+    "after_compile before_compile behaviour compile deprecated derive describetag dialyzer doc enforce_keys"
+    " external_resource impl moduledoc moduletag on_load optional_callbacks since spec tag typedoc".split()
+)
+
+
+def elixir_attribute(node: Node) -> Sequence[Named]:
+    """A type, or a module attribute that is not one of the language's own."""
+    found = re.match(r"@(\w+)\s+(\w+)?", text_of(node))
+    if found is None or found.group(1) in _ELIXIR_RESERVED:
+        return []
+    return [Named((found.group(2) if found.group(1) in _ELIXIR_TYPES else found.group(1)) or "")]
+
+
+# --- Go, Rust, C, C++, Objective-C, Swift, Zig ---------------------------------------------------------------------
+
+
+def go_field(node: Node) -> Sequence[Named]:
+    """Names of struct fields; an embedded type is called like itself."""
+    named = all_names(node)
+    if named:
+        return named
+    embedded = text_of(node.child_by_field_name("type")).split("[")[0]
+    return [Named(embedded.lstrip("*").rsplit(".", 1)[-1])]
+
+
+def go_method(node: Node) -> Sequence[Named]:
+    """A method with its receiver type as owner."""
+    receiver = re.search(r"(\w+)\s*(?:\[[^()]*\])?\s*\)$", text_of(node.child_by_field_name("receiver")))
+    return [Named(text_of(node.child_by_field_name("name")), receiver.group(1) if receiver else "")]
+
+
+def rust_impl(node: Node) -> Sequence[Named]:
+    """The type that an `impl` is for, without its path and parameters."""
+    written = re.split(r"[<\s]", text_of(node.child_by_field_name("type")).lstrip("&"))[0]
+    return [Named(written.rsplit("::", 1)[-1])]
+
+
+_DECLARATORS = frozenset(
+    {"pointer_declarator", "reference_declarator", "array_declarator", "init_declarator", "parenthesized_declarator",
+     "function_declarator", "attributed_declarator", "abstract_function_declarator", "block_pointer_declarator"}
+)  # fmt: skip
+
+
+_OPERATOR = re.compile(r"(?:^|::)\s*(operator\b.*)$")
+
+
+def _unwrap(declarator: Node) -> tuple[Node, bool]:
+    """The innermost declared name, and whether it names a function rather than a pointer to one."""
+    is_function = False
+    while declarator.type in _DECLARATORS:
+        inner = declarator.child_by_field_name("declarator")
+        if inner is None:
+            inner = next((child for child in reversed(declarator.named_children) if "comment" not in child.type), None)
+        if inner is None:
+            break
+        if declarator.type == "function_declarator":
+            is_function = inner.type != "parenthesized_declarator"
+        declarator = inner
+    return declarator, is_function
+
+
+def _c_name(declarator: Node, kind: str = "", whole: Node | None = None) -> Named:
+    inner, is_function = _unwrap(declarator)
+    text = re.sub(r"<[^<>]*>(?=::)", "", " ".join(text_of(inner).split()))
+    if inner.type == "operator_cast":
+        text = text.split("(")[0].strip()
+    operator = _OPERATOR.search(text)
+    scope, name = dotted(text if operator is None else text[: operator.start(1)], "::")
+    if operator is not None:
+        scope, name = ".".join(part for part in (scope, name) if part), operator.group(1)
+    if is_function:
+        return Named(name, scope, "method" if scope else kind or "function", whole)
+    if _is_lambda(declarator):
+        return Named(name, scope, "function", whole)
+    return Named(name, scope, "", whole)
+
+
+def _is_lambda(declarator: Node) -> bool:
+    value = declarator.child_by_field_name("value")
+    return value is not None and value.type == "lambda_expression"
+
+
+def c_declaration(node: Node) -> Sequence[Named]:
+    """Variables and prototypes of a declaration; those behind an inline struct body stand for themselves."""
+    declarators = node.children_by_field_name("declarator")
+    type_node = node.child_by_field_name("type")
+    has_body = type_node is not None and type_node.child_by_field_name("body") is not None
+    return [
+        _c_name(declarator, whole=declarator if position or has_body else None)
+        for position, declarator in enumerate(declarators)
+    ]
+
+
+def c_function(node: Node) -> Sequence[Named]:
+    """A function with its owner, if it is defined outside of its class."""
+    declarator = node.child_by_field_name("declarator")
+    return [] if declarator is None else [_c_name(declarator)]
+
+
+def c_type(node: Node) -> Sequence[Named]:
+    """The name that a typedef introduces."""
+    declarators = node.children_by_field_name("declarator")
+    return [Named(text_of(_unwrap(declarator)[0])) for declarator in declarators[:1]]
+
+
+def c_declarator(node: Node) -> Sequence[Named]:
+    """The name inside a declarator."""
+    return [Named(text_of(_unwrap(node)[0]))]
+
+
+def swift_property(node: Node) -> Sequence[Named]:
+    """Names of a property declaration; patterns have none."""
+    patterns = [name for name in node.children_by_field_name("name") if name.type == "pattern"]
+    named: list[Named] = []
+    for position, pattern in enumerate(patterns):
+        bound = pattern.child_by_field_name("bound_identifier")
+        named.append(Named(clean(text_of(bound)), node=pattern if position else None))
+    return named
+
+
+def swift_function(node: Node) -> Sequence[Named]:
+    """The name of a function or the operator it defines."""
+    name = node.child_by_field_name("name")
+    if name is not None and name.type == "simple_identifier":
+        return [Named(clean(text_of(name)))]
+    operator = re.match(r"[^(]*?\bfunc\s+([^\s(<\w]+|\w+)", text_of(node))
+    return [Named(operator.group(1))] if operator else []
+
+
+def swift_type(node: Node) -> Sequence[Named]:
+    """The type that is declared or extended, without parameters."""
+    return [Named(re.split(r"[<\s]", text_of(node.child_by_field_name("name")))[0])]
+
+
+_ZIG_ALIAS = re.compile(r"=\s*(?:@import\b|@This\(\)|@cImport\b)")
+
+
+def zig_variable(node: Node) -> Sequence[Named]:
+    """The declared name; imports and aliases (`const mem = std.mem`) name what another file defines."""
+    name = text_of(first_name(node))
+    value = node.named_children[-1] if node.named_child_count > 1 else None
+    if value is not None and value.type == "field_expression" and text_of(value).endswith("." + name):
+        return []
+    if (
+        value is not None
+        and value.type in ("builtin_function", "field_expression")
+        and _ZIG_ALIAS.search(text_of(node))
+    ):
+        return []
+    return [Named(name)]
+
+
+def zig_test(node: Node) -> Sequence[Named]:
+    """The text that names a test."""
+    name = node.named_children[0] if node.named_child_count else None
+    return [Named(clean(text_of(name)))] if name is not None and name.type != "block" else []
+
+
+# --- Languages with a rule or two ----------------------------------------------------------------------------------
+
+
+def erlang_function(node: Node) -> Sequence[Named]:
+    """The function a clause belongs to."""
+    found = re.match(r"'?([\w@]+)'?\s*\(", text_of(node))
+    return [Named(found.group(1), kind="function")] if found else []
+
+
+def lisp_form(node: Node) -> Sequence[Named]:
+    """The second element of a list, or the first of it when it is a list: `(define (f x) …)`."""
+    second = node.named_children[1] if node.named_child_count > 1 else None
+    if second is not None and second.type in ("list", "list_lit", "meta_lit") and second.named_child_count:
+        second = second.named_children[0]
+    return [Named(text_of(second))]
+
+
+def css_rule(node: Node) -> Sequence[Named]:
+    """The selectors of a rule, on one line."""
+    selectors = node.named_children[0] if node.named_child_count else None
+    return [Named(" ".join(text_of(selectors).split()))]
+
+
+def hcl_block(node: Node) -> Sequence[Named]:
+    """Type and labels of a block joined by dots: `resource.aws_instance.web`."""
+    head = text_of(node).split("{", 1)[0].replace('"', " ")
+    return [Named(".".join(head.split()))]
+
+
+def toml_name(node: Node) -> Sequence[Named]:
+    """The key of a pair or a table."""
+    first = node.named_children[0] if node.named_child_count else None
+    return [Named(clean(text_of(first)))]
+
+
+def r_assignment(node: Node) -> Sequence[Named]:
+    """The target of an assignment; other operators define nothing."""
+    operator = text_of(node.child_by_field_name("operator"))
+    return [Named(text_of(node.child_by_field_name("lhs")))] if operator in ("<-", "=", "<<-") else []
+
+
+def julia_function(node: Node) -> Sequence[Named]:
+    """The name behind the keyword, without its module."""
+    found = re.match(r"(?:function|macro|const|struct|mutable struct|abstract type)?\s*([\w.!@]+)", text_of(node)[:200])
+    return [Named(found.group(1).rsplit(".", 1)[-1])] if found else []
+
+
+def make_rule(node: Node) -> Sequence[Named]:
+    """The first target; special targets and computed ones are none."""
+    target = text_of(node).split(":", 1)[0].strip()
+    return [] if target.startswith(".") or "$" in target else [Named(target.split(" ")[0])]
+
+
+def ocaml_binding(node: Node) -> Sequence[Named]:
+    """What a `let` or `val` binds."""
+    return [Named(text_of(node.child_by_field_name("pattern") or node.child_by_field_name("name") or first_name(node)))]
+
+
+def objc_method(node: Node) -> Sequence[Named]:
+    """The first part of a selector."""
+    return [Named(text_of(next((child for child in node.named_children if child.type == "identifier"), None)))]
+
+
+# --- All languages -------------------------------------------------------------------------------------------------
+
+
+_MAX_NAME_CHARS = 120
+_C_DECLARATORS = "type_identifier pointer_declarator array_declarator function_declarator"
+
+
+def names_of(node: Node, language: str) -> Sequence[Named]:
+    """What a node defines, in order; empty when it has no name of its own (an anonymous struct, a pattern)."""
+    handler = _HANDLERS.get((language, node.type))
+    if handler is not None:
+        return [named for named in handler(node) if 0 < len(named.name) <= _MAX_NAME_CHARS]
+    name = text_of(node.child_by_field_name("name"))
+    if not name:
+        name = text_of(first_name(node)) if node.named_child_count else text_of(node)
+    name = clean(name).lstrip("$") if language == "php" else clean(name)
+    return [Named(name)] if 0 < len(name) <= _MAX_NAME_CHARS else []
+
+
+def _for(languages: str, node_types: str, handler: Handler) -> dict[tuple[str, str], Handler]:
+    return {(language, node_type): handler for language in languages.split() for node_type in node_types.split()}
+
+
+_HANDLERS: dict[tuple[str, str], Handler] = {
+    **_for("python starlark", "assignment", field_named("left")),
+    **_for("javascript typescript tsx", "pair", field_named("key")),
+    **_for("javascript", "field_definition", field_named("property")),
+    **_for("javascript typescript tsx", "assignment_expression", js_member),
+    **_for("go", "field_declaration", go_field),
+    **_for("go", "const_spec var_spec", all_names),
+    **_for("go", "method_declaration", go_method),
+    **_for("rust", "impl_item", rust_impl),
+    **_for("c cpp objc", "declaration field_declaration", c_declaration),
+    **_for("c cpp objc", "function_definition", c_function),
+    **_for("c cpp objc", "type_definition", c_type),
+    **_for("c cpp objc", _C_DECLARATORS, c_declarator),
+    **_for("objc", "method_declaration method_definition", objc_method),
+    **_for("lua", "assignment_statement", lua_assignment),
+    **_for("lua", "function_declaration", lua_function),
+    **_for("ruby", "assignment", field_named("left")),
+    **_for("ruby", "call", ruby_call),
+    **_for("ruby", "class module", ruby_scoped),
+    **_for("php", "assignment_expression", php_variable),
+    **_for("kotlin", "property_declaration", kotlin_property),
+    **_for("kotlin", "companion_object", kotlin_companion),
+    **_for("kotlin", "secondary_constructor", fixed("constructor")),
+    **_for("kotlin", "type_alias", field_named("type")),
+    **_for("swift", "property_declaration protocol_property_declaration", swift_property),
+    **_for("swift", "function_declaration", swift_function),
+    **_for("swift", "class_declaration", swift_type),
+    **_for("swift", "enum_entry", all_names),
+    **_for("swift", "init_declaration", fixed("init")),
+    **_for("swift", "deinit_declaration", fixed("deinit")),
+    **_for("swift", "subscript_declaration", fixed("subscript")),
+    **_for("scala", "val_definition var_definition", field_named("pattern")),
+    **_for("csharp", "operator_declaration conversion_operator_declaration", csharp_operator),
+    **_for("csharp", "destructor_declaration", csharp_destructor),
+    **_for("csharp", "indexer_declaration", fixed("this")),
+    **_for("elixir", "call", elixir_call),
+    **_for("elixir", "unary_operator", elixir_attribute),
+    **_for("erlang", "fun_decl", erlang_function),
+    **_for("haskell", "signature function bind", haskell_names),
+    **_for("haskell", "instance class", haskell_instance),
+    **_for("haskell", "header", haskell_header),
+    **_for("haskell", "data_constructor", haskell_constructor),
+    **_for("zig", "variable_declaration", zig_variable),
+    **_for("zig", "test_declaration", zig_test),
+    **_for("clojure scheme racket", "list list_lit", lisp_form),
+    **_for("css scss", "rule_set", css_rule),
+    **_for("hcl", "block", hcl_block),
+    **_for("toml", "table table_array_element pair", toml_name),
+    **_for("json json5 jsonc yaml", "pair block_mapping_pair", field_named("key")),
+    **_for("r", "binary_operator", r_assignment),
+    **_for(
+        "julia",
+        "function_definition macro_definition struct_definition assignment abstract_definition",
+        julia_function,
+    ),
+    **_for("make", "rule", make_rule),
+    **_for("ocaml", "let_binding value_specification", ocaml_binding),
+}

@@ -1,0 +1,246 @@
+"""Reads lines, heads, comments and borders of statements off syntax nodes; `definitions` calls it."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import Struct
+
+from hybrid.types import LineSpan
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from tree_sitter import Node
+
+
+# --- Definitions ---------------------------------------------------------------------------------------------------
+
+
+_MAX_HEAD_CHARS = 200
+_MAX_HEAD_BYTES = 600
+_MAX_SCOPE_CHARS = 400
+"""Of a scope its end is kept: it stands in every definition inside, so a long one would be stored many times."""
+_MODIFIERS = re.compile(rb"[\w\s*&<>,?\[\]@.:-]*")
+_LINE_END = ord("\n")
+_BODY_MARKS = (" do", " then", "=>")
+
+
+def join_scope(outer: str, inner: str) -> str:
+    """Scope names joined by dots; either may be empty; `::` and backslashes between names become dots too."""
+    inner = inner.replace("::", ".").replace("\\", ".")
+    return (f"{outer}.{inner}" if outer and inner else outer or inner)[-_MAX_SCOPE_CHARS:]
+
+
+def last_line(node: Node) -> int:
+    """The last line of a node, 1-based; a node that ends with its line break does not reach into the next line."""
+    row, column = node.end_point
+    return row if column == 0 and row > node.start_point[0] else row + 1
+
+
+def line_at(source: bytes, node: Node, begin: int) -> int:
+    """The 1-based line of a byte inside a node, at or after its start."""
+    start = node.start_byte
+    return node.start_point[0] + 1 + (source.count(b"\n", start, begin) if begin > start else 0)
+
+
+def head_of(node: Node, source: bytes, begin: int) -> str:
+    """The head of a definition on one line, at most 200 characters: modifiers, name, parameters, result.
+
+    Args:
+        node: The definition.
+        source: The whole text.
+        begin: Byte where the definition itself begins, behind attributes.
+    """
+    # Not further back than a head is long: the line of minified text is the whole text.
+    nearest = max(0, begin - _MAX_HEAD_BYTES)
+    line_start = source.rfind(b"\n", nearest, begin) + 1 or nearest
+    if (line_start == 0 or source[line_start - 1] == _LINE_END) and _MODIFIERS.fullmatch(source, line_start, begin):
+        begin = line_start
+    body = _body_of(node)
+    end = node.end_byte if body is None or body.start_byte <= begin else body.start_byte
+    text = source[begin : min(end, begin + _MAX_HEAD_BYTES)].decode("utf-8", "replace")
+    if body is None:
+        text = _first_lines(text)
+    return _without_body_mark(" ".join(text.split())[:_MAX_HEAD_CHARS])
+
+
+def _body_of(node: Node) -> Node | None:
+    body = node.child_by_field_name("body")
+    if body is not None:
+        return body
+    value = node.child_by_field_name("value")
+    return None if value is None else value.child_by_field_name("body")
+
+
+def _without_body_mark(head: str) -> str:
+    """A head without what only opens its body: a brace, a colon, an arrow, `do`."""
+    length = -1
+    while length != len(head):
+        length = len(head)
+        head = head.rstrip(" {:=;,\\")
+        for mark in _BODY_MARKS:
+            head = head.removesuffix(mark)
+    return head
+
+
+def _first_lines(text: str) -> str:
+    """The first line, and those after it until its round brackets are closed."""
+    lines = text.split("\n")
+    depth = 0
+    for count, line in enumerate(lines, start=1):
+        depth += line.count("(") - line.count(")")
+        if depth <= 0:
+            return " ".join(lines[:count])
+    return text
+
+
+# --- Comments, decorators and attributes ---------------------------------------------------------------------------
+
+
+_BLANK = b" \t\f\r\n"
+_MAX_BLANK = 1000
+"""White space on a line beside a comment that is looked through; a line of minified text has thousands of comments."""
+
+
+class Trivia(Struct, frozen=True):
+    """What stands around definitions.
+
+    Attributes:
+        comments: In order; neighbours of whole lines are joined.
+        leads: Last line → first line of every whole-line comment, decorator or attribute.
+        attribute_ends: Start byte → end byte of decorators and attributes.
+    """
+
+    comments: tuple[LineSpan, ...]
+    leads: Mapping[int, int]
+    attribute_ends: Mapping[int, int]
+
+    def after_attributes(self, source: bytes, start: int) -> int:
+        """The byte where a definition begins that starts with attributes at the given byte."""
+        while start in self.attribute_ends:
+            start = self.attribute_ends[start]
+            while start < len(source) and source[start] in _BLANK:
+                start += 1
+        return start
+
+
+def trivia_of(source: bytes, captures: Mapping[str, Sequence[Node]]) -> Trivia:
+    """Comments and leads of a text from the captures `comment`, `attribute` and `outer`."""
+    # Comments are the most of all captures: each is asked for its places once.
+    places = [_place(node) for node in captures.get("comment", ())]
+    places.sort(key=lambda place: (place.start, -place.end))
+    attributes = captures.get("attribute", ())
+    leads: dict[int, int] = {}
+    spans: list[tuple[LineSpan, bool]] = []
+    for place in places:
+        span = LineSpan(place.first_line, place.last_line)
+        is_whole = _fills_lines(place, source)
+        spans.append((span, is_whole))
+        if is_whole:
+            leads[span.end_line] = span.start_line
+    for node in attributes:
+        if _fills_lines(_place(node), source):
+            leads[last_line(node)] = node.start_point[0] + 1
+    leads.update(_outer_leads(captures.get("outer", ())))
+    return Trivia(
+        comments=tuple(_joined(spans)),
+        leads=leads,
+        attribute_ends={node.start_byte: node.end_byte for node in attributes},
+    )
+
+
+def _outer_leads(nodes: Sequence[Node]) -> Iterator[tuple[int, int]]:
+    """Lines of a wrapper that lie before its last child: `template <typename T>` above a function."""
+    for node in nodes:
+        first = node.start_point[0]
+        inner = node.named_children[-1].start_point[0] if node.named_child_count else first
+        if inner > first:
+            yield inner, first + 1
+
+
+class _Place(NamedTuple):
+    """Where a node stands: bytes, and lines from 1; `column` is that of its first byte, from 0."""
+
+    start: int
+    end: int
+    column: int
+    first_line: int
+    last_line: int
+
+
+def _place(node: Node) -> _Place:
+    row, column = node.start_point
+    end_row, end_column = node.end_point
+    last_line = end_row if end_column == 0 and end_row > row else end_row + 1
+    return _Place(node.start_byte, node.end_byte, column, row + 1, last_line)
+
+
+def _fills_lines(place: _Place, source: bytes) -> bool:
+    """True when nothing but white space stands before and after a node on its lines."""
+    start, end = place.start, place.end
+    if place.column > _MAX_BLANK or (place.column and source[start - place.column : start].strip()):
+        return False
+    if source[end - 1 : end] == b"\n" or source[end : end + 1] == b"\n":
+        return True
+    before, line_end, _ = source[end : end + _MAX_BLANK].partition(b"\n")
+    return not before.strip() and bool(line_end or end + _MAX_BLANK >= len(source))
+
+
+def _joined(spans: Sequence[tuple[LineSpan, bool]]) -> Iterator[LineSpan]:
+    """Spans in order; those of whole lines that touch become one, those inside another are dropped."""
+    pending: LineSpan | None = None
+    pending_whole = False
+    for span, is_whole in spans:
+        if pending is not None and span.end_line <= pending.end_line:
+            continue
+        if pending is not None and is_whole and pending_whole and span.start_line <= pending.end_line + 1:
+            pending = LineSpan(pending.start_line, span.end_line)
+            continue
+        if pending is not None:
+            yield pending
+        pending, pending_whole = span, is_whole
+    if pending is not None:
+        yield pending
+
+
+# --- Borders of statements -----------------------------------------------------------------------------------------
+
+
+_LONG_BYTES = 900
+_MAX_LEVEL = 40
+_MAX_INDENT = 400
+_GLUED = ("comment", "decorator", "attribute", "annotation", "modifiers")
+
+
+def statement_borders(root: Node, source: bytes) -> dict[int, int]:
+    """Lines where a part of something long starts → its level in the tree, 0 at the top.
+
+    Only nodes longer than 900 bytes are looked into, so that the cost stays small next to the parse. A part right
+    below a comment or decorator is no border: they belong together.
+    """
+    borders: dict[int, int] = {}
+    stack = [(root, 0)]
+    while stack:
+        node, level = stack.pop()
+        glued_row = -1
+        for child in node.named_children:
+            row, column = child.start_point
+            start = child.start_byte
+            if row != glued_row and column <= _MAX_INDENT and not source[start - column : start].strip():
+                borders.setdefault(row + 1, level)
+            glued_row = -1
+            if _is_glued(child.type):
+                end_row, end_column = child.end_point
+                glued_row = end_row + (end_column > 0)
+            if child.end_byte - start > _LONG_BYTES and level < _MAX_LEVEL:
+                stack.append((child, level + 1))
+    return borders
+
+
+@cache
+def _is_glued(node_type: str) -> bool:
+    """True for what belongs to the part below it."""
+    return any(word in node_type for word in _GLUED)

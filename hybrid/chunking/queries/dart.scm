@@ -1,0 +1,16 @@
+(class_definition) @class
+(class_declaration) @class
+(mixin_declaration) @class
+(extension_declaration) @extension
+(enum_declaration) @enum
+(enum_constant) @enum_member
+(type_alias) @type
+(function_signature) @function
+(getter_signature) @function
+(setter_signature) @function
+(constructor_signature) @constructor
+(factory_constructor_signature) @constructor
+(function_expression) @opaque
+(annotation) @attribute
+(comment) @comment
+(documentation_comment) @comment

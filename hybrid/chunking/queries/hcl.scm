@@ -1,0 +1,3 @@
+(block) @object
+(body (attribute) @property)
+(comment) @comment

@@ -1,0 +1,2 @@
+(document (object (pair) @property))
+(comment) @comment

@@ -1,0 +1,9 @@
+(message) @struct
+(service) @interface
+(rpc) @method
+(enum) @enum
+(enum_field) @enum_member
+(field) @field
+(map_field) @field
+(oneof_field) @field
+(comment) @comment

@@ -1,0 +1,3 @@
+(program (list . (symbol) @_d (#match? @_d "^define")) @function)
+(comment) @comment
+(block_comment) @comment

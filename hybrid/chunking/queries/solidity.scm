@@ -1,0 +1,14 @@
+(contract_declaration) @class
+(library_declaration) @class
+(interface_declaration) @interface
+(struct_declaration) @struct
+(struct_member) @field
+(enum_declaration) @enum
+(enum_value) @enum_member
+(function_definition) @function
+(modifier_definition) @function
+(constructor_definition) @constructor
+(event_definition) @event
+(error_declaration) @type
+(state_variable_declaration) @field
+(comment) @comment

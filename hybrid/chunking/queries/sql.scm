@@ -1,0 +1,10 @@
+(create_table) @struct
+(create_view) @type
+(create_materialized_view) @type
+(create_function) @function
+(create_procedure) @function
+(create_trigger) @function
+(create_type) @type
+(column_definition) @field
+(comment) @comment
+(marginalia) @comment

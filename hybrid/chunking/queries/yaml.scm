@@ -1,0 +1,2 @@
+(stream (document (block_node (block_mapping (block_mapping_pair) @property))))
+(comment) @comment
