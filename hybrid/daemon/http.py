@@ -1,13 +1,14 @@
-"""The service's HTTP interface: on loopback, read only, for its owner's own programs; the routes stand beside it.
+"""The service's HTTP interface: on loopback, read only, for its owner's own programs; `http_routes` finds the answers.
 
-Who may ask: it takes the token that only the owner can read, made at each start. A page in a browser has none, and is
-turned away for its `Host` or `Origin` before that. Every connection carries one request, is bounded in bytes and in
-time, and keeps nobody waiting at the end of the service.
+A request must carry the token, which only the owner can read and which is made at each start. A page in a browser has
+no token, and is refused before that for its `Host` or `Origin`. Every connection carries one request, is bounded in
+bytes and in time, and is cut off when the service ends.
 """
 
 from __future__ import annotations
 
 import contextlib
+import hmac
 import json
 import os
 import selectors
@@ -15,16 +16,20 @@ import socket
 import socketserver
 import threading
 import time
-from http.server import ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, cast
+from urllib.parse import parse_qsl, urlsplit
 
+from msgspec import Struct
+
+from hybrid import __version__
 from hybrid.base.atomic import write_atomic
-from hybrid.daemon.http_handler import NAME, Door, Handler
 from hybrid.ipc.endpoint import run_folder
 
 if TYPE_CHECKING:
-    from hybrid.daemon.http_handler import Answers
+    from collections.abc import Mapping
+
 
 HOST = "127.0.0.1"
 
@@ -157,3 +162,212 @@ class _Server(ThreadingHTTPServer):
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Say nothing: a client hung up, or an answer failed, which was said to it."""
+
+
+# --- one request ------------------------------------------------------------------------------------------
+
+
+_JSON = "application/json"
+
+
+NAME = "http.json"
+"""The file that tells port and token."""
+
+_MOST_LINE = 8_192
+_MOST_BYTES = 32_768
+"""Of request line and headers together."""
+_MOST_FIELDS = 100
+_READ_S = 5.0
+_DRAIN_S = 0.2
+_DRAIN_BYTES = 65_536
+
+
+class RouteError(Exception):
+    """A request that is not answered; `status` is that of HTTP, `headers` go with it."""
+
+    def __init__(self, status: int, message: str, headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+        self.headers = headers or {}
+
+
+class Answers(Protocol):
+    """What answers the requests."""
+
+    def answer(self, path: str, given: Mapping[str, str | list[str]]) -> dict[str, Any] | str:
+        """The answer to a path with its parameters, each of them with one value or several.
+
+        Raises:
+            RouteError: It cannot be answered; says the status.
+        """
+        ...
+
+    def asked(self) -> None:
+        """Somebody who knows the token asks something."""
+        ...
+
+
+class Door(Struct, frozen=True):
+    """Who may come in, and who answers.
+
+    Attributes:
+        token: What must be known.
+        hosts: What may stand in `Host`.
+        origins: What may stand in `Origin`.
+        answers: Of the requests.
+    """
+
+    token: str
+    hosts: frozenset[str]
+    origins: frozenset[str]
+    answers: Answers
+
+
+class _TooLongError(Exception):
+    """Request line and headers have more bytes than anybody needs."""
+
+
+class _Limited:
+    """Reads lines until so many bytes were read."""
+
+    def __init__(self, inner: BinaryIO, limit: int) -> None:
+        self._inner = inner
+        self._left = limit
+
+    def readline(self, size: int = -1) -> bytes:
+        line = self._inner.readline(min(size, self._left + 1) if size >= 0 else self._left + 1)
+        self._left -= len(line)
+        if self._left < 0:
+            raise _TooLongError
+        return line
+
+    def read(self, size: int = -1) -> bytes:
+        return self._inner.read(size)
+
+    def close(self) -> None:
+        self._inner.close()
+
+
+class Handler(BaseHTTPRequestHandler):
+    """A connection, which carries one request; its server has a `door`."""
+
+    protocol_version = "HTTP/1.1"
+    timeout = _READ_S
+
+    def handle(self) -> None:
+        """Read, answer, and let the answer arrive."""
+        self._door = cast("Door", cast("Any", self.server).door)
+        self.close_connection = True
+        self.command, self.requestline, self.request_version = "", "", "HTTP/1.1"
+        self.rfile = cast("Any", _Limited(cast("BinaryIO", self.rfile), _MOST_BYTES))
+        try:
+            self._handle()
+            self.wfile.flush()
+            self._drain()
+        except OSError:
+            pass  # It hung up, or took too long.
+
+    def _handle(self) -> None:
+        try:
+            self.raw_requestline = self.rfile.readline(_MOST_LINE + 1)
+            if len(self.raw_requestline) > _MOST_LINE:
+                self._refuse(414, f"the request line has more than {_MOST_LINE:,} bytes")
+                return
+            if not self.raw_requestline or not self.parse_request():
+                return
+        except _TooLongError:
+            self._refuse(431, f"request line and headers have more than {_MOST_BYTES:,} bytes")
+            return
+        self.close_connection = True
+        try:
+            found = self._answered()
+        except RouteError as error:
+            self._refuse(error.status, str(error), error.headers)
+        except Exception as error:  # noqa: BLE001 - the rim: one answer fails, not the service
+            self._refuse(500, f"{type(error).__name__}: {error}")
+        else:
+            self._send(200, found)
+
+    def _answered(self) -> dict[str, Any] | str:
+        self._check_place()
+        if self.command not in ("GET", "HEAD"):
+            raise RouteError(405, f"{self.command} is not possible: nothing is changed here", {"Allow": "GET, HEAD"})
+        if not self.path.startswith("/"):
+            raise RouteError(400, "the target must be a path")
+        target = urlsplit(self.path)
+        if target.path == "/health":
+            return {"status": "ok", "version": __version__}
+        self._check_token()
+        self._door.answers.asked()
+        try:
+            pairs = parse_qsl(target.query, keep_blank_values=True, errors="strict", max_num_fields=_MOST_FIELDS)
+        except ValueError as error:
+            raise RouteError(400, f"the parameters cannot be read: {error}") from error
+        given: dict[str, str | list[str]] = {}
+        for name, value in pairs:
+            before = given.get(name)
+            given[name] = value if before is None else [*([before] if isinstance(before, str) else before), value]
+        return self._door.answers.answer(target.path, given)
+
+    def _check_place(self) -> None:
+        """Only who addresses this very port of loopback, and no page of another origin.
+
+        A name that leads here (DNS rebinding) stands in `Host`; a page says where it comes from.
+        """
+        hosts = self.headers.get_all("Host") or []
+        if len(hosts) != 1 or hosts[0].strip().lower() not in self._door.hosts:
+            raise RouteError(403, "the Host must be 127.0.0.1, localhost or [::1], with the port")
+        if any(origin.strip().lower() not in self._door.origins for origin in self.headers.get_all("Origin") or []):
+            raise RouteError(403, "pages of other origins get nothing")
+        if self.headers.get("Sec-Fetch-Site", "none").strip().lower() not in ("none", "same-origin"):
+            raise RouteError(403, "pages of other origins get nothing")
+
+    def _check_token(self) -> None:
+        given = self.headers.get_all("Authorization") or [""]
+        scheme, _, token = given[0].strip().partition(" ")
+        # Compared whatever the scheme: how long it takes tells nothing.
+        is_right = hmac.compare_digest(token.strip().encode("utf-8", "replace"), self._door.token.encode())
+        if not is_right or scheme.lower() != "bearer" or len(given) != 1:
+            said = f"a token is needed: `Authorization: Bearer TOKEN`, with the token of run/{NAME} in HYBRID_HOME"
+            raise RouteError(401, said, {"WWW-Authenticate": 'Bearer realm="hybrid"'})
+
+    def _refuse(self, status: int, message: str, headers: Mapping[str, str] | None = None) -> None:
+        self._send(status, {"error": message, "status": status}, headers)
+
+    def _send(self, status: int, data: Mapping[str, Any] | str, headers: Mapping[str, str] | None = None) -> None:
+        text, kind = (data, "text/plain") if isinstance(data, str) else (json.dumps(data, ensure_ascii=False), _JSON)
+        body = text.encode("utf-8", "backslashreplace") + b"\n"
+        self.send_response(status)
+        fixed = {
+            "Content-Type": f"{kind}; charset=utf-8",
+            "Content-Length": str(len(body)),
+            "Cache-Control": "no-store",
+            "X-Content-Type-Options": "nosniff",
+            "Connection": "close",
+        }
+        for name, value in {**fixed, **(headers or {})}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """What the base class refuses, as JSON."""
+        self.close_connection = True
+        self._refuse(int(code), message or explain or "the request cannot be read")
+
+    def _drain(self) -> None:
+        """Take what was sent besides the request: a connection that is closed with it unread loses its answer."""
+        with contextlib.suppress(OSError):
+            self.connection.shutdown(socket.SHUT_WR)
+            self.connection.settimeout(_DRAIN_S)
+            n_bytes = 0
+            while n_bytes < _DRAIN_BYTES and (part := self.connection.recv(_MOST_LINE)):
+                n_bytes += len(part)
+
+    def version_string(self) -> str:
+        """Not which Python."""
+        return "hybrid"
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base class calls it so
+        """Nothing is written to standard error."""

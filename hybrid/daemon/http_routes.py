@@ -1,4 +1,7 @@
-"""What the HTTP interface answers: the memory's lists as `hybrid memory --json` gives them; knows nothing of HTTP."""
+"""Answers the paths of the HTTP interface with the memory's lists, as `hybrid memory --json` gives them.
+
+It reads the parameters, which are the words of the commands; connections and tokens are the business of `http`.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +13,22 @@ from typing import TYPE_CHECKING, Any, cast
 
 from msgspec import Struct
 
-from hybrid.ask.memory_filters import FORMS, Filters, Scope, around, id_of, project_named, rows_of
+from hybrid.ask.memory_filters import (
+    FORMS,
+    Filters,
+    Scope,
+    around,
+    checked_limit,
+    id_of,
+    project_named,
+    project_paths,
+    rows_of,
+)
 from hybrid.ask.memory_lists import list_text, newest_first, nothing_known
-from hybrid.ask.memory_lookup import MAX_LIMIT, Recalled, of_files, recalled_form, recent, search
+from hybrid.ask.memory_lookup import DEFAULT_LIMIT, MAX_LIMIT, Recalled, of_files, recalled_form, recent, search
 from hybrid.base.errors import BusyError, HybridError, ProjectError
 from hybrid.base.resources import shipped
-from hybrid.daemon.http_parameters import Given, RouteError
+from hybrid.daemon.http import RouteError
 from hybrid.knowledge.memory_intake import flush
 from hybrid.records.memory.errors import MemoryBusyError
 from hybrid.records.memory.since import since_ms
@@ -31,6 +44,73 @@ if TYPE_CHECKING:
     from hybrid.search.ranking.memory import Present
     from hybrid.search.searcher import Mode
     from hybrid.workspace import Workspace
+
+
+_SEVERAL = ("type", "file", "path")
+"""May be given more than once."""
+
+
+class Given:
+    """The parameters of a request.
+
+    Raises:
+        RouteError: One is unknown or given too often, with status 400; so in what follows for wrong values.
+    """
+
+    def __init__(self, values: Mapping[str, str | list[str]], known: Sequence[str]) -> None:
+        unknown = sorted(values.keys() - set(known))
+        if unknown:
+            raise RouteError(400, f"unknown parameter {unknown[0]!r}; there are: {', '.join(known) or 'none'}")
+        twice = [name for name, value in values.items() if isinstance(value, list) and name not in _SEVERAL]
+        if twice:
+            raise RouteError(400, f"{twice[0]!r} may be given once")
+        self._values = values
+
+    def one(self, name: str, default: str = "") -> str:
+        """The value of a parameter."""
+        return cast("str", self._values.get(name, default))
+
+    def several(self, name: str) -> tuple[str, ...]:
+        """All values of a parameter, each once."""
+        found = self._values.get(name, [])
+        return tuple(dict.fromkeys([found] if isinstance(found, str) else found))
+
+    def choice(self, name: str, choices: Sequence[str]) -> str:
+        """One of some words, by default the first."""
+        found = self.one(name, choices[0])
+        if found not in choices:
+            raise RouteError(400, f"{name} = {found!r} is none of {', '.join(choices)}")
+        return found
+
+    def number(self, name: str, default: int | None = None) -> int | None:
+        """A number of rows; 0 only where nothing else is said by default."""
+        text = self.one(name)
+        if not text or (text == "0" and default is None):
+            return 0 if text else default
+        try:
+            return checked_limit(text)
+        except HybridError as error:
+            raise RouteError(400, f"{name}: {error}") from error
+
+    def flag(self, name: str) -> bool:
+        """`1`, `true` or nothing after the name switch it on."""
+        found = self.one(name, "0").lower()
+        if found not in ("", "0", "1", "true", "false"):
+            raise RouteError(400, f"{name} = {found!r} must be true or false")
+        return found in ("", "1", "true")
+
+    def filters(self, default_limit: int = DEFAULT_LIMIT) -> Filters:
+        """The filters of every list."""
+        limit = self.number("limit", default_limit) or default_limit
+        return Filters(limit, self.one("since"), self.several("type"), self.paths("file"))
+
+    def paths(self, name: str) -> tuple[str, ...]:
+        """Paths of a project, relative to its root."""
+        return project_paths(self.several(name), None, None)
+
+
+# --- routes -----------------------------------------------------------------------------------------------
+
 
 SCHEMA = ("index", "schema", "http.json")
 """Where the JSON schema of the answers ships."""

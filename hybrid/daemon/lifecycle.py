@@ -138,8 +138,7 @@ def detach_from_caller() -> None:
 
 
 def _serve(home: Path, environ: Mapping[str, str], *, project: str, is_tcp: bool) -> None:
-    from hybrid.daemon.listener import Listener
-    from hybrid.daemon.server import Server
+    from hybrid.daemon.server import Listener, Server
     from hybrid.daemon.service import Service
 
     _allow_files()

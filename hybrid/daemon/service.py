@@ -1,4 +1,7 @@
-"""What the server does with a request: the engine answers events, and what they tell of files is passed on."""
+"""Answers hook events, and keeps what the answers need: open indexes, batches of tool uses that end, fresh indexes.
+
+`server` passes the requests on; `hybrid.answer` decides what an event gets.
+"""
 
 from __future__ import annotations
 
@@ -7,36 +10,213 @@ import os
 import sys
 import threading
 import time
+from collections import OrderedDict
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+
 import hybrid
 from hybrid.answer.events import answer, has_effects
 from hybrid.answer.recording import record_error
-from hybrid.daemon.care import Care
-from hybrid.daemon.cleaner import Cleaner
-from hybrid.daemon.closing import Batches
-from hybrid.daemon.indexes import OpenIndexes
+from hybrid.daemon.freshness import Freshness
+from hybrid.daemon.worker import Cleaner
 from hybrid.hooks.answer import SEND_S, deliver, printed_answer
 from hybrid.hooks.event import EventError
 from hybrid.hooks.private import keep_event
 from hybrid.hooks.taking import Taker, environment, event_of_parts
 from hybrid.ipc.spool import is_key
 from hybrid.ipc.start import kept_environment
+from hybrid.knowledge.memory_intake import flush
+from hybrid.knowledge.open_records import Records
+from hybrid.models.registry import load_embedder
+from hybrid.records.memory.errors import MemoryBusyError
+from hybrid.search.searcher import open_searcher
 from hybrid.workspace import keep_hook_settings, open_workspace
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Mapping
+    from collections.abc import Callable, Generator, Hashable, Mapping
 
     from hybrid.answer.events import Reply
+    from hybrid.config import DaemonConfig
     from hybrid.daemon.http import HttpInterface
     from hybrid.daemon.http_routes import Routes
-    from hybrid.daemon.listener import Listener
+    from hybrid.daemon.server import Listener
     from hybrid.ipc.wire import Connection
-    from hybrid.knowledge.open_records import Records
-    from hybrid.types import HookEvent
+    from hybrid.search.searcher import Searcher
+    from hybrid.types import Embedder, HookEvent
     from hybrid.workspace import Workspace
+
+
+_UNUSED_S = 600.0
+"""Seconds after which an index that nobody asked is closed; opening it again takes milliseconds."""
+
+
+class _Open(Struct):
+    searcher: Searcher
+    stamp: tuple[int, ...]
+    size_bytes: int
+    used_s: float
+
+
+class OpenIndexes:
+    """Searchers by project and settings; safe to use from several threads."""
+
+    def __init__(self) -> None:
+        self._open: OrderedDict[Hashable, _Open] = OrderedDict()
+        self._lock = threading.Lock()
+        self._opening = threading.Lock()
+        self._embedder: tuple[str, Embedder] | None = None
+        self._records: dict[str, Records] = {}
+
+    def searcher(self, workspace: Workspace) -> Searcher:
+        """The searcher of a workspace, of the generation that is on disk now.
+
+        Raises:
+            IndexUnavailableError: The index is missing, damaged, or of another format or model.
+            ModelError: The embedder cannot be loaded.
+        """
+        folder = workspace.place.folder
+        key = (folder, workspace.config.search, workspace.config.ranking, workspace.config.gate, workspace.config.model)
+        found = self._fresh(key, folder)
+        if found is not None:
+            return found
+        # One after the other: ten prompts that wait for one index open it once.
+        with self._opening:
+            found = self._fresh(key, folder)
+            if found is not None:
+                return found
+            stamp = _stamp(folder)
+            searcher = open_searcher(workspace, load=self._load)
+            size_bytes = sum(entry.size_bytes for entry in searcher.snapshot.manifest.segments)
+            with self._lock:
+                self._open[key] = _Open(searcher, stamp, size_bytes, time.monotonic())
+                self._open.move_to_end(key)
+                self._close_surplus(workspace.config.daemon)
+            return searcher
+
+    def records(self, environ: Mapping[str, str]) -> Records:
+        """The records that clients with this environment have, and their indexes."""
+        named = environ.get("LORE_DATA_DIR", "")
+        with self._lock:
+            return self._records.setdefault(named, Records(dict(environ), self._load, is_lagging=True))
+
+    def close_unused(self, older_than_s: float = _UNUSED_S) -> None:
+        """Close what nobody asked for some time."""
+        limit_s = time.monotonic() - older_than_s
+        with self._lock:
+            for key in [key for key, entry in self._open.items() if entry.used_s < limit_s]:
+                del self._open[key]
+
+    def figures(self) -> dict[str, Any]:
+        """How many are open, and the bytes of their files."""
+        with self._lock:
+            return {"open": len(self._open), "size_bytes": sum(entry.size_bytes for entry in self._open.values())}
+
+    def _fresh(self, key: Hashable, folder: Path) -> Searcher | None:
+        with self._lock:
+            entry = self._open.get(key)
+            if entry is None:
+                return None
+            if entry.stamp != _stamp(folder):
+                del self._open[key]
+                return None
+            entry.used_s = time.monotonic()
+            self._open.move_to_end(key)
+            return entry.searcher
+
+    def _close_surplus(self, limits: DaemonConfig) -> None:
+        limit_bytes = limits.max_index_mb * 1_000_000
+        while len(self._open) > 1 and (
+            len(self._open) > limits.max_projects or sum(e.size_bytes for e in self._open.values()) > limit_bytes
+        ):
+            self._open.popitem(last=False)
+
+    def _load(self, name: str, home: Path) -> Embedder:
+        """The embedder, loaded once as long as its files are the same: every project has the same one as a rule."""
+        from hybrid.models.registry import embedder_info
+
+        key = embedder_info(name, home=home).key
+        if self._embedder is None or self._embedder[0] != key:
+            self._embedder = (key, load_embedder(name, home=home))
+        return self._embedder[1]
+
+
+def _stamp(folder: Path) -> tuple[int, ...]:
+    """What a new generation changes; empty without an index."""
+    try:
+        status = (folder / "manifest.json").stat()
+    except OSError:
+        return ()
+    return status.st_ino, status.st_mtime_ns, status.st_size
+
+
+# --- batches ----------------------------------------------------------------------------------------------
+
+
+_SPARE_S = 0.1
+"""Seconds after the end of a batch at which it is closed: two clocks may disagree a little."""
+_MOST_BATCHES = 100
+"""Batches that are told at once; the rest follows a moment later."""
+
+
+class Batches:
+    """When the batches of each memory are over.
+
+    Args:
+        records: Gives the records for an environment.
+    """
+
+    def __init__(self, records: Callable[[Mapping[str, str]], Records]) -> None:
+        self._records = records
+        self._due: dict[Path, tuple[float, Workspace, Mapping[str, str]]] = {}
+        self._lock = threading.Lock()
+
+    def expect(self, workspace: Workspace, environ: Mapping[str, str], *, is_now: bool = False) -> None:
+        """Look after the memory of a workspace once what was just stored there is over, or at once."""
+        memory = workspace.config.memory
+        if not memory.enabled:
+            return
+        path = self._records(environ).stores.memory(workspace).path
+        due_s = time.monotonic() + (0.0 if is_now else memory.batch_window_ms / 1000 + _SPARE_S)
+        with self._lock:
+            # What waits already is not put off by what follows.
+            if path not in self._due or self._due[path][0] > due_s:
+                self._due[path] = (due_s, workspace, environ)
+
+    def seconds_left(self) -> float | None:
+        """Until the next batch may be over; None when nothing waits."""
+        with self._lock:
+            due = [due_s for due_s, _, _ in self._due.values()]
+        return max(min(due) - time.monotonic(), 0.0) if due else None
+
+    def close_due(self) -> None:
+        """Tell the batches that are over, and bring the index of their memory up to date."""
+        now_s = time.monotonic()
+        with self._lock:
+            due = [path for path, (due_s, _, _) in self._due.items() if due_s <= now_s]
+            over = [self._due.pop(path)[1:] for path in due]
+        for workspace, environ in over:
+            self._close(workspace, environ)
+
+    def _close(self, workspace: Workspace, environ: Mapping[str, str]) -> None:
+        records = self._records(environ)
+        store = records.stores.memory(workspace)
+        try:
+            before = store.last_change()
+            for problem in flush(workspace, store, time.time_ns() // 1_000_000, most=_MOST_BATCHES):
+                record_error(workspace, None, problem)
+            if store.n_waiting():
+                self.expect(workspace, environ)
+            if store.last_change() != before:
+                records.memory(workspace)
+        except MemoryBusyError:
+            self.expect(workspace, environ)
+
+
+# --- the service ------------------------------------------------------------------------------------------
+
 
 _TAKING_S = 0.1
 """Seconds after which no more kept event is begun while another one waits for its answer."""
@@ -58,7 +238,7 @@ class Service:
         self._environ = kept_environment(environ, str(home))
         self._listener = listener
         self._indexes = OpenIndexes()
-        self._care = Care(home)
+        self._freshness = Freshness(home)
         self._cleaner = Cleaner(home, self._environ)
         self._engine = threading.BoundedSemaphore(max(os.cpu_count() or 1, 2))
         self._code = _code_stamp()
@@ -145,7 +325,7 @@ class Service:
         with self._counting:
             self._n_answers += 1
         if workspace is not None and event is not None:
-            self._care.after(workspace, event, reply, environ)
+            self._freshness.after(workspace, event, reply, environ)
             if event.event in ("SessionStart", "Stop"):
                 self._records_ready(workspace, environ)
             if event.event == "PostToolUse":
@@ -192,7 +372,7 @@ class Service:
             "idle_s": round(time.monotonic() - self._active_s, 1),
             "indexes": self._indexes.figures(),
             "http": self._http_figures(),
-            **self._care.figures(),
+            **self._freshness.figures(),
         }
 
     def tick(self) -> bool:
@@ -203,11 +383,11 @@ class Service:
         if now_s - self._cleaned_s > _CLEAN_EVERY_S:
             self._cleaned_s = now_s
             self._indexes.close_unused()
-            self._care.tick()
+            self._freshness.tick()
             # Uses of tools that a hook without the service stored.
             own = self._own_environ()
             self._batches.expect(open_workspace(self._home, environ=own), own, is_now=True)
-        if now_s - self._active_s > self._idle_s and not self._care.is_building:
+        if now_s - self._active_s > self._idle_s and not self._freshness.is_building:
             return False
         return self._listener.is_reachable() and _code_stamp() == self._code
 
@@ -220,7 +400,7 @@ class Service:
         if http is not None:
             http.close()
         self._cleaner.close()
-        self._care.close()
+        self._freshness.close()
 
     def _start_http(self) -> None:
         """Listen for programs of the owner; in a thread of its own, since the first prompt has no need of it."""
@@ -295,7 +475,7 @@ class Service:
         try:
             workspace = open_workspace(Path(project) if project else self._home, environ=self._own_environ())
             if project and workspace.project is not None:
-                self._care.begin(workspace, self._own_environ())
+                self._freshness.begin(workspace, self._own_environ())
                 self._indexes.searcher(workspace).embedder.embed_query("warm up")
                 self._records_ready(workspace, self._own_environ())
         except Exception:  # noqa: BLE001 - the first prompt meets the same, and says so

@@ -1,7 +1,8 @@
-"""The process in which the service builds indexes: requests come as JSON lines on stdin, answers go to stdout.
+"""The service's two processes for background work: one builds indexes, one cleans what older versions stored.
 
-It ends by itself: when stdin closes, even in the middle of a build (a build can be killed at any byte), and when
-nothing was asked for a while. The service keeps its memory and its interpreter lock free that way.
+Requests for builds are JSON lines on stdin, the answers are lines on stdout. The process of builds ends by itself: when
+stdin closes, even in the middle of a build (a build can be killed at any byte), and after a minute without a request.
+Processes of their own leave the service its memory and its interpreter lock.
 """
 
 from __future__ import annotations
@@ -14,18 +15,26 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from hybrid.models.lazy import LazyEmbedder
     from hybrid.workspace import Workspace
 
+
+_LONGEST_BUILD_S = 3600.0
+"""Seconds after which a build is given up: a file system that hangs must not keep other projects waiting for ever."""
+
+_GRACE_S = 2.0
+_END_S = 0.5
+"""Seconds in which a worker may end by itself."""
 _IDLE_S = 60.0
 _NICE = 10
-_START = "import sys; sys.path.insert(0, sys.argv[1]); from hybrid.daemon.worker import main; main()"
+_CODE = "import sys; sys.path.insert(0, sys.argv[1]); from hybrid.daemon import worker; worker.{}()"
 _NOT_PASSED_ON = ("HYBRID_", "PYTHON", "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE")
 
 
@@ -35,14 +44,14 @@ def spawn_worker() -> subprocess.Popen[bytes]:
     Raises:
         OSError: The system starts no more processes.
     """
-    return spawn_python(_START, {}, has_pipes=True)
+    return spawn_python("serve_builds", {}, has_pipes=True)
 
 
-def spawn_python(start: str, environ: Mapping[str, str], *, has_pipes: bool = False) -> subprocess.Popen[bytes]:
+def spawn_python(function: str, environ: Mapping[str, str], *, has_pipes: bool = False) -> subprocess.Popen[bytes]:
     """A process for work in the background, with this package and without the caller's own settings.
 
     Args:
-        start: The code that it runs; the folder of the package is its first argument.
+        function: The function of this module that the process runs.
         environ: Added to the environment.
         has_pipes: Whether it is talked to by its stdin and stdout.
 
@@ -55,7 +64,7 @@ def spawn_python(start: str, environ: Mapping[str, str], *, has_pipes: bool = Fa
     if sys.platform == "win32":
         flags = subprocess.CREATE_NO_WINDOW | subprocess.BELOW_NORMAL_PRIORITY_CLASS
     return subprocess.Popen(
-        [sys.executable, "-I", "-c", start, str(package)],
+        [sys.executable, "-I", "-c", _CODE.format(function), str(package)],
         cwd=str(package),
         env=kept | dict(environ),
         stdin=subprocess.PIPE if has_pipes else subprocess.DEVNULL,
@@ -65,7 +74,92 @@ def spawn_python(start: str, environ: Mapping[str, str], *, has_pipes: bool = Fa
     )
 
 
-def main() -> None:
+# --- the side of the service ----------------------------------------------------------------------------
+
+
+class WorkerProcess:
+    """The worker, started when it is needed and started again when it ended."""
+
+    def __init__(self, spawn: Callable[[], subprocess.Popen[bytes]]) -> None:
+        self._spawn = spawn
+        self._process: subprocess.Popen[bytes] | None = None
+        self._lock = threading.Lock()
+        self._is_closed = False
+
+    def ask(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the worker's answer; `failed` when it ends without one."""
+        line = json.dumps(message).encode() + b"\n"
+        try:
+            # A worker that was idle may end just when it is asked: then another one is.
+            data = self._exchange(line) or self._exchange(line, is_anew=True)
+            answer: dict[str, Any] = json.loads(data) if data else {}
+        except (OSError, ValueError) as error:
+            return {"state": "failed", "reason": f"the building process cannot be asked: {error}"}
+        return answer if "state" in answer else {"state": "failed", "reason": "the building process ended early"}
+
+    def kill(self) -> None:
+        """End the worker for good."""
+        with self._lock:
+            self._is_closed = True
+            process, self._process = self._process, None
+        if process is not None:
+            # Without its stdin it ends at once, and ends git first if that is at work.
+            with contextlib.suppress(OSError, ValueError, subprocess.TimeoutExpired):
+                if process.stdin is not None:
+                    process.stdin.close()
+                process.wait(_END_S)
+            process.kill()
+            _reap(process)
+
+    def reap(self) -> None:
+        """Let go of a worker that ended."""
+        with self._lock:
+            if self._process is not None and self._process.poll() is not None:
+                _reap(self._process)
+                self._process = None
+
+    def _exchange(self, line: bytes, *, is_anew: bool = False) -> bytes:
+        process = self._running(is_anew=is_anew)
+        if process is None or process.stdin is None or process.stdout is None:
+            return b""
+        limit = threading.Timer(_LONGEST_BUILD_S, process.kill)
+        limit.daemon = True
+        limit.start()
+        try:
+            process.stdin.write(line)
+            process.stdin.flush()
+            return process.stdout.readline()
+        except (OSError, ValueError):
+            return b""
+        finally:
+            limit.cancel()
+
+    def _running(self, *, is_anew: bool) -> subprocess.Popen[bytes] | None:
+        with self._lock:
+            if self._is_closed:
+                return None
+            if self._process is not None and (is_anew or self._process.poll() is not None):
+                self._process.kill()
+                _reap(self._process)
+                self._process = None
+            if self._process is None:
+                self._process = self._spawn()
+            return self._process
+
+
+def _reap(process: subprocess.Popen[bytes]) -> None:
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(_GRACE_S)
+    for pipe in (process.stdin, process.stdout):
+        if pipe is not None:
+            with contextlib.suppress(OSError, ValueError):
+                pipe.close()
+
+
+# --- the side of the worker -----------------------------------------------------------------------------------
+
+
+def serve_builds() -> None:
     """Serve until stdin closes or nothing was asked for a minute."""
     # Ctrl-C in the terminal of a service in the foreground reaches every process there; the service decides.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -157,3 +251,77 @@ class _Worker:
         if self._embedder is None or self._embedder.info != found.info:
             self._embedder = found
         return self._embedder
+
+
+# --- cleaning ---------------------------------------------------------------------------------------------
+
+
+_FIRST_CLEANING_S = 5.0
+"""Seconds after which the service looks first: the first prompts of a session come before."""
+_NEXT_CLEANING_S = 300.0
+"""Between two tries while something is left: another process may hold it."""
+
+
+class Cleaner:
+    """Starts the cleaning when it is due; one process at a time.
+
+    Args:
+        home: `$HYBRID_HOME`.
+        environ: Of the service.
+    """
+
+    def __init__(self, home: Path, environ: Mapping[str, str]) -> None:
+        self._home = home
+        self._environ = {name: value for name, value in environ.items() if name.startswith("HYBRID_")}
+        self._process: subprocess.Popen[bytes] | None = None
+        self._lock = threading.Lock()
+        self._next_s = time.monotonic() + _FIRST_CLEANING_S
+        self._is_over = False
+
+    def tick(self) -> None:
+        """Start the cleaning if it is due, and let go of one that ended; returns at once."""
+        with self._lock:
+            if self._process is not None and self._process.poll() is not None:
+                self._process = None
+            if self._is_over or self._process is not None or time.monotonic() < self._next_s:
+                return
+            self._next_s = time.monotonic() + _NEXT_CLEANING_S
+        # The memory may be in use by others for a while.
+        threading.Thread(target=self._start, daemon=True).start()
+
+    def close(self) -> None:
+        """End the process; its work is gone on with by the next one."""
+        with self._lock:
+            self._is_over = True
+            process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            process.wait()
+
+    def _start(self) -> None:
+        # A failure to look or to start is met again at the next try.
+        with contextlib.suppress(Exception):
+            is_due = self._is_due()
+            with self._lock:
+                if self._is_over or not is_due:
+                    self._is_over = True
+                    return
+                self._process = spawn_python("clean_and_end", self._environ | {"HYBRID_HOME": str(self._home)})
+
+    def _is_due(self) -> bool:
+        from hybrid.upkeep.cleaning import is_due
+        from hybrid.workspace import open_workspace
+
+        return is_due(open_workspace(self._home, environ=self._environ | {"HYBRID_HOME": str(self._home)}))
+
+
+def clean_and_end() -> None:
+    """Clean everything; nobody waits for it."""
+    from hybrid.upkeep.cleaning import clean_home
+    from hybrid.workspace import open_workspace
+
+    if sys.platform != "win32":
+        with contextlib.suppress(OSError):
+            os.nice(19)
+    environ = dict(os.environ)
+    clean_home(open_workspace(Path(environ["HYBRID_HOME"]), environ=environ), environ, is_whole=True)

@@ -1,6 +1,6 @@
 """Opens the indexes of a workspace for one process that asks them once or twice: commands, and hooks without a service.
 
-The service keeps its own open (`daemon.indexes`).
+The service keeps its own open (`daemon.service`).
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hybrid.daemon.building import Builder, Result, Waits
+from hybrid.daemon.freshness import Builder, Result, Waits
 from hybrid.daemon.worker import spawn_worker
 from hybrid.prompting.query import make_query
 from hybrid.search.searcher import open_searcher
@@ -271,7 +271,7 @@ def test_the_service_is_killed(tmp_path: Path) -> None:
     root = git_project(tmp_path / "big", {f"src/m{n}.py": f"def f{n}(): return {n}\n" * 40 for n in range(600)})
     code = (
         "import sys, time; sys.path.insert(0, sys.argv[1])\n"
-        "from pathlib import Path\nfrom hybrid.daemon.building import Builder\nfrom hybrid.daemon import worker\n"
+        "from pathlib import Path\nfrom hybrid.daemon.freshness import Builder\nfrom hybrid.daemon import worker\n"
         "def spawn():\n    process = worker.spawn_worker(); print(process.pid, flush=True); return process\n"
         "Builder(Path(sys.argv[2]), spawn=spawn).request(Path(sys.argv[3]), {})\ntime.sleep(60)\n"
     )

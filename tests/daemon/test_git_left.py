@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from hybrid.daemon.building import Builder
+from hybrid.daemon.freshness import Builder
 from hybrid.daemon.worker import spawn_worker
 from tests.support.agent import until
 from tests.support.builders import PAYMENTS, write_files

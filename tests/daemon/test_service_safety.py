@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hybrid import __version__
-from hybrid.daemon.care import Care
+from hybrid.daemon.freshness import Freshness
 from hybrid.daemon.lifecycle import end_service
-from hybrid.daemon.listener import Listener
+from hybrid.daemon.server import Listener
 from hybrid.ipc.endpoint import connect, is_newer, read_endpoint, run_folder
 from hybrid.ipc.start import kept_environment, start_command
 from hybrid.ipc.wire import Connection, WireError, packed
@@ -231,7 +231,7 @@ def test_a_session_that_waits_for_itself_keeps_no_other_waiting(served: Agent) -
 
 def test_only_some_projects_are_looked_after(tmp_path: Path) -> None:
     """The projects that were not heard of for longest are left: a thread and a watcher for each would be too much."""
-    care = Care(tmp_path / "home")
+    care = Freshness(tmp_path / "home")
     environ = {"HYBRID_HOME": str(tmp_path / "home"), "HYBRID_INDEX_WATCH": "false"}
     try:
         for number in (*range(20), 0, *range(20, 40)):

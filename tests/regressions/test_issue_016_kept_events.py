@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from hybrid.daemon.listener import Listener
+    from hybrid.daemon.server import Listener
     from tests.support.builders import Shop
 
 LESSON = "LESSON: gotcha: Clear the plan cache after a migration - stale plans are served otherwise"

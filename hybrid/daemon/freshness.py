@@ -1,29 +1,34 @@
-"""Brings indexes up to date in the background: one build at a time, in a process of its own; the service asks.
+"""Keeps the indexes of live sessions fresh: decides from events what is watched and built, and queues the builds.
 
-Requests for one project that wait are one request. A search never waits for any of this.
+It watches nothing itself (`watching`) and builds nothing itself (`worker`): one build runs at a time, in a process of
+its own. Requests for one project that wait are one request. No answer ever waits for any of this.
 """
 
 from __future__ import annotations
 
 import contextlib
-import json
 import subprocess
 import threading
 import time
 from collections import Counter, OrderedDict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
-from hybrid.daemon.worker import spawn_worker
+from hybrid.daemon.watching import Watcher
+from hybrid.daemon.worker import WorkerProcess, spawn_worker
+from hybrid.feedback.reasons import UNSEARCHABLE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
-    from pathlib import Path
 
-_LONGEST_BUILD_S = 3600.0
-"""Seconds after which a build is given up: a file system that hangs must not keep other projects waiting for ever."""
+    from hybrid.answer.events import Reply
+    from hybrid.feedback.events import EventLog
+    from hybrid.types import HookEvent
+    from hybrid.workspace import Workspace
+
 
 _LOOK_AFTER_S = 75.0
 """Seconds between two looks whether the idle worker ended, so that no dead process stays."""
@@ -32,8 +37,6 @@ _NOISY_LOOKS = 5
 """Looks at a path in a row that changed nothing, after which it is looked at less often."""
 
 _GRACE_S = 2.0
-_END_S = 0.5
-"""Seconds in which a worker may end by itself."""
 _MAX_PATHS = 1000
 """Changed paths of one project beyond which everything is looked at."""
 
@@ -105,6 +108,10 @@ class _Request(Struct, frozen=True):
     is_first: bool
     not_before_s: float
 
+    def as_message(self) -> dict[str, Any]:
+        paths = None if self.paths is None else sorted(self.paths)
+        return {"cwd": self.cwd, "environ": dict(self.environ), "paths": paths, "is_first": self.is_first}
+
     def joined(self, later: _Request) -> _Request:
         paths = None if self.paths is None or later.paths is None else self.paths | later.paths
         return replace(
@@ -141,7 +148,7 @@ class Builder:
         self._home = home
         self._on_done = on_done
         self._on_error = on_error
-        self._worker = _WorkerProcess(spawn)
+        self._worker = WorkerProcess(spawn)
         self._clock = clock
         self._waits = waits or Waits()
         self._queue: OrderedDict[Path, _Request] = OrderedDict()
@@ -242,7 +249,7 @@ class Builder:
             if taken is None:
                 return
             root, request = taken
-            answer = self._worker.ask(request)
+            answer = self._worker.ask(request.as_message())
             self._finish(root, request, answer)
 
     def _take(self) -> tuple[Path, _Request] | None:
@@ -292,82 +299,190 @@ class Builder:
                 self._on_error(root, result.reason)
 
 
-class _WorkerProcess:
-    """The worker, started when it is needed and started again when it ended."""
+# --- what is watched and built ----------------------------------------------------------------------------
 
-    def __init__(self, spawn: Callable[[], subprocess.Popen[bytes]]) -> None:
-        self._spawn = spawn
-        self._process: subprocess.Popen[bytes] | None = None
+
+_SWEEP_AGAIN_S = 30.0
+"""Seconds between two sweeps of a project that cannot be watched."""
+_SESSION_S = 1800.0
+"""Seconds without an event after which a session counts as over: not every client says so."""
+
+_MOST_TREES = 32
+"""Projects that are looked after: each takes a thread and one of the 128 watchers that Linux gives a user."""
+
+
+class _Tree(Struct):
+    """A working tree that somebody works in.
+
+    Attributes:
+        key: Of the project.
+        log: Where failures of its builds are noted.
+        environ: Settings from the environment of the client that was heard last.
+        sessions: Session → monotonic time of its last event.
+        swept_s: Of the last request for a full sweep.
+    """
+
+    key: str
+    log: EventLog
+    environ: Mapping[str, str]
+    sessions: dict[tuple[str, str], float] = field(default_factory=dict[tuple[str, str], float])
+    swept_s: float = -_SWEEP_AGAIN_S
+
+
+class Freshness:
+    """Which projects are watched and built.
+
+    Args:
+        home: `$HYBRID_HOME`.
+    """
+
+    def __init__(self, home: Path) -> None:
+        self._trees: dict[Path, _Tree] = {}
         self._lock = threading.Lock()
-        self._is_closed = False
+        self._builder = Builder(home, on_done=self._done, on_error=self._note)
+        self._watcher: Watcher | None = None
 
-    def ask(self, request: _Request) -> dict[str, Any]:
-        """The worker's answer; `failed` when it ends without one."""
-        paths = None if request.paths is None else sorted(request.paths)
-        message = {"cwd": request.cwd, "environ": dict(request.environ), "paths": paths, "is_first": request.is_first}
-        line = json.dumps(message).encode() + b"\n"
-        try:
-            # A worker that was idle may end just when it is asked: then another one is.
-            data = self._exchange(line) or self._exchange(line, is_anew=True)
-            answer: dict[str, Any] = json.loads(data) if data else {}
-        except (OSError, ValueError) as error:
-            return {"state": "failed", "reason": f"the building process cannot be asked: {error}"}
-        return answer if "state" in answer else {"state": "failed", "reason": "the building process ended early"}
-
-    def kill(self) -> None:
-        """End the worker for good."""
+    def begin(self, workspace: Workspace, environ: Mapping[str, str]) -> None:
+        """Look after a project from now on: watch it, and bring its index up to date."""
+        if workspace.project is None or not workspace.config.index.auto:
+            return
+        root = workspace.project.root
         with self._lock:
-            self._is_closed = True
-            process, self._process = self._process, None
-        if process is not None:
-            # Without its stdin it ends at once, and ends git first if that is at work.
-            with contextlib.suppress(OSError, ValueError, subprocess.TimeoutExpired):
-                if process.stdin is not None:
-                    process.stdin.close()
-                process.wait(_END_S)
-            process.kill()
-            _reap(process)
+            tree = self._heard(workspace, root, environ)
+            is_due = time.monotonic() - tree.swept_s >= _SWEEP_AGAIN_S
+        self._watch(workspace, root)
+        if is_due:
+            self._build(root, None)
 
-    def reap(self) -> None:
-        """Let go of a worker that ended."""
+    def after(self, workspace: Workspace, event: HookEvent, reply: Reply | None, environ: Mapping[str, str]) -> None:
+        """Draw the consequences of an event that was answered; none where hybrid is switched off or paused."""
+        if workspace.project is None or not workspace.config.index.auto:
+            return
+        if environ.get("HYBRID_DISABLE", "") not in ("", "0") or (reply and reply.decision.reason == "paused"):
+            return
+        root = workspace.project.root
+        session = (event.client, event.session_id)
         with self._lock:
-            if self._process is not None and self._process.poll() is not None:
-                _reap(self._process)
-                self._process = None
+            is_new = root not in self._trees
+            tree = self._heard(workspace, root, environ)
+            if event.event == "SessionEnd":
+                tree.sessions.pop(session, None)
+                return
+            tree.sessions[session] = time.monotonic()
+            is_due = time.monotonic() - tree.swept_s >= _SWEEP_AGAIN_S
+        self._watch(workspace, root)
+        reason = reply.decision.reason if reply is not None else ""
+        is_start = event.event == "SessionStart" and event.source != "compact"
+        if is_new or is_start or reason in UNSEARCHABLE:
+            if is_due or is_start:
+                self._build(root, None)
+            return
+        changed = [str(Path(event.cwd) / path) for path in event.paths] if event.event == "PostToolUse" else []
+        if reply is not None:
+            changed += [
+                str(root / entry.hit.path)
+                for entry in reply.decision.withheld
+                if entry.reason == "stale" and not entry.hit.is_record
+            ]
+        if changed:
+            self._build(root, changed)
+        elif is_due and event.event == "UserPromptSubmit" and not self._is_watching(root):
+            self._build(root, None)
 
-    def _exchange(self, line: bytes, *, is_anew: bool = False) -> bytes:
-        process = self._running(is_anew=is_anew)
-        if process is None or process.stdin is None or process.stdout is None:
-            return b""
-        limit = threading.Timer(_LONGEST_BUILD_S, process.kill)
-        limit.daemon = True
-        limit.start()
-        try:
-            process.stdin.write(line)
-            process.stdin.flush()
-            return process.stdout.readline()
-        except (OSError, ValueError):
-            return b""
-        finally:
-            limit.cancel()
-
-    def _running(self, *, is_anew: bool) -> subprocess.Popen[bytes] | None:
+    def tick(self) -> None:
+        """Stop watching where nobody works any more."""
+        limit_s = time.monotonic() - _SESSION_S
         with self._lock:
-            if self._is_closed:
-                return None
-            if self._process is not None and (is_anew or self._process.poll() is not None):
-                self._process.kill()
-                _reap(self._process)
-                self._process = None
-            if self._process is None:
-                self._process = self._spawn()
-            return self._process
+            for tree in self._trees.values():
+                tree.sessions = {key: seen_s for key, seen_s in tree.sessions.items() if seen_s > limit_s}
+            over = [root for root, tree in self._trees.items() if not tree.sessions and tree.swept_s < limit_s]
+        self._leave(over)
 
+    @property
+    def is_building(self) -> bool:
+        """A build is running or waiting."""
+        return self._builder.is_busy
 
-def _reap(process: subprocess.Popen[bytes]) -> None:
-    with contextlib.suppress(subprocess.TimeoutExpired):
-        process.wait(_GRACE_S)
-    for pipe in (process.stdin, process.stdout):
-        if pipe is not None:
-            with contextlib.suppress(OSError, ValueError):
-                pipe.close()
+    def figures(self) -> dict[str, Any]:
+        """For `hybrid daemon status`."""
+        with self._lock:
+            roots = {str(root): len(tree.sessions) for root, tree in self._trees.items()}
+        return {
+            "projects": [
+                {
+                    "root": root,
+                    "sessions": n_sessions,
+                    "is_watched": self._is_watching(Path(root)),
+                    "is_building": self._builder.is_pending(Path(root)),
+                    "last_build": self._builder.last_result(Path(root)),
+                }
+                for root, n_sessions in sorted(roots.items())
+            ]
+        }
+
+    def close(self) -> None:
+        """Stop watching and building."""
+        if self._watcher is not None:
+            self._watcher.close()
+        self._builder.close()
+
+    def _heard(self, workspace: Workspace, root: Path, environ: Mapping[str, str]) -> _Tree:
+        """The tree, which from here on is the last one that was heard of."""
+        new = _Tree(workspace.require_project().key, workspace.log, environ)
+        tree = self._trees[root] = self._trees.pop(root, new)
+        tree.environ = environ
+        return tree
+
+    def _leave(self, roots: Collection[Path]) -> None:
+        with self._lock:
+            for root in roots:
+                self._trees.pop(root, None)
+        for root in roots:
+            if self._watcher is not None:
+                self._watcher.unwatch(root)
+
+    def _watch(self, workspace: Workspace, root: Path) -> None:
+        with self._lock:
+            surplus = list(self._trees)[:-_MOST_TREES]
+        self._leave(surplus)
+        if not workspace.config.index.watch:
+            return
+        with self._lock:
+            if self._watcher is None:
+                self._watcher = Watcher(self._changed, debounce_ms=workspace.config.index.debounce_ms)
+        self._watcher.watch(root)
+
+    def _is_watching(self, root: Path) -> bool:
+        return self._watcher is not None and self._watcher.is_watching(root)
+
+    def _changed(self, root: Path, paths: Collection[str] | None) -> None:
+        self._build(root, paths)
+
+    def _done(self, root: Path, result: Result) -> None:
+        """Watch the folders that the build found worth it, and nothing of a project that is gone or not to be built."""
+        if result.state == "refused":
+            if result.reason == "no_project":
+                self._leave([root])
+            elif self._watcher is not None:
+                self._watcher.unwatch(root)
+        elif self._watcher is not None and result.is_full:
+            self._watcher.learn(root, result.folders)
+        elif self._watcher is not None and result.paths is not None:
+            self._watcher.learn_below(root, result.paths, result.folders)
+
+    def _build(self, root: Path, paths: Collection[str] | None) -> None:
+        with self._lock:
+            tree = self._trees.get(root)
+            if tree is None:
+                return
+            if paths is None:
+                tree.swept_s = time.monotonic()
+            environ = tree.environ
+        self._builder.request(root, environ, paths)
+
+    def _note(self, root: Path, message: str) -> None:
+        with self._lock:
+            tree = self._trees.get(root)
+        if tree is not None:
+            line = {"project": tree.key, "root": str(root), "event": "build", "reason": "error"}
+            tree.log.append(line | {"error": message[:500]})
