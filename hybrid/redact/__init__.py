@@ -14,10 +14,8 @@ from hybrid.base.patterns import compiled
 from hybrid.redact.addresses import COOKIE_NAMES, HEADER_NAMES, cookies, dsn_passwords, header_values, url_passwords
 from hybrid.redact.assigned import assigned_values
 from hybrid.redact.calls import argument_secrets
-from hybrid.redact.codes import recovery_codes
 from hybrid.redact.commands import COMMAND_WORDS, command_passwords
-from hybrid.redact.forms import tokens
-from hybrid.redact.keys import private_keys
+from hybrid.redact.forms import private_keys, recovery_codes, tokens
 from hybrid.redact.names import telling_places
 from hybrid.redact.patterns import Secret, lower_case, pieces_of, possible, with_lines
 from hybrid.redact.values import is_generated, is_plain_id

@@ -18,9 +18,8 @@ import re
 from typing import TYPE_CHECKING
 
 from hybrid.base.patterns import compiled
-from hybrid.redact.calls import credentials_after
-from hybrid.redact.defaults import default_after, default_beside
-from hybrid.redact.lists import list_items
+from hybrid.redact.calls import credentials_after, default_after, default_beside
+from hybrid.redact.lists import list_items, table_values
 from hybrid.redact.names import Clarity, clarity, name_start, telling_places, word_before
 from hybrid.redact.patterns import Secret
 from hybrid.redact.sentences import (
@@ -34,9 +33,7 @@ from hybrid.redact.sentences import (
     value_before,
     value_later,
 )
-from hybrid.redact.tables import table_values
-from hybrid.redact.telling import TellingName, Walks
-from hybrid.redact.values import REGION, Place, has_both, is_generated, is_marked, is_secret
+from hybrid.redact.values import REGION, Place, TellingName, Walks, has_both, is_generated, is_marked, is_secret
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

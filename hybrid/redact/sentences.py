@@ -10,7 +10,7 @@ from hybrid.redact.names import Clarity
 from hybrid.redact.values import Place, has_both, is_marked
 
 if TYPE_CHECKING:
-    from hybrid.redact.telling import TellingName
+    from hybrid.redact.values import TellingName
 
 LINKS = frozenset(
     "for of on in at between is was are ist est es now to into becomes as from back should must will has had been"
