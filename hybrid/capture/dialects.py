@@ -62,7 +62,6 @@ _SHELL_FRAME = re.compile(
     r"Process exited with code -?\d+|Original token count: \d+)[ \t]*(?:\n|\Z)",
     re.MULTILINE,
 )
-_HEREDOC = re.compile(r"<<-?\s*(['\"]?)(\w+)\1")
 
 
 def kind_of(tool: str, given: dict[str, Any]) -> ToolKind:
@@ -212,14 +211,68 @@ def is_failure(value: object, error: str, code: int | None) -> bool:
     return bool(error) or said or bool(fields.get("interrupted")) or (code is not None and code != 0)
 
 
-def without_bodies(command: str) -> str:
-    """A command line without the texts that are written in it (`<<EOF … EOF`)."""
-    for _ in range(8):
-        match = _HEREDOC.search(command)
-        if not match:
+# --- Patches: `apply_patch`, unified diffs and hunks of clients ----------------------------------------------------
+
+PATCH_BEGIN = "*** Begin Patch"
+_MAX_HUNKS = 20
+_MARKS = {"*** Add File: ": "add", "*** Update File: ": "update", "*** Delete File: ": "delete"}
+
+
+def patched(text: str) -> list[tuple[str, str, str, bool]]:
+    """File, old text, new text and whether it is a new file, of each hunk of an `apply_patch` text, at most 20.
+
+    Text without a patch gives nothing. A deleted file has no texts.
+    """
+    if PATCH_BEGIN not in text:
+        return []
+    found: list[tuple[str, str, str, bool]] = []
+    path, is_new, lines = "", False, list[str]()
+    for line in [*text[text.index(PATCH_BEGIN) :].splitlines(), "*** End Patch"]:
+        mark = next((mark for mark in _MARKS if line.startswith(mark)), "")
+        if mark or line.startswith(("@@", "*** End Patch")):
+            if path and lines:
+                found.append((path, *sides(lines), is_new))
+            lines = []
+        if mark:
+            path, is_new = line[len(mark) :].strip(), _MARKS[mark] == "add"
+            if _MARKS[mark] == "delete":
+                found.append((path, "", "", False))
+        elif line.startswith("*** Move to: "):
+            found.append((line[len("*** Move to: ") :].strip(), "", "", True))
+        elif line.startswith("*** End Patch"):
             break
-        begin = command.find("\n", match.end())
-        end = re.compile(rf"^\s*{match[2]}[ \t]*$", re.MULTILINE).search(command, begin) if begin >= 0 else None
-        rest = command[match.end() : begin] if begin >= 0 else command[match.end() :]
-        command = command[: match.start()] + rest + (command[end.end() :] if end else "")
-    return command
+        elif not line.startswith("*** "):
+            lines += (
+                [" " + line[2:].strip()] if line.startswith("@@") and line.strip("@ ") else [line] * (line[:2] != "@@")
+            )
+    return found[:_MAX_HUNKS]
+
+
+def hunks(value: object) -> list[tuple[str, str]]:
+    """Old and new text of each hunk of a `structuredPatch`, at most 20."""
+    if not isinstance(value, list):
+        return []
+    found: list[tuple[str, str]] = []
+    for hunk in cast("list[object]", value)[:_MAX_HUNKS]:
+        lines = cast("dict[str, Any]", hunk).get("lines") if isinstance(hunk, dict) else None
+        if isinstance(lines, list):
+            found.append(sides([line for line in cast("list[object]", lines) if isinstance(line, str)]))
+    return found
+
+
+def sides(lines: list[str]) -> tuple[str, str]:
+    """The old and the new text of the lines of a hunk, each with its mark."""
+    old = [line[1:] for line in lines if line[:1] in (" ", "-", "")]
+    new = [line[1:] for line in lines if line[:1] in (" ", "+", "")]
+    return "\n".join(old), "\n".join(new)
+
+
+def first_change(old: str, new: str) -> int:
+    """Offset in the old text of the first line that the new one does not have there."""
+    offset = 0
+    theirs = new.split("\n")
+    for number, line in enumerate(old.split("\n")):
+        if number >= len(theirs) or line != theirs[number]:
+            break
+        offset += len(line) + 1
+    return min(offset, len(old))

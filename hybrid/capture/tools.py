@@ -7,89 +7,154 @@ for the home.
 from __future__ import annotations
 
 import json
+import os
+import posixpath
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from msgspec import Struct, to_builtins
+from msgspec import Struct, field, to_builtins
 from msgspec.structs import replace
 
 from hybrid.capture import dialects
-from hybrid.capture.condensing import condensed, cut, without_counts
-from hybrid.capture.definitions import enclosing
+from hybrid.capture.definitions import condensed, cut, enclosing, without_counts
 from hybrid.capture.dialects import ToolKind
-from hybrid.capture.own import is_our_tool
-from hybrid.capture.paths import Places, files_of_command
+from hybrid.capture.shell import files_of_command
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 
-# Reads patches into pairs of old and new text: those of `apply_patch`, unified diffs and a client's own hunks.
+# --- Paths ---------------------------------------------------------------------------------------------------------
 
-PATCH_BEGIN = "*** Begin Patch"
-_MAX_HUNKS = 20
-_MARKS = {"*** Add File: ": "add", "*** Update File: ": "update", "*** Delete File: ": "delete"}
+_DRIVE = re.compile(r"^[A-Za-z]:[\\/]")
+_MOUNTED = re.compile(r"^/(?:(?:cygdrive/|mnt/)?([A-Za-z])|([A-Za-z]):)(?=/|$)")
+"""A drive as the shells for Windows and addresses of files spell it: `/c/Users`, `/mnt/c/Users`, `/C:/Users`."""
 
 
-def patched(text: str) -> list[tuple[str, str, str, bool]]:
-    """File, old text, new text and whether it is a new file, of each hunk of an `apply_patch` text, at most 20.
+class Places(Struct, frozen=True, eq=False):
+    """Where a use took place.
 
-    Text without a patch gives nothing. A deleted file has no texts.
+    Attributes:
+        root: Of the project, absolute.
+        cwd: Where relative paths begin.
+        home: The user's home, or empty.
     """
-    if PATCH_BEGIN not in text:
-        return []
-    found: list[tuple[str, str, str, bool]] = []
-    path, is_new, lines = "", False, list[str]()
-    for line in [*text[text.index(PATCH_BEGIN) :].splitlines(), "*** End Patch"]:
-        mark = next((mark for mark in _MARKS if line.startswith(mark)), "")
-        if mark or line.startswith(("@@", "*** End Patch")):
-            if path and lines:
-                found.append((path, *sides(lines), is_new))
-            lines = []
-        if mark:
-            path, is_new = line[len(mark) :].strip(), _MARKS[mark] == "add"
-            if _MARKS[mark] == "delete":
-                found.append((path, "", "", False))
-        elif line.startswith("*** Move to: "):
-            found.append((line[len("*** Move to: ") :].strip(), "", "", True))
-        elif line.startswith("*** End Patch"):
-            break
-        elif not line.startswith("*** "):
-            lines += (
-                [" " + line[2:].strip()] if line.startswith("@@") and line.strip("@ ") else [line] * (line[:2] != "@@")
-            )
-    return found[:_MAX_HUNKS]
+
+    root: str
+    cwd: str
+    home: str = ""
+    _resolved: dict[str, str] = field(default_factory=dict[str, str])
+
+    def relative(self, path: str) -> str:
+        """A path relative to the project with forward slashes; absolute when outside, the home as `~`.
+
+        Links to the project are followed where the path does not begin with its root. Where the root lies on Windows,
+        letter case does not count, and the forms of its shells (`/c/Users`) are read too.
+        """
+        is_windows = _is_windows(self.root)
+        path = _plain(path.strip().strip("'\"").removeprefix("file://"), is_windows)
+        if not (path.startswith(("/", "~", "$")) or _DRIVE.match(path)):
+            path = posixpath.join(_plain(self.cwd, is_windows), path) if self.cwd else path
+        path = posixpath.normpath(path) if path else ""
+        inside = _below(path, _plain(self.root, is_windows), is_windows)
+        if inside is None:
+            inside = self._below_by_links(path)
+        if inside is not None:
+            return inside or "."
+        home = _plain(self.home, is_windows)
+        tail = _below(path, home, is_windows) if len(home) > 1 else None
+        return path if tail is None else f"~/{tail}" if tail else "~"
+
+    def shortened(self, text: str) -> str:
+        """Text in which the project's paths are relative and the home is `~`."""
+        if _is_windows(self.root):
+            for base, instead in ((self.root, ""), (self.home, "~/")):
+                if len(base) > 3:
+                    text = _windows_paths(base).sub(lambda match, to=instead: to + _slashes(match[1]), text)
+            return text
+        for root in self._roots():
+            if len(root) > 3:
+                text = text.replace(root.rstrip("/\\") + "/", "")
+        if len(self.home) > 3:
+            text = text.replace(self.home.rstrip("/\\") + "/", "~/")
+        return text
+
+    def _roots(self) -> list[str]:
+        """The root, and how it is called where the use took place, if that is below it by a link."""
+        cwd = posixpath.normpath(self.cwd) if self.cwd else ""
+        if not cwd or _below(cwd, self.root, is_windows=False) is not None:
+            return [self.root]
+        inside = self._below_by_links(cwd)
+        if inside is None or not f"{cwd}/".endswith(f"/{inside}/" if inside else "/"):
+            return [self.root]
+        alias = cwd[: -len(inside) - 1] if inside else cwd
+        return [*dict.fromkeys((self.root, alias, self._real(self.root)))]
+
+    def _below_by_links(self, path: str) -> str | None:
+        """The part below the root of a path that leads there by links; None when it does not, or is no path of here."""
+        is_windows = _is_windows(self.root)
+        if is_windows != (os.name == "nt") or not (is_windows or self.root.startswith("/")):
+            return None
+        if not (_DRIVE.match(path) if is_windows else path.startswith("/")) or path.startswith("//"):
+            return None
+        root = self._real(self.root)
+        parent, name = posixpath.split(path)
+        inside = _below(posixpath.join(self._real(parent), name), root, is_windows)
+        return _below(self._real(path), root, is_windows) if inside is None else inside
+
+    def _real(self, path: str) -> str:
+        """A path without links, looked up once."""
+        found = self._resolved.get(path)
+        if found is None:
+            try:
+                found = _plain(os.path.realpath(path), _is_windows(self.root))
+            except (OSError, ValueError):  # A circle of links, a null byte.
+                found = path
+            self._resolved[path] = found
+        return found
 
 
-def hunks(value: object) -> list[tuple[str, str]]:
-    """Old and new text of each hunk of a `structuredPatch`, at most 20."""
-    if not isinstance(value, list):
-        return []
-    found: list[tuple[str, str]] = []
-    for hunk in cast("list[object]", value)[:_MAX_HUNKS]:
-        lines = cast("dict[str, Any]", hunk).get("lines") if isinstance(hunk, dict) else None
-        if isinstance(lines, list):
-            found.append(sides([line for line in cast("list[object]", lines) if isinstance(line, str)]))
-    return found
+def _slashes(path: str) -> str:
+    return path.replace("\\", "/") if "\\" in path else path
 
 
-def sides(lines: list[str]) -> tuple[str, str]:
-    """The old and the new text of the lines of a hunk, each with its mark."""
-    old = [line[1:] for line in lines if line[:1] in (" ", "-", "")]
-    new = [line[1:] for line in lines if line[:1] in (" ", "+", "")]
-    return "\n".join(old), "\n".join(new)
+def _is_windows(root: str) -> bool:
+    """Return whether a project lies on Windows, by its root: a drive, or a share."""
+    return bool(_DRIVE.match(root)) or root.startswith("\\\\")
 
 
-def first_change(old: str, new: str) -> int:
-    """Offset in the old text of the first line that the new one does not have there."""
-    offset = 0
-    theirs = new.split("\n")
-    for number, line in enumerate(old.split("\n")):
-        if number >= len(theirs) or line != theirs[number]:
-            break
-        offset += len(line) + 1
-    return min(offset, len(old))
+def _plain(path: str, is_windows: bool) -> str:
+    """A path with forward slashes; on Windows with its drive in one form."""
+    path = _slashes(path)
+    if is_windows:
+        path = path.removeprefix("//?/")
+        path = _MOUNTED.sub(lambda match: f"{match[1] or match[2]}:", path)
+        path = path[:1].upper() + path[1:] if _DRIVE.match(path) else path
+    return path
 
+
+def _below(path: str, base: str, is_windows: bool) -> str | None:
+    """The part of a path below a folder, empty for the folder itself; None when it is not there."""
+    if not base:
+        return None
+    base = base.rstrip("/")
+    begin, wanted = (path[: len(base)].lower(), base.lower()) if is_windows else (path[: len(base)], base)
+    if begin != wanted or path[len(base) : len(base) + 1] not in ("", "/"):
+        return None
+    return path[len(base) + 1 :]
+
+
+def _windows_paths(base: str) -> re.Pattern[str]:
+    """Matches paths below a folder in any form of Windows and its shells; the group is what comes after the folder."""
+    base = _plain(base, is_windows=True).rstrip("/")
+    drive, rest = (base[0], base[2:]) if _DRIVE.match(base) else ("", base)
+    begin = rf"(?:\\\\\?\\)?(?:/?{drive}:|/(?:cygdrive/|mnt/)?{drive})" if drive else r"[\\/]"
+    names = "".join(rf"[\\/]{{1,2}}{re.escape(name)}" for name in rest.split("/") if name)
+    return re.compile(rf"(?<![\w.]){begin}{names}[\\/]{{1,2}}([\w.@+~\\/-]*)", re.IGNORECASE)
+
+
+# --- Uses ----------------------------------------------------------------------------------------------------------
 
 MAX_JSON_BYTES = 40_000
 """Of a stored use."""
@@ -243,6 +308,12 @@ def _own_home() -> str:
         return ""
 
 
+def is_our_tool(tool: str) -> bool:
+    """Return whether a tool is one of ours, as clients spell those of a server named `hybrid`."""
+    name = tool.lower()
+    return name == "hybrid" or name.startswith(("mcp__hybrid__", "hybrid_"))
+
+
 def is_skipped(tool: str, n_chars: int, skip_tools: Sequence[str]) -> bool:
     """Return whether nothing is kept of a use.
 
@@ -257,10 +328,10 @@ def is_skipped(tool: str, n_chars: int, skip_tools: Sequence[str]) -> bool:
 def _with_files(use: ToolUse, given: dict[str, Any], response: object, places: Places) -> ToolUse:
     """The files and edits that its arguments name."""
     path = dialects.first_text(given, dialects.PATH_FIELDS)
-    patch = next((one for one in given.values() if isinstance(one, str) and PATCH_BEGIN in one), "")
-    patch = patch or (use.command if PATCH_BEGIN in use.command else "")
+    patch = next((one for one in given.values() if isinstance(one, str) and dialects.PATCH_BEGIN in one), "")
+    patch = patch or (use.command if dialects.PATCH_BEGIN in use.command else "")
     if patch:
-        edits = [Edit(places.relative(file), old, new, "", new_) for file, old, new, new_ in patched(patch)]
+        edits = [Edit(places.relative(file), old, new, "", new_) for file, old, new, new_ in dialects.patched(patch)]
         return replace(use, kind="edit", edits=tuple(edits), files_written=_once(edit.file for edit in edits))
     if use.kind in ("edit", "write"):
         file = places.relative(path) if path else ""
@@ -286,14 +357,14 @@ def _edits(file: str, given: dict[str, Any], response: object, is_write: bool) -
     answer = cast("dict[str, Any]", response) if isinstance(response, dict) else {}
     original = answer.get("originalFile")
     before = original if isinstance(original, str) else ""
-    changed = hunks(answer.get("structuredPatch"))
+    changed = dialects.hunks(answer.get("structuredPatch"))
     if is_write and before and changed:
         pairs, is_new = changed, False
     else:
         pairs, is_new = dialects.replacements(given), is_write and not before
     for old, new in pairs[:_MAX_EDITS]:
         at = before.find(old) if old and before else -1
-        where = enclosing(before, at + first_change(old, new), file) if at >= 0 else ""
+        where = enclosing(before, at + dialects.first_change(old, new), file) if at >= 0 else ""
         yield Edit(file, old, new, where, is_new)
 
 

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 # --- Kinds ---------------------------------------------------------------------------------------------------------
 
-
 Role = Literal["root", "module", "container", "value", "function"]
 """What a definition is to the things inside it: locals live in a `function`, members in a `container`."""
 

@@ -144,7 +144,6 @@ def haskell_constructor(node: Node) -> Sequence[Named]:
 
 # --- JavaScript, Lua, PHP, Ruby, Elixir ----------------------------------------------------------------------------
 
-
 _EXPORTS = re.compile(r"^(?:module\.exports|exports|this|window|globalThis|self)(?:\.|$)")
 
 
@@ -433,7 +432,6 @@ def objc_method(node: Node) -> Sequence[Named]:
 
 
 # --- All languages -------------------------------------------------------------------------------------------------
-
 
 _MAX_NAME_CHARS = 120
 _C_DECLARATORS = "type_identifier pointer_declarator array_declarator function_declarator"

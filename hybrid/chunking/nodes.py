@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 # --- Definitions ---------------------------------------------------------------------------------------------------
 
-
 _MAX_HEAD_CHARS = 200
 _MAX_HEAD_BYTES = 600
 _MAX_SCOPE_CHARS = 400
@@ -98,7 +97,6 @@ def _first_lines(text: str) -> str:
 
 
 # --- Comments, decorators and attributes ---------------------------------------------------------------------------
-
 
 _BLANK = b" \t\f\r\n"
 _MAX_BLANK = 1000
@@ -207,7 +205,6 @@ def _joined(spans: Sequence[tuple[LineSpan, bool]]) -> Iterator[LineSpan]:
 
 
 # --- Borders of statements -----------------------------------------------------------------------------------------
-
 
 _LONG_BYTES = 900
 _MAX_LEVEL = 40

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, cast
 from hybrid.base.digest import sha256_hex
 from hybrid.base.errors import ConfigError, HybridError
 from hybrid.capture.extraction.extract import extract
-from hybrid.capture.own import is_ours
+from hybrid.capture.shell import is_ours
 from hybrid.capture.summaries import summarise
 from hybrid.capture.tools import ToolUse, is_skipped, tool_use
 from hybrid.capture.transcript import last_exchange

@@ -90,7 +90,6 @@ def _among(text: str, literals: list[re.Match[str]], clear: Clarity, start: int)
 
 # --- Literals beside references ------------------------------------------------------------------------------------
 
-
 _QUOTE = r"\\{0,4}[\"'`]"
 _GAP = r"[^\S\n]{0,4}"
 _NEW_LINE = r"\s{0,60}"

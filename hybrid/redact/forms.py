@@ -280,7 +280,6 @@ def _is_number(encoded: str) -> bool:
 
 # --- Private keys --------------------------------------------------------------------------------------------------
 
-
 _KEY_BEGIN = r"-----BEGIN (?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)?-----"
 _KEY_END = r"-----END (?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)?-----"
 _ENCODED_BEGIN = "LS0tLS1CRUdJTi"
@@ -388,7 +387,6 @@ def _start_of_key_lines(text: str, line_end: str, start: int) -> int:
 
 
 # --- Recovery codes ------------------------------------------------------------------------------------------------
-
 
 _CODES_NAME = r"(?:recovery|backup|scratch)[ _-]?codes?\\{0,4}[\"']?"
 _CODES_GAP = r"(?:[\s\"'\\\[\],*`:=;|>-]|\bis\b|\bare\b|\d{1,2}[.)]){1,40}"

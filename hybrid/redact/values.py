@@ -480,7 +480,6 @@ def bits_per_char(value: str) -> float:
 
 # --- Names and values ----------------------------------------------------------------------------------------------
 
-
 Walks: TypeAlias = "dict[tuple[str, Clarity], tuple[int, int, list[tuple[int, int]]]]"
 """Indentation and clarity → where the items of a list begin and end that were looked at, and the secrets among them."""
 

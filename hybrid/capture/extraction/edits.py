@@ -1,22 +1,27 @@
-"""Tells of edits: which file and function, what was added, removed, renamed or exchanged, and why. Pure."""
+"""Tells of edits: what they changed line by line, of which type that is, and how it is said. Pure."""
 
 from __future__ import annotations
 
 import re
+from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
-from hybrid.capture.definitions import is_prose
-from hybrid.capture.extraction.diffs import Change, Swap, change_of
-from hybrid.capture.extraction.kinds import concepts_of_edit, is_test_file, type_of_edit
+from msgspec import Struct
+
+from hybrid.capture.definitions import Definition, definitions, is_prose
 from hybrid.capture.extraction.wording import (
     Told,
     base,
     clip,
     code,
+    concepts_of_text,
+    is_comment,
     joined,
     listed,
     once,
+    one_line,
     reason,
+    remarks,
     sentences,
     squeeze,
     telling,
@@ -24,8 +29,273 @@ from hybrid.capture.extraction.wording import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from hybrid.capture.tools import Edit, ToolUse
     from hybrid.records.memory.types import ObservationType
+
+
+# --- What changed --------------------------------------------------------------------------------------------------
+
+_MAX_LINES = 400
+_LINES_ABOVE, _LINES_BELOW = 4, 2
+"""Of what stayed, whose comments speak of what changed."""
+_PIECE = re.compile(r'"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'|[A-Za-z_$][\w$]*|\d[\w.]*|\s+|.', re.DOTALL)
+_NAME = re.compile(r"^[A-Za-z_$][\w$]*$")
+_VALUE = re.compile(r"""^(?:-?\d[\w.]*|"[^"]*"|'[^']*'|true|false|True|False|None|null|nil)$""")
+_ASSIGNED = re.compile(r"([\w$.\-\[\]\"']+)\s*(?::[^=:]{0,40})?[=:]\s*$")
+_OPENING_BRACKETS, _CLOSING_BRACKETS = ("(", "[", "{"), (")", "]", "}")
+_JOINTS = ("&&", "||", ",", "+", "|")
+_KEYWORDS = frozenset("if else for while return let const var pub fn def class self this true false None null".split())
+_ATTRIBUTE = re.compile(r"^\s*(?:#\[|#!\[|@\w)")
+
+
+class Swap(Struct, frozen=True):
+    """One expression that took the place of another.
+
+    Attributes:
+        old: Empty when something was only added.
+        new: Empty when something was only removed.
+        name: What a changed value was assigned to; empty when it is no value.
+    """
+
+    old: str
+    new: str
+    name: str = ""
+
+
+class Change(Struct, frozen=True):
+    """What one edit changed.
+
+    Attributes:
+        edit: The edit.
+        added: New lines, stripped, without blank ones.
+        removed: Lines that are gone, the same.
+        comment: The prose of the new comments.
+        beside: The prose of the comments that were there before, right above or below what changed.
+        swaps: Expressions that were exchanged, one per place.
+        defined: Definitions that are new.
+        undefined: Names of those that are gone.
+        where: What it belongs to: the function or class around it, or the one below its attributes.
+    """
+
+    edit: Edit
+    added: tuple[str, ...]
+    removed: tuple[str, ...]
+    comment: str
+    beside: str
+    swaps: tuple[Swap, ...]
+    defined: tuple[Definition, ...]
+    undefined: tuple[str, ...]
+    where: str
+
+    @property
+    def added_code(self) -> tuple[str, ...]:
+        """New lines that are no comments; in prose all."""
+        return self.added if is_prose(self.edit.file) else tuple(line for line in self.added if not is_comment(line))
+
+    @property
+    def renamed(self) -> tuple[str, str] | None:
+        """The one name that became another everywhere, and nothing else changed."""
+        pairs = {(swap.old, swap.new) for swap in self.swaps}
+        if len(pairs) != 1:
+            return None
+        old, new = next(iter(pairs))
+        is_rename = _NAME.match(old) and _NAME.match(new) and not {old, new} & _KEYWORDS
+        return (old, new) if is_rename and not any(swap.name for swap in self.swaps) else None
+
+
+def change_of(edit: Edit) -> Change:
+    """What an edit changed."""
+    old, new = edit.old.split("\n")[:_MAX_LINES], edit.new.split("\n")[:_MAX_LINES]
+    if not edit.old:
+        old = []
+    if not edit.new:
+        new = []
+    added, removed, beside, swaps = list[str](), list[str](), list[str](), list[Swap]()
+    following = ""
+    keys_old, keys_new = [line.strip() for line in old], [line.strip() for line in new]
+    for tag, i1, i2, j1, j2 in SequenceMatcher(None, keys_old, keys_new, autojunk=False).get_opcodes():
+        if tag == "equal":
+            above = new[max(j1, j2 - _LINES_ABOVE) : j2] if j2 < len(new) or i2 < len(old) else []
+            below = new[j1 : min(j2, j1 + _LINES_BELOW)] if i1 or j1 else []
+            beside += [remarks(below), remarks(above)]
+            continue
+        removed += old[i1:i2]
+        added += new[j1:j2]
+        code_old, code_new = _code(old[i1:i2]), _code(new[j1:j2])
+        if code_old and code_new:
+            swaps += _swaps(code_old, code_new)
+        elif code_old and not code_new and len(code_old) <= 2:
+            swaps.append(Swap(_flat(code_old), ""))
+        following = following or next(
+            (line for line in new[j2 : j2 + 4] if line.strip() and not _ATTRIBUTE.match(line)), ""
+        )
+    before, after = list(definitions(edit.old, edit.file)), list(definitions(edit.new, edit.file))
+    names_before, names_after = {one.name for one in before}, {one.name for one in after}
+    return Change(
+        edit=edit,
+        added=_telling(added),
+        removed=_telling(removed),
+        comment="" if is_prose(edit.file) else remarks(added),
+        beside="" if is_prose(edit.file) else " ".join(once(beside)),
+        swaps=tuple(swaps),
+        defined=tuple(one for one in after if one.name not in names_before),
+        undefined=once(one.name for one in before if one.name not in names_after),
+        where=_where(edit, added + removed, following),
+    )
+
+
+def _telling(lines: list[str]) -> tuple[str, ...]:
+    return tuple(line.strip() for line in lines if line.strip())
+
+
+def _code(lines: list[str]) -> list[str]:
+    return [line.strip() for line in lines if line.strip() and not is_comment(line)]
+
+
+def _flat(lines: list[str]) -> str:
+    """Lines as one; a chained call goes on without a space."""
+    text = ""
+    for line in lines:
+        text += line if not text or line.startswith((".", "?", ")", ",")) or text.endswith(("(", ".")) else " " + line
+    return text
+
+
+def _swaps(old: list[str], new: list[str]) -> list[Swap]:
+    """What differs between two places, by the pieces they begin and end alike with."""
+    if len(old) == len(new) and 1 < len(old) <= 12:
+        return [swap for one, other in zip(old, new, strict=True) if one != other for swap in _swaps([one], [other])]
+    a, b = _PIECE.findall(_flat(old)[:2_000]), _PIECE.findall(_flat(new)[:2_000])
+    start = 0
+    while start < min(len(a), len(b)) and a[start] == b[start]:
+        start += 1
+    end = 0
+    while end < min(len(a), len(b)) - start and a[-1 - end] == b[-1 - end]:
+        end += 1
+    while True:  # Brackets are taken in whole.
+        depths = _open_brackets(a[start : len(a) - end]), _open_brackets(b[start : len(b) - end])
+        if start and min(depths) < 0:
+            start -= 1
+        elif end and max(depths) > 0:
+            end -= 1
+        else:
+            break
+    was, now = "".join(a[start : len(a) - end]).strip(), "".join(b[start : len(b) - end]).strip()
+    if not was and now.startswith(_JOINTS):
+        now = now.lstrip("&|,+ ")
+    if not was and not now:
+        return []
+    name = ""
+    if _VALUE.match(was) and _VALUE.match(now):
+        known = _ASSIGNED.search("".join(a[:start]))
+        name = known[1].strip("\"'") if known else ""
+    return [Swap(one_line(was), one_line(now), name)]
+
+
+def _open_brackets(pieces: list[str]) -> int:
+    """Brackets that stay open; below zero when one is closed that was not opened."""
+    depth = 0
+    for piece in pieces:
+        depth += (piece in _OPENING_BRACKETS) - (piece in _CLOSING_BRACKETS)
+        if depth < 0:
+            return -1
+    return depth
+
+
+def _where(edit: Edit, changed: list[str], following: str) -> str:
+    """The definition below, when only its attributes or comments changed; else the one around it."""
+    told = [line for line in changed if line.strip()]
+    if following and told and all(_ATTRIBUTE.match(line) or is_comment(line) for line in told):
+        below = next(definitions(following, edit.file), None)
+        if below is not None:
+            return below.name
+    if edit.where or is_prose(edit.file):
+        return edit.where
+    lines = set(changed)
+    first = next((number for number, line in enumerate(edit.new.split("\n")) if line in lines), 0)
+    around = list(definitions("\n".join(edit.new.split("\n")[:first]), edit.file))
+    return around[-1].name if around else ""
+
+
+# --- Of which type it is -------------------------------------------------------------------------------------------
+
+_FIXING = re.compile(
+    r"(?i)\b(?:fix(?:e[sd]|ing)?|bug(?:s|gy|fix)?|repair|broken|crash(?:es|ed|ing)?|panics?|regression|wrong(?:ly)?|"
+    r"fail(?:s|ed|ing|ure)?|incorrect(?:ly)?|hotfix|resolve[sd]? (?:the |an? )?(?:issue|error|problem)|work ?around|"
+    r"does(?: not|n't) work|leak(?:s|ed|ing)?|hangs?|endless(?:ly)?|never (?:stop|end|return|finish)(?:s|es)?|"
+    r"race condition|deadlock|off.by.one)\b"
+)
+_ADDING = re.compile(
+    r"(?i)\b(?:add(?:s|ed|ing)?|implement(?:s|ed|ing)?|support(?:s|ed)?|introduc\w+|creat(?:e|es|ing)|build|new|feature|"
+    r"extend|allow|enable|expose|write a)\b"
+)
+_REFACTORING = re.compile(
+    r"(?i)\b(?:refactor\w*|renam\w+|extract\w*|mov(?:e|es|ing)|split(?:ting)?|clean ?up|simplif\w+|restructur\w+|"
+    r"deduplicat\w+|inline|reorgani[sz]\w+)\b"
+)
+_DECIDING = re.compile(r"(?i)\b(?:decided?|decision|we (?:choose|chose|use)|chosen|instead of|rather than|opted)\b")
+_DECISION_FILE = re.compile(r"(?i)(?:^|[/_-])(?:adrs?|decisions?|rfcs?)(?:[/_.-]|$)")
+_TEST_FILE = re.compile(
+    r"(?i)(?:^|/)(?:tests?|__tests__|specs?|fixtures?|testdata|testing|testsuite)/|(?:^|/)test_[^/]+$|"
+    r"[._-](?:test|spec|tests)\.[^/]+$|(?:^|/)conftest\.py$|\.snap(?:\.new)?$"
+)
+_CONFIG_FILE = re.compile(r"(?i)\.(?:toml|ya?ml|ini|cfg|conf|json|env|properties)$|(?:^|/)(?:Dockerfile|Makefile)$")
+_FIRST_VERB_CHARS = 60
+
+
+def is_test_file(path: str) -> bool:
+    """Return whether a file holds tests, or what tests read."""
+    return bool(_TEST_FILE.search(path))
+
+
+def is_fix(prompt: str) -> bool:
+    """Return whether a prompt asks for something to be mended; its first words count most: `Add a fix page` adds."""
+    head = prompt.strip()[:_FIRST_VERB_CHARS]
+    first = _first(head)
+    return first == "fix" if first else bool(_FIXING.search(prompt[:600]))
+
+
+def type_of_edit(file: str, changes: Sequence[Change], prompt: str) -> ObservationType:
+    """The type of an edit of a file."""
+    comment = " ".join(change.comment for change in changes)
+    added = " ".join(" ".join(change.added[:20]) for change in changes)
+    if _DECISION_FILE.search(file) or (is_prose(file) and _DECIDING.search(added)):
+        return "decision"
+    if file.startswith(("/", "~")) or is_prose(file):
+        return "change"
+    if all(change.renamed for change in changes):
+        return "refactor"
+    if _CONFIG_FILE.search(file) and not is_test_file(file) and any(swap.name for c in changes for swap in c.swaps):
+        return "decision"
+    if is_fix(prompt) or (_FIXING.search(comment) and any(change.removed for change in changes)):
+        return "bugfix"
+    if _first(prompt.strip()[:_FIRST_VERB_CHARS]) == "refactor":
+        return "refactor"
+    has_new = any(change.defined or change.edit.is_new or len(change.added) >= 3 for change in changes)
+    if has_new and _ADDING.search(prompt[:400]):
+        return "feature"
+    moved = sum(len(change.undefined) for change in changes) > 0 and any(change.defined for change in changes)
+    return "refactor" if moved else "change"
+
+
+def concepts_of_edit(kind: str, changes: Sequence[Change]) -> tuple[str, ...]:
+    """What an edit teaches."""
+    text = " ".join(
+        change.comment or " ".join(change.added[:30] if is_prose(change.edit.file) else ()) for change in changes
+    )
+    found = ["what-changed", "problem-solution" if kind == "bugfix" else ""]
+    return once([*found, *concepts_of_text(text)])
+
+
+def _first(head: str) -> str:
+    """Which of the three comes first in the opening words of a prompt; empty for none."""
+    found = {"fix": _FIXING.search(head), "add": _ADDING.search(head), "refactor": _REFACTORING.search(head)}
+    places = [(match.start(), name) for name, match in found.items() if match]
+    return min(places)[1] if places else ""
+
+
+# --- How it is said ------------------------------------------------------------------------------------------------
 
 _TITLE_ROOM = 80
 _PUNCTUATION = re.compile(r"^[\W_]*$")

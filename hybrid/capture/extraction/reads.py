@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from hybrid.base.tokens import part_terms
 from hybrid.capture.definitions import Definition, definitions, is_prose
-from hybrid.capture.extraction.kinds import concepts_of_text
 from hybrid.capture.extraction.wording import (
     Told,
     base,
     clip,
     code,
     comment_text,
+    concepts_of_text,
     is_comment,
     joined,
     listed,

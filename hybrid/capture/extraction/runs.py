@@ -1,17 +1,14 @@
-"""Tells of commands: what was run, how it ended, and the lines that say why. Pure."""
+"""Tells of commands: what was run, how it ended by what it printed, and the lines that say why. Pure."""
 
 from __future__ import annotations
 
 import re
-import shlex
 from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from hybrid.capture.condensing import without_counts
-from hybrid.capture.dialects import without_bodies
-from hybrid.capture.extraction.outcomes import Outcome, outcome_of, telling_lines
+from hybrid.capture.definitions import without_counts
 from hybrid.capture.extraction.reads import told_of_text
 from hybrid.capture.extraction.searches import folder_name, told_of_search
 from hybrid.capture.extraction.wording import (
@@ -27,147 +24,268 @@ from hybrid.capture.extraction.wording import (
     telling,
     terms_of,
 )
+from hybrid.capture.shell import CommandLine, line_of
+from hybrid.render.numbers import amount
 
 if TYPE_CHECKING:
     from hybrid.capture.tools import ToolUse
     from hybrid.records.memory.types import ObservationType
 
 
-# Reads a command line: which part of it matters, how it is shown, and what sort of work it is. Pure.
+# --- How a command ended -------------------------------------------------------------------------------------------
 
-Work = Literal["check", "search", "read", "look", "list", "git", "run"]
+Status = Literal["passed", "failed", ""]
 
-_SPACES = re.compile(r"[ \t]+")
-_NOISE = re.compile(r"\s*(?:2>&1|&>\s*\S+|2>\s*/dev/null|>\s*/dev/null|<\s*/dev/null|\|\|\s*true)")
-_ASSIGNMENTS = re.compile(r"^(?:[A-Z_][A-Z0-9_]*=\S*\s+)+")
-_WRAPPERS = re.compile(r"^(?:sudo|time|nice|nohup|command|(?:/usr/bin/)?env|exec|timeout(?:\s+-\S+)*\s+\S+)\s+")
-_TRIVIAL = frozenset("cd pwd echo export set source true sleep clear date whoami ls mkdir popd pushd printf".split())
-_SEARCHING = frozenset("grep egrep fgrep rg ag ack find fd locate git-grep".split())
-_READING = frozenset("cat bat head tail less more nl sed".split())
-_LISTING = frozenset("ls pwd tree wc du df which whoami date env printenv ps type stat file".split())
-_CHECKS = re.compile(
-    r"\b(?:tests?|pytest|jest|vitest|mocha|check|clippy|lint|eslint|ruff|mypy|pyright|tsc|build|make|ninja|cmake|gradle|"
-    r"mvn|compile|nextest|tox|nox|bench|vet|rspec|phpunit|ctest|prek|pre-commit|prettier|black|flake8|shellcheck|verify|"
-    r"install|sync|fmt|format|doctest|unittest|typecheck|javac|gcc|rustc)\b"
+_LONGEST_LINE = 500
+
+_NOISE_LINE = re.compile(
+    r"^\s*(?:(?:Compiling|Checking|Downloading|Downloaded|Updating|Fresh|Building|Installing|Collecting|Resolved|Prepared|"
+    r"Running|Adding|Locking|Unpacking|Blocking|Dirty|Using cached|Requirement already) .*|running \d+ tests?|"
+    r"\d{4}-\d\d-\d\dT\S+\s+(?:INFO|DEBUG|TRACE)\b.*|\[\d+/\d+\].*|[|=\-_*~.━─┄│┌└├┬┴ ]*|\d+%.*|… \d+ .*|"
+    r"test \S+(?: - .*)? +\.\.\. (?:ok|ignored)|\S+ PASSED.*|ok  \t.*|\s*✓ .*|Finished .*|.*\.{8,}Passed)\s*$"
 )
-_SEARCH_WORDS = frozenset("search grep find refs references query lookup".split())
-_FILTERS = frozenset("head tail grep egrep rg tee less cat sort uniq wc cut sed awk".split())
+_CARGO = re.compile(
+    r"^test result: (?:ok|FAILED)\. (\d+) passed; (\d+) failed; (\d+) ignored;.*?(\d+) filtered out(.*)", re.M
+)
+_CARGO_FAILED = re.compile(r"^test (\S+)(?: - [^\n.]*)? +?\.\.\. +FAILED", re.MULTILINE)
+_CARGO_OK = re.compile(r"^test \S+(?: - [^\n.]*)? +\.\.\. ok$", re.MULTILINE)
+_PYTEST = re.compile(
+    r"^(?:=+ )?((?:\d+ (?:passed|failed|errors?|skipped|xfailed|xpassed|deselected|warnings?)(?:, )?)+)"
+    r"(?: in [\d.]+s.*?)(?: =+)?$",
+    re.MULTILINE,
+)
+_PYTEST_NONE = re.compile(r"^(?:=+ )?no tests ran\b", re.MULTILINE)
+_PYTEST_FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+)(?: - (.*))?$", re.MULTILINE)
+_UNITTEST = re.compile(r"^Ran (\d+) tests? in .*\n+(OK|FAILED)(?: \((.*)\))?", re.MULTILINE)
+_JEST = re.compile(r"^\s*Tests:?\s+((?:\d+ (?:failed|passed|skipped|todo|total)(?:,? ?\|? ?)?)+)", re.MULTILINE)
+_JEST_FAILED = re.compile(r"^\s*(?:●|✕|×|FAIL)\s+(.+?)(?: \(\d+ m?s\)| \d+ms)?$", re.MULTILINE)
+_MOCHA = re.compile(r"^\s*(\d+) (passing|failing)\b", re.MULTILINE)
+_GO_FAILED = re.compile(r"^\s*--- FAIL: (\S+)", re.MULTILINE)
+_GO_PACKAGE = re.compile(r"^(ok|FAIL)\s+(\S+)\s+(?:[\d.]+s|\(cached\)|\[build failed\])", re.MULTILINE)
+_JAVA = re.compile(r"Tests run: (\d+), Failures: (\d+), Errors: (\d+)")
+_HOOK_FAILED = re.compile(r"^\s*[│┌└├]?\s*(\S.{2,60}?)\.{3,}(?:\(.*\))?Failed$", re.MULTILINE)
+_HOOK_PASSED = re.compile(r"\.{3,}Passed$", re.MULTILINE)
+
+_ERRORS = tuple(
+    re.compile(pattern, re.MULTILINE)
+    for pattern in (
+        r"^(?P<code>error\[E\d+\]): (?P<text>.+)(?:\n\s*-->\s*(?P<place>\S+))?",
+        r"^(?P<place>[^\s:()]+\(\d+,\d+\)): error (?P<code>TS\d+): (?P<text>.+)$",
+        r"^(?P<place>[^\s:]+:\d+(?::\d+)?):? (?:fatal )?error:? (?P<text>.+)$",
+        r"^thread .* panicked at (?P<place>\S+?):?\n(?P<text>.+)$",
+        r"^E\s{2,}(?P<text>\w*(?:Error|Exception|assert)\b.*)$",
+        r"^(?P<text>(?:[\w.]+\.)?[A-Z]\w*(?:Error|Exception|Warning|Interrupt|Exit)(?:: .+)?)$",
+        r"^(?P<text>note: test did not panic as expected.*)$",
+        r"^(?P<text>(?:\S+: )?(?:line \d+: )?\S+: (?:command not found|No such file or directory|Permission denied)"
+        r".*)$",
+        r"^(?i:error|fatal|failed|failure|npm err!|✗|✖|×)[:! ]+\s*(?P<text>.+)$",
+        r"^(?P<text>Found \d+ errors?\b.*)$",
+        r"^(?P<text>\d+ errors?, \d+ warnings?.*)$",
+        r"^(?P<text>.*\bAssertionError\b.*|.*\bassertion .* failed\b.*)$",
+        r"^(?P<text>make: \*\*\* .*|BUILD FAILED.*|\S+ is not recognized .*)$",
+    )
+)
+_NO_MODULE = re.compile(r"(?:ModuleNotFoundError|ImportError): No module named (\S+)$")
+_ERROR_CODE = re.compile(r"error\[(E\d+)\]: (.+)", re.DOTALL)
+_CLASS_MODULES = re.compile(r"^(?:\w+\.)+(?=\w*(?:Error|Exception|Warning)\b)")
+_NAMES_ITSELF = re.compile(r"E\d+: |\w*(?:Error|Exception)\b|no module ")
+"""Openings after which it need not be said that something failed."""
+_HARD = re.compile(r"^error(?:\[E\d+\])?: ", re.MULTILINE)
+_FINISHED = re.compile(r"^\s*Finished `?\w+`? .*(?:target|profile)", re.MULTILINE)
+_WARNING = re.compile(r"^warning(?:\[\w+\])?: ", re.MULTILINE)
+_LATE = re.compile(
+    r"(?i)could not compile|test failed, to rerun|aborting due to|^process didn|recipe for target|exit (?:code|status)"
+)
+_GOOD = re.compile(
+    r"(?i)^\s*(?:\S+ )?(?:\d+ files? (?:changed|would be|reformatted|left|already|modified|accepted)|all checks passed|"
+    r"no pending|no issues? found|success|successfully|done\b|finished\b|accepted|created|added \d+|up to date|passed|"
+    r"would be reformatted|already up|nothing to|build succeeded|\d+ passed).*"
+)
 
 
-class Line(Struct, frozen=True):
-    """A command line.
+class Outcome(Struct, frozen=True):
+    """How a command ended.
 
     Attributes:
-        work: What sort of work it is.
-        shown: The part that matters on one line, without filters and redirections.
-        program: Its program.
-        words: Its words.
-        query: Of a search.
+        status: passed, failed, or empty when the text does not say.
+        brief: In a few words, for a title; empty when there is nothing to say.
+        failing: Names of tests that failed.
+        errors: First lines of errors with their place, the most telling first.
+        lines: Lines that are no noise, in order.
     """
 
-    work: Work
-    shown: str
-    program: str
-    words: tuple[str, ...]
-    query: str = ""
+    status: Status
+    brief: str
+    failing: tuple[str, ...] = ()
+    errors: tuple[str, ...] = ()
+    lines: tuple[str, ...] = ()
 
 
-def line_of(command: str) -> Line:
-    """The part of a command line that matters: the last that is not trivial, before its filters."""
-    parts = _split(_NOISE.sub("", _SPACES.sub(" ", without_bodies(command))), ("&&", "||", ";", "\n"))
-    telling = [part for part in parts if _program(_words(_bare(part))) not in _TRIVIAL]
-    part = _bare((telling or parts or [command])[-1])
-    shown = _before_filters(part)
-    words = _words(shown)
-    program = _program(words)
-    work, query = _work(program, words)
-    return Line(work, " ".join(shown.split()), program, tuple(words), query)
+def telling_lines(output: str) -> tuple[str, ...]:
+    """The lines of an output that are no progress and no passing test, each once in a row."""
+    found: list[str] = []
+    for line in output.split("\n")[:4_000]:
+        if line.strip() and not _NOISE_LINE.match(line) and (not found or found[-1] != line):
+            found.append(line.rstrip())
+    return tuple(found)
 
 
-def _bare(part: str) -> str:
-    part = part.strip().lstrip("({").strip()
-    for _ in range(3):
-        part = _WRAPPERS.sub("", _ASSIGNMENTS.sub("", part))
-    return part
+def outcome_of(output: str, *, is_failed: bool, exit_code: int | None) -> Outcome:
+    """How a command ended, by its output first: behind a pipe the exit code is that of the last program.
+
+    Args:
+        output: What it printed, also of its error.
+        is_failed: Whether the client says that it failed.
+        exit_code: Where it is told.
+    """
+    output = "\n".join(line[:_LONGEST_LINE] for line in output.split("\n"))
+    counts, status = _counts(output)
+    failing = _failing(output)
+    errors = () if status == "passed" and not is_failed else _errors(output)
+    lines = telling_lines(output)
+    if status == "passed" and _HARD.search(output):
+        status, errors = "failed", _errors(output)
+    if failing and status != "failed":
+        status = "failed"
+    if is_failed or (errors and not status and _is_error_line(output, errors)):
+        status = "failed"
+    brief = _brief(counts, failing, errors, lines, status, exit_code, _finished(output))
+    return Outcome(status, brief, failing, errors, lines)
 
 
-def _before_filters(part: str) -> str:
-    """A pipe up to the first filter; `cat x | program` is the program's."""
-    pieces = _split(part, ("|",)) or [part]
-    kept = [pieces[0]]
-    for piece in pieces[1:]:
-        if _program(_words(piece)) in _FILTERS:
-            break
-        kept.append(piece)
-    return " | ".join(kept).strip()
+def _is_error_line(output: str, errors: tuple[str, ...]) -> bool:
+    """Return whether errors make a failure without counts: not when the end says that all is well."""
+    return bool(errors) and not _GOOD.match(output.strip().rpartition("\n")[2])
 
 
-def _split(text: str, separators: tuple[str, ...]) -> list[str]:
-    """The parts of a command line between separators; one within quotes or after a backslash parts nothing."""
-    parts, quote, begin, at = list[str](), "", 0, 0
-    while at < len(text):
-        char = text[at]
-        mark = "" if quote else next((one for one in separators if text.startswith(one, at)), "")
-        if char == "\\" and quote != "'":
-            at += 2
-            continue
-        if quote:
-            quote = "" if char == quote else quote
-        elif char in "'\"":
-            quote = char
-        elif mark:
-            parts.append(text[begin:at].strip())
-            begin = at + len(mark)
-        at += max(1, len(mark))
-    return [part for part in [*parts, text[begin:].strip()] if part]
+def _counts(text: str) -> tuple[str, Status]:
+    """Counts of tests in words, and what they say; empty when no tests were run."""
+    # Some clients give the output of a failure twice: the same counts in the same time are the same run.
+    rows = [tuple(map(int, row[:4])) for row in dict.fromkeys(_CARGO.findall(text))]
+    if rows:
+        passed, failed, _, filtered = (sum(row[i] for row in rows) for i in range(4))
+        more = "+" if text.rfind("\ntest ") > text.rfind("\ntest result: ") else ""  # The end is cut off.
+        if not passed and not failed:
+            return f"no tests ran ({filtered} filtered out)", ""
+        words = f"{failed} failed, {passed} passed" if failed else f"{passed}{more} passed"
+        return words, "failed" if failed else "passed"
+    if n_ok := len(_CARGO_OK.findall(text)):
+        n_failed = len(_CARGO_FAILED.findall(text))
+        return f"{n_failed} failed, {n_ok} passed" if n_failed else f"{n_ok} passed", "failed" if n_failed else "passed"
+    if (found := _PYTEST.findall(text)) or _PYTEST_NONE.search(text):
+        words = found[-1].strip(", ") if found else "no tests ran"
+        return words, "failed" if "failed" in words or "error" in words else "passed" if "passed" in words else ""
+    if match := _UNITTEST.search(text):
+        return f"{amount(int(match[1]), 'test')} {match[3] or match[2]}", "passed" if match[2] == "OK" else "failed"
+    if found := _JEST.findall(text):
+        words = found[-1].strip(" ,|").replace(" | ", ", ")
+        return words, "failed" if "failed" in words else "passed"
+    if match := _JAVA.search(text):
+        bad = int(match[2]) + int(match[3])
+        return (
+            f"{bad} failed of {amount(int(match[1]), 'test')}" if bad else f"{match[1]} passed",
+            "failed" if bad else "passed",
+        )
+    if found := _MOCHA.findall(text):
+        words = ", ".join(f"{n} {word}" for n, word in found)
+        return words, "failed" if "failing" in words else "passed"
+    return _packages(text)
 
 
-def _words(text: str) -> list[str]:
-    try:
-        return shlex.split(text[:2_000])
-    except ValueError:
-        return text[:2_000].split()
+def _packages(text: str) -> tuple[str, Status]:
+    """Go's packages, and hooks before a commit."""
+    if packages := _GO_PACKAGE.findall(text):
+        bad = [name for word, name in packages if word == "FAIL"]
+        words = f"{len(bad)} of {len(packages)} packages failed" if bad else f"{amount(len(packages), 'package')} ok"
+        return words, "failed" if bad else "passed"
+    bad, good = once(_HOOK_FAILED.findall(text)), len(_HOOK_PASSED.findall(text))
+    if bad or good > 1:
+        words = f"{len(bad)} failed ({listed(bad, 50)}), {good} passed" if bad else f"all {good} hooks passed"
+        return words, "failed" if bad else "passed"
+    return "", ""
 
 
-def _program(words: list[str]) -> str:
-    return words[0].rpartition("/")[2] if words else ""
+def _failing(text: str) -> tuple[str, ...]:
+    found = [
+        *_CARGO_FAILED.findall(text),
+        *(name for name, _ in _PYTEST_FAILED.findall(text)),
+        *_GO_FAILED.findall(text),
+    ]
+    if _JEST.search(text):
+        found += [name for name in _JEST_FAILED.findall(text) if not name.startswith("Test")]
+    return once(clip(name, 120) for name in found)[:20]
 
 
-def _work(program: str, words: list[str]) -> tuple[Work, str]:
-    plain = [word for word in words[1:] if not word.startswith("-")]
-    if program == "git":
-        sub = plain[0] if plain else ""
-        return ("search", " ".join(plain[1:2])) if sub == "grep" else ("git", "")
-    if program in ("find", "fd"):
-        return "search", _found_name(words)
-    if program in _SEARCHING:
-        return "search", _pattern(words)
-    if program in _READING and any("." in word or "/" in word for word in plain):
-        return "read", ""
-    if program in _LISTING or program in _TRIVIAL:
-        return "list", ""
-    if plain and plain[0] in _SEARCH_WORDS and len(plain) > 1:
-        return "search", " ".join(plain[1:3]) if plain[0] in ("refs", "references") else plain[1]
-    return ("check" if _CHECKS.search(" ".join(words)) else "run"), ""
+def _errors(text: str) -> tuple[str, ...]:
+    """Errors by how much they say: of the first pattern first; those that only report others last."""
+    found: list[str] = []
+    late: list[str] = []
+    for pattern in _ERRORS:
+        for number, match in enumerate(pattern.finditer(text)):
+            if number == 8:
+                break
+            parts = match.groupdict()
+            said = clip(parts["text"] or "", 220)
+            said = f"{parts['code']}: {said}" if parts.get("code") else said
+            place = parts.get("place") or ""
+            one = f"{said} ({place})" if place else said
+            if said and not any(said in known for known in found):
+                (late if _LATE.search(said) else found).append(one)
+    return once([*found, *late])[:8]
 
 
-def _pattern(words: list[str]) -> str:
-    """The pattern of a grep: after `-e`, else the first word that is no option and no number of one."""
-    skip = False
-    for number, word in enumerate(words[1:], 1):
-        if word in ("-e", "--regexp") and number + 1 < len(words):
-            return words[number + 1]
-        if skip or word.startswith("-"):
-            skip = not skip and word in ("-A", "-B", "-C", "-m", "-g", "-t", "--glob", "--type", "-f")
-            continue
-        return word
-    return ""
+def _brief(
+    counts: str,
+    failing: tuple[str, ...],
+    errors: tuple[str, ...],
+    lines: tuple[str, ...],
+    status: Status,
+    code: int | None,
+    finished: str,
+) -> str:
+    if failing:
+        n_failed = (counts or f"{len(failing)} failed").removesuffix(", 0 passed")
+        return f"{n_failed}: {listed((_short_name(name) for name in failing), 60)}"
+    if errors and status == "failed":
+        first = _in_short(errors[0])
+        if counts and "no tests" not in counts:
+            return f"{counts}; {first}"
+        return first if _NAMES_ITSELF.match(first) else f"failed: {first}"
+    if counts:
+        return counts
+    if status == "failed":
+        last = lines[-1] if lines else ""
+        return f"failed{f' (exit {code})' if code else ''}{f': {last}' if last else ''}"
+    good = next((number for number in range(len(lines) - 1, -1, -1) if _GOOD.match(lines[number])), -1)
+    if good < 0:
+        return finished
+    return clip(" ".join(lines[good : good + 2]) if lines[good].endswith(":") else lines[good], 80)
 
 
-def _found_name(words: list[str]) -> str:
-    named = [words[i + 1] for i, word in enumerate(words[:-1]) if word in ("-name", "-iname", "-path", "-regex")]
-    return " ".join(named) or " ".join(word for word in words[1:] if not word.startswith("-"))[:120]
+def _in_short(error: str) -> str:
+    """An error without what every one of its kind says, and without the modules of its class."""
+    if match := _NO_MODULE.match(error):
+        return f"no module {match[1]}"
+    if match := _ERROR_CODE.match(error):
+        return f"{match[1]}: {match[2]}"
+    return _CLASS_MODULES.sub("", error)
 
+
+def _finished(text: str) -> str:
+    """What a build that came to its end says of itself."""
+    if not _FINISHED.search(text):
+        return ""
+    n_warnings = len(_WARNING.findall(text))
+    return f"finished with {amount(n_warnings, 'warning')}" if n_warnings else "finished without warnings"
+
+
+def _short_name(name: str) -> str:
+    """A test's name without its folders or modules, as far as it stays telling."""
+    parts = re.split(r"(::|/)", re.sub(r"^\S+\.\w+::", "", name))
+    return parts[-1] if len(parts[-1]) > 8 else "".join(parts[-3:])
+
+
+# --- What is told of it --------------------------------------------------------------------------------------------
 
 _TITLE_ROOM = 80
 _COMMAND_ROOM = 30
@@ -218,7 +336,7 @@ def tell_command(use: ToolUse, prompt: str) -> Told | None:
     return _of_run(use, line, output, outcome, prompt)
 
 
-def _of_search(use: ToolUse, line: Line, output: str, prompt: str) -> Told:
+def _of_search(use: ToolUse, line: CommandLine, output: str, prompt: str) -> Told:
     lines = "\n".join(telling_lines(output))
     if any(_COUNTING.match(word) for word in line.words[1:]):
         lines = without_counts(lines)
@@ -231,7 +349,7 @@ def _of_search(use: ToolUse, line: Line, output: str, prompt: str) -> Told:
     return told
 
 
-def _of_listing(use: ToolUse, line: Line, output: str, prompt: str) -> Told | None:
+def _of_listing(use: ToolUse, line: CommandLine, output: str, prompt: str) -> Told | None:
     """A listing of files; what only says where one is tells nothing."""
     names = [one.strip() for one in output.split("\n") if one.strip() and not one.endswith((" .", " ..", "/."))]
     if line.program not in ("ls", "tree", "wc", "du", "which") or len(names) < 2:
@@ -243,7 +361,7 @@ def _of_listing(use: ToolUse, line: Line, output: str, prompt: str) -> Told | No
     return Told("discovery", "List", subject, narrative, use.description, files_read=use.files_read)
 
 
-def _of_git(use: ToolUse, line: Line, output: str, outcome: Outcome, prompt: str) -> Told | None:
+def _of_git(use: ToolUse, line: CommandLine, output: str, outcome: Outcome, prompt: str) -> Told | None:
     sub = next((word for word in line.words[1:] if not word.startswith("-")), "")
     if commit := _COMMIT.search(output):
         narrative = joined(
@@ -261,7 +379,7 @@ def _of_git(use: ToolUse, line: Line, output: str, outcome: Outcome, prompt: str
     return _of_run(use, line, output, outcome, prompt) if output.strip() else None
 
 
-def _of_diff(use: ToolUse, line: Line, output: str, prompt: str) -> Told | None:
+def _of_diff(use: ToolUse, line: CommandLine, output: str, prompt: str) -> Told | None:
     files = once([*_DIFF_FILE.findall(output), *_STAT_FILE.findall(output), *use.files_read])
     if not output.strip():
         return None
@@ -282,7 +400,7 @@ def _of_diff(use: ToolUse, line: Line, output: str, prompt: str) -> Told | None:
     )  # fmt: skip
 
 
-def _of_status(use: ToolUse, line: Line, output: str, prompt: str) -> Told | None:
+def _of_status(use: ToolUse, line: CommandLine, output: str, prompt: str) -> Told | None:
     files = _STATUS.findall(output)
     if not files:
         return None
@@ -300,7 +418,7 @@ def _shown(output: str) -> str:
     return "only build progress shown" if _PROGRESS.search(output) else clip(output.strip().rpartition("\n")[2], 50)
 
 
-def _of_run(use: ToolUse, line: Line, output: str, outcome: Outcome, prompt: str) -> Told | None:
+def _of_run(use: ToolUse, line: CommandLine, output: str, outcome: Outcome, prompt: str) -> Told | None:
     if not output.strip() and not use.is_failed and line.work != "check" and not use.files_written:
         return None if line.work in ("list", "read", "git") or not use.description else _silent(use, line, prompt)
     kind: ObservationType = "discovery" if outcome.status == "failed" else "change"
@@ -320,13 +438,13 @@ def _of_run(use: ToolUse, line: Line, output: str, outcome: Outcome, prompt: str
     )
 
 
-def _silent(use: ToolUse, line: Line, prompt: str) -> Told:
+def _silent(use: ToolUse, line: CommandLine, prompt: str) -> Told:
     narrative = joined([f"Ran {code(use.command, 400)}, which printed nothing: {use.description}.", reason(prompt)])
     facts = (f"command: {clip(use.command, 160)}",)
     return Told("change", "Run", f"{code(line.shown, 50)}: {use.description}", narrative, use.description, facts)
 
 
-def _title(use: ToolUse, line: Line, brief: str) -> tuple[str, str]:
+def _title(use: ToolUse, line: CommandLine, brief: str) -> tuple[str, str]:
     room = _TITLE_ROOM - len("Run `` → ")
     shown = _BIN.sub("", line.shown)
     outcome_room = min(len(brief), max(room - _COMMAND_ROOM, room - len(shown)))

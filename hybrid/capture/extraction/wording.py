@@ -32,6 +32,11 @@ _LICENCE = re.compile(
     r"\bpermission is hereby granted\b"
 )
 _LICENCE_CHARS = 400
+_BECAUSE = re.compile(r"(?i)\b(?:because|since|so that|otherwise|in order to|to avoid|reason|must|why)\b")
+_TRADING = re.compile(
+    r"(?i)\b(?:trade-?offs?|at the cost of|slower but|faster but|instead of|rather than|compromise)\b"
+)
+_PATTERN = re.compile(r"(?i)\b(?:pattern|convention|idiom|always|never|as elsewhere|the same way as|best practice)\b")
 _POLITE = re.compile(r"(?i)^(?:please|can you|could you|now|ok(?:ay)?|hi|hello|hey|then|also|so|and)[,:]?\s+")
 
 
@@ -211,3 +216,13 @@ def joined(parts: Iterable[str], max_chars: int = NARRATIVE_CHARS) -> str:
 def once(items: Iterable[str]) -> tuple[str, ...]:
     """Each item once, in order, without empty ones."""
     return tuple(dict.fromkeys(item for item in items if item))
+
+
+def concepts_of_text(text: str) -> tuple[str, ...]:
+    """What prose, such as a comment, teaches by its wording."""
+    found = [
+        "why-it-exists" if _BECAUSE.search(text) else "",
+        "trade-off" if _TRADING.search(text) else "",
+        "pattern" if _PATTERN.search(text) else "",
+    ]
+    return once(found)

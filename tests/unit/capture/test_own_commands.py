@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from hybrid.capture.own import is_our_tool, is_ours
+from hybrid.capture.shell import is_ours
+from hybrid.capture.tools import is_our_tool
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hybrid.capture.paths import Places
+from hybrid.capture.tools import Places
 from tests.support.builders import write_files
 
 if TYPE_CHECKING:
