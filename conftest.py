@@ -6,10 +6,10 @@ import os
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import HealthCheck, settings
 
 from tests.support.backgrounds import remember_backgrounds
 from tests.support.builders import PAYMENTS, ListSource, build_index, git_project, place_in
+from tests.support.examples import register_profiles
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,9 +19,7 @@ if TYPE_CHECKING:
 
 remember_backgrounds()
 
-# How long an example takes is the machine's matter, and that of whatever runs beside it.
-settings.register_profile("no clock", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("no clock")
+register_profiles()
 
 
 @pytest.fixture(scope="session", autouse=True)

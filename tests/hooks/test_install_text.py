@@ -5,7 +5,7 @@ import re
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hybrid.hooks.install.clients import CLIENTS
@@ -13,6 +13,7 @@ from hybrid.hooks.install.command import Launcher, absolute_launcher
 from hybrid.hooks.install.jsonc import JsoncError, parse
 from hybrid.hooks.install.merge import SettingsError, commands, install_text, lists_of, strip_text
 from hybrid.hooks.install.targets import with_hooks, without_hooks
+from tests.support.examples import examples
 
 CLAUDE = CLIENTS["claude"]
 LAUNCHER = Launcher(("/opt/a b/python", "-I", "-S", "/opt/hybrid/entry.py"), "linux")
@@ -63,7 +64,7 @@ def _comments(text: str) -> list[str]:
     return re.findall(r"// a note|/\* block \*/|// \"x\": 1,", re.sub(r'"(?://no comment|https://x)"', "", text))
 
 
-@settings(max_examples=400, deadline=None)
+@examples(400)
 @given(_settings())
 def test_any_settings_take_our_entries_and_lose_them_again(text: str) -> None:
     """Whatever the file looks like: ours are added after the others, values and notes stay, and removal leaves those."""
@@ -84,7 +85,7 @@ def test_any_settings_take_our_entries_and_lose_them_again(text: str) -> None:
     assert installed == _install(installed)
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(_settings())
 def test_entries_are_replaced_when_the_interpreter_moved(text: str) -> None:
     """An older form of ours is replaced, not joined, and everything else stays."""

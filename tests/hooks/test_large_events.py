@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hybrid.hooks import event
 from hybrid.hooks.event import MAX_ID_CHARS, MAX_PROMPT_CHARS, bounded_id, parse_event, shortened
 from tests.support.agent import Agent
 from tests.support.builders import new_shop
+from tests.support.examples import examples
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -82,7 +83,7 @@ def _short(given: Any, **limits: object) -> Any:
         return json.loads(shortened(data).decode("utf-8", "replace"))
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(st.dictionaries(st.text(max_size=5), VALUES, max_size=5))
 def test_what_is_small_enough_stays_as_it_is(value: Any) -> None:
     """Neither the search for long texts nor that for many values changes an event within the limits."""
@@ -91,7 +92,7 @@ def test_what_is_small_enough_stays_as_it_is(value: Any) -> None:
     assert json.loads(text) == _short(value)
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(st.text(min_size=30, max_size=300))
 def test_a_long_text_keeps_its_ends(text: str) -> None:
     """What is cut is valid JSON, whatever escapes stand at the cut; the other fields stay."""
@@ -101,7 +102,7 @@ def test_a_long_text_keeps_its_ends(text: str) -> None:
     assert found["a"] == text or "\n[...]\n" in found["a"]
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(st.lists(VALUES, min_size=5), st.integers(10, 60))
 def test_too_many_values_leave_their_beginning(values: list[Any], most: int) -> None:
     """What is left is valid JSON that begins as the event does."""

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hybrid.base.tokens import query_tokens, tokens
@@ -14,6 +14,7 @@ from hybrid.prompting.query import make_query
 from hybrid.search.reference import NonNegativeOkapi, ReferenceLexical
 from hybrid.search.searcher import Searcher
 from tests.support.builders import PAYMENTS, ListSource, build_index, default_config, open_index, place_in
+from tests.support.examples import examples
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from hybrid.index.backend import Leg
     from hybrid.index.snapshot import Snapshot
 
-_property = settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+_property = examples(40)
 _WORDS = ["alpha", "beta", "gamma", "delta", "camelCase", "snake_case", "x", "再試行", "ε"]
 _texts = st.dictionaries(
     st.sampled_from([f"{folder}{name}.txt" for folder in ("", "one/", "one/two/") for name in "abcd"]),

@@ -7,11 +7,12 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hybrid.project.git_config import is_true, parse_config
 from hybrid.project.origin import name_of_origin, normalise_origin
+from tests.support.examples import examples
 
 
 @pytest.mark.parametrize(
@@ -47,7 +48,7 @@ def test_words_for_yes_are_known(value, expected):
     assert not is_true({}, "core.bare")
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(value=st.text(alphabet="ab \t\"\\#;'=[]é/:", min_size=1, max_size=12))
 @pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 def test_what_git_writes_is_read_back(tmp_path_factory, value):

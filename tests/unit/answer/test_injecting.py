@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hybrid.answer.decide import Decision, decide, explain_steps
@@ -18,6 +18,7 @@ from hybrid.types import HookEvent
 from hybrid.upkeep.indexing import reindex
 from hybrid.workspace import Workspace, open_workspace
 from tests.support.builders import PAYMENTS, git_project, write_files
+from tests.support.examples import examples
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -620,7 +621,7 @@ def test_the_hard_cap_in_bytes(wide: Session, mode: str, fmt: str) -> None:
     assert mode == "none" or size > 4000
 
 
-@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(60)
 @given(
     st.sampled_from(FORMATS),
     st.sampled_from(MODES),

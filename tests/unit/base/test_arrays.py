@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as of_numpy
 
 from hybrid.base.arrays import encode_arrays, pack_strings, read_arrays, unpack_string, unpack_strings, write_arrays
+from tests.support.examples import examples
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 DTYPES = ["?", "u1", "i1", "u2", "i2", "u4", "i4", "u8", "i8", "f2", "f4", "f8"]
-_file_settings = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+_file_settings = examples(60)
 
 _arrays = st.dictionaries(
     st.text(min_size=1, max_size=8).filter(lambda name: name != "__metadata__"),

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hybrid.chunking.chunker import CHUNKER_VERSION, chunk_document, chunker_version, line_chunks
 from hybrid.types import ChunkLimits, Document
+from tests.support.examples import examples
 
 
 @pytest.mark.parametrize(
@@ -61,7 +62,7 @@ def test_plain_text_is_cut_at_blank_lines(limits):
     assert all(len("\n".join(text.split("\n")[c.start_line - 1 : c.end_line])) < 1500 for c in chunks)
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(st.text(st.one_of(st.sampled_from("\n\n \tab"), st.characters()), max_size=600))
 def test_line_chunks_tile_any_text(text):
     """No line is lost, none is in two chunks, and none above the limit has more than one line."""

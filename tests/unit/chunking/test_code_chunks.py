@@ -5,11 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hybrid.chunking.chunker import chunk_document
 from hybrid.types import ChunkLimits, Document
+from tests.support.examples import examples
 
 SAMPLES = {
     path.name: path.read_text(encoding="utf-8")
@@ -190,7 +191,7 @@ MUTATIONS = st.tuples(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(MUTATIONS)
 def test_chunks_of_broken_sources_tile_them(mutation):
     """Sources with pieces cut out and brackets put in are still tiled."""
@@ -203,7 +204,7 @@ def test_chunks_of_broken_sources_tile_them(mutation):
     assert_tiles(text, chunked(text, LANGUAGES[name], SMALL))
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(
     st.text(st.one_of(st.sampled_from("{}()\n\n\n \t#'\"=:;<>/"), st.characters())),
     st.sampled_from(

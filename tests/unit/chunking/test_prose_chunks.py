@@ -5,11 +5,12 @@ from __future__ import annotations
 from inspect import cleandoc
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hybrid.chunking.prose import headings_of, prose_chunks
 from hybrid.types import ChunkLimits
+from tests.support.examples import examples
 
 ALONE = ChunkLimits(max_chars=1500, merge_chars=1, cut_chars=1000)
 
@@ -190,7 +191,7 @@ LINES = st.lists(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(LINES, st.sampled_from(["markdown", "rst", "asciidoc", "org", "latex", "typst"]))
 def test_sections_tile_the_document(lines, language):
     """Whatever the markup, no line is lost and none is in two chunks."""

@@ -5,11 +5,12 @@ from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hybrid.feedback.state import NAME, Given, HookState, count_injection, is_corrupt, read_state, update_state
 from tests.support.builders import python_process
+from tests.support.examples import examples
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -150,7 +151,7 @@ _json = st.recursive(
 )
 
 
-@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(60)
 @given(st.dictionaries(st.sampled_from(list(HookState().as_json())), _json))
 def test_any_fields_can_be_counted_on(tmp_path: Path, fields: dict[str, Any]) -> None:
     """Whatever JSON stands in the fields, counting goes on and leaves a file that reads the same."""

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hybrid.base.atomic import locked
@@ -16,6 +16,7 @@ from hybrid.index.manifest import read_manifest
 from hybrid.index.snapshot import Snapshot, open_snapshot
 from hybrid.models.hashing import HashingEmbedder
 from tests.support.builders import PAYMENTS, ListSource, build_index, place_in, recipe
+from tests.support.examples import examples
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -324,7 +325,7 @@ _texts = st.dictionaries(
 )
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(25)
 @given(st.lists(_texts, min_size=1, max_size=4))
 def test_incremental_builds_equal_a_fresh_one(
     tmp_path_factory: pytest.TempPathFactory, history: list[dict[str, str]]

@@ -10,7 +10,7 @@ import zlib
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hybrid.chunking.chunker import chunk_document
@@ -19,6 +19,7 @@ from hybrid.index.analysis import analyse, decode_record, head_line, path_terms
 from hybrid.knowledge.spans import SpanReader
 from hybrid.types import ChunkLimits, Document
 from tests.support.builders import PAYMENTS, hit, new_shop, write_files
+from tests.support.examples import examples
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -60,7 +61,7 @@ def _kept(path: str, record: ChunkRecord) -> str:
 
 
 @pytest.mark.parametrize("path", DOCUMENTS)
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(12)
 @given(max_chars=st.integers(150, 6000))
 def test_no_line_of_a_key_is_kept_or_shown(tmp_path: Path, path: str, max_chars: int) -> None:
     """For every chunk size, the lines in the middle of a long private key are neither indexed nor given out."""

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hybrid.base.tokens import query_tokens, term_counts
@@ -13,6 +13,7 @@ from hybrid.index.backend import Filter
 from hybrid.models.hashing import HashingEmbedder
 from hybrid.types import Chunk, Chunked, Definition, LineSpan
 from tests.support.builders import ListSource, build_index, open_index, place_in, recipe
+from tests.support.examples import examples
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -274,7 +275,7 @@ def test_blocks_smaller_than_the_segment(tmp_path: Path, monkeypatch: pytest.Mon
     np.testing.assert_allclose(whole, open_index(place).dense(query, 100).scores, atol=1e-6)
 
 
-@settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(25)
 @given(st.text(alphabet="abcde ", min_size=1))
 def test_cosines_are_those_of_the_embedder(snapshot: Snapshot, text: str) -> None:
     """Cosines lie in −1 to 1 and differ from those of the unquantised vectors by less than 5e-3."""

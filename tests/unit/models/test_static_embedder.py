@@ -5,7 +5,7 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from numpy.typing import NDArray
@@ -64,7 +64,6 @@ def embedder(tiny_model: BagModel) -> StaticEmbedder:
     return StaticEmbedder(tiny_model, INFO)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.builds(EmbedInput, TEXTS, TEXTS), max_size=8))
 def test_documents_follow_the_rules_of_the_card(
     tiny_model: BagModel, embedder: StaticEmbedder, inputs: list[EmbedInput]
@@ -77,7 +76,6 @@ def test_documents_follow_the_rules_of_the_card(
         np.testing.assert_allclose(vector, expected_document(tiny_model, text), atol=1e-5)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(TEXTS)
 def test_queries_follow_the_rules_of_the_card(tiny_model: BagModel, embedder: StaticEmbedder, text: str) -> None:
     """A query's vector equals the plain loop within 1e-5."""
@@ -135,7 +133,6 @@ def test_another_dimension_than_promised_is_refused(tiny_model: BagModel) -> Non
         StaticEmbedder(tiny_model, replace(INFO, dim=9))
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(TEXTS, max_size=8))
 def test_several_queries_at_once(embedder: StaticEmbedder, texts: list[str]) -> None:
     """Each row is what one query gives, and its length is that of the query's sum; 0 without a known token."""

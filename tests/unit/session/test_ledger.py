@@ -5,11 +5,12 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hybrid.session.ledger import EMPTY, Ledger, LedgerStore, SessionKey
 from tests.support.builders import hit, python_process
+from tests.support.examples import examples
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -225,7 +226,7 @@ _entries = st.lists(
 )
 
 
-@settings(deadline=None, max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(50)
 @given(_entries)
 def test_the_agent_never_gets_the_same_twice(tmp_path_factory: pytest.TempPathFactory, entries: list[object]) -> None:
     """Whoever asks the ledger first gives each chunk at most once in part and once in full between two resets."""

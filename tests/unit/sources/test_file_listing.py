@@ -7,12 +7,13 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hybrid.sources.git import GitUnavailableError, list_files
 from hybrid.sources.listing import Lister, ListingOptions
 from hybrid.sources.patterns import parse_patterns
+from tests.support.examples import examples
 
 
 def _options(*, use_git: bool = False) -> ListingOptions:
@@ -432,7 +433,7 @@ _PATTERNS = st.builds(
 )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(60)
 @given(
     files=st.lists(st.tuples(_FOLDERS, _NAMES), min_size=1, max_size=8),
     rules=st.dictionaries(_FOLDERS, st.lists(_PATTERNS, min_size=1, max_size=4), max_size=3),

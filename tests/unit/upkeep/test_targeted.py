@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hybrid.base.errors import RefusedError
@@ -22,6 +22,7 @@ from hybrid.upkeep.indexing import bring_up_to_date, file_source, reindex
 from hybrid.upkeep.projects import indexed_projects
 from hybrid.workspace import Workspace, open_workspace
 from tests.support.builders import PAYMENTS, git_project, write_files
+from tests.support.examples import examples
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -160,7 +161,7 @@ def _model_digest(folder: Path) -> str:
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 @pytest.mark.parametrize("uses_git", [True, False], ids=["git", "no git"])
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@examples(25)
 @given(batches=st.lists(st.lists(steps, min_size=1, max_size=4), min_size=1, max_size=5))
 def test_the_same_as_a_look_at_everything(
     batches: list[list[tuple[str, str, int]]], tmp_path_factory: pytest.TempPathFactory, *, uses_git: bool

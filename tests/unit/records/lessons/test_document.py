@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hybrid.records.lessons.document import LessonsDocument, parse
@@ -206,7 +206,6 @@ def test_parsing_keeps_every_character(text: str) -> None:
     assert text == parse(text).text
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(TEXTS)
 def test_adding_keeps_every_line(text: str) -> None:
     """All lines of the file stand in the new one in order, its lessons are read as before, and the new one comes once."""
@@ -226,7 +225,6 @@ def test_adding_keeps_every_line(text: str) -> None:
     assert ("first\n\nthird", ("x", "y z"), "decision") == (added.content, added.triggers, added.value("category"))
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(TEXTS, st.text(st.characters(codec="utf-8", exclude_characters="\n\r"), max_size=20))
 def test_changing_an_entry_leaves_all_other_lines(text: str, value: str) -> None:
     """Of the lines outside of the entry not one differs, whatever stands there."""

@@ -9,7 +9,7 @@ from datetime import date
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hybrid.base.atomic import locked
@@ -20,6 +20,7 @@ from hybrid.records.lessons.errors import LessonsBusyError, LessonsError, Lesson
 from hybrid.records.lessons.lesson import Draft, Edit
 from hybrid.records.lessons.store import LessonStore
 from hybrid.records.lessons.wording import title_form
+from tests.support.examples import examples
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -148,7 +149,7 @@ def test_titles_are_brought_into_the_form_of_the_file(tmp_path: Path, given_titl
 
 
 @given(st.text(max_size=60), st.text(max_size=80))
-@settings(max_examples=60)
+@examples(60)
 def test_no_text_breaks_the_file(tmp_path_factory: pytest.TempPathFactory, title: str, content: str) -> None:
     """Whatever is added, one lesson is added, and the one before it stays as it was."""
     store = new_store(tmp_path_factory.mktemp("s"))

@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hybrid.records.memory.types import Owner, Summarised, Wanted
@@ -217,7 +217,6 @@ def test_prompts_are_searched_too(store: MemoryStore) -> None:
     assert [] == store.search_prompts("?", Wanted(), 5)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.text(max_size=60) | st.text(alphabet="\"'()*:^-+{} ANDORNTE_a\0\ud800", max_size=30))
 def test_any_text_is_a_query(store: MemoryStore, query: str) -> None:
     """No text is a command, a syntax error or a reason to fail."""

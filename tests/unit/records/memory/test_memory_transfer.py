@@ -4,13 +4,14 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hybrid.records.memory.errors import MemoryImportError
 from hybrid.records.memory.store import MemoryStore
 from hybrid.records.memory.types import CONCEPTS, OBSERVATION_TYPES, Owner, Summarised, Wanted
 from hybrid.records.memory.values import Imported
+from tests.support.examples import examples
 from tests.support.memories import HERE, NOW_MS, THERE, told
 
 if TYPE_CHECKING:
@@ -153,7 +154,7 @@ _TOLD = st.builds(
 _OWNERS = st.builds(Owner, st.sampled_from(["s1", "s2", "ü\ud800"]), st.sampled_from(["k1", "k2"]), _TEXT)
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(st.lists(st.tuples(_OWNERS, _TOLD, st.integers(0, 2**41)), max_size=8))
 def test_any_rows_come_back_alike(tmp_path_factory: pytest.TempPathFactory, given_rows: list) -> None:
     """Export, import and export gives the same lines, and importing again brings nothing."""

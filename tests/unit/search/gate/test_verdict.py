@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -23,6 +23,7 @@ from hybrid.search.gate.terms import generic_terms
 from hybrid.search.gate.verdict import Asked, Gate
 from hybrid.types import Verdict
 from tests.support.builders import PAYMENTS, ListSource, build_index, open_index, place_in
+from tests.support.examples import examples
 from tests.support.worlds import SETTINGS, Held, TinyChunk, make_world, snapshot_of
 
 if TYPE_CHECKING:
@@ -353,7 +354,7 @@ def shop_gate(
     return _shop(tmp_path_factory.mktemp("shop"), static_embedder, static_home, SETTINGS)
 
 
-@settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(40)
 @given(st.text(max_size=200) | st.lists(st.sampled_from(["retry", "the", "payment.", "Zorbl_x", "?"])).map(" ".join))
 def test_the_parts_add_up_to_the_score(shop_gate: tuple[Snapshot, Gate], text: str) -> None:
     """For any text: all parts for talk, those without chat and probe for tasks; and it is open exactly above the bar."""

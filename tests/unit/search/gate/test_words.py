@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hybrid.base.arrays import read_arrays, write_arrays
 from hybrid.index.segment import Segment
 from hybrid.search.gate.meant import LEAST_COSINE, WordScores, term_vectors, words_of_pieces
+from tests.support.examples import examples
 from tests.support.worlds import TinyChunk, Weighing, make_world, segment_file
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ _pieces = st.lists(st.lists(st.sampled_from((*WORDS, "unknown")), unique=True, m
 _chunks = st.lists(st.lists(st.sampled_from((*WORDS, "unheard")), unique=True, max_size=6), max_size=7)
 
 
-@settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(25)
 @pytest.mark.parametrize("block", [None, 1, 3], ids=["one block", "blocks of one", "blocks of three"])
 @given(_pieces, _chunks)
 def test_the_scores_are_those_of_the_slow_loop(

@@ -3,11 +3,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hybrid.config import RankingConfig
 from hybrid.search.ranking.evidence import PIECES
+from tests.support.examples import examples
 from tests.unit.search.ranking.projects import only, rank, snapshot_of, weights
 
 if TYPE_CHECKING:
@@ -216,7 +217,7 @@ _TEXTS = st.dictionaries(
 _QUERY = st.lists(st.sampled_from([*_WORDS, "unknown", "src/nest.py", "test", "v1", "the"]), max_size=6).map(" ".join)
 
 
-@settings(deadline=None, max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(30)
 @given(st.lists(_TEXTS, min_size=1, max_size=2), st.lists(_QUERY, min_size=1, max_size=3))
 def test_every_piece_lies_in_0_to_1(
     tmp_path_factory: pytest.TempPathFactory, history: list[dict[str, str]], queries: list[str]

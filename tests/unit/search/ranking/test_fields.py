@@ -5,11 +5,12 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hybrid.search.ranking.corpus import Corpus
 from hybrid.search.ranking.fields import WordScores, score_words
+from tests.support.examples import examples
 from tests.unit.search.ranking.projects import Words, by_path, by_place, corpus_of, snapshot_of, words_of
 
 if TYPE_CHECKING:
@@ -211,7 +212,7 @@ _TERMS = st.dictionaries(
 )
 
 
-@settings(deadline=None, max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(30)
 @given(st.lists(_FILES, min_size=1, max_size=3), st.lists(_TERMS, min_size=1, max_size=3))
 def test_scores_of_any_history(
     tmp_path_factory: pytest.TempPathFactory, history: list[dict[str, str]], queries: list[dict[str, float]]

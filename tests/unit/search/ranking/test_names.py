@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hybrid.base.tokens import part_terms
@@ -14,6 +14,7 @@ from hybrid.search.ranking.corpus import Corpus
 from hybrid.search.ranking.names import named_files, path_words, score_names, shares
 from hybrid.types import Chunk, Chunked, Definition
 from tests.support.builders import build_index, open_index, place_in, recipe
+from tests.support.examples import examples
 from tests.unit.search.ranking.projects import EMBEDDER, Texts, by_path, by_place, corpus_of
 
 if TYPE_CHECKING:
@@ -185,7 +186,7 @@ def _best_fit(texts: Mapping[str, str], share: Mapping[str, float]) -> dict[str,
     return found
 
 
-@settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(25)
 @given(
     st.lists(_FILES, min_size=1, max_size=2),
     st.sets(st.sampled_from(["add", "rout", "router", "limit", "tabl"]), min_size=1),

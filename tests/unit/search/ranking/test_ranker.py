@@ -4,12 +4,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hybrid.index.backend import Filter, Leg
 from hybrid.prompting.query import make_query
 from hybrid.search.ranking.ranker import Ranker
+from tests.support.examples import examples
 from tests.unit.search.ranking.projects import only, paths, places, rank, snapshot_of, weights
 
 if TYPE_CHECKING:
@@ -278,7 +279,7 @@ def _same(anew: Snapshot, grown: Snapshot, query: str, settings: RankingConfig, 
         assert one.share == pytest.approx(other.share, abs=1e-3)
 
 
-@settings(deadline=None, max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(30)
 @given(
     st.lists(_STATE, min_size=2, max_size=4),
     st.lists(_QUERY, min_size=1, max_size=4),
