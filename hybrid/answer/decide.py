@@ -31,13 +31,13 @@ from hybrid.types import Item, Verdict, Withheld
 from hybrid.workspace import session_key
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from hybrid.feedback.reasons import ReasonName
     from hybrid.knowledge.collections import Collection
-    from hybrid.knowledge.open_records import Records
+    from hybrid.knowledge.open_kinds import OpenKinds
     from hybrid.search.gate.verdict import Asked
-    from hybrid.search.searcher import Searched, Searcher
+    from hybrid.search.searcher import Searched
     from hybrid.types import Hit, HookEvent
     from hybrid.workspace import Workspace
 
@@ -137,9 +137,8 @@ def _missed(said: Verdict) -> str:
 def decide(
     workspace: Workspace,
     event: HookEvent,
+    kinds: OpenKinds,
     *,
-    open_searcher: Callable[[Workspace], Searcher],
-    records: Records | None = None,
     environ: Mapping[str, str] = os.environ,
     until_s: float | None = None,
 ) -> Decision:
@@ -148,8 +147,7 @@ def decide(
     Args:
         workspace: Of the event's directory, with the settings in force.
         event: From any client.
-        open_searcher: Gives the open index of the files; a service passes one that keeps it open.
-        records: Of the workspace; None leaves them out.
+        kinds: What is open; a service passes what it keeps open.
         environ: Environment variables of the client.
         until_s: Monotonic time at which the answer must be there; None for the configured deadline from now on.
     """
@@ -163,7 +161,7 @@ def decide(
     is_report = bool(event.report) or (hooks.subagent_reports and cleaned.subagent_report is not None)
     if is_report:
         cleaned = replace(cleaned, text=cleaned.text[:_REPORT_CHARS], is_machine_made=False, subagent_report=None)
-    elif records is not None and is_capturing(workspace, event) and not cleaned.is_machine_made:
+    elif is_capturing(workspace, event) and not cleaned.is_machine_made:
         cleaned = replace(cleaned, text=without_captures(cleaned.text))
     said = prompt_verdict(
         cleaned,
@@ -177,8 +175,7 @@ def decide(
         workspace,
         event,
         cleaned.text,
-        open_searcher,
-        records,
+        kinds,
         is_report=is_report,
         until_s=until_s,
         is_back=is_back,
@@ -204,8 +201,7 @@ def _search(
     workspace: Workspace,
     event: HookEvent,
     text: str,
-    open_searcher: Callable[[Workspace], Searcher],
-    records: Records | None,
+    kinds: OpenKinds,
     *,
     is_report: bool,
     until_s: float,
@@ -220,20 +216,20 @@ def _search(
     config = workspace.config
     try:
         if is_searched:
-            collections.append(FileCollection(open_searcher(workspace), span_reader(workspace), config))
+            collections.append(FileCollection(kinds.searcher(workspace), span_reader(workspace), config))
     except IndexMissingError as error:
         missing = Decision("no_index", str(error))
     except IndexMismatchError as error:
         missing = Decision("index_mismatch", str(error))
     except IndexCorruptError as error:
         missing = Decision("index_corrupt", str(error))
-    views, problems = records.views(workspace) if records else ((), ())
+    views, problems = kinds.views(workspace)
     if not is_searched:  # What was left off is what such a prompt asks for.
         views = [view for view in views if view.kind == "lore"]
     most_lessons = config.lessons.after_report if is_report else None
     if is_report:  # Who reads a report is told of rules that concern it, and only if there is something to it.
         views = [view for view in views if view.kind == "lessons" and len(text) >= _LEAST_REPORT_CHARS]
-    memory, told = records.memory(workspace) if records and not is_report else (None, ())
+    memory, told = kinds.memory(workspace) if not is_report else (None, ())
     problems = [*problems, *told]
     rerank = reranker(config.lessons, os.environ, until_s)
     collections += [RecordCollection(view, config, max_items=most_lessons, rerank=rerank) for view in views]

@@ -35,9 +35,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from contextlib import AbstractContextManager
 
-    from hybrid.knowledge.open_records import Records
+    from hybrid.knowledge.open_kinds import OpenKinds
     from hybrid.knowledge.stores import RecordStores
-    from hybrid.search.searcher import Searcher
     from hybrid.types import HookEvent
     from hybrid.workspace import Workspace
 
@@ -115,7 +114,7 @@ class Reply(Struct, frozen=True):
     event: HookEvent
     decision: Decision
     turn: ExitStack
-    stores: RecordStores | None
+    stores: RecordStores
     effects: _Effects
 
     @property
@@ -174,16 +173,15 @@ class Reply(Struct, frozen=True):
         is_off = self.decision.reason in ("disabled", "paused")
         # Qwen sends an empty prompt after every tool's result.
         is_prompt = self.event.event == "UserPromptSubmit" and bool(self.event.prompt.strip())
-        if self.stores is not None and is_prompt and not is_off:
+        if is_prompt and not is_off:
             _tell_what_waits(self.workspace, self.event, self.stores)
 
 
 def answer(
     workspace: Workspace,
     event: HookEvent,
+    kinds: OpenKinds,
     *,
-    open_searcher: Callable[[Workspace], Searcher],
-    records: Records | None = None,
     environ: Mapping[str, str] = os.environ,
     until_s: float | None = None,
     working: AbstractContextManager[object] = _NOTHING,
@@ -194,8 +192,7 @@ def answer(
     Args:
         workspace: Of the event's directory, with the settings in force.
         event: Of a client.
-        open_searcher: Gives the open index of the files.
-        records: Of the workspace; None leaves them out.
+        kinds: What is open.
         environ: Environment variables of the client.
         until_s: As of `injecting.decide`.
         working: Entered for the decision alone, not while another event of the session is waited for.
@@ -209,12 +206,12 @@ def answer(
     """
     until_s = time.monotonic() + workspace.config.hooks.deadline_ms / 1000 if until_s is None else until_s
     turn, effects = ExitStack(), _Effects()
-    stores = records.stores if records else None
+    stores = kinds.stores
     off = switched_off(workspace, event, environ)
-    is_on = stores is not None and off is None
+    is_on = off is None
     if is_on and event.event == "UserPromptSubmit":
         _note_turn(workspace, event)
-    if stores is not None and is_on and event.event in _REMEMBERED and not _remember(workspace, event, stores):
+    if is_on and event.event in _REMEMBERED and not _remember(workspace, event, stores):
         effects.fail()
     if not _is_asking(workspace, event) or (is_on and _is_private_report(workspace, event, stores)):
         if event.event == "Stop" and is_on and not _learn_from_turn(workspace, event, stores):
@@ -224,7 +221,7 @@ def answer(
     if not turn.enter_context(workspace.ledgers.turn(session_key(workspace, event), left_s)):
         turn.close()
         raise BusyError("another hook of this session is still being answered")
-    if stores is not None and is_on and event.event == "UserPromptSubmit":
+    if is_on and event.event == "UserPromptSubmit":
         if is_alone and not _is_any_waiting(workspace, event, stores):
             effects.leave(lambda: _remember(workspace, event, stores))
         else:
@@ -233,7 +230,7 @@ def answer(
             closed.wait(_CLOSE_S)
     try:
         with working:
-            decision = _decision(workspace, event, open_searcher, records, environ, until_s, off)
+            decision = _decision(workspace, event, kinds, environ, until_s, off)
         effects.wait(_KEEP_S)
     except BaseException:
         turn.close()
@@ -299,14 +296,14 @@ def _note_turn(workspace: Workspace, event: HookEvent) -> None:
     note_turn(str(workspace.home), event.session_id, event.key or new_key(), is_private=is_private)
 
 
-def _is_private_report(workspace: Workspace, event: HookEvent, stores: RecordStores | None) -> bool:
+def _is_private_report(workspace: Workspace, event: HookEvent, stores: RecordStores) -> bool:
     """Return whether a subagent reports in a private turn: it would be searched for and stand in the log."""
     return event.event == "PostToolUse" and _is_of_private_turn(workspace, event, stores, _now_ms())
 
 
-def _is_of_private_turn(workspace: Workspace, event: HookEvent, stores: RecordStores | None, at_ms: int) -> bool:
+def _is_of_private_turn(workspace: Workspace, event: HookEvent, stores: RecordStores, at_ms: int) -> bool:
     """Return whether an event may tell what an agent did for a private prompt."""
-    if stores is None or not _has_memory(workspace, event):
+    if not _has_memory(workspace, event):
         return is_private_turn(str(workspace.home), event.session_id, event.key)
     from hybrid.knowledge.memory_intake import is_of_private_turn  # Brings the extraction.
 
@@ -316,9 +313,7 @@ def _is_of_private_turn(workspace: Workspace, event: HookEvent, stores: RecordSt
         return False  # The note, which comes first, does not say so.
 
 
-def _learn_from_turn(
-    workspace: Workspace, event: HookEvent, stores: RecordStores | None, *, at_ms: int | None = None
-) -> bool:
+def _learn_from_turn(workspace: Workspace, event: HookEvent, stores: RecordStores, *, at_ms: int | None = None) -> bool:
     """Learn from the end of a turn; False when a part of it must be tried again."""
     at_ms = _now_ms() if at_ms is None else at_ms
     learned = learn_from_turn(workspace, event, is_private=_is_of_private_turn(workspace, event, stores, at_ms))
@@ -408,8 +403,7 @@ def _is_asking(workspace: Workspace, event: HookEvent) -> bool:
 def _decision(
     workspace: Workspace,
     event: HookEvent,
-    open_searcher: Callable[[Workspace], Searcher],
-    records: Records | None,
+    kinds: OpenKinds,
     environ: Mapping[str, str],
     until_s: float,
     off: Decision | None,
@@ -417,16 +411,15 @@ def _decision(
     if event.event == "SessionStart":
         from hybrid.answer.session_start import start_session
 
-        return start_session(workspace, event, records=records, environ=environ, now_s=time.time())
+        return start_session(workspace, event, kinds, environ=environ, now_s=time.time())
     if event.event == "SubagentStart":
         from hybrid.answer.session_start import brief_subagent
 
-        return brief_subagent(workspace, event, records=records, environ=environ)
+        return brief_subagent(workspace, event, kinds, environ=environ)
     if off is not None:
         return off
-    is_learning = records is not None and event.event == "UserPromptSubmit"
-    learned = learn_from_prompt(workspace, event) if is_learning else NOTHING
-    decision = decide(workspace, event, open_searcher=open_searcher, records=records, environ=environ, until_s=until_s)
+    learned = learn_from_prompt(workspace, event) if event.event == "UserPromptSubmit" else NOTHING
+    decision = decide(workspace, event, kinds, environ=environ, until_s=until_s)
     if event.event != "UserPromptSubmit":
         return decision
     untold = workspace.ledgers.read(session_key(workspace, event)).untold

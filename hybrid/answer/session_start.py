@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from hybrid.feedback.reasons import ReasonName
-    from hybrid.knowledge.open_records import Records
+    from hybrid.knowledge.open_kinds import OpenKinds
     from hybrid.records.memory.store import MemoryStore
     from hybrid.records.memory.types import Row
     from hybrid.records.types import Record
@@ -163,8 +163,8 @@ _FROM_THE_CALLER = "Given to the session that started this subagent."
 def start_session(
     workspace: Workspace,
     event: HookEvent,
+    kinds: OpenKinds,
     *,
-    records: Records | None = None,
     environ: Mapping[str, str],
     now_s: float,
 ) -> Decision:
@@ -173,7 +173,7 @@ def start_session(
     Args:
         workspace: Of the event's directory.
         event: A session start.
-        records: Of the workspace; None leaves them out.
+        kinds: What is open.
         environ: Environment variables of the client.
         now_s: Seconds since 1970.
     """
@@ -192,19 +192,17 @@ def start_session(
     if off is not None:
         return off
     if is_compact:
-        done = _memory(workspace, records, event, now_s)
-        return _given_before("given_back", workspace, ledger, records, _BEFORE_COMPACTION, done)
-    earlier = _memory(workspace, records, event, now_s) if event.source in _NEW else None
-    return (
-        _orientation(workspace, records, given, earlier) if event.source in _NEW else Decision("resumed", event.source)
-    )
+        done = _memory(workspace, kinds, event, now_s)
+        return _given_before("given_back", workspace, ledger, kinds, _BEFORE_COMPACTION, done)
+    earlier = _memory(workspace, kinds, event, now_s) if event.source in _NEW else None
+    return _orientation(workspace, kinds, given, earlier) if event.source in _NEW else Decision("resumed", event.source)
 
 
-def _memory(workspace: Workspace, records: Records | None, event: HookEvent, now_s: float) -> Entry | None:
+def _memory(workspace: Workspace, kinds: OpenKinds, event: HookEvent, now_s: float) -> Entry | None:
     """What the memory tells at this start; a database that cannot be read tells nothing."""
-    if records is None or workspace.project is None or not workspace.config.memory.enabled:
+    if workspace.project is None or not workspace.config.memory.enabled:
         return None
-    store = records.stores.memory(workspace)
+    store = kinds.stores.memory(workspace)
     if not store.exists:
         return None
     from hybrid.knowledge.memory_intake import MOST_AT_ONCE, flush  # Brings the extraction.
@@ -232,9 +230,7 @@ def start_name(event: HookEvent) -> str:
     return event.source or "startup"
 
 
-def brief_subagent(
-    workspace: Workspace, event: HookEvent, *, records: Records | None = None, environ: Mapping[str, str]
-) -> Decision:
+def brief_subagent(workspace: Workspace, event: HookEvent, kinds: OpenKinds, *, environ: Mapping[str, str]) -> Decision:
     """What a subagent gets before it starts: the best records of the conversation that starts it."""
     off = switched_off(workspace, event, environ)
     if off is not None:
@@ -243,7 +239,7 @@ def brief_subagent(
         return Decision("repeated", event.agent_id)
     caller = replace(session_key(workspace, event), agent_id="")
     ledger = workspace.ledgers.read(caller, is_remembering=True)
-    return _given_before("briefed", workspace, ledger, records, _FROM_THE_CALLER)
+    return _given_before("briefed", workspace, ledger, kinds, _FROM_THE_CALLER)
 
 
 def most_useful(ledger: Ledger) -> list[Remembered]:
@@ -265,7 +261,7 @@ def _given_before(
     reason: ReasonName,
     workspace: Workspace,
     ledger: Ledger,
-    records: Records | None,
+    kinds: OpenKinds,
     note: str,
     done: Entry | None = None,
 ) -> Decision:
@@ -275,7 +271,7 @@ def _given_before(
     """
     if workspace.project is None:
         return Decision("no_project")
-    reader = _Reader(workspace, records)
+    reader = _Reader(workspace, kinds)
     chosen: list[Item] = []
     stale: list[Withheld] = []
     first = [done] if done else []
@@ -301,16 +297,16 @@ def _given_before(
 class _Reader:
     """Reads again what the ledger remembers, as it may be shown now."""
 
-    def __init__(self, workspace: Workspace, records: Records | None) -> None:
+    def __init__(self, workspace: Workspace, kinds: OpenKinds) -> None:
         self._workspace = workspace
-        self._records = records
+        self._kinds = kinds
         self._spans = span_reader(workspace)
         self._is_redacting = workspace.config.privacy.redact
 
     @cached_property
     def _by_path(self) -> Mapping[str, Record]:
         with contextlib.suppress(HybridError, OSError):
-            return self._records.by_path(self._workspace) if self._records else {}
+            return self._kinds.by_path(self._workspace)
         return {}
 
     def read(self, hit: Hit) -> tuple[Hit, str | None]:
@@ -340,14 +336,12 @@ def _where_now(workspace: Workspace, hit: Hit) -> Hit:
     return hit if lines is None else replace(hit, start_line=lines[0], end_line=lines[1])
 
 
-def _orientation(
-    workspace: Workspace, records: Records | None, given: Mapping[str, str], earlier: Entry | None
-) -> Decision:
+def _orientation(workspace: Workspace, kinds: OpenKinds, given: Mapping[str, str], earlier: Entry | None) -> Decision:
     """Which project this is, what is used most there, how to search it; the lessons used most; earlier sessions."""
     if workspace.project is None:
         return Decision("no_project")
     about = _about_project(workspace)
-    lessons = [one for one in _lessons(workspace, records) if one[0].hit.digest.hex() not in given]
+    lessons = [one for one in _lessons(workspace, kinds) if one[0].hit.digest.hex() not in given]
     items, entries = [item for item, _ in lessons], [entry for _, entry in lessons]
     if entries:
         entries[0] = replace(entries[0], heading=_LESSONS_HEADING)
@@ -356,7 +350,7 @@ def _orientation(
         entries.insert(0, about)
     elif not entries:
         return about
-    handoff = _handoff(workspace, records)
+    handoff = _handoff(workspace, kinds)
     entries += [handoff] if handoff else []
     text = render_frame(entries, fmt=workspace.config.hooks.format, footer=Footer(cites_lessons=bool(items)))
     if len(text.encode("utf-8")) > HARD_CAP_BYTES:
@@ -364,13 +358,13 @@ def _orientation(
     return Decision("oriented", text=text, items=tuple(items))
 
 
-def _handoff(workspace: Workspace, records: Records | None) -> Entry | None:
+def _handoff(workspace: Workspace, kinds: OpenKinds) -> Entry | None:
     """The latest handoff of the project in one line, if it is new enough; it comes whole with the first injection."""
     settings = workspace.config.lore
-    if records is None or not (settings.enabled and settings.handoff_days):
+    if not (settings.enabled and settings.handoff_days):
         return None
     try:
-        lore = records.stores.lore(workspace)
+        lore = kinds.stores.lore(workspace)
     except (HybridError, OSError):
         return None
     handoffs = [one for one in lore if one.kind == "handoff" and one.is_attributed]
@@ -382,13 +376,13 @@ def _handoff(workspace: Workspace, records: Records | None) -> Entry | None:
     return Entry("handoff", f"{latest.shown} {short} (`hybrid lore latest`)")
 
 
-def _lessons(workspace: Workspace, records: Records | None) -> list[tuple[Item, Entry]]:
+def _lessons(workspace: Workspace, kinds: OpenKinds) -> list[tuple[Item, Entry]]:
     """The lessons that are used most, within their share of the budget, each with its form in the frame."""
     settings = workspace.config.lessons
-    if records is None or not (settings.enabled and settings.session_start):
+    if not (settings.enabled and settings.session_start):
         return []
     try:
-        found = records.stores.lessons(workspace)
+        found = kinds.stores.lessons(workspace)
     except (HybridError, OSError):
         return []
     numbered = [(path, record, found.active[record.id]) for path, record in RecordSource(found.records).by_path.items()]

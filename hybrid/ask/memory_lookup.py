@@ -20,7 +20,7 @@ from hybrid.sources.memory import path_at
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from hybrid.knowledge.open_records import Records
+    from hybrid.knowledge.open_kinds import OpenKinds
     from hybrid.records.memory.store import MemoryStore
     from hybrid.records.memory.types import MemoryKind, Row
     from hybrid.search.searcher import Mode
@@ -64,7 +64,7 @@ def recent(store: MemoryStore, wanted: Wanted, present: Present, *, limit: int, 
 
 def search(
     workspace: Workspace,
-    records: Records,
+    kinds: OpenKinds,
     query: str,
     wanted: Wanted,
     present: Present,
@@ -82,7 +82,7 @@ def search(
     from hybrid.knowledge.memory_collection import FairSearcher, is_told_here, ranked, row_of
     from hybrid.sources.memory import project_glob
 
-    view, problems = records.memory(workspace)
+    view, problems = kinds.memory(workspace)
     if problems:
         raise HybridError(problems[0])
     if view is None:

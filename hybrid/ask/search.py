@@ -22,13 +22,13 @@ from hybrid.redact import redact
 from hybrid.types import Item
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from hybrid.knowledge.collections import Collection
-    from hybrid.knowledge.open_records import Records
+    from hybrid.knowledge.open_kinds import OpenKinds
     from hybrid.prompting.query import Query
     from hybrid.records.types import Record
-    from hybrid.search.searcher import Mode, Searched, Searcher
+    from hybrid.search.searcher import Mode, Searched
     from hybrid.types import Hit, Verdict
     from hybrid.workspace import Workspace
 
@@ -109,9 +109,7 @@ def find(
     workspace: Workspace,
     query: Query,
     wanted: Wanted,
-    *,
-    open_searcher: Callable[[Workspace], Searcher],
-    records: Records,
+    kinds: OpenKinds,
 ) -> Found:
     """Search files and records; what cannot be searched is a problem as long as something else is found.
 
@@ -119,8 +117,7 @@ def find(
         workspace: With a project.
         query: Cleaned text.
         wanted: Which kinds, how many.
-        open_searcher: Gives the open index of the files.
-        records: Of the workspace.
+        kinds: What is open.
 
     Raises:
         ProjectError: There is no project here.
@@ -133,10 +130,10 @@ def find(
     missing: IndexUnavailableError | None = None
     if wanted.of("files"):
         try:
-            lists.append(_files(workspace, query, wanted, open_searcher))
+            lists.append(_files(workspace, query, wanted, kinds))
         except IndexUnavailableError as error:
             missing = error
-    found, problems = _all_records(workspace, query, wanted, records)
+    found, problems = _all_records(workspace, query, wanted, kinds)
     lists += found
     if missing is not None:
         if not any(one.hits for one in lists):
@@ -147,10 +144,8 @@ def find(
     return Found(tuple(lists), tuple(problems))
 
 
-def _files(
-    workspace: Workspace, query: Query, wanted: Wanted, open_searcher: Callable[[Workspace], Searcher]
-) -> FoundList:
-    collection = FileCollection(open_searcher(workspace), span_reader(workspace), workspace.config)
+def _files(workspace: Workspace, query: Query, wanted: Wanted, kinds: OpenKinds) -> FoundList:
+    collection = FileCollection(kinds.searcher(workspace), span_reader(workspace), workspace.config)
     only = Filter(wanted.of("files") if wanted.kinds else (), wanted.path)
     searched = collection.searcher.search(query, top_k=wanted.top_k, mode=wanted.mode, only=only)
     hits = tuple(_found(collection, hit, collection.text(hit)) for hit in searched.hits)
@@ -158,19 +153,19 @@ def _files(
 
 
 def _all_records(
-    workspace: Workspace, query: Query, wanted: Wanted, records: Records
+    workspace: Workspace, query: Query, wanted: Wanted, kinds: OpenKinds
 ) -> tuple[list[FoundList], list[str]]:
-    kinds = [kind for kind in KINDS_OF if kind != "files" and wanted.of(kind)]
-    views, problems = records.views(workspace) if {*kinds} - {"memory"} else ((), ())
+    names = [kind for kind in KINDS_OF if kind != "files" and wanted.of(kind)]
+    views, problems = kinds.views(workspace) if {*names} - {"memory"} else ((), ())
     collections: list[RecordCollection | MemoryCollection]
-    collections = [RecordCollection(view, workspace.config) for view in views if view.kind in kinds]
-    if "memory" in kinds:
-        memory, told = records.memory(workspace)
+    collections = [RecordCollection(view, workspace.config) for view in views if view.kind in names]
+    if "memory" in names:
+        memory, told = kinds.memory(workspace)
         problems = [*problems, *told]
         if memory is not None:
             collections.append(memory_collection(workspace, memory))
     lists = [_records(collection, workspace, query, wanted) for collection in collections]
-    return lists, [problem for problem in problems if problem.split(":")[0] in kinds]
+    return lists, [problem for problem in problems if problem.split(":")[0] in names]
 
 
 def _records(
@@ -224,21 +219,21 @@ def _found(collection: Collection, hit: Hit, text: str | None, record: Record | 
 
 
 def best_lore(
-    workspace: Workspace, query: Query, records: Records, *, kinds: Sequence[str] = (), top_k: int
+    workspace: Workspace, query: Query, opened: OpenKinds, *, kinds: Sequence[str] = (), top_k: int
 ) -> list[Record]:
     """The lore that fits a query, best first: what holds a word of it, and if the gate opens what is near in sense.
 
     Args:
         workspace: With a project.
         query: Cleaned text.
-        records: Of the workspace.
+        opened: What is open.
         kinds: Only these; empty for all.
         top_k: So many at most.
 
     Raises:
         HybridError: The index of the lore cannot be used.
     """
-    views, problems = records.views(workspace)
+    views, problems = opened.views(workspace)
     told = [problem for problem in problems if problem.startswith("lore:")]
     if told:
         raise HybridError(told[0])

@@ -33,7 +33,7 @@ def run(args: argparse.Namespace) -> int:
     """Run it; exit code 1 when nothing would be injected."""
     from hybrid.answer.decide import decide
     from hybrid.ask.json_forms import context_form
-    from hybrid.knowledge.opener import Opener
+    from hybrid.knowledge.open_kinds import OpenKinds
     from hybrid.records.types import Record
     from hybrid.types import HookEvent
 
@@ -46,12 +46,12 @@ def run(args: argparse.Namespace) -> int:
         },
     )
     event = HookEvent(args.client, "UserPromptSubmit", args.session, "", args.project or "", " ".join(args.prompt))
-    opener = Opener()
-    decision = decide(workspace, event, open_searcher=opener.searcher, records=opener.records, environ=os.environ)
+    kinds = OpenKinds()
+    decision = decide(workspace, event, kinds, environ=os.environ)
     if args.json:
         name = workspace.project.name if workspace.project else None
         has_records = any(item.hit.is_record for item in decision.items)
-        records = opener.records.by_path(workspace) if has_records else dict[str, Record]()
+        records = kinds.by_path(workspace) if has_records else dict[str, Record]()
         form = context_form(decision, project=name, is_explained=args.explain, records=records)
         print_json(form | _gate_form(decision.verdict))
     else:

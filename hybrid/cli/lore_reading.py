@@ -58,14 +58,13 @@ def _ranked(query: str, lore: OpenLore, chosen: Sequence[Listed], args: argparse
 def _by_engine(query: str, lore: OpenLore, args: argparse.Namespace) -> list[str]:
     """Keys of the records that fit, best first; none when the index cannot be used, of which a line tells."""
     from hybrid.ask.search import best_lore
-    from hybrid.knowledge.opener import Opener
+    from hybrid.knowledge.open_kinds import OpenKinds
     from hybrid.prompting.query import make_query
 
     if lore.workspace.project is None:
         return []
-    records = Opener().records
     try:
-        found = best_lore(lore.workspace, make_query(query), records, kinds=args.kind, top_k=args.limit)
+        found = best_lore(lore.workspace, make_query(query), OpenKinds(), kinds=args.kind, top_k=args.limit)
     except HybridError as error:
         if not args.quiet:
             sys.stderr.write(f"hybrid: warning: ranked by words alone: {error}\n")

@@ -46,7 +46,7 @@ def recent(args: argparse.Namespace) -> int:
 def search(args: argparse.Namespace) -> int:
     """`search`: the best first; exit code 1 when nothing fits."""
     from hybrid.ask.memory_lookup import search as find
-    from hybrid.knowledge.opener import Opener
+    from hybrid.knowledge.open_kinds import OpenKinds
 
     memory = flushed(open_memory(args), args)
     filters = _filters(args, memory)
@@ -54,8 +54,7 @@ def search(args: argparse.Namespace) -> int:
     query = query_of(args.query)
     if not memory.workspace.config.memory.enabled and not args.quiet:
         sys.stderr.write("hybrid: warning: the memory is switched off, so it is not searched: `memory.enabled`\n")
-    records = Opener().records
-    found = find(memory.workspace, records, query, wanted, memory.present, limit=filters.limit, mode=args.mode)
+    found = find(memory.workspace, OpenKinds(), query, wanted, memory.present, limit=filters.limit, mode=args.mode)
     if args.json:
         return _print_json(memory, found, query=query)
     return _print(args, memory, found, _NOTHING)

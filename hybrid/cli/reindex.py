@@ -54,9 +54,9 @@ def run(args: argparse.Namespace) -> int:
 
 def index_records(workspace: Workspace) -> None:
     """Index lessons and lore as well, so that no prompt waits for it; what fails is told, and stops nothing."""
-    from hybrid.knowledge.opener import Opener
+    from hybrid.knowledge.open_kinds import OpenKinds
 
-    _, problems = Opener().records.views(workspace)
+    _, problems = OpenKinds().views(workspace)
     for problem in problems:
         sys.stderr.write(f"hybrid: warning: {problem}\n")
 

@@ -48,13 +48,13 @@ def run(args: argparse.Namespace) -> int:
     """
     from hybrid.ask.json_forms import search_form
     from hybrid.ask.search import find
-    from hybrid.knowledge.opener import Opener
+    from hybrid.knowledge.open_kinds import OpenKinds
     from hybrid.prompting.query import make_query
 
     wanted = _wanted(args)
     workspace = workspace_of(args)
-    query, opener = make_query(query_of(args.query)), Opener()
-    found = find(workspace, query, wanted, open_searcher=opener.searcher, records=opener.records)
+    query = make_query(query_of(args.query))
+    found = find(workspace, query, wanted, OpenKinds())
     if not args.quiet:
         for problem in found.problems:
             sys.stderr.write(f"hybrid: warning: {problem}\n")

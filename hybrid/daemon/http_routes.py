@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping, Sequence
     from pathlib import Path
 
-    from hybrid.knowledge.open_records import Records
+    from hybrid.knowledge.open_kinds import OpenKinds
     from hybrid.records.memory.store import MemoryStore
     from hybrid.records.memory.types import Row, Wanted
     from hybrid.search.ranking.memory import Present
@@ -154,13 +154,13 @@ class Routes:
     Args:
         home: `$HYBRID_HOME`.
         environ: Of the settings.
-        records: Gives the open records, whose store and index the hooks use too.
+        kinds: Gives what is open, which the hooks use too.
     """
 
-    def __init__(self, home: Path, environ: Mapping[str, str], records: Callable[[], Records]) -> None:
+    def __init__(self, home: Path, environ: Mapping[str, str], kinds: Callable[[], OpenKinds]) -> None:
         self._home = home
         self._environ = environ
-        self._records = records
+        self._kinds = kinds
         # One search at a time: prompts come first.
         self._searching = threading.Lock()
         self._lists = {
@@ -200,7 +200,7 @@ class Routes:
         # Whether projects are kept apart is a question of what agents get unasked; here the owner asks.
         flags = {"memory.cross_project": True}
         workspace = open_workspace(self._home, environ=self._environ, flags=flags)
-        store = self._records().stores.memory(workspace)
+        store = self._kinds().stores.memory(workspace)
         project = given.one("project")
         key, name = project_named(project, self._home, store) if project else ("", "")
         now_ms = time.time_ns() // 1_000_000
@@ -240,7 +240,7 @@ class Routes:
             raise BusyError("other searches are not done yet")
         try:
             found = search(
-                looking.workspace, self._records(), query, wanted, looking.present, limit=filters.limit, mode=mode
+                looking.workspace, self._kinds(), query, wanted, looking.present, limit=filters.limit, mode=mode
             )
         finally:
             self._searching.release()

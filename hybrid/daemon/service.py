@@ -1,4 +1,4 @@
-"""Answers hook events, and keeps what the answers need: open indexes, batches of tool uses that end, fresh indexes.
+"""Answers hook events, and keeps what the answers need: batches of tool uses that end, and fresh indexes.
 
 `server` passes the requests on; `hybrid.answer` decides what an event gets.
 """
@@ -10,12 +10,10 @@ import os
 import sys
 import threading
 import time
-from collections import OrderedDict
+from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
-
-from msgspec import Struct
 
 import hybrid
 from hybrid.answer.events import answer, has_effects
@@ -29,127 +27,20 @@ from hybrid.hooks.taking import Taker, environment, event_of_parts
 from hybrid.ipc.spool import is_key
 from hybrid.ipc.start import kept_environment
 from hybrid.knowledge.memory_intake import flush
-from hybrid.knowledge.open_records import Records
-from hybrid.models.registry import load_embedder
+from hybrid.knowledge.open_kinds import OpenFiles, OpenKinds
 from hybrid.records.memory.errors import MemoryBusyError
-from hybrid.search.searcher import open_searcher
 from hybrid.workspace import keep_hook_settings, open_workspace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Hashable, Mapping
+    from collections.abc import Callable, Generator, Mapping
 
     from hybrid.answer.events import Reply
-    from hybrid.config import DaemonConfig
     from hybrid.daemon.http import HttpInterface
     from hybrid.daemon.http_routes import Routes
     from hybrid.daemon.server import Listener
     from hybrid.ipc.wire import Connection
-    from hybrid.search.searcher import Searcher
-    from hybrid.types import Embedder, HookEvent
+    from hybrid.types import HookEvent
     from hybrid.workspace import Workspace
-
-
-_UNUSED_S = 600.0
-"""Seconds after which an index that nobody asked is closed; opening it again takes milliseconds."""
-
-
-class _Open(Struct):
-    searcher: Searcher
-    stamp: tuple[int, ...]
-    size_bytes: int
-    used_s: float
-
-
-class OpenIndexes:
-    """Searchers by project and settings; safe to use from several threads."""
-
-    def __init__(self) -> None:
-        self._open: OrderedDict[Hashable, _Open] = OrderedDict()
-        self._lock = threading.Lock()
-        self._opening = threading.Lock()
-        self._embedder: tuple[str, Embedder] | None = None
-        self._records: dict[str, Records] = {}
-
-    def searcher(self, workspace: Workspace) -> Searcher:
-        """The searcher of a workspace, of the generation that is on disk now.
-
-        Raises:
-            IndexUnavailableError: The index is missing, damaged, or of another format or model.
-            ModelError: The embedder cannot be loaded.
-        """
-        folder = workspace.place.folder
-        key = (folder, workspace.config.search, workspace.config.ranking, workspace.config.gate, workspace.config.model)
-        found = self._fresh(key, folder)
-        if found is not None:
-            return found
-        # One after the other: ten prompts that wait for one index open it once.
-        with self._opening:
-            found = self._fresh(key, folder)
-            if found is not None:
-                return found
-            stamp = _stamp(folder)
-            searcher = open_searcher(workspace, load=self._load)
-            size_bytes = sum(entry.size_bytes for entry in searcher.snapshot.manifest.segments)
-            with self._lock:
-                self._open[key] = _Open(searcher, stamp, size_bytes, time.monotonic())
-                self._open.move_to_end(key)
-                self._close_surplus(workspace.config.daemon)
-            return searcher
-
-    def records(self, environ: Mapping[str, str]) -> Records:
-        """The records that clients with this environment have, and their indexes."""
-        named = environ.get("LORE_DATA_DIR", "")
-        with self._lock:
-            return self._records.setdefault(named, Records(dict(environ), self._load, is_lagging=True))
-
-    def close_unused(self, older_than_s: float = _UNUSED_S) -> None:
-        """Close what nobody asked for some time."""
-        limit_s = time.monotonic() - older_than_s
-        with self._lock:
-            for key in [key for key, entry in self._open.items() if entry.used_s < limit_s]:
-                del self._open[key]
-
-    def figures(self) -> dict[str, Any]:
-        """How many are open, and the bytes of their files."""
-        with self._lock:
-            return {"open": len(self._open), "size_bytes": sum(entry.size_bytes for entry in self._open.values())}
-
-    def _fresh(self, key: Hashable, folder: Path) -> Searcher | None:
-        with self._lock:
-            entry = self._open.get(key)
-            if entry is None:
-                return None
-            if entry.stamp != _stamp(folder):
-                del self._open[key]
-                return None
-            entry.used_s = time.monotonic()
-            self._open.move_to_end(key)
-            return entry.searcher
-
-    def _close_surplus(self, limits: DaemonConfig) -> None:
-        limit_bytes = limits.max_index_mb * 1_000_000
-        while len(self._open) > 1 and (
-            len(self._open) > limits.max_projects or sum(e.size_bytes for e in self._open.values()) > limit_bytes
-        ):
-            self._open.popitem(last=False)
-
-    def _load(self, name: str, home: Path) -> Embedder:
-        """The embedder, loaded once as long as its files are the same: every project has the same one as a rule."""
-        from hybrid.models.registry import embedder_info
-
-        key = embedder_info(name, home=home).key
-        if self._embedder is None or self._embedder[0] != key:
-            self._embedder = (key, load_embedder(name, home=home))
-        return self._embedder[1]
-
-
-def _stamp(folder: Path) -> tuple[int, ...]:
-    """What a new generation changes; empty without an index."""
-    try:
-        status = (folder / "manifest.json").stat()
-    except OSError:
-        return ()
-    return status.st_ino, status.st_mtime_ns, status.st_size
 
 
 # --- batches ----------------------------------------------------------------------------------------------
@@ -165,11 +56,11 @@ class Batches:
     """When the batches of each memory are over.
 
     Args:
-        records: Gives the records for an environment.
+        kinds: Gives what is open for an environment.
     """
 
-    def __init__(self, records: Callable[[Mapping[str, str]], Records]) -> None:
-        self._records = records
+    def __init__(self, kinds: Callable[[Mapping[str, str]], OpenKinds]) -> None:
+        self._kinds = kinds
         self._due: dict[Path, tuple[float, Workspace, Mapping[str, str]]] = {}
         self._lock = threading.Lock()
 
@@ -178,7 +69,7 @@ class Batches:
         memory = workspace.config.memory
         if not memory.enabled:
             return
-        path = self._records(environ).stores.memory(workspace).path
+        path = self._kinds(environ).stores.memory(workspace).path
         due_s = time.monotonic() + (0.0 if is_now else memory.batch_window_ms / 1000 + _SPARE_S)
         with self._lock:
             # What waits already is not put off by what follows.
@@ -201,8 +92,8 @@ class Batches:
             self._close(workspace, environ)
 
     def _close(self, workspace: Workspace, environ: Mapping[str, str]) -> None:
-        records = self._records(environ)
-        store = records.stores.memory(workspace)
+        kinds = self._kinds(environ)
+        store = kinds.stores.memory(workspace)
         try:
             before = store.last_change()
             for problem in flush(workspace, store, time.time_ns() // 1_000_000, most=_MOST_BATCHES):
@@ -210,7 +101,7 @@ class Batches:
             if store.n_waiting():
                 self.expect(workspace, environ)
             if store.last_change() != before:
-                records.memory(workspace)
+                kinds.memory(workspace)
         except MemoryBusyError:
             self.expect(workspace, environ)
 
@@ -237,7 +128,8 @@ class Service:
         self._home = home
         self._environ = kept_environment(environ, str(home))
         self._listener = listener
-        self._indexes = OpenIndexes()
+        self._files = OpenFiles()
+        self._kinds: dict[str, OpenKinds] = {}
         self._freshness = Freshness(home)
         self._cleaner = Cleaner(home, self._environ)
         self._engine = threading.BoundedSemaphore(max(os.cpu_count() or 1, 2))
@@ -253,9 +145,9 @@ class Service:
         self._routes: Routes | None = None
         self._starting_http = threading.Lock()
         self._is_closed = False
-        self._batches = Batches(self._indexes.records)
+        self._batches = Batches(self._open_kinds)
         self._taker = Taker(
-            home, self._own_environ, lambda environ: self._indexes.records(environ).stores, self._batches.expect
+            home, self._own_environ, lambda environ: self._open_kinds(environ).stores, self._batches.expect
         )
         self._waking = threading.Event()
 
@@ -301,8 +193,7 @@ class Service:
             reply = answer(
                 workspace,
                 event,
-                open_searcher=self._indexes.searcher,
-                records=self._indexes.records(environ),
+                self._open_kinds(environ),
                 environ=environ,
                 until_s=until_s,
                 working=working,
@@ -370,7 +261,7 @@ class Service:
             "rss_bytes": _rss_bytes(),
             "answers": self._n_answers,
             "idle_s": round(time.monotonic() - self._active_s, 1),
-            "indexes": self._indexes.figures(),
+            "indexes": self._files.figures(),
             "http": self._http_figures(),
             **self._freshness.figures(),
         }
@@ -382,7 +273,7 @@ class Service:
         self._cleaner.tick()
         if now_s - self._cleaned_s > _CLEAN_EVERY_S:
             self._cleaned_s = now_s
-            self._indexes.close_unused()
+            self._files.close_unused()
             self._freshness.tick()
             # Uses of tools that a hook without the service stored.
             own = self._own_environ()
@@ -434,7 +325,7 @@ class Service:
         with self._counting:
             if self._routes is None:
                 environ = self._own_environ()
-                self._routes = Routes(self._home, environ, lambda: self._indexes.records(environ))
+                self._routes = Routes(self._home, environ, lambda: self._open_kinds(environ))
             routes = self._routes
         return routes.answer(path, given)
 
@@ -450,18 +341,26 @@ class Service:
         """The settings that a client has in its environment, and nothing else of it."""
         return self._environ | dict(given) | {"HYBRID_HOME": str(self._home)}
 
+    def _open_kinds(self, environ: Mapping[str, str]) -> OpenKinds:
+        """Return what is open for clients with this environment: only the folder of their lore tells them apart."""
+        with self._counting:
+            folder = environ.get("LORE_DATA_DIR", "")
+            if folder not in self._kinds:
+                self._kinds[folder] = OpenKinds(dict(environ), self._files, is_lagging=True)
+            return self._kinds[folder]
+
     def _records_ready(self, workspace: Workspace, environ: Mapping[str, str]) -> None:
         """Index the records of a session that begins or has done something, before its next prompt comes."""
         if workspace.project is None or environ.get("HYBRID_DISABLE", "") not in ("", "0"):
             return
         # A failure is met again by the first prompt, and said there.
         with contextlib.suppress(Exception):
-            records = self._indexes.records(environ)
-            records.views(workspace)
-            records.memory(workspace)
-            self._keep_memory_small(workspace, records)
+            kinds = self._open_kinds(environ)
+            kinds.views(workspace)
+            kinds.memory(workspace)
+            self._keep_memory_small(workspace, kinds)
 
-    def _keep_memory_small(self, workspace: Workspace, records: Records) -> None:
+    def _keep_memory_small(self, workspace: Workspace, kinds: OpenKinds) -> None:
         """Once a day, let go what the settings do not want to be kept."""
         now_s = time.monotonic()
         if now_s < self._pruned_s + _PRUNE_EVERY_S:
@@ -469,14 +368,15 @@ class Service:
         self._pruned_s = now_s
         from hybrid.knowledge.memory_intake import keep_small
 
-        keep_small(workspace, records.stores.memory(workspace), time.time_ns() // 1_000_000)
+        keep_small(workspace, kinds.stores.memory(workspace), time.time_ns() // 1_000_000)
 
     def _warm_up(self, project: str) -> None:
         try:
+            import_module("hybrid.search.searcher")  # Brings numpy: 120 ms that no prompt is to wait for.
             workspace = open_workspace(Path(project) if project else self._home, environ=self._own_environ())
             if project and workspace.project is not None:
                 self._freshness.begin(workspace, self._own_environ())
-                self._indexes.searcher(workspace).embedder.embed_query("warm up")
+                self._files.searcher(workspace).embedder.embed_query("warm up")
                 self._records_ready(workspace, self._own_environ())
         except Exception:  # noqa: BLE001 - the first prompt meets the same, and says so
             pass

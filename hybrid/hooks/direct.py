@@ -14,7 +14,7 @@ from hybrid.answer.events import answer
 from hybrid.hooks.answer import client_of, printed_answer
 from hybrid.hooks.event import EventError, parse_event
 from hybrid.hooks.taking import Taker
-from hybrid.knowledge.opener import Opener
+from hybrid.knowledge.open_kinds import OpenKinds
 from hybrid.types import HookEvent
 from hybrid.workspace import open_workspace
 
@@ -68,19 +68,19 @@ def answer_event(
     event = HookEvent.of(fields)
     workspace = open_workspace(Path(event.cwd or "/"), flags=flags)
     set_deadline(workspace.config.hooks.deadline_ms)
-    opener = Opener(most_new=_MOST_NEW)
-    _take_waiting(opener, workspace.home, _TAKING_S)
-    reply = answer(workspace, event, open_searcher=opener.searcher, records=opener.records, is_alone=True)
+    kinds = OpenKinds(most_new=_MOST_NEW)
+    _take_waiting(kinds, workspace.home, _TAKING_S)
+    reply = answer(workspace, event, kinds, is_alone=True)
     return reply, printed_answer(reply.text, event, notice=reply.notice(elapsed_ms()))
 
 
 def take_rest(home: str) -> None:
     """Take in kept events once the answer is out, for a moment: the agent waits for the end of this process."""
-    _take_waiting(Opener(), Path(home), _REST_S)
+    _take_waiting(OpenKinds(), Path(home), _REST_S)
 
 
-def _take_waiting(opener: Opener, home: Path, seconds: float) -> None:
-    taker = Taker(home, _own_environ, lambda _: opener.records.stores)
+def _take_waiting(kinds: OpenKinds, home: Path, seconds: float) -> None:
+    taker = Taker(home, _own_environ, lambda _: kinds.stores)
     taker.take_waiting(until_s=time.monotonic() + seconds)
 
 

@@ -16,7 +16,9 @@ from hybrid.evaluation.comparing import interval
 from hybrid.evaluation.configurations import Configuration
 from hybrid.evaluation.opening import Opener, Tree
 from hybrid.evaluation.trees import WHOLE, repositories
+from hybrid.knowledge.open_kinds import OpenKinds
 from hybrid.types import HookEvent
+from hybrid_lab.records.setup import GivenFiles
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -130,7 +132,7 @@ def _ask(workspace: Workspace, searcher: Searcher, prompt: JudgedPrompt) -> list
     root = str(workspace.require_project().root)
     fields = {"client": "evaluation", "event": "UserPromptSubmit", "session_id": prompt.id, "cwd": root}
     event = HookEvent.of({**fields, "prompt": prompt.text})
-    decision = decide(workspace, event, open_searcher=lambda _: searcher, environ={})
+    decision = decide(workspace, event, OpenKinds({}, GivenFiles(searcher)), environ={})
     right = [item.hit.path in prompt.files for item in decision.items]
     if not right:
         return [0.0, 0.0, np.nan, np.nan, np.nan]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hybrid.answer.decide import decide
-from hybrid.search.searcher import open_searcher
+from hybrid.knowledge.open_kinds import OpenKinds
 from hybrid.types import HookEvent
 from hybrid.upkeep.indexing import reindex
 from hybrid.workspace import open_workspace
@@ -43,11 +43,11 @@ def ask(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Decision]:
     (root / ".hybrid").mkdir()
     workspace = open_workspace(root, environ={"HYBRID_HOME": str(home)}, user_home=home / "user")
     reindex(workspace)
-    searcher = open_searcher(workspace)
+    kinds = OpenKinds({})
 
     def decision(prompt: str) -> Decision:
         event = HookEvent("claude", "UserPromptSubmit", prompt[:40], "", str(root), prompt)
-        return decide(workspace, event, open_searcher=lambda _: searcher, environ={})
+        return decide(workspace, event, kinds, environ={})
 
     return decision
 

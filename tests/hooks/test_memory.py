@@ -68,7 +68,7 @@ def work(talk: Talk) -> None:
 
 def store_of(talk: Talk) -> MemoryStore:
     """The memory behind a session."""
-    return talk.opener.records.stores.memory(talk.workspace())
+    return talk.kinds.stores.memory(talk.workspace())
 
 
 def rows_of(talk: Talk, **wanted: Any) -> list[Row]:
@@ -293,7 +293,7 @@ def test_what_touched_the_files_of_the_session_comes_first(talk: Talk, name: str
     given = {"file_path": str(talk.root / "src" / name), "old_string": OLD, "new_string": NEW}
     now.tell("PostToolUse", tool="Edit", tool_input=given, tool_response={"filePath": name})
     now.tell("SessionEnd", source="other")
-    view, problems = now.opener.records.memory(now.workspace())
+    view, problems = now.kinds.memory(now.workspace())
     assert view is not None, problems
 
     collection = memory_collection(now.workspace(), view, session=Session("now"))
@@ -532,7 +532,7 @@ def test_a_damaged_database_costs_the_memory_alone(talk: Talk) -> None:
     store = store_of(talk)
     store.close()
     store.path.write_bytes(b"no database at all" * 500)
-    fresh = replace(talk, session_id="s9", opener=type(talk.opener)({}))
+    fresh = replace(talk, session_id="s9", kinds=type(talk.kinds)({}))
     work(fresh)
 
     assert titles(fresh)

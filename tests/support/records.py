@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import structs
 
 from hybrid.answer.events import answer
-from hybrid.knowledge.opener import Opener
+from hybrid.knowledge.open_kinds import OpenKinds
 from hybrid.project.find import find_project
 from hybrid.project.trust import accept
 from hybrid.types import HookEvent
@@ -133,7 +133,7 @@ class Talk:
         client: Whose it is.
         agent_id: Of a subagent; empty in the main conversation.
         flags: Settings, such as `{"hooks.gate_threshold": 0.0}`.
-        opener: With warm caches.
+        kinds: With warm caches.
     """
 
     root: Path
@@ -142,7 +142,7 @@ class Talk:
     client: str = "claude"
     agent_id: str = ""
     flags: Mapping[str, object] = field(default_factory=dict[str, object])
-    opener: Opener = field(default_factory=lambda: Opener({}))
+    kinds: OpenKinds = field(default_factory=lambda: OpenKinds({}))
 
     def workspace(self, **flags: object) -> Workspace:
         """The project's workspace; flags are settings such as `hooks_budget=10`."""
@@ -156,8 +156,7 @@ class Talk:
         return answer(
             self.workspace(**(flags or {})),
             structs.replace(who, **fields),
-            open_searcher=self.opener.searcher,
-            records=self.opener.records,
+            self.kinds,
             environ={},
         )
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections import defaultdict
-from functools import cache, partial
+from functools import cache
 from statistics import median_low
 from typing import TYPE_CHECKING, Any
 
@@ -19,12 +19,13 @@ from msgspec.structs import asdict
 from hybrid.answer.decide import decide
 from hybrid.evaluation.rates import Rates, auc, finite, open_rate, usual_rates
 from hybrid.evaluation.trees import build_index, repositories, scratch_home, settings_in_force, workspace_at
+from hybrid.knowledge.open_kinds import OpenKinds
 from hybrid.models.registry import load_embedder
 from hybrid.prompting.clean import clean
 from hybrid.prompting.query import make_query
 from hybrid.search.searcher import open_searcher
 from hybrid.types import HookEvent
-from hybrid_lab.records.setup import GivenEverywhere
+from hybrid_lab.records.setup import GivenEverywhere, GivenFiles
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 
     from hybrid.config import Loaded
     from hybrid.evaluation.qrels import JudgedPrompt
-    from hybrid.knowledge.open_records import Records
     from hybrid.search.gate.calibration import Calibration
     from hybrid.search.searcher import Searcher
     from hybrid.types import Embedder, EmbedderInfo, Verdict
@@ -276,13 +276,13 @@ def evaluate_gate(
     tallies = {variant.label: _Tally() for variant in plan.variants}
     load = cache(_load)
     with scratch_home(None) as records_home:
-        given = GivenEverywhere(plan.records, records_home, load)
+        given = GivenEverywhere(plan.records, records_home)
         for name, root in found.items():
             report_repo(name)
             for variant, workspace, searcher in _opened(plan, root, home, load):
                 tally, place = tallies[variant.label], given.at(workspace) if variant.has_records else workspace
-                records = given.records if variant.has_records else None
-                tally.add(plan.judged, name, place, searcher, has_rules=variant.has_rules, records=records)
+                kinds = OpenKinds({}, GivenFiles(searcher))
+                tally.add(plan.judged, name, place, kinds, has_rules=variant.has_rules)
     return {label: tally.reports(tuple(found), missing) for label, tally in tallies.items()}
 
 
@@ -299,18 +299,18 @@ class _Tally:
         judged: Mapping[str, Sequence[JudgedPrompt]],
         repo: str,
         workspace: Workspace,
-        searcher: Searcher,
+        kinds: OpenKinds,
         *,
         has_rules: bool,
-        records: Records | None,
     ) -> None:
+        searcher = kinds.searcher(workspace)
         self._models.append(searcher.embedder.info)
         if searcher.gate and workspace.config.hooks.gate_threshold == "auto":
             self._bars[repo] = searcher.gate.calibration
-        ask = partial(_ask, records=records) if has_rules else _ask_without_rules
+        ask = _ask if has_rules else _ask_without_rules
         for name, prompts in judged.items():
             chosen = [prompt for prompt in prompts if prompt.repo in (None, repo)]
-            self._asked[name] += [ask(workspace, searcher, prompt, repo) for prompt in chosen]
+            self._asked[name] += [ask(workspace, kinds, prompt, repo) for prompt in chosen]
 
     def reports(self, repos: tuple[str, ...], missing: tuple[str, ...]) -> dict[str, GateReport]:
         model = self._models[-1]
@@ -343,18 +343,16 @@ def _settings_at(root: Path, settings: Sequence[str]) -> Loaded:
     return settings_in_force([*settings, "hooks.dedup_enabled=false"], folder=folder if folder.is_dir() else None)
 
 
-def _ask(
-    workspace: Workspace, searcher: Searcher, prompt: JudgedPrompt, repo: str, *, records: Records | None
-) -> Asked:
+def _ask(workspace: Workspace, kinds: OpenKinds, prompt: JudgedPrompt, repo: str) -> Asked:
     root = str(workspace.require_project().root)
     event = HookEvent("manual", "UserPromptSubmit", session_id="", agent_id="", cwd=root, prompt=prompt.text)
-    decision = decide(workspace, event, open_searcher=lambda _: searcher, records=records, environ={})
+    decision = decide(workspace, event, kinds, environ={})
     given = tuple(dict.fromkeys(item.hit.kind for item in decision.items))
     return _asked(prompt, repo, decision.verdict, decision.reason, decision.detail, given)
 
 
-def _ask_without_rules(_: Workspace, searcher: Searcher, prompt: JudgedPrompt, repo: str) -> Asked:
-    searched = searcher.search(make_query(clean(prompt.text).text), top_k=1, is_judged=True)
+def _ask_without_rules(workspace: Workspace, kinds: OpenKinds, prompt: JudgedPrompt, repo: str) -> Asked:
+    searched = kinds.searcher(workspace).search(make_query(clean(prompt.text).text), top_k=1, is_judged=True)
     is_open = searched.verdict is not None and searched.verdict.is_open
     return _asked(prompt, repo, searched.verdict, "injected" if is_open else "gate", "")
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from hybrid.answer.decide import decide
 from hybrid.ask import memory_lookup
 from hybrid.evaluation.qrels import QrelsError
-from hybrid.knowledge.opener import Opener
+from hybrid.knowledge.open_kinds import OpenKinds
 from hybrid.records.memory.forms import name_of, title_of
 from hybrid.records.memory.types import Wanted
 from hybrid.search.ranking.memory import Present
@@ -107,15 +107,15 @@ class _Engine:
     def __init__(self, replayed: Replayed, environ: Mapping[str, str]) -> None:
         self._replayed = replayed
         self._environ = environ
-        self._opener = Opener(environ)
-        self._store = self._opener.records.stores.memory(next(iter(replayed.workspaces.values())))
+        self._kinds = OpenKinds(environ)
+        self._store = self._kinds.stores.memory(next(iter(replayed.workspaces.values())))
         self._rows = rows_by_name(self._store)
 
     def ask(self, question: MemoryQuestion, raw: RawEvents) -> QuestionAsked:
         workspace = self._replayed.workspaces[question.project]
         key = workspace.require_project().key
         present = Present(self._replayed.ended_ms, key, (), workspace.config.memory.half_life_days)
-        found = memory_lookup.search(workspace, self._opener.records, question.text, Wanted(), present, limit=DEPTH)
+        found = memory_lookup.search(workspace, self._kinds, question.text, Wanted(), present, limit=DEPTH)
         newest = self._store.newest(Wanted(key=key), DEPTH)
         gold = self._gold(question.gold)
         ranks = {
@@ -130,10 +130,7 @@ class _Engine:
         workspace = self._replayed.workspaces[prompt.project]
         root = str(workspace.require_project().root)
         event = HookEvent("claude", "UserPromptSubmit", f"evaluation-{prompt.id}", "", root, prompt.text)
-        opener = self._opener
-        decision = decide(
-            workspace, event, open_searcher=opener.searcher, records=opener.records, environ=self._environ
-        )
+        decision = decide(workspace, event, self._kinds, environ=self._environ)
         gold = self._gold(prompt.gold)
         given = [name for item in decision.items if (name := _name(item.hit.path)) in self._rows]
         verdict = next((one.verdict for one in decision.kinds if one.kind == "memory"), None)

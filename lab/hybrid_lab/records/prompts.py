@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from hybrid.answer.events import answer
-from hybrid.knowledge.opener import Opener
+from hybrid.knowledge.open_kinds import OpenKinds
 from hybrid.prompting.clean import clean
 from hybrid.prompting.query import make_query
 from hybrid.types import HookEvent
@@ -54,9 +54,9 @@ def evaluate_records(
     Raises:
         HybridError: The embedder cannot be loaded, or a hook failed.
     """
-    opener = Opener(runner.environ)
-    views, problems = opener.records.views(workspace)
-    engine = _Engine(workspace, runner.environ, opener, views)
+    kinds = OpenKinds(runner.environ)
+    views, problems = kinds.views(workspace)
+    engine = _Engine(workspace, runner.environ, kinds, views)
     asked: list[RecordAsked] = []
     for prompt in prompts:
         report_prompt(prompt.id)
@@ -73,11 +73,11 @@ class _Engine:
     """Asks in this process, and finds out why."""
 
     def __init__(
-        self, workspace: Workspace, environ: Mapping[str, str], opener: Opener, views: Sequence[RecordView]
+        self, workspace: Workspace, environ: Mapping[str, str], kinds: OpenKinds, views: Sequence[RecordView]
     ) -> None:
         self._workspace = workspace
         self._environ = environ
-        self._opener = opener
+        self._kinds = kinds
         self._views = {view.kind: view for view in views}
         self.ids = {path: record.id for view in views for path, record in view.by_path.items()}
         """Path in an index → id of its record; of two records with one id the second has another path."""
@@ -85,10 +85,7 @@ class _Engine:
     def ask(self, prompt: RecordPrompt) -> RecordAsked:
         root = str(self._workspace.require_project().root)
         event = HookEvent("claude", "UserPromptSubmit", f"evaluation-{prompt.id}", "", root, prompt.text)
-        opener = self._opener
-        reply = answer(
-            self._workspace, event, open_searcher=opener.searcher, records=opener.records, environ=self._environ
-        )
+        reply = answer(self._workspace, event, self._kinds, environ=self._environ)
         reply.drop()
         decision = reply.decision
         items = [item for item in decision.items if prompt.counts(item.hit.kind)]

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from hybrid.base.atomic import write_atomic
 from hybrid.evaluation.qrels import QrelsError, read_lines, unique
 from hybrid.knowledge.lesson_files import FILE, open_stores
-from hybrid.knowledge.open_records import Records
+from hybrid.knowledge.open_kinds import OpenFiles
 from hybrid.project.find import FOLDER_NAME
 from hybrid.project.trust import accept
 from hybrid.records.lessons.adoption import Offer
@@ -27,10 +27,10 @@ from hybrid.records.lore.folder import LoreFolder
 from hybrid.workspace import open_workspace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from hybrid.types import Embedder
+    from hybrid.search.searcher import Searcher
     from hybrid.workspace import Workspace
 
 KINDS = ("lesson", "pattern", "anti-pattern", "decision", "handoff")
@@ -231,11 +231,9 @@ class GivenEverywhere:
     Args:
         records: Of any kinds.
         home: An empty folder that stands for `$HYBRID_HOME`.
-        load: Gives the embedder of a name.
     """
 
-    def __init__(self, records: Sequence[GivenRecord], home: Path, load: Callable[[str, Path], Embedder]) -> None:
-        self.records = Records({}, load)
+    def __init__(self, records: Sequence[GivenRecord], home: Path) -> None:
         self._home = home
         self._lessons = [record for record in records if record.kind == "lesson"]
         self._seen: set[str] = set()
@@ -250,3 +248,19 @@ class GivenEverywhere:
             write_lessons(own, [one for one in self._lessons if not self._seen or one.id.startswith("L")])
             self._seen.add(key)
         return own
+
+
+class GivenFiles(OpenFiles):
+    """Files whose index is open already, with one embedder.
+
+    Args:
+        searcher: Of them.
+    """
+
+    def __init__(self, searcher: Searcher) -> None:
+        super().__init__(lambda _name, _home: searcher.embedder)
+        self._searcher = searcher
+
+    def searcher(self, workspace: Workspace) -> Searcher:
+        """Return it, whatever the workspace."""
+        return self._searcher

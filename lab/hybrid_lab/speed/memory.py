@@ -16,8 +16,7 @@ from hybrid.ask import memory_lookup
 from hybrid.evaluation.timing import sum_up, time_each, time_ms, timed
 from hybrid.knowledge.memory_collection import present_of
 from hybrid.knowledge.memory_intake import flush, maker, remember
-from hybrid.knowledge.open_records import Records
-from hybrid.knowledge.opener import Opener
+from hybrid.knowledge.open_kinds import OpenFiles, OpenKinds
 from hybrid.records.memory.types import CONCEPTS, OBSERVATION_TYPES, Extracted, Owner, PendingEvent, Wanted
 from hybrid.types import HookEvent
 from hybrid.workspace import open_workspace
@@ -79,8 +78,7 @@ class _Measurement:
         self._n = n_observations
         self._bare_ms = bare_ms
         self._workspaces = [make_repository(folder / name, runner.environ) for name in _PROJECTS]
-        self._opener = Opener(runner.environ)
-        self._records = Records(runner.environ, lambda _name, _home: embedder)
+        self._kinds = OpenKinds(runner.environ, OpenFiles(lambda _name, _home: embedder))
         self._now_ms = time.time_ns() // 1_000_000
 
     @property
@@ -89,10 +87,10 @@ class _Measurement:
         return self._workspaces[0]
 
     def figures(self, n_queries: int) -> dict[str, Any]:
-        store = self._records.stores.memory(self._workspace)
+        store = self._kinds.stores.memory(self._workspace)
         _, written_ms = timed(self._write)
         queries = self._words.queries(n_queries)
-        view, indexed_ms = timed(lambda: self._records.memory(self._workspace))
+        view, indexed_ms = timed(lambda: self._kinds.memory(self._workspace))
         prompts = [f"where did we change {query} and why was it done" for query in queries]
         is_open = self._open_gate()
         figures: dict[str, Any] = {
@@ -121,7 +119,7 @@ class _Measurement:
         }
 
     def _write(self) -> None:
-        store = self._records.stores.memory(self._workspace)
+        store = self._kinds.stores.memory(self._workspace)
         started_ms = self._now_ms - (self._n + 1) * _APART_MS
         owners = [Owner("", one.require_project().key, one.require_project().name) for one in self._workspaces]
         for number, told in enumerate(seeded_observations(self._words, self._n)):
@@ -138,7 +136,7 @@ class _Measurement:
 
     def _adding_events(self) -> list[float]:
         """Uses of two tools in turn, so that each ends the batch of the one before and has it extracted."""
-        store, make = self._records.stores.memory(self._workspace), maker(self._workspace)
+        store, make = self._kinds.stores.memory(self._workspace), maker(self._workspace)
         project = self._workspace.require_project()
         owner = Owner("events", project.key, project.name)
         window_ms = self._workspace.config.memory.batch_window_ms
@@ -152,7 +150,7 @@ class _Measurement:
 
     def _remembering(self) -> list[float]:
         """The whole of it: redaction, reading the use, and storing it."""
-        store = self._records.stores.memory(self._workspace)
+        store = self._kinds.stores.memory(self._workspace)
         numbers = range(_N_EVENTS)
         times = time_each(
             lambda number: remember(self._workspace, self._event(number, "remembered"), store, self._now_ms + number),
@@ -182,12 +180,12 @@ class _Measurement:
     # --- asking ------------------------------------------------------------------------------------------------
 
     def _search(self, query: str) -> None:
-        store = self._records.stores.memory(self._workspace)
+        store = self._kinds.stores.memory(self._workspace)
         present = present_of(self._workspace, store)
-        memory_lookup.search(self._workspace, self._records, query, Wanted(), present, limit=_TOP_K)
+        memory_lookup.search(self._workspace, self._kinds, query, Wanted(), present, limit=_TOP_K)
 
     def _decide(self, prompt: str, *, workspace: Workspace | None = None) -> str:
-        return decided_text(workspace or self._workspace, self._opener, self._records, prompt, self._runner.environ)
+        return decided_text(workspace or self._workspace, self._kinds, prompt, self._runner.environ)
 
     def _open_gate(self) -> Workspace:
         """The present project with the gate held open, so that the longest way is timed."""
@@ -196,7 +194,7 @@ class _Measurement:
 
     def _one_more(self) -> dict[str, Any]:
         """One observation more: what storing it takes, and the next prompt of a service, which is to get it."""
-        store, project = self._records.stores.memory(self._workspace), self._workspace.require_project()
+        store, project = self._kinds.stores.memory(self._workspace), self._workspace.require_project()
         self._decide("warm up with a first prompt about anything")
         storing, prompting, is_given = list[float](), list[float](), list[bool]()
         for number, subject in enumerate(_SUBJECTS):
@@ -234,13 +232,11 @@ def _payload(workspace: Workspace, event: HookEvent) -> tuple[str, str]:
     return event.tool, use.as_json()
 
 
-def decided_text(
-    workspace: Workspace, opener: Opener, records: Records, prompt: str, environ: Mapping[str, str]
-) -> str:
+def decided_text(workspace: Workspace, kinds: OpenKinds, prompt: str, environ: Mapping[str, str]) -> str:
     """What a prompt gets in a session of its own, where no files are indexed."""
     root = str(workspace.require_project().root)
     event = HookEvent("claude", "UserPromptSubmit", f"speed-{time.time_ns()}", "", root, prompt)
-    decision = decide(workspace, event, open_searcher=opener.searcher, records=records, environ=environ)
+    decision = decide(workspace, event, kinds, environ=environ)
     return decision.text
 
 
@@ -264,12 +260,12 @@ def seeded_observations(words: Words, n: int) -> Iterator[Extracted]:
 
 def memory_resident_figures(root: str) -> dict[str, int | None]:
     """Resident bytes of this process: with the model alone, and what a memory that is open and searched adds to it."""
-    workspace, opener = open_workspace(Path(root)), Opener()
+    workspace, kinds = open_workspace(Path(root)), OpenKinds()
     from hybrid.models.registry import load_embedder
 
     load_embedder(workspace.config.model.name, home=workspace.home).embed_query("so that numbers are there")
     bare = resident_bytes()
-    decided_text(workspace, opener, opener.records, "where is the walrus certificate rotated?", os.environ)
+    decided_text(workspace, kinds, "where is the walrus certificate rotated?", os.environ)
     opened = resident_bytes()
     if bare is None or opened is None:
         return {"model": None, "open": None}

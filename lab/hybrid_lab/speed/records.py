@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from hybrid.answer.decide import decide
 from hybrid.evaluation.timing import sum_up, time_each, time_ms, timed
 from hybrid.knowledge.lesson_files import COUNTERS, open_stores
-from hybrid.knowledge.opener import Opener
+from hybrid.knowledge.open_kinds import OpenKinds
 from hybrid.knowledge.stores import RecordStores
 from hybrid.knowledge.views import KINDS, RecordViews
 from hybrid.prompting.query import make_query
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from hybrid.evaluation.processes import Runner
-    from hybrid.knowledge.open_records import Records
     from hybrid.knowledge.views import RecordsKind
     from hybrid.records.lessons.lesson import Lesson
     from hybrid.search.searcher import Searcher
@@ -139,18 +138,18 @@ class _Measurement:
 
     def _added(self) -> dict[str, Any]:
         """One record more: what writing it takes, and the next prompt of a service, which is to get it."""
-        records = Opener(self._runner.environ).records
-        self._decide(records, "warm up with a first prompt about anything")
+        kinds = OpenKinds(self._runner.environ)
+        self._decide(kinds, "warm up with a first prompt about anything")
         ways: dict[str, Callable[[str], str]] = {"lesson": self._add_lesson, "decision": self._add_decision}
-        return {name: self._adding(records, add) for name, add in ways.items()}
+        return {name: self._adding(kinds, add) for name, add in ways.items()}
 
-    def _adding(self, records: Records, add: Callable[[str], str]) -> dict[str, Any]:
+    def _adding(self, kinds: OpenKinds, add: Callable[[str], str]) -> dict[str, Any]:
         writing, prompting, is_given = list[float](), list[float](), list[bool]()
         for subject in _SUBJECTS:
             wanted, ms = timed(lambda subject=subject: add(subject))
             writing.append(ms)
             given, ms = timed(
-                lambda subject=subject: self._decide(records, f"when do I rotate the {subject} certificate?")
+                lambda subject=subject: self._decide(kinds, f"when do I rotate the {subject} certificate?")
             )
             prompting.append(ms)
             is_given.append(wanted in given)
@@ -179,8 +178,8 @@ class _Measurement:
 
     def _searched(self, queries: Sequence[str]) -> dict[str, Any]:
         """Gate and ranking of each kind, whatever the gate says; and the whole decision over both."""
-        opener = Opener(self._runner.environ)
-        views, _ = opener.records.views(self._workspace)
+        kinds = OpenKinds(self._runner.environ)
+        views, _ = kinds.views(self._workspace)
         figures: dict[str, Any] = {}
         for view in views:
 
@@ -189,11 +188,11 @@ class _Measurement:
 
             figures[view.kind] = self._times(time_each(ask, queries))
         prompts = [f"where do we need {query} and how does it work" for query in queries]
-        return figures | {"decision": self._times(time_each(lambda text: self._decide(opener.records, text), prompts))}
+        return figures | {"decision": self._times(time_each(lambda text: self._decide(kinds, text), prompts))}
 
-    def _decide(self, records: Records, prompt: str) -> list[str]:
+    def _decide(self, kinds: OpenKinds, prompt: str) -> list[str]:
         """Names of what a prompt gets."""
-        return decide_names(self._workspace, records, prompt, self._runner.environ)
+        return decide_names(self._workspace, kinds, prompt, self._runner.environ)
 
     def _views(self) -> RecordViews:
         return RecordViews(RecordStores(self._runner.environ), lambda _name, _home: self._embedder)
@@ -209,12 +208,11 @@ class _Measurement:
                 make_older(path, _HOUR_S)
 
 
-def decide_names(workspace: Workspace, records: Records, prompt: str, environ: Mapping[str, str]) -> list[str]:
+def decide_names(workspace: Workspace, kinds: OpenKinds, prompt: str, environ: Mapping[str, str]) -> list[str]:
     """Names of what a prompt gets in a session of its own, where no files are indexed."""
     root = str(workspace.require_project().root)
     event = HookEvent("claude", "UserPromptSubmit", f"speed-{time.time_ns()}", "", root, prompt)
-    opener = Opener(environ)
-    decision = decide(workspace, event, open_searcher=opener.searcher, records=records, environ=environ)
+    decision = decide(workspace, event, kinds, environ=environ)
     return [item.hit.name for item in decision.items]
 
 
@@ -231,15 +229,15 @@ def seeded_records(words: Words, n: int) -> Iterator[GivenRecord]:
 
 def resident_figures(root: str) -> dict[str, int | None]:
     """Resident bytes of this process: with the model alone, and what records that are read and open add to it."""
-    workspace, opener = open_workspace(Path(root)), Opener()
+    workspace, kinds = open_workspace(Path(root)), OpenKinds()
     from hybrid.models.registry import load_embedder
 
     load_embedder(workspace.config.model.name, home=workspace.home).embed_query("so that numbers are there")
     bare = resident_bytes()
-    opener.records.stores.lessons(workspace)
-    opener.records.stores.lore(workspace)
+    kinds.stores.lessons(workspace)
+    kinds.stores.lore(workspace)
     read = resident_bytes()
-    decide_names(workspace, opener.records, "where is the walrus certificate rotated?", os.environ)
+    decide_names(workspace, kinds, "where is the walrus certificate rotated?", os.environ)
     opened = resident_bytes()
     if bare is None or read is None or opened is None:
         return {"model": None, "read": None, "open": None}

@@ -17,7 +17,7 @@ from hybrid.answer.session_start import GIVEN_BACK, GIVEN_BACK_CHARS, ORIENTATIO
 from hybrid.base.digest import chunk_digest
 from hybrid.base.errors import BusyError
 from hybrid.feedback.state import read_state
-from hybrid.search.searcher import open_searcher
+from hybrid.knowledge.open_kinds import OpenKinds
 from hybrid.session.ledger import Ledger, Remembered, SessionKey
 from hybrid.session.pauses import Pause, pause
 from hybrid.types import HookEvent
@@ -67,7 +67,7 @@ class Session:
     ) -> Reply:
         """What an event gets, not recorded yet."""
         workspace = self.workspace(**(flags or {}))
-        return answer(workspace, self.event(event, **fields), open_searcher=open_searcher, environ=environ or {})
+        return answer(workspace, self.event(event, **fields), OpenKinds({}), environ=environ or {})
 
     def tell(self, event: str, **options: Any) -> Reply:
         """What an event gets, recorded as the hook does it."""

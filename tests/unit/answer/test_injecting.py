@@ -13,7 +13,7 @@ from hybrid.answer.decide import Decision, decide, explain_steps
 from hybrid.answer.recording import record, record_error
 from hybrid.base.digest import topic_id
 from hybrid.feedback.state import read_state
-from hybrid.search.searcher import open_searcher
+from hybrid.knowledge.open_kinds import OpenKinds
 from hybrid.types import HookEvent
 from hybrid.upkeep.indexing import reindex
 from hybrid.workspace import Workspace, open_workspace
@@ -55,7 +55,7 @@ class Session:
 
     def decide(self, prompt: str, *, environ: Mapping[str, str] | None = None, **flags: object) -> Decision:
         """What a prompt gets, without recording it."""
-        return decide(self.workspace(**flags), self.event(prompt), open_searcher=open_searcher, environ=environ or {})
+        return decide(self.workspace(**flags), self.event(prompt), OpenKinds({}), environ=environ or {})
 
     def ask(self, prompt: str, **flags: object) -> Decision:
         """What a prompt gets, recorded as the hook does it."""

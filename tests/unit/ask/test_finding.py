@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from hybrid.ask.search import KINDS_OF, Wanted, best_lore, find
 from hybrid.base.errors import HybridError, IndexMissingError
-from hybrid.knowledge.opener import Opener
+from hybrid.knowledge.open_kinds import OpenKinds
 from hybrid.prompting.query import make_query
 from hybrid.sources.records import RecordSource, record_id
 from hybrid.types import DocumentKind
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from hybrid.knowledge.open_records import Records
     from hybrid.knowledge.views import RecordView
 
 COMMITS = make_query("How should I format git commits?")
@@ -30,12 +29,12 @@ COMMITS = make_query("How should I format git commits?")
 class Behind:
     """Records as a process sees them whose index is behind: all but those whose text was withdrawn meanwhile."""
 
-    records: Records
+    kinds: OpenKinds
     withdrawn: str
 
     def views(self, workspace: Workspace) -> tuple[Sequence[RecordView], Sequence[str]]:
         """The views with less in them than their index holds."""
-        views, problems = self.records.views(workspace)
+        views, problems = self.kinds.views(workspace)
         left = [{key: value for key, value in view.by_path.items() if value.id != self.withdrawn} for view in views]
         return [replace(view, by_path=by_path) for view, by_path in zip(views, left, strict=True)], problems
 
@@ -49,33 +48,31 @@ def workspace(tmp_path: Path) -> Workspace:
     return open_workspace(root, environ=environ, flags={"model.name": "hashing"}, user_home=home / "user")
 
 
-def _names(workspace: Workspace, records: Records, wanted: Wanted) -> list[str]:
-    opener = Opener({})
-    found = find(workspace, COMMITS, wanted, open_searcher=opener.searcher, records=records)
+def _names(workspace: Workspace, kinds: OpenKinds, wanted: Wanted) -> list[str]:
+    found = find(workspace, COMMITS, wanted, kinds)
     return [one.record.id for part in found.lists for one in part.hits if one.record]
 
 
 def test_what_was_withdrawn_is_never_shown(workspace: Workspace) -> None:
     """A record that an index still holds but its file does not is left out, and the ranks close up."""
-    records = Opener({}).records
-    behind: Records = Behind(records, "L001")  # pyright: ignore[reportAssignmentType]
+    kinds = OpenKinds({})
+    behind: OpenKinds = Behind(kinds, "L001")  # pyright: ignore[reportAssignmentType]
     wanted = Wanted(("lesson",))
 
-    before, after = _names(workspace, records, wanted), _names(workspace, behind, wanted)
+    before, after = _names(workspace, kinds, wanted), _names(workspace, behind, wanted)
 
     assert (["L001", "L002"], ["L002"]) == (before, after)
-    opener = Opener({})
-    (part,) = find(workspace, COMMITS, wanted, open_searcher=opener.searcher, records=behind).lists
+    (part,) = find(workspace, COMMITS, wanted, behind).lists
     assert [1] == [one.hit.rank for one in part.hits]
 
 
 def test_a_retracted_decision_does_not_come_by_the_engine(workspace: Workspace) -> None:
     """What is no longer there is no match of the lore either."""
-    records = Opener({}).records
-    behind: Records = Behind(records, DECISION)  # pyright: ignore[reportAssignmentType]
+    kinds = OpenKinds({})
+    behind: OpenKinds = Behind(kinds, DECISION)  # pyright: ignore[reportAssignmentType]
     query = make_query("audit journal")
 
-    found = [best_lore(workspace, query, one, top_k=5) for one in (records, behind)]
+    found = [best_lore(workspace, query, one, top_k=5) for one in (kinds, behind)]
 
     assert [True, False] == [DECISION in {record.id for record in one} for one in found]
 
@@ -83,14 +80,14 @@ def test_a_retracted_decision_does_not_come_by_the_engine(workspace: Workspace) 
 def test_only_the_records_that_are_wanted_matter(workspace: Workspace) -> None:
     """What cannot be searched is an error when nothing else was wanted, and of no interest when it was not."""
     (workspace.home / "records").write_text("not a folder")
-    opener = Opener({})
+    kinds = OpenKinds({})
 
     with pytest.raises(HybridError, match=r"^lessons: "):
-        find(workspace, COMMITS, Wanted(("lesson",)), open_searcher=opener.searcher, records=opener.records)
+        find(workspace, COMMITS, Wanted(("lesson",)), kinds)
     with pytest.raises(IndexMissingError):
-        find(workspace, COMMITS, Wanted(), open_searcher=opener.searcher, records=opener.records)
+        find(workspace, COMMITS, Wanted(), kinds)
     with pytest.raises(HybridError, match=r"^lore: "):
-        best_lore(workspace, COMMITS, opener.records, top_k=5)
+        best_lore(workspace, COMMITS, kinds, top_k=5)
 
 
 def test_every_kind_belongs_to_one_collection() -> None:
@@ -102,7 +99,7 @@ def test_every_kind_belongs_to_one_collection() -> None:
 
 def test_the_id_of_a_numbered_record(workspace: Workspace) -> None:
     """Of two records with one id both paths lead back to it; an id of any form stays as it is."""
-    records = Opener({}).records.stores.lessons(workspace).records
+    records = OpenKinds({}).stores.lessons(workspace).records
 
     paths = RecordSource([*records, *records]).by_path
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from hybrid.base.digest import chunk_digest
 from hybrid.knowledge.collections import TELLING_COSINE, RecordCollection, record_body, record_hit, record_of
 from hybrid.knowledge.lesson_files import open_stores
-from hybrid.knowledge.open_records import Records
+from hybrid.knowledge.open_kinds import OpenKinds
 from hybrid.prompting.query import make_query
 from hybrid.sources.records import record_text
 from hybrid.types import Hit, Item
@@ -32,7 +32,7 @@ def talk(tmp_path: Path) -> Talk:
 
 def _collection(talk: Talk, kind: str, **options: Any) -> RecordCollection:
     workspace = talk.workspace()
-    [view] = [view for view in Records({}).views(workspace)[0] if view.kind == kind]
+    [view] = [view for view in OpenKinds({}).views(workspace)[0] if view.kind == kind]
     return RecordCollection(view, workspace.config, **options)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from hybrid.knowledge.lesson_files import open_stores
-from hybrid.knowledge.open_records import Records
+from hybrid.knowledge.open_kinds import OpenKinds
 from hybrid.knowledge.stores import RecordStores
 from hybrid.knowledge.views import RecordViews
 from tests.support.records import DECISION, LESSONS, PATTERNS, RECORD_FILES, Talk, accept_tree, new_talk
@@ -184,18 +184,18 @@ def test_lore_from_the_environment(tmp_path: Path, talk: Talk) -> None:
     path = folder / "patterns" / "data" / "patterns.yaml"
     path.parent.mkdir(parents=True)
     path.write_text(PATTERNS.replace("000001", "000009"))
-    records = Records({"LORE_DATA_DIR": str(folder)})
+    kinds = OpenKinds({"LORE_DATA_DIR": str(folder)})
 
-    assert "pat-000009-aaaaaaaa" in records.by_path(talk.workspace())
-    assert "pat-000009-aaaaaaaa" not in Records({}).by_path(talk.workspace())
+    assert "pat-000009-aaaaaaaa" in kinds.by_path(talk.workspace())
+    assert "pat-000009-aaaaaaaa" not in OpenKinds({}).by_path(talk.workspace())
 
 
 def test_by_path_names_records_as_the_indexes_do(talk: Talk) -> None:
     """What the ledger remembers by a path of the index is found there without opening an index."""
-    records = Records({})
-    opened, _ = records.views(talk.workspace())
+    kinds = OpenKinds({})
+    opened, _ = kinds.views(talk.workspace())
 
-    assert dict(records.by_path(talk.workspace())) == {
+    assert dict(kinds.by_path(talk.workspace())) == {
         path: record for view in opened for path, record in view.by_path.items()
     }
 

@@ -1,0 +1,245 @@
+"""Keeps every kind of knowledge open for searching: the service has one for its life, a command or a hook for one call.
+
+`OpenFiles` holds the indexes of files and the embedder, `OpenKinds` adds lessons, lore and memory. Nothing is opened
+before it is asked for.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from hybrid.base.errors import HybridError
+from hybrid.knowledge.stores import RecordStores
+from hybrid.records.lessons.errors import LessonsError
+from hybrid.records.memory.forms import record_of as record_of_row
+from hybrid.records.memory.store import MemoryStore
+from hybrid.sources.memory import row_at
+from hybrid.sources.records import RecordSource
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Iterator, Sequence
+    from pathlib import Path
+
+    from hybrid.config import DaemonConfig
+    from hybrid.knowledge.memory_views import MemoryView, MemoryViews
+    from hybrid.knowledge.views import RecordView, RecordViews
+    from hybrid.records.types import Record
+    from hybrid.search.searcher import Searcher
+    from hybrid.types import Embedder
+    from hybrid.workspace import Workspace
+
+_UNUSED_S = 600.0
+"""Seconds after which an index that nobody asked is closed; opening it again takes milliseconds."""
+
+
+class _OpenIndex(Struct):
+    searcher: Searcher
+    stamp: tuple[int, ...]
+    size_bytes: int
+    used_s: float
+
+
+class OpenFiles:
+    """The indexes of the files of recently used projects, and their embedder; safe to use from several threads.
+
+    The settings of the service bound how many stay open; the least recently used is closed first.
+
+    Args:
+        load: Loads the embedder of a name, from `$HYBRID_HOME`.
+    """
+
+    def __init__(self, load: Callable[[str, Path], Embedder] | None = None) -> None:
+        self._load = load
+        self._open: OrderedDict[Hashable, _OpenIndex] = OrderedDict()
+        self._lock = threading.Lock()
+        self._opening = threading.Lock()
+        self._embedder: tuple[str, Embedder] | None = None
+
+    def searcher(self, workspace: Workspace) -> Searcher:
+        """Return the searcher of a workspace, of the generation that is on disk now.
+
+        Raises:
+            ProjectError: There is no project here.
+            IndexUnavailableError: The index is missing, damaged, or of another format or model.
+            ModelError: The embedder cannot be loaded.
+        """
+        # Brings numpy, 120 ms: a prompt that is not searched never pays for it.
+        from hybrid.search.searcher import open_searcher
+
+        folder = workspace.place.folder
+        key = (folder, workspace.config.search, workspace.config.ranking, workspace.config.gate, workspace.config.model)
+        known = self._fresh(key, folder)
+        if known is not None:
+            return known
+        # One after the other: ten prompts that wait for one index open it once.
+        with self._opening:
+            known = self._fresh(key, folder)
+            if known is not None:
+                return known
+            stamp = _stamp(folder)
+            searcher = open_searcher(workspace, load=self.load)
+            size_bytes = sum(entry.size_bytes for entry in searcher.snapshot.manifest.segments)
+            with self._lock:
+                self._open[key] = _OpenIndex(searcher, stamp, size_bytes, time.monotonic())
+                self._open.move_to_end(key)
+                self._close_surplus(workspace.config.daemon)
+            return searcher
+
+    def load(self, name: str, home: Path) -> Embedder:
+        """Return the embedder, loaded once as long as its files are the same: as a rule every project has the same.
+
+        Raises:
+            ModelError: It cannot be loaded.
+        """
+        if self._load is not None:
+            return self._load(name, home)
+        from hybrid.models.registry import embedder_info, load_embedder
+
+        key = embedder_info(name, home=home).key
+        if self._embedder is None or self._embedder[0] != key:
+            self._embedder = (key, load_embedder(name, home=home))
+        return self._embedder[1]
+
+    def close_unused(self, older_than_s: float = _UNUSED_S) -> None:
+        """Close what nobody asked for some time."""
+        limit_s = time.monotonic() - older_than_s
+        with self._lock:
+            for key in [key for key, entry in self._open.items() if entry.used_s < limit_s]:
+                del self._open[key]
+
+    def figures(self) -> dict[str, Any]:
+        """Return how many are open, and the bytes of their files."""
+        with self._lock:
+            return {"open": len(self._open), "size_bytes": sum(entry.size_bytes for entry in self._open.values())}
+
+    def _fresh(self, key: Hashable, folder: Path) -> Searcher | None:
+        with self._lock:
+            entry = self._open.get(key)
+            if entry is None:
+                return None
+            if entry.stamp != _stamp(folder):
+                del self._open[key]
+                return None
+            entry.used_s = time.monotonic()
+            self._open.move_to_end(key)
+            return entry.searcher
+
+    def _close_surplus(self, limits: DaemonConfig) -> None:
+        limit_bytes = limits.max_index_mb * 1_000_000
+        while len(self._open) > 1 and (
+            len(self._open) > limits.max_projects or sum(e.size_bytes for e in self._open.values()) > limit_bytes
+        ):
+            self._open.popitem(last=False)
+
+
+def _stamp(folder: Path) -> tuple[int, ...]:
+    """What a new generation changes; empty without an index."""
+    try:
+        status = (folder / "manifest.json").stat()
+    except OSError:
+        return ()
+    return status.st_ino, status.st_mtime_ns, status.st_size
+
+
+class OpenKinds:
+    """Files, lessons, lore and memory of any number of working trees, open for searching once they are asked for.
+
+    Args:
+        environ: Environment variables; `LORE_DATA_DIR` names the user's lore.
+        files: Indexes of files and the embedder; a service shares one among all environments.
+        most_new: As of `views.RecordViews`.
+        is_lagging: As of `memory_views.MemoryViews`.
+
+    Attributes:
+        stores: Of the records, which need no index.
+    """
+
+    def __init__(
+        self,
+        environ: Mapping[str, str] = os.environ,
+        files: OpenFiles | None = None,
+        *,
+        most_new: int | None = None,
+        is_lagging: bool = False,
+    ) -> None:
+        self.stores = RecordStores(environ)
+        self._files = files or OpenFiles()
+        self._is_lagging = is_lagging
+        self._most_new = most_new
+        self._views: RecordViews | None = None
+        self._memory: MemoryViews | None = None
+
+    def searcher(self, workspace: Workspace) -> Searcher:
+        """Return the searcher of the files; see `OpenFiles.searcher`."""
+        return self._files.searcher(workspace)
+
+    def views(self, workspace: Workspace) -> tuple[Sequence[RecordView], Sequence[str]]:
+        """Return lessons and lore, open for searching; see `views.RecordViews.open_all`."""
+        from hybrid.knowledge.views import RecordViews  # Brings numpy: a session's start has no need of it.
+
+        if self._views is None:
+            self._views = RecordViews(self.stores, self._files.load, most_new=self._most_new)
+        return self._views.open_all(workspace)
+
+    def memory(self, workspace: Workspace) -> tuple[MemoryView | None, Sequence[str]]:
+        """Return the memory, open for searching, and what went wrong with it, a sentence each."""
+        from hybrid.knowledge.memory_views import MemoryViews
+
+        if self._memory is None:
+            self._memory = MemoryViews(
+                self.stores, self._files.load, most_new=self._most_new, is_lagging=self._is_lagging
+            )
+        try:
+            return self._memory.open(workspace), ()
+        except (HybridError, OSError, ValueError) as error:
+            return None, (f"memory: {error}",)
+
+    def by_path(self, workspace: Workspace) -> Mapping[str, Record]:
+        """Return every record that may be given out here, as the indexes name them; nothing is opened for it.
+
+        Lessons that cannot be read are left out.
+        """
+        lessons: Sequence[Record] = ()
+        with contextlib.suppress(LessonsError):
+            lessons = self.stores.lessons(workspace).records
+        known = {**RecordSource(lessons).by_path, **RecordSource(self.stores.lore(workspace)).by_path}
+        project = workspace.project
+        return RecordsHere(known, self.stores.memory(workspace), project.key if project else "")
+
+
+class RecordsHere(Mapping[str, "Record"]):
+    """Path in an index → record: those of the files at hand, those of the memory read when they are asked for.
+
+    Args:
+        known: Lessons and lore.
+        memory: The store of the memory.
+        key: Of the present project; what is another one's is marked.
+    """
+
+    def __init__(self, known: Mapping[str, Record], memory: MemoryStore, key: str) -> None:
+        self._known = known
+        self._memory = memory
+        self._key = key
+
+    def __getitem__(self, path: str) -> Record:
+        record = self._known.get(path)
+        if record is not None:
+            return record
+        row = row_at(self._memory, path)
+        if row is None:
+            raise KeyError(path)
+        return record_of_row(row, here=self._key)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._known)
+
+    def __len__(self) -> int:
+        return len(self._known)
