@@ -266,15 +266,19 @@ def _refuse_pipes_below(root: str) -> None:
 def _remember_unreadable(root: str, size_bytes: int) -> None:
     """Look for the rules further down that git may have waited for, so that the next build does not wait again."""
     _unreadable.pop(root, None)
-    for count, (folder, folders, names) in enumerate(os.walk(root)):
-        if count == _MAX_FOLDERS:
+    waiting = [root]  # A stack of our own: `os.walk` of Python before 3.12 meets the limit of recursion.
+    for _ in range(_MAX_FOLDERS):
+        if not waiting:
             return
-        folders[:] = sorted(set(folders) - {".git"})
+        folder = waiting.pop()
         for name in _TREE_FILES:
             path = join(folder, name)
-            if name in names and _reason_not_to_read(path, size_bytes):
+            if os.path.lexists(path) and _reason_not_to_read(path, size_bytes):
                 _unreadable[root] = path
                 return
+        with contextlib.suppress(OSError), os.scandir(folder) as entries:
+            inner = [item.path for item in entries if item.name != ".git" and item.is_dir(follow_symlinks=False)]
+            waiting += sorted(inner, reverse=True)
 
 
 def _named_files(config: Path, root: str) -> Iterator[str]:

@@ -381,8 +381,11 @@ class TestTrees:
 
         assert ["a/b.py"] == listed(tmp_path)
 
-    def test_a_very_deep_tree_is_listed(self, tmp_path, write, listed):
-        """Depth is bounded by the file system, not by the interpreter."""
+    @pytest.mark.parametrize("is_slow", [False, True])
+    def test_a_very_deep_tree_is_listed(self, tmp_path, write, listed, monkeypatch, is_slow):
+        """Depth is bounded by the file system, not by the interpreter; pipes are looked for where git is slow (#16)."""
+        if is_slow:
+            monkeypatch.setattr("hybrid.sources.git._LOOK_S", 0.0)
         folders = [tmp_path / "/".join(["d"] * n) for n in range(1, sys.getrecursionlimit() + 50)]
         for folder in folders:
             folder.mkdir()
