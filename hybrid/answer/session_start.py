@@ -24,10 +24,9 @@ from hybrid.records.lore.times import seconds_of
 from hybrid.records.memory.forms import body_lines, index_line, moment_text, shown_number, title_of
 from hybrid.records.memory.types import Observation, Wanted
 from hybrid.redact import redact
-from hybrid.render.frame import Entry, Footer, render_frame
+from hybrid.render.frame import Entry, Footer, item_entry, render_frame
 from hybrid.render.marks import neutralise_line
 from hybrid.render.numbers import amount
-from hybrid.render.records import item_entry
 from hybrid.search.ranking.memory import Present, parts_of, remembered
 from hybrid.sources.records import RecordSource
 from hybrid.types import Item, Withheld

@@ -45,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
 
 def project_form(workspace: Workspace, cwd: Path) -> dict[str, Any]:
     """The JSON of the command; without a project every key but `path`, `home` and `reason` is null."""
-    from hybrid.project.explain import explain_none
+    from hybrid.project.find import explain_none
 
     form: dict[str, Any] = dict.fromkeys(_KEYS)
     form |= {"path": os.path.realpath(cwd), "home": str(workspace.home)}
@@ -62,8 +62,7 @@ _KEYS = (
 
 
 def _described(workspace: Workspace) -> dict[str, Any]:
-    from hybrid.project.explain import explain_project
-    from hybrid.project.find import refusal
+    from hybrid.project.find import explain_project, refusal
     from hybrid.project.trust import is_accepted
     from hybrid.upkeep.automatic import reason_against, was_indexed
 

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from hybrid.models.lazy import LazyEmbedder
+    from hybrid.models.registry import LazyEmbedder
     from hybrid.workspace import Workspace
 
 
@@ -245,7 +245,7 @@ class _Worker:
         return {"state": "built", "summary": done.summary.as_json(), "folders": list(done.folders)}
 
     def _embedder_of(self, workspace: Workspace) -> LazyEmbedder:
-        from hybrid.models.lazy import LazyEmbedder
+        from hybrid.models.registry import LazyEmbedder
 
         found = LazyEmbedder(workspace.config.model.name, workspace.home)
         if self._embedder is None or self._embedder.info != found.info:

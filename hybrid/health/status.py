@@ -197,7 +197,7 @@ def _index(workspace: Workspace, model: EmbedderInfo) -> tuple[dict[str, Any], C
 
 
 def _calibration(workspace: Workspace, snapshot: Snapshot) -> Calibration | None:
-    from hybrid.models.lazy import LazyEmbedder
+    from hybrid.models.registry import LazyEmbedder
     from hybrid.search.gate.verdict import open_gate
 
     embedder = LazyEmbedder(workspace.config.model.name, workspace.home)

@@ -19,8 +19,7 @@ from hybrid.knowledge.collections import record_hit
 from hybrid.prompting.content import content_words
 from hybrid.records.memory.forms import name_of, record_of, title_of
 from hybrid.records.memory.types import Observation, Wanted
-from hybrid.render.frame import Entry
-from hybrid.render.records import text_in_form
+from hybrid.render.frame import Entry, text_in_form
 from hybrid.search.gate.terms import terms_of
 from hybrid.search.ranking.memory import Parts, Present, asked_concepts, parts_of, remembered, spread
 from hybrid.search.ranking.word_match import word_match

@@ -20,7 +20,7 @@ from hybrid.base.atomic import write_atomic
 from hybrid.base.digest import sha256_hex
 from hybrid.base.errors import BusyError, HybridError, IndexUnavailableError
 from hybrid.knowledge.views import FOLDER, WAIT_S, WHOLE, place_of
-from hybrid.models.lazy import LazyEmbedder
+from hybrid.models.registry import LazyEmbedder
 from hybrid.records.memory.forms import record_of, row_name
 from hybrid.records.memory.types import Wanted
 from hybrid.search.gate.annotator import GateAnnotator

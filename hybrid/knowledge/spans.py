@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from hybrid.base.digest import chunk_digest
 from hybrid.index.analysis import chunk_text
 from hybrid.redact import mask, redact
-from hybrid.sources.files import FileSource
+from hybrid.sources.files import FileReader
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,12 +32,7 @@ class SpanReader:
             max_file_bytes: A longer file is not read.
             redact: Replace secrets in texts and paths.
         """
-        self._source = FileSource(
-            root,
-            language_of=lambda _path, _text: None,
-            kind_of=lambda _path, _language: "code",
-            max_file_bytes=max_file_bytes,
-        )
+        self._source = FileReader(root, max_file_bytes)
         self._is_redacting = redact
         self._files: dict[str, _File | None] = {}
         self._texts: dict[tuple[str, int, int, bytes], str | None] = {}

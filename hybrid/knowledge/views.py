@@ -22,7 +22,7 @@ from hybrid.base.errors import BusyError, HybridError, IndexUnavailableError
 from hybrid.index.analysis import recipe
 from hybrid.index.manifest import FORMAT_VERSION, NAME, is_untouched, read_manifest
 from hybrid.index.place import Place
-from hybrid.models.lazy import LazyEmbedder
+from hybrid.models.registry import LazyEmbedder
 from hybrid.search.gate.annotator import GateAnnotator
 from hybrid.search.searcher import Searcher, open_collection
 from hybrid.sources.records import RECORDS_VERSION, RecordSource

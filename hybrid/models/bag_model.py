@@ -1,26 +1,250 @@
-"""The files of a weighted-bag model: reads and writes `model.safetensors`, `vocab.txt` and `config.json` of a folder.
+"""A weighted-bag model: its tokeniser, the bags of tokens that texts become, and its files; it computes no vectors.
 
-Called by `static`, `weighted_bag` and the conversion script in `training/`; it computes no vectors.
+Called by `static` (numpy) and `weighted_bag` (torch), so that both use one arithmetic up to the table itself.
 """
 
 from __future__ import annotations
 
 import json
+import re
+from collections import Counter
+from itertools import accumulate, chain
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from msgspec import Struct
 from msgspec.structs import asdict
 
 from hybrid.base.arrays import read_arrays, write_arrays
 from hybrid.base.errors import ModelError
-from hybrid.models.bags import Limits
-from hybrid.models.words import WordTokenizer
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    import numpy as np
     from numpy.typing import NDArray
+
+    from hybrid.types import EmbedInput
+
+
+# --- Text to token ids ---------------------------------------------------------------------------------------------
+
+NUMBER = "<num>"
+"""The token that stands for every number of three digits or more."""
+
+_LONGEST_WORD = 40
+_SHORTEST_PIECE = 3
+_MOST_PIECES = 4
+_SHORT_NUMBER = 2
+_CACHED_RUNS = 1 << 16
+
+_LETTERS_OR_DIGITS = re.compile(r"[A-Za-z]+|[0-9]+")
+_CAMEL_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[A-Z]")
+_DIGITS = b"0123456789"
+_CAPITALS_AND_DIGITS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ" + _DIGITS
+_TO_SPACES = bytes(code if chr(code).isalnum() and code < 128 else 32 for code in range(256))
+
+Words = tuple[tuple[int, ...], ...]
+"""The words of a text in order, each as its token ids; a word without a known piece is empty."""
+
+
+class WordTokenizer:
+    """Token ids of text, after a vocabulary of lower-case words and pieces.
+
+    Args:
+        vocabulary: One token a row, in row order: the id of a token is its position.
+    """
+
+    __slots__ = ("_runs", "vocabulary")
+
+    def __init__(self, vocabulary: Sequence[str]) -> None:
+        self.vocabulary = vocabulary
+        self._runs = _Runs(dict(zip(vocabulary, range(len(vocabulary)), strict=True)))
+
+    def words(self, text: str, limit: int) -> Words:
+        """The first words of a text, at most `limit`; unknown words count too."""
+        return tuple(chain.from_iterable(map(self._runs.words_of, self._split(text))))[:limit]
+
+    def token_ids(self, text: str, limit: int) -> list[int]:
+        """The token ids of the first `limit` words, in order, repeated as often as they occur."""
+        runs = self._split(text)
+        if self._is_longer(text, runs, limit):
+            return list(self._first_ids(runs, limit))
+        return list(chain.from_iterable(map(self._runs.__getitem__, runs)))
+
+    def _first_ids(self, runs: Sequence[bytes], limit: int) -> Iterator[int]:
+        """The token ids of the first words of runs that have more; the limit may fall inside a run."""
+        for run in runs:
+            n_words = self._runs.n_words[run]
+            if n_words > limit:
+                yield from chain.from_iterable(self._runs.words_of(run)[:limit])
+                return
+            yield from self._runs[run]
+            limit -= n_words
+
+    def is_longer(self, text: str, limit: int) -> bool:
+        """Return whether a text has more than `limit` words."""
+        return len(text) > limit and self._is_longer(text, self._split(text), limit)
+
+    def _is_longer(self, text: str, runs: Sequence[bytes], limit: int) -> bool:
+        # A word begins with its run, at a capital, or where digits begin or end: what counts them all is an upper
+        # bound, far cheaper than looking up every run. No text has more words than characters.
+        if len(text) <= limit or len(runs) + _n_borders(text) <= limit:
+            return False
+        return sum(map(self._runs.n_words.__getitem__, runs)) > limit
+
+    def _split(self, text: str) -> list[bytes]:
+        """The runs of letters and digits of a text."""
+        if len(self._runs) > _CACHED_RUNS:
+            self._runs.forget()
+        return text.encode("ascii", "replace").translate(_TO_SPACES).split()
+
+
+class _Runs(dict[bytes, tuple[int, ...]]):
+    """The token ids of every run of letters and digits met so far; a new run is worked out when it is looked up."""
+
+    def __init__(self, ids: dict[str, int]) -> None:
+        super().__init__()
+        self._ids = ids
+        self.n_words = _WordCounts(self)
+        """How many words each run has."""
+
+    def __missing__(self, run: bytes) -> tuple[int, ...]:
+        words = self.words_of(run)
+        found = self[run] = words[0] if len(words) == 1 else tuple(chain.from_iterable(words))
+        self.n_words[run] = len(words)
+        return found
+
+    def words_of(self, run: bytes) -> Words:
+        """The words of a run."""
+        return tuple([pieces(word, self._ids) for word in split_run(run.decode("ascii"))])
+
+    def forget(self) -> None:
+        """Begin anew, so that memory stays bounded."""
+        self.clear()
+        self.n_words.clear()
+
+
+class _WordCounts(dict[bytes, int]):
+    def __init__(self, runs: _Runs) -> None:
+        super().__init__()
+        self._runs = runs
+
+    def __missing__(self, run: bytes) -> int:
+        self._runs.__missing__(run)
+        return self[run]
+
+
+def _n_borders(text: str) -> int:
+    """At most how many words of a text begin inside a run: capitals, and digits twice."""
+    data = text.encode("ascii", "replace")
+    return 2 * len(data) - len(data.translate(None, _CAPITALS_AND_DIGITS)) - len(data.translate(None, _DIGITS))
+
+
+def split_run(run: str) -> list[str]:
+    """The lower-case words of a run of ASCII letters and digits: `parseHTTP2Frame` → parse, http, 2, frame."""
+    if run.islower() and run.isalpha():
+        return [run]
+    words: list[str] = []
+    for part in _LETTERS_OR_DIGITS.findall(run):
+        words += [word.lower() for word in _CAMEL_PART.findall(part)] or [part]
+    return words
+
+
+def pieces(word: str, ids: dict[str, int]) -> tuple[int, ...]:
+    """The token ids of one lower-case word.
+
+    A known word is one token, a number of three digits or more is `<num>`. Any other word gives its longest known
+    pieces from the left, each of at least three letters, at most four; letters that begin no piece are skipped.
+    """
+    if word.isdigit():
+        known = ids.get(word if len(word) <= _SHORT_NUMBER else NUMBER)
+        return () if known is None else (known,)
+    if word in ids:
+        return (ids[word],)
+    word = word[:_LONGEST_WORD]
+    found: list[int] = []
+    start = 0
+    while start < len(word) and len(found) < _MOST_PIECES:
+        for end in range(len(word), start + _SHORTEST_PIECE - 1, -1):
+            known = ids.get(word[start:end])
+            if known is not None:
+                found.append(known)
+                start = end
+                break
+        else:
+            start += 1
+    return tuple(found)
+
+
+# --- Token ids to bags ---------------------------------------------------------------------------------------------
+
+
+class Limits(Struct, frozen=True):
+    """How many words of a text count: of a query, of a document's body, of its head line."""
+
+    query_words: int
+    body_words: int
+    head_words: int
+
+
+class Bags(Struct, frozen=True):
+    """The distinct tokens of several texts, one after another.
+
+    Attributes:
+        tokens: Rows of the table, int64, shape (n_entries,). A token of both head and body has two entries.
+        factors: What each entry counts before the token's own weight, float32, shape (n_entries,).
+        starts: Text i owns the entries starts[i] to starts[i + 1]; int64, shape (n_texts + 1,).
+    """
+
+    tokens: NDArray[np.int64]
+    factors: NDArray[np.float32]
+    starts: NDArray[np.int64]
+
+
+def query_bags(tokenizer: WordTokenizer, texts: Sequence[str], limits: Limits) -> Bags:
+    """The bags of queries: each token counts 1 + ln tf."""
+    counts = [Counter(tokenizer.token_ids(text, limits.query_words)) for text in texts]
+    return Bags(
+        tokens=np.array([token for bag in counts for token in bag], np.int64),
+        factors=_saturated(np.array([count for bag in counts for count in bag.values()], np.int64)),
+        starts=np.array([0, *accumulate(map(len, counts))], np.int64),
+    )
+
+
+def document_bags(
+    tokenizer: WordTokenizer, inputs: Sequence[EmbedInput], limits: Limits, *, head_weight: float
+) -> Bags:
+    """The bags of documents: a token counts (1 + ln tf) of the body plus head_weight · (1 + ln tf) of the head."""
+    ids: list[list[int]] = []
+    for text in inputs:
+        ids.append(tokenizer.token_ids(text.body, limits.body_words))
+        ids.append(tokenizer.token_ids(text.head, limits.head_words))
+    n_tokens = len(tokenizer.vocabulary)
+    keys, counts = _distinct(ids, n_tokens)
+    is_head = (keys // n_tokens) % 2 == 1
+    factors = _saturated(counts) * np.where(is_head, np.float32(head_weight), np.float32(1))
+    borders = np.arange(len(inputs) + 1, dtype=np.int64) * (2 * n_tokens)
+    return Bags(keys % n_tokens, factors, np.searchsorted(keys, borders).astype(np.int64))
+
+
+def _distinct(ids: Sequence[Sequence[int]], n_tokens: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Sorted distinct keys (list number · n_tokens + token id), and how often each occurs."""
+    lengths = np.fromiter(map(len, ids), np.int64, len(ids))
+    keys = np.fromiter(chain.from_iterable(ids), np.int64, int(lengths.sum()))
+    keys += np.repeat(np.arange(len(ids), dtype=np.int64) * n_tokens, lengths)
+    keys.sort()
+    is_first = np.ones(len(keys), np.bool_)
+    np.not_equal(keys[1:], keys[:-1], out=is_first[1:])
+    firsts = np.flatnonzero(is_first)
+    return keys[firsts], np.diff(firsts, append=len(keys))
+
+
+def _saturated(counts: NDArray[np.int64]) -> NDArray[np.float32]:
+    return (1 + np.log(counts)).astype(np.float32)
+
+
+# --- Files ---------------------------------------------------------------------------------------------------------
 
 _WEIGHTS = "model.safetensors"
 _VOCABULARY = "vocab.txt"

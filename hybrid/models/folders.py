@@ -1,6 +1,6 @@
-"""What a model's folder says of itself: engine, dimension, longest text, prefixes, similarity; called by `registry`.
+"""Reads what the files of a model's folder say, its digest, and where the hub's cache keeps models; downloads one.
 
-Reads small JSON files only, never weights, since `status` and the prompt path ask.
+Called by `registry`. Reading is standard library only; fetching needs an extra and happens only when a user asks.
 """
 
 from __future__ import annotations
@@ -8,16 +8,19 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from msgspec import Struct
 
 from hybrid.base.atomic import write_atomic
 from hybrid.base.errors import ModelError
+from hybrid.base.home import expanded
 from hybrid.models.manifest import file_sha256
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Mapping
 
     from hybrid.models.manifest import Engine
 
@@ -234,3 +237,71 @@ def _part(data: dict[str, Any], key: str) -> dict[str, Any]:
 def _number(data: dict[str, Any], key: str) -> int:
     value = data.get(key)
     return int(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else 0
+
+
+# --- The cache of the hub ------------------------------------------------------------------------------------------
+
+# huggingface_hub comes with an extra, and its signatures are only partly typed.
+# pyright: reportMissingImports=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+
+
+_REPOSITORY = re.compile(r"[\w.-]{1,96}/[\w.-]{1,96}")
+_NOT_NEEDED = ["*.h5", "*.ot", "*.msgpack", "*.onnx", "*.py", "onnx/*", "openvino/*", "coreml/*"]
+_OLD_WEIGHTS = "*.bin"
+
+
+def is_repository(name: str) -> bool:
+    """Return whether a name has the form `owner/name`."""
+    return _REPOSITORY.fullmatch(name) is not None and ".." not in name
+
+
+def cache_folder(environ: Mapping[str, str]) -> Path:
+    """The folder of the hub's cache, by the variables that its own tools read."""
+    if environ.get("HF_HUB_CACHE"):
+        return Path(expanded(environ["HF_HUB_CACHE"]))
+    if environ.get("HF_HOME"):
+        return Path(expanded(environ["HF_HOME"])) / "hub"
+    base = environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return Path(expanded(base)) / "huggingface" / "hub"
+
+
+def downloaded(repository: str, revision: str, environ: Mapping[str, str]) -> Path | None:
+    """The folder of a downloaded model, or None when it is not on disk.
+
+    Args:
+        repository: `owner/name`.
+        revision: A commit, or empty for the one that `main` named when it was downloaded.
+        environ: Environment variables.
+    """
+    root = cache_folder(environ) / f"models--{repository.replace('/', '--')}"
+    if not revision:
+        try:
+            revision = (root / "refs" / "main").read_text(encoding="ascii").strip()
+        except (OSError, UnicodeDecodeError):
+            return None
+    folder = root / "snapshots" / revision
+    return folder if (folder / "config.json").is_file() or (folder / "modules.json").is_file() else None
+
+
+def fetch(repository: str, revision: str) -> Path:
+    """Download a model and give its folder; weights in the old pickle format only when there are no others.
+
+    Raises:
+        ModelError: The extra is missing, the network is off, or the hub does not have it.
+    """
+    try:
+        from huggingface_hub import snapshot_download
+    except ImportError as error:
+        raise ModelError(
+            f"fetching {repository} needs the extra `transformers`: pip install 'hybrid-retrieval[transformers]'"
+        ) from error
+    try:
+        folder = Path(
+            snapshot_download(repository, revision=revision or None, ignore_patterns=[*_NOT_NEEDED, _OLD_WEIGHTS])
+        )
+        if not any(folder.glob("*.safetensors")):
+            folder = Path(snapshot_download(repository, revision=revision or None, ignore_patterns=_NOT_NEEDED))
+    except (OSError, ValueError) as error:
+        reason = str(error).strip().split("\n", 1)[0]
+        raise ModelError(f"{repository} could not be fetched: {reason}; check the name and the network") from error
+    return folder

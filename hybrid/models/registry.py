@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,16 +16,19 @@ from msgspec import Struct
 
 from hybrid.base.errors import ModelError
 from hybrid.base.resources import shipped
-from hybrid.models import hub
-from hybrid.models.folders import FolderFacts, folder_sha256, read_facts
+from hybrid.models.folders import FolderFacts, downloaded, fetch, folder_sha256, is_repository, read_facts
 from hybrid.models.manifest import MANIFEST_NAME, Manifest, read_manifest
 from hybrid.types import EmbedderInfo
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
 
     from hybrid.models.manifest import Engine
-    from hybrid.types import Embedder
+    from hybrid.types import Embedder, EmbedInput
+
 
 _HASHING = re.compile(r"hashing(?:-([1-9][0-9]{0,4}))?")
 _WEIGHTS = "model.safetensors"
@@ -179,16 +182,16 @@ def _locate(name: str, environ: Mapping[str, str]) -> _Located:
     if name.startswith((".", "~")) or Path(name).is_absolute():
         return _located_folder(name)
     repository = name if "/" in name else f"sentence-transformers/{name}"
-    if not hub.is_repository(repository):
+    if not is_repository(repository):
         raise ModelError(f"{name[:80]!r} is no name of a model; `hybrid models list` shows the known ones")
     known = _known(name)
     if known is not None:
         manifest, folder = known
         if (folder / _WEIGHTS).is_file():
             return _Located(name, manifest.id, manifest, folder, is_shipped=True)
-        on_disk = hub.downloaded(manifest.id, manifest.revision, environ)
+        on_disk = downloaded(manifest.id, manifest.revision, environ)
         return _Located(name, manifest.id, manifest, on_disk, is_shipped=False)
-    return _Located(name, repository, None, hub.downloaded(repository, "", environ), is_shipped=False)
+    return _Located(name, repository, None, downloaded(repository, "", environ), is_shipped=False)
 
 
 def _located_folder(name: str) -> _Located:
@@ -218,7 +221,7 @@ def _known(name: str) -> tuple[Manifest, Path] | None:
 
 def _fetched(located: _Located) -> _Located:
     manifest = located.manifest
-    folder = hub.fetch(located.repository, manifest.revision if manifest else "")
+    folder = fetch(located.repository, manifest.revision if manifest else "")
     if manifest is not None:
         manifest.verify(folder)
     return _Located(located.name, located.repository, manifest, folder, is_shipped=False)
@@ -264,3 +267,43 @@ def _make(folder: Path, facts: FolderFacts, info: EmbedderInfo, prefixes: tuple[
     return SentenceTransformerEmbedder(
         folder, info, query_prefix=query_prefix, document_prefix=document_prefix, similarity=facts.similarity
     )
+
+
+class LazyEmbedder:
+    """The embedder of a name; fulfils `hybrid.types.Embedder`.
+
+    Raises on construction, and on the first text:
+        ModelError: Unknown, not on disk, damaged, or an extra is missing.
+    """
+
+    def __init__(self, name: str, home: Path, load: Callable[[str, Path], Embedder] | None = None) -> None:
+        """Of a name; `load` gives it when it is there already."""
+        self._name = name
+        self._home = home
+        self._load = load
+        self._info = embedder_info(name, home)
+
+    @property
+    def info(self) -> EmbedderInfo:
+        """Who the embedder is; known without loading it."""
+        return self._info
+
+    @cached_property
+    def _loaded(self) -> Embedder:
+        return self._load(self._name, self._home) if self._load else load_embedder(self._name, home=self._home)
+
+    def embed_documents(self, inputs: Sequence[EmbedInput]) -> NDArray[np.float32]:
+        """As `Embedder.embed_documents`."""
+        return self._loaded.embed_documents(inputs)
+
+    def embed_query(self, text: str) -> NDArray[np.float32]:
+        """As `Embedder.embed_query`."""
+        return self._loaded.embed_query(text)
+
+    def embed_queries(self, texts: Sequence[str]) -> tuple[NDArray[np.float32], NDArray[np.float32] | None]:
+        """As `Embedder.embed_queries`."""
+        return self._loaded.embed_queries(texts)
+
+    def truncated(self, inputs: Sequence[EmbedInput]) -> NDArray[np.bool_]:
+        """As `Embedder.truncated`."""
+        return self._loaded.truncated(inputs)

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hybrid.base.errors import ModelError
-from hybrid.models.bag_model import read_bag_model
-from hybrid.models.bags import document_bags, query_bags
+from hybrid.models.bag_model import document_bags, query_bags, read_bag_model
 from hybrid.types import EmbedInput
 
 if TYPE_CHECKING:
@@ -21,8 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from hybrid.models.bag_model import BagModel
-    from hybrid.models.bags import Bags
+    from hybrid.models.bag_model import BagModel, Bags
     from hybrid.types import EmbedderInfo
 
 _BATCH = 64

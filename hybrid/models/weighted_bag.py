@@ -17,8 +17,7 @@ import numpy as np
 import torch
 
 from hybrid.base.errors import ModelError
-from hybrid.models.bag_model import BagModel, read_bag_model, write_bag_model
-from hybrid.models.bags import document_bags, query_bags
+from hybrid.models.bag_model import BagModel, document_bags, query_bags, read_bag_model, write_bag_model
 from hybrid.types import EmbedInput
 
 if TYPE_CHECKING:

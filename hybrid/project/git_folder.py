@@ -1,15 +1,14 @@
-"""Reads what a `.git` folder or file says, without a git binary; `find`, `registry` and the walk of files ask it."""
+"""Reads what a `.git` folder or file says, without a git binary: its settings, and one spelling for URLs of remotes."""
 
 from __future__ import annotations
 
 import os
+import re
 import stat
 from pathlib import Path
+from urllib.parse import unquote
 
 from msgspec import Struct
-
-from hybrid.project.git_config import is_true, parse_config
-from hybrid.project.origin import normalise_origin
 
 _MAX_BYTES = 1_000_000
 _OWN_NAMES = (".git", ".bare")
@@ -160,3 +159,137 @@ def _main_root(common: Path, settings: dict[str, list[str]]) -> Path:
     if "core.worktree" in settings:
         return real_path(common / settings["core.worktree"][-1])
     return common.parent if common.name in _OWN_NAMES else common
+
+
+# --- Git's configuration syntax; no includes are followed ------------------------------------------
+
+_SECTION = re.compile(r'\s*\[\s*([A-Za-z0-9.-]+)\s*(?:"((?:[^"\\]|\\.)*)")?\s*\]')
+_KEY = re.compile(r"\s*([A-Za-z][A-Za-z0-9-]*)\s*")
+_ESCAPE = re.compile(r"\\(.)")
+_ESCAPED = {"n": "\n", "t": "\t", "b": "\b"}
+_TRUE = frozenset({"true", "yes", "on", "1", ""})
+
+
+def parse_config(text: str) -> dict[str, list[str]]:
+    """Values by `section.key` or `section.SUBSECTION.key`, in order of appearance; sections and keys in lower case.
+
+    A key without a value has the value `true`. A line that is not understood is passed over.
+    """
+    values: dict[str, list[str]] = {}
+    section = ""
+    for line in _logical_lines(text.removeprefix("\ufeff")):
+        rest = line
+        while (head := _SECTION.match(rest)) is not None:
+            section = _section_name(head)
+            rest = rest[head.end() :]
+        key = _KEY.match(rest)
+        if key is None or not section:
+            continue
+        after = rest[key.end() :]
+        value = _value(after[1:]) if after.startswith("=") else "true"
+        values.setdefault(f"{section}.{key.group(1).lower()}", []).append(value)
+    return values
+
+
+def is_true(values: dict[str, list[str]], name: str) -> bool:
+    """Return whether the last value of a setting is one of git's words for yes; False when it is not set."""
+    return name in values and values[name][-1].lower() in _TRUE
+
+
+def _section_name(head: re.Match[str]) -> str:
+    name, subsection = head.group(1).lower(), head.group(2)
+    return name if subsection is None else f"{name}." + _ESCAPE.sub(r"\1", subsection)
+
+
+def _logical_lines(text: str) -> list[str]:
+    """Lines with those joined that end in a backslash."""
+    lines: list[str] = []
+    pending = ""
+    for raw in text.replace("\r\n", "\n").split("\n"):
+        n_backslashes = len(raw) - len(raw.rstrip("\\"))
+        if n_backslashes % 2 == 1:
+            pending += raw[:-1]
+            continue
+        lines.append(pending + raw)
+        pending = ""
+    return [*lines, pending] if pending else lines
+
+
+def _value(raw: str) -> str:
+    """A value without its quotes, escapes, comment and outer white space."""
+    out: list[str] = []
+    n_kept = 0  # Length up to which white space is meant: quoted, escaped, or followed by something.
+    is_quoted = False
+    characters = iter(raw.lstrip())
+    for character in characters:
+        if character == '"':
+            is_quoted = not is_quoted
+            n_kept = len(out)
+            continue
+        if character in "#;" and not is_quoted:
+            break
+        is_escape = character == "\\"
+        if is_escape:
+            following = next(characters, "")
+            character = _ESCAPED.get(following, following)
+        out.append(character)
+        if is_quoted or is_escape or not character.isspace():
+            n_kept = len(out)
+    return "".join(out[:n_kept])
+
+
+# --- Origins -------------------------------------------------------------------------------------------------------
+
+_HELPER = re.compile(r"^[A-Za-z0-9]+::")
+_URL = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]*)://([^/]*)(/.*)?$", re.DOTALL)
+_SCP = re.compile(r"^(?:[^@/]+@)?(\[[^\]]+\]|[^:/@\[\]]{2,}):(.*)$", re.DOTALL)
+_PORT = re.compile(r":\d*$")
+
+
+def normalise_origin(url: str, base: Path) -> str:
+    """`host/path` of a URL: no scheme, user, port or `.git`, host in lower case; a real path for a repository on disk.
+
+    Args:
+        url: As it stands in the configuration: `https://…`, `ssh://…`, `git@host:path`, `file://…` or a path.
+        base: Folder that a relative path starts from.
+
+    Returns:
+        Empty for an empty URL. Letter case of the path is kept: some hosts tell it apart.
+    """
+    url = _HELPER.sub("", url.strip())
+    if not url:
+        return ""
+    matched = _URL.match(url)
+    if matched is not None:
+        scheme, authority, path = matched.group(1).lower(), matched.group(2), unquote(matched.group(3) or "")
+        return _on_disk(path, base) if scheme == "file" else _on_host(_PORT.sub("", authority), path)
+    scp = _SCP.match(url)
+    if scp is not None:
+        return _on_host(scp.group(1), scp.group(2))
+    return _on_disk(url, base)
+
+
+def name_of_origin(origin: str) -> str:
+    """Last part of a normalised origin; empty when there is none."""
+    return re.split(r"[/\\]", origin.rstrip("/\\"))[-1]
+
+
+def _on_host(authority: str, path: str) -> str:
+    host = authority.rpartition("@")[2].lower()
+    parts = [part for part in _without_git(path).split("/") if part]
+    return "/".join([host, *parts])
+
+
+def _on_disk(path: str, base: Path) -> str:
+    # A repository's own path, so that a clone of one on disk has the key of the one it came from.
+    if re.match(r"^/[A-Za-z]:[/\\]", path):
+        path = path[1:]
+    real = os.path.realpath(base / path)
+    return _without_git(real)
+
+
+def _without_git(path: str) -> str:
+    bare = path.rstrip("/\\")
+    stem = bare.removesuffix(".git")
+    # The `.git` folder itself is named after the folder around it.
+    return stem.rstrip("/\\")

@@ -6,7 +6,6 @@ scans, and never reads anything outside the project.
 
 from __future__ import annotations
 
-import codecs
 import hashlib
 import os
 import stat
@@ -14,9 +13,20 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from hybrid.base.atomic import read_regular
-from hybrid.sources.classify import is_secret_name, reason_by_name, reason_by_size, reason_by_text
-from hybrid.sources.reading import OutsideError, join, resolve_inside
+from hybrid.sources.reading import (
+    OutsideError,
+    decode,
+    is_binary,
+    is_secret_name,
+    join,
+    reason_by_name,
+    reason_by_size,
+    reason_by_text,
+    resolve_inside,
+)
 from hybrid.types import Document, FileStamp, Found, Skipped
 
 if TYPE_CHECKING:
@@ -26,57 +36,77 @@ if TYPE_CHECKING:
     from hybrid.types import FileKind
 
 
-# Turns the bytes of a file into text; `files` calls it. It never raises and never guesses beyond what bytes show.
-
-BINARY_PROBE_BYTES = 8192
-"""Bytes looked at for a NUL; git looks at 8,000."""
-
-# UTF-32 first: its little-endian mark begins with that of UTF-16.
-_MARKS = (
-    (codecs.BOM_UTF32_LE, "utf-32-le"),
-    (codecs.BOM_UTF32_BE, "utf-32-be"),
-    (codecs.BOM_UTF16_LE, "utf-16-le"),
-    (codecs.BOM_UTF16_BE, "utf-16-be"),
-)
-
-
-def is_binary(data: bytes) -> bool:
-    """Return whether the first 8 KiB hold a NUL and no byte order mark explains it."""
-    return b"\0" in data[:BINARY_PROBE_BYTES] and not any(data.startswith(mark) for mark, _ in _MARKS)
-
-
-def decode(data: bytes) -> str:
-    """Text of bytes: by byte order mark, else UTF-8, else Windows-1252, else Latin-1.
-
-    The mark is dropped, and CR LF and lone CR become LF. Never raises: after a UTF-16 or UTF-32 mark, what cannot
-    be decoded becomes U+FFFD; Latin-1 knows every byte.
-    """
-    return normalise_line_ends(_decode(data))
-
-
-def normalise_line_ends(text: str) -> str:
-    """Text with LF as its only line end."""
-    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
-
-
-def _decode(data: bytes) -> str:
-    for mark, encoding in _MARKS:
-        if data.startswith(mark):
-            return data[len(mark) :].decode(encoding, "replace")
-    body = data.removeprefix(codecs.BOM_UTF8)
-    for encoding in ("utf-8", "cp1252"):
-        try:
-            return body.decode(encoding)
-        except UnicodeDecodeError:
-            continue
-    return body.decode("latin-1")
-
-
 SOURCE_VERSION = "1"
 """Raised whenever the same file would be read, decoded or skipped another way: an index then reads all files again."""
 
 
-class FileSource:
+class ListingOptions(Struct, frozen=True):
+    """What to list.
+
+    Attributes:
+        include: Patterns of files to list although a rule ignores them.
+        exclude: Patterns of files never to list; these win over everything.
+        record_paths: Files and folders that are never documents, relative to the project. A single name with a slash
+            at its end means folders of that name at every depth.
+        follow_gitignore: False lists what `.gitignore` names too.
+        use_git: False never runs git.
+    """
+
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    record_paths: tuple[str, ...] = ()
+    follow_gitignore: bool = True
+    use_git: bool = True
+
+
+EVERY_FILE = ListingOptions()
+"""Every file that no rule of the project itself ignores."""
+
+
+class FileTypes(Struct, frozen=True):
+    """How the language and the kind of a file are told; `hybrid.chunking.languages` has these functions.
+
+    Attributes:
+        language_of: Language of a path and a text, None when unknown. The text is empty as long as it was not read;
+            then a name without a suffix may be answered with None and is asked again with its text.
+        kind_of: Kind of the document at a path in a language.
+    """
+
+    language_of: Callable[[str, str], str | None]
+    kind_of: Callable[[str, str], FileKind]
+
+
+class FileReader:
+    """Reads single files of one project, and never one outside of it."""
+
+    def __init__(self, root: Path, max_file_bytes: int) -> None:
+        """A reader of files of at most so many bytes below a folder."""
+        self._root = os.path.realpath(root)
+        self._prefix = join(self._root, "")
+        self._max_file_bytes = max_file_bytes
+
+    def read_text(self, path: str) -> str | None:
+        """Text of one file, decoded as `read` does.
+
+        Args:
+            path: As in `Found`.
+
+        Returns:
+            None when the file is gone, unreadable, longer than the limit, made for secrets, or not of the project.
+        """
+        if ".git" in path.split("/") or is_secret_name(path):
+            return None
+        try:
+            data = self._bytes(path)
+        except OSError:
+            return None
+        return None if len(data) > self._max_file_bytes else decode(data)
+
+    def _bytes(self, path: str) -> bytes:
+        return read_regular(resolve_inside(self._root, path), self._max_file_bytes)
+
+
+class FileSource(FileReader):
     """The files of one project; fulfils `hybrid.types.Source`.
 
     Reasons for a skip: `binary`, `data`, `empty`, `generated`, `lock_file`, `minified`, `secret_file`,
@@ -85,43 +115,19 @@ class FileSource:
     """
 
     def __init__(
-        self,
-        root: Path,
-        *,
-        language_of: Callable[[str, str], str | None],
-        kind_of: Callable[[str, str], FileKind],
-        max_file_bytes: int,
-        include: Sequence[str] = (),
-        exclude: Sequence[str] = (),
-        record_paths: Sequence[str] = (),
-        follow_gitignore: bool = True,
-        use_git: bool = True,
+        self, root: Path, types: FileTypes, *, max_file_bytes: int, options: ListingOptions = EVERY_FILE
     ) -> None:
         """A source of the files below a folder.
 
         Args:
             root: Top of the working tree, or the folder that holds `.hybrid/`.
-            language_of: Language of a path and a text, None when unknown. The text is empty as long as it was not
-                read; then a name without a suffix may be answered with None and is asked again with its text.
-            kind_of: Kind of the document at a path in a language.
+            types: How language and kind of a file are told.
             max_file_bytes: A longer file is `too_large`.
-            include: Patterns as in `.gitignore`: files to take although a rule ignores them.
-            exclude: Patterns of files to leave out, over every other rule.
-            record_paths: Files and folders that hold records and are never documents, besides `.hybrid/`,
-                `.claude-recall/` and `.git`; relative to the root.
-            follow_gitignore: Leave out what git ignores.
-            use_git: Ask git when it is there; False always walks.
+            options: Which files are listed.
         """
-        self._root = os.path.realpath(root)
-        self._prefix = join(self._root, "")
-        self._language_of = language_of
-        self._kind_of = kind_of
-        self._max_file_bytes = max_file_bytes
-        self._include = tuple(include)
-        self._exclude = tuple(exclude)
-        self._record_paths = tuple(record_paths)
-        self._follow_gitignore = follow_gitignore
-        self._use_git = use_git
+        super().__init__(root, max_file_bytes)
+        self._types = types
+        self._options = options
         self._skipped: Counter[str] = Counter()
         self._method = ""
         self._folders: tuple[str, ...] = ()
@@ -174,16 +180,9 @@ class FileSource:
         return self._look_at(listing.paths, lister.is_record)
 
     def _lister(self) -> Lister:
-        from hybrid.sources.listing import Lister, ListingOptions  # Not needed to re-read a span.
+        from hybrid.sources.listing import Lister  # Not needed to re-read a span.
 
-        options = ListingOptions(
-            include=self._include,
-            exclude=self._exclude,
-            record_paths=self._record_paths,
-            follow_gitignore=self._follow_gitignore,
-            use_git=self._use_git,
-        )
-        return Lister(self._root, options)
+        return Lister(self._root, self._options)
 
     def has_more_files(self, limit: int) -> bool:
         """Return whether the project has more than so many files of any type; counting stops there."""
@@ -206,31 +205,11 @@ class FileSource:
             reason = "binary"
         return Skipped(found.path, reason) if reason is not None else self._document(found.path, decode(data))
 
-    def read_text(self, path: str) -> str | None:
-        """Text of one file, decoded as `read` does.
-
-        Args:
-            path: As in `Found`.
-
-        Returns:
-            None when the file is gone, unreadable, longer than the limit, made for secrets, or not of the project.
-        """
-        if ".git" in path.split("/") or is_secret_name(path):
-            return None
-        try:
-            data = self._bytes(path)
-        except OSError:
-            return None
-        return None if len(data) > self._max_file_bytes else decode(data)
-
-    def _bytes(self, path: str) -> bytes:
-        return read_regular(resolve_inside(self._root, path), self._max_file_bytes)
-
     def _document(self, path: str, text: str) -> Document | Skipped:
-        language = self._language_of(path, text)
+        language = self._types.language_of(path, text)
         if language is None:
             return Skipped(path, "unknown_type")
-        kind = self._kind_of(path, language)
+        kind = self._types.kind_of(path, language)
         reason = reason_by_text(text, is_code=kind == "code")
         if reason is not None:
             return Skipped(path, reason)
@@ -293,7 +272,7 @@ class FileSource:
 
     def _judge(self, path: str, status: os.stat_result) -> Found | str:
         reason = reason_by_name(path) or reason_by_size(path, status.st_size, max_bytes=self._max_file_bytes)
-        if reason is None and "." in path.rpartition("/")[2] and self._language_of(path, "") is None:
+        if reason is None and "." in path.rpartition("/")[2] and self._types.language_of(path, "") is None:
             reason = "unknown_type"
         return reason or Found(path, FileStamp(status.st_size, status.st_mtime_ns))
 

@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hybrid.base.home import expanded
-from hybrid.project.git_config import parse_config
-from hybrid.project.git_folder import folders_of, read_small
+from hybrid.project.git_folder import folders_of, parse_config, read_small
 from hybrid.sources.reading import join
 
 if TYPE_CHECKING:

@@ -21,12 +21,13 @@ from msgspec import Struct
 
 from hybrid.project.git_folder import open_git_folder
 from hybrid.sources.git import GitUnavailableError, has_more_files, list_files
-from hybrid.sources.ignore import FolderRules, load_patterns
-from hybrid.sources.patterns import parse_patterns
+from hybrid.sources.patterns import FolderRules, load_patterns, parse_patterns
 from hybrid.sources.reading import join
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    from hybrid.sources.files import ListingOptions
 
 
 # Walks a project as git would list it: stands in when git cannot, and finds what `.hybridignore` brings back.
@@ -183,25 +184,6 @@ class Listing(Struct, frozen=True):
     method: str
     n_unreadable: int
     folders: list[str]
-
-
-class ListingOptions(Struct, frozen=True):
-    """What to list.
-
-    Attributes:
-        include: Patterns of files to list although a rule ignores them.
-        exclude: Patterns of files never to list; these win over everything.
-        record_paths: Files and folders that are never documents, relative to the project. A single name with a slash
-            at its end means folders of that name at every depth.
-        follow_gitignore: False lists what `.gitignore` names too.
-        use_git: False never runs git.
-    """
-
-    include: Sequence[str]
-    exclude: Sequence[str]
-    record_paths: Sequence[str]
-    follow_gitignore: bool
-    use_git: bool
 
 
 class Lister:

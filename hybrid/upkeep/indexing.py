@@ -22,11 +22,11 @@ from hybrid.index.build import build
 from hybrid.index.manifest import NAME as MANIFEST_NAME
 from hybrid.index.plan import Part, Recipe, Summary, silent
 from hybrid.knowledge.record_files import record_paths
-from hybrid.models.lazy import LazyEmbedder
+from hybrid.models.registry import LazyEmbedder
 from hybrid.project.find import refusal
 from hybrid.project.places import register
 from hybrid.search.gate.annotator import GateAnnotator
-from hybrid.sources.files import SOURCE_VERSION, FileSource
+from hybrid.sources.files import SOURCE_VERSION, FileSource, FileTypes, ListingOptions
 from hybrid.sources.listing import folders_above, is_within
 from hybrid.sources.reading import join
 from hybrid.types import ChunkLimits
@@ -129,16 +129,13 @@ def file_source(root: Path, settings: IndexConfig, home: Path, records: Sequence
     own, top = home.resolve(), root.resolve()
     if own == top:
         raise ProjectError(f"{root} is where hybrid keeps its own files: set HYBRID_HOME to a folder of its own")
-    return FileSource(
-        root,
-        language_of=language_of,
-        kind_of=kind_of,
-        include=settings.include,
-        exclude=settings.exclude,
-        max_file_bytes=settings.max_file_bytes,
-        record_paths=(*records, own.relative_to(top).as_posix()) if top in own.parents else records,
+    options = ListingOptions(
+        include=tuple(settings.include),
+        exclude=tuple(settings.exclude),
+        record_paths=(*records, own.relative_to(top).as_posix()) if top in own.parents else tuple(records),
         follow_gitignore=settings.follow_gitignore,
     )
+    return FileSource(root, FileTypes(language_of, kind_of), max_file_bytes=settings.max_file_bytes, options=options)
 
 
 def chunk_limits(settings: IndexConfig) -> ChunkLimits:

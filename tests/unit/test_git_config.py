@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid.project.git_config import is_true, parse_config
-from hybrid.project.origin import name_of_origin, normalise_origin
+from hybrid.project.git_folder import is_true, name_of_origin, normalise_origin, parse_config
 from tests.support.examples import examples
 
 

@@ -12,7 +12,8 @@ import tomli
 from msgspec.structs import replace
 
 from hybrid.base.errors import ProjectError
-from hybrid.project import create_folder, find_project, hybrid_home, open_tree_state, refusal, register
+from hybrid.project.find import find_project, refusal
+from hybrid.project.places import create_folder, hybrid_home, open_tree_state, register
 from hybrid.project.registry import forget, load_registry, path_key, registry_path
 
 needs_links = pytest.mark.skipif(sys.platform == "win32", reason="needs the rights to make links")

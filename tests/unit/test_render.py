@@ -6,10 +6,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid.render.frame import Entry, Footer, Format, frame_bytes, render_entry, render_frame
+from hybrid.render.frame import (
+    Entry,
+    Footer,
+    Format,
+    body_lines,
+    file_entry,
+    frame_bytes,
+    item_entry,
+    preview,
+    render_entry,
+    render_frame,
+    text_in_form,
+)
 from hybrid.render.marks import neutralise, neutralise_line
 from hybrid.render.numbers import evidence_line
-from hybrid.render.records import body_lines, file_entry, item_entry, preview, text_in_form
 from hybrid.types import Hit, Item
 
 BEGIN_MARK = re.compile(r"-{3}\s*hybrid\s+context\b", re.IGNORECASE)

@@ -13,10 +13,8 @@ from pathlib import Path
 import numpy as np
 import tomlkit
 
-from hybrid.models.bag_model import BagModel, write_bag_model
-from hybrid.models.bags import Limits
+from hybrid.models.bag_model import BagModel, Limits, WordTokenizer, write_bag_model
 from hybrid.models.manifest import MANIFEST_NAME, file_sha256
-from hybrid.models.words import WordTokenizer
 
 LIMITS = Limits(query_words=128, body_words=320, head_words=32)
 """As the model was trained."""

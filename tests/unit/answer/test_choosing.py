@@ -12,8 +12,7 @@ from msgspec.structs import replace
 from hybrid.answer.select import PACKED, Packer, Selection, shown_withheld
 from hybrid.base.digest import chunk_digest
 from hybrid.prompting.query import Query, make_query
-from hybrid.render.frame import Entry, Footer
-from hybrid.render.records import text_in_form
+from hybrid.render.frame import Entry, Footer, text_in_form
 from hybrid.search.searcher import Searched
 from hybrid.session.ledger import EMPTY, Ledger
 from hybrid.types import Hit, Item, Verdict

@@ -9,9 +9,7 @@ import numpy as np
 import pytest
 
 from hybrid.base.arrays import write_arrays
-from hybrid.models.bag_model import BagModel, write_bag_model
-from hybrid.models.bags import Limits
-from hybrid.models.words import WordTokenizer
+from hybrid.models.bag_model import BagModel, Limits, WordTokenizer, write_bag_model
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,9 +9,8 @@ import pytest
 
 from hybrid.base.errors import ModelError
 from hybrid.base.resources import shipped
-from hybrid.models import hub
-from hybrid.models.lazy import LazyEmbedder
-from hybrid.models.registry import describe, embedder_info, known_models, load_embedder, model_folder
+from hybrid.models.folders import cache_folder
+from hybrid.models.registry import LazyEmbedder, describe, embedder_info, known_models, load_embedder, model_folder
 from hybrid.types import EmbedInput
 
 
@@ -174,7 +173,7 @@ def test_describe_answers_for_models_without_a_manifest(tmp_path: Path, name: st
 )
 def test_the_cache_is_where_the_hubs_own_tools_look(environ: dict[str, str], expected: str) -> None:
     """The same variables in the same order decide."""
-    assert Path(expected) == hub.cache_folder(environ)
+    assert Path(expected) == cache_folder(environ)
 
 
 @pytest.mark.parametrize("name", ["hashing", "hashing-16"])

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid.models.words import WordTokenizer, pieces, split_run
+from hybrid.models.bag_model import WordTokenizer, pieces, split_run
 
 VOCABULARY = ["retry", "client", "con", "connect", "ion", "<num>", "42", "parse", "http"]
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import hybrid
-from hybrid.sources.files import FileSource
+from hybrid.sources.files import FileSource, FileTypes, ListingOptions
 from hybrid.types import DocumentKind
 
 LANGUAGES = {"py": "python", "js": "javascript", "json": "json", "md": "markdown", "txt": "text", "svg": "xml"}
@@ -84,8 +84,13 @@ def source_of() -> Callable[..., FileSource]:
     """Makes a source with a limit of 1 MB."""
 
     def make(root: Path, **options: object) -> FileSource:
-        settings: dict[str, object] = {"max_file_bytes": 1_000_000, **options}
-        return FileSource(root, language_of=language_of, kind_of=kind_of, **settings)  # type: ignore[arg-type]
+        max_file_bytes = options.pop("max_file_bytes", 1_000_000)
+        return FileSource(
+            root,
+            FileTypes(language_of, kind_of),
+            max_file_bytes=max_file_bytes,  # type: ignore[arg-type]
+            options=ListingOptions(**options),  # type: ignore[arg-type]
+        )
 
     return make
 

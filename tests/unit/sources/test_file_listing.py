@@ -10,14 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hybrid.sources.files import ListingOptions
 from hybrid.sources.git import GitUnavailableError, list_files
-from hybrid.sources.listing import Lister, ListingOptions
+from hybrid.sources.listing import Lister
 from hybrid.sources.patterns import parse_patterns
 from tests.support.examples import examples
 
 
 def _options(*, use_git: bool = False) -> ListingOptions:
-    return ListingOptions(include=(), exclude=(), record_paths=(), follow_gitignore=True, use_git=use_git)
+    return ListingOptions(use_git=use_git)
 
 
 class TestGitignore:

@@ -288,9 +288,8 @@ def test_rereading_a_span_imports_neither_patterns_nor_processes(tmp_path, write
     write(tmp_path, {"a.py": "x = 1"})
     code = (
         "import sys, pathlib\n"
-        "from hybrid.sources.files import FileSource\n"
-        "source = FileSource(pathlib.Path(sys.argv[1]), language_of=lambda p, l: 'python',"
-        " kind_of=lambda p, l: 'code', max_file_bytes=1000)\n"
+        "from hybrid.sources.files import FileReader\n"
+        "source = FileReader(pathlib.Path(sys.argv[1]), 1000)\n"
         "print(source.read_text('a.py'), *sorted({'pathspec', 'subprocess', 'numpy'} & set(sys.modules)))\n"
     )
 

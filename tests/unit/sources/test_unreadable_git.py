@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hybrid.sources.git import GitUnavailableError, has_more_files, list_files
-from hybrid.sources.ignore import load_patterns
+from hybrid.sources.patterns import load_patterns
 from tests.support.builders import Shop, git_project
 
 if TYPE_CHECKING:

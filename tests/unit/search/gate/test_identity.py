@@ -86,7 +86,7 @@ def test_asking_for_a_key_loads_no_numpy() -> None:
     """A build that finds nothing to do asks for it, too."""
     code = (
         "import sys; from pathlib import Path; from hybrid.search.gate.annotator import GateAnnotator; "
-        "from hybrid.models.lazy import LazyEmbedder; "
+        "from hybrid.models.registry import LazyEmbedder; "
         "GateAnnotator(LazyEmbedder('static-v0', Path('.')), Path('.'), with_hub=False).key; "
         "print('numpy' in sys.modules)"
     )
