@@ -20,9 +20,8 @@ from hybrid.knowledge.lessons_intake import is_capturing, without_captures
 from hybrid.knowledge.reranking import reranker
 from hybrid.knowledge.spans import SpanReader
 from hybrid.prompting.clean import clean
-from hybrid.prompting.gate import prompt_verdict
-from hybrid.prompting.looking_back import looks_back
 from hybrid.prompting.query import make_query
+from hybrid.prompting.rules import looks_back, prompt_verdict
 from hybrid.render.frame import Footer
 from hybrid.render.numbers import amount, compared, number
 from hybrid.session.ledger import EMPTY, Ledger

@@ -3,7 +3,7 @@
 import pytest
 
 from hybrid.prompting.clean import clean
-from hybrid.prompting.gate import PromptVerdict, prompt_verdict
+from hybrid.prompting.rules import PromptVerdict, prompt_verdict
 from tests.gate.prompts import FITTING, PROJECT, UNFITTING
 
 

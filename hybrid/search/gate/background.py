@@ -23,7 +23,7 @@ from hybrid.base.resources import shipped
 from hybrid.models.probe import read_probe
 from hybrid.prompting.clean import clean
 from hybrid.prompting.content import MAX_PIECES, content_words
-from hybrid.prompting.gate import prompt_verdict
+from hybrid.prompting.rules import prompt_verdict
 from hybrid.search.gate.identity import PROMPTS, background_key
 from hybrid.search.gate.parts import chat_closeness, code_logit, null_factors
 from hybrid.search.gate.pieces import gate_pieces

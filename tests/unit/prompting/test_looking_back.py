@@ -1,6 +1,6 @@
 import pytest
 
-from hybrid.prompting.looking_back import looks_back
+from hybrid.prompting.rules import looks_back
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hybrid.prompting.clean import clean
-from hybrid.prompting.gate import PromptVerdict, prompt_verdict
+from hybrid.prompting.rules import PromptVerdict, prompt_verdict
 
 TURNS = [
     "yes, go on with that please",

@@ -13,7 +13,7 @@ from hybrid.base.resources import shipped
 from hybrid.models.hashing import HashingEmbedder
 from hybrid.prompting.clean import clean
 from hybrid.prompting.content import MAX_PIECES, content_words
-from hybrid.prompting.gate import prompt_verdict
+from hybrid.prompting.rules import prompt_verdict
 from hybrid.search.gate.background import FOLDER, Background, load_background, shipped_prompts
 from hybrid.search.gate.identity import background_key
 from hybrid.search.gate.pieces import gate_pieces

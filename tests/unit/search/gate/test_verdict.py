@@ -14,7 +14,7 @@ from hybrid.models.hashing import HashingEmbedder
 from hybrid.models.probe import Probe
 from hybrid.prompting.clean import clean
 from hybrid.prompting.content import MAX_PIECES
-from hybrid.prompting.gate import prompt_verdict
+from hybrid.prompting.rules import prompt_verdict
 from hybrid.search.gate.annotator import GateAnnotator
 from hybrid.search.gate.background import load_background, shipped_prompts
 from hybrid.search.gate.calibration import SILENT, Calibration, background_scores

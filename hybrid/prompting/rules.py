@@ -1,6 +1,7 @@
-"""Tells whether words are a turn of the conversation and nothing else; used by the prompt gate.
+"""Rules that need no model and no index: which prompts have nothing to search for, and which ask of earlier sessions.
 
-A prompt is a turn when one language covers all its words, and no word of it may be the subject of a search.
+The rules only recognise turns of a conversation; whether the project knows anything that fits is the relevance gate's
+question. A prompt with code, an identifier or a path is never silenced by the rules about words.
 """
 
 from __future__ import annotations
@@ -9,13 +10,23 @@ import re
 import unicodedata
 from enum import Enum
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hybrid.prompting import words as data
+from msgspec import Struct
+
+from hybrid.prompting import symbols
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Sequence
 
+    from hybrid.prompting.clean import Cleaned
+
+
+# --- Turns of the conversation -------------------------------------------------------------------------------------
+
+
+_WORDS_FILE = Path(__file__).with_name("session_words.txt")
 _APOSTROPHES = "'’‘ʼ´"
 _WORD = re.compile(
     r"[^\W_]+(?:[\u0300-\u036f\u064b-\u0652\u0900-\u0903\u093a-\u094f\u0e31\u0e34-\u0e3a\u0e47-\u0e4e]+[^\W_]*)*"
@@ -83,22 +94,37 @@ class _Sets:
     )
 
     def __init__(self) -> None:
-        self.function = _split(data.FUNCTION)
-        self.courtesy = _split(data.COURTESY)
-        self.workflow = _split(data.WORKFLOW)
-        self.subject = _split(data.SUBJECT)
-        self.pointers = _split(data.POINTERS)
-        self.converse_pointers = _split(data.CONVERSE_POINTERS)
-        self.change_verbs = _split(data.CHANGE_VERBS)
-        self.questions = _split(data.QUESTION_WORDS)
-        self.asking = _split(_fold(data.ASKING))
-        self.asked_about = _split(_fold(data.ASKED_ABOUT)) | self.workflow
-        self.no_typos = _split(data.NO_TYPOS)
-        talk = _split(data.TALK)
+        lists = _lists()
+        self.function = _split(lists["function"])
+        self.courtesy = _split(lists["courtesy"])
+        self.workflow = _split(lists["workflow"])
+        self.subject = _split(lists["subject"])
+        self.pointers = _split(lists["pointers"])
+        self.converse_pointers = _split(lists["converse_pointers"])
+        self.change_verbs = _split(lists["change_verbs"])
+        self.questions = _split(lists["question_words"])
+        self.asking = _split(_fold(lists["asking"]))
+        self.asked_about = _split(_fold(lists["asked_about"])) | self.workflow
+        self.no_typos = _split(lists["no_typos"])
+        talk = _split(lists["talk"])
         self.any_english = (
-            self.function | self.courtesy | talk | self.workflow | self.subject | _split(data.KNOWN_TYPOS)
+            self.function | self.courtesy | talk | self.workflow | self.subject | _split(lists["known_typos"])
         )
         self.near = _with_one_letter_less(self.courtesy | talk | self.workflow)
+
+
+@cache
+def _lists() -> dict[str, str]:
+    """Return the lists of `session_words.txt` by name, each with its words parted by white space."""
+    text = _WORDS_FILE.read_text(encoding="utf-8")
+    blocks = (block.partition("]\n") for block in text.split("\n[")[1:])
+    # A comment belongs to the list below it, so it ends the words of the one above.
+    return {name: words.partition("\n#")[0] for name, _, words in blocks}
+
+
+def _lists_of(group: str) -> list[str]:
+    """Return the lists of a group (`language`, `unspaced`) in the order of the file."""
+    return [words for name, words in _lists().items() if name.startswith(f"{group} ")]
 
 
 @cache
@@ -110,7 +136,7 @@ def _sets() -> _Sets:
 def _languages() -> dict[str, int]:
     """Word without its accents → the languages other than English it is a session word of, one bit each."""
     table: dict[str, int] = {}
-    for place, text in enumerate(data.LANGUAGES.values()):
+    for place, text in enumerate(_lists_of("language")):
         for word in _fold(_without_apostrophes(text)).replace("-", " ").split():
             table[word] = table.get(word, 0) | 1 << place
     return table
@@ -119,7 +145,7 @@ def _languages() -> dict[str, int]:
 @cache
 def _phrases() -> tuple[tuple[frozenset[str], int], ...]:
     """The phrases of each script without spaces, with the length of the longest."""
-    rows = (frozenset(text.split()) for text in data.UNSPACED.values())
+    rows = (frozenset(text.split()) for text in _lists_of("unspaced"))
     return tuple((row, max(map(len, row))) for row in rows)
 
 
@@ -149,7 +175,7 @@ def _is_covered_by_language(words: Sequence[str]) -> bool:
     """
     sets, table = _sets(), _languages()
     folded = [_squeeze(_fold(word), table) for word in words]
-    everything = common = (1 << len(data.LANGUAGES)) - 1
+    everything = common = (1 << len(_lists_of("language"))) - 1
     for word in folded:
         if word in sets.courtesy or word in sets.workflow or _is_number(word):
             continue
@@ -169,8 +195,8 @@ def _is_covered_by_phrases(words: Sequence[str]) -> bool:
     if not any(all(_is_laid_out(phrases, longest, word) for word in rest) for phrases, longest in _phrases()):
         return False
     text = " ".join(rest)
-    asks = any(word in text for word in data.ASKING_UNSPACED.split())
-    return not (asks and any(word in text for word in data.ASKED_ABOUT_UNSPACED.split()))
+    asks = any(word in text for word in _lists()["asking_unspaced"].split())
+    return not (asks and any(word in text for word in _lists()["asked_about_unspaced"].split()))
 
 
 def _is_laid_out(phrases: frozenset[str], longest: int, word: str) -> bool:
@@ -256,3 +282,140 @@ def _one_letter_less(word: str) -> list[str]:
 
 def _split(text: str) -> frozenset[str]:
     return frozenset(text.split())
+
+
+# --- Verdicts ------------------------------------------------------------------------------------------------------
+
+
+SEARCH = "search"
+
+MIN_WORDS = 3
+"""With fewer words and no identifier or path a prompt says too little to search for."""
+
+_JUDGED_CHARS = 5_000
+_TURN_CHARS = 400
+# Chinese, Japanese, Korean with their full-width forms; compared as ranges, because a compiled class of this size
+# takes 5 ms to build.
+_WIDE_RANGES = (("\u1100", "\u115f"), ("\u2e80", "\ud7a3"), ("\uf900", "\ufaff"), ("\uff01", "\uff60"))
+# Thai, Lao, Burmese and Khmer do not part words with spaces either.
+_UNSPACED_RANGES = (*_WIDE_RANGES, ("\u0e00", "\u0eff"), ("\u1000", "\u109f"), ("\u1780", "\u17ff"))
+_ROLE_PLAY = (
+    r"\b(?:act(?:ing)?\s+(?:as|like)\s+(?:if\s+you|an?|the|my|our)\b|pretend\s+(?:to\s+be|that\s+you|you)\b"
+    r"|imagine\s+(?:that\s+)?(?:you\s+are|youre)\b|role\s?play\b|play\s+the\s+(?:role|part)\s+of\b|take\s+on\s+the\s+role\b"
+    r"|(?:you\s+are|you\s+will\s+be|youre)\s+(?:now\s+)?(?:an?|my|the)\s+(?:\w+\s+){0,3}(?:who|and\s+i\s+am|and\s+im)\b)"
+)
+# Whoever builds software, and whoever meets it: a test may play a client.
+_ENGINEER = (
+    r"\b(?:engineer|developer|programmer|coder|reviewer|architect|maintainer|devops|sre|tester|contributor|committer"
+    r"|user|client|admin|administrator|attacker|server|browser|worker|process|script|integration)\b"
+)
+_ROLE_CHARS = 200
+
+
+class PromptVerdict(Struct, frozen=True):
+    """Whether a prompt is worth a search.
+
+    Attributes:
+        is_searchable: False when nothing is to happen.
+        reason: `search`, or why not: opted_out, subagent_report, machine_made, slash_command, empty, skip_prefix,
+            too_short, acknowledgement, session_turn, too_few_words, role_play.
+    """
+
+    is_searchable: bool
+    reason: str
+
+
+def prompt_verdict(cleaned: Cleaned, *, min_prompt_length: int, skip_prefixes: Sequence[str] = ()) -> PromptVerdict:
+    """Judge a cleaned prompt.
+
+    Args:
+        cleaned: From `clean`. A subagent's report is not searchable as a prompt; its reason lets the caller handle it.
+        min_prompt_length: Least number of characters; a full-width one (Chinese, Japanese, Korean) counts as two.
+        skip_prefixes: Beginnings of prompts that the owner wants left alone, as typed; empty ones are ignored.
+    """
+    reason = _formal_reason(cleaned, min_prompt_length, skip_prefixes) or _wording_reason(cleaned.text[:_JUDGED_CHARS])
+    return PromptVerdict(not reason, reason or SEARCH)
+
+
+def _formal_reason(cleaned: Cleaned, min_prompt_length: int, skip_prefixes: Sequence[str]) -> str:
+    """Why nothing is to happen, whatever the words say; empty when they decide."""
+    if cleaned.is_opted_out:
+        return "opted_out"
+    if cleaned.is_machine_made:
+        return "machine_made" if cleaned.subagent_report is None else "subagent_report"
+    if not cleaned.text:
+        return "slash_command" if cleaned.command_name else "empty"
+    if cleaned.typed.startswith(tuple(prefix for prefix in skip_prefixes if prefix.strip())):
+        return "skip_prefix"
+    return "too_short" if _width(cleaned.text, min_prompt_length) < min_prompt_length else ""
+
+
+def _wording_reason(text: str) -> str:
+    """Why the words of a prompt give nothing to search for; empty when they do.
+
+    Words are judged first because that is cheap; code, an identifier or a path then overrules them.
+    """
+    reason = _verdict_of_words(plain_words(text[:_TURN_CHARS]), text)
+    return "" if reason and _is_technical(text) else reason
+
+
+def _verdict_of_words(words: Sequence[str], text: str) -> str:
+    if not words:
+        return "acknowledgement" if len(text) <= _TURN_CHARS else ""
+    turn = turn_of(words) if len(text) <= _TURN_CHARS else Turn.NONE
+    if turn is not Turn.NONE:
+        return turn.value
+    if len(words) < MIN_WORDS and len(text) <= _TURN_CHARS and not _count_in(text, _UNSPACED_RANGES):
+        return "too_few_words"
+    return "role_play" if _is_role_play(words) else ""
+
+
+def _is_technical(text: str) -> bool:
+    """True when a text holds code, an identifier or a path; words of a session joined without a space are none."""
+    if symbols.has_code(text):
+        return True
+    names = [*symbols.identifiers(text), *symbols.paths(text)]
+    return any(turn_of(plain_words(name)) is Turn.NONE or not re.fullmatch(r"\w+(?:[./]\w+)+", name) for name in names)
+
+
+def _is_role_play(words: Sequence[str]) -> bool:
+    opening = " ".join(words)[:_ROLE_CHARS]
+    return re.search(_ROLE_PLAY, opening) is not None and re.search(_ENGINEER, opening) is None
+
+
+def _width(text: str, enough: int) -> int:
+    """Characters of a text, full-width ones twice; looks no further than needed to reach `enough`."""
+    return len(text) + _count_in(text[: max(enough, 0)], _WIDE_RANGES)
+
+
+def _count_in(text: str, ranges: Sequence[tuple[str, str]]) -> int:
+    return 0 if text.isascii() else sum(any(low <= c <= high for low, high in ranges) for c in text)
+
+
+# --- Prompts about earlier sessions --------------------------------------------------------------------------------
+
+
+_MOST_CHARS = 400
+"""A longer prompt says itself what it is about."""
+
+_WHEN = (
+    r"(?:(?:the |our |your |my )?(?:last|previous|earlier|prior) (?:sessions?|time|conversations?|chats?|day|week|work)"
+    r"|yesterday|last (?:night|week|friday|monday))"
+)
+_ASKING = (
+    r"\b(?:what|where|which|how far|did|do you remember|remind|recap|summar(?:y|i[sz]e)|continue|resume|pick up)\b"
+)
+
+_FORMS = (
+    re.compile(rf"{_ASKING}.{{0,120}}\b{_WHEN}\b", re.IGNORECASE | re.DOTALL),
+    re.compile(rf"\b{_WHEN}\b.{{0,60}}\b(?:we|you|i)\b.{{0,80}}\?", re.IGNORECASE | re.DOTALL),
+    re.compile(r"\bwhere (?:did|have|had|were|was) (?:we|you|i)\b.{0,40}\b(?:stop|stopped|left|leave)", re.IGNORECASE),
+    re.compile(r"\b(?:continue|resume|pick up|carry on|go on)\b.{0,40}\bleft off\b", re.IGNORECASE),
+    re.compile(r"\bwhat(?:'s| is| was| were| are)? (?:still )?(?:left to do|left over|the next steps?)\b", re.I),
+    re.compile(r"\bwhat (?:did|have|had) (?:we|you) (?:do|done|been doing|work(?:ed)? on|change[d]?)\b", re.I),
+)
+
+
+def looks_back(text: str) -> bool:
+    """Is a cleaned prompt about what was done before?"""
+    return len(text) <= _MOST_CHARS and any(form.search(text) for form in _FORMS)
