@@ -1,4 +1,4 @@
-"""Whether what is injected holds the right file: prompts with judged files through the whole decision of the hook.
+"""The share of injections that hold the right file: prompts with judged files through the whole decision of the hook.
 
 `hybrid eval injection` calls it. Each prompt is asked in a session of its own, so nothing was given before.
 """
@@ -43,7 +43,7 @@ _COLUMNS = 5
 
 
 class InjectionRow(Struct, frozen=True):
-    """What one configuration injects; means of the repositories' means.
+    """The injections of one configuration; means of the repositories' means.
 
     Attributes:
         label: Of the configuration.
@@ -84,7 +84,7 @@ def evaluate_injections(
     only: Iterable[str] = (),
     report_repo: Callable[[str], None] = lambda _: None,
 ) -> dict[str, list[InjectionRow]]:
-    """What is injected for the wanted prompts that have judged files.
+    """Inject for the wanted prompts that have judged files, and compare.
 
     Args:
         prompts: Set → prompts; those without a repository or without judged files are passed over.

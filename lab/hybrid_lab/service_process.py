@@ -105,7 +105,7 @@ class ServiceProcess:
         return json.loads(done.stdout)["hookSpecificOutput"]["additionalContext"] if done.stdout else ""
 
     def bare(self) -> None:
-        """What a hook is compared with."""
+        """Start and end the process that a hook is compared with."""
         subprocess.run([sys.executable, *BARE_CLIENT], env=dict(self._runner.environ), check=True)
 
     def status(self) -> dict[str, Any]:

@@ -37,7 +37,7 @@ _FILES_A_FOLDER = 50
 
 
 class Shape(Struct, frozen=True):
-    """What a corpus looks like; the defaults are near those of source repositories in several languages.
+    """The shape of a corpus; the defaults are near those of source repositories in several languages.
 
     Attributes:
         seed: Of everything drawn.

@@ -21,7 +21,7 @@ _MAX_EXAMPLES = 10
 
 
 class CoverageRow(Struct, frozen=True):
-    """What was found in the files of one language.
+    """The definitions found in the files of one language.
 
     Attributes:
         language: Grammar name.

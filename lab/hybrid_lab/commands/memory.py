@@ -72,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _check(home: Path | None) -> None:
-    """What lies in the folder already would be remembered too.
+    """Refuse a folder that is not empty: its content would be remembered too.
 
     Raises:
         HybridError: It is not empty.

@@ -98,7 +98,7 @@ def _sets(args: argparse.Namespace) -> list[RecordSet]:
 def _asked(
     args: argparse.Namespace, sets: Sequence[RecordSet], roots: Sequence[Path], runner: Runner
 ) -> list[RecordsReport]:
-    """What came of the prompts of every set."""
+    """Ask the prompts of every set; return a report for each."""
     from hybrid.workspace import open_workspace
     from hybrid_lab.records.prompts import evaluate_records
 
@@ -232,7 +232,7 @@ def _signed(value: float | None) -> str:
 
 
 def print_gate_rows(rows: Sequence[Mapping[str, Any]]) -> None:
-    """What records add to the decisions of `hybrid eval gate --records`."""
+    """Print the change that records make to the decisions of `hybrid eval gate --records`."""
     table = [
         [
             f"{'wanted' if row['is_wanted'] else 'unwanted'} {row['kind']}{'' if row['is_strict'] else ' (soft)'}",

@@ -1,4 +1,4 @@
-"""What each part of the gate is worth: the same prompts with one part switched off; `hybrid eval gate --ablation`.
+"""The worth of each part of the gate: the same prompts with one part switched off; `hybrid eval gate --ablation`.
 
 A row counts as the report does; `gate` asks the prompts.
 """

@@ -56,7 +56,7 @@ def as_json(figures: Mapping[str, Spread], n_halves: int) -> dict[str, Any]:
 
 
 def random_half(report: GateReport, random: Random) -> GateReport:
-    """What half of the prompts were answered in half of the repositories: about a quarter of the decisions."""
+    """Return the decisions on half of the prompts in half of the repositories: about a quarter of all."""
     repos = _half(report.repos, random)
     prompts = _half(sorted({one.prompt.id for one in report.asked}), random)
     return replace(report, asked=tuple(one for one in report.asked if one.repo in repos and one.prompt.id in prompts))

@@ -66,7 +66,7 @@ IN_FORCE = Variant("all parts")
 
 
 class GatePlan(Struct, frozen=True):
-    """What is asked, of what, in which ways.
+    """The prompts, the repositories that they are asked of, and the variants of the gate.
 
     Attributes:
         judged: Prompts by the name of their set.
@@ -117,7 +117,7 @@ class Asked(Struct, frozen=True):
 
 
 class KindRow(Struct, frozen=True):
-    """What happened to the prompts of one kind.
+    """The decisions on the prompts of one kind.
 
     Attributes:
         is_wanted: Whether they deserve context.
@@ -141,7 +141,7 @@ class KindRow(Struct, frozen=True):
 
 
 class GateReport(Struct, frozen=True):
-    """What an evaluation found.
+    """The figures of an evaluation.
 
     Attributes:
         asked: Every decision.
@@ -200,7 +200,7 @@ class GateReport(Struct, frozen=True):
         return [asked.score for asked in self.wanted], [asked.score for asked in self.unwanted]
 
     def sweep(self) -> list[tuple[str, Rates]]:
-        """What all thresholds would have to move by for the usual false rates and the best one, and what that does."""
+        """Return the common shifts of all thresholds that give the usual false rates, and the best, with effects."""
         return usual_rates(*self.scores)
 
     def kinds(self) -> list[KindRow]:
@@ -287,7 +287,7 @@ def evaluate_gate(
 
 
 class _Tally:
-    """What one variant decided, repository after repository."""
+    """The decisions of one variant, repository after repository."""
 
     def __init__(self) -> None:
         self._asked: dict[str, list[Asked]] = defaultdict(list)

@@ -1,4 +1,4 @@
-"""What records beside the code do to the decisions of the gate: the same prompts with and without them.
+"""The effect of records beside the code on the decisions of the gate: the same prompts with and without them.
 
 `hybrid eval gate --records` calls it.
 """
@@ -24,7 +24,7 @@ _LORE = frozenset({"pattern", "anti-pattern", "decision", "handoff"})
 
 
 class RecordsGateRow(Struct, frozen=True):
-    """What happened to the prompts of one kind.
+    """The decisions on the prompts of one kind.
 
     Attributes:
         is_wanted: Whether they deserve context of the code.

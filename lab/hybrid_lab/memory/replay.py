@@ -157,7 +157,7 @@ def make_repository(root: Path, environ: Mapping[str, str]) -> Workspace:
 
 
 def told_text(event: Mapping[str, Any]) -> str:
-    """What an event says: the texts and numbers in its tool, input, output, error, prompt and message, a line each."""
+    """Return the texts and numbers in an event's tool, input, output, error, prompt and message, a line each."""
     return "\n".join(leaf for name in _TOLD for leaf in _leaves(event.get(name)))
 
 
@@ -253,7 +253,7 @@ class _Player:
             raise QrelsError(f"{ref}: {error}") from error
 
     def rows(self) -> dict[str, tuple[str, ...]]:
-        """Of every event the names of its rows: of a use its observation, of a prompt or a turn's end the summary."""
+        """Return the names of each event's rows: a use has its observation, a prompt or a turn's end the summary."""
         if self._store is None:
             return {}
         observed = self._store.database.read(observation_of_events, {})

@@ -1,4 +1,4 @@
-"""What came of questions and prompts about earlier sessions, and the figures of all; plain values and arithmetic.
+"""The results of questions and prompts about earlier sessions, and their figures; plain values and arithmetic.
 
 `memory` asks, `hybrid eval memory` prints.
 """
@@ -126,7 +126,7 @@ class PromptAsked(Struct, frozen=True):
 
 
 class WayRow(Struct, frozen=True):
-    """How well one way of answering does for a group of questions.
+    """The quality of one way of answering, for a group of questions.
 
     Attributes:
         way: Of `WAYS`.
@@ -158,7 +158,7 @@ class WayRow(Struct, frozen=True):
 
 
 class MemoryReport(Struct, frozen=True):
-    """What an evaluation found.
+    """The figures of an evaluation.
 
     Attributes:
         questions: Every one, in the order of the file.

@@ -65,7 +65,7 @@ class PeerError(HybridError):
 
 
 class PeerPlan(Struct, frozen=True):
-    """What is compared, and how.
+    """The repositories and settings of a comparison.
 
     Attributes:
         queries: Judged.

@@ -47,7 +47,7 @@ class Round(Struct, frozen=True):
 
 
 class SideFigures(Struct, frozen=True):
-    """What one side took for one repository; what was repeated is the median of the rounds.
+    """The times of one side for one repository; repeated measures are the median of the rounds.
 
     Attributes:
         scores: Mean of each measure over the queries.
@@ -108,7 +108,7 @@ class RepoFigures(Struct, frozen=True):
 
 
 class PeerReport(Struct, frozen=True):
-    """What a comparison found.
+    """The figures of a comparison.
 
     Attributes:
         repositories: By name.

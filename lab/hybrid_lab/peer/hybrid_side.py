@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def describe(_: dict[str, Any]) -> dict[str, Any]:
-    """Who answers."""
+    """Return name, version and interpreter of this side."""
     return {"name": "hybrid", "version": __version__, "python": platform.python_version()}
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class Documents:
-    """What semble takes for its model while it builds: chunk texts as bodies of documents, with an empty head."""
+    """The model that semble uses while it builds: chunk texts are bodies of documents, with an empty head."""
 
     def __init__(self, embedder: Embedder) -> None:
         self.dim = embedder.info.dim
@@ -42,7 +42,7 @@ class Documents:
 
 
 class Queries:
-    """What semble takes for its model while it searches: texts as queries."""
+    """The model that semble uses while it searches: texts are queries."""
 
     def __init__(self, embedder: Embedder) -> None:
         self.dim = embedder.info.dim
@@ -56,7 +56,7 @@ class Queries:
 
 
 def describe(_: dict[str, Any]) -> dict[str, Any]:
-    """Who answers.
+    """Return name, version and interpreter of this side.
 
     Raises:
         ImportError: semble is not installed.

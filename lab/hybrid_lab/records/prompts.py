@@ -153,7 +153,7 @@ def _through_hook(report: RecordsReport, workspace: Workspace, runner: Runner) -
 
 
 def _as_logged(one: RecordAsked, event: Mapping[str, Any]) -> RecordAsked:
-    """What the log says was delivered; an event that was not logged got nothing."""
+    """Return the record as asked, with the ids that the log says were delivered; none without a line in it."""
     items = [item for item in event.get("items") or () if one.prompt.counts(str(item.get("kind")))]
     given = tuple(str(item.get("id") or item.get("path")) for item in items)
     found = replace(

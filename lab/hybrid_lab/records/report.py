@@ -103,7 +103,7 @@ class RecordAsked(Struct, frozen=True):
 
 
 class RecordRow(Struct, frozen=True):
-    """What happened to the prompts of one kind.
+    """The decisions on the prompts of one kind.
 
     Attributes:
         kind: Of the prompts, or `ALL`.
@@ -138,7 +138,7 @@ class RecordRow(Struct, frozen=True):
 
 
 class RecordsReport(Struct, frozen=True):
-    """What an evaluation found.
+    """The figures of an evaluation.
 
     Attributes:
         asked: Every prompt, in the order of the file.

@@ -1,4 +1,4 @@
-"""Which prompts are asked of which records: a file of prompts, or a folder that holds prompts beside their records.
+"""Prompts and the records that they are asked of: a file of prompts, or a folder that holds both.
 
 `hybrid eval records` reads them. A folder of one project holds `prompts.jsonl`, `LESSONS.md` and `lore/`, and its name
 is the project's; a folder of such folders may hold more files of prompts, which are asked of every project.

@@ -1,4 +1,4 @@
-"""Where made-up secrets stand in what coding agents' tools take and give: `hybrid eval redaction` fills these in.
+"""Places of made-up secrets in the input and output of coding agents' tools; `hybrid eval redaction` fills them in.
 
 In a template `%S` is the secret, `%N` its name in CONSTANT_CASE, `%n` in snake_case, `%k` in kebab-case, `%c` in
 camelCase; fields in braces are those of `redaction_forms.Writer`.

@@ -24,7 +24,7 @@ _SHOWN_CHARS = 160
 
 
 class FoundRow(Struct, frozen=True):
-    """What was found of a kind of secrets, or in a place.
+    """The secrets found of one kind, or in one place.
 
     Attributes:
         kind: The kind, or the place.

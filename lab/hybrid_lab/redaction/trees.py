@@ -29,7 +29,7 @@ _AROUND_CHARS = 80
 
 
 class Replacement(Struct, frozen=True):
-    """What would be replaced.
+    """One text that redaction would replace.
 
     Attributes:
         path: Of the file, in the repository.
@@ -49,7 +49,7 @@ class Replacement(Struct, frozen=True):
 
 
 class TreeReport(Struct, frozen=True):
-    """What redaction does to a repository.
+    """The texts that redaction would replace in a repository.
 
     Attributes:
         name: Folder of the repository.

@@ -79,7 +79,7 @@ def _annotating(snapshot: Snapshot, background: Background, bare_ms: float, *, w
 def _prompting(
     gate: Gate, snapshot: Snapshot, embedder: Embedder, prompts: Sequence[str], bare_ms: float
 ) -> dict[str, Any]:
-    """What `ask` and `judge` take besides the scan, and the scan of a prompt's pieces beside that of a query alone."""
+    """Time `ask` and `judge` without the scan, and the scan of a prompt's pieces beside that of a query alone."""
     asked = [gate.ask(prompt) for prompt in prompts]
     queries = [embedder.embed_query(prompt) for prompt in prompts]
     depth = 100

@@ -63,7 +63,7 @@ _N_QUERIES = 200
 
 
 class SpeedPlan(Struct, frozen=True):
-    """What is measured.
+    """The parts to measure, and the repository.
 
     Attributes:
         repo: Repository that is copied and measured; never written to.

@@ -83,7 +83,7 @@ class _Measurement:
 
     @property
     def _workspace(self) -> Workspace:
-        """Of the present project."""
+        """The workspace of the present project."""
         return self._workspaces[0]
 
     def figures(self, n_queries: int) -> dict[str, Any]:
@@ -233,7 +233,7 @@ def _payload(workspace: Workspace, event: HookEvent) -> tuple[str, str]:
 
 
 def decided_text(workspace: Workspace, kinds: OpenKinds, prompt: str, environ: Mapping[str, str]) -> str:
-    """What a prompt gets in a session of its own, where no files are indexed."""
+    """Answer a prompt in a session of its own, where no files are indexed."""
     root = str(workspace.require_project().root)
     event = HookEvent("claude", "UserPromptSubmit", f"speed-{time.time_ns()}", "", root, prompt)
     decision = decide(workspace, event, kinds, environ=environ)

@@ -245,7 +245,7 @@ def resident_figures(root: str) -> dict[str, int | None]:
 
 
 def resident_bytes() -> int | None:
-    """Of this process; None where the system does not tell."""
+    """Return the memory of this process in bytes; None where the system does not tell."""
     if sys.platform == "win32":
         return None
     try:

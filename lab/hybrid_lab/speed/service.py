@@ -37,7 +37,7 @@ _OPEN_GATE = {"HYBRID_HOOKS_GATE_THRESHOLD": "-1"}
 
 
 class ServiceMeasurement(Struct, frozen=True):
-    """What the service is measured on.
+    """The repository and settings on which the service is measured.
 
     Attributes:
         tree: Of an indexed project; a file is saved in it and taken out again.

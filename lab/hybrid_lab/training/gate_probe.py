@@ -120,7 +120,7 @@ def fit(code: NDArray[np.float64], talk: NDArray[np.float64], c: float) -> Probe
 def newton_step(
     x: NDArray[np.float64], y: NDArray[np.float64], weights: NDArray[np.float64], w: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """What to subtract from `w`, whose last number is the bias."""
+    """Return the gradient to subtract from `w`, whose last number is the bias."""
     penalty: NDArray[np.float64] = np.append(np.ones(len(w) - 1), 0.0)
     p = 1 / (1 + np.exp(-(x @ w)))
     gradient = penalty * w + (weights * (p - y)) @ x
@@ -140,7 +140,7 @@ def cross_validated(code: Examples, talk: Examples, c: float) -> tuple[float, fl
 
 
 def described(probe: Probe, examples: Examples) -> str:
-    """How often texts look like code as a whole, how often any piece of them does, and the mean of the best piece.
+    """Describe a probe: texts that look like code as a whole, or in any piece, and the mean of the best piece.
 
     Args:
         probe: Any.

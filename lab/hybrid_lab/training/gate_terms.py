@@ -40,7 +40,7 @@ def read_pairs(folder: Path, *, most: int | None = None) -> Iterator[dict[str, s
 
 
 def count_documents(documents: Iterable[str]) -> tuple[int, Counter[str]]:
-    """How many different documents there are, and in how many of them each term of the lexical leg occurs."""
+    """Count different documents, and for each term of the lexical leg the documents that hold it."""
     seen: set[bytes] = set()
     counts: Counter[str] = Counter()
     for document in documents:

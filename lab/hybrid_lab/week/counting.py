@@ -31,7 +31,7 @@ _IN_TIME = 0.95
 
 
 class Done(Struct, frozen=True):
-    """What became of the hook of an event.
+    """The end of the hook of one event.
 
     Attributes:
         sent: The event.
@@ -50,7 +50,7 @@ class Done(Struct, frozen=True):
 
 
 def count_memory(done: Sequence[Done], roots: Mapping[str, Path], environ: Mapping[str, str]) -> dict[str, Any]:
-    """What is there, what is missing, what is there twice, and whether the database is sound.
+    """Count the rows that are there, missing or there twice, and the soundness of the database.
 
     Args:
         done: Every hook that ran.
@@ -156,7 +156,7 @@ def _digest(sent: Sent) -> str:
 
 
 def _ids(done: Iterable[Done]) -> list[str]:
-    """Of the sessions, each once."""
+    """Return the ids of all sessions, each once."""
     return list(dict.fromkeys(one.sent.session_id for one in done))
 
 

@@ -134,7 +134,7 @@ class _Session:
 
 
 class _Words(Struct, frozen=True):
-    """What a template speaks of."""
+    """The subject of a template."""
 
     verb: str
     noun: str

@@ -51,7 +51,7 @@ _KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
 
 
 class WeekPlan(Struct, frozen=True):
-    """What is simulated.
+    """The size of a simulated week.
 
     Attributes:
         n_events: Uses of tools over all sessions; prompts, stops, starts and ends come besides.
@@ -250,7 +250,7 @@ class _Week:
             time.sleep(0.1)
 
     def times(self) -> dict[str, Any]:
-        """Of hooks that nobody killed, by event, and what they add to a bare start."""
+        """Return the times of hooks that nobody killed, by event, and their difference to a bare start."""
         bare = sum_up([seconds * 1000 for seconds in self._bare_s])
         by_event: dict[str, list[float]] = {}
         for one in self.done:
@@ -301,7 +301,7 @@ def _see_end(pid: int) -> None:
 
 
 def logged_errors(home: Path) -> dict[str, int]:
-    """What went wrong by the event log, without numbers and paths, and how often."""
+    """Return the faults in the event log, without numbers and paths, each with its count."""
     counts: Counter[str] = Counter()
     for event in _log_lines(home / "log"):
         if event.get("reason") in ("error", "late"):
