@@ -331,7 +331,7 @@ def _remember(workspace: Workspace, event: HookEvent, stores: RecordStores, *, a
     if not _has_memory(workspace, event):
         return True
     from hybrid.knowledge.memory_intake import remember  # Brings the extraction.
-    from hybrid.records.memory.errors import MemoryBusyError
+    from hybrid.records.errors import MemoryBusyError
 
     try:
         problems = remember(workspace, event, stores.memory(workspace), _now_ms() if at_ms is None else at_ms)

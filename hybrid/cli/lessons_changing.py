@@ -12,7 +12,7 @@ from hybrid.base.home import expanded
 from hybrid.cli.common import print_json, say, workspace_of
 from hybrid.cli.lessons_showing import line_of, shown, tell_foreign
 from hybrid.knowledge.lesson_files import FILE, Stores, open_stores
-from hybrid.records.lessons.errors import LessonsError, UnknownLessonError
+from hybrid.records.errors import LessonsError, UnknownLessonError
 from hybrid.records.lessons.lesson import Draft, Edit
 from hybrid.records.lessons.store import LessonStore
 from hybrid.records.lessons.wording import id_form

@@ -9,9 +9,9 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hybrid.records.errors import LessonsError
 from hybrid.records.lessons.document import parse
 from hybrid.records.lessons.editing import NewEntry, entry_lines
-from hybrid.records.lessons.errors import LessonsError
 from hybrid.records.lessons.lesson import Draft, Edit
 
 if TYPE_CHECKING:

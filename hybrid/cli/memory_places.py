@@ -12,7 +12,7 @@ from hybrid.ask.memory_filters import Scope, project_named
 from hybrid.base.errors import HybridError
 from hybrid.cli.common import workspace_of
 from hybrid.knowledge.stores import RecordStores
-from hybrid.records.memory.errors import MemoryFormatError
+from hybrid.records.errors import MemoryFormatError
 
 if TYPE_CHECKING:
     import argparse

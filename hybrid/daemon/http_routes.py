@@ -30,7 +30,7 @@ from hybrid.base.errors import BusyError, HybridError, ProjectError
 from hybrid.base.resources import shipped
 from hybrid.daemon.http import RouteError
 from hybrid.knowledge.memory_intake import flush
-from hybrid.records.memory.errors import MemoryBusyError
+from hybrid.records.errors import MemoryBusyError
 from hybrid.records.memory.since import since_ms
 from hybrid.workspace import open_workspace
 

@@ -28,7 +28,7 @@ from hybrid.ipc.spool import is_key
 from hybrid.ipc.start import kept_environment
 from hybrid.knowledge.memory_intake import flush
 from hybrid.knowledge.open_kinds import OpenFiles, OpenKinds
-from hybrid.records.memory.errors import MemoryBusyError
+from hybrid.records.errors import MemoryBusyError
 from hybrid.workspace import keep_hook_settings, open_workspace
 
 if TYPE_CHECKING:

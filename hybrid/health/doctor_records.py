@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from hybrid.project.find import Project
     from hybrid.records.lessons.reading import Lessons
     from hybrid.records.lore.values import Lore
-    from hybrid.records.problems import Problem
+    from hybrid.records.types import Problem
     from hybrid.workspace import Workspace
 
 _AREA = "records"

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from hybrid.base.errors import HybridError
+from hybrid.records.errors import LessonsBusyError
 from hybrid.records.lessons import wording
-from hybrid.records.lessons.errors import LessonsBusyError
 from hybrid.records.lessons.lesson import Draft, Lesson
 
 if TYPE_CHECKING:

@@ -14,13 +14,13 @@ from hybrid.knowledge.lesson_files import COUNTERS, open_stores, tree_files
 from hybrid.knowledge.stores import RecordStores
 from hybrid.project.places import project_folder
 from hybrid.project.trust import is_accepted
-from hybrid.records.lessons.errors import LessonsError
+from hybrid.records.errors import LessonsError
 from hybrid.records.lessons.reading import Lessons
 from hybrid.records.lessons.store import LessonStore
 from hybrid.records.lore.folder import LoreFolder
 from hybrid.records.lore.folder import project_folder as lore_folder_of
 from hybrid.records.lore.store import LoreStore
-from hybrid.records.problems import Problem
+from hybrid.records.types import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

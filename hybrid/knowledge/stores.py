@@ -20,7 +20,7 @@ from hybrid.base.home import expanded
 from hybrid.knowledge.lesson_files import open_stores
 from hybrid.project.registry import load_registry
 from hybrid.project.trust import is_accepted
-from hybrid.records.lessons.errors import LessonsError
+from hybrid.records.errors import LessonsError
 from hybrid.records.lessons.scoring import LessonScorer
 from hybrid.records.lore.attribution import ProjectNames, project_names
 from hybrid.records.lore.folder import LoreFolder, lore_folders

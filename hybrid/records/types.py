@@ -1,4 +1,4 @@
-"""What every record has, whatever store it comes from: the engine indexes, ranks and shows it by this alone."""
+"""The values that all stores of records share: a record as it is indexed and shown, and what could not be read."""
 
 from __future__ import annotations
 
@@ -41,3 +41,20 @@ class Record(Struct, frozen=True):
     def key(self) -> str:
         """`kind:id`, unique among all records of a store."""
         return f"{self.kind}:{self.id}"
+
+
+class Problem(Struct, frozen=True):
+    """A place in a record file that is not read as its writer may have meant.
+
+    Attributes:
+        file: Path of the file.
+        line: Number of the line from 1; 0 for the whole file.
+        message: What is wrong, and what to do.
+    """
+
+    file: str
+    line: int
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}: {self.message}" if self.line else f"{self.file}: {self.message}"

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
+from hybrid.records.errors import LessonsError
 from hybrid.records.lessons.counters import Counts
 from hybrid.records.lessons.editing import Counted, NewEntry
-from hybrid.records.lessons.errors import LessonsError
 from hybrid.records.lessons.lesson import CATEGORIES, MAX_NUMBER, PREFIXES, TYPES, Draft, Lesson, number_of
 from hybrid.records.lessons.scoring import jaccard, said_words
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from hybrid.records.errors import LessonsError, UnknownLessonError
 from hybrid.records.lessons import editing
 from hybrid.records.lessons.entries import Entry, find_entries, reserved_numbers
-from hybrid.records.lessons.errors import LessonsError, UnknownLessonError
 from hybrid.records.lessons.lesson import MAX_NUMBER, PREFIXES, number_of
 from hybrid.records.lessons.lines import hidden_lines, is_blank, split_lines
 

@@ -7,7 +7,7 @@ import os
 from typing import TYPE_CHECKING
 
 from hybrid.base.atomic import read_regular, write_atomic
-from hybrid.records.lessons.errors import LessonsFileError
+from hybrid.records.errors import LessonsFileError
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
+from hybrid.records.errors import LessonsError, LessonsFileError
 from hybrid.records.lessons import adoption, files, wording
 from hybrid.records.lessons.counters import parse_counters, read_counters
 from hybrid.records.lessons.document import parse
-from hybrid.records.lessons.errors import LessonsError, LessonsFileError
 from hybrid.records.lessons.lesson import PREFIXES
 from hybrid.records.lessons.reading import counts_of, lesson_of
-from hybrid.records.problems import Problem
+from hybrid.records.types import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from hybrid.records.lessons.counters import counts_of_fields
 from hybrid.records.lessons.lesson import CATEGORIES, PREFIXES, Lesson, Level
-from hybrid.records.problems import Problem
+from hybrid.records.types import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,10 +13,10 @@ from msgspec.structs import replace
 
 from hybrid.base.atomic import locked
 from hybrid.project.find import FOLDER_NAME
+from hybrid.records.errors import LessonsBusyError, LessonsFileError
 from hybrid.records.lessons import files
 from hybrid.records.lessons.counters import Counters, parse_counters, read_counters, save_counters
 from hybrid.records.lessons.document import LessonsDocument, parse
-from hybrid.records.lessons.errors import LessonsBusyError, LessonsFileError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
+from hybrid.records.errors import LessonsError, UnknownLessonError
 from hybrid.records.lessons import files
 from hybrid.records.lessons.counters import parse_counters
-from hybrid.records.lessons.errors import LessonsError, UnknownLessonError
 from hybrid.records.lessons.lesson import DELETED, PREFIXES, number_of
 from hybrid.records.lessons.reading import Lessons, lessons_of
 from hybrid.records.lessons.storage import Content, Storage
-from hybrid.records.problems import Problem
+from hybrid.records.types import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from hybrid.records.lessons.errors import LessonsError
+from hybrid.records.errors import LessonsError
 from hybrid.records.lessons.lesson import AI, AI_MARK, CATEGORIES, TYPES
 from hybrid.redact import redact
 from hybrid.render.marks import plain_text

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NoReturn
 from msgspec import Struct
 
 from hybrid.base.atomic import append_line, locked, make_private_folder, read_regular, write_atomic
+from hybrid.records.errors import LoreReadError, LoreWriteError
 from hybrid.records.lore import decisions
-from hybrid.records.lore.errors import LoreReadError, LoreWriteError
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence

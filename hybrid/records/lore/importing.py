@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 from msgspec import Struct, field
 
+from hybrid.records.errors import LoreError, LoreReadError
 from hybrid.records.lore import decisions, handoffs, patterns
-from hybrid.records.lore.errors import LoreError, LoreReadError
 from hybrid.records.lore.files import append_decisions, check_place, check_size, held, read_file, replace_file
 from hybrid.records.lore.store import LoreStore
 from hybrid.records.lore.values import Decision, is_mapping, mapping_of, well_formed
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from hybrid.records.lore.folder import LoreFolder
     from hybrid.records.lore.values import AntiPattern, Handoff, Lore, Pattern
-    from hybrid.records.problems import Problem
+    from hybrid.records.types import Problem
 
 KINDS = ("pattern", "anti-pattern", "decision", "handoff")
 

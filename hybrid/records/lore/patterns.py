@@ -11,7 +11,7 @@ import re
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, cast
 
-from hybrid.records.lore.errors import LoreWriteError, NoRecordError
+from hybrid.records.errors import LoreWriteError, NoRecordError
 from hybrid.records.lore.values import (
     DEPRECATED_MARK,
     AntiPattern,
@@ -24,7 +24,7 @@ from hybrid.records.lore.values import (
     well_formed,
 )
 from hybrid.records.lore.yaml_cut import read_items, split_lines
-from hybrid.records.problems import Problem
+from hybrid.records.types import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from msgspec import Struct
 
+from hybrid.records.errors import LoreReadError
 from hybrid.records.lore import decisions, handoffs
 from hybrid.records.lore.decisions import DecisionFile, DecisionLines
 from hybrid.records.lore.eligible import Maker
-from hybrid.records.lore.errors import LoreReadError
 from hybrid.records.lore.files import Stamp, read_file, stamp_of
 from hybrid.records.lore.times import seconds_of
 from hybrid.records.lore.values import Handoff, Lore, PatternFile
-from hybrid.records.problems import Problem
+from hybrid.records.types import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -14,7 +14,7 @@ from msgspec import Struct
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from hybrid.records.problems import Problem
+    from hybrid.records.types import Problem
 
 DEPRECATED_MARK = "[DEPRECATED] "
 """A pattern whose name begins so was withdrawn."""

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from hybrid.records.errors import DuplicateError, LoreError, NoRecordError
 from hybrid.records.lessons.scoring import jaccard, tokens
 from hybrid.records.lore import decisions, handoffs, patterns
-from hybrid.records.lore.errors import DuplicateError, LoreError, NoRecordError
 from hybrid.records.lore.files import append_decisions, check_place, check_size, held, read_file, replace_file
 from hybrid.records.lore.forms import kind_of, one_line
 from hybrid.records.lore.times import seconds_of, written_time

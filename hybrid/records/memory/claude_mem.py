@@ -12,12 +12,12 @@ from contextlib import closing
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any, cast, get_args
 
-from hybrid.records.memory.errors import MemoryImportError
+from hybrid.records.errors import MemoryImportError
 from hybrid.records.memory.importing import import_rows
 from hybrid.records.memory.parsing import observation_of, text_of
 from hybrid.records.memory.texts import clean, clean_summary, digest_of, summary_parts
 from hybrid.records.memory.types import ObservationType, Owner, Session, SessionSummary, Summarised, UserPrompt
-from hybrid.records.problems import Problem
+from hybrid.records.types import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

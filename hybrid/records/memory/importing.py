@@ -22,7 +22,7 @@ from hybrid.records.memory.writing import (
     session_digest,
     summary_digest,
 )
-from hybrid.records.problems import Problem
+from hybrid.records.types import Problem
 
 if TYPE_CHECKING:
     import sqlite3

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 from hybrid.base.atomic import locked
 from hybrid.base.errors import BusyError, IndexMismatchError
 from hybrid.base.sqlite import open_database, set_database_aside
-from hybrid.records.memory.errors import MemoryBusyError, MemoryDatabaseError, MemoryFormatError, NoFullTextError
+from hybrid.records.errors import MemoryBusyError, MemoryDatabaseError, MemoryFormatError, NoFullTextError
 from hybrid.redact import REDACT_VERSION
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import json
 from typing import TYPE_CHECKING, Any, cast, get_args
 
 from hybrid.base.digest import sha256_hex
-from hybrid.records.memory.errors import MemoryImportError
+from hybrid.records.errors import MemoryImportError
 from hybrid.records.memory.texts import clean, clean_summary, clean_told, content_digest, digest_of, summary_parts
 from hybrid.records.memory.transfer import FORMAT, VERSION
 from hybrid.records.memory.types import (
@@ -24,7 +24,7 @@ from hybrid.records.memory.types import (
     Summarised,
     UserPrompt,
 )
-from hybrid.records.problems import Problem
+from hybrid.records.types import Problem
 from hybrid.redact import redact
 from hybrid.render.marks import plain_text, without_private
 

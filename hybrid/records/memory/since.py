@@ -6,7 +6,7 @@ import re
 from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING
 
-from hybrid.records.memory.errors import SinceError
+from hybrid.records.errors import SinceError
 
 if TYPE_CHECKING:
     from datetime import tzinfo

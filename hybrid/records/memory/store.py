@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hybrid.records.errors import MemoryBusyError
 from hybrid.records.memory import reading
-from hybrid.records.memory.errors import MemoryBusyError
 from hybrid.records.memory.opening import Database, size_bytes
 from hybrid.records.memory.queries import Clause, select_prompts, select_sessions
 from hybrid.records.memory.texts import clean, clean_owner

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from msgspec import Struct
 
 from hybrid.records.memory.types import Extracted, PendingEvent
-from hybrid.records.problems import Problem
+from hybrid.records.types import Problem
 
 Make = Callable[[Sequence[PendingEvent], str], Extracted | None]
 """Turns a batch of tool uses and the text of its prompt (empty before the first) into what is told of them.

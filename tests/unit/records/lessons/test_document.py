@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hybrid.records.errors import LessonsError, UnknownLessonError
 from hybrid.records.lessons.document import LessonsDocument, parse
 from hybrid.records.lessons.editing import Counted, NewEntry
-from hybrid.records.lessons.errors import LessonsError, UnknownLessonError
 from hybrid.records.lessons.lesson import Draft, Edit
 
 OURS = """\

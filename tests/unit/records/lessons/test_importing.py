@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hybrid.records.lessons.errors import LessonsError, LessonsFileError
+from hybrid.records.errors import LessonsError, LessonsFileError
 from hybrid.records.lessons.importing import import_lessons
 from hybrid.records.lessons.lesson import Draft
 from hybrid.records.lessons.store import LessonStore

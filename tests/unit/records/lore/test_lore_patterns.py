@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from hybrid.records.lore.errors import LoreWriteError, NoRecordError
+from hybrid.records.errors import LoreWriteError, NoRecordError
 from hybrid.records.lore.patterns import new_pattern, read_patterns, with_deprecated, with_new
 
 FILE = """\

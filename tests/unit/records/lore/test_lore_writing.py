@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from hybrid.records.lore.errors import DuplicateError, LoreError, LoreWriteError, NoRecordError
+from hybrid.records.errors import DuplicateError, LoreError, LoreWriteError, NoRecordError
 from hybrid.records.lore.importing import import_folder
 from hybrid.records.lore.values import mapping_of
 from hybrid.records.types import Record

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from hybrid.records.errors import MemoryImportError
 from hybrid.records.memory.claude_mem import import_database
-from hybrid.records.memory.errors import MemoryImportError
 from hybrid.records.memory.types import Wanted
 from hybrid.records.memory.values import Imported
 from tests.support.memories import NOW_MS

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hybrid.records.memory.errors import MemoryBusyError
+from hybrid.records.errors import MemoryBusyError
 from hybrid.records.memory.store import MemoryStore
 from hybrid.records.memory.types import Extracted, Wanted
 from hybrid.records.memory.values import Flushed

@@ -5,7 +5,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from hybrid.records.memory.errors import SinceError
+from hybrid.records.errors import SinceError
 from hybrid.records.memory.since import since_ms
 from tests.support.memories import DAY_MS, NOW_MS
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hybrid.records.memory.errors import MemoryDatabaseError, MemoryFormatError, NoFullTextError
+from hybrid.records.errors import MemoryDatabaseError, MemoryFormatError, NoFullTextError
 from hybrid.records.memory.store import MemoryStore
 from hybrid.records.memory.types import Extracted, Owner, Summarised, Wanted
 from hybrid.records.memory.values import NO_STATS, Flushed, Forgotten

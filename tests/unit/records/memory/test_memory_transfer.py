@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid.records.memory.errors import MemoryImportError
+from hybrid.records.errors import MemoryImportError
 from hybrid.records.memory.store import MemoryStore
 from hybrid.records.memory.types import CONCEPTS, OBSERVATION_TYPES, Owner, Summarised, Wanted
 from hybrid.records.memory.values import Imported
