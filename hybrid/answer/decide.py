@@ -17,11 +17,11 @@ from hybrid.base.digest import topic_id
 from hybrid.base.errors import IndexCorruptError, IndexMismatchError, IndexMissingError
 from hybrid.knowledge.collections import FileCollection, RecordCollection
 from hybrid.knowledge.lessons_intake import is_capturing, without_captures
-from hybrid.knowledge.reranking import reranker
 from hybrid.knowledge.spans import SpanReader
 from hybrid.prompting.clean import clean
 from hybrid.prompting.query import make_query
 from hybrid.prompting.rules import looks_back, prompt_verdict
+from hybrid.records.lessons.reranking import reranker
 from hybrid.render.frame import Footer
 from hybrid.render.numbers import amount, compared, number
 from hybrid.session.ledger import EMPTY, Ledger

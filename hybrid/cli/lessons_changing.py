@@ -13,9 +13,9 @@ from hybrid.cli.common import print_json, say, workspace_of
 from hybrid.cli.lessons_showing import line_of, shown, tell_foreign
 from hybrid.knowledge.lesson_files import FILE, Stores, open_stores
 from hybrid.records.errors import LessonsError, UnknownLessonError
-from hybrid.records.lessons.lesson import Draft, Edit
 from hybrid.records.lessons.store import LessonStore
-from hybrid.records.lessons.wording import id_form
+from hybrid.records.lessons.texts import id_form
+from hybrid.records.lessons.types import Draft, Edit
 from hybrid.render.numbers import amount
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from datetime import date
 
     from hybrid.records.lessons.importing import ImportReport
-    from hybrid.records.lessons.lesson import Lesson
+    from hybrid.records.lessons.types import Lesson
     from hybrid.workspace import Workspace
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
     from pathlib import Path
 
-    from hybrid.records.lessons.lesson import Lesson
+    from hybrid.records.lessons.types import Lesson
     from hybrid.workspace import Workspace
 
 _QUOTED = re.compile(r"`([^`\n]{1,200})`")

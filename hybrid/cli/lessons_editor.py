@@ -10,12 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hybrid.records.errors import LessonsError
-from hybrid.records.lessons.document import parse
-from hybrid.records.lessons.editing import NewEntry, entry_lines
-from hybrid.records.lessons.lesson import Draft, Edit
+from hybrid.records.lessons.document import NewEntry, entry_lines, parse
+from hybrid.records.lessons.types import Draft, Edit
 
 if TYPE_CHECKING:
-    from hybrid.records.lessons.lesson import Lesson
+    from hybrid.records.lessons.types import Lesson
 
 
 def edit_of(lesson: Lesson) -> Edit:

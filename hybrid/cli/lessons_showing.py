@@ -13,9 +13,9 @@ from msgspec.structs import replace
 
 from hybrid.cli.common import print_json, query_of, say, workspace_of
 from hybrid.knowledge.lesson_files import Stores, open_stores
-from hybrid.knowledge.reranking import COMMAND_S, reranker
-from hybrid.records.lessons.scoring import LessonScorer, Scored, format_hit
-from hybrid.records.lessons.wording import id_form
+from hybrid.records.lessons.reranking import COMMAND_S, reranker
+from hybrid.records.lessons.texts import id_form
+from hybrid.records.scoring import LessonScorer, Scored, format_hit
 from hybrid.redact import redact
 from hybrid.render.marks import plain_text
 from hybrid.render.numbers import amount, local_time
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping, Sequence
 
-    from hybrid.records.lessons.lesson import Lesson
+    from hybrid.records.lessons.types import Lesson
     from hybrid.workspace import Workspace
 
 STAR = "⭐"

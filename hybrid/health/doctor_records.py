@@ -21,12 +21,11 @@ from hybrid.knowledge.record_figures import (
     total,
     tree_records,
 )
-from hybrid.knowledge.reranking import KEY
 from hybrid.knowledge.stores import RecordStores
 from hybrid.project.find import FOLDER_NAME
 from hybrid.project.trust import NAME as ACCEPTED
 from hybrid.project.trust import is_accepted, is_damaged
-from hybrid.records.lessons.rerank import PACKAGE
+from hybrid.records.lessons.reranking import KEY, PACKAGE
 from hybrid.records.lore.folder import personal_folder
 
 if TYPE_CHECKING:

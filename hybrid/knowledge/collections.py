@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from hybrid.config import Config
-    from hybrid.knowledge.reranking import Reranker
     from hybrid.knowledge.spans import SpanReader
     from hybrid.knowledge.views import RecordView
     from hybrid.prompting.query import Query
+    from hybrid.records.lessons.reranking import Reranker
     from hybrid.records.types import Record
     from hybrid.search.searcher import Searcher
     from hybrid.types import Item

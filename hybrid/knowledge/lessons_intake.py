@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from hybrid.capture.transcript import AgentText
-    from hybrid.records.lessons.citing import Citing
+    from hybrid.records.lessons.writing import Citing
     from hybrid.types import HookEvent
     from hybrid.workspace import Workspace
 
@@ -76,7 +76,7 @@ def learn_from_prompt(workspace: Workspace, event: HookEvent) -> Learned:
     cleaned = clean(event.prompt)
     if cleaned.is_machine_made or cleaned.is_opted_out:
         return NOTHING
-    from hybrid.records.lessons.captured import captured_from_prompt
+    from hybrid.records.lessons.messages import captured_from_prompt
 
     found = captured_from_prompt(_typed(plain_text(cleaned.text)))
     learned = write_down(open_stores(workspace, lock_s=_LOCK_S), found, date.today())
@@ -94,7 +94,7 @@ def without_captures(text: str) -> str:
     """
     if "lesson" not in text.lower():
         return text
-    from hybrid.records.lessons.captured import captured_lines
+    from hybrid.records.lessons.messages import captured_lines
 
     plain = plain_text(text)
     gone = captured_lines(_typed(plain))
@@ -119,7 +119,7 @@ def learn_from_turn(workspace: Workspace, event: HookEvent, *, is_private: bool 
     last = message or (said.texts[-1].text if said.texts else "")
     learned = NOTHING
     if last and is_capturing(workspace, event):
-        from hybrid.records.lessons.captured import captured_from_agent
+        from hybrid.records.lessons.messages import captured_from_agent
 
         learned = write_down(open_stores(workspace, lock_s=_LOCK_S), captured_from_agent(last), date.today())
         problems += [notice for notice in learned.notices if notice.startswith(NOT_RECORDED)]
@@ -213,8 +213,8 @@ def _note_read(workspace: Workspace, event: HookEvent, said: _Said) -> None:
 
 def _citing(event: HookEvent, texts: Sequence[AgentText], message: str) -> list[Citing]:
     """The messages of a turn that cite; the event's own is left out where it stands in the transcript already."""
-    from hybrid.records.lessons.citations import cited_ids
-    from hybrid.records.lessons.citing import Citing
+    from hybrid.records.lessons.messages import cited_ids
+    from hybrid.records.lessons.writing import Citing
 
     found: list[Citing] = []
     told = _mark(event, "text", message)

@@ -9,15 +9,15 @@ from msgspec import Struct
 
 from hybrid.base.errors import HybridError
 from hybrid.records.errors import LessonsBusyError
-from hybrid.records.lessons import wording
-from hybrid.records.lessons.lesson import Draft, Lesson
+from hybrid.records.lessons import texts
+from hybrid.records.lessons.types import Draft, Lesson
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import date
 
     from hybrid.knowledge.lesson_files import Stores
-    from hybrid.records.lessons.captured import Captured
+    from hybrid.records.lessons.messages import Captured
     from hybrid.records.lessons.store import LessonStore
 
 NOT_RECORDED = "LESSON NOT RECORDED"
@@ -73,13 +73,13 @@ def _added(
     Raises:
         LessonsBusyError: Another process is writing; nothing was written.
     """
-    from hybrid.records.lessons.adoption import Offer  # Most prompts hold no lesson.
+    from hybrid.records.lessons.writing import Offer  # Most prompts hold no lesson.
 
     told: dict[int, tuple[str, Lesson | None]] = {}
     offers: dict[int, Offer] = {}
     for number, one in found:
         try:
-            offers[number] = Offer(wording.checked(_draft(one)), learned=today.isoformat())
+            offers[number] = Offer(texts.checked(_draft(one)), learned=today.isoformat())
         except HybridError as error:
             told[number] = f"{NOT_RECORDED}: {one.title} ({error})", None
     if not offers:

@@ -21,17 +21,17 @@ from hybrid.knowledge.lesson_files import open_stores
 from hybrid.project.registry import load_registry
 from hybrid.project.trust import is_accepted
 from hybrid.records.errors import LessonsError
-from hybrid.records.lessons.scoring import LessonScorer
 from hybrid.records.lore.attribution import ProjectNames, project_names
 from hybrid.records.lore.folder import LoreFolder, lore_folders
 from hybrid.records.lore.store import LoreShelf, LoreStore
 from hybrid.records.memory.store import MemoryStore
+from hybrid.records.scoring import LessonScorer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from hybrid.records.lessons.lesson import Lesson
     from hybrid.records.lessons.store import LessonStore
+    from hybrid.records.lessons.types import Lesson
     from hybrid.records.types import Record
     from hybrid.workspace import Workspace
 

@@ -10,7 +10,7 @@ import pytest
 from hybrid.base.atomic import locked
 from hybrid.knowledge.lesson_files import open_stores
 from hybrid.knowledge.lessons_intake import without_captures
-from hybrid.records.lessons.storage import Storage
+from hybrid.records.lessons.files import Storage
 from tests.support.builders import Shop, git_project, python_process
 from tests.support.records import LESSONS, Talk, accept_tree, headers, ids, lesson_file, new_talk, shop_with_records
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from hybrid.records.lessons.counters import Counters
-    from hybrid.records.lessons.counting import Change
     from hybrid.records.lessons.document import LessonsDocument
-    from hybrid.records.lessons.lesson import Lesson
+    from hybrid.records.lessons.types import Lesson
+    from hybrid.records.lessons.writing import Change
 
 FILE = ".hybrid/LESSONS.md"
 COMMITS = "How should I format the git commits of this change?"

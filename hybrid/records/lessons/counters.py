@@ -16,8 +16,8 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from hybrid.base.atomic import read_regular, set_aside, write_atomic
-from hybrid.records.lessons.lesson import MAX_NUMBER, MAX_USES, number_of
-from hybrid.records.lessons.wording import is_id
+from hybrid.records.lessons.texts import is_id
+from hybrid.records.lessons.types import MAX_NUMBER, MAX_USES, number_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -12,11 +12,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from hybrid.records.errors import LessonsError, LessonsFileError
-from hybrid.records.lessons import adoption, files, wording
+from hybrid.records.lessons import files, texts, writing
 from hybrid.records.lessons.counters import parse_counters, read_counters
 from hybrid.records.lessons.document import parse
-from hybrid.records.lessons.lesson import PREFIXES
 from hybrid.records.lessons.reading import counts_of, lesson_of
+from hybrid.records.lessons.types import PREFIXES
 from hybrid.records.types import Problem
 
 if TYPE_CHECKING:
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from datetime import date
     from pathlib import Path
 
-    from hybrid.records.lessons.adoption import Adopted, Offer
-    from hybrid.records.lessons.lesson import Lesson, Level
     from hybrid.records.lessons.store import LessonStore
+    from hybrid.records.lessons.types import Lesson, Level
+    from hybrid.records.lessons.writing import Adopted, Offer
 
 NAME = "LESSONS.md"
 _PLACES = (NAME, f".claude-recall/{NAME}", f".hybrid/{NAME}")
@@ -150,9 +150,9 @@ def _import(
     offered: list[Lesson] = []
     for lesson in lessons:
         learned = lesson.learned if _DATE.fullmatch(lesson.learned) else ""
-        offer = replace(adoption.offer_of(lesson), wanted=lesson.id, learned=learned)
+        offer = replace(writing.offer_of(lesson), wanted=lesson.id, learned=learned)
         try:
-            offers.append(replace(offer, draft=wording.checked(offer.draft)))
+            offers.append(replace(offer, draft=texts.checked(offer.draft)))
         except LessonsError as error:
             problems.append(Problem(str(file), lesson.line, str(error)))
             continue

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from hybrid.records.lessons.counters import counts_of_fields
-from hybrid.records.lessons.lesson import CATEGORIES, PREFIXES, Lesson, Level
+from hybrid.records.lessons.types import CATEGORIES, PREFIXES, Lesson, Level
 from hybrid.records.types import Problem
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from hybrid.records.lessons.counters import Counters, Counts
     from hybrid.records.lessons.document import LessonsDocument
-    from hybrid.records.lessons.entries import Entry
+    from hybrid.records.lessons.parsing import Entry
 
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")

@@ -16,9 +16,9 @@ from msgspec.structs import replace
 from hybrid.records.errors import LessonsError, UnknownLessonError
 from hybrid.records.lessons import files
 from hybrid.records.lessons.counters import parse_counters
-from hybrid.records.lessons.lesson import DELETED, PREFIXES, number_of
+from hybrid.records.lessons.files import Content, Storage
 from hybrid.records.lessons.reading import Lessons, lessons_of
-from hybrid.records.lessons.storage import Content, Storage
+from hybrid.records.lessons.types import DELETED, PREFIXES, number_of
 from hybrid.records.types import Problem
 
 if TYPE_CHECKING:
@@ -26,12 +26,10 @@ if TYPE_CHECKING:
     from datetime import date
     from pathlib import Path
 
-    from hybrid.records.lessons.adoption import Adopted, Offer
-    from hybrid.records.lessons.citing import Citing
     from hybrid.records.lessons.counters import Counters
-    from hybrid.records.lessons.counting import Change
     from hybrid.records.lessons.document import LessonsDocument
-    from hybrid.records.lessons.lesson import Draft, Edit, Lesson, Level
+    from hybrid.records.lessons.types import Draft, Edit, Lesson, Level
+    from hybrid.records.lessons.writing import Adopted, Change, Citing, Offer
 
 _LOCK_S = 10.0
 
@@ -125,9 +123,9 @@ class LessonStore:
         Raises:
             LessonsError: It cannot be a lesson, or the file cannot be read or written.
         """
-        from hybrid.records.lessons import adoption
+        from hybrid.records.lessons import writing
 
-        adopted = self.adopt([adoption.Offer(draft, learned=today.isoformat())], today=today, is_forced=is_forced)[0]
+        adopted = self.adopt([writing.Offer(draft, learned=today.isoformat())], today=today, is_forced=is_forced)[0]
         if adopted.lesson_id is None:
             return Added(None, adopted.duplicate_of)
         return Added(self.find(adopted.lesson_id))
@@ -155,11 +153,11 @@ class LessonStore:
         Raises:
             LessonsError: See `add`.
         """
-        from hybrid.records.lessons import adoption, wording
-        from hybrid.records.lessons.counting import Change
+        from hybrid.records.lessons import texts, writing
+        from hybrid.records.lessons.writing import Change
 
         kept_free = [name for name in reserved if name[:1] == PREFIXES[self.level]]
-        offers = [replace(offer, draft=wording.checked(offer.draft)) for offer in offers]
+        offers = [replace(offer, draft=texts.checked(offer.draft)) for offer in offers]
         done: list[Adopted] = []
 
         def change(document: LessonsDocument, counters: Counters) -> Change:
@@ -169,16 +167,16 @@ class LessonStore:
             counters = counters.with_numbers(kept_free) if highest > used else counters
             # Into an empty file everything comes as it was, also what was counted here while another file was read.
             used = used if known else 0
-            done[:] = adoption.plan(
+            done[:] = writing.plan(
                 offers, known, level=self.level, highest=highest, used=used, is_forced=is_forced, others=others
             )
             taken = [adopted for adopted in done if adopted.lesson_id is not None]
             if not taken:
                 return Change(document, counters)
             is_inline = self.keeps_inline and document.has_counters
-            new = [adoption.new_entry(adopted, today=today, is_inline=is_inline) for adopted in taken]
+            new = [writing.new_entry(adopted, today=today, is_inline=is_inline) for adopted in taken]
             counts = {entry.id: adopted.offer.counts for entry, adopted in zip(new, taken, strict=True)}
-            kept = {name: adoption.with_known(count, counters.counts(name)) for name, count in counts.items() if count}
+            kept = {name: writing.with_known(count, counters.counts(name)) for name, count in counts.items() if count}
             after = counters.with_counts(kept, is_partial=is_inline).with_numbers(counts)
             return Change(document.with_added(new, level=self.level), after)
 
@@ -195,10 +193,10 @@ class LessonStore:
             UnknownLessonError: No lesson, or more than one, has the id.
             LessonsError: A value cannot stand in a lesson, or the file cannot be read or written.
         """
-        from hybrid.records.lessons import wording
-        from hybrid.records.lessons.counting import Change
+        from hybrid.records.lessons import texts
+        from hybrid.records.lessons.writing import Change
 
-        edit = wording.checked_edit(edit)
+        edit = texts.checked_edit(edit)
         self._storage.change(lambda document, counters: Change(document.with_edit(lesson_id, edit), counters))
         return self.find(lesson_id)
 
@@ -213,7 +211,7 @@ class LessonStore:
             UnknownLessonError: One of them is not there.
             LessonsError: Both are one, or the new one is not active.
         """
-        from hybrid.records.lessons.counting import Change
+        from hybrid.records.lessons.writing import Change
 
         def change(document: LessonsDocument, counters: Counters) -> Change:
             if old == new:
@@ -231,7 +229,7 @@ class LessonStore:
         Raises:
             UnknownLessonError: No lesson, or more than one, has the id.
         """
-        from hybrid.records.lessons.counting import Change
+        from hybrid.records.lessons.writing import Change
 
         self._storage.change(lambda document, counters: Change(document.with_superseded(lesson_id, DELETED), counters))
         return self.find(lesson_id)
@@ -242,8 +240,8 @@ class LessonStore:
         Returns:
             The new ids; empty when the id is unique.
         """
-        from hybrid.records.lessons import adoption
-        from hybrid.records.lessons.counting import Change
+        from hybrid.records.lessons import writing
+        from hybrid.records.lessons.writing import Change
 
         fresh: list[str] = []
 
@@ -253,7 +251,7 @@ class LessonStore:
                 key=lambda entry: (entry.value("learned") or "9999", entry.heading),
             )
             highest = self._highest(document, counters)
-            fresh[:] = [adoption.new_id(self.level, highest + number) for number in range(1, len(entries))]
+            fresh[:] = [writing.new_id(self.level, highest + number) for number in range(1, len(entries))]
             for entry, name in zip(entries[1:], fresh, strict=True):
                 document = document.with_new_id(entry, name)  # As many lines as before: other places stay true.
             return Change(document, counters.with_numbers(fresh) if fresh else counters)
@@ -263,7 +261,7 @@ class LessonStore:
 
     def cite(self, ids: Iterable[str], today: date, *, message: str = "") -> tuple[str, ...]:
         """Count that an agent named lessons in one message, see `cite_messages`; without a name it counts always."""
-        from hybrid.records.lessons.citing import Citing
+        from hybrid.records.lessons.writing import Citing
 
         return self.cite_messages([Citing(tuple(ids), message)], today)
 
@@ -278,8 +276,7 @@ class LessonStore:
         Returns:
             The ids that were counted, each as often as it counts.
         """
-        from hybrid.records.lessons.citing import counting
-        from hybrid.records.lessons.counting import cited_often
+        from hybrid.records.lessons.writing import cited_often, counting
 
         cited: dict[str, int] = {}
 
@@ -298,7 +295,7 @@ class LessonStore:
 
     def note_injected(self, ids: Iterable[str]) -> None:
         """Count that lessons were given to an agent; unknown ids count nothing."""
-        from hybrid.records.lessons.counting import given
+        from hybrid.records.lessons.writing import given
 
         names = [name for name in dict.fromkeys(ids) if name[:1] == PREFIXES[self.level]]
         if names:
@@ -319,7 +316,7 @@ class LessonStore:
         Returns:
             None when it is not due, or the week only began.
         """
-        from hybrid.records.lessons.counting import Change, decayed, is_decay_due, is_week_to_begin
+        from hybrid.records.lessons.writing import Change, decayed, is_decay_due, is_week_to_begin
 
         found = self._storage.values(self._storage.content())
         if not is_forced and not is_week_to_begin(*found) and not is_decay_due(*found, today):
@@ -348,7 +345,7 @@ class LessonStore:
             UnknownLessonError: No lesson, or more than one, has the id.
             LessonsError: It is not active, not to be promoted, or a file cannot be written.
         """
-        from hybrid.records.lessons import adoption
+        from hybrid.records.lessons import writing
 
         lesson = self.find(lesson_id)
         if not lesson.is_active:
@@ -357,7 +354,7 @@ class LessonStore:
             raise LessonsError(
                 f"{lesson_id} says `Promotable: no`; `hybrid lessons edit {lesson_id} --promotable yes` lifts that"
             )
-        adopted = to.adopt([adoption.offer_of(lesson)], today=today)[0]
+        adopted = to.adopt([writing.offer_of(lesson)], today=today)[0]
         there = adopted.lesson_id or (adopted.duplicate_of.id if adopted.duplicate_of else "")
         try:
             self.supersede(lesson_id, there)

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from hybrid.records.lessons.scoring import LessonScorer
 from hybrid.records.lore.eligible import eligible_records, whose_is
 from hybrid.records.lore.forms import (
     anti_pattern_record,
@@ -16,6 +15,7 @@ from hybrid.records.lore.forms import (
     pattern_record,
 )
 from hybrid.records.lore.values import AntiPattern, Decision, Pattern, text_of
+from hybrid.records.scoring import LessonScorer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

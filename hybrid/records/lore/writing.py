@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from hybrid.records.errors import DuplicateError, LoreError, NoRecordError
-from hybrid.records.lessons.scoring import jaccard, tokens
 from hybrid.records.lore import decisions, handoffs, patterns
 from hybrid.records.lore.files import append_decisions, check_place, check_size, held, read_file, replace_file
 from hybrid.records.lore.forms import kind_of, one_line
 from hybrid.records.lore.times import seconds_of, written_time
 from hybrid.records.lore.values import AntiPattern, Decision, Handoff, Pattern
+from hybrid.records.scoring import jaccard, tokens
 from hybrid.redact import redact
 
 if TYPE_CHECKING:

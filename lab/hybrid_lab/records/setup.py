@@ -18,9 +18,9 @@ from hybrid.knowledge.lesson_files import FILE, open_stores
 from hybrid.knowledge.open_kinds import OpenFiles
 from hybrid.project.find import FOLDER_NAME
 from hybrid.project.trust import accept
-from hybrid.records.lessons.adoption import Offer
-from hybrid.records.lessons.lesson import Draft
-from hybrid.records.lessons.wording import is_id
+from hybrid.records.lessons.texts import is_id
+from hybrid.records.lessons.types import Draft
+from hybrid.records.lessons.writing import Offer
 from hybrid.records.lore import decisions, handoffs, patterns
 from hybrid.records.lore.files import append_decisions, held
 from hybrid.records.lore.folder import LoreFolder

@@ -20,9 +20,9 @@ from hybrid.knowledge.open_kinds import OpenKinds
 from hybrid.knowledge.stores import RecordStores
 from hybrid.knowledge.views import KINDS, RecordViews
 from hybrid.prompting.query import make_query
-from hybrid.records.lessons.lesson import Draft
-from hybrid.records.lessons.scoring import LessonScorer
+from hybrid.records.lessons.types import Draft
 from hybrid.records.lore.folder import LoreFolder
+from hybrid.records.scoring import LessonScorer
 from hybrid.types import HookEvent
 from hybrid.workspace import open_workspace
 from hybrid_lab.records.setup import GivenRecord, make_project, write_lore, write_records
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from hybrid.evaluation.processes import Runner
     from hybrid.knowledge.views import RecordsKind
-    from hybrid.records.lessons.lesson import Lesson
+    from hybrid.records.lessons.types import Lesson
     from hybrid.search.searcher import Searcher
     from hybrid.types import Embedder
     from hybrid.workspace import Workspace

@@ -7,8 +7,8 @@ import pytest
 from msgspec.structs import replace
 
 from hybrid.config import LessonsConfig, load
-from hybrid.knowledge.reranking import reranker
-from hybrid.records.lessons.lesson import Lesson
+from hybrid.records.lessons.reranking import reranker
+from hybrid.records.lessons.types import Lesson
 
 LESSONS = [Lesson("L001", "One", "first"), Lesson("L002", "Two", "second")]
 

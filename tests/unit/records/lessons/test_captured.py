@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from hybrid.prompting.clean import clean
-from hybrid.records.lessons.captured import (
+from hybrid.records.lessons.messages import (
     MAX_CAPTURES,
     MAX_CONTENT_CHARS,
     MAX_TITLE_CHARS,
@@ -12,7 +12,7 @@ from hybrid.records.lessons.captured import (
     captured_from_agent,
     captured_from_prompt,
 )
-from hybrid.records.lessons.lesson import CATEGORIES
+from hybrid.records.lessons.types import CATEGORIES
 
 TABS = Captured("project", "correction", "Use tabs", "in Makefiles")
 TABS_BY_AI = Captured("project", "pattern", "Use tabs", "in Makefiles", source="ai")

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid.records.lessons.citations import MAX_TEXT_CHARS, cited_ids, own_lines
+from hybrid.records.lessons.messages import MAX_TEXT_CHARS, cited_ids, own_lines
 from hybrid.render.frame import Entry, Footer, Format, render_frame
 
 FRAME_ENTRIES = [

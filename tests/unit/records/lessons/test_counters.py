@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hybrid.records.lessons.counters import Counters, Counts, parse_counters, read_counters, save_counters
-from hybrid.records.lessons.lesson import stars_form, stars_of_uses, stars_of_velocity, trust
+from hybrid.records.lessons.types import stars_form, stars_of_uses, stars_of_velocity, trust
 
 if TYPE_CHECKING:
     from pathlib import Path

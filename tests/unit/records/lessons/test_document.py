@@ -5,9 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hybrid.records.errors import LessonsError, UnknownLessonError
-from hybrid.records.lessons.document import LessonsDocument, parse
-from hybrid.records.lessons.editing import Counted, NewEntry
-from hybrid.records.lessons.lesson import Draft, Edit
+from hybrid.records.lessons.document import Counted, LessonsDocument, NewEntry, parse
+from hybrid.records.lessons.types import Draft, Edit
 
 OURS = """\
 # LESSONS.md - Project Level

@@ -8,13 +8,13 @@ import pytest
 
 from hybrid.records.errors import LessonsError, LessonsFileError
 from hybrid.records.lessons.importing import import_lessons
-from hybrid.records.lessons.lesson import Draft
 from hybrid.records.lessons.store import LessonStore
+from hybrid.records.lessons.types import Draft
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from hybrid.records.lessons.lesson import Level
+    from hybrid.records.lessons.types import Level
 
 TODAY = date(2026, 3, 1)
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from hybrid.records.lessons.lesson import Lesson
-from hybrid.records.lessons.rerank import MAX_LESSONS, Rated, rerank
+from hybrid.records.lessons.reranking import MAX_LESSONS, Rated, rerank
+from hybrid.records.lessons.types import Lesson
 
 LESSONS = [
     Lesson("L001", "Git commit format", "Use conventional commits"),

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rank_bm25 import BM25Okapi
 
-from hybrid.records.lessons.lesson import Lesson
-from hybrid.records.lessons.scoring import (
+from hybrid.records.lessons.types import Lesson
+from hybrid.records.scoring import (
     LessonScorer,
     Scored,
     format_hit,

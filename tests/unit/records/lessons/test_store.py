@@ -15,11 +15,10 @@ from hypothesis import strategies as st
 from hybrid.base.atomic import locked
 from hybrid.records.errors import LessonsBusyError, LessonsError, LessonsFileError, UnknownLessonError
 from hybrid.records.lessons import files
-from hybrid.records.lessons.adoption import Offer
-from hybrid.records.lessons.citing import Citing
-from hybrid.records.lessons.lesson import Draft, Edit
 from hybrid.records.lessons.store import LessonStore
-from hybrid.records.lessons.wording import title_form
+from hybrid.records.lessons.texts import title_form
+from hybrid.records.lessons.types import Draft, Edit
+from hybrid.records.lessons.writing import Citing, Offer
 from tests.support.examples import examples
 
 if TYPE_CHECKING:

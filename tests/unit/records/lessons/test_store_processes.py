@@ -15,7 +15,7 @@ _ADD = """
     import sys
     from datetime import date
     from pathlib import Path
-    from hybrid.records.lessons.lesson import Draft
+    from hybrid.records.lessons.types import Draft
     from hybrid.records.lessons.store import LessonStore
 
     folder, who, n = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
@@ -60,6 +60,6 @@ def test_a_killed_process_loses_nothing_that_it_reported(tmp_path: Path) -> None
         assert set(told) <= {lesson.title for lesson in found.lessons}
         assert () == found.problems
         assert found.lessons[-1].content.startswith("rule")
-    from hybrid.records.lessons.lesson import Draft
+    from hybrid.records.lessons.types import Draft
 
     assert _store(tmp_path).add(Draft("after", "all of it"), today=date(2026, 3, 1)).lesson is not None

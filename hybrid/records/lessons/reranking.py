@@ -1,7 +1,7 @@
 """Asks a language model in which order lessons help with a prompt: off by default, and only ever a second opinion.
 
-The caller decides whether it may be asked at all (`use_haiku_scoring`, `ANTHROPIC_API_KEY`) and keeps its own order on
-any failure. The text of lessons is sent as data, without secrets.
+A model is asked only with `lessons.use_haiku_scoring`, a key in the environment and the `anthropic` package. Lessons are
+sent as data, without secrets. Whatever fails, the local order stays.
 """
 
 from __future__ import annotations
@@ -9,12 +9,18 @@ from __future__ import annotations
 import importlib
 import json
 import threading
+import time
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from hybrid.redact import redact
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+
+    from hybrid.config import LessonsConfig
+    from hybrid.records.lessons.types import Lesson
+
 
 PACKAGE = "anthropic"
 """What sends the request; the extra of this name brings it."""
@@ -159,3 +165,34 @@ def _ratings(answer: str, ids: Sequence[str]) -> dict[str, float] | None:
 
 def _is_rating(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and _LOWEST <= value <= _HIGHEST
+
+
+Reranker = Callable[[str, Sequence["Lesson"]], "list[str] | None"]
+"""Query and lessons in local order → their ids, best first; None keeps the local order."""
+
+KEY = "ANTHROPIC_API_KEY"
+COMMAND_S = 2.0
+"""Seconds that a command waits."""
+
+_MARGIN_S = 0.2
+"""Left of a hook's deadline for packing, writing and delivering the answer."""
+
+
+def reranker(settings: LessonsConfig, environ: Mapping[str, str], until_s: float) -> Reranker | None:
+    """Asks the model; None when it may not be asked.
+
+    Args:
+        settings: Say whether, and whom.
+        environ: Environment variables of the service or the command: the key never comes from a project.
+        until_s: Monotonic time at which the answer must be there.
+    """
+    key = environ.get(KEY, "")
+    if not settings.use_haiku_scoring or not key:
+        return None
+
+    def ask(query: str, lessons: Sequence[Lesson]) -> list[str] | None:
+
+        left_s = until_s - time.monotonic() - _MARGIN_S
+        return rerank(query, lessons, api_key=key, timeout_s=left_s, model=settings.haiku_model)
+
+    return ask

@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from hybrid.records.errors import LessonsError
-from hybrid.records.lessons.lesson import AI, AI_MARK, CATEGORIES, TYPES
+from hybrid.records.lessons.types import AI, AI_MARK, CATEGORIES, TYPES
 from hybrid.redact import redact
 from hybrid.render.marks import plain_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from hybrid.records.lessons.lesson import Draft, Edit
+    from hybrid.records.lessons.types import Draft, Edit
+
 
 TITLE_CHARS = 200
 CONTENT_CHARS = 4_000

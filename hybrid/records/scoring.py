@@ -1,6 +1,7 @@
-"""Scores lessons against a query by BM25 on an integer scale: what `hybrid lessons score` shows.
+"""Scores lessons and lore against a query by BM25 on an integer scale, without an index or a model.
 
-Pure arithmetic over words, without an index or a model. What is injected is ranked by the engine, not here.
+Pure arithmetic over words. `hybrid lessons score` shows it, and it serves searches by hand; what is injected is ranked
+by `hybrid.search`.
 """
 
 from __future__ import annotations
@@ -13,12 +14,13 @@ from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from msgspec import Struct
 
-from hybrid.records.lessons.lesson import stars_of_uses
+from hybrid.records.lessons.types import stars_of_uses
 from hybrid.render.marks import plain_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from collections.abc import Set as AbstractSet
+
 
 K1 = 1.5
 B = 0.75

@@ -1,0 +1,337 @@
+"""The changes of a store as pure functions: offers that become lessons, citations, injections and decay.
+
+Each takes a document and its counters and gives new ones; `store` imports this module when it changes something, and
+writes the outcome.
+
+A client tells of a message of its agent with its event, its transcript, or both. A message of a transcript has an id,
+one that came with an event only its text. The event's last message is often in the transcript already, or comes there a
+moment later; it counts once all the same, and two messages with one text count twice.
+"""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from hybrid.records.errors import LessonsError
+from hybrid.records.lessons.counters import Counters, Counts
+from hybrid.records.lessons.document import Counted, NewEntry
+from hybrid.records.lessons.reading import counts_of
+from hybrid.records.lessons.types import CATEGORIES, MAX_NUMBER, PREFIXES, TYPES, Draft, Lesson, number_of
+from hybrid.records.scoring import jaccard, said_words
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from datetime import date
+
+    from hybrid.records.lessons.document import LessonsDocument
+    from hybrid.records.lessons.types import Level
+
+
+LIKENESS = 0.8
+"""Share of common words above which two lessons are one."""
+
+
+class Offer(Struct, frozen=True):
+    """A lesson that a store may take.
+
+    Attributes:
+        draft: In the form of the file.
+        wanted: Id that it has elsewhere and keeps where it is free; empty for none.
+        learned: ISO date, empty when unknown.
+        counts: Counters that it brings; None for none.
+    """
+
+    draft: Draft
+    wanted: str = ""
+    learned: str = ""
+    counts: Counts | None = None
+
+
+class Adopted(Struct, frozen=True):
+    """What becomes of an offer: an id, or the lesson that it nearly is."""
+
+    offer: Offer
+    lesson_id: str | None
+    duplicate_of: Lesson | None = None
+
+
+def plan(
+    offers: Sequence[Offer],
+    known: Sequence[Lesson],
+    *,
+    level: Level,
+    highest: int,
+    used: int,
+    is_forced: bool,
+    others: Sequence[Lesson] = (),
+) -> list[Adopted]:
+    """An id for each offer that is no near duplicate of an active lesson, or of an offer before it.
+
+    Args:
+        offers: In order.
+        known: All lessons of the store, superseded ones included.
+        level: It gives the first letter of the ids.
+        highest: The largest number that was ever used; new ids have numbers above it.
+        used: The largest number that an offer cannot keep.
+        is_forced: Duplicates get an id too.
+        others: Lessons of another store, which an offer may resemble as well.
+
+    Raises:
+        LessonsError: There is no id left.
+    """
+    words = [(said_words(lesson.title, lesson.content), lesson) for lesson in (*known, *others) if lesson.is_active]
+    gone = {(lesson.title, lesson.content): lesson for lesson in known if not lesson.is_active}
+    taken: set[str] = set()
+    wanted = [_number(offer.wanted, level) for offer in offers]
+    highest = max([highest, *wanted])
+    plans: list[Adopted] = []
+    for offer, number in zip(offers, wanted, strict=True):
+        mine = said_words(offer.draft.title, offer.draft.content)
+        twin = None if is_forced else next((other for theirs, other in words if _is_alike(mine, theirs)), None)
+        if twin is None and offer.wanted:  # What was deleted here does not come back with the next import.
+            twin = gone.get((offer.draft.title, offer.draft.content))
+        if twin is not None:
+            plans.append(Adopted(offer, None, twin))
+            continue
+        if number <= used or offer.wanted in taken:  # What was ever used names another lesson in somebody's notes.
+            highest += 1
+            lesson_id = new_id(level, highest)
+        else:
+            lesson_id = offer.wanted
+        taken.add(lesson_id)
+        plans.append(Adopted(offer, lesson_id))
+        words.append((mine, Lesson(lesson_id, offer.draft.title, offer.draft.content)))
+    return plans
+
+
+def new_id(level: Level, number: int) -> str:
+    """The id of a level with a number.
+
+    Raises:
+        LessonsError: It is above `MAX_NUMBER`.
+    """
+    if number > MAX_NUMBER:
+        raise LessonsError(f"no id is left: {PREFIXES[level]}{MAX_NUMBER} is used; begin a new LESSONS.md")
+    return f"{PREFIXES[level]}{number:03d}"
+
+
+def new_entry(adopted: Adopted, *, today: date, is_inline: bool) -> NewEntry:
+    """How an adopted offer is written.
+
+    Args:
+        adopted: With an id.
+        today: Learned then, if the offer does not say.
+        is_inline: Counters go into the entry, in the older form.
+    """
+    offer = adopted.offer
+    counts = offer.counts or Counts()
+    counted = Counted(counts.uses, counts.velocity, counts.last) if is_inline else None
+    learned = offer.learned or today.isoformat()
+    return NewEntry(adopted.lesson_id or "", offer.draft, learned, counted)
+
+
+def with_known(counts: Counts, known: Counts) -> Counts:
+    """Counters that an offer brings, with what was counted here already under its id: the file was read in place."""
+    return replace(
+        counts,
+        injections=max(counts.injections, known.injections),
+        citations=max(counts.citations, known.citations),
+    )
+
+
+def offer_of(lesson: Lesson) -> Offer:
+    """A lesson of one store as an offer to another, with its counters and without its id."""
+    draft = Draft(
+        title=lesson.title,
+        content=lesson.content,
+        category=lesson.category if lesson.category in CATEGORIES else "correction",
+        type=lesson.type if lesson.type in TYPES else "",
+        source=lesson.source,
+        triggers=lesson.triggers,
+        is_promotable=lesson.is_promotable,
+    )
+    counts = Counts(lesson.uses, lesson.velocity, lesson.last, lesson.injections, lesson.citations)
+    return Offer(draft, learned=lesson.learned, counts=counts)
+
+
+def _is_alike(mine: frozenset[str], theirs: frozenset[str]) -> bool:
+    return jaccard(mine, theirs) > LIKENESS
+
+
+def _number(lesson_id: str, level: Level) -> int:
+    return number_of(lesson_id) if lesson_id[:1] == PREFIXES[level] else 0
+
+
+DECAY_DAYS = 7
+
+
+class Change(Struct, frozen=True):
+    """A change that is to be written: the document first, then the counters."""
+
+    document: LessonsDocument
+    counters: Counters
+
+
+def counted(
+    document: LessonsDocument,
+    counters: Counters,
+    step: Callable[[Counts], Counts],
+    ids: Iterable[str],
+    *,
+    keeps_inline: bool,
+) -> Change:
+    """Both files with the counters of some lessons moved on by one step.
+
+    Args:
+        document: The file of lessons.
+        counters: Those beside it.
+        step: Counters of a lesson → its next ones.
+        ids: The lessons.
+        keeps_inline: Counters of the older form are rewritten in the document; only the others stand beside it.
+    """
+    inline = _inline(document)
+    after = {name: step(counters.counts(name, inline.get(name), is_inline_first=keeps_inline)) for name in ids}
+    here = {name for name in after if keeps_inline and name in inline}
+    whole = {name: counts for name, counts in after.items() if name not in here}
+    partly = {name: counts for name, counts in after.items() if name in here}
+    moved_on = {name: Counted(counts.uses, counts.velocity, counts.last) for name, counts in partly.items()}
+    return Change(
+        document.with_counters(moved_on) if moved_on else document,
+        counters.with_counts(whole).with_counts(partly, is_partial=True),
+    )
+
+
+def cited_often(
+    document: LessonsDocument, counters: Counters, cited: Mapping[str, int], today: date, *, keeps_inline: bool
+) -> Change:
+    """Both files after lessons were cited; `cited` says how often each."""
+    change = Change(document, counters)
+    for times in sorted(set(cited.values())):
+
+        def step(counts: Counts, times: int = times) -> Counts:
+            for _ in range(times):
+                counts = counts.cited(today.isoformat())
+            return counts
+
+        ids = [name for name, n in cited.items() if n == times]
+        change = counted(change.document, change.counters, step, ids, keeps_inline=keeps_inline)
+    return change
+
+
+def given(document: LessonsDocument, counters: Counters, ids: Sequence[str], *, keeps_inline: bool) -> Change:
+    """Counters beside the file after lessons were given once more; ids that are not in the document count nothing."""
+    known = {entry.id for entry in document.entries}
+
+    def step(counts: Counts) -> Counts:
+        return replace(counts, injections=counts.injections + 1)
+
+    changed = counted(document, counters, step, [name for name in ids if name in known], keeps_inline=keeps_inline)
+    return replace(changed, document=document)
+
+
+def decayed(
+    document: LessonsDocument, counters: Counters, today: date, *, keeps_inline: bool
+) -> tuple[Change, list[str]]:
+    """Both files a week later, and the ids that changed; lessons of other working trees that share them decay too."""
+    inline = _inline(document)
+    ids = dict.fromkeys([*(entry.id for entry in document.entries), *counters.ids])
+    before = {name: counters.counts(name, inline.get(name), is_inline_first=keeps_inline) for name in ids}
+    faded = [name for name, counts in before.items() if counts.decayed() != counts]
+    after = counters.with_decay(today.isoformat())
+    return counted(document, after, Counts.decayed, faded, keeps_inline=keeps_inline), faded
+
+
+def is_decay_due(document: LessonsDocument, counters: Counters, today: date) -> bool:
+    """Return whether a week has gone by since the last decay, or since the week began (`is_week_to_begin`)."""
+    if not counters.decayed_on:
+        return False
+    try:
+        days = (today - date.fromisoformat(counters.decayed_on)).days
+    except ValueError:
+        return True
+    return not 0 <= days < DECAY_DAYS  # A date to come is a slip of a clock: it must not stop the decay for years.
+
+
+def is_week_to_begin(document: LessonsDocument, counters: Counters) -> bool:
+    """Return whether lessons are here for which no day was noted yet: the first look notes it, and nothing fades then.
+
+    Another tool's file, or one from another machine, keeps its stars for the first week.
+    """
+    return bool(document.entries) and not counters.decayed_on
+
+
+def moved(document: LessonsDocument, counters: Counters) -> Counters:
+    """Counters with those that the document holds and nobody counts beside it yet; the same object without such."""
+    if not document.has_counters:
+        return counters
+    inline = _inline(document)
+    return counters.with_counts(
+        {name: counters.counts(name, counts) for name, counts in inline.items() if not counters.has(name)}
+    )
+
+
+def _inline(document: LessonsDocument) -> dict[str, Counts]:
+    """Counters that stand in the document; of two entries with one id those with more uses."""
+    found: dict[str, Counts] = {}
+    for entry in document.entries:
+        counts = counts_of(entry)
+        if counts is not None and (entry.id not in found or counts.uses > found[entry.id].uses):
+            found[entry.id] = counts
+    return found
+
+
+_AWAITED = "?"
+"""Before the mark of a text that was counted, but was not found in the transcript yet."""
+
+
+class Citing(Struct, frozen=True):
+    """A message that cites lessons.
+
+    Attributes:
+        ids: Of the lessons, in any order; each counts once.
+        message: Names the message in the transcript; empty for one that came with an event alone.
+        texts: Name its text, or the parts of it that were told. Without any name at all it always counts.
+    """
+
+    ids: tuple[str, ...]
+    message: str = ""
+    texts: tuple[str, ...] = ()
+
+
+def counting(said: Iterable[Citing], marks: Iterable[str], known: Collection[str]) -> tuple[dict[str, int], list[str]]:
+    """How often each lesson counts now, and the marks of all messages that count no more.
+
+    Args:
+        said: Messages in order.
+        marks: Those that were returned last time.
+        known: Ids of the lessons that can be cited.
+    """
+    counted: dict[str, int] = {}
+    after = dict.fromkeys(marks)
+    for one in said:
+        ids = [name for name in dict.fromkeys(one.ids) if name in known]
+        if ids and _is_new(one, after):
+            for name in ids:
+                counted[name] = counted.get(name, 0) + 1
+    return counted, list(after)
+
+
+def _is_new(one: Citing, marks: dict[str, None]) -> bool:
+    """Return whether a message was not counted yet; it is noted in the marks."""
+    if not one.message:
+        awaited = [f"{_AWAITED}{text}" for text in one.texts]
+        if any(mark in marks for mark in (*one.texts, *awaited)):
+            return False
+        marks.update(dict.fromkeys(awaited))
+        return True
+    if one.message in marks:
+        return False
+    awaited = [mark for text in one.texts if (mark := f"{_AWAITED}{text}") in marks]
+    for mark in awaited:
+        del marks[mark]
+    marks.update(dict.fromkeys((one.message, *one.texts)))
+    return not awaited
