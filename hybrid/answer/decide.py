@@ -235,7 +235,7 @@ def _search(
     ledger = workspace.ledgers.read(session_key(workspace, event))
     if memory is not None:
         from hybrid.knowledge.memory_collection import Session, memory_collection  # Brings numpy.
-        from hybrid.records.memory.parsing import session_of
+        from hybrid.records.memory.texts import session_of
 
         session = Session(session_of(event.session_id), int(ledger.starts.get("compact", 0.0) * 1000))
         collections.append(memory_collection(workspace, memory, session=session))

@@ -20,8 +20,8 @@ from hybrid.feedback.state import read_state
 from hybrid.index.catalog import Catalog
 from hybrid.index.manifest import read_manifest
 from hybrid.knowledge.collections import record_body, record_entry, record_hit, record_of
-from hybrid.records.lore.times import seconds_of
-from hybrid.records.memory.forms import body_lines, index_line, moment_text, shown_number, title_of
+from hybrid.records.lore.types import seconds_of
+from hybrid.records.memory.showing import body_lines, index_line, moment_text, shown_number, title_of
 from hybrid.records.memory.types import Observation, Wanted
 from hybrid.redact import redact
 from hybrid.render.frame import Entry, Footer, item_entry, render_frame
@@ -205,7 +205,7 @@ def _memory(workspace: Workspace, kinds: OpenKinds, event: HookEvent, now_s: flo
     if not store.exists:
         return None
     from hybrid.knowledge.memory_intake import MOST_AT_ONCE, flush  # Brings the extraction.
-    from hybrid.records.memory.parsing import session_of
+    from hybrid.records.memory.texts import session_of
 
     session_id = session_of(event.session_id)
     try:

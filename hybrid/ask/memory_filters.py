@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from hybrid.ask.memory_filters import since_ms
 from hybrid.ask.memory_lookup import DEFAULT_LIMIT, MAX_LIMIT
 from hybrid.base.errors import HybridError, ProjectError
 from hybrid.base.home import expanded
 from hybrid.project.registry import load_registry
-from hybrid.records.memory.forms import parse_name
-from hybrid.records.memory.since import since_ms
+from hybrid.records.memory.showing import parse_name
 from hybrid.records.memory.types import MEMORY_KINDS, OBSERVATION_TYPES, Wanted
 from hybrid.search.ranking.memory import Present
 

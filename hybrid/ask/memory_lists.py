@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hybrid.records.memory.forms import full_lines, index_line, moment_text, title_of
+from hybrid.records.memory.showing import full_lines, index_line, moment_text, title_of
 from hybrid.records.memory.types import SessionSummary
 from hybrid.render.marks import neutralise, neutralise_line
 from hybrid.render.numbers import amount

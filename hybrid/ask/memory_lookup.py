@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from hybrid.prompting.query import make_query
-from hybrid.records.memory.forms import kind_of, name_of, title_of, type_of
+from hybrid.records.memory.showing import kind_of, name_of, title_of, type_of
 from hybrid.records.memory.texts import iso
 from hybrid.records.memory.types import Observation, Wanted
 from hybrid.search.ranking.memory import Parts, Present, parts_of, remembered

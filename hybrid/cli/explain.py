@@ -66,7 +66,7 @@ def _titles(workspace: Workspace, event: dict[str, Any]) -> dict[str, str]:
     """Id → title of the rows of the memory that an event gave and that are there still: the log keeps no titles."""
     from hybrid.ask.memory_filters import id_of, rows_of
     from hybrid.knowledge.stores import RecordStores
-    from hybrid.records.memory.forms import name_of, title_of
+    from hybrid.records.memory.showing import name_of, title_of
 
     items = [item for item in event.get("items") or () if item.get("kind") in ("observation", "summary")]
     ids = [found for item in items if (found := id_of(str(item.get("id") or "")))]

@@ -10,9 +10,10 @@ from hybrid.answer.recording import record_cited
 from hybrid.base.errors import ProjectError
 from hybrid.base.home import expanded
 from hybrid.cli.common import print_json, say, workspace_of
-from hybrid.cli.lessons_showing import line_of, shown, tell_foreign
+from hybrid.cli.lessons_showing import tell_foreign
 from hybrid.knowledge.lesson_files import FILE, Stores, open_stores
 from hybrid.records.errors import LessonsError, UnknownLessonError
+from hybrid.records.lessons.showing import index_line, shown
 from hybrid.records.lessons.store import LessonStore
 from hybrid.records.lessons.texts import id_form
 from hybrid.records.lessons.types import Draft, Edit
@@ -56,9 +57,9 @@ def _add(args: argparse.Namespace, stores: Stores) -> int:
             }
         )
     elif added.lesson is not None:
-        _tell(args, f"added {line_of(added.lesson)} to {store.file}")
+        _tell(args, f"added {index_line(added.lesson)} to {store.file}")
     elif added.duplicate_of is not None:
-        say(f"not added: it resembles {line_of(added.duplicate_of)}; --force adds it all the same")
+        say(f"not added: it resembles {index_line(added.duplicate_of)}; --force adds it all the same")
     return 0 if added.lesson else 1
 
 
@@ -224,7 +225,7 @@ def _changed(args: argparse.Namespace, lesson: Lesson, verb: str) -> int:
     if args.json:
         print_json({"lesson": shown(lesson).as_json()})
     else:
-        _tell(args, f"{verb} {line_of(lesson)}")
+        _tell(args, f"{verb} {index_line(lesson)}")
     return 0
 
 

@@ -14,10 +14,9 @@ from msgspec.structs import replace
 from hybrid.cli.common import print_json, query_of, say, workspace_of
 from hybrid.knowledge.lesson_files import Stores, open_stores
 from hybrid.records.lessons.reranking import COMMAND_S, reranker
+from hybrid.records.lessons.showing import full_lines, hit_lines, index_line, shown, shown_line
 from hybrid.records.lessons.texts import id_form
-from hybrid.records.scoring import LessonScorer, Scored, format_hit
-from hybrid.redact import redact
-from hybrid.render.marks import plain_text
+from hybrid.records.scoring import LessonScorer, Scored
 from hybrid.render.numbers import amount, local_time
 
 if TYPE_CHECKING:
@@ -26,10 +25,6 @@ if TYPE_CHECKING:
 
     from hybrid.records.lessons.types import Lesson
     from hybrid.workspace import Workspace
-
-STAR = "⭐"
-
-_WORDS = ("title", "category", "type", "source", "superseded", "learned", "last")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -75,49 +70,6 @@ def found(lesson_id: str, stores: Stores) -> list[Lesson]:
     return list(store.read().named(name)) if store else []
 
 
-def shown(lesson: Lesson) -> Lesson:
-    """A lesson as it may be printed: whoever wrote its file, without terminal escapes and secrets."""
-    words = {name: _line(getattr(lesson, name)) for name in _WORDS}
-    return replace(
-        lesson,
-        content=plain_text(redact(lesson.content)),
-        triggers=tuple(map(_line, lesson.triggers)),
-        **words,
-    )
-
-
-def _line(text: str) -> str:
-    return " ".join(plain_text(redact(text)).split())
-
-
-def line_of(lesson: Lesson) -> str:
-    """One line about a lesson, fit to be printed."""
-    lesson = shown(lesson)
-    stars = f" {lesson.stars * STAR}" if lesson.stars else ""
-    facts = [fact for fact in (lesson.category, f"uses {lesson.uses}", f"velocity {lesson.velocity:g}") if fact]
-    gone = f" [{lesson.superseded}]" if lesson.superseded == "deleted" else f" [superseded by {lesson.superseded}]"
-    return f"{lesson.id}{stars} {lesson.shown_title} ({', '.join(facts)}){'' if lesson.is_active else gone}"
-
-
-def say_lesson(lesson: Lesson) -> None:
-    """A lesson whole."""
-    lesson = shown(lesson)
-    say(line_of(lesson))
-    for line in lesson.content.split("\n") if lesson.content else ():
-        say(f"    {line}".rstrip())
-    facts = {
-        "learned": lesson.learned,
-        "last used": lesson.last,
-        "type": lesson.type,
-        "triggers": ", ".join(lesson.triggers),
-        "promotable": "" if lesson.is_promotable else "no",
-        "given": str(lesson.injections),
-        "cited": str(lesson.citations),
-        "trust": f"{lesson.trust:.2f}",
-    }
-    say(f"    {'  '.join(f'{name}: {value}' for name, value in facts.items() if value)}")
-
-
 def _list(args: argparse.Namespace, stores: Stores) -> int:
     lessons = [lesson for lesson in all_lessons(stores) if args.all or lesson.is_active]
     if args.category:
@@ -129,9 +81,9 @@ def _list(args: argparse.Namespace, stores: Stores) -> int:
         return 0 if lessons else 1
     for lesson in lessons:
         if args.verbose:
-            say_lesson(lesson)
+            say("\n".join(full_lines(lesson)))
         else:
-            say(line_of(lesson))
+            say(index_line(lesson))
     if not lessons:
         say("No lessons found")
     return 0 if lessons else 1
@@ -155,7 +107,7 @@ def _show(args: argparse.Namespace, stores: Stores) -> int:
         print_json({"lessons": [shown(lesson).as_json() for lesson in lessons]})
         return 0 if lessons else 1
     for lesson in lessons:
-        say_lesson(lesson)
+        say("\n".join(full_lines(lesson)))
     if not lessons:
         say(f"No lesson {id_form(args.id)}; `hybrid lessons list` shows all.")
     return 0 if lessons else 1
@@ -174,7 +126,7 @@ def _score(args: argparse.Namespace, workspace: Workspace, stores: Stores) -> in
         print_json({"query": query, "lessons": [_scored_form(hit) for hit in hits]})
     else:
         for hit in hits:
-            say(format_hit(hit))
+            say(hit_lines(hit))
         if not hits:
             say("No lessons found")
     return 0 if hits else 1
@@ -187,7 +139,7 @@ def _scored_form(hit: Scored[Lesson]) -> dict[str, object]:
 def _stats(args: argparse.Namespace, stores: Stores) -> int:
     lessons = found(args.id, stores) if args.id else all_lessons(stores)
     active = [lesson for lesson in lessons if lesson.is_active]
-    categories = Counter(_line(lesson.category) or "none" for lesson in active)
+    categories = Counter(shown_line(lesson.category) or "none" for lesson in active)
     form: dict[str, Any] = {
         "n_lessons": len(lessons),
         "n_active": len(active),
@@ -202,7 +154,7 @@ def _stats(args: argparse.Namespace, stores: Stores) -> int:
         print_json(form)
     elif args.id:
         for lesson in lessons:
-            say_lesson(lesson)
+            say("\n".join(full_lines(lesson)))
     else:
         _say_stats(form)
     if not lessons and not args.json:

@@ -11,15 +11,15 @@ from msgspec import Struct
 
 from hybrid.cli.common import workspace_of
 from hybrid.knowledge.stores import RecordStores, names_of
-from hybrid.records.lore.folder import project_folder
+from hybrid.records.lore.files import project_folder
 from hybrid.records.lore.writing import LoreWriter, Moment
 
 if TYPE_CHECKING:
     import argparse
     from pathlib import Path
 
-    from hybrid.records.lore.attribution import ProjectNames
-    from hybrid.records.lore.folder import LoreFolder
+    from hybrid.records.lore.eligible import ProjectNames
+    from hybrid.records.lore.files import LoreFolder
     from hybrid.records.lore.store import LoreShelf
     from hybrid.workspace import Workspace
 

@@ -9,12 +9,10 @@ from typing import TYPE_CHECKING, Any
 from hybrid.base.errors import HybridError
 from hybrid.cli.common import print_json, query_of, say
 from hybrid.cli.lore_places import open_lore
-from hybrid.records.lore.eligible import latest_handoff
-from hybrid.records.lore.forms import one_line
+from hybrid.records.lore.eligible import best_matches, latest_handoff, listed
 from hybrid.records.lore.importing import shown_fields
-from hybrid.records.lore.listing import best_matches, listed
-from hybrid.records.lore.times import day_of
-from hybrid.records.lore.values import Handoff
+from hybrid.records.lore.showing import one_line
+from hybrid.records.lore.types import Handoff, day_of
 from hybrid.render.frame import Entry, render_entry
 from hybrid.render.marks import neutralise_line
 
@@ -23,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from hybrid.cli.lore_places import OpenLore
-    from hybrid.records.lore.listing import Listed
+    from hybrid.records.lore.eligible import Listed
 
 _NAME_CHARS = 90
 

@@ -10,9 +10,9 @@ from hybrid.cli.common import print_json, say
 from hybrid.cli.lore_places import open_lore
 from hybrid.cli.lore_reading import record_of
 from hybrid.records.errors import LoreError, NoRecordError
-from hybrid.records.lore.folder import LoreFolder
-from hybrid.records.lore.git_state import git_state, head_commit
+from hybrid.records.lore.files import LoreFolder
 from hybrid.records.lore.importing import KINDS, import_folder
+from hybrid.records.lore.writing import git_state, head_commit
 from hybrid.render.numbers import amount
 
 if TYPE_CHECKING:

@@ -6,17 +6,15 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from hybrid.ask.memory_filters import project_named, project_paths, require_ids, rows_of
+from hybrid.ask.memory_filters import project_named, project_paths, require_ids, rows_of, since_ms
 from hybrid.ask.memory_lists import list_text
 from hybrid.ask.memory_lookup import Recalled, recalled_form
 from hybrid.base.errors import HybridError
 from hybrid.cli.common import print_json, say
 from hybrid.cli.memory_places import open_memory
 from hybrid.health.memory_figures import in_words
-from hybrid.records.memory.forms import index_line
-from hybrid.records.memory.since import since_ms
-from hybrid.records.memory.types import MAX_TITLE_CHARS, MEMORY_KINDS, Extracted, Owner
-from hybrid.records.memory.values import Forgotten
+from hybrid.records.memory.showing import index_line
+from hybrid.records.memory.types import MAX_TITLE_CHARS, MEMORY_KINDS, Extracted, Forgotten, Owner
 from hybrid.redact import redact
 from hybrid.render.marks import neutralise_line, without_private
 from hybrid.render.numbers import amount

@@ -14,7 +14,7 @@ from hybrid.base.errors import HybridError
 from hybrid.base.home import expanded
 from hybrid.cli.common import print_json, say
 from hybrid.cli.memory_places import flushed, open_memory
-from hybrid.records.memory.parsing import MAX_LINE_CHARS
+from hybrid.records.memory.importing import MAX_LINE_CHARS
 from hybrid.render.numbers import amount
 from hybrid.render.visible import json_escaped
 from hybrid.upkeep.memory_importing import claude_mem_file, key_resolver
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Generator, Iterable, Iterator
 
-    from hybrid.records.memory.values import Imported
+    from hybrid.records.memory.types import Imported
 
 _SHOWN_PROBLEMS = 5
 _HEADERS = 1

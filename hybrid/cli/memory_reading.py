@@ -6,13 +6,12 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hybrid.ask.memory_filters import Filters, around, id_of, project_paths, require_ids, rows_of
+from hybrid.ask.memory_filters import Filters, around, id_of, project_paths, require_ids, rows_of, since_ms
 from hybrid.ask.memory_lists import list_text, newest_first, nothing_known
 from hybrid.ask.memory_lookup import Recalled, recalled_form
 from hybrid.cli.common import print_json, query_of, say
 from hybrid.cli.memory_places import flushed, open_memory
-from hybrid.records.memory.forms import shown_number
-from hybrid.records.memory.since import since_ms
+from hybrid.records.memory.showing import shown_number
 from hybrid.render.marks import neutralise_line
 from hybrid.render.numbers import local_time
 

@@ -23,6 +23,7 @@ from hybrid.ask.memory_filters import (
     project_named,
     project_paths,
     rows_of,
+    since_ms,
 )
 from hybrid.ask.memory_lists import list_text, newest_first, nothing_known
 from hybrid.ask.memory_lookup import DEFAULT_LIMIT, MAX_LIMIT, Recalled, of_files, recalled_form, recent, search
@@ -31,7 +32,6 @@ from hybrid.base.resources import shipped
 from hybrid.daemon.http import RouteError
 from hybrid.knowledge.memory_intake import flush
 from hybrid.records.errors import MemoryBusyError
-from hybrid.records.memory.since import since_ms
 from hybrid.workspace import open_workspace
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from hybrid.knowledge.lesson_files import FILE as LESSONS
 from hybrid.knowledge.lesson_files import open_stores
 from hybrid.knowledge.stores import RecordStores
 from hybrid.project.trust import is_accepted
-from hybrid.records.lore.folder import lore_folders
+from hybrid.records.lore.files import lore_folders
 from hybrid.redact import REDACT_VERSION, find_secrets
 from hybrid.upkeep.cleaning import read_cleaned
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from hybrid.records.memory.store import MemoryStore
-    from hybrid.records.memory.values import MemoryStats
+    from hybrid.records.memory.types import MemoryStats
     from hybrid.workspace import Workspace
 
 _AREA = "memory"

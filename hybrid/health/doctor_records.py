@@ -26,7 +26,7 @@ from hybrid.project.find import FOLDER_NAME
 from hybrid.project.trust import NAME as ACCEPTED
 from hybrid.project.trust import is_accepted, is_damaged
 from hybrid.records.lessons.reranking import KEY, PACKAGE
-from hybrid.records.lore.folder import personal_folder
+from hybrid.records.lore.files import personal_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from hybrid.project.find import Project
     from hybrid.records.lessons.reading import Lessons
-    from hybrid.records.lore.values import Lore
+    from hybrid.records.lore.types import Lore
     from hybrid.records.types import Problem
     from hybrid.workspace import Workspace
 

@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING, Any
 from hybrid.base.errors import IndexCorruptError, IndexMismatchError
 from hybrid.base.sqlite import migrations, open_for_reading
 from hybrid.knowledge.stores import RecordStores
-from hybrid.records.memory.opening import size_bytes
+from hybrid.records.memory.database import size_bytes
 from hybrid.records.memory.reading import stats
 from hybrid.records.memory.texts import iso
-from hybrid.records.memory.values import NO_STATS
+from hybrid.records.memory.types import NO_STATS
 from hybrid.render.numbers import amount
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from hybrid.records.memory.store import MemoryStore
-    from hybrid.records.memory.values import MemoryStats
+    from hybrid.records.memory.types import MemoryStats
     from hybrid.workspace import Workspace
 
 FAMILY = "memory"

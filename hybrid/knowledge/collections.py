@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from hybrid.base.digest import chunk_digest
-from hybrid.records.lore.times import seconds_of
+from hybrid.records.lore.types import seconds_of
 from hybrid.redact import redact
 from hybrid.render.frame import Entry, item_entry, text_in_form
 from hybrid.sources.records import record_text

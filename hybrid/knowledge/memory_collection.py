@@ -17,7 +17,7 @@ from hybrid.base.tokens import tokens
 from hybrid.index.backend import Filter
 from hybrid.knowledge.collections import record_hit
 from hybrid.prompting.content import content_words
-from hybrid.records.memory.forms import name_of, record_of, title_of
+from hybrid.records.memory.showing import name_of, record_of, title_of
 from hybrid.records.memory.types import Observation, Wanted
 from hybrid.render.frame import Entry, text_in_form
 from hybrid.search.gate.terms import terms_of

@@ -28,7 +28,7 @@ from hybrid.knowledge.memory_cleaning import (
     n_chars,
 )
 from hybrid.prompting.clean import clean
-from hybrid.records.memory.parsing import session_of
+from hybrid.records.memory.texts import session_of
 from hybrid.records.memory.types import Extracted, Owner, PendingEvent, Summarised
 from hybrid.workspace import excluded_patterns
 

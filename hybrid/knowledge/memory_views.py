@@ -21,7 +21,7 @@ from hybrid.base.digest import sha256_hex
 from hybrid.base.errors import BusyError, HybridError, IndexUnavailableError
 from hybrid.knowledge.views import FOLDER, WAIT_S, WHOLE, place_of
 from hybrid.models.registry import LazyEmbedder
-from hybrid.records.memory.forms import record_of, row_name
+from hybrid.records.memory.showing import record_of, row_name
 from hybrid.records.memory.types import Wanted
 from hybrid.search.gate.annotator import GateAnnotator
 from hybrid.search.searcher import Searcher, open_collection

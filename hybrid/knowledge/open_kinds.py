@@ -19,7 +19,7 @@ from msgspec import Struct
 from hybrid.base.errors import HybridError
 from hybrid.knowledge.stores import RecordStores
 from hybrid.records.errors import LessonsError
-from hybrid.records.memory.forms import record_of as record_of_row
+from hybrid.records.memory.showing import record_of as record_of_row
 from hybrid.records.memory.store import MemoryStore
 from hybrid.sources.memory import row_at
 from hybrid.sources.records import RecordSource

@@ -17,8 +17,8 @@ from hybrid.project.trust import is_accepted
 from hybrid.records.errors import LessonsError
 from hybrid.records.lessons.reading import Lessons
 from hybrid.records.lessons.store import LessonStore
-from hybrid.records.lore.folder import LoreFolder
-from hybrid.records.lore.folder import project_folder as lore_folder_of
+from hybrid.records.lore.files import LoreFolder
+from hybrid.records.lore.files import project_folder as lore_folder_of
 from hybrid.records.lore.store import LoreStore
 from hybrid.records.types import Problem
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from hybrid.project.find import Project
-    from hybrid.records.lore.values import Lore
+    from hybrid.records.lore.types import Lore
     from hybrid.workspace import Workspace
 
 LORE_KINDS = ("patterns", "anti_patterns", "decisions", "handoffs")

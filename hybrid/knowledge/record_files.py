@@ -9,7 +9,7 @@ import os
 from typing import TYPE_CHECKING
 
 from hybrid.knowledge.lesson_files import tree_files
-from hybrid.records.lore.folder import LoreFolder, personal_folder
+from hybrid.records.lore.files import LoreFolder, personal_folder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

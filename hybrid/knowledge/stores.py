@@ -21,8 +21,8 @@ from hybrid.knowledge.lesson_files import open_stores
 from hybrid.project.registry import load_registry
 from hybrid.project.trust import is_accepted
 from hybrid.records.errors import LessonsError
-from hybrid.records.lore.attribution import ProjectNames, project_names
-from hybrid.records.lore.folder import LoreFolder, lore_folders
+from hybrid.records.lore.eligible import ProjectNames, project_names
+from hybrid.records.lore.files import LoreFolder, lore_folders
 from hybrid.records.lore.store import LoreShelf, LoreStore
 from hybrid.records.memory.store import MemoryStore
 from hybrid.records.scoring import LessonScorer

@@ -1,1 +1,1 @@
-"""Stores of what a project learned and decided, as their users see them: lessons and lore; memory follows."""
+"""Stores of what a project learned, decided and did, one folder a kind: lessons, lore and memory."""

@@ -14,9 +14,6 @@ from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from msgspec import Struct
 
-from hybrid.records.lessons.types import stars_of_uses
-from hybrid.render.marks import plain_text
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from collections.abc import Set as AbstractSet
@@ -191,21 +188,6 @@ def relevance(bm25: float) -> int:
     if bm25 <= 0:
         return 0
     return min(max(int(2 * min(bm25, MAX_RELEVANCE) + 0.5), 1), MAX_RELEVANCE)
-
-
-def format_hit(hit: Scored[LessonT]) -> str:
-    """Two lines without a final line end: id, stars, relevance, title; then the rule on one line.
-
-    A lesson without uses has no star: `[L001] (relevance: 8/10) Git commit format`.
-    """
-    lesson = hit.lesson
-    stars = stars_of_uses(lesson.uses) * "⭐"
-    parts = [f"[{lesson.id}]", stars, f"(relevance: {hit.relevance}/{MAX_RELEVANCE})", _one_line(lesson.title)]
-    return f"{' '.join(part for part in parts if part)}\n    -> {_one_line(lesson.content)}"
-
-
-def _one_line(text: str) -> str:
-    return " ".join(plain_text(text).split())
 
 
 def jaccard(a: AbstractSet[str], b: AbstractSet[str]) -> float:

@@ -9,7 +9,7 @@ import hashlib
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from hybrid.records.memory.forms import kind_of, parse_name, record_of, row_name
+from hybrid.records.memory.showing import kind_of, parse_name, record_of, row_name
 from hybrid.records.memory.types import MEMORY_KINDS
 from hybrid.sources.records import record_text
 from hybrid.types import Chunk, Chunked, Definition, Document, FileStamp, Found, Skipped

@@ -1,7 +1,7 @@
 """Finds in the messages of a conversation the lessons that are written down and those that are cited.
 
-A user writes `LESSON: …`, an agent `AI LESSON: …` in its last message, and `[L001]` for a lesson that it applied. Such a
-line makes a rule that agents are shown later, so callers may pass only
+A user writes `LESSON: …`, an agent `AI LESSON: …` in its last message, and `[L001]` for a lesson that it applied. Such
+a line makes a rule that agents are shown later, so callers may pass only
 
 - to `captured_from_prompt`: the text of a prompt that a person typed, cleaned of private spans, frames and machine-made
   parts, and not marked as machine-made; never a tool result, a file, a subagent's report or a record;

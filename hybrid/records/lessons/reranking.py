@@ -1,7 +1,7 @@
 """Asks a language model in which order lessons help with a prompt: off by default, and only ever a second opinion.
 
-A model is asked only with `lessons.use_haiku_scoring`, a key in the environment and the `anthropic` package. Lessons are
-sent as data, without secrets. Whatever fails, the local order stays.
+A model is asked only with `lessons.use_haiku_scoring`, a key in the environment and the `anthropic` package. Lessons
+are sent as data, without secrets. Whatever fails, the local order stays.
 """
 
 from __future__ import annotations

@@ -1,16 +1,12 @@
-"""Lore: patterns, decisions and handoffs that a project writes down on purpose; the formats are those of the lore tool.
+"""Lore: patterns, decisions and handoffs that a project writes down on purpose, in the formats of the lore tool.
 
 | module | responsible for |
 |---|---|
-| `folder` | where lore lies: the user's folder and the project's |
-| `values` | what a record of each kind is, as read |
-| `yaml_items`, `yaml_cut` | lists of records in YAML, read within bounds; what is broken is read record by record |
-| `yaml_edit` | insertions and changes that keep every other byte |
+| `types` | a record of each kind, as read |
+| `yaml_lists` | lists of records in YAML: read within bounds, changed so that every other byte stays |
 | `patterns`, `decisions`, `handoffs` | one file format each: reading and writing |
-| `attribution` | which project a record speaks of |
-| `forms`, `eligible` | records as they are searched and shown; which of them may be given |
-| `store` | reads a folder, again only what changed |
-| `writing`, `duplicates` | the writes of the commands, and their guard against saying a thing twice |
-| `keywords` | the ranking that serves without an index |
+| `files` | where lore lies, and its files on disk |
+| `store`, `eligible`, `writing` | the store; which records a project gets; the changes of the commands |
+| `showing` | records as they are searched and shown |
 | `importing` | records of another folder |
 """

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from hybrid.records.lore.values import Decision, is_mapping, project_of, text_of
+from hybrid.records.lore.types import Decision, is_mapping, project_of, text_of
 from hybrid.records.types import Problem
 
 if TYPE_CHECKING:

@@ -1,34 +1,155 @@
-"""Which records may be given in a project: not withdrawn, and not another project's; pure but for a memory of its work.
+"""Which records of lore may be given in a project, or are listed there: not withdrawn, and not another project's.
 
-What is withdrawn in one folder is withdrawn in all: a decision that was copied into a project and retracted there is
-not given from the personal folder either.
+Pure but for a memory of its work. What is withdrawn in one folder is withdrawn in all: a decision that was copied into
+a project and retracted there is not given from the personal folder either.
+
+A name of a project counts as a whole word: `flow` is not in `workflow`, `flow-cli` or `flow.py`. In a path each part is
+a word, so `/workspace/lineage/journal/lib/store.sh` speaks of `lineage`. Case does not count.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+import re
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from msgspec import Struct
 
-from hybrid.records.lore.attribution import attributed, mentions_of
-from hybrid.records.lore.forms import (
+from hybrid.records.lore.showing import (
     anti_pattern_record,
     decision_record,
     handoff_record,
+    kind_of,
     meaning,
     pattern_record,
     texts_in,
 )
-from hybrid.records.lore.times import seconds_of
-from hybrid.records.lore.values import Decision, Handoff
+from hybrid.records.lore.types import (
+    AntiPattern,
+    Decision,
+    Handoff,
+    Pattern,
+    projects_of,
+    seconds_of,
+    text_of,
+    texts_of,
+)
+from hybrid.records.scoring import LessonScorer
 from hybrid.redact import redact
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from hybrid.records.lore.attribution import Attribution, ProjectNames
-    from hybrid.records.lore.values import AntiPattern, Lore, Pattern
+    from hybrid.records.lore.types import AntiPattern, AnyLore, Lore, Pattern
     from hybrid.records.types import Record
+
+
+Attribution = Literal["this", "other", "none"]
+
+_BETWEEN_WORDS = re.compile(r"[^\w.\-]+")
+
+
+class ProjectNames(Struct, frozen=True, dict=True):
+    """What a project is called, and what the other ones are called that are known here.
+
+    Attributes:
+        name: Its name; empty outside of any project, where every record that names a project is another one's.
+        key: Its key.
+        others: Names and keys of all other projects of the registry; one that this project has too is dropped.
+    """
+
+    name: str
+    key: str = ""
+    others: tuple[str, ...] = ()
+
+    @cached_property
+    def own_words(self) -> frozenset[str]:
+        """Its name and key as words."""
+        return frozenset(words for text in (self.name, self.key) if (words := words_of(text)))
+
+    @cached_property
+    def other_words(self) -> frozenset[str]:
+        """The names of the others as words."""
+        return frozenset(words for text in self.others if (words := words_of(text))) - self.own_words
+
+
+NOWHERE = ProjectNames("")
+
+
+class Mentions(Struct, frozen=True):
+    """What a record says about projects.
+
+    Attributes:
+        named: The words of each project that it names, see `values.projects_of`; words may be empty.
+        words: Single words of its entities and tags.
+        text: The same in order, for names of several words.
+    """
+
+    named: tuple[str, ...]
+    words: frozenset[str]
+    text: str
+
+
+def mentions_of(fields: Mapping[str, object]) -> Mentions:
+    """What a record says about projects, from its `project`, `context.project`, entities and tags."""
+    named = tuple([words_of(name) for name in projects_of(fields)])
+    texts = [*texts_of(fields.get("entities")), *texts_of(fields.get("tags"))]
+    if not texts:
+        return Mentions(named, frozenset(), "")
+    text = "/".join(map(words_of, texts))
+    return Mentions(named, frozenset(re.split("[ /]", text)), f"/{text}/")
+
+
+def attributed(mentions: Mentions, project: ProjectNames) -> Attribution:
+    """Whose a record is.
+
+    What stands in its `project` decides alone when it is there: a name that the registry does not know, or something
+    that is no name, makes it another project's too, since it was attributed on purpose, and giving it away would be the
+    graver mistake. Of several names one of this project is enough. Else
+    its entities and tags speak: one that names this project is this one's, whatever else it names; one that names
+    another known project is that one's; one that names neither is unattributed.
+    """
+    if mentions.named:
+        is_ours = any(_is_among(f"/{name}/", _parts(name), project.own_words) for name in mentions.named)
+        return "this" if is_ours else "other"
+    if not mentions.words:
+        return "none"
+    if _is_among(mentions.text, mentions.words, project.own_words):
+        return "this"
+    return "other" if _is_among(mentions.text, mentions.words, project.other_words) else "none"
+
+
+def words_of(text: str) -> str:
+    """A text as words: white space is one space, every other run between words one `/`; lower case.
+
+    Dots and dashes belong to a word, as in `next.js` and `lore-client`, except at the end of a sentence.
+    """
+    spaced = _BETWEEN_WORDS.sub(lambda run: " " if run.group().isspace() else "/", text.casefold())
+    return re.sub(r"[.\-]+(?=[ /]|$)", "", spaced).strip(" /")
+
+
+def project_names(name: str, key: str, registry: Iterable[tuple[str, str]]) -> ProjectNames:
+    """The names of a project and of all others.
+
+    Args:
+        name: Of this project; empty when there is none.
+        key: Of this project.
+        registry: Key and name of every known project, this one among them or not.
+    """
+    others = [text for other, called in registry if other != key for text in (called, other) if text]
+    return ProjectNames(name, key, tuple(others))
+
+
+def _parts(words: str) -> frozenset[str]:
+    return frozenset(re.split("[ /]", words))
+
+
+def _is_among(text: str, words: frozenset[str], names: frozenset[str]) -> bool:
+    if not words.isdisjoint(names):
+        return True
+    several = (name for name in names if " " in name or "/" in name)
+    return any(re.search(rf"(?<![^ /]){re.escape(name)}(?![^ /])", text) for name in several)
+
 
 _Withdrawable = TypeVar("_Withdrawable", "Pattern", "AntiPattern")
 
@@ -164,3 +285,87 @@ def _kept(values: Iterable[_Withdrawable]) -> list[_Withdrawable]:
 
 def _is_foreign(value: Pattern | AntiPattern, project: ProjectNames) -> bool:
     return bool(value.project) and attributed(mentions_of(value.fields), project) != "this"
+
+
+class Listed(Struct, frozen=True):
+    """A record, what it was read as, and its status: active, deprecated, superseded, retracted or abandoned."""
+
+    record: Record
+    value: AnyLore
+    status: str
+
+    def as_json(self) -> dict[str, Any]:
+        """Stable keys; absent values are None."""
+        record = self.record
+        return {
+            "id": record.id,
+            "kind": record.kind,
+            "name": record.name or None,
+            "text": "\n".join(record.lines),
+            "status": self.status,
+            "created_at": record.created_at or None,
+            "project": record.project or None,
+        }
+
+
+def listed(lores: Sequence[Lore], project: ProjectNames, *, is_all: bool = False) -> list[Listed]:
+    """The records that may be given in a project, in the order of `eligible.Maker.records`.
+
+    Args:
+        lores: What the folders hold.
+        project: Its names.
+        is_all: Everything: withdrawn records, those of other projects and every handoff, folder by folder.
+    """
+    if is_all:
+        return [Listed(_record(value, project), value, status_of(value)) for value in _values(lores)]
+    values: dict[str, AnyLore] = {}
+    for value in _values(lores):
+        values.setdefault(f"{kind_of(value)}:{value.id}", value)
+    return [Listed(record, values[record.key], "active") for record in eligible_records(lores, project)]
+
+
+def best_matches(query: str, records: Sequence[Listed], *, top_k: int) -> list[Listed]:
+    """Records that hold a word of the query, the best first by BM25."""
+    scorer = LessonScorer([_Scorable(one) for one in records])
+    return [hit.lesson.listed for hit in scorer.best(query, top_k=top_k)]
+
+
+def status_of(value: AnyLore) -> str:
+    """What has become of a record."""
+    if isinstance(value, (Pattern, AntiPattern)):
+        return "deprecated" if value.is_deprecated else "active"
+    if not isinstance(value, Decision) or value.is_active:
+        return "active"
+    if value.status != "active":
+        return value.status
+    return "superseded" if text_of(value.fields.get("superseded_by")) else value.outcome
+
+
+class _Scorable:
+    """A record as the scorer of lessons takes it."""
+
+    def __init__(self, listed: Listed) -> None:
+        self.listed = listed
+        self.id = listed.record.key
+        self.title = listed.record.name
+        self.content = listed.record.text
+        self.triggers: Sequence[str] = ()
+        self.uses = 0
+
+
+def _values(lores: Sequence[Lore]) -> list[AnyLore]:
+    return [
+        value
+        for lore in lores
+        for value in (*lore.patterns, *lore.anti_patterns, *reversed(lore.decisions), *lore.handoffs)
+    ]
+
+
+def _record(value: AnyLore, project: ProjectNames) -> Record:
+    if isinstance(value, Pattern):
+        return pattern_record(value)
+    if isinstance(value, AntiPattern):
+        return anti_pattern_record(value)
+    own = (project.name or project.key) if whose_is(value, project) == "this" else ""
+    name = value.project or own
+    return decision_record(value, name) if isinstance(value, Decision) else handoff_record(value, name)

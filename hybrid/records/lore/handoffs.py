@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from hybrid.records.lore.values import Handoff, is_mapping, mapping_of, project_of, text_of, texts_of
+from hybrid.records.lore.types import Handoff, is_mapping, mapping_of, project_of, text_of, texts_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

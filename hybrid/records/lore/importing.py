@@ -17,14 +17,14 @@ from hybrid.records.errors import LoreError, LoreReadError
 from hybrid.records.lore import decisions, handoffs, patterns
 from hybrid.records.lore.files import append_decisions, check_place, check_size, held, read_file, replace_file
 from hybrid.records.lore.store import LoreStore
-from hybrid.records.lore.values import Decision, is_mapping, mapping_of, well_formed
+from hybrid.records.lore.types import Decision, is_mapping, mapping_of, well_formed
 from hybrid.redact import redact
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from hybrid.records.lore.folder import LoreFolder
-    from hybrid.records.lore.values import AntiPattern, Handoff, Lore, Pattern
+    from hybrid.records.lore.files import LoreFolder
+    from hybrid.records.lore.types import AntiPattern, Handoff, Lore, Pattern
     from hybrid.records.types import Problem
 
 KINDS = ("pattern", "anti-pattern", "decision", "handoff")

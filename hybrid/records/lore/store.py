@@ -17,16 +17,15 @@ from hybrid.records.lore import decisions, handoffs
 from hybrid.records.lore.decisions import DecisionFile, DecisionLines
 from hybrid.records.lore.eligible import Maker
 from hybrid.records.lore.files import Stamp, read_file, stamp_of
-from hybrid.records.lore.times import seconds_of
-from hybrid.records.lore.values import Handoff, Lore, PatternFile
+from hybrid.records.lore.types import Handoff, Lore, PatternFile, seconds_of
 from hybrid.records.types import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from hybrid.records.lore.attribution import ProjectNames
-    from hybrid.records.lore.folder import LoreFolder
+    from hybrid.records.lore.eligible import ProjectNames
+    from hybrid.records.lore.files import LoreFolder
     from hybrid.records.types import Record
 
 _Read = TypeVar("_Read")

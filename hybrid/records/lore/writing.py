@@ -2,33 +2,37 @@
 
 A decision is one appended line that is on disk before it is reported; patterns.yaml is replaced as one step; a session
 is a file of its own. Secrets are taken out before anything is stored. Clock and chance are passed in.
+
+What a repository looks like is noted without git, whose settings in a foreign repository may run commands. So the list
+of files that are not committed stays empty.
 """
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from hybrid.base.atomic import read_regular
+from hybrid.project.git_folder import folders_of, read_small
 from hybrid.records.errors import DuplicateError, LoreError, NoRecordError
 from hybrid.records.lore import decisions, handoffs, patterns
 from hybrid.records.lore.files import append_decisions, check_place, check_size, held, read_file, replace_file
-from hybrid.records.lore.forms import kind_of, one_line
-from hybrid.records.lore.times import seconds_of, written_time
-from hybrid.records.lore.values import AntiPattern, Decision, Handoff, Pattern
+from hybrid.records.lore.handoffs import GitState
+from hybrid.records.lore.showing import kind_of, one_line
+from hybrid.records.lore.types import AntiPattern, Decision, Handoff, Pattern, seconds_of, written_time
 from hybrid.records.scoring import jaccard, tokens
 from hybrid.redact import redact
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
 
-    from hybrid.records.lore.folder import LoreFolder
+    from hybrid.records.lore.files import LoreFolder
     from hybrid.records.lore.handoffs import GitState
     from hybrid.records.lore.store import LoreShelf, LoreStore
-    from hybrid.records.lore.values import AnyLore, Lore
-
-
-# Tells whether a new record says nearly what a recent one of its kind says already; pure.
+    from hybrid.records.lore.types import AnyLore, Lore
 
 LOOKED_AT = 20
 NEAR = 0.8
@@ -299,3 +303,62 @@ class LoreWriter:
 
 def _active(store: LoreStore, identity: str) -> list[Decision]:
     return [one for one in store.read().decisions if one.id == identity and one.is_active]
+
+
+_MAX_LOG_BYTES = 8_000_000
+_N_COMMITS = 5
+_BRANCH = "ref: refs/heads/"
+_COMMIT_ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_COMMITTED = re.compile(r"\S+ ([0-9a-f]{40,64}) .*\tcommit(?: \([a-z]+\))?: (.+)")
+
+
+def head_commit(root: Path) -> str | None:
+    """The id of the commit that is checked out; None without one, or where it is stored in a form unknown here."""
+    folders = folders_of(root)
+    if folders is None:
+        return None
+    own, common = folders
+    head = (read_small(own / "HEAD") or "").strip()
+    if not head.startswith("ref: "):
+        return _id(head)
+    name = head.removeprefix("ref: ").strip()
+    if ".." in name or not name.startswith("refs/"):
+        return None
+    loose = _id((read_small(own / name) or read_small(common / name) or "").strip())
+    return loose or _packed(read_small(common / "packed-refs") or "", name)
+
+
+def git_state(root: Path) -> GitState:
+    """Branch, the last five commits made here, the newest first, and stashes; empty without a repository."""
+    folders = folders_of(root)
+    if folders is None:
+        return GitState()
+    own, common = folders
+    head = (read_small(own / "HEAD") or "").strip()
+    committed = [match for line in _log_lines(own / "logs" / "HEAD") if (match := _COMMITTED.fullmatch(line))]
+    return GitState(
+        branch=head.removeprefix(_BRANCH) if head.startswith(_BRANCH) else "",
+        commits=tuple(f"{match[1][:7]} {redact(match[2])}" for match in reversed(committed[-_N_COMMITS:])),
+        stash_count=len(_log_lines(common / "logs" / "refs" / "stash")),
+    )
+
+
+def _id(text: str) -> str | None:
+    return text if _COMMIT_ID.fullmatch(text) else None
+
+
+def _packed(text: str, name: str) -> str | None:
+    for line in text.splitlines():
+        commit, _, ref = line.partition(" ")
+        if ref == name:
+            return _id(commit)
+    return None
+
+
+def _log_lines(path: Path) -> list[str]:
+    """Lines of a log of references; none of one that is missing or very long."""
+    try:
+        data = read_regular(path, _MAX_LOG_BYTES)
+    except (OSError, ValueError):
+        return []
+    return data.decode("utf-8", "replace").splitlines() if len(data) <= _MAX_LOG_BYTES else []

@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from hybrid.records.memory.duplicates import REPEAT_WINDOW_MS
 from hybrid.records.memory.texts import clean, clean_told, digest_of_events, marks, one_line, short_key
-from hybrid.records.memory.types import MAX_INT, Extracted, Owner, PendingEvent
-from hybrid.records.memory.values import Flushed
+from hybrid.records.memory.types import MAX_INT, Extracted, Flushed, Owner, PendingEvent
 from hybrid.records.memory.writing import (
+    REPEAT_WINDOW_MS,
     NewObservation,
     insert_observation,
     is_forgotten,
@@ -32,8 +31,8 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterable, Sequence
 
-    from hybrid.records.memory.opening import Database
-    from hybrid.records.memory.values import Make
+    from hybrid.records.memory.database import Database
+    from hybrid.records.memory.types import Make
 
 MAX_BATCH_EVENTS = 30
 """Uses after which a batch ends, however close they follow: the hook that ends it tells of it."""

@@ -13,9 +13,8 @@ from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any, cast, get_args
 
 from hybrid.records.errors import MemoryImportError
-from hybrid.records.memory.importing import import_rows
-from hybrid.records.memory.parsing import observation_of, text_of
-from hybrid.records.memory.texts import clean, clean_summary, digest_of, summary_parts
+from hybrid.records.memory.importing import import_rows, observation_of
+from hybrid.records.memory.texts import clean, clean_summary, digest_of, summary_parts, text_of
 from hybrid.records.memory.types import ObservationType, Owner, Session, SessionSummary, Summarised, UserPrompt
 from hybrid.records.types import Problem
 
@@ -23,9 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
-    from hybrid.records.memory.parsing import Numbered
+    from hybrid.records.memory.importing import Numbered
     from hybrid.records.memory.store import MemoryStore
-    from hybrid.records.memory.values import Imported
+    from hybrid.records.memory.types import Imported
 
     ResolveKey = Callable[[str], tuple[str, str]]
 

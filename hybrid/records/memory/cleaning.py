@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from hybrid.records.memory.database import FULL_TEXT_TABLES
 from hybrid.records.memory.forgetting import shrink, wipe
-from hybrid.records.memory.opening import FULL_TEXT_TABLES
-from hybrid.records.memory.queries import told_of_observation, told_of_summary
+from hybrid.records.memory.reading import told_of_observation, told_of_summary
 from hybrid.records.memory.texts import as_json, clean_summary, clean_told, summary_parts
 from hybrid.records.memory.writing import insert_lists, prompt_digest, summary_digest
 from hybrid.redact import REDACT_VERSION
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Callable, Sequence
 
-    from hybrid.records.memory.opening import Database
+    from hybrid.records.memory.database import Database
     from hybrid.records.memory.types import Extracted, Summarised
 
 _AT_ONCE = 200

@@ -10,17 +10,17 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from hybrid.records.memory.opening import FULL_TEXT_TABLES
-from hybrid.records.memory.queries import TABLES
+from hybrid.records.memory.database import FULL_TEXT_TABLES
+from hybrid.records.memory.reading import TABLES
 from hybrid.records.memory.texts import chunked, clean, marks, short_key
-from hybrid.records.memory.values import Forgotten
+from hybrid.records.memory.types import Forgotten
 from hybrid.records.memory.writing import session_digest
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Callable, Sequence
 
-    from hybrid.records.memory.opening import Database
+    from hybrid.records.memory.database import Database
     from hybrid.records.memory.types import MemoryKind
 
 _ALL_TABLES = ("observations", "session_summaries", "user_prompts")

@@ -1,17 +1,43 @@
-"""Stores rows of other memories: what `transfer` wrote and `parsing` read, and what `claude_mem` read.
+"""Takes over rows of other memories: reads the JSON Lines that `exporting` wrote, and stores what is new.
 
-A row that is there already is passed over, by its digest, so that importing twice changes nothing.
+Nothing is believed: texts are redacted, numbers bounded. A row that is there already is passed over, by its digest, so
+that importing twice changes nothing. `claude_mem` makes rows with the same helpers.
 """
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from itertools import islice
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args
 
-from hybrid.records.memory.texts import iso
-from hybrid.records.memory.types import Observation, Session, SessionSummary, UserPrompt
-from hybrid.records.memory.values import Imported
+from hybrid.records.errors import MemoryImportError
+from hybrid.records.memory.exporting import FORMAT, VERSION
+from hybrid.records.memory.texts import (
+    clean,
+    clean_summary,
+    clean_told,
+    content_digest,
+    digest_of,
+    iso,
+    session_of,
+    summary_parts,
+    text_of,
+    texts_of,
+)
+from hybrid.records.memory.types import (
+    MAX_INT,
+    Extracted,
+    Imported,
+    Observation,
+    ObservationType,
+    Owner,
+    Session,
+    SessionStatus,
+    SessionSummary,
+    Summarised,
+    UserPrompt,
+)
 from hybrid.records.memory.writing import (
     NewObservation,
     insert_observation,
@@ -26,10 +52,10 @@ from hybrid.records.types import Problem
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
-    from hybrid.records.memory.opening import Database
-    from hybrid.records.memory.parsing import AnyRow, Numbered
+    from hybrid.records.memory.database import Database
+
 
 _AT_ONCE = 200
 _MAX_PROBLEMS = 100
@@ -168,3 +194,132 @@ def _session_of(db: sqlite3.Connection, row: UserPrompt | Observation | SessionS
         return _insert_session(db, ended)
     db.execute("UPDATE sessions SET prompt_counter = max(prompt_counter, ?) WHERE id = ?", (row.prompt_number, *found))
     return found[0]
+
+
+AnyRow = Session | UserPrompt | Observation | SessionSummary
+Numbered = tuple[int, AnyRow | Problem]
+"""Number of the line or row it comes from, and what was read there."""
+
+_DIGEST_CHARS = 64
+MAX_LINE_CHARS = 64_000_000
+"""Of a line that is read: far beyond any row, and what a file without line ends may cost."""
+
+
+def read_lines(lines: Iterable[str], now_ms: int, name: str) -> Iterator[Numbered]:
+    """The rows of what `export_lines` gave; blank lines are passed over.
+
+    Args:
+        lines: With or without line ends.
+        now_ms: Time of rows that name none.
+        name: Of the file, for problems.
+
+    Raises:
+        MemoryImportError: A newer version wrote it, or nothing stands there.
+    """
+    is_empty = True
+    for number, line in enumerate(lines, 1):
+        if len(line) > MAX_LINE_CHARS:
+            message = f"longer than {MAX_LINE_CHARS:,} characters; neither this line nor what follows is read"
+            yield number, Problem(name, number, message)
+            return
+        if not line.strip():
+            continue
+        is_empty = False
+        try:
+            record: object = json.loads(line)
+            if not isinstance(record, dict):
+                raise ValueError("a line is one JSON object")
+            given = cast("dict[str, Any]", record)
+            if given.get("kind") == "header":
+                _check_header(given, name)
+            else:
+                yield number, _row(given, now_ms)
+        except (ValueError, RecursionError) as error:
+            yield number, Problem(name, number, f"not read: {error}"[:300])
+    if is_empty:
+        raise MemoryImportError(f"{name} is empty: give a file of `hybrid memory export`")
+
+
+def _check_header(header: Mapping[str, Any], name: str) -> None:
+    form, version = header.get("format"), header.get("version")
+    if form != FORMAT or not isinstance(version, int):
+        raise MemoryImportError(
+            f"{name} holds {form!r} {version!r}, not {FORMAT!r}: give a file of `hybrid memory export`"
+        )
+    if version > VERSION:
+        raise MemoryImportError(f"{name} has version {version}, this one knows up to {VERSION}: upgrade hybrid")
+
+
+def _row(given: Mapping[str, Any], now_ms: int) -> AnyRow:
+    kind = given.get("kind")
+    owner = owner_of(*(given.get(name) for name in ("session_id", "project_key", "project")))
+    created = whole(given.get("created_ms", now_ms), "created_ms")
+    number = whole(given.get("prompt_number", 0), "prompt_number")
+    if kind == "session":
+        return _session(given, owner, now_ms)
+    if kind == "prompt":
+        return UserPrompt(0, owner, text_of(given.get("text"), "text"), number, created)
+    if kind == "observation":
+        return observation_of(given, owner, created, number)
+    if kind == "summary":
+        parts = (given.get(name, "") for name in Summarised.__struct_fields__)
+        told = clean_summary(Summarised(*(text_of(part, "a part of a summary") for part in parts)))
+        if not any(summary_parts(told)):
+            raise ValueError("the summary is empty")
+        return SessionSummary(0, owner, told, number, created)
+    raise ValueError(f"kind is {kind!r}, not session, prompt, observation or summary")
+
+
+def _session(given: Mapping[str, Any], owner: Owner, now_ms: int) -> Session:
+    status, done = given.get("status", "completed"), given.get("completed_ms")
+    if status not in get_args(SessionStatus):
+        raise ValueError(f"status is {status!r}, not one of {', '.join(get_args(SessionStatus))}")
+    return Session(
+        owner,
+        text_of(given.get("user_prompt", ""), "user_prompt"),
+        whole(given.get("started_ms", now_ms), "started_ms"),
+        None if done is None else whole(done, "completed_ms"),
+        status,
+        whole(given.get("prompt_counter", 0), "prompt_counter"),
+    )
+
+
+def owner_of(session_id: object, key: object, project: object) -> Owner:
+    """Whose a row is.
+
+    Raises:
+        ValueError: Session or key are missing.
+    """
+    if not (isinstance(session_id, str) and session_id and isinstance(key, str) and key):
+        raise ValueError("session_id and project_key are needed")
+    return Owner(session_of(session_id), clean(key), text_of(project, "project") if isinstance(project, str) else "")
+
+
+def observation_of(given: Mapping[str, Any], owner: Owner, created_ms: int, prompt_number: int) -> Observation:
+    """An observation; its digest is made of its content when it has none.
+
+    Raises:
+        ValueError: The type is unknown, or a part is of the wrong type.
+    """
+    if given.get("type") not in get_args(ObservationType):
+        raise ValueError(f"type is {given.get('type')!r}, not one of {', '.join(get_args(ObservationType))}")
+    title, subtitle, narrative = (text_of(given.get(name, ""), name) for name in ("title", "subtitle", "narrative"))
+    lists = (texts_of(given.get(name, ()), name) for name in ("facts", "concepts", "files_read", "files_modified"))
+    told = Extracted(given["type"], title, subtitle, narrative, *lists)
+    told = clean_told(told)
+    digest = given.get("digest")
+    if not (isinstance(digest, str) and len(digest) == _DIGEST_CHARS and digest.isalnum()):
+        digest = digest_of(owner.session_id, owner.key, created_ms, content_digest(told))
+    tokens, repeats = (whole(given.get(name, 0), name) for name in ("discovery_tokens", "repeat_count"))
+    return Observation(0, owner, told, prompt_number, tokens, repeats, created_ms, clean(digest))
+
+
+def whole(value: object, name: str) -> int:
+    """A number that is not negative.
+
+    Raises:
+        ValueError: It is none.
+    """
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MAX_INT:
+        raise ValueError(f"{name} is not a whole number of at least 0")
+    return value

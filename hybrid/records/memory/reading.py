@@ -1,37 +1,197 @@
-"""Reads rows by age, place and id; functions of an open transaction, called by the store.
+"""Reads rows by age, id, file and words; functions of an open transaction, called by the store.
 
 What is wanted restricts before a limit counts. Rows of one time stand in the order of their kinds, then of their ids.
+Rows of earlier versions that are not cleaned yet (`cleaning`) are read without their secrets.
+
+A search takes any text: its words are wanted, none is a command of FTS5.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from hybrid.records.memory.forms import kind_of
-from hybrid.records.memory.queries import (
-    TABLES,
-    Clause,
-    is_wanted,
-    select,
-    select_sessions,
-    where,
-)
-from hybrid.records.memory.texts import chunked, clean, marks
+from hybrid.base.tokens import FUNCTION_WORDS
+from hybrid.records.memory.showing import kind_of
+from hybrid.records.memory.texts import chunked, clean, from_json, marks
 from hybrid.records.memory.types import (
     MEMORY_KINDS,
     OBSERVATION_TYPES,
+    Extracted,
     MemoryKind,
+    MemoryStats,
+    Observation,
+    Owner,
+    ProjectCount,
     Row,
     Session,
+    SessionSummary,
+    Summarised,
+    UserPrompt,
     Wanted,
 )
-from hybrid.records.memory.values import MemoryStats, ProjectCount
+from hybrid.redact import REDACT_VERSION, redact
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+
+
+TABLES: dict[MemoryKind, str] = {"observation": "observations", "summary": "session_summaries"}
+
+_COLUMNS: dict[MemoryKind, str] = {
+    "observation": "r.type, r.title, r.subtitle, r.narrative, r.facts, r.concepts, r.files_read, r.files_modified, "
+    "r.prompt_number, r.discovery_tokens, r.repeat_count, r.created_at_epoch, r.digest",
+    "summary": "r.request, r.investigated, r.learned, r.completed, r.next_steps, r.notes, r.prompt_number, "
+    "r.created_at_epoch",
+}
+_OWNER = "r.id, s.claude_session_id, r.project_key, r.project"
+_SESSION = "JOIN sessions AS s ON s.id = r.session_id"
+_SESSION_COLUMNS = (
+    "claude_session_id, project_key, project, user_prompt, started_at_epoch, completed_at_epoch, status, prompt_counter"
+)
+_OF_SESSION = "(SELECT id FROM sessions WHERE claude_session_id = ?)"
+
+
+class Clause:
+    """Conditions that all hold, with their values."""
+
+    def __init__(self) -> None:
+        """Nothing is restricted yet."""
+        self.parts: list[str] = []
+        self.values: list[object] = []
+
+    def add(self, part: str, *values: object) -> Clause:
+        """One more condition."""
+        self.parts.append(part)
+        self.values += values
+        return self
+
+    @property
+    def sql(self) -> str:
+        """To stand after WHERE."""
+        return " AND ".join(self.parts) or "1"
+
+
+def is_wanted(kind: MemoryKind, wanted: Wanted) -> bool:
+    """Return whether rows of a kind can be among the wanted; summaries have neither types nor files."""
+    if wanted.kinds and kind not in wanted.kinds:
+        return False
+    return kind == "observation" or not (wanted.types or wanted.files)
+
+
+def where(wanted: Wanted, *, not_key: str = "") -> Clause:
+    """The conditions on a row `r` of a kind that `is_wanted`.
+
+    Args:
+        wanted: What restricts; its kinds are the caller's.
+        not_key: A project to leave out; empty for none.
+    """
+    clause = Clause()
+    if wanted.key:
+        clause.add("r.project_key = ?", clean(wanted.key))
+    if not_key:
+        clause.add("r.project_key <> ?", clean(not_key))
+    if wanted.since_ms is not None:
+        clause.add("r.created_at_epoch >= ?", wanted.since_ms)
+    if wanted.session_id:
+        clause.add(f"r.session_id = {_OF_SESSION}", clean(wanted.session_id))
+    if wanted.not_session:
+        clause.add(f"r.session_id IS NOT {_OF_SESSION}", clean(wanted.not_session))
+    if wanted.types:
+        clause.add(f"r.type IN ({','.join('?' * len(wanted.types))})", *map(clean, wanted.types))
+    if wanted.files:
+        _add_files(clause, wanted.files)
+    return clause
+
+
+def _add_files(clause: Clause, files: Sequence[str]) -> None:
+    paths = tuple(dict.fromkeys(_normalised(path) for path in files))
+    if "" in paths:
+        clause.add("EXISTS (SELECT 1 FROM observation_files AS f WHERE f.observation_id = r.id)")
+        return
+    # `0` follows `/`: whatever begins with `path/` lies between the two.
+    clause.add(
+        f"r.id IN (WITH wanted(path) AS (VALUES {','.join(['(?)'] * len(paths))}) "
+        "SELECT f.observation_id FROM wanted AS w CROSS JOIN observation_files AS f ON f.path = w.path UNION "
+        "SELECT f.observation_id FROM wanted AS w CROSS JOIN observation_files AS f "
+        "ON f.path > w.path || '/' AND f.path < w.path || '0')",
+        *paths,
+    )
+
+
+def _normalised(path: str) -> str:
+    """A path as it is stored; empty for the project itself."""
+    path = clean(path).replace("\\", "/")
+    while path.startswith("./"):
+        path = path[2:]
+    path = path.rstrip("/") or path[:1]
+    return "" if path == "." else path
+
+
+def select(db: sqlite3.Connection, kind: MemoryKind, clause: Clause, order: str, limit: int) -> list[Row]:
+    """Rows of one kind; `order` may name columns of `r`."""
+    # The rows are chosen first: to sort many with all their text takes ten times as long.
+    chosen = f"SELECT r.id FROM {TABLES[kind]} AS r CROSS {_SESSION} WHERE {clause.sql} ORDER BY {order} LIMIT ?"
+    sql = (
+        f"SELECT {_OWNER}, {_COLUMNS[kind]} FROM {TABLES[kind]} AS r CROSS {_SESSION} "
+        f"WHERE r.id IN ({chosen}) ORDER BY {order}"
+    )
+    hide = _hiding(db)
+    return [_row(kind, values, hide) for values in db.execute(sql, (*clause.values, limit)).fetchall()]
+
+
+def _hiding(db: sqlite3.Connection) -> Callable[[str], str]:
+    """What takes secrets out of a text that is read: nothing is left to do once the rows are cleaned."""
+    sql = "SELECT 1 FROM cleaned WHERE rules = ? AND stage IN ('words', 'file', '')"
+    return redact if db.execute(sql, (REDACT_VERSION,)).fetchone() is None else str
+
+
+def _row(kind: MemoryKind, values: tuple[Any, ...], hide: Callable[[str], str]) -> Row:
+    owner = Owner(*values[1:4])
+    if kind == "summary":
+        return SessionSummary(values[0], owner, told_of_summary(values[4:10], hide), *values[10:])
+    return Observation(values[0], owner, told_of_observation(values[4:12], hide), *values[12:])
+
+
+def told_of_observation(values: Sequence[Any], hide: Callable[[str], str] = str) -> Extracted:
+    """What is told by the columns from `type` to `files_modified`.
+
+    Args:
+        values: Of the columns.
+        hide: Is applied to each text.
+    """
+    title, subtitle, narrative = map(hide, values[1:4])
+    lists = (tuple(map(hide, from_json(value))) for value in values[4:8])
+    return Extracted(values[0], title, subtitle, narrative, *lists)
+
+
+def told_of_summary(values: Sequence[Any], hide: Callable[[str], str] = str) -> Summarised:
+    """The same of a summary, by the columns from `request` to `notes`."""
+    return Summarised(*map(hide, values[:6]))
+
+
+def select_sessions(db: sqlite3.Connection, clause: Clause, order: str, limit: int) -> list[Session]:
+    """Sessions; conditions and order name columns of `sessions`."""
+    sql = f"SELECT {_SESSION_COLUMNS} FROM sessions WHERE {clause.sql} ORDER BY {order} LIMIT ?"
+    rows = db.execute(sql, (*clause.values, limit)).fetchall()
+    hide = _hiding(db)
+    return [Session(Owner(*row[:3]), hide(row[3]), *row[4:]) for row in rows]
+
+
+def select_prompts(db: sqlite3.Connection, clause: Clause, order: str, limit: int) -> list[UserPrompt]:
+    """Prompts; conditions and order name columns of `r`."""
+    sql = (
+        f"SELECT {_OWNER}, r.prompt_text, r.prompt_number, r.created_at_epoch FROM user_prompts AS r CROSS {_SESSION} "
+        f"WHERE {clause.sql} ORDER BY {order} LIMIT ?"
+    )
+    rows = db.execute(sql, (*clause.values, limit)).fetchall()
+    hide = _hiding(db)
+    return [UserPrompt(row[0], Owner(*row[1:4]), hide(row[4]), *row[5:]) for row in rows]
+
 
 NO_LIMIT = -1
 _MAX_PATHS = 200
@@ -216,3 +376,94 @@ def _by_project(db: sqlite3.Connection) -> tuple[ProjectCount, ...]:
             found[key] = (name, counts[0], counts[1])
     counted = [ProjectCount(key, *rest) for key, rest in found.items()]
     return tuple(sorted(counted, key=lambda one: (-one.n_observations, one.project, one.key)))
+
+
+_WORD = re.compile(r"\w+")
+_MAX_TERMS = 32
+_SCORED_ROWS = 5_000
+_COMMON_ROWS = 20_000
+_FULL_TEXT: dict[MemoryKind, tuple[str, str]] = {
+    # table, weights of its columns: a title says most, concepts are few words that many rows share
+    "observation": ("observations_fts", "4.0, 2.0, 1.0, 1.0, 0.5, 1.0, 1.0"),
+    "summary": ("summaries_fts", "2.0, 1.0, 1.0, 2.0, 1.0, 1.0"),
+}
+
+
+def query_terms(query: str) -> list[str]:
+    """The words of a text as terms of FTS5, in their order.
+
+    A word is quoted: a compound one (`retry_count`) stands for its parts in a row. Words that say nothing of a topic
+    are left out where there are others.
+    """
+    words = [word for word in dict.fromkeys(_WORD.findall(query)) if word.strip("_")]
+    telling = [word for word in words if word.lower() not in FUNCTION_WORDS]
+    return [f'"{word}"' for word in (telling or words)[:_MAX_TERMS]]
+
+
+def search_text(db: sqlite3.Connection, query: str, wanted: Wanted, limit: int) -> list[tuple[Row, float]]:
+    """The wanted rows that match best.
+
+    Returns:
+        Rows with their bm25 in [0, ∞), best first; equal ones newest first. Of observations and summaries each has
+        the statistics of its own kind.
+    """
+    terms = query_terms(query)
+    scored: list[tuple[float, MemoryKind, int]] = []
+    if terms and limit > 0:
+        for kind in MEMORY_KINDS:
+            if is_wanted(kind, wanted):
+                found = _scored(db, kind, terms, wanted, limit)
+                scored.extend((-bm25, kind, identity) for identity, bm25 in found)
+    by_kind = {kind: rows(db, kind, [one[2] for one in scored if one[1] == kind]) for kind in MEMORY_KINDS}
+    hits = [(by_kind[kind][identity], max(0.0, bm25)) for bm25, kind, identity in scored]
+    return sorted(hits, key=lambda hit: (-hit[1], -hit[0].created_ms, -hit[0].id))[:limit]
+
+
+def _scored(
+    db: sqlite3.Connection, kind: MemoryKind, terms: Sequence[str], wanted: Wanted, limit: int
+) -> list[tuple[int, float]]:
+    """Ids and bm25 as FTS5 has it, negative; no long column of a row is read for it."""
+    table, weights = _FULL_TEXT[kind]
+    clause = where(wanted)
+    join = f"CROSS JOIN {TABLES[kind]} AS r ON r.id = {table}.rowid" if clause.parts else ""
+    rare = _rare_terms(db, table, terms)
+    # The unary plus keeps FTS5 from searching once for each of these rows.
+    among = f"AND +{table}.rowid IN (SELECT rowid FROM {table} WHERE {table} MATCH ?)" if rare else ""
+    sql = (
+        f"SELECT {table}.rowid, bm25({table}, {weights}) AS bm25 FROM {table} {join} "
+        f"WHERE {table} MATCH ? {among} AND {clause.sql} ORDER BY bm25, {table}.rowid DESC LIMIT ?"
+    )
+    return db.execute(sql, (" OR ".join(terms), *([rare] if rare else []), *clause.values, limit)).fetchall()
+
+
+def _rare_terms(db: sqlite3.Connection, table: str, terms: Sequence[str]) -> str:
+    """An expression for the rows that are worth scoring; empty for all that match.
+
+    To score a row costs ten times what it costs to find it. Where many rows match, those are passed over that hold
+    only words which are in very many of them.
+    """
+    sql = f"SELECT count(*) FROM (SELECT 1 FROM {table} WHERE {table} MATCH ? LIMIT {_COMMON_ROWS})"
+    counts = {term: db.execute(sql, (term,)).fetchone()[0] for term in terms}
+    rarest = sorted((term for term in terms if counts[term]), key=lambda term: counts[term])
+    if sum(counts.values()) <= _SCORED_ROWS or counts[rarest[0]] >= _COMMON_ROWS:
+        return ""
+    rows = accumulate(counts[term] for term in rarest)
+    return " OR ".join(term for n, term in zip(rows, rarest, strict=True) if n <= _SCORED_ROWS or term == rarest[0])
+
+
+def search_prompts(db: sqlite3.Connection, query: str, wanted: Wanted, limit: int) -> list[tuple[UserPrompt, float]]:
+    """As `search_text`, of prompts; types, files and kinds say nothing of them."""
+    terms = query_terms(query)
+    if not terms or limit <= 0:
+        return []
+    wanted = Wanted(wanted.key, wanted.since_ms, session_id=wanted.session_id, not_session=wanted.not_session)
+    clause = where(wanted)
+    scored: list[tuple[int, float]] = db.execute(
+        "SELECT r.id, bm25(prompts_fts) AS bm25 "
+        "FROM prompts_fts CROSS JOIN user_prompts AS r ON r.id = prompts_fts.rowid "
+        f"WHERE prompts_fts MATCH ? AND {clause.sql} ORDER BY bm25, r.id DESC LIMIT ?",
+        (" OR ".join(terms), *clause.values, limit),
+    ).fetchall()
+    ids = [identity for identity, _ in scored]
+    by_id = {one.id: one for one in select_prompts(db, Clause().add(f"r.id IN ({marks(ids)})", *ids), "r.id", NO_LIMIT)}
+    return [(by_id[identity], max(0.0, -bm25)) for identity, bm25 in scored]

@@ -12,11 +12,21 @@ from typing import TYPE_CHECKING
 
 from hybrid.records.errors import MemoryBusyError
 from hybrid.records.memory import reading
-from hybrid.records.memory.opening import Database, size_bytes
-from hybrid.records.memory.queries import Clause, select_prompts, select_sessions
+from hybrid.records.memory.database import Database, size_bytes
+from hybrid.records.memory.reading import Clause, select_prompts, select_sessions
 from hybrid.records.memory.texts import clean, clean_owner
-from hybrid.records.memory.types import MAX_INT, MemoryKind, Observation, SessionSummary, Wanted
-from hybrid.records.memory.values import NO_STATS, Flushed, Forgotten, Imported, MemoryStats
+from hybrid.records.memory.types import (
+    MAX_INT,
+    NO_STATS,
+    Flushed,
+    Forgotten,
+    Imported,
+    MemoryKind,
+    MemoryStats,
+    Observation,
+    SessionSummary,
+    Wanted,
+)
 from hybrid.redact import REDACT_VERSION
 
 if TYPE_CHECKING:
@@ -27,6 +37,7 @@ if TYPE_CHECKING:
     from hybrid.records.memory import cleaning
     from hybrid.records.memory.types import (
         Extracted,
+        Make,
         Owner,
         PendingEvent,
         Row,
@@ -35,7 +46,6 @@ if TYPE_CHECKING:
         Summarised,
         UserPrompt,
     )
-    from hybrid.records.memory.values import Make
 
 
 # The log of what changed, for an index of the records that is brought up to date; functions of an open transaction.
@@ -258,15 +268,15 @@ class MemoryStore:
 
     def search_text(self, query: str, wanted: Wanted, limit: int) -> list[tuple[Row, float]]:
         """The wanted rows with any word of a text, with their bm25 in [0, ∞), best first."""
-        from hybrid.records.memory import searching
+        from hybrid.records.memory import reading
 
-        return self.database.read(lambda db: searching.search_text(db, query, wanted, limit), [])
+        return self.database.read(lambda db: reading.search_text(db, query, wanted, limit), [])
 
     def search_prompts(self, query: str, wanted: Wanted, limit: int) -> list[tuple[UserPrompt, float]]:
         """As `search_text`, of prompts."""
-        from hybrid.records.memory import searching
+        from hybrid.records.memory import reading
 
-        return self.database.read(lambda db: searching.search_prompts(db, query, wanted, limit), [])
+        return self.database.read(lambda db: reading.search_prompts(db, query, wanted, limit), [])
 
     def session(self, session_id: str) -> Session | None:
         """A session by the client's id."""
@@ -321,9 +331,9 @@ class MemoryStore:
 
     def all_rows(self, kind: MemoryKind) -> Iterator[Row]:
         """All rows of a kind in the order of their ids; nothing is locked between two of them."""
-        from hybrid.records.memory import transfer
+        from hybrid.records.memory import exporting
 
-        return transfer.all_rows(self.database, Wanted(kinds=(kind,)))
+        return exporting.all_rows(self.database, Wanted(kinds=(kind,)))
 
     def stats(self) -> MemoryStats:
         """What there is, counted."""
@@ -412,10 +422,10 @@ class MemoryStore:
     # --- to and from elsewhere -----------------------------------------------------------------------------
 
     def export(self, wanted: Wanted) -> Iterator[str]:
-        """The wanted rows as JSON Lines; see `hybrid.records.memory.transfer`."""
-        from hybrid.records.memory import transfer
+        """The wanted rows as JSON Lines; see `hybrid.records.memory.exporting`."""
+        from hybrid.records.memory import exporting
 
-        return transfer.export_lines(self.database, wanted)
+        return exporting.export_lines(self.database, wanted)
 
     def import_lines(
         self, lines: Iterable[str], now_ms: int, *, name: str = "import", is_dry: bool = False
@@ -425,6 +435,6 @@ class MemoryStore:
         Raises:
             MemoryImportError: A newer version wrote it.
         """
-        from hybrid.records.memory import importing, parsing
+        from hybrid.records.memory import importing
 
-        return importing.import_rows(self.database, parsing.read_lines(lines, now_ms, name), is_dry=is_dry)
+        return importing.import_rows(self.database, importing.read_lines(lines, now_ms, name), is_dry=is_dry)

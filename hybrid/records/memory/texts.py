@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import json
 from datetime import datetime, timedelta, timezone
-from typing import TYPE_CHECKING, TypeVar, get_args
+from typing import TYPE_CHECKING, TypeVar, cast, get_args
 
 from hybrid.base.digest import sha256_hex
-from hybrid.records.memory.types import MAX_TITLE_CHARS, Extracted, ObservationType, Owner, Summarised
+from hybrid.records.memory.types import (
+    MAX_TITLE_CHARS,
+    Extracted,
+    ObservationType,
+    Owner,
+    Summarised,
+)
+from hybrid.redact import redact
+from hybrid.render.marks import plain_text, without_private
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -129,3 +137,52 @@ def _lines(texts: Iterable[str]) -> tuple[str, ...]:
 
 def _paths(paths: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(path for path in map(clean, paths) if path))
+
+
+MAX_SESSION_CHARS = 200
+"""Of the id of a session."""
+
+
+def session_of(session_id: str) -> str:
+    """The id of a session; one that is too long or holds a secret is replaced by its SHA-256."""
+    is_plain = len(session_id) <= MAX_SESSION_CHARS and text_of(session_id, "session_id") == session_id
+    return session_id if is_plain else sha256_hex(session_id.encode("utf-8", "replace"))
+
+
+def text_of(value: object, name: str) -> str:
+    """A text without private spans and secrets; nothing for null.
+
+    Raises:
+        ValueError: It is none.
+    """
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise ValueError(f"{name} is not a text")
+    return clean(_without_secrets(value))
+
+
+def _without_secrets(text: str) -> str:
+    """A text without what characters that nobody sees may hide too; they stay where they hide nothing."""
+    plain = plain_text(text)
+    found = redact(without_private(plain))
+    return redact(without_private(text)) if found == plain else found
+
+
+def texts_of(value: object, name: str) -> tuple[str, ...]:
+    """A list of texts without private spans and secrets, also those over several; nothing for null.
+
+    Raises:
+        ValueError: It is none.
+    """
+    if value is None:
+        return ()
+    if not isinstance(value, (list, tuple)):
+        raise ValueError(f"{name} is not a list of texts")
+    items = cast("list[object]", value)
+    texts = tuple(one for one in items if isinstance(one, str))
+    if len(texts) < sum(one is not None for one in items):
+        raise ValueError(f"a part of {name} is not a text")
+    together = "\n".join(texts)
+    cleaned = _without_secrets(together)
+    return tuple(map(clean, texts)) if cleaned == together else tuple(clean(cleaned).split("\n"))

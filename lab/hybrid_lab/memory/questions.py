@@ -13,7 +13,7 @@ from hybrid.answer.decide import decide
 from hybrid.ask import memory_lookup
 from hybrid.evaluation.qrels import QrelsError
 from hybrid.knowledge.open_kinds import OpenKinds
-from hybrid.records.memory.forms import name_of, title_of
+from hybrid.records.memory.showing import name_of, title_of
 from hybrid.records.memory.types import Wanted
 from hybrid.search.ranking.memory import Present
 from hybrid.types import HookEvent

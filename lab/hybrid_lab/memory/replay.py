@@ -15,7 +15,7 @@ from hybrid.evaluation.qrels import QrelsError
 from hybrid.hooks.event import EventError, parse_event
 from hybrid.knowledge.memory_intake import flush, remember
 from hybrid.knowledge.stores import RecordStores
-from hybrid.records.memory.forms import name_of
+from hybrid.records.memory.showing import name_of
 from hybrid.records.memory.store import MemoryStore
 from hybrid.records.memory.texts import short_key
 from hybrid.records.memory.types import MEMORY_KINDS, SessionSummary
@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from hybrid.records.memory.types import Owner, PendingEvent, Row, Summarised
-    from hybrid.records.memory.values import Make
+    from hybrid.records.memory.types import Make, Owner, PendingEvent, Row, Summarised
     from hybrid.workspace import Workspace
 
 EVENT_MS = 5_000

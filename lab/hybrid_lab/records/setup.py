@@ -22,8 +22,7 @@ from hybrid.records.lessons.texts import is_id
 from hybrid.records.lessons.types import Draft
 from hybrid.records.lessons.writing import Offer
 from hybrid.records.lore import decisions, handoffs, patterns
-from hybrid.records.lore.files import append_decisions, held
-from hybrid.records.lore.folder import LoreFolder
+from hybrid.records.lore.files import LoreFolder, append_decisions, held
 from hybrid.workspace import open_workspace
 
 if TYPE_CHECKING:

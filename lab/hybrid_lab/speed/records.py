@@ -21,7 +21,7 @@ from hybrid.knowledge.stores import RecordStores
 from hybrid.knowledge.views import KINDS, RecordViews
 from hybrid.prompting.query import make_query
 from hybrid.records.lessons.types import Draft
-from hybrid.records.lore.folder import LoreFolder
+from hybrid.records.lore.files import LoreFolder
 from hybrid.records.scoring import LessonScorer
 from hybrid.types import HookEvent
 from hybrid.workspace import open_workspace

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from hybrid.knowledge.memory_intake import use_digest
 from hybrid.knowledge.stores import RecordStores
-from hybrid.records.memory.forms import full_lines
+from hybrid.records.memory.showing import full_lines
 from hybrid.records.memory.store import MemoryStore
 from hybrid.records.memory.texts import short_key
 from hybrid.types import HookEvent

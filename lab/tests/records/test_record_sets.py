@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from hybrid.records.lessons.store import LessonStore
-from hybrid.records.lore.attribution import ProjectNames
-from hybrid.records.lore.folder import LoreFolder
+from hybrid.records.lore.eligible import ProjectNames
+from hybrid.records.lore.files import LoreFolder
 from hybrid.records.lore.store import LoreStore
 from hybrid_lab.records.report import read_record_prompts
 from tests.support.builders import CHECKOUT

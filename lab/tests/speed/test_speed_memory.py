@@ -9,8 +9,8 @@ import pytest
 from hybrid.evaluation.processes import runner
 from hybrid.evaluation.trees import settings_in_force
 from hybrid.models.registry import load_embedder
-from hybrid.records.memory.duplicates import is_repeat
 from hybrid.records.memory.types import CONCEPTS, MAX_TITLE_CHARS, OBSERVATION_TYPES
+from hybrid.records.memory.writing import is_repeat
 from hybrid_lab.speed.memory import memory_figures, seeded_observations
 from hybrid_lab.synthetic import Shape, Words
 

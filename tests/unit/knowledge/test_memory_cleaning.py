@@ -19,8 +19,9 @@ from hybrid.knowledge.memory_cleaning import (
     cleaned_use,
     rules_of_rows,
 )
-from hybrid.records.memory.parsing import read_lines, session_of
-from hybrid.records.memory.transfer import FORMAT, VERSION
+from hybrid.records.memory.exporting import FORMAT, VERSION
+from hybrid.records.memory.importing import read_lines
+from hybrid.records.memory.texts import session_of
 from hybrid.records.memory.types import Extracted, Observation, Summarised
 from tests.support.records import Talk, new_talk
 

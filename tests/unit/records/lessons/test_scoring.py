@@ -7,18 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rank_bm25 import BM25Okapi
 
+from hybrid.records.lessons.showing import hit_lines
 from hybrid.records.lessons.types import Lesson
-from hybrid.records.scoring import (
-    LessonScorer,
-    Scored,
-    format_hit,
-    id_key,
-    jaccard,
-    relevance,
-    said_words,
-    searched_text,
-    tokens,
-)
+from hybrid.records.scoring import LessonScorer, Scored, id_key, jaccard, relevance, said_words, searched_text, tokens
 
 GIT = Lesson("L001", "Git commit format", "Use conventional commits: type(scope): description")
 DATABASE = Lesson("L002", "Database indexing", "Index every column that a WHERE clause filters by")
@@ -217,14 +208,14 @@ def test_hit_is_shown_in_two_lines(uses: int, first_line: str) -> None:
     """Id, stars by uses, relevance and title; then the rule."""
     lesson = Lesson("L001", "Git commit format", "Use conventional commits", uses=uses)
 
-    assert f"{first_line}\n    -> Use conventional commits" == format_hit(Scored(lesson, 4.0, 8))
+    assert f"{first_line}\n    -> Use conventional commits" == hit_lines(Scored(lesson, 4.0, 8))
 
 
 def test_rule_of_several_lines_is_shown_on_one() -> None:
     """A hit never has more than two lines, and no terminal escapes."""
     lesson = Lesson("L001", "Two\x1b[31m words", "first\n\nsecond\r\nthird")
 
-    assert "[L001] (relevance: 1/10) Two words\n    -> first second third" == format_hit(Scored(lesson, 0.2, 1))
+    assert "[L001] (relevance: 1/10) Two words\n    -> first second third" == hit_lines(Scored(lesson, 0.2, 1))
 
 
 def test_scoring_needs_only_five_values_of_a_lesson() -> None:

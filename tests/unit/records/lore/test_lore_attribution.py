@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from hybrid.records.lore.attribution import ProjectNames, attributed, mentions_of, project_names, words_of
+from hybrid.records.lore.eligible import ProjectNames, attributed, mentions_of, project_names, words_of
 
 KEY = "0123456789abcdef"
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hybrid.records.lore.decisions import DecisionLines, line_of, read_line, retracted
-from hybrid.records.lore.values import Decision
+from hybrid.records.lore.types import Decision
 from tests.unit.records.lore.conftest import decision
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 _WRITE = """
     import secrets, sys
     from pathlib import Path
-    from hybrid.records.lore.folder import LoreFolder
+    from hybrid.records.lore.files import LoreFolder
     from hybrid.records.lore.store import LoreShelf, LoreStore
     from hybrid.records.lore.writing import LoreWriter, Moment
 

@@ -7,9 +7,8 @@ import pytest
 from msgspec.structs import astuple
 
 from hybrid.records.lore import patterns
-from hybrid.records.lore.attribution import ProjectNames
-from hybrid.records.lore.eligible import eligible_records, latest_handoff
-from hybrid.records.lore.folder import LoreFolder, lore_folders
+from hybrid.records.lore.eligible import ProjectNames, eligible_records, latest_handoff
+from hybrid.records.lore.files import LoreFolder, lore_folders
 from hybrid.records.lore.store import LoreShelf, LoreStore
 from tests.unit.records.lore.conftest import Given, decision, session
 

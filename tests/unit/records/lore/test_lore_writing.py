@@ -12,7 +12,7 @@ import pytest
 
 from hybrid.records.errors import DuplicateError, LoreError, LoreWriteError, NoRecordError
 from hybrid.records.lore.importing import import_folder
-from hybrid.records.lore.values import mapping_of
+from hybrid.records.lore.types import mapping_of
 from hybrid.records.types import Record
 from tests.support.builders import CHECKOUT
 from tests.unit.records.lore.conftest import Given, decision, session
@@ -141,7 +141,7 @@ def test_two_processes_lose_no_record(lore: Given) -> None:
     """Each of two writers adds decisions and patterns at the same time; all are there afterwards."""
     program = (
         "import sys; from pathlib import Path\n"
-        "from hybrid.records.lore.folder import LoreFolder\n"
+        "from hybrid.records.lore.files import LoreFolder\n"
         "from hybrid.records.lore.store import LoreShelf, LoreStore\n"
         "from hybrid.records.lore.writing import LoreWriter, Moment\n"
         "import secrets\n"

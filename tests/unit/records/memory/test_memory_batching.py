@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 
 from hybrid.records.memory import batching
 from hybrid.records.memory.batching import MAX_BATCH_EVENTS, Waiting, batches
-from hybrid.records.memory.duplicates import REPEAT_WINDOW_MS as HOUR_MS
 from hybrid.records.memory.texts import short_key
 from hybrid.records.memory.types import Owner, PendingEvent
+from hybrid.records.memory.writing import REPEAT_WINDOW_MS as HOUR_MS
 from tests.support.memories import DAY_MS, HERE, NOW_MS, THERE, WINDOW_MS, event, fails, make, titles
 
 if TYPE_CHECKING:
     from hybrid.records.memory.store import MemoryStore
-    from hybrid.records.memory.values import Flushed
+    from hybrid.records.memory.types import Flushed
 
 
 def _add(store: MemoryStore, name: str, tool: str = "Edit", after_ms: int = 0, owner: Owner = HERE) -> bool:

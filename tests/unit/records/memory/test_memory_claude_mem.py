@@ -9,8 +9,7 @@ import pytest
 
 from hybrid.records.errors import MemoryImportError
 from hybrid.records.memory.claude_mem import import_database
-from hybrid.records.memory.types import Wanted
-from hybrid.records.memory.values import Imported
+from hybrid.records.memory.types import Imported, Wanted
 from tests.support.memories import NOW_MS
 
 if TYPE_CHECKING:

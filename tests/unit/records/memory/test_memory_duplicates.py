@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid.records.memory.duplicates import is_repeat, overlap, title_tokens
 from hybrid.records.memory.types import Owner
+from hybrid.records.memory.writing import is_repeat, overlap, title_tokens
 from tests.support.memories import HERE, NOW_MS, THERE, told
 
 if TYPE_CHECKING:

@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hybrid.records.memory.store import MemoryStore
-from hybrid.records.memory.types import Owner, Summarised, Wanted
-from hybrid.records.memory.values import Forgotten
+from hybrid.records.memory.types import Forgotten, Owner, Summarised, Wanted
 from tests.support.memories import DAY_MS, HERE, NOW_MS, THERE, WINDOW_MS, bytes_on_disk, event, make, titles, told
 
 if TYPE_CHECKING:

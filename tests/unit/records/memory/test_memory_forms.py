@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hybrid.records.memory.forms import (
+from hybrid.records.memory.showing import (
     body_lines,
     full_lines,
     index_line,

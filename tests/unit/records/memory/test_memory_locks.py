@@ -9,8 +9,7 @@ import pytest
 
 from hybrid.records.errors import MemoryBusyError
 from hybrid.records.memory.store import MemoryStore
-from hybrid.records.memory.types import Extracted, Wanted
-from hybrid.records.memory.values import Flushed
+from hybrid.records.memory.types import Extracted, Flushed, Wanted
 from tests.support.memories import HERE, NOW_MS, THERE, WINDOW_MS, begin_session, event, make, titles, told
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from hybrid.ask.memory_filters import since_ms
 from hybrid.records.errors import SinceError
-from hybrid.records.memory.since import since_ms
 from tests.support.memories import DAY_MS, NOW_MS
 
 _EAST = timezone(timedelta(hours=9))

@@ -11,8 +11,7 @@ import pytest
 
 from hybrid.records.errors import MemoryDatabaseError, MemoryFormatError, NoFullTextError
 from hybrid.records.memory.store import MemoryStore
-from hybrid.records.memory.types import Extracted, Owner, Summarised, Wanted
-from hybrid.records.memory.values import NO_STATS, Flushed, Forgotten
+from hybrid.records.memory.types import NO_STATS, Extracted, Flushed, Forgotten, Owner, Summarised, Wanted
 from tests.support.memories import HERE, NOW_MS, THERE, WINDOW_MS, begin_session, event, make, titles, told
 
 if TYPE_CHECKING:
@@ -291,7 +290,7 @@ def test_an_sqlite_without_full_text_is_named(store: MemoryStore, monkeypatch: p
     def refuses(*_: object, **__: object) -> None:
         raise OSError(f"{store.path}: no such module: fts5")
 
-    monkeypatch.setattr("hybrid.records.memory.opening.open_database", refuses)
+    monkeypatch.setattr("hybrid.records.memory.database.open_database", refuses)
 
     with pytest.raises(NoFullTextError, match=r"has no FTS5.*use a Python"):
         begin_session(store, HERE, NOW_MS)

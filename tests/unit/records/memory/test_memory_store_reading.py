@@ -197,7 +197,7 @@ def test_full_text_ranks_and_restricts(store: MemoryStore) -> None:
 
 def test_rows_with_common_words_only_are_passed_over(store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where very many rows match, those with a rarer word are scored, with all their words."""
-    monkeypatch.setattr("hybrid.records.memory.searching._SCORED_ROWS", 5)
+    monkeypatch.setattr("hybrid.records.memory.reading._SCORED_ROWS", 5)
     for number in range(20):
         _add(store, f"common words again {number:02d}", number)
     rare = [_add(store, f"rare common words {name}", 50) for name in ("ann", "bob")]

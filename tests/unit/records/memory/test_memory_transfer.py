@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from hybrid.records.errors import MemoryImportError
 from hybrid.records.memory.store import MemoryStore
-from hybrid.records.memory.types import CONCEPTS, OBSERVATION_TYPES, Owner, Summarised, Wanted
-from hybrid.records.memory.values import Imported
+from hybrid.records.memory.types import CONCEPTS, OBSERVATION_TYPES, Imported, Owner, Summarised, Wanted
 from tests.support.examples import examples
 from tests.support.memories import HERE, NOW_MS, THERE, told
 

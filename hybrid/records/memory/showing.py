@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from hybrid.records.memory.types import MemoryKind, Row
 
+
 _LETTERS: dict[MemoryKind, str] = {"observation": "o", "summary": "s"}
 _KINDS: dict[str, MemoryKind] = {letter: kind for kind, letter in _LETTERS.items()}
 

@@ -1,12 +1,13 @@
-"""What a record of each kind is, as it was read; the readers make them, everything else of lore takes them.
+"""The values of lore: a record of each kind as it was read, what its keys hold, and its times.
 
 Known keys are attributes, and their texts well-formed; `fields` holds every key of the record, known or not, with the
-values as they stand, so that a record is rewritten byte for byte.
+values as they stand, so that a record is rewritten byte for byte. Clocks are read by the commands only.
 """
 
 from __future__ import annotations
 
 import re
+from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any, TypeGuard, cast
 
 from msgspec import Struct
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from hybrid.records.types import Problem
+
 
 DEPRECATED_MARK = "[DEPRECATED] "
 """A pattern whose name begins so was withdrawn."""
@@ -231,3 +233,28 @@ def _names_in_one(value: object) -> tuple[str, ...]:
         return (UNREADABLE_PROJECT,)
     text = text_of(value)
     return (text,) if text else ()
+
+
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
+_FRACTION = re.compile(r"\.(\d{1,9})\d*")
+
+
+def day_of(text: str) -> str:
+    """The day of an ISO time, `2026-02-10`; empty when the text does not begin with one."""
+    found = _DAY.match(text.strip())
+    return found.group() if found else ""
+
+
+def seconds_of(text: str) -> float:
+    """Seconds since the epoch of an ISO time, in UTC where it names no zone; −inf when it is none."""
+    written = _FRACTION.sub(lambda match: f".{match[1][:6]:0<6}", text.strip())
+    try:
+        found = datetime.fromisoformat(re.sub(r"[Zz]$", "+00:00", written))
+        return (found if found.tzinfo else found.replace(tzinfo=timezone.utc)).timestamp()
+    except (ValueError, OverflowError, OSError):
+        return float("-inf")
+
+
+def written_time(now_s: float) -> str:
+    """A time as the format has it: `2026-02-10T03:48:04Z`."""
+    return datetime.fromtimestamp(now_s, timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+
 FULL_TEXT_TABLES = ("observations_fts", "summaries_fts", "prompts_fts")
 
 _T = TypeVar("_T")

@@ -23,8 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import asdict, replace
 
-from hybrid.records.memory.queries import Clause, is_wanted, select_prompts, select_sessions, where
-from hybrid.records.memory.reading import rows_after
+from hybrid.records.memory.reading import Clause, is_wanted, rows_after, select_prompts, select_sessions, where
 from hybrid.records.memory.texts import clean, iso
 from hybrid.records.memory.types import MEMORY_KINDS, Observation, Session, UserPrompt, Wanted
 
@@ -32,8 +31,9 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterator
 
-    from hybrid.records.memory.opening import Database
+    from hybrid.records.memory.database import Database
     from hybrid.records.memory.types import Owner, Row
+
 
 FORMAT = "hybrid-memory"
 VERSION = 1

@@ -6,15 +6,15 @@ import re
 from typing import TYPE_CHECKING, cast
 
 from hybrid.records.lore.handoffs import short_id
-from hybrid.records.lore.times import day_of
-from hybrid.records.lore.values import is_mapping, text_of, texts_of, well_formed
+from hybrid.records.lore.types import day_of, is_mapping, text_of, texts_of, well_formed
 from hybrid.records.types import Record
 from hybrid.redact import redact
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from hybrid.records.lore.values import AntiPattern, AnyLore, Decision, Handoff, Pattern
+    from hybrid.records.lore.types import AntiPattern, AnyLore, Decision, Handoff, Pattern
+
 
 UNATTRIBUTED_MARK = " [unattributed]"
 _MAX_DEPTH = 4

@@ -1,0 +1,456 @@
+"""Lists of records in a YAML file: read from its events, within bounds, and changed so that every other byte stays.
+
+Nothing but text, null, lists and mappings is ever made: tags that ask for more, and aliases that could grow, are
+refused. Dates, numbers and booleans stay the text that they are. A file that is broken is cut into its records by
+indentation and each is read alone, so one malformed record never hides the others.
+
+Changes insert and replace text; nothing here checks the result: `patterns` reads it again before it replaces a file.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any, cast
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from hybrid.records.lore.types import (
+    is_mapping,
+    well_formed,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+
+SECTIONS = ("patterns", "anti_patterns")
+
+_MAX_DEPTH = 20
+_MAX_ALIASES = 100
+_MAX_ALIASED_CHARS = 10_000
+_NULLS = frozenset(("", "~", "null", "Null", "NULL"))
+_PLAIN_TAGS = re.compile(r"!|tag:yaml\.org,2002:(?:str|int|float|bool|null|timestamp|seq|map)")
+
+
+class YamlError(Exception):
+    """A YAML text cannot be read; `line` is where, from 0, counted in the text that was given."""
+
+    def __init__(self, message: str, line: int) -> None:
+        super().__init__(message)
+        self.line = line
+
+
+class Span(Struct, frozen=True):
+    """Where a value stands: lines and columns from 0, in characters; the end is exclusive.
+
+    Attributes:
+        style: `'`, `"`, `|`, `>` or empty for a plain one.
+    """
+
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    style: str
+
+
+class Item(Struct, frozen=True):
+    """One record of a list.
+
+    Attributes:
+        section: Key of the list.
+        line: Line of its first key, from 0.
+        fields: Every key with text, None, lists and mappings as values.
+        spans: Where the scalars among them stand.
+    """
+
+    section: str
+    line: int
+    fields: dict[str, Any]
+    spans: dict[str, Span]
+
+
+class Broken(Struct, frozen=True):
+    """Something that is no record; `line` from 0."""
+
+    line: int
+    message: str
+
+
+class Start(Struct, frozen=True):
+    """Where the first record of a section begins: its dash, and the column of its keys; lines and columns from 0."""
+
+    line: int
+    column: int
+    keys_column: int
+
+
+class Items(Struct, frozen=True):
+    """What a text holds.
+
+    Attributes:
+        items: Records in the order of the text.
+        broken: What could not be read.
+        starts: Section → its first record, for lists in block form that hold one.
+    """
+
+    items: tuple[Item, ...] = ()
+    broken: tuple[Broken, ...] = ()
+    starts: tuple[tuple[str, Start], ...] = ()
+
+
+def read_whole(text: str) -> Items:
+    """The records of a text that is well-formed YAML.
+
+    Args:
+        text: Without a byte order mark; lone surrogates stand for bytes that are not UTF-8.
+
+    Raises:
+        YamlError: It is not well-formed, or goes beyond the bounds.
+    """
+    import yaml  # Costs 15 ms; only who has patterns pays for it.
+
+    loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    events = cast("Any", yaml).parse(well_formed(text), Loader=loader)
+    reader = _Reader(events)
+    try:
+        reader.read()
+    except yaml.YAMLError as error:
+        raise YamlError(_message_of(error), _line_of(error)) from error
+    return Items(tuple(reader.items), tuple(reader.broken), tuple(reader.starts.items()))
+
+
+def _message_of(error: Exception) -> str:
+    problem = getattr(error, "problem", None) or getattr(error, "reason", None)
+    return str(problem or error).split("\n", 1)[0]
+
+
+def _line_of(error: Exception) -> int:
+    """Where the mistake is; of something that never ends, where it begins."""
+    is_open = "end of stream" in _message_of(error)
+    marks = (
+        getattr(error, name, None) for name in (("context_mark", "problem_mark") if is_open else ("problem_mark",))
+    )
+    return next((mark.line for mark in marks if mark), 0)
+
+
+class _Reader:
+    """Builds values from events; the depth is bounded before anything is entered."""
+
+    def __init__(self, events: Iterator[Any]) -> None:
+        self.items: list[Item] = []
+        self.broken: list[Broken] = []
+        self.starts: dict[str, Start] = {}
+        self._events = events
+        self._anchors: dict[str, str | None] = {}
+        self._n_aliases = 0
+
+    def read(self) -> None:
+        """Read every document of the text."""
+        for event in self._events:
+            name = _kind(event)
+            if name == "MappingStart":
+                self._root()
+            elif name in ("SequenceStart", "Alias") or (name == "Scalar" and event.value not in _NULLS):
+                self.broken.append(Broken(event.start_mark.line, "no `patterns:` or `anti_patterns:` stands here"))
+                self._value(event, 1)
+
+    def _root(self) -> None:
+        while _kind(event := next(self._events)) != "MappingEnd":
+            key = self._key(event, 1)
+            value = next(self._events)
+            if key in SECTIONS and _kind(value) == "SequenceStart":
+                self._section(key, value)
+                continue
+            found = self._value(value, 1)
+            if key in SECTIONS and found is not None:
+                self.broken.append(Broken(value.start_mark.line, f"`{key}` is no list"))
+
+    def _section(self, section: str, start: Any) -> None:
+        self._check(start)
+        while _kind(event := next(self._events)) != "SequenceEnd":
+            mark = event.start_mark
+            if not start.flow_style:
+                dash = Start(start.start_mark.line, start.start_mark.column, mark.column)
+                self.starts.setdefault(section, dash)
+            if _kind(event) == "MappingStart":
+                self._item(section, event)
+            else:
+                self._value(event, 2)
+                self.broken.append(Broken(mark.line, f"an element of `{section}` is no record"))
+
+    def _item(self, section: str, start: Any) -> None:
+        self._check(start)
+        fields: dict[str, Any] = {}
+        spans: dict[str, Span] = {}
+        while _kind(event := next(self._events)) != "MappingEnd":
+            key = self._key(event, 3)
+            value = next(self._events)
+            fields[key] = self._value(value, 3)
+            spans.pop(key, None)
+            if _kind(value) == "Scalar":
+                spans[key] = _span(value)
+        self.items.append(Item(section, start.start_mark.line, fields, spans))
+
+    def _key(self, event: Any, depth: int) -> str:
+        if _kind(event) != "Scalar":
+            raise YamlError("a key is no text", event.start_mark.line)
+        return str(self._value(event, depth) or "")
+
+    def _value(self, event: Any, depth: int) -> Any:
+        kind = _kind(event)
+        if kind == "Alias":
+            return self._aliased(event)
+        self._check(event)
+        if kind == "Scalar":
+            is_null = event.implicit[0] and event.value in _NULLS
+            value = None if is_null else str(event.value)
+            if event.anchor:
+                self._anchors[event.anchor] = value
+            return value
+        if depth >= _MAX_DEPTH:
+            raise YamlError(f"more than {_MAX_DEPTH} levels", event.start_mark.line)
+        return self._list(depth + 1) if kind == "SequenceStart" else self._mapping(depth + 1)
+
+    def _list(self, depth: int) -> list[Any]:
+        found: list[Any] = []
+        while _kind(event := next(self._events)) != "SequenceEnd":
+            found.append(self._value(event, depth))
+        return found
+
+    def _mapping(self, depth: int) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        while _kind(event := next(self._events)) != "MappingEnd":
+            key = self._key(event, depth)
+            found[key] = self._value(next(self._events), depth)
+        return found
+
+    def _aliased(self, event: Any) -> str | None:
+        """The text behind an alias; lists and mappings may not be repeated, since repeats of repeats explode."""
+        self._n_aliases += 1
+        line = event.start_mark.line
+        if event.anchor not in self._anchors:
+            raise YamlError(f"the alias *{event.anchor} stands for no text", line)
+        value = self._anchors[event.anchor]
+        if self._n_aliases > _MAX_ALIASES or len(value or "") > _MAX_ALIASED_CHARS:
+            raise YamlError(f"more than {_MAX_ALIASES} aliases, or one for over {_MAX_ALIASED_CHARS} characters", line)
+        return value
+
+    def _check(self, event: Any) -> None:
+        if event.tag and not _PLAIN_TAGS.fullmatch(event.tag):
+            raise YamlError(f"the tag {event.tag} asks for more than text", event.start_mark.line)
+
+
+def _kind(event: Any) -> str:
+    return type(event).__name__.removesuffix("Event")
+
+
+def _span(event: Any) -> Span:
+    start, end = event.start_mark, event.end_mark
+    return Span(start.line, start.column, end.line, end.column, event.style or "")
+
+
+_MAX_PIECES = 25_000
+_MAX_BROKEN = 500
+"""Bounds for files that are no records at all: reading one piece costs up to a tenth of a millisecond."""
+
+_LINE = re.compile("[^\r\n\x85\u2028\u2029]*(?:\r\n|[\r\n\x85\u2028\u2029]|$)")
+_HEAD = re.compile(rf"({'|'.join(SECTIONS)})[ \t]*:(?:[ \t]+#.*|[ \t]*)$")
+_OTHER_HEAD = re.compile(r"[A-Za-z_][\w-]*[ \t]*:(?:[ \t]|$)")
+_DASH = re.compile(r"( *)-([ ]+|$)")
+_ID_DASH = re.compile(r" *-[ ]+[\"']?id[\"']?[ \t]*:")
+
+
+class _Piece(Struct):
+    """Lines of one record, from its dash on; `line` from 0."""
+
+    section: str
+    line: int
+    lines: list[str]
+
+
+def read_items(text: str) -> Items:
+    """The records of a text, whatever it is; never raises.
+
+    Args:
+        text: Without a byte order mark; lone surrogates stand for bytes that are not UTF-8.
+    """
+    try:
+        return read_whole(text)
+    except YamlError as error:
+        return _read_pieces(text, error)
+
+
+def split_lines(text: str) -> list[str]:
+    """Lines with their ends, as YAML 1.1 counts them; an empty text has none."""
+    return [line for line in _LINE.findall(text) if line]
+
+
+def _read_pieces(text: str, error: YamlError) -> Items:
+    pieces, stray = _cut(split_lines(text))
+    if not pieces:
+        return Items(broken=(Broken(error.line, str(error)), *stray))
+    items: list[Item] = []
+    broken = list(stray)
+    starts: dict[str, Start] = {}
+    for number, piece in enumerate(pieces):
+        if number >= _MAX_PIECES or len(broken) >= _MAX_BROKEN:
+            broken.append(Broken(piece.line, "too many records, or too many broken ones: the rest was not read"))
+            break
+        found = _read_piece(piece)
+        items += found.items
+        broken += found.broken
+        for section, start in found.starts:
+            starts.setdefault(section, start)
+    if not broken:
+        broken.append(Broken(error.line, str(error)))  # Each record can be read, the whole cannot.
+    return Items(tuple(items), tuple(sorted(broken, key=lambda one: one.line)), tuple(starts.items()))
+
+
+def _read_piece(piece: _Piece) -> Items:
+    shift = piece.line - 1
+    try:
+        found = read_whole(f"{piece.section}:\n{''.join(piece.lines)}")
+    except YamlError as error:
+        return Items(broken=(Broken(max(error.line, 1) + shift, str(error)),))
+    return Items(
+        tuple(_shifted(item, shift) for item in found.items),
+        tuple(replace(one, line=one.line + shift) for one in found.broken),
+        tuple((section, replace(start, line=start.line + shift)) for section, start in found.starts),
+    )
+
+
+def _shifted(item: Item, by: int) -> Item:
+    spans = {key: replace(span, line=span.line + by, end_line=span.end_line + by) for key, span in item.spans.items()}
+    return Item(item.section, item.line + by, item.fields, spans)
+
+
+def _cut(lines: Sequence[str]) -> tuple[list[_Piece], list[Broken]]:
+    """The pieces of all sections, and lines that belong to none (marks of a merge, for example)."""
+    pieces: list[_Piece] = []
+    stray: list[Broken] = []
+    section, indent = "", -1
+    for number, line in enumerate(lines):
+        bare = line.rstrip("\r\n\x85\u2028\u2029")
+        head = _HEAD.match(bare)
+        if head or _OTHER_HEAD.match(bare):
+            section, indent = (head[1] if head else ""), -1
+        elif section and (dash := _DASH.match(bare)) and (indent in (-1, len(dash[1])) or _ID_DASH.match(bare)):
+            indent = len(dash[1]) if indent == -1 else indent
+            pieces.append(_Piece(section, number, [line]))
+        elif section and bare.strip() and not bare.startswith((" ", "\t", "#")):
+            if len(stray) < _MAX_BROKEN:
+                stray.append(Broken(number, f"no part of a record: {bare[:60]!r}"))
+        elif section and indent != -1:
+            pieces[-1].lines.append(line)
+    return pieces, stray
+
+
+DEFAULT_INDENT = 4
+
+
+_PLAIN_KEY = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+
+
+_TO_ESCAPE = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
+
+
+def scalar(text: str) -> str:
+    """A text in double quotes that YAML reads as this very text; lone surrogates become U+FFFD."""
+    quoted = json.dumps(well_formed(text), ensure_ascii=False)
+    return _TO_ESCAPE.sub(lambda match: f"\\u{ord(match.group()):04x}", quoted)
+
+
+def with_records(text: str, section: str, records: Sequence[Mapping[str, object]], start: Start | None) -> str | None:
+    """A text with records before the first one of a section, in the indentation of the file.
+
+    Args:
+        text: Of the file, without a byte order mark.
+        section: Key of the list.
+        records: Keys in the order in which they shall stand; texts are quoted, numbers and null are not.
+        start: The first record of the section; None when it has none.
+
+    Returns:
+        None when the section is written in a form that cannot be added to (a flow list).
+    """
+    end = "\r\n" if "\r\n" in text else "\n"
+    lines = split_lines(text)
+    if start is not None:
+        block = _block(records, start.column, start.keys_column - start.column, end)
+        return "".join([*lines[: start.line], block, *lines[start.line :]])
+    block = _block(records, DEFAULT_INDENT, 2, end)
+    empty_list = r"(?:[ \t]*\[[ \t]*\]|[ \t]+~|[ \t]+null)?"
+    head = re.compile(rf"({re.escape(section)}[ \t]*:){empty_list}([ \t]+#[^\r\n]*|[ \t]*)[\r\n]*$")
+    for number, line in enumerate(lines):
+        if found := head.match(line):
+            return "".join([*lines[:number], f"{found[1]}{found[2].rstrip()}{end}", block, *lines[number + 1 :]])
+        if line.startswith(f"{section}:"):
+            return None
+    gap = "" if not text or text.endswith("\n\n") else end if text.endswith(("\n", "\r")) else end + end
+    before = text + gap
+    return f"{before}{section}:{end}{block}"
+
+
+def with_values(text: str, values: Iterable[tuple[Span, str]]) -> str:
+    """A text with what stands at some places replaced; a block scalar keeps the line end behind it."""
+    for span, value in sorted(values, key=lambda one: (one[0].line, one[0].column), reverse=True):
+        at, until = _range(text, span)
+        kept = text[at:until]
+        line_end = kept[len(kept.rstrip()) :] if span.style in ("|", ">") else ""
+        text = f"{text[:at]}{value}{line_end}{text[until:]}"
+    return text
+
+
+def prefixed(text: str, span: Span, prefix: str, value: str) -> str:
+    """How a scalar is written with a prefix before it; its own characters stay as they are where that can be.
+
+    Args:
+        text: The whole.
+        span: Where the scalar stands.
+        prefix: Without quotes, backslashes and line ends.
+        value: The scalar's value with the prefix, for forms that must be written anew.
+    """
+    at, until = _range(text, span)
+    raw = text[at:until]
+    if span.style in ("'", '"'):
+        return f"{raw[0]}{prefix}{raw[1:]}"
+    if not span.style and span.line == span.end_line:
+        # A lone surrogate stands for a byte that is not UTF-8 and is that byte again in the file.
+        return json.dumps(f"{prefix}{raw}", ensure_ascii=False)
+    return scalar(value)
+
+
+def written(value: object) -> str:
+    """A value on one line: texts in double quotes, lists and mappings in flow form, as YAML and JSON share it."""
+    if isinstance(value, str):
+        return scalar(value)
+    if isinstance(value, list):
+        return f"[{', '.join(map(written, cast('list[object]', value)))}]"
+    if is_mapping(value):
+        return f"{{{', '.join(f'{scalar(key)}: {written(one)}' for key, one in value.items())}}}"
+    return "null" if value is None else str(value)
+
+
+def _block(records: Sequence[Mapping[str, object]], column: int, gap: int, end: str) -> str:
+    dash, indent = " " * column + "-" + " " * (gap - 1), " " * (column + gap)
+    lines: list[str] = []
+    for record in records:
+        keys = [f"{_key(key)}: {written(value)}" for key, value in record.items()]
+        lines += [f"{dash if number == 0 else indent}{line}{end}" for number, line in enumerate(keys)]
+    return "".join(lines)
+
+
+def _key(key: str) -> str:
+    return key if _PLAIN_KEY.fullmatch(key) else scalar(key)
+
+
+def _range(text: str, span: Span) -> tuple[int, int]:
+    starts = [0, *accumulate(len(line) for line in split_lines(text))]
+    return _offset(starts, span.line, span.column), _offset(starts, span.end_line, span.end_column)
+
+
+def _offset(starts: Sequence[int], line: int, column: int) -> int:
+    return min(starts[min(line, len(starts) - 1)] + column, starts[-1])
