@@ -83,9 +83,9 @@ def configure_score(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run the subcommand; exit code 1 when there is no such lesson."""
     if args.action in _SHOWING:
-        from hybrid.cli import lessons_showing
+        from hybrid.cli import lessons_reading
 
-        return lessons_showing.run(args)
+        return lessons_reading.run(args)
     from hybrid.cli import lessons_changing
 
     return lessons_changing.run(args)

@@ -1,7 +1,12 @@
-"""The parts of `hybrid lessons` that change files: add, edit, cite, supersede, delete, promote, decay, import."""
+"""The parts of `hybrid lessons` that change files: add, edit, cite, supersede, delete, promote, decay, import.
+
+`edit` without options hands the lesson to the user's editor and reads back what was changed.
+"""
 
 from __future__ import annotations
 
+import os
+import shlex
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,9 +15,10 @@ from hybrid.answer.recording import record_cited
 from hybrid.base.errors import ProjectError
 from hybrid.base.home import expanded
 from hybrid.cli.common import print_json, say, workspace_of
-from hybrid.cli.lessons_showing import tell_foreign
+from hybrid.cli.lessons_reading import tell_foreign
 from hybrid.knowledge.lesson_files import FILE, Stores, open_stores
 from hybrid.records.errors import LessonsError, UnknownLessonError
+from hybrid.records.lessons.document import NewEntry, entry_lines, parse
 from hybrid.records.lessons.showing import index_line, shown
 from hybrid.records.lessons.store import LessonStore
 from hybrid.records.lessons.texts import id_form
@@ -70,8 +76,6 @@ def _edit(args: argparse.Namespace, stores: Stores) -> int:
     _require_content(args.content)
     edit = Edit(args.title, args.content, args.category, args.type, triggers, promotable)
     if edit == Edit():
-        from hybrid.cli.lessons_editor import edit_of
-
         edit = edit_of(store.find(name))
         if edit == Edit():
             _tell(args, f"{name} is as it was")
@@ -267,3 +271,55 @@ def _require_content(content: str | None) -> None:
         raise LessonsError(
             "a lesson needs a content: what to do, or what to leave; `hybrid lessons delete` takes one away"
         )
+
+
+def edit_of(lesson: Lesson) -> Edit:
+    """What the user changes in `$VISUAL` or `$EDITOR`; an empty edit when nothing.
+
+    Raises:
+        LessonsError: No editor is set, it failed, or what it left is not one lesson with this id.
+    """
+    import subprocess  # Only an editor needs them.
+    import tempfile
+
+    command = os.environ.get("VISUAL") or os.environ.get("EDITOR")
+    if not command:
+        raise LessonsError("no $EDITOR is set: set it, or name what to change (`hybrid lessons edit --help`)")
+    with tempfile.TemporaryDirectory(prefix="hybrid-lesson-") as folder:
+        path = Path(folder) / f"{lesson.id}.md"
+        path.write_text(_text_of(lesson), encoding="utf-8")
+        try:
+            code = subprocess.run([*shlex.split(command), str(path)], check=False).returncode
+        except (OSError, ValueError) as error:
+            raise LessonsError(f"the editor {command!r} cannot be started: {error}") from error
+        if code != 0:
+            raise LessonsError(f"the editor {command!r} ended with code {code}; nothing was changed")
+        return _difference(lesson, path.read_text(encoding="utf-8", errors="replace"))
+
+
+def _text_of(lesson: Lesson) -> str:
+    draft = Draft(
+        lesson.title,
+        lesson.content,
+        lesson.category,
+        type=lesson.type,
+        triggers=lesson.triggers,
+        is_promotable=lesson.is_promotable,
+    )
+    return "\n".join([*entry_lines(NewEntry(lesson.id, draft, lesson.learned)), ""])
+
+
+def _difference(lesson: Lesson, text: str) -> Edit:
+    entries = parse(text).entries
+    if [entry.id for entry in entries] != [lesson.id]:
+        raise LessonsError(f"the text holds no lesson `### [{lesson.id}] Title` any more; nothing was changed")
+    entry = entries[0]
+    category, kind = entry.value("category").lower(), entry.value("type").lower()
+    return Edit(
+        title=entry.title if entry.title != lesson.title else None,
+        content=entry.content if entry.content != lesson.content else None,
+        category=category if category != lesson.category else None,
+        type=kind if kind != lesson.type else None,
+        triggers=entry.triggers if entry.triggers != lesson.triggers else None,
+        is_promotable=entry.is_promotable if entry.is_promotable != lesson.is_promotable else None,
+    )

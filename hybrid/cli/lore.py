@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from hybrid.cli import lore_reading, lore_writing
+from hybrid.cli import lore_changing, lore_reading
 from hybrid.cli.common import add_common, positive
 from hybrid.records.lore.patterns import CATEGORIES, DEFAULT_CONFIDENCE, SEVERITIES
 
@@ -67,7 +67,7 @@ def _configure_patterns(actions: _Actions) -> None:
         actions,
         "pattern",
         "add a pattern: a solution that proved itself",
-        lore_writing.add_pattern,
+        lore_changing.add_pattern,
         'hybrid lore pattern add "Quote paths" --problem "spaces split them" --solution "write \\"$path\\""',
     )
     pattern.add_argument("--problem", metavar="TEXT", default="", help="what goes wrong otherwise")
@@ -80,7 +80,7 @@ def _configure_patterns(actions: _Actions) -> None:
         actions,
         "anti-pattern",
         "add an anti-pattern: what not to do",
-        lore_writing.add_anti_pattern,
+        lore_changing.add_anti_pattern,
         'hybrid lore anti-pattern add "Parsing ls output" --symptom "names with spaces split" --fix "use a glob"',
     )
     anti.add_argument("--symptom", metavar="TEXT", required=True, help="how it shows")
@@ -99,7 +99,7 @@ def _configure_decisions(actions: _Actions) -> None:
         actions,
         "decide",
         "write down a decision",
-        lore_writing.decide,
+        lore_changing.decide,
         'hybrid lore decide "Use JSONL for storage" --why "append-only, grep-friendly" --alternative SQLite',
     )
     decide.add_argument("text", nargs="+", metavar="TEXT", help="what was decided")
@@ -111,7 +111,7 @@ def _configure_decisions(actions: _Actions) -> None:
         actions,
         "retract",
         "take a decision back, or deprecate a pattern",
-        lore_writing.retract,
+        lore_changing.retract,
         'hybrid lore retract dec-a1b2c3d4 --reason "SQLite is needed after all"',
     )
     retract.add_argument("id", metavar="ID", help="of a decision, a pattern or an anti-pattern")
@@ -120,7 +120,7 @@ def _configure_decisions(actions: _Actions) -> None:
         actions,
         "supersede",
         "let a decision take the place of another",
-        lore_writing.supersede,
+        lore_changing.supersede,
         "hybrid lore supersede dec-a1b2c3d4 dec-0f1e2d3c",
     )
     supersede.add_argument("old", metavar="OLD", help="id of the decision that no longer holds")
@@ -132,7 +132,7 @@ def _configure_handoffs(actions: _Actions) -> None:
         actions,
         "handoff",
         "leave a note for the next session",
-        lore_writing.hand_off,
+        lore_changing.hand_off,
         'hybrid lore handoff "Login works, OAuth is missing" --next "register the app"',
     )
     handoff.add_argument("message", nargs="+", metavar="MESSAGE", help="where things stand")
@@ -161,7 +161,7 @@ def _configure_import(actions: _Actions) -> None:
     parser.add_argument("-q", "--quiet", action="store_true", help="print results only")
     parser.add_argument("-v", "--verbose", action="store_true", help="print every problem")
     parser.add_argument("--debug", action="store_true", help="show where an internal error happened")
-    parser.set_defaults(run_action=lore_writing.import_records, project=None)
+    parser.set_defaults(run_action=lore_changing.import_records, project=None)
 
 
 def _action(

@@ -1,27 +1,77 @@
-"""What `hybrid lore` prints of records that are there: list, search, show, latest."""
+"""The parts of `hybrid lore` that change nothing: list, search, show, latest; and the lore that a command opens."""
 
 from __future__ import annotations
 
 import json
+import secrets
 import sys
+import time
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+
 from hybrid.base.errors import HybridError
-from hybrid.cli.common import print_json, query_of, say
-from hybrid.cli.lore_places import open_lore
+from hybrid.cli.common import print_json, query_of, say, workspace_of
+from hybrid.knowledge.stores import RecordStores, names_of
 from hybrid.records.lore.eligible import best_matches, latest_handoff, listed
+from hybrid.records.lore.files import project_folder
 from hybrid.records.lore.importing import shown_fields
 from hybrid.records.lore.showing import one_line
 from hybrid.records.lore.types import Handoff, day_of
+from hybrid.records.lore.writing import LoreWriter, Moment
 from hybrid.render.frame import Entry, render_entry
 from hybrid.render.marks import neutralise_line
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
+    from pathlib import Path
 
-    from hybrid.cli.lore_places import OpenLore
-    from hybrid.records.lore.eligible import Listed
+    from hybrid.records.lore.eligible import Listed, ProjectNames
+    from hybrid.records.lore.files import LoreFolder
+    from hybrid.records.lore.store import LoreShelf
+    from hybrid.workspace import Workspace
+
+
+class OpenLore(Struct, frozen=True):
+    """The lore of a directory.
+
+    Attributes:
+        workspace: The directory's.
+        shelf: The folders that are read.
+        target: Where new records go.
+        names: What the project and the others are called.
+    """
+
+    workspace: Workspace
+    shelf: LoreShelf
+    target: LoreFolder
+    names: ProjectNames
+
+    def writer(self) -> LoreWriter:
+        """Writes at this moment, for this project."""
+        moment = Moment(time.time(), lambda: secrets.token_hex(4))
+        return LoreWriter(self.shelf, self.target, self.names.name, moment)
+
+
+def open_lore(args: argparse.Namespace) -> OpenLore:
+    """The lore of the directory that the command line names; a tree that nobody accepted has no lore of its own.
+
+    Raises:
+        HybridError: The directory does not exist, or the user's settings hold a mistake.
+    """
+    workspace = workspace_of(args)
+    shelf = RecordStores().shelf(workspace)
+    project = workspace.project
+    own = project_folder(project.root) if project else None
+    if own and not args.quiet and not any(_is_same(own, store.folder) for store in shelf.stores):
+        sys.stderr.write(f"hybrid: {own} was left out: nobody accepted it yet; run `hybrid trust`\n")
+    return OpenLore(workspace, shelf, shelf.stores[0].folder, names_of(workspace))
+
+
+def _is_same(own: Path, folder: LoreFolder) -> bool:
+    return folder.path.exists() and own.samefile(folder.path)
+
 
 _NAME_CHARS = 90
 

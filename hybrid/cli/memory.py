@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from hybrid.ask.memory_filters import FORMS, TYPES, checked_limit
 from hybrid.ask.memory_lookup import DEFAULT_LIMIT, MAX_LIMIT
 from hybrid.base.errors import HybridError
-from hybrid.cli import memory_changing, memory_moving, memory_reading
+from hybrid.cli import memory_changing, memory_reading
 from hybrid.cli.common import add_common
 from hybrid.records.memory.types import OBSERVATION_TYPES
 
@@ -136,7 +136,7 @@ def _configure_moving(actions: _Actions) -> None:
         actions,
         "export",
         "write it as JSON Lines",
-        memory_moving.export,
+        memory_changing.export,
         "hybrid memory export memory.jsonl --since 4w",
     )
     export.add_argument("file", nargs="?", metavar="FILE", default="", help="a new file (default: standard output)")
@@ -147,7 +147,7 @@ def _configure_moving(actions: _Actions) -> None:
         actions,
         "import",
         "take over an export, or the database of claude-mem",
-        memory_moving.import_records,
+        memory_changing.import_records,
         "hybrid memory import memory.jsonl --dry-run",
     )
     source = importing.add_mutually_exclusive_group(required=True)

@@ -1,16 +1,34 @@
-"""What `hybrid memory` prints of what is known: recent, search, files, show, timeline, stats."""
+"""The parts of `hybrid memory` that change nothing: recent, search, files, show, timeline, stats.
+
+A command opens the memory here: whose rows it looks at, from where, and what waits to be looked at with them.
+"""
 
 from __future__ import annotations
 
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hybrid.ask.memory_filters import Filters, around, id_of, project_paths, require_ids, rows_of, since_ms
+from msgspec import Struct
+
+from hybrid.ask.memory_filters import (
+    Filters,
+    Scope,
+    around,
+    id_of,
+    project_named,
+    project_paths,
+    require_ids,
+    rows_of,
+    since_ms,
+)
 from hybrid.ask.memory_lists import list_text, newest_first, nothing_known
 from hybrid.ask.memory_lookup import Recalled, recalled_form
-from hybrid.cli.common import print_json, query_of, say
-from hybrid.cli.memory_places import flushed, open_memory
+from hybrid.base.errors import HybridError
+from hybrid.cli.common import print_json, query_of, say, workspace_of
+from hybrid.knowledge.stores import RecordStores
+from hybrid.records.errors import MemoryFormatError
 from hybrid.records.memory.showing import shown_number
 from hybrid.render.marks import neutralise_line
 from hybrid.render.numbers import local_time
@@ -19,7 +37,87 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
-    from hybrid.cli.memory_places import OpenMemory
+    from hybrid.records.memory.store import MemoryStore
+    from hybrid.records.memory.types import Owner
+    from hybrid.search.ranking.memory import Present
+    from hybrid.workspace import Workspace
+
+
+class OpenMemory(Struct, frozen=True):
+    """The memory as a directory sees it.
+
+    Attributes:
+        workspace: The directory's.
+        store: Of the settings.
+        scope: Whose rows.
+        now_ms: Milliseconds since 1970.
+    """
+
+    workspace: Workspace
+    store: MemoryStore
+    scope: Scope
+    now_ms: int
+
+    @property
+    def present(self) -> Present:
+        """From where rows are ranked."""
+        return self.scope.looking_back(self.workspace.config, self.now_ms)
+
+    def scope_of(self, owner: Owner) -> Scope:
+        """The rows of the project of a row."""
+        return Scope(owner.key, owner.project, self.scope.present, is_cross=False)
+
+
+def open_memory(args: argparse.Namespace, *, is_of_one: bool = False) -> OpenMemory:
+    """The memory that the command line names.
+
+    Args:
+        args: Perhaps with `named`, `here` and `all_projects`.
+        is_of_one: Without any of these, only the present project's rows.
+
+    Raises:
+        HybridError: The directory does not exist, a project is not known, or the settings hold a mistake.
+    """
+    named, is_all = getattr(args, "named", ""), getattr(args, "all_projects", False)
+    # Where projects are kept apart, each has an index of its own rows; who names another one wants that of all.
+    workspace = workspace_of(args, flags={"memory.cross_project": True} if named or is_all else None)
+    store = RecordStores().memory(workspace)
+    now_ms = time.time_ns() // 1_000_000
+    if named:
+        key, name = project_named(named, workspace.home, store)
+        present = workspace.project.key if workspace.project else ""
+        return OpenMemory(workspace, store, Scope(key, name, present, is_cross=False), now_ms)
+    if getattr(args, "here", False):
+        workspace.require_project()
+    # A path means a file of this project; another one may have one of the same name.
+    is_own = not is_all and (is_of_one or getattr(args, "here", False) or bool(getattr(args, "file", None)))
+    return OpenMemory(workspace, store, _scope(workspace, is_own=is_own), now_ms)
+
+
+def _scope(workspace: Workspace, *, is_own: bool) -> Scope:
+    project = workspace.project
+    if project is None:
+        return Scope("", "", "", is_cross=True)
+    is_cross = workspace.config.memory.cross_project and not is_own
+    return Scope("" if is_cross else project.key, project.name, project.key, is_cross=is_cross)
+
+
+def flushed(memory: OpenMemory, args: argparse.Namespace) -> OpenMemory:
+    """The same, with the observations of what has waited long enough; what goes wrong there is only told."""
+    if memory.workspace.project is None or not memory.store.exists:
+        return memory
+    try:
+        from hybrid.knowledge.memory_intake import flush
+
+        failures = flush(memory.workspace, memory.store, memory.now_ms)
+    except MemoryFormatError:
+        raise
+    except HybridError as error:  # A database that cannot be written may still be read.
+        failures = (str(error),)
+    for failure in failures if not args.quiet else ():
+        sys.stderr.write(f"hybrid: warning: {failure}\n")
+    return memory
+
 
 _NOTHING = "Nothing found."
 

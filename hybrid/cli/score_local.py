@@ -19,7 +19,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run it; exit code 1 when no lesson fits."""
-    from hybrid.cli import lessons_showing
+    from hybrid.cli import lessons_reading
 
     args.action = "score"
-    return lessons_showing.run(args)
+    return lessons_reading.run(args)

@@ -1,4 +1,4 @@
-"""What `hybrid lore` writes down: patterns, decisions, handoffs, and the records of another folder."""
+"""The parts of `hybrid lore` that change files: patterns, decisions, handoffs, and the records of another folder."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from hybrid.base.home import expanded
 from hybrid.cli.common import print_json, say
-from hybrid.cli.lore_places import open_lore
-from hybrid.cli.lore_reading import record_of
+from hybrid.cli.lore_reading import open_lore, record_of
 from hybrid.records.errors import LoreError, NoRecordError
 from hybrid.records.lore.files import LoreFolder
 from hybrid.records.lore.importing import KINDS, import_folder
@@ -18,8 +17,9 @@ from hybrid.render.numbers import amount
 if TYPE_CHECKING:
     import argparse
 
-    from hybrid.cli.lore_places import OpenLore
+    from hybrid.cli.lore_reading import OpenLore
     from hybrid.records.lore.importing import Report
+
 
 _SHOWN_PROBLEMS = 5
 
