@@ -15,9 +15,8 @@ from msgspec.structs import replace
 from hybrid.answer.select import Packer, Selection, gate_form, shown_withheld, verdict_of
 from hybrid.base.digest import topic_id
 from hybrid.base.errors import IndexCorruptError, IndexMismatchError, IndexMissingError
-from hybrid.knowledge.collections import FileCollection, RecordCollection
+from hybrid.knowledge.collections import FileCollection, RecordCollection, SpanReader
 from hybrid.knowledge.lessons_intake import is_capturing, without_captures
-from hybrid.knowledge.spans import SpanReader
 from hybrid.prompting.clean import clean
 from hybrid.prompting.query import make_query
 from hybrid.prompting.rules import looks_back, prompt_verdict

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from hybrid.answer.decide import explain_steps
 from hybrid.answer.log_fields import place_of
 from hybrid.answer.select import gate_form
-from hybrid.knowledge.kinds import KINDS_OF
+from hybrid.knowledge.collections import KINDS_OF
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

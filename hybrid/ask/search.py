@@ -15,8 +15,7 @@ from hybrid.answer.decide import CONSIDERED, span_reader
 from hybrid.answer.select import Selection, verdict_of
 from hybrid.base.errors import HybridError, IndexUnavailableError
 from hybrid.index.backend import Filter
-from hybrid.knowledge.collections import FileCollection, RecordCollection
-from hybrid.knowledge.kinds import KINDS_OF
+from hybrid.knowledge.collections import KINDS_OF, FileCollection, RecordCollection
 from hybrid.knowledge.memory_collection import MemoryCollection, memory_collection
 from hybrid.redact import redact
 from hybrid.types import Item

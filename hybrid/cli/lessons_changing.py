@@ -16,7 +16,7 @@ from hybrid.base.errors import ProjectError
 from hybrid.base.home import expanded
 from hybrid.cli.common import print_json, say, workspace_of
 from hybrid.cli.lessons_reading import tell_foreign
-from hybrid.knowledge.lesson_files import FILE, Stores, open_stores
+from hybrid.knowledge.record_files import FILE, Stores, open_stores
 from hybrid.records.errors import LessonsError, UnknownLessonError
 from hybrid.records.lessons.document import NewEntry, entry_lines, parse
 from hybrid.records.lessons.showing import index_line, shown

@@ -21,7 +21,7 @@ from hybrid.base.atomic import read_regular
 from hybrid.base.errors import HybridError
 from hybrid.chunking.languages import kind_of, language_of
 from hybrid.cli.common import print_json, query_of, say, workspace_of
-from hybrid.knowledge.lesson_files import Stores, open_stores
+from hybrid.knowledge.record_files import Stores, open_stores
 from hybrid.records.lessons.reranking import COMMAND_S, reranker
 from hybrid.records.lessons.showing import full_lines, hit_lines, index_line, shown, shown_line
 from hybrid.records.lessons.texts import id_form

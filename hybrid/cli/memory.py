@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from hybrid.ask.memory_filters import FORMS, TYPES, checked_limit
-from hybrid.ask.memory_lookup import DEFAULT_LIMIT, MAX_LIMIT
+from hybrid.ask.memory_filters import DEFAULT_LIMIT, FORMS, MAX_LIMIT, TYPES, checked_limit
 from hybrid.base.errors import HybridError
 from hybrid.cli import memory_changing, memory_reading
 from hybrid.cli.common import add_common

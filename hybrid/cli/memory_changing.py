@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, AnyStr
 
 from hybrid.ask.memory_filters import Filters, project_named, project_paths, require_ids, rows_of, since_ms
-from hybrid.ask.memory_lists import list_text
-from hybrid.ask.memory_lookup import Recalled, recalled_form
+from hybrid.ask.memory_lookup import Recalled, list_text, recalled_form
 from hybrid.base.atomic import open_private
 from hybrid.base.errors import HybridError
 from hybrid.base.home import expanded

@@ -23,8 +23,7 @@ from hybrid.ask.memory_filters import (
     rows_of,
     since_ms,
 )
-from hybrid.ask.memory_lists import list_text, newest_first, nothing_known
-from hybrid.ask.memory_lookup import Recalled, recalled_form
+from hybrid.ask.memory_lookup import Recalled, list_text, newest_first, nothing_known, recalled_form
 from hybrid.base.errors import HybridError
 from hybrid.cli.common import print_json, query_of, say, workspace_of
 from hybrid.knowledge.stores import RecordStores

@@ -68,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _wanted(args: argparse.Namespace) -> Wanted:
     from hybrid.ask.search import Wanted
-    from hybrid.knowledge.kinds import KINDS_OF
+    from hybrid.knowledge.collections import KINDS_OF
 
     kinds = tuple(dict.fromkeys(kind for name in args.kind for kind in KINDS_OF.get(name, (name,))))
     records = [name for name in args.kind if name not in _FILE_KINDS]

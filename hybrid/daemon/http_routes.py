@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any, cast
 from msgspec import Struct
 
 from hybrid.ask.memory_filters import (
+    DEFAULT_LIMIT,
     FORMS,
+    MAX_LIMIT,
     Filters,
     Scope,
     around,
@@ -25,8 +27,16 @@ from hybrid.ask.memory_filters import (
     rows_of,
     since_ms,
 )
-from hybrid.ask.memory_lists import list_text, newest_first, nothing_known
-from hybrid.ask.memory_lookup import DEFAULT_LIMIT, MAX_LIMIT, Recalled, of_files, recalled_form, recent, search
+from hybrid.ask.memory_lookup import (
+    Recalled,
+    list_text,
+    newest_first,
+    nothing_known,
+    of_files,
+    recalled_form,
+    recent,
+    search,
+)
 from hybrid.base.errors import BusyError, HybridError, ProjectError
 from hybrid.base.resources import shipped
 from hybrid.daemon.http import RouteError

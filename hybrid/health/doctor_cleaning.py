@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from hybrid.base.errors import HybridError
 from hybrid.health.doctor import Finding
-from hybrid.knowledge.lesson_files import FILE as LESSONS
-from hybrid.knowledge.lesson_files import open_stores
+from hybrid.knowledge.record_files import FILE as LESSONS
+from hybrid.knowledge.record_files import open_stores
 from hybrid.knowledge.stores import RecordStores
 from hybrid.project.trust import is_accepted
 from hybrid.records.lore.files import lore_folders

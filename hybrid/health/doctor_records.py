@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from hybrid.base.errors import HybridError
 from hybrid.health.doctor import Finding
-from hybrid.knowledge.lesson_files import open_stores, own_file
 from hybrid.knowledge.record_figures import (
     KINDS,
     in_words,
@@ -21,6 +20,7 @@ from hybrid.knowledge.record_figures import (
     total,
     tree_records,
 )
+from hybrid.knowledge.record_files import open_stores, own_file
 from hybrid.knowledge.stores import RecordStores
 from hybrid.project.find import FOLDER_NAME
 from hybrid.project.trust import NAME as ACCEPTED

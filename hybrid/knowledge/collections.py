@@ -1,30 +1,46 @@
-"""The collections of one project as the injection sees them: how a hit is read again, judged and shown.
+"""The collections of a project, files and each kind of records: how a hit is read again, judged and shown.
 
-Files are one collection, each kind of records another; `select` treats them alike.
+Files are one collection, each kind of records another; `answer.select` treats them alike. Before a hit is shown, its
+text is read again from its file or record; what changed since it was indexed is not shown.
 """
 
 from __future__ import annotations
 
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Protocol
 
+from msgspec.structs import replace
+
 from hybrid.base.digest import chunk_digest
+from hybrid.index.analysis import chunk_text
 from hybrid.records.lore.types import seconds_of
-from hybrid.redact import redact
+from hybrid.redact import mask, redact
 from hybrid.render.frame import Entry, item_entry, text_in_form
+from hybrid.sources.files import FileReader
 from hybrid.sources.records import record_text
-from hybrid.types import Hit
+from hybrid.types import FILE_KINDS, Hit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     from hybrid.config import Config
-    from hybrid.knowledge.spans import SpanReader
     from hybrid.knowledge.views import RecordView
     from hybrid.prompting.query import Query
     from hybrid.records.lessons.reranking import Reranker
     from hybrid.records.types import Record
     from hybrid.search.searcher import Searcher
-    from hybrid.types import Item
+    from hybrid.types import Hit, Item
+
+
+KINDS_OF = {
+    "files": FILE_KINDS,
+    "lessons": ("lesson",),
+    "lore": ("pattern", "anti-pattern", "decision", "handoff"),
+    "memory": ("observation", "summary"),
+}
+"""Collection → the kinds of hits in it."""
+
 
 TELLING_COSINE = 0.2
 """Without a word in common a record must be so near: among a handful of short texts one is always somewhat near."""
@@ -321,3 +337,73 @@ def record_hit(path: str, record: Record) -> Hit:
         rrf=0.0,
         relevance=1.0,
     )
+
+
+_KEPT_CHARS = 40_000
+"""Longer files are masked anew each time: the texts that a service keeps stay below ten megabytes."""
+
+
+class SpanReader:
+    """Texts of hits as they may be shown; each file is read once."""
+
+    def __init__(self, root: Path, *, max_file_bytes: int, redact: bool) -> None:
+        """A reader of the files below a folder.
+
+        Args:
+            root: Of the working tree.
+            max_file_bytes: A longer file is not read.
+            redact: Replace secrets in texts and paths.
+        """
+        self._source = FileReader(root, max_file_bytes)
+        self._is_redacting = redact
+        self._files: dict[str, _File | None] = {}
+        self._texts: dict[tuple[str, int, int, bytes], str | None] = {}
+        self._shown_paths: dict[str, str] = {}
+
+    def text(self, hit: Hit) -> str | None:
+        """The chunk's text as it stands in the file now; None when the file is gone or the text is another."""
+        key = (hit.path, hit.start_line, hit.end_line, hit.digest)
+        if key not in self._texts:
+            self._texts[key] = self._read(hit)
+        return self._texts[key]
+
+    def _read(self, hit: Hit) -> str | None:
+        if hit.path not in self._files:
+            text = self._source.read_text(hit.path)
+            self._files[hit.path] = None if text is None else _File(text)
+        file = self._files[hit.path]
+        if file is None or hit.end_line > len(file.lines):
+            return None
+        text = chunk_text(file.lines, hit.start_line, hit.end_line)
+        if chunk_digest(text) != hit.digest:
+            return None
+        return chunk_text(file.masked_lines, hit.start_line, hit.end_line) if self._is_redacting else text
+
+    def shown(self, hit: Hit) -> Hit:
+        """The hit with its path as it may be shown; the rest of it comes without secrets from the index."""
+        if not self._is_redacting:
+            return hit
+        path = self._shown_paths.get(hit.path)
+        if path is None:
+            path = self._shown_paths[hit.path] = redact(hit.path)
+        return hit if path == hit.path else replace(hit, path=path)
+
+
+class _File:
+    """The lines of a file, and the same without the secrets that the whole file shows."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self.lines = text.split("\n")
+
+    @cached_property
+    def masked_lines(self) -> list[str]:
+        """As many as there are lines."""
+        masked = _masked(self._text) if len(self._text) <= _KEPT_CHARS else mask(self._text)
+        return self.lines if masked == self._text else masked.split("\n")
+
+
+@lru_cache(maxsize=128)
+def _masked(text: str) -> str:
+    """As `mask`; prompts of a session come back to the same files."""
+    return mask(text)

@@ -1,8 +1,8 @@
-"""What hooks learn: lessons that are written down in a conversation, and which of them were used.
+"""Takes in what conversations tell of lessons: those that are written down, and those that were used.
 
 Only what a person typed, and what the main agent said itself, can create or cite a lesson: no tool's result, no report
-of a subagent, no injected text and no file. `events` and `recording` call this; a failure costs the note, not the
-event.
+of a subagent, no injected text and no file. `answer.events` and `answer.recording` call this; a failure costs the note,
+not the event.
 """
 
 from __future__ import annotations
@@ -18,20 +18,27 @@ from msgspec import Struct
 
 from hybrid.base.digest import chunk_digest
 from hybrid.base.errors import HybridError
-from hybrid.knowledge.lesson_files import open_stores
-from hybrid.knowledge.lessons_writing import NOT_RECORDED, NOTHING, Learned, write_down
+from hybrid.knowledge.record_files import open_stores
 from hybrid.prompting.clean import clean
+from hybrid.records.errors import LessonsBusyError
+from hybrid.records.lessons import texts
+from hybrid.records.lessons.types import Draft, Lesson
 from hybrid.render.marks import plain_text
 from hybrid.sources.records import record_text
 from hybrid.workspace import session_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from datetime import date
 
     from hybrid.capture.transcript import AgentText
+    from hybrid.knowledge.record_files import Stores
+    from hybrid.records.lessons.messages import Captured
+    from hybrid.records.lessons.store import LessonStore
     from hybrid.records.lessons.writing import Citing
     from hybrid.types import HookEvent
     from hybrid.workspace import Workspace
+
 
 _MARK_DIGITS = 16
 
@@ -247,3 +254,98 @@ def _count_citations(workspace: Workspace, said: Sequence[Citing]) -> tuple[tupl
         except (HybridError, OSError) as error:
             failures.append(f"citations were not counted: {error}")
     return tuple(cited), failures
+
+
+NOT_RECORDED = "LESSON NOT RECORDED"
+
+
+class Learned(Struct, frozen=True):
+    """What was written down.
+
+    Attributes:
+        notices: A line for the user about each lesson.
+        lessons: Those that are new.
+        is_busy: Some could not be written since another process was writing: they may be tried again.
+    """
+
+    notices: tuple[str, ...] = ()
+    lessons: tuple[Lesson, ...] = ()
+    is_busy: bool = False
+
+
+NOTHING = Learned()
+
+
+def write_down(stores: Stores, found: Sequence[Captured], today: date) -> Learned:
+    """Add what was captured, unless nearly the same is in either store; a failure is told to the user.
+
+    Args:
+        stores: Each waits for its lock once, however much there is to write.
+        found: In order; so are the notices.
+        today: Learned then.
+    """
+    told: dict[int, tuple[str, Lesson | None]] = {}
+    is_busy = False
+    for level, store, other in (("project", stores.project, stores.system), ("system", stores.system, stores.project)):
+        mine = [(number, one) for number, one in enumerate(found) if one.level == level]
+        if store is not None and mine:
+            try:
+                told.update(_added(store, mine, _active(other), today))
+            except LessonsBusyError as error:
+                is_busy = True
+                told.update({number: (f"{NOT_RECORDED} YET: {one.title} ({error})", None) for number, one in mine})
+        for number, one in mine if store is None else ():
+            told[number] = f"{NOT_RECORDED}: {one.title} (no project here; `SYSTEM LESSON:` is for all projects)", None
+    outcomes = [told[number] for number in sorted(told)]
+    lessons = tuple(lesson for _, lesson in outcomes if lesson is not None)
+    return Learned(tuple(notice for notice, _ in outcomes), lessons, is_busy)
+
+
+def _added(
+    store: LessonStore, found: Sequence[tuple[int, Captured]], others: Sequence[Lesson], today: date
+) -> dict[int, tuple[str, Lesson | None]]:
+    """Number of each captured lesson → the line about it, and the lesson if it is new.
+
+    Raises:
+        LessonsBusyError: Another process is writing; nothing was written.
+    """
+    from hybrid.records.lessons.writing import Offer  # Most prompts hold no lesson.
+
+    told: dict[int, tuple[str, Lesson | None]] = {}
+    offers: dict[int, Offer] = {}
+    for number, one in found:
+        try:
+            offers[number] = Offer(texts.checked(_draft(one)), learned=today.isoformat())
+        except HybridError as error:
+            told[number] = f"{NOT_RECORDED}: {one.title} ({error})", None
+    if not offers:
+        return told
+    try:
+        adopted = store.adopt(list(offers.values()), today=today, others=others)
+        written = {lesson.id: lesson for lesson in store.read().lessons}
+    except LessonsBusyError:
+        raise
+    except (HybridError, OSError) as error:
+        titles = {number: offer.draft.title for number, offer in offers.items()}
+        return told | {number: (f"{NOT_RECORDED}: {title} ({error})", None) for number, title in titles.items()}
+    for number, one in zip(offers, adopted, strict=True):
+        lesson = written.get(one.lesson_id or "")
+        if lesson is not None:
+            told[number] = f"LESSON RECORDED: [{lesson.id}] {lesson.title}", lesson
+        elif one.duplicate_of is not None:
+            told[number] = f"LESSON KNOWN ALREADY: [{one.duplicate_of.id}] {one.duplicate_of.title}", None
+    return told
+
+
+def _draft(one: Captured) -> Draft:
+    return Draft(
+        one.title, one.content, category=one.category, type=one.type, source=one.source, is_promotable=one.is_promotable
+    )
+
+
+def _active(store: LessonStore | None) -> Sequence[Lesson]:
+    """Its active lessons; none of a file that cannot be read: that one is told where it matters."""
+    if store is not None:
+        with contextlib.suppress(HybridError, OSError):
+            return store.read().active
+    return ()

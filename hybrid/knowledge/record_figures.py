@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from hybrid.knowledge.lesson_files import COUNTERS, open_stores, tree_files
+from hybrid.knowledge.record_files import COUNTERS, open_stores, tree_files
 from hybrid.knowledge.stores import RecordStores
 from hybrid.project.places import project_folder
 from hybrid.project.trust import is_accepted

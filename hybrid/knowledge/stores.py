@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from msgspec import Struct
 
 from hybrid.base.home import expanded
-from hybrid.knowledge.lesson_files import open_stores
+from hybrid.knowledge.record_files import open_stores
 from hybrid.project.registry import load_registry
 from hybrid.project.trust import is_accepted
 from hybrid.records.errors import LessonsError

@@ -13,8 +13,8 @@ from msgspec import Struct, field
 from hybrid.base.atomic import locked
 from hybrid.base.errors import HybridError
 from hybrid.config import load
-from hybrid.knowledge.lesson_files import lock_of, open_stores, own_file
 from hybrid.knowledge.record_figures import RecordFile, total, tree_records
+from hybrid.knowledge.record_files import lock_of, open_stores, own_file
 from hybrid.project.trust import accept
 from hybrid.records.lessons.importing import import_lessons
 

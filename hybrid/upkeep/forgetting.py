@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from hybrid.base.atomic import locked, make_private_folder
 from hybrid.base.errors import BusyError
-from hybrid.knowledge.lesson_files import COUNTERS, FILE, lock_of
+from hybrid.knowledge.record_files import COUNTERS, FILE, lock_of
 from hybrid.project import registry
 from hybrid.project.trust import accepted_trees, refuse_all
 from hybrid.upkeep.projects import delete_index, is_lessons

@@ -15,7 +15,7 @@ from msgspec.structs import asdict
 
 from hybrid.base.atomic import locked
 from hybrid.base.errors import BusyError
-from hybrid.knowledge.lesson_files import COUNTERS, FILE
+from hybrid.knowledge.record_files import COUNTERS, FILE
 from hybrid.project import registry
 from hybrid.project.trust import accepted_trees
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from hybrid.base.atomic import locked
-from hybrid.knowledge.lesson_files import open_stores
 from hybrid.knowledge.lessons_intake import without_captures
+from hybrid.knowledge.record_files import open_stores
 from hybrid.records.lessons.files import Storage
 from tests.support.builders import Shop, git_project, python_process
 from tests.support.records import LESSONS, Talk, accept_tree, headers, ids, lesson_file, new_talk, shop_with_records

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from hybrid.answer.decide import decide
 from hybrid.evaluation.timing import sum_up, time_each, time_ms, timed
-from hybrid.knowledge.lesson_files import COUNTERS, open_stores
 from hybrid.knowledge.open_kinds import OpenKinds
+from hybrid.knowledge.record_files import COUNTERS, open_stores
 from hybrid.knowledge.stores import RecordStores
 from hybrid.knowledge.views import KINDS, RecordViews
 from hybrid.prompting.query import make_query

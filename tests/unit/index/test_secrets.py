@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from hybrid.chunking.chunker import chunk_document
 from hybrid.chunking.languages import kind_of, language_of
 from hybrid.index.analysis import analyse, decode_record, head_line, path_terms
-from hybrid.knowledge.spans import SpanReader
+from hybrid.knowledge.collections import SpanReader
 from hybrid.types import ChunkLimits, Document
 from tests.support.builders import PAYMENTS, hit, new_shop, write_files
 from tests.support.examples import examples

@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from hybrid.base.digest import chunk_digest
 from hybrid.knowledge.collections import TELLING_COSINE, RecordCollection, record_body, record_hit, record_of
-from hybrid.knowledge.lesson_files import open_stores
 from hybrid.knowledge.open_kinds import OpenKinds
+from hybrid.knowledge.record_files import open_stores
 from hybrid.prompting.query import make_query
 from hybrid.sources.records import record_text
 from hybrid.types import Hit, Item

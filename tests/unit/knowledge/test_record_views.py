@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hybrid.knowledge.lesson_files import open_stores
 from hybrid.knowledge.open_kinds import OpenKinds
+from hybrid.knowledge.record_files import open_stores
 from hybrid.knowledge.stores import RecordStores
 from hybrid.knowledge.views import RecordViews
 from tests.support.records import DECISION, LESSONS, PATTERNS, RECORD_FILES, Talk, accept_tree, new_talk

@@ -1,13 +1,19 @@
+"""Tests of asking a language model for the order of lessons."""
+
 import json
 import sys
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
-from hybrid.records.lessons.reranking import MAX_LESSONS, Rated, rerank
+from hybrid.config import LessonsConfig, load
+from hybrid.records.lessons.reranking import MAX_LESSONS, Rated, rerank, reranker
 from hybrid.records.lessons.types import Lesson
 
 LESSONS = [
@@ -192,3 +198,41 @@ def test_missing_package_keeps_the_local_order(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setitem(sys.modules, "anthropic", None)
 
     assert ask(None) is None
+
+
+TWO = [Lesson("L001", "One", "first"), Lesson("L002", "Two", "second")]
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> LessonsConfig:
+    """As shipped."""
+    return load(home=tmp_path, environ={}).config.lessons
+
+
+def test_nobody_is_asked_unless_the_owner_switched_it_on_and_gave_a_key(settings: LessonsConfig) -> None:
+    """A key alone sends nothing, and neither does the setting alone."""
+    on = replace(settings, use_haiku_scoring=True)
+
+    assert reranker(settings, {"ANTHROPIC_API_KEY": "k"}, time.monotonic() + 1) is None
+    assert reranker(on, {}, time.monotonic() + 1) is None
+    assert reranker(on, {"ANTHROPIC_API_KEY": ""}, time.monotonic() + 1) is None
+
+
+def test_without_time_left_the_local_order_stays(settings: LessonsConfig) -> None:
+    """A hook whose deadline is near asks nobody."""
+    ask = reranker(replace(settings, use_haiku_scoring=True), {"ANTHROPIC_API_KEY": "k"}, time.monotonic())
+
+    assert ask is not None
+    assert ask("which one", TWO) is None
+
+
+def test_a_project_cannot_switch_it_on(tmp_path: Path) -> None:
+    """The setting of a project's own file is left out and named."""
+    folder = tmp_path / "tree" / ".hybrid"
+    folder.mkdir(parents=True)
+    (folder / "config.toml").write_text("[lessons]\nuse_haiku_scoring = true\n")
+
+    loaded = load(home=tmp_path, project_folder=folder, environ={})
+
+    assert not loaded.config.lessons.use_haiku_scoring
+    assert "lessons.use_haiku_scoring" in loaded.project_problems[0]
