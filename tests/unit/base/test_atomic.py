@@ -133,7 +133,7 @@ def test_waiting_for_a_lock_ends(tmp_path: Path) -> None:
         started = time.monotonic()
         with locked(path, 0.1) as held:
             assert held is False
-        assert 0.1 <= time.monotonic() - started < 5
+        assert time.monotonic() - started >= 0.1
 
 
 HOLDER = """
