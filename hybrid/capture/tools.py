@@ -32,13 +32,13 @@ _MOUNTED = re.compile(r"^/(?:(?:cygdrive/|mnt/)?([A-Za-z])|([A-Za-z]):)(?=/|$)")
 """A drive as the shells for Windows and addresses of files spell it: `/c/Users`, `/mnt/c/Users`, `/C:/Users`."""
 
 
-class Places(Struct, frozen=True, eq=False):
-    """Where a use took place.
+class PathRoots(Struct, frozen=True, eq=False):
+    """The folders that the paths of a use are told from.
 
     Attributes:
         root: Of the project, absolute.
-        cwd: Where relative paths begin.
-        home: The user's home, or empty.
+        cwd: Folder that a relative path starts from.
+        home: The user's home, shown as `~`; empty leaves it as it is.
     """
 
     root: str
@@ -171,6 +171,22 @@ _MAX_FILES = 50
 _MAX_EDITS = 20
 
 
+class ToolCall(Struct, frozen=True):
+    """What an event tells of a use of a tool.
+
+    Attributes:
+        tool: As the client spells it.
+        arguments: An object, JSON as text, or a patch.
+        result: Text, blocks, or an object of any client's form.
+        error: Of an event that tells of a failure; else empty.
+    """
+
+    tool: str
+    arguments: object
+    result: object
+    error: str = ""
+
+
 class Edit(Struct, frozen=True):
     """A change of one place in a file.
 
@@ -253,55 +269,36 @@ def _known(cls: type[ToolUse | Edit], value: dict[str, Any]) -> dict[str, Any]:
     return {name: one for name, one in value.items() if name in names}
 
 
-def tool_use(
-    tool: str,
-    tool_input: object,
-    tool_response: object,
-    error: str,
-    *,
-    root: str,
-    cwd: str,
-    home: str | None = None,
-) -> ToolUse:
-    """The use of a tool as its event tells it.
-
-    Args:
-        tool: As the client spells it.
-        tool_input: Its arguments: an object, JSON as text, or a patch.
-        tool_response: Its result: text, blocks, or an object of any client's form.
-        error: Of an event that tells of a failure; else empty.
-        root: Absolute path of the project.
-        cwd: Where the command ran; paths that are not absolute are below it.
-        home: The user's home, shown as `~`; None for that of this process, empty leaves it.
-    """
-    given = dialects.arguments(tool_input)
-    kind = dialects.kind_of(tool, given)
-    places = Places(root, cwd, _own_home() if home is None else home)
-    raw = dialects.result_text(tool_response)
-    code = dialects.exit_code(tool_response, raw, error) if kind == "command" else None
-    text, error = dialects.cleaned(raw), dialects.cleaned(error)
+def tool_use(call: ToolCall, roots: PathRoots) -> ToolUse:
+    """Return the use of a tool that an event tells of."""
+    given = dialects.arguments(call.arguments)
+    kind = dialects.kind_of(call.tool, given)
+    raw = dialects.result_text(call.result)
+    code = dialects.exit_code(call.result, raw, call.error) if kind == "command" else None
+    text, error = dialects.cleaned(raw), dialects.cleaned(call.error)
     command = dialects.command_of(given) if kind == "command" else ""
     use = ToolUse(
-        tool=tool,
+        tool=call.tool,
         kind=kind,
-        command=places.shortened(command[:4_000]),
+        command=roots.shortened(command[:4_000]),
         description=dialects.first_text(given, _SCOPE_FIELDS if kind == "search" else _REASON_FIELDS)[:500],
         query="" if kind in ("command", "edit", "write", "read") else dialects.query_of(given)[:2_000],
         error=error,
-        is_failed=dialects.is_failure(tool_response, error, code),
+        is_failed=dialects.is_failure(call.result, error, code),
         exit_code=code,
     )
-    use = _with_files(use, given, tool_response, places)
+    use = _with_files(use, given, call.result, roots)
     if kind == "read":
-        use = _with_span(use, given, tool_response)
+        use = _with_span(use, given, call.result)
     if kind == "search" and given.get("output_mode") == "count":
         text = without_counts(text)
     if use.edits and not use.is_failed:
         text = ""  # It says the edit once more, or shows the file.
-    return _bounded(use, places.shortened(text), places)
+    return _bounded(use, roots.shortened(text), roots)
 
 
-def _own_home() -> str:
+def own_home() -> str:
+    """Return the home of the user of this process; empty when there is none."""
     try:
         return str(Path.home())
     except RuntimeError:  # Nobody's process: no variable and no entry of the user.
@@ -325,22 +322,22 @@ def is_skipped(tool: str, n_chars: int, skip_tools: Sequence[str]) -> bool:
     return tool in skip_tools or is_our_tool(tool) or n_chars < MIN_CHARS
 
 
-def _with_files(use: ToolUse, given: dict[str, Any], response: object, places: Places) -> ToolUse:
+def _with_files(use: ToolUse, given: dict[str, Any], response: object, roots: PathRoots) -> ToolUse:
     """The files and edits that its arguments name."""
     path = dialects.first_text(given, dialects.PATH_FIELDS)
     patch = next((one for one in given.values() if isinstance(one, str) and dialects.PATCH_BEGIN in one), "")
     patch = patch or (use.command if dialects.PATCH_BEGIN in use.command else "")
     if patch:
-        edits = [Edit(places.relative(file), old, new, "", new_) for file, old, new, new_ in dialects.patched(patch)]
+        edits = [Edit(roots.relative(file), old, new, "", new_) for file, old, new, new_ in dialects.patched(patch)]
         return replace(use, kind="edit", edits=tuple(edits), files_written=_once(edit.file for edit in edits))
     if use.kind in ("edit", "write"):
-        file = places.relative(path) if path else ""
+        file = roots.relative(path) if path else ""
         written = (file,) if file else ()
         return replace(use, files_written=written, edits=tuple(_edits(file, given, response, use.kind == "write")))
     if use.kind == "command":
         read, written = files_of_command(use.command)
         return replace(
-            use, files_read=_once(map(places.relative, read)), files_written=_once(map(places.relative, written))
+            use, files_read=_once(map(roots.relative, read)), files_written=_once(map(roots.relative, written))
         )
     many = given.get("paths")
     named = (
@@ -350,7 +347,7 @@ def _with_files(use: ToolUse, given: dict[str, Any], response: object, places: P
         if isinstance(many, list)
         else []
     )
-    return replace(use, files_read=_once(map(places.relative, named)))
+    return replace(use, files_read=_once(map(roots.relative, named)))
 
 
 def _edits(file: str, given: dict[str, Any], response: object, is_write: bool) -> Iterable[Edit]:
@@ -382,7 +379,7 @@ def _number(value: object) -> int:
     return value if isinstance(value, int) and value > 0 else 0
 
 
-def _bounded(use: ToolUse, text: str, places: Places) -> ToolUse:
+def _bounded(use: ToolUse, text: str, roots: PathRoots) -> ToolUse:
     """The use with texts cut so that it is stored in `MAX_JSON_BYTES`; halved until it does, for texts that grow."""
     file = use.files_read[0] if use.kind == "read" and use.files_read else ""
     room, n_edits = 1.0, max(1, len(use.edits))
@@ -393,7 +390,7 @@ def _bounded(use: ToolUse, text: str, places: Places) -> ToolUse:
             use,
             command=cut(use.command, int(4_000 * room)),
             output=condensed(text, file, limit) if use.kind == "read" else cut(text, limit),
-            error=cut(places.shortened(use.error), int(_OUTPUT_CHARS * room / 2)),
+            error=cut(roots.shortened(use.error), int(_OUTPUT_CHARS * room / 2)),
             edits=tuple(replace(edit, old=cut(edit.old, of_edit), new=cut(edit.new, of_edit)) for edit in use.edits),
         )
         if room < 0.01 or len(found.as_json().encode("utf-8", "replace")) < MAX_JSON_BYTES:

@@ -10,11 +10,11 @@ import json
 import re
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from msgspec import Struct, to_builtins
+from msgspec import to_builtins
 from msgspec.structs import asdict, replace
 
 from hybrid.capture.leaves import Cut, Leaf, Texts, cut_out, filled, is_key_line, key_lines
-from hybrid.capture.tools import ToolUse
+from hybrid.capture.tools import ToolCall, ToolUse
 from hybrid.records.memory.cleaning import Rules
 from hybrid.records.memory.types import Extracted, Summarised
 from hybrid.redact import find_secrets, redact
@@ -51,36 +51,21 @@ _END_OF_VALUE = re.compile(r"\A[^\s`'\"/]+")
 _Told = TypeVar("_Told", Extracted, Summarised)
 
 
-class CleanUse(Struct, frozen=True):
-    """What an event tells of a use of a tool, without private spans and secrets.
+def cleaned_call(call: ToolCall) -> ToolCall:
+    """Return what an event tells of a use without private spans and secrets; takes any values of JSON.
 
-    Attributes:
-        tool: Its name, at most `MAX_TOOL_CHARS`.
-        given: Its arguments; JSON that was text is read.
-        answered: Its result; the same.
-        error: Of one that failed.
-    """
-
-    tool: str
-    given: object
-    answered: object
-    error: str
-
-
-def cleaned_use(tool: str, given: object, answered: object, error: str) -> CleanUse:
-    """A use of a tool without private spans and secrets; takes any values of JSON.
-
-    What goes beyond the bounds is left out: of a long text whole lines of both ends stay, of many the first.
+    JSON that was text is read. What goes beyond the bounds is left out: of a long text whole lines of both ends stay,
+    of many the first.
     """
     texts = Texts()
     taken = [
-        texts.take(given),
-        texts.take_text(error),
-        texts.take(answered, is_output=True),
+        texts.take(call.arguments),
+        texts.take_text(call.error),
+        texts.take(call.result, is_output=True),
     ]
     _clean(texts)
-    given, error_, answered = map(filled, taken)
-    return CleanUse(cleaned_name(tool), given, answered, _text(error_))
+    arguments, error, result = map(filled, taken)
+    return ToolCall(cleaned_name(call.tool), arguments, result, _text(error))
 
 
 def cleaned_name(tool: str) -> str:

@@ -17,14 +17,14 @@ from hybrid.base.errors import ConfigError, HybridError
 from hybrid.capture.extraction.extract import extract
 from hybrid.capture.shell import is_ours
 from hybrid.capture.summaries import summarise
-from hybrid.capture.tools import ToolUse, is_skipped, tool_use
+from hybrid.capture.tools import PathRoots, ToolCall, ToolUse, is_skipped, own_home, tool_use
 from hybrid.capture.transcript import last_exchange
 from hybrid.ipc.turns import OPT_OUT, is_private_turn
 from hybrid.knowledge.memory_cleaning import (
+    cleaned_call,
     cleaned_payload,
     cleaned_text,
     cleaned_told,
-    cleaned_use,
     n_chars,
 )
 from hybrid.prompting.clean import clean
@@ -201,12 +201,12 @@ def _keep_use(workspace: Workspace, event: HookEvent, store: MemoryStore, now_ms
     settings = workspace.config.memory
     if is_of_private_turn(workspace, event, store, now_ms):
         return
-    found = cleaned_use(event.tool, event.tool_input, event.tool_response, event.error)
-    n_answered = n_chars(found.answered) + len(found.error)
-    if is_skipped(event.tool, n_chars(found.given) + n_answered, settings.skip_tools):
+    call = cleaned_call(ToolCall(event.tool, event.tool_input, event.tool_response, event.error))
+    n_answered = n_chars(call.result) + len(call.error)
+    if is_skipped(event.tool, n_chars(call.arguments) + n_answered, settings.skip_tools):
         return
     root = str(workspace.require_project().root)
-    use = tool_use(found.tool, found.given, found.answered, found.error, root=root, cwd=event.cwd)
+    use = tool_use(call, PathRoots(root, event.cwd, own_home()))
     if use.kind == "command" and is_ours(use.command):
         return  # It repeats what is known.
     payload = cleaned_payload(use).as_json()

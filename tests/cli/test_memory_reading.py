@@ -272,13 +272,12 @@ def test_every_action_has_an_example_in_its_help(known: Shop, action: str) -> No
 
 def test_what_waits_for_its_batch_is_there_once_it_has_waited_long_enough(own_shop: Shop) -> None:
     """A reading command makes observations of it first."""
-    from hybrid.capture.tools import tool_use
+    from hybrid.capture.tools import PathRoots, ToolCall, tool_use
     from hybrid.records.memory.store import MemoryStore
     from hybrid.records.memory.types import PendingEvent
 
-    use = tool_use(
-        "Bash", {"command": "pytest tests/test_zebra.py"}, {"stdout": "1 passed in 0.1s"}, "", root="/x", cwd="/x"
-    )
+    call = ToolCall("Bash", {"command": "pytest tests/test_zebra.py"}, {"stdout": "1 passed in 0.1s"})
+    use = tool_use(call, PathRoots("/x", "/x"))
     event = PendingEvent("Bash", use.as_json(), "d" * 64, 10, FIRST_MS)
     with MemoryStore(own_shop.home / "memory.db") as store:
         assert store.add_event(shop_owner(own_shop), event, window_ms=3000, make=lambda _uses, _prompt: None)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from hybrid.base.tokens import part_terms
 from hybrid.capture.definitions import Definition, definitions, is_prose
 from hybrid.capture.extraction.wording import (
@@ -47,31 +49,74 @@ def tell_read(use: ToolUse, prompt: str) -> Told | None:
         narrative = joined([f"Reading {files[0]} failed: {why}.", reason(prompt)])
         subject = f"{base(files[0])} failed: {why}"
         return Told("discovery", "Read", subject, narrative, "", (why,), ("gotcha",), files)
-    return told_of_text(files, use.output, prompt, start=use.start_line, end=use.end_line, total=use.total_lines)
+    return told_of_text(FileText(files, use.output, use.start_line, use.end_line, use.total_lines), prompt)
 
 
-def told_of_text(
-    files: tuple[str, ...], text: str, prompt: str, *, start: int = 0, end: int = 0, total: int = 0, how: str = "Read"
-) -> Told:
-    """What a text read from files says, also when a command read it."""
-    file = files[0]
+class FileText(Struct, frozen=True):
+    """A text that was read from files.
+
+    Attributes:
+        files: The files; the text is told as that of the first.
+        text: What was shown.
+        start_line: First line that was read, from 1; 0 when unknown.
+        end_line: Last line that was read; 0 when unknown.
+        total_lines: Lines of the file; 0 when unknown.
+    """
+
+    files: tuple[str, ...]
+    text: str
+    start_line: int = 0
+    end_line: int = 0
+    total_lines: int = 0
+
+    @property
+    def file(self) -> str:
+        """The first file."""
+        return self.files[0]
+
+    @property
+    def is_part(self) -> bool:
+        """Return whether lines of the file are known to be missing."""
+        return bool(self.total_lines and (self.start_line > 1 or self.end_line < self.total_lines))
+
+    @property
+    def lines(self) -> tuple[int, int] | None:
+        """First and last line of a part; None for a whole file, or where the last one is unknown."""
+        return (self.start_line, self.end_line) if self.is_part and self.end_line else None
+
+
+class _Outline(Struct, frozen=True):
+    """The definitions of a text.
+
+    Attributes:
+        every: In order of the text.
+        chosen: Of each name the first, the most telling ones first.
+        wanted: Terms of the prompt, which decide what is telling.
+    """
+
+    every: list[Definition]
+    chosen: list[Definition]
+    wanted: frozenset[str]
+
+
+def told_of_text(shown: FileText, prompt: str, *, how: str = "Read") -> Told:
+    """Return what a text read from files says, also when a command read it."""
+    file, text, total = shown.file, shown.text, shown.total_lines
     wanted = terms_of(prompt)
-    every = [one for one in definitions(text, file) if len(one.name) > 2 and one.indent <= _DEEPEST]
-    chosen = _chosen(every, wanted)
-    is_part = bool(total and (start > 1 or end < total))
-    subject = _subject(file, text, chosen, every, wanted, f":{start}-{end}" if is_part and end else "")
-    lines = f"lines {start}-{end} of {total} of " if is_part and end else ""
-    size = f" ({amount(total, 'line')})" if total and not is_part else ""
+    every = [found for found in definitions(text, file) if len(found.name) > 2 and found.indent <= _DEEPEST]
+    outline = _Outline(every, _chosen(every, wanted), wanted)
+    lines = f"lines {shown.lines[0]}-{shown.lines[1]} of {total} of " if shown.lines else ""
+    size = f" ({amount(total, 'line')})" if total and not shown.is_part else ""
     opening = f"{how} {lines}{file}{size}."
     return Told(
         type="discovery",
         verb="Read",
-        subject=subject,
-        narrative=joined([opening, *_sentences(text, file, chosen, every, wanted), reason(prompt)]),
+        subject=_subject(shown, outline),
+        narrative=joined([opening, *_sentences(shown, outline), reason(prompt)]),
         subtitle=clip(next(iter(sentences(_opening_comment(text, file))), ""), 160),
-        facts=once([f"{file} defines {listed((one.name for one in every), 140)}"] if every else []),
+        facts=once([f"{file} defines {listed((found.name for found in every), 140)}"] if every else []),
         concepts=once(["how-it-works", *concepts_of_text(comment_text(filter(is_comment, text.split("\n")[:40])))]),
-        files_read=files,
+        files_read=shown.files,
     )
 
 
@@ -89,45 +134,45 @@ def _chosen(every: list[Definition], wanted: frozenset[str]) -> list[Definition]
     return sorted(first.values(), key=lambda one: (-weight[one.name], not one.is_container, one.start))
 
 
-def _subject(
-    file: str, text: str, chosen: list[Definition], every: list[Definition], wanted: frozenset[str], span: str
-) -> str:
-    name = base(file)
-    if span and 0 < len({one.name for one in every}) <= 2:
-        return f"{listed((one.name for one in chosen), _TITLE_ROOM - len(name) - 10)} in {name}{span}"
+def _subject(shown: FileText, outline: _Outline) -> str:
+    """Return the title of a read, without its verb."""
+    name, text = base(shown.file), shown.text
+    span = f":{shown.lines[0]}-{shown.lines[1]}" if shown.lines else ""
+    names = [found.name for found in outline.chosen]
+    if span and 0 < len(names) <= 2:
+        return f"{listed(names, _TITLE_ROOM - len(name) - 10)} in {name}{span}"
     room = _TITLE_ROOM - len(f"Read {name}{span}: ")
-    if chosen:
-        return f"{name}{span}: {listed((one.name for one in chosen), room, total=len(chosen))}"
-    says = next(iter(sentences(_opening_comment(text, file))), "")
+    if names:
+        return f"{name}{span}: {listed(names, room, total=len(names))}"
+    says = next(iter(sentences(_opening_comment(text, shown.file))), "")
     if says and not span:
         return f"{name}: {clip(says, room)}"
     lines = [line for line in text.split("\n") if len(line.strip()) > 3 and not line.startswith(_HEADS)]
-    best = telling(lines, wanted, 1, max_chars=room - 2) or [clip(line, room - 2) for line in lines[:1]]
+    best = telling(lines, outline.wanted, 1, max_chars=room - 2) or [clip(line, room - 2) for line in lines[:1]]
     best = [line.lstrip("/#* ") or line for line in best]
     return f"{name}{span}: {code(best[0], room - 2)}" if best and room > 20 else f"{name}{span}"
 
 
-def _sentences(
-    text: str, file: str, chosen: list[Definition], every: list[Definition], wanted: frozenset[str]
-) -> list[str]:
+def _sentences(shown: FileText, outline: _Outline) -> list[str]:
+    """Return what a read showed: its opening comment, its definitions, the lines that say most."""
+    text, chosen = shown.text, outline.chosen
     lines = [line for line in text.split("\n") if line.strip() and line.strip() != "…"]
-    found: list[str] = []
-    says = _opening_comment(text, file)
+    parts: list[str] = []
+    says = _opening_comment(text, shown.file)
     if says:
-        found.append(f"It says: {clip(says, 200)}")
-    if chosen and is_prose(file):
-        found.append(f"Headings: {listed((one.name for one in every), 320)}.")
+        parts.append(f"It says: {clip(says, 200)}")
+    if chosen and is_prose(shown.file):
+        parts.append(f"Headings: {listed((heading.name for heading in outline.every), 320)}.")
     elif chosen:
-        told = [_of_definition(one, text) for one in chosen[:4]]
-        found.append(f"It defines {'; '.join(told)}.")
-        rest = [one.name for one in every if one not in chosen[:4]]
-        found += [f"Also: {listed(rest, 220)}."] if rest else []
+        shown_first = [_of_definition(definition, text) for definition in chosen[:4]]
+        parts.append(f"It defines {'; '.join(shown_first)}.")
+        rest = [definition.name for definition in outline.every if definition not in chosen[:4]]
+        parts += [f"Also: {listed(rest, 220)}."] if rest else []
     if len(lines) <= _SHORT_LINES // 3:
-        return [*found, f"Text: {' / '.join(clip(line, 120) for line in lines)}"]
-    key = telling(
-        [line for line in lines if len(line.strip()) > 8 and not line.startswith(_HEADS)], wanted, 6, max_chars=110
-    )
-    return [*found, *([f"Key lines: {' / '.join(key)}"] if key else [])]
+        return [*parts, f"Text: {' / '.join(clip(line, 120) for line in lines)}"]
+    long_lines = [line for line in lines if len(line.strip()) > 8 and not line.startswith(_HEADS)]
+    key = telling(long_lines, outline.wanted, 6, max_chars=110)
+    return [*parts, *([f"Key lines: {' / '.join(key)}"] if key else [])]
 
 
 def _of_definition(one: Definition, text: str) -> str:

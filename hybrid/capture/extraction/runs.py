@@ -9,8 +9,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from hybrid.capture.definitions import without_counts
-from hybrid.capture.extraction.reads import told_of_text
-from hybrid.capture.extraction.searches import folder_name, told_of_search
+from hybrid.capture.extraction.reads import FileText, told_of_text
+from hybrid.capture.extraction.searches import SearchRun, folder_name, told_of_search
 from hybrid.capture.extraction.wording import (
     Told,
     base,
@@ -149,8 +149,8 @@ def outcome_of(output: str, *, is_failed: bool, exit_code: int | None) -> Outcom
         status = "failed"
     if is_failed or (errors and not status and _is_error_line(output, errors)):
         status = "failed"
-    brief = _brief(counts, failing, errors, lines, status, exit_code, _finished(output))
-    return Outcome(status, brief, failing, errors, lines)
+    outcome = Outcome(status, "", failing, errors, lines)
+    return replace(outcome, brief=_brief(outcome, counts, exit_code) or _finished(output))
 
 
 def _is_error_line(output: str, errors: tuple[str, ...]) -> bool:
@@ -234,31 +234,25 @@ def _errors(text: str) -> tuple[str, ...]:
     return once([*found, *late])[:8]
 
 
-def _brief(
-    counts: str,
-    failing: tuple[str, ...],
-    errors: tuple[str, ...],
-    lines: tuple[str, ...],
-    status: Status,
-    code: int | None,
-    finished: str,
-) -> str:
-    if failing:
-        n_failed = (counts or f"{len(failing)} failed").removesuffix(", 0 passed")
-        return f"{n_failed}: {listed((_short_name(name) for name in failing), 60)}"
-    if errors and status == "failed":
-        first = _in_short(errors[0])
+def _brief(outcome: Outcome, counts: str, exit_code: int | None) -> str:
+    """Return how a command ended in a few words: failing tests, the first error, counts, or the last good line."""
+    lines = outcome.lines
+    if outcome.failing:
+        n_failed = (counts or f"{len(outcome.failing)} failed").removesuffix(", 0 passed")
+        return f"{n_failed}: {listed((_short_name(name) for name in outcome.failing), 60)}"
+    if outcome.errors and outcome.status == "failed":
+        first = _in_short(outcome.errors[0])
         if counts and "no tests" not in counts:
             return f"{counts}; {first}"
         return first if _NAMES_ITSELF.match(first) else f"failed: {first}"
     if counts:
         return counts
-    if status == "failed":
+    if outcome.status == "failed":
         last = lines[-1] if lines else ""
-        return f"failed{f' (exit {code})' if code else ''}{f': {last}' if last else ''}"
+        return f"failed{f' (exit {exit_code})' if exit_code else ''}{f': {last}' if last else ''}"
     good = next((number for number in range(len(lines) - 1, -1, -1) if _GOOD.match(lines[number])), -1)
     if good < 0:
-        return finished
+        return ""
     return clip(" ".join(lines[good : good + 2]) if lines[good].endswith(":") else lines[good], 80)
 
 
@@ -330,7 +324,7 @@ def tell_command(use: ToolUse, prompt: str) -> Told | None:
     is_log = use.files_read[:1] and use.files_read[0].endswith(_LOGS) and outcome.status
     if line.work == "read" and not use.is_failed and use.files_read and output.strip() and not is_log:
         how = f"Read with {code(clip(use.command, 200), 160)}"
-        return told_of_text(use.files_read, output, prompt, how=f"{how}:")
+        return told_of_text(FileText(use.files_read, output), prompt, how=f"{how}:")
     if line.work == "git" and not use.is_failed:
         return _of_git(use, line, output, outcome, prompt)
     return _of_run(use, line, output, outcome, prompt)
@@ -343,7 +337,7 @@ def _of_search(use: ToolUse, line: CommandLine, output: str, prompt: str) -> Tol
     folders = [word for word in line.words[1:] if "/" in word and word != line.query and not word.startswith("-")]
     scope = squeeze(folder_name(folders[-1]), 40) if folders else ""
     file = next((path for path in use.files_read if not path.endswith("/")), "") if len(use.files_read) == 1 else ""
-    told = told_of_search(line.query, lines, prompt, scope=scope, file=file, how=line.program)
+    told = told_of_search(SearchRun(line.query, lines, scope, file, line.program), prompt)
     if use.files_written:
         return replace(told, files_modified=use.files_written)
     return told

@@ -40,8 +40,15 @@ _NONE = re.compile(r"(?i)^\s*(?:no (?:files?|matches|results?)(?: found)?|0 (?:m
 _CAPPED = re.compile(r"(?i)results? (?:are |is )?truncated|\btruncated\b")
 
 
-class Hit(Struct, frozen=True):
-    """One place that a search found; without a line the file as a whole; some only stand around what was found."""
+class SearchMatch(Struct, frozen=True):
+    """One place that a search found.
+
+    Attributes:
+        path: Of the file.
+        line: From 1; 0 for the file as a whole.
+        text: Of the line; empty when it was not printed.
+        is_context: The line only stands around what was found.
+    """
 
     path: str
     line: int
@@ -49,33 +56,69 @@ class Hit(Struct, frozen=True):
     is_context: bool = False
 
 
-def hits_of(output: str, file: str = "") -> list[Hit]:
-    """The places in the output of a search, in order.
+class SearchRun(Struct, frozen=True):
+    """A search and what it printed.
+
+    Attributes:
+        query: Pattern or words.
+        output: What was printed.
+        scope: Folder or kind of files, for the title; empty for all.
+        file: The one file that was searched; empty for several.
+        tool: For the narrative.
+        error: Why it failed.
+    """
+
+    query: str
+    output: str
+    scope: str = ""
+    file: str = ""
+    tool: str = ""
+    error: str = ""
+
+
+class _Result(Struct, frozen=True):
+    """What the output of a search holds.
+
+    Attributes:
+        matches: In order.
+        files: Their files, each once.
+        text: Lines that are not blank, of an output without a match.
+    """
+
+    matches: list[SearchMatch]
+    files: tuple[str, ...]
+    text: list[str]
+
+    @property
+    def lines(self) -> list[SearchMatch]:
+        """The matches of single lines, without context."""
+        return [match for match in self.matches if match.line and not match.is_context]
+
+
+def matches_of(output: str, file: str = "") -> list[SearchMatch]:
+    """Return the places in the output of a search, in order.
 
     Args:
         output: `path:line:text`, `line:text` of one file, or names of files; other lines are passed over.
         file: The one file that was searched.
     """
-    found: list[Hit] = []
+    matches: list[SearchMatch] = []
     for whole in output.split("\n")[:2_000]:
         line = whole[:_LONGEST_LINE]
-        match = _NUMBERED.match(line) if file else None
-        if match:
-            found.append(Hit(file, int(match["line"]), match["text"].strip(), is_context=match["mark"] == "-"))
-            continue
-        match = _HIT.match(line)
-        if match:
-            text = (match["text"] or match["name"] or "").strip()
-            found.append(Hit(match["path"].strip(), int(match["line"]), text, is_context=match["mark"] == "-"))
-            continue
-        match = _FILE.match(line.strip())
-        if match and " " not in match["path"]:
-            found.append(Hit(match["path"], 0, (match["text"] or "").strip()))
-    return found
+        numbered = _NUMBERED.match(line) if file else None
+        if numbered:
+            is_context = numbered["mark"] == "-"
+            matches.append(SearchMatch(file, int(numbered["line"]), numbered["text"].strip(), is_context))
+        elif hit := _HIT.match(line):
+            text = (hit["text"] or hit["name"] or "").strip()
+            matches.append(SearchMatch(hit["path"].strip(), int(hit["line"]), text, hit["mark"] == "-"))
+        elif (named := _FILE.match(line.strip())) and " " not in named["path"]:
+            matches.append(SearchMatch(named["path"], 0, (named["text"] or "").strip()))
+    return matches
 
 
 def tell_search(use: ToolUse, prompt: str) -> Told | None:
-    """What a search found; that nothing was found is told too. None without a pattern."""
+    """Return what a search found; that nothing was found is told too. None without a pattern."""
     if not use.query.strip():
         return None
     scope = next(iter(use.files_read), "")
@@ -84,45 +127,33 @@ def tell_search(use: ToolUse, prompt: str) -> Told | None:
     where = where or (
         use.description if _SUFFIX.search(use.description) or not use.description else f"{use.description} files"
     )
-    return told_of_search(use.query, use.output, prompt, scope=where, file=file, how=use.tool, error=use.error)
+    return told_of_search(SearchRun(use.query, use.output, where, file, use.tool, use.error), prompt)
 
 
-def told_of_search(
-    query: str, output: str, prompt: str, *, scope: str = "", file: str = "", how: str = "", error: str = ""
-) -> Told:
-    """What a search found, also when a command searched.
-
-    Args:
-        query: Pattern or words.
-        output: What it printed.
-        prompt: Of the user.
-        scope: Folder or kind of files, for the title; empty for all.
-        file: The one file that was searched; empty for several.
-        how: The tool, for the narrative.
-        error: Why it failed.
-    """
-    hits = [] if error or _NONE.match(output) else hits_of(output, file)
-    files = once(hit.path for hit in hits)
-    text = [line for line in output.split("\n") if line.strip()] if not hits else []
-    is_nothing = not error and (not output.strip() or (_NONE.match(output) is not None))
-    found = _result(hits, files, text, is_nothing=is_nothing, error=error, is_one=bool(file))
-    verb = "Find" if how.lower() in ("glob", "find", "fd", "file_search") else "Search"
+def told_of_search(search: SearchRun, prompt: str) -> Told:
+    """Return what a search found, also when a command searched."""
+    query, scope, file, output = search.query, search.scope, search.file, search.output
+    is_none = _NONE.match(output) is not None
+    matches = [] if search.error or is_none else matches_of(output, file)
+    files = once(match.path for match in matches)
+    result = _Result(matches, files, [line for line in output.split("\n") if line.strip()] if not matches else [])
+    is_nothing = not search.error and (not output.strip() or is_none)
+    brief = clip(search.error, 60) if search.error else "nothing found" if is_nothing else _brief(result, bool(file))
+    verb = "Find" if search.tool.lower() in ("glob", "find", "fd", "file_search") else "Search"
     place = f" in {scope}" if scope and scope not in query else ""
-    room = _TITLE_ROOM - len(verb) - len(place) - len(": ") - 3 - min(len(found), 34)
-    asked = query if len(query) <= room or verb == "Search" else _last_parts(query, room)
-    subject = f"{code(asked, max(room, 24))}{place}: {found}"
-    told = [hit for hit in hits if hit.line and hit.text and not hit.is_context]
-    asked_of = f"Searched {file or scope or 'the project'} for {code(query, 200)}{f' with {how}' if how else ''}"
-    opening = f"{asked_of}: {found if is_nothing or error else _count(hits, files)}."
+    room = _TITLE_ROOM - len(verb) - len(place) - len(": ") - 3 - min(len(brief), 34)
+    pattern = query if len(query) <= room or verb == "Search" else _last_parts(query, room)
+    searched = f"Searched {file or scope or 'the project'} for {code(query, 200)}"
+    opening = f"{searched}{f' with {search.tool}' if search.tool else ''}"
+    opening = f"{opening}: {brief if is_nothing or search.error else _count(result)}."
+    shown = [match for match in result.lines if match.text][:4]
     return Told(
         type="discovery",
         verb=verb,
-        subject=subject,
-        narrative=joined([opening, *_sentences(hits, files, text, terms_of(f"{query} {prompt}")), reason(prompt)]),
-        facts=once(
-            [f"{clip(query, 80)}: {found}", *(f"{hit.path}:{hit.line} {clip(hit.text, 100)}" for hit in told[:4])]
-        ),
-        concepts=("gotcha",) if error else ("how-it-works",) if hits else (),
+        subject=f"{code(pattern, max(room, 24))}{place}: {brief}",
+        narrative=joined([opening, *_sentences(result, terms_of(f"{query} {prompt}")), reason(prompt)]),
+        facts=once([f"{clip(query, 80)}: {brief}", *(f"{m.path}:{m.line} {clip(m.text, 100)}" for m in shown)]),
+        concepts=("gotcha",) if search.error else ("how-it-works",) if matches else (),
         files_read=once([file, *files]) if len(files) <= _MAX_HIT_FILES else once([file]),
     )
 
@@ -141,46 +172,43 @@ def _last_parts(pattern: str, room: int) -> str:
     return "…/" + "/".join(parts)
 
 
-def _count(hits: list[Hit], files: tuple[str, ...]) -> str:
-    if not hits:
+def _count(result: _Result) -> str:
+    if not result.matches:
         return "this came back"
-    lines = sum(1 for hit in hits if hit.line and not hit.is_context)
-    n_files = f"{len(files)} file{'s' * (len(files) != 1)}"
+    files, lines = len(result.files), len(result.lines)
+    n_files = f"{files} file{'s' * (files != 1)}"
     return f"{lines} line{'s' * (lines != 1)} in {n_files}" if lines else n_files
 
 
-def _result(
-    hits: list[Hit], files: tuple[str, ...], text: list[str], *, is_nothing: bool, error: str, is_one: bool
-) -> str:
-    if error:
-        return clip(error, 60)
-    if is_nothing:
-        return "nothing found"
+def _brief(result: _Result, is_one_file: bool) -> str:
+    """Return what a search found in a few words: lines of one file, names of several, or the first line printed."""
+    files = result.files
     if len(files) == 1:
-        lines = [str(hit.line) for hit in hits if hit.line and not hit.is_context]
-        if is_one and lines:
+        lines = [str(match.line) for match in result.lines]
+        if is_one_file and lines:
             return f"line{'s' * (len(lines) != 1)} {listed(lines, 24)}"
         return f"{base(files[0])}" + (
             f":{lines[0]}" if len(lines) == 1 else f" lines {listed(lines, 16)}" if lines else ""
         )
     if files:
         return f"{len(files)} files, {listed(map(base, files), 60)}"
-    return clip(text[0], 60) if text else "no lines"
+    return clip(result.text[0], 60) if result.text else "no lines"
 
 
-def _sentences(hits: list[Hit], files: tuple[str, ...], text: list[str], wanted: frozenset[str]) -> list[str]:
-    found: list[str] = []
+def _sentences(result: _Result, wanted: frozenset[str]) -> list[str]:
+    files, text = result.files, result.text
+    sentences: list[str] = []
+    with_text = [match for match in result.matches if match.text]
     texts = [
-        f"{hit.path}:{hit.line} {hit.text}" if len(files) > 1 else f"{hit.line} {hit.text}" for hit in hits if hit.text
+        f"{match.path}:{match.line} {match.text}" if len(files) > 1 else f"{match.line} {match.text}"
+        for match in with_text
     ]
     if len(files) == 1:
-        found.append(f"All in {files[0]}.")
-    elif files and not texts:
-        found.append(f"Files: {listed(files, 640)}.")
+        sentences.append(f"All in {files[0]}.")
     elif files:
-        found.append(f"Files: {listed(files, 320)}.")
+        sentences.append(f"Files: {listed(files, 320 if texts else 640)}.")
     if texts:
-        found.append(f"Lines: {' / '.join(telling(texts, wanted, 8, max_chars=130) or texts[:8])}")
+        sentences.append(f"Lines: {' / '.join(telling(texts, wanted, 8, max_chars=130) or texts[:8])}")
     if text:
-        found.append(f"Text: {' / '.join(telling(text, wanted, 6, max_chars=130) or text[:6])}")
-    return found
+        sentences.append(f"Text: {' / '.join(telling(text, wanted, 6, max_chars=130) or text[:6])}")
+    return sentences

@@ -225,10 +225,11 @@ def _size_bytes(path: Path) -> int:
 
 def _payload(workspace: Workspace, event: HookEvent) -> tuple[str, str]:
     """The tool of an event, and what the store keeps of its use until the batch ends."""
-    from hybrid.capture.tools import tool_use
+    from hybrid.capture.tools import PathRoots, ToolCall, own_home, tool_use
 
     root = str(workspace.require_project().root)
-    use = tool_use(event.tool, event.tool_input, event.tool_response, event.error, root=root, cwd=event.cwd)
+    call = ToolCall(event.tool, event.tool_input, event.tool_response, event.error)
+    use = tool_use(call, PathRoots(root, event.cwd, own_home()))
     return event.tool, use.as_json()
 
 

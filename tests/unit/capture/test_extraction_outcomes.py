@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from hybrid.capture.extraction.extract import extract
-from hybrid.capture.tools import tool_use
+from hybrid.capture.tools import PathRoots, ToolCall, tool_use
 
 
 @pytest.mark.parametrize(
@@ -15,7 +15,9 @@ from hybrid.capture.tools import tool_use
 )
 def test_a_command_without_an_outcome_tells_what_it_printed(output: str, expected: str) -> None:
     """As it is; build progress alone is called so."""
-    use = tool_use("Bash", {"command": "make deploy"}, {"stdout": output, "stderr": ""}, "", root="/x", cwd="/x")
+    use = tool_use(
+        ToolCall("Bash", {"command": "make deploy"}, {"stdout": output, "stderr": ""}), PathRoots("/x", "/x")
+    )
 
     found = extract([use], "")
     assert found is not None
@@ -24,7 +26,7 @@ def test_a_command_without_an_outcome_tells_what_it_printed(output: str, expecte
 
 def test_a_search_of_the_web_tells_the_beginning_of_its_result() -> None:
     """Also when no sentence of it stands out."""
-    use = tool_use("WebSearch", {"query": "no_proxy ranges"}, "shop issue 412", "", root="/x", cwd="/x")
+    use = tool_use(ToolCall("WebSearch", {"query": "no_proxy ranges"}, "shop issue 412"), PathRoots("/x", "/x"))
 
     found = extract([use], "")
     assert found is not None

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hybrid.capture.extraction.extract import extract
-from hybrid.capture.tools import Edit, ToolUse, tool_use
+from hybrid.capture.tools import Edit, PathRoots, ToolCall, ToolUse, tool_use
 from hybrid.records.memory.types import Extracted
 
 FIX = "Fix the retry loop of PaymentClient: it never ends when the bank is down."
@@ -22,10 +22,12 @@ class PaymentClient:
                 return answer
 '''
 
+SHOP = PathRoots("/shop", "/shop")
+
 
 def told(tool: str, given: object, answer: object = "", error: str = "", prompt: str = FIX) -> Extracted:
     """What is told of one use."""
-    found = extract([tool_use(tool, given, answer, error, root="/shop", cwd="/shop")], prompt)
+    found = extract([tool_use(ToolCall(tool, given, answer, error), SHOP)], prompt)
     assert found is not None
     return found
 
@@ -240,7 +242,7 @@ def test_a_read_is_a_discovery_that_tells_what_it_defines() -> None:
 @pytest.mark.parametrize("command", ["pwd", "ls", "cd src", "git status", "echo done", "git stash list"])
 def test_what_tells_nothing_is_no_observation(command: str) -> None:
     """Commands that only say where one is are not kept."""
-    assert extract([tool_use("Bash", {"command": command}, {"stdout": ""}, "", root="/shop", cwd="/shop")], FIX) is None
+    assert extract([tool_use(ToolCall("Bash", {"command": command}, {"stdout": ""}), SHOP)], FIX) is None
 
 
 def test_a_batch_is_one_observation_with_one_title() -> None:
@@ -297,7 +299,7 @@ def test_any_use_gives_bounded_deterministic_texts(texts: list[str], tool: str) 
         "prompt": first,
         "url": first,
     }
-    found = [extract([tool_use(tool, given_, second, "", root="/shop", cwd="/shop")], prompt) for _ in range(2)]
+    found = [extract([tool_use(ToolCall(tool, given_, second), SHOP)], prompt) for _ in range(2)]
 
     assert found[0] == found[1]
     if found[0] is not None:

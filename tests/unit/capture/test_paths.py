@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hybrid.capture.tools import Places
+from hybrid.capture.tools import PathRoots
 from tests.support.builders import write_files
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ INSIDE = [
 @pytest.mark.parametrize("root", [WINDOWS, "c:/Users/me/shop", WINDOWS + "\\"])
 def test_paths_of_windows_become_relative_in_every_form(root: str, path: str) -> None:
     """Letter case, slashes and the spelling of the drive differ between tools of one session."""
-    assert "src/a.py" == Places(root, "c:\\users\\me\\shop", "C:\\Users\\me").relative(path)
+    assert "src/a.py" == PathRoots(root, "c:\\users\\me\\shop", "C:\\Users\\me").relative(path)
 
 
 @pytest.mark.parametrize(
@@ -45,34 +45,34 @@ def test_paths_of_windows_become_relative_in_every_form(root: str, path: str) ->
 )
 def test_paths_of_windows_outside_stay_outside(path: str, expected: str) -> None:
     """The home as a tilde; a folder that only begins alike is another one."""
-    assert expected == Places(WINDOWS, WINDOWS, "C:\\Users\\me").relative(path)
+    assert expected == PathRoots(WINDOWS, WINDOWS, "C:\\Users\\me").relative(path)
 
 
 def test_a_share_is_a_root_too() -> None:
     """A project on a server."""
-    places = Places("\\\\server\\share\\shop", "", "")
+    roots = PathRoots("\\\\server\\share\\shop", "", "")
 
-    assert "src/a.py" == places.relative("//SERVER/share/shop/src/a.py")
-    assert "at src/a.py:3" == places.shortened("at \\\\server\\share\\shop\\src\\a.py:3")
+    assert "src/a.py" == roots.relative("//SERVER/share/shop/src/a.py")
+    assert "at src/a.py:3" == roots.shortened("at \\\\server\\share\\shop\\src\\a.py:3")
 
 
 @pytest.mark.parametrize("path", [path for path in INSIDE if not path.startswith("file:")])
 def test_texts_lose_the_root_of_windows(path: str) -> None:
     """In the text of a command or a result; the rest of the path has forward slashes, other backslashes stay."""
-    places = Places(WINDOWS, WINDOWS, "C:\\Users\\me")
+    roots = PathRoots(WINDOWS, WINDOWS, "C:\\Users\\me")
 
-    assert 'type "src/a.py" | findstr \\d+' == places.shortened(f'type "{path}" | findstr \\d+')
-    assert "see ~/x/y.txt" == places.shortened("see c:\\users\\me\\x\\y.txt")
-    assert "abc/c/Users/me/shop/x" == places.shortened("abc/c/Users/me/shop/x")
+    assert 'type "src/a.py" | findstr \\d+' == roots.shortened(f'type "{path}" | findstr \\d+')
+    assert "see ~/x/y.txt" == roots.shortened("see c:\\users\\me\\x\\y.txt")
+    assert "abc/c/Users/me/shop/x" == roots.shortened("abc/c/Users/me/shop/x")
 
 
 def test_elsewhere_such_forms_are_paths_as_any_other() -> None:
     """`/c` is a folder where the project has no drive, and letter case counts."""
-    places = Places("/c/shop", "/c/shop", "")
+    roots = PathRoots("/c/shop", "/c/shop", "")
 
-    assert "a.py" == places.relative("/c/shop/a.py")
-    assert "/c/Shop/a.py" == places.relative("/c/Shop/a.py")
-    assert "C:/shop/a.py" == places.relative("C:\\shop\\a.py")
+    assert "a.py" == roots.relative("/c/shop/a.py")
+    assert "/c/Shop/a.py" == roots.relative("/c/Shop/a.py")
+    assert "C:/shop/a.py" == roots.relative("C:\\shop\\a.py")
 
 
 @pytest.fixture
@@ -91,7 +91,7 @@ def linked(tmp_path: Path) -> tuple[Path, Path]:
 def test_paths_by_a_link_to_the_project_are_relative(linked: tuple[Path, Path], tmp_path: Path) -> None:
     """Whichever of tool and project went by the link; a file that is not there yet, the project itself, a part of it."""
     root, link = linked
-    by_link, by_root = Places(str(root), str(link)), Places(str(link), str(link))
+    by_link, by_root = PathRoots(str(root), str(link)), PathRoots(str(link), str(link))
 
     assert "src/a.py" == by_link.relative(f"{link}/src/a.py") == by_root.relative(f"{root}/src/a.py")
     assert "src/a.py" == by_link.relative("src/a.py")
@@ -106,10 +106,10 @@ def test_paths_by_a_link_to_the_project_are_relative(linked: tuple[Path, Path], 
 def test_texts_lose_the_name_of_the_link_too(linked: tuple[Path, Path]) -> None:
     """Where the use took place below the link."""
     root, link = linked
-    places = Places(str(root), f"{link}/src")
+    roots = PathRoots(str(root), f"{link}/src")
 
-    assert "cat src/a.py src/a.py" == places.shortened(f"cat {link}/src/a.py {root}/src/a.py")
-    assert f"cat {link}/src/a.py" == Places(str(root), str(root)).shortened(f"cat {link}/src/a.py")
+    assert "cat src/a.py src/a.py" == roots.shortened(f"cat {link}/src/a.py {root}/src/a.py")
+    assert f"cat {link}/src/a.py" == PathRoots(str(root), str(root)).shortened(f"cat {link}/src/a.py")
 
 
 def test_a_path_below_the_root_is_not_looked_up(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -121,19 +121,19 @@ def test_a_path_below_the_root_is_not_looked_up(monkeypatch: pytest.MonkeyPatch)
         return path
 
     monkeypatch.setattr(os.path, "realpath", realpath)
-    places = Places("/srv/shop", "/srv/shop", "/home/me")
+    roots = PathRoots("/srv/shop", "/srv/shop", "/home/me")
 
-    places.relative("/srv/shop/src/a.py")
-    places.relative("src/b.py")
-    places.shortened("cat /srv/shop/src/a.py")
-    places.relative("\\\\server\\share\\x")
+    roots.relative("/srv/shop/src/a.py")
+    roots.relative("src/b.py")
+    roots.shortened("cat /srv/shop/src/a.py")
+    roots.relative("\\\\server\\share\\x")
     assert [] == asked
     if os.name != "nt":
-        places.relative("/other/a.py")
-        places.relative("/other/a.py")
+        roots.relative("/other/a.py")
+        roots.relative("/other/a.py")
         assert ["/srv/shop", "/other", "/other/a.py"] == asked
 
 
 def test_what_cannot_be_looked_up_stays() -> None:
     """A null byte, a circle of links: no error."""
-    assert "/x\0y/a.py" == Places("/srv/shop", "", "").relative("/x\0y/a.py")
+    assert "/x\0y/a.py" == PathRoots("/srv/shop", "", "").relative("/x\0y/a.py")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid.capture.tools import MAX_JSON_BYTES, Edit, ToolUse, is_skipped, tool_use
+from hybrid.capture.tools import MAX_JSON_BYTES, Edit, PathRoots, ToolCall, ToolUse, is_skipped, tool_use
 
 HOOKS = Path(__file__).parents[2] / "fixtures" / "hooks"
 SKIPPED = ["TodoWrite", "LS"]
@@ -29,7 +29,8 @@ AS_JSON = st.recursive(
 
 def use(tool: str, given: object, answer: object = "", error: str = "", **more: str) -> ToolUse:
     """A use in the project /shop."""
-    return tool_use(tool, given, answer, error, **{"root": "/shop", "cwd": "/shop", "home": "/home/ann", **more})
+    roots = PathRoots(**{"root": "/shop", "cwd": "/shop", "home": "/home/ann", **more})
+    return tool_use(ToolCall(tool, given, answer, error), roots)
 
 
 def recorded(name: str) -> ToolUse:

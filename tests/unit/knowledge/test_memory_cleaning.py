@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from hybrid.capture.leaves import MAX_DEPTH, MAX_TEXTS, Texts, filled, is_key_line, key_lines
-from hybrid.capture.tools import Edit, ToolUse, tool_use
+from hybrid.capture.tools import Edit, PathRoots, ToolCall, ToolUse, tool_use
 from hybrid.knowledge.memory_cleaning import (
     MAX_CHARS,
     MAX_TOOL_CHARS,
+    cleaned_call,
     cleaned_name,
     cleaned_payload,
     cleaned_text,
     cleaned_told,
-    cleaned_use,
     rules_of_rows,
 )
 from hybrid.records.memory.exporting import FORMAT, VERSION
@@ -99,10 +99,8 @@ LEAKS: dict[str, tuple[str, object, object, str]] = {
 
 def stored(tool: str, given: object, answered: object, error: str = "") -> str:
     """The payload that is stored of a use."""
-    use = cleaned_use(tool, given, answered, error)
-    return cleaned_payload(
-        tool_use(use.tool, use.given, use.answered, use.error, root="/p", cwd="/p", home="")
-    ).as_json()
+    call = cleaned_call(ToolCall(tool, given, answered, error))
+    return cleaned_payload(tool_use(call, PathRoots("/p", "/p"))).as_json()
 
 
 @pytest.mark.parametrize("name", LEAKS)
@@ -148,9 +146,9 @@ def test_ordinary_values_stay_as_they_are() -> None:
     """Of any form; numbers, empty texts and nothing too."""
     given = {"command": ["ls", "-l"], "n": 3, "flag": True, "none": None, "empty": "", "list": [1, {"a": ["b", ""]}]}
     answered = {"stdout": ORDINARY * 20, "filenames": ["a.py", "b.py"], "deep": [[["x"]]], "part": 0.5}
-    found = cleaned_use("Bash", given, answered, "Exit code 1\nno")
+    found = cleaned_call(ToolCall("Bash", given, answered, "Exit code 1\nno"))
 
-    assert (given, answered, "Exit code 1\nno") == (found.given, found.answered, found.error)
+    assert (given, answered, "Exit code 1\nno") == (found.arguments, found.result, found.error)
 
 
 def test_what_a_terminal_overwrote_is_gone() -> None:
@@ -195,18 +193,18 @@ def _n_leaves(value: object) -> tuple[int, int]:
 def test_no_more_is_looked_at_than_the_bounds_say(value: object) -> None:
     """Beyond so many strings and characters everything is dropped, before anything is done with it."""
     n_leaves, n_chars = _n_leaves(value)
-    found = cleaned_use("mcp__a__b", {"query": LONG}, value, "")
+    found = cleaned_call(ToolCall("mcp__a__b", {"query": LONG}, value))
 
     assert n_leaves <= MAX_TEXTS
     assert n_chars <= 1_000_000
-    assert len(json.dumps(found.answered)) <= MAX_CHARS + 20 * MAX_TEXTS
+    assert len(json.dumps(found.result)) <= MAX_CHARS + 20 * MAX_TEXTS
 
 
 def test_a_text_made_of_telling_words_is_searched_in_part() -> None:
     """Each of them costs more than a line of other text."""
-    found = cleaned_use("mcp__a__b", {"query": LONG}, blocks(*["token=\n" * 11_500] * 5), "")
+    found = cleaned_call(ToolCall("mcp__a__b", {"query": LONG}, blocks(*["token=\n" * 11_500] * 5)))
 
-    assert 0 < len(json.dumps(found.answered)) < 60_000
+    assert 0 < len(json.dumps(found.result)) < 60_000
 
 
 def test_what_is_nested_too_deeply_is_cut_there() -> None:
@@ -214,11 +212,11 @@ def test_what_is_nested_too_deeply_is_cut_there() -> None:
     value: object = "bottom"
     for _ in range(900):
         value = {"content": [value, "after"]}
-    found = cleaned_use("mcp__a__b", value, value, "")
+    found = cleaned_call(ToolCall("mcp__a__b", value, value))
 
-    assert "bottom" not in json.dumps(found.answered)
-    assert json.dumps(found.answered).count("[") <= MAX_DEPTH
-    assert "" == tool_use("Bash", {}, value, "", root="/p", cwd="/p").output.replace("after", "").strip()
+    assert "bottom" not in json.dumps(found.result)
+    assert json.dumps(found.result).count("[") <= MAX_DEPTH
+    assert "" == tool_use(ToolCall("Bash", {}, value), PathRoots("/p", "/p")).output.replace("after", "").strip()
     assert stored("Bash", '{"a":' + "[" * 100_000, '{"output":' + "[" * 100_000)
 
 
@@ -328,8 +326,8 @@ def test_private_spans_are_cut_out_of_what_is_imported() -> None:
 def test_what_stands_beside_a_text_does_not_hide_its_secret(before: str, text: str, after: str) -> None:
     """A text is read alone too, when it is stored and when what older versions stored is cleaned."""
     secret = text.replace("=", " ").split()[-1]
-    stored = cleaned_use("Edit", {"before": before, "text": text, "after": after}, None, "")
+    stored = cleaned_call(ToolCall("Edit", {"before": before, "text": text, "after": after}, None))
     row = Extracted(type="change", title="t", narrative="", facts=(before, text, after))
 
-    assert secret not in json.dumps(stored.given)
+    assert secret not in json.dumps(stored.arguments)
     assert secret not in "".join(rules_of_rows().told(row).facts)
