@@ -33,7 +33,7 @@ from hybrid.redact.sentences import (
     value_before,
     value_later,
 )
-from hybrid.redact.values import REGION, Place, TellingName, Walks, has_both, is_generated, is_marked, is_secret
+from hybrid.redact.values import REGION, Place, ScannedText, TellingName, has_both, is_generated, is_marked, is_secret
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -145,7 +145,7 @@ def assigned_values(text: str, lower: str, letters: str) -> Iterator[Secret]:
     end = 0
     line_end = -1
     seen: dict[str, tuple[int, list[tuple[int, int]]]] = {}
-    walks: Walks = {}
+    scanned = ScannedText(text, lower)
     for number, (start, root_end) in enumerate(telling_places(lower, letters)):
         if start < end:
             continue  # Within a name or a value that was looked at.
@@ -158,7 +158,7 @@ def assigned_values(text: str, lower: str, letters: str) -> Iterator[Secret]:
             for begin, stop in known[1]:
                 yield Secret("secret", start + begin, start + stop)
             continue
-        name = _key_at(text, lower, start, root_end, walks)
+        name = _key_at(scanned, start, root_end)
         spans = name.spans() if name.is_telling() else []
         if not spans and line_end < start and name.may_head_column():
             spans = table_values(text, lower, name.start, name.end)
@@ -173,8 +173,9 @@ def assigned_values(text: str, lower: str, letters: str) -> Iterator[Secret]:
             yield Secret("secret", begin, stop)
 
 
-def _key_at(text: str, lower: str, start: int, root_end: int, walks: Walks) -> _Key:
-    """The name that holds a telling word, with how clear it is."""
+def _key_at(scanned: ScannedText, start: int, root_end: int) -> _Key:
+    """Return the name that holds a telling word, with how clear it is."""
+    text, lower = scanned.text, scanned.lower
     following = text[root_end : root_end + 1]
     end = root_end
     if following not in _AFTER_NAME or following in _IN_NAME:
@@ -183,7 +184,7 @@ def _key_at(text: str, lower: str, start: int, root_end: int, walks: Walks) -> _
         following = text[end : end + 1]
     ends_sentence = following == "." and text[end + 1 : end + 2] in _AFTER_SENTENCE
     if following and following not in _AFTER_NAME and not ends_sentence:
-        return _Key(text, "", Clarity.NONE, start, end, walks)
+        return _Key(scanned, "", Clarity.NONE, start, end)
     begin = name_start(text, start)
     name = text[begin:end][-_MAX_NAME:]
     first = lower[start]
@@ -195,7 +196,7 @@ def _key_at(text: str, lower: str, start: int, root_end: int, walks: Walks) -> _
         clear = clarity(name)
         if first == "s" and lower.startswith("seed", start) and lower.endswith(_SEED_OF, max(0, start - 5), start - 1):
             clear = Clarity.SECRET
-    return _Key(text, name, clear, begin, end, walks)
+    return _Key(scanned, name, clear, begin, end)
 
 
 class _Key(TellingName):

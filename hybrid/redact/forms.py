@@ -199,7 +199,7 @@ def _of_form(text: str, kind: str, word: str, pattern: str, joins: _Joins) -> It
             n_tries = 0 if joins.after(run_end) else _MAX_TRIES
         if n_tries < _MAX_TRIES and run_end - end <= _MAX_PIECE:
             n_tries += 1
-            yield from _put_together(text, kind, (start, run_end), found, offsets, joins)
+            yield from _put_together(kind, (start, run_end), found, offsets, joins)
 
 
 def _beside_keys(text: str, pieces: str) -> Iterator[Secret]:
@@ -212,9 +212,10 @@ def _beside_keys(text: str, pieces: str) -> Iterator[Secret]:
 
 
 def _put_together(
-    text: str, kind: str, first: tuple[int, int], found: re.Pattern[str], offsets: tuple[int, ...], joins: _Joins
+    kind: str, first: tuple[int, int], pattern: re.Pattern[str], offsets: tuple[int, ...], joins: _Joins
 ) -> list[tuple[int, int]]:
     """The pieces of a token that is written as several literals: `"ghp_…" + "…"`, also one below the other."""
+    text = joins.text
     start, end = first
     begin = start
     if max(offsets) > 0:
@@ -225,7 +226,7 @@ def _put_together(
         pieces.append(piece)
     whole = "".join([text[begin:stop] for begin, stop in pieces])
     for offset in offsets:
-        match = found.match(whole, start - begin - offset) if start - begin >= offset else None
+        match = pattern.match(whole, start - begin - offset) if start - begin >= offset else None
         if match is not None and match.end() > len(whole) - 4 and _is_token(kind, match.group()):
             return pieces
     return []
@@ -235,22 +236,22 @@ class _Joins:
     """The literals that a text joins to others, each looked for once."""
 
     def __init__(self, text: str) -> None:
-        self._text = text
+        self.text = text
         self._after: dict[int, tuple[int, int] | None] = {}
 
     def run_end(self, start: int) -> int:
         """Where the piece of a token ends that begins here."""
-        run = compiled(_RUN).match(self._text, start)
+        run = compiled(_RUN).match(self.text, start)
         return start if run is None else run.end()
 
     def after(self, end: int) -> tuple[int, int] | None:
         """The piece in the literal that is joined to the one which ends here; None when there is none."""
-        if self._text[end : end + 1] not in _QUOTES:
+        if self.text[end : end + 1] not in _QUOTES:
             return None
         if end not in self._after:
-            join = compiled(_JOIN).match(self._text, end)
-            piece = None if join is None else compiled(_PIECE).match(self._text, join.end())
-            is_key = piece is None or compiled(_IS_KEY).match(self._text, piece.end()) is not None
+            join = compiled(_JOIN).match(self.text, end)
+            piece = None if join is None else compiled(_PIECE).match(self.text, join.end())
+            is_key = piece is None or compiled(_IS_KEY).match(self.text, piece.end()) is not None
             self._after[end] = None if piece is None or is_key else piece.span()
         return self._after[end]
 

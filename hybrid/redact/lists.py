@@ -83,11 +83,11 @@ def _dash_items(key: TellingName, *, is_plural: bool) -> list[tuple[int, int]]:
         return []
     clear = Clarity.PASSWORD if "pass" in key.name.lower() and is_plural else key.clear
     dash = f"{at['indent']}- "
-    begin, end, spans = key.walks.get((dash, clear), (0, 0, []))
+    begin, end, spans = key.scanned.walks.get((dash, clear), (0, 0, []))
     if not begin <= at.end() < end or len(spans) >= _MAX_PIECES:  # Else the name stands in a list that was looked at.
         begin = at.end()
         end, spans = _walk(key.text, begin, dash, clear)
-        key.walks[dash, clear] = begin, end, spans
+        key.scanned.walks[dash, clear] = begin, end, spans
     return [span for span in spans if span[0] >= at.end()]
 
 

@@ -13,7 +13,6 @@ import re
 from collections import Counter
 from enum import Enum
 from functools import lru_cache
-from typing import TypeAlias
 
 from hybrid.base.patterns import compiled
 from hybrid.redact.names import Clarity
@@ -480,29 +479,42 @@ def bits_per_char(value: str) -> float:
 
 # --- Names and values ----------------------------------------------------------------------------------------------
 
-Walks: TypeAlias = "dict[tuple[str, Clarity], tuple[int, int, list[tuple[int, int]]]]"
-"""Indentation and clarity → where the items of a list begin and end that were looked at, and the secrets among them."""
+
+class ScannedText:
+    """A text while secrets are looked for in it.
+
+    Attributes:
+        text: The text.
+        lower: The same in lower case, character by character.
+        walks: Of each list that was looked through: its indentation and clarity → where its items begin and end, and
+            the secrets among them. Many names may stand in one list, which is walked once.
+    """
+
+    def __init__(self, text: str, lower: str) -> None:
+        self.text = text
+        self.lower = lower
+        self.walks: dict[tuple[str, Clarity], tuple[int, int, list[tuple[int, int]]]] = {}
 
 
 class TellingName:
     """A telling name, and how a value beside it is judged.
 
     Attributes:
-        text: The text.
-        name: The name in it.
-        clear: How clearly it says so.
-        start: Where it begins.
-        end: Where it ends.
-        walks: Of the lists of the text, which many names may stand in.
+        scanned: The text it stands in.
+        text: The same as a string.
+        name: The name.
+        clear: How clearly it says that a secret stands beside it.
+        start: Offset of its first character.
+        end: Offset behind its last character.
     """
 
-    def __init__(self, text: str, name: str, clear: Clarity, start: int, end: int, walks: Walks) -> None:
-        self.text = text
+    def __init__(self, scanned: ScannedText, name: str, clear: Clarity, start: int, end: int) -> None:
+        self.scanned = scanned
+        self.text = scanned.text
         self.clear = clear
         self.name = name
         self.start = start
         self.end = end
-        self.walks = walks
 
     def is_secret(self, value: str, place: Place, *, most: Clarity = Clarity.PASSWORD) -> bool:
         """Return whether a value that stands so beside the name is a secret."""
