@@ -233,10 +233,10 @@ def _search(
     collections += [RecordCollection(view, config, max_items=most_lessons, rerank=rerank) for view in views]
     ledger = workspace.ledgers.read(session_key(workspace, event))
     if memory is not None:
-        from hybrid.knowledge.memory_collection import Session, memory_collection  # Brings numpy.
+        from hybrid.knowledge.memory_collection import AskingSession, memory_collection  # Brings numpy.
         from hybrid.records.memory.texts import session_of
 
-        session = Session(session_of(event.session_id), int(ledger.starts.get("compact", 0.0) * 1000))
+        session = AskingSession(session_of(event.session_id), int(ledger.starts.get("compact", 0.0) * 1000))
         collections.append(memory_collection(workspace, memory, session=session))
     if not collections:
         return missing or Decision("no_results")

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from hybrid.answer.decide import Decision
     from hybrid.feedback.state import HookState
-    from hybrid.knowledge.lessons_intake import TurnLearned
+    from hybrid.knowledge.lessons_intake import TurnReport
     from hybrid.types import Hit, HookEvent
     from hybrid.workspace import Workspace
 
@@ -86,7 +86,7 @@ def record_error(workspace: Workspace | None, event: HookEvent | None, error: Ba
         )
 
 
-def record_learned(workspace: Workspace, event: HookEvent, learned: TurnLearned) -> None:
+def record_learned(workspace: Workspace, event: HookEvent, learned: TurnReport) -> None:
     """Note which lessons the agent cited and wrote down; nothing when it did neither."""
     if not (learned.cited or learned.recorded):
         return

@@ -22,7 +22,7 @@ from hybrid.index.manifest import read_manifest
 from hybrid.knowledge.collections import record_body, record_entry, record_hit, record_of
 from hybrid.records.lore.types import seconds_of
 from hybrid.records.memory.showing import body_lines, index_line, moment_text, shown_number, title_of
-from hybrid.records.memory.types import Observation, Wanted
+from hybrid.records.memory.types import Observation, RowFilter
 from hybrid.redact import redact
 from hybrid.render.frame import Entry, Footer, item_entry, render_frame
 from hybrid.render.marks import neutralise_line
@@ -69,7 +69,7 @@ def earlier_sessions(workspace: Workspace, store: MemoryStore, now_ms: int, *, s
     project, n_lines = workspace.require_project(), workspace.config.memory.session_start
     if not n_lines or not store.exists:
         return None
-    wanted = Wanted(key=project.key, not_session=session_id)
+    wanted = RowFilter(key=project.key, not_session=session_id)
     summaries = store.newest(replace(wanted, kinds=("summary",)), _MOST_SUMMARIES)
     rows = [*summaries[1:], *store.newest(replace(wanted, kinds=("observation",)), _CANDIDATES)]
     if not rows and not summaries:

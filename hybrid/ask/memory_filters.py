@@ -20,7 +20,7 @@ from hybrid.records.errors import SinceError
 from hybrid.records.memory.showing import (
     parse_name,
 )
-from hybrid.records.memory.types import MEMORY_KINDS, OBSERVATION_TYPES, Wanted
+from hybrid.records.memory.types import MEMORY_KINDS, OBSERVATION_TYPES, RowFilter
 from hybrid.search.ranking.memory import Present
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class Filters(Struct, frozen=True):
     files: tuple[str, ...] = ()
 
 
-class Scope(Struct, frozen=True):
+class MemoryScope(Struct, frozen=True):
     """Whose rows are looked at.
 
     Attributes:
@@ -87,7 +87,7 @@ class Scope(Struct, frozen=True):
         """What a list of these rows is called."""
         return f"# {self.name or 'all projects'} recent context"
 
-    def wanted(self, filters: Filters, now_ms: int) -> Wanted:
+    def wanted(self, filters: Filters, now_ms: int) -> RowFilter:
         """What the store is asked for.
 
         Raises:
@@ -100,7 +100,7 @@ class Scope(Struct, frozen=True):
             raise HybridError("summaries have no other type: ask for type summary alone")
         is_summary = filters.types == ("summary",)
         kinds: tuple[MemoryKind, ...] = ("summary",) if is_summary else ()
-        return Wanted(
+        return RowFilter(
             key=self.key,
             since_ms=since_ms(filters.since, now_ms) if filters.since.strip() else None,
             types=() if is_summary else filters.types,

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from hybrid.prompting.query import make_query
 from hybrid.records.memory.showing import full_lines, index_line, kind_of, moment_text, name_of, title_of, type_of
 from hybrid.records.memory.texts import iso
-from hybrid.records.memory.types import Observation, SessionSummary, Wanted
+from hybrid.records.memory.types import Observation, RowFilter, SessionSummary
 from hybrid.render.marks import neutralise, neutralise_line
 from hybrid.render.numbers import amount
 from hybrid.search.ranking.memory import Parts, Present, parts_of, remembered
@@ -22,7 +22,7 @@ from hybrid.sources.memory import path_at
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from hybrid.ask.memory_filters import Scope
+    from hybrid.ask.memory_filters import MemoryScope
     from hybrid.knowledge.open_kinds import OpenKinds
     from hybrid.records.memory.store import MemoryStore
     from hybrid.records.memory.types import MemoryKind, Row
@@ -35,7 +35,7 @@ _CANDIDATES = 100
 """Hits that are ranked."""
 
 
-class Recalled(Struct, frozen=True):
+class RankedRow(Struct, frozen=True):
     """A row with its rank's parts; None where nothing was ranked (a timeline)."""
 
     row: Row
@@ -47,7 +47,7 @@ class Recalled(Struct, frozen=True):
         return None if self.parts is None else self.parts.score
 
 
-def recent(store: MemoryStore, wanted: Wanted, present: Present, *, limit: int, is_cross: bool) -> list[Recalled]:
+def recent(store: MemoryStore, wanted: RowFilter, present: Present, *, limit: int, is_cross: bool) -> list[RankedRow]:
     """The newest rows, newest first; at least half of them the present project's when it has so many.
 
     Args:
@@ -61,19 +61,19 @@ def recent(store: MemoryStore, wanted: Wanted, present: Present, *, limit: int, 
         rows = store.newest(replace(wanted, key=wanted.key or ("" if is_cross else present.key)), limit)
     else:
         rows = store.recent(wanted, present.key, limit)
-    return [Recalled(row, parts_of(remembered(row), present)) for row in rows]
+    return [RankedRow(row, parts_of(remembered(row), present)) for row in rows]
 
 
 def search(
     workspace: Workspace,
     kinds: OpenKinds,
     query: str,
-    wanted: Wanted,
+    wanted: RowFilter,
     present: Present,
     *,
     limit: int,
     mode: Mode = "hybrid",
-) -> list[Recalled]:
+) -> list[RankedRow]:
     """The rows that fit a query, best first.
 
     Raises:
@@ -103,25 +103,25 @@ def search(
         if hit.relevance > 0 and (row := row_of(view.rows, hit)) is not None and is_told_here(row, own)
     ]
     best = ranked(hits, view.rows, present, asked, view.searcher.embedder)[:limit]
-    return [Recalled(row, parts) for hit, parts in best if (row := view.rows.get(hit.path)) is not None]
+    return [RankedRow(row, parts) for hit, parts in best if (row := view.rows.get(hit.path)) is not None]
 
 
 def of_files(
-    store: MemoryStore, paths: Sequence[str], wanted: Wanted, present: Present, *, limit: int
-) -> list[Recalled]:
+    store: MemoryStore, paths: Sequence[str], wanted: RowFilter, present: Present, *, limit: int
+) -> list[RankedRow]:
     """What was done with some files, the newest first."""
     rows = store.of_files(tuple(paths), wanted, limit)
-    return [Recalled(row, parts_of(remembered(row), present)) for row in rows]
+    return [RankedRow(row, parts_of(remembered(row), present)) for row in rows]
 
 
 def timeline(
-    store: MemoryStore, kind: MemoryKind, number: int, wanted: Wanted, *, before: int, after: int
-) -> list[Recalled]:
+    store: MemoryStore, kind: MemoryKind, number: int, wanted: RowFilter, *, before: int, after: int
+) -> list[RankedRow]:
     """What happened around a row, oldest first; empty when there is no such row."""
-    return [Recalled(row) for row in store.timeline(kind, number, before, after, wanted)]
+    return [RankedRow(row) for row in store.timeline(kind, number, before, after, wanted)]
 
 
-def recalled_form(found: Recalled) -> dict[str, Any]:
+def row_json(found: RankedRow) -> dict[str, Any]:
     """One record of `--json`; absent values are None."""
     row = found.row
     told = row.told if isinstance(row, Observation) else None
@@ -155,7 +155,7 @@ def _summary_form(told: Any) -> dict[str, str | None]:
     return {name: getattr(told, name) or None for name in names}
 
 
-def _documents(store: MemoryStore, wanted: Wanted) -> frozenset[str] | None:
+def _documents(store: MemoryStore, wanted: RowFilter) -> frozenset[str] | None:
     """The paths of the rows that are wanted by what the index does not know; None when there is no such wish."""
     if not (wanted.types or wanted.files or wanted.session_id or wanted.not_session or wanted.since_ms is not None):
         return None
@@ -169,7 +169,7 @@ _INDENT = "      "
 
 
 def list_text(
-    found: Sequence[Recalled], form: str, *, here: str | None = None, by_day: bool = False, is_explained: bool = False
+    found: Sequence[RankedRow], form: str, *, here: str | None = None, by_day: bool = False, is_explained: bool = False
 ) -> str:
     """Rows as text without a line end behind the last one.
 
@@ -194,7 +194,7 @@ def list_text(
     return "\n".join(lines)
 
 
-def nothing_known(store: MemoryStore, scope: Scope, window_ms: int) -> str:
+def nothing_known(store: MemoryStore, scope: MemoryScope, window_ms: int) -> str:
     """What a list of the newest rows says when it has none.
 
     Args:
@@ -208,7 +208,7 @@ def nothing_known(store: MemoryStore, scope: Scope, window_ms: int) -> str:
     return _NOTHING_KNOWN if scope.name else _NOTHING_AT_ALL
 
 
-def newest_first(found: Sequence[Recalled]) -> list[Recalled]:
+def newest_first(found: Sequence[RankedRow]) -> list[RankedRow]:
     """The same rows in the order of time, for a list by days."""
     return sorted(found, key=lambda one: (-one.row.created_ms, -one.row.id))
 
@@ -223,7 +223,7 @@ def parts_line(parts: Parts) -> str:
     return f"{parts.score:.3f} = {' '.join(signed).removeprefix('+ ')}"
 
 
-def _whole(one: Recalled, here: str | None, *, is_explained: bool) -> Iterator[str]:
+def _whole(one: RankedRow, here: str | None, *, is_explained: bool) -> Iterator[str]:
     yield neutralise_line(index_line(one.row, here=here))
     yield from _explained(one) if is_explained else ()
     for line in _body(one.row):
@@ -241,5 +241,5 @@ def _body(row: Row) -> list[str]:
     return lines
 
 
-def _explained(one: Recalled) -> list[str]:
+def _explained(one: RankedRow) -> list[str]:
     return [f"{_INDENT}{parts_line(one.parts)}"] if one.parts else []

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from hybrid.workspace import Workspace
 
 
-class Wanted(Struct, frozen=True):
+class SearchRequest(Struct, frozen=True):
     """What to look for.
 
     Attributes:
@@ -55,7 +55,7 @@ class Wanted(Struct, frozen=True):
         return tuple(kind for kind in KINDS_OF[collection] if not self.kinds or kind in self.kinds)
 
 
-class FoundHit(Struct, frozen=True):
+class ResultHit(Struct, frozen=True):
     """A hit as it may be shown.
 
     Attributes:
@@ -71,7 +71,7 @@ class FoundHit(Struct, frozen=True):
     record: Record | None = None
 
 
-class FoundList(Struct, frozen=True):
+class ResultList(Struct, frozen=True):
     """The hits of one collection.
 
     Attributes:
@@ -84,10 +84,10 @@ class FoundList(Struct, frozen=True):
     kind: str
     searched: Searched
     verdict: Verdict | None
-    hits: tuple[FoundHit, ...]
+    hits: tuple[ResultHit, ...]
 
 
-class Found(Struct, frozen=True):
+class SearchResult(Struct, frozen=True):
     """The answer of a search.
 
     Attributes:
@@ -95,7 +95,7 @@ class Found(Struct, frozen=True):
         problems: What could not be searched, a sentence each.
     """
 
-    lists: tuple[FoundList, ...]
+    lists: tuple[ResultList, ...]
     problems: tuple[str, ...] = ()
 
     @property
@@ -107,9 +107,9 @@ class Found(Struct, frozen=True):
 def find(
     workspace: Workspace,
     query: Query,
-    wanted: Wanted,
+    wanted: SearchRequest,
     kinds: OpenKinds,
-) -> Found:
+) -> SearchResult:
     """Search files and records; what cannot be searched is a problem as long as something else is found.
 
     Args:
@@ -125,7 +125,7 @@ def find(
         HybridError: The records cannot be searched, and nothing else was wanted.
     """
     workspace.require_project()
-    lists: list[FoundList] = []
+    lists: list[ResultList] = []
     missing: IndexUnavailableError | None = None
     if wanted.of("files"):
         try:
@@ -140,20 +140,20 @@ def find(
         problems.insert(0, f"files: {missing}")
     elif problems and not lists:
         raise HybridError("; ".join(problems))
-    return Found(tuple(lists), tuple(problems))
+    return SearchResult(tuple(lists), tuple(problems))
 
 
-def _files(workspace: Workspace, query: Query, wanted: Wanted, kinds: OpenKinds) -> FoundList:
+def _files(workspace: Workspace, query: Query, wanted: SearchRequest, kinds: OpenKinds) -> ResultList:
     collection = FileCollection(kinds.searcher(workspace), span_reader(workspace), workspace.config)
     only = Filter(wanted.of("files") if wanted.kinds else (), wanted.path)
     searched = collection.searcher.search(query, top_k=wanted.top_k, mode=wanted.mode, only=only)
     hits = tuple(_found(collection, hit, collection.text(hit)) for hit in searched.hits)
-    return FoundList("files", searched, None, hits)
+    return ResultList("files", searched, None, hits)
 
 
 def _all_records(
-    workspace: Workspace, query: Query, wanted: Wanted, kinds: OpenKinds
-) -> tuple[list[FoundList], list[str]]:
+    workspace: Workspace, query: Query, wanted: SearchRequest, kinds: OpenKinds
+) -> tuple[list[ResultList], list[str]]:
     names = [kind for kind in KINDS_OF if kind != "files" and wanted.of(kind)]
     views, problems = kinds.views(workspace) if {*names} - {"memory"} else ((), ())
     collections: list[RecordCollection | MemoryCollection]
@@ -168,14 +168,14 @@ def _all_records(
 
 
 def _records(
-    collection: RecordCollection | MemoryCollection, workspace: Workspace, query: Query, wanted: Wanted
-) -> FoundList:
+    collection: RecordCollection | MemoryCollection, workspace: Workspace, query: Query, wanted: SearchRequest
+) -> ResultList:
     searcher, config = collection.searcher, workspace.config
     if wanted.kinds:
         only = Filter(wanted.of(collection.kind))
         searched = searcher.search(query, top_k=_looked_at(wanted), mode=wanted.mode, only=only)
         hits = _shown(collection, _ordered(collection, searched))[: wanted.top_k]
-        return FoundList(collection.kind, searched, None, hits)
+        return ResultList(collection.kind, searched, None, hits)
     searched = searcher.search(
         query,
         top_k=_looked_at(wanted),
@@ -186,10 +186,10 @@ def _records(
     selection = Selection(collection, searched, verdict_of(searched, collection, workspace.loaded))
     if selection.verdict.is_open:
         selection.pass_floor()
-    return FoundList(collection.kind, searched, selection.verdict, _shown(collection, selection.hits)[: wanted.top_k])
+    return ResultList(collection.kind, searched, selection.verdict, _shown(collection, selection.hits)[: wanted.top_k])
 
 
-def _looked_at(wanted: Wanted) -> int:
+def _looked_at(wanted: SearchRequest) -> int:
     """Hits that are brought into the order of the kind: how many are wanted must not change which come first."""
     return max(wanted.top_k, CONSIDERED)
 
@@ -201,7 +201,7 @@ def _ordered(collection: Collection, searched: Searched) -> list[Hit]:
     return [*first, *(hit for hit in searched.hits if hit.row not in rows)]
 
 
-def _shown(collection: RecordCollection | MemoryCollection, hits: Sequence[Hit]) -> tuple[FoundHit, ...]:
+def _shown(collection: RecordCollection | MemoryCollection, hits: Sequence[Hit]) -> tuple[ResultHit, ...]:
     """The records that still stand as they were indexed; the others were withdrawn, and nothing is said of them."""
     texts = [(hit, collection.text(hit)) for hit in hits]
     left = [(hit, text) for hit, text in texts if text is not None]
@@ -211,10 +211,10 @@ def _shown(collection: RecordCollection | MemoryCollection, hits: Sequence[Hit])
     )
 
 
-def _found(collection: Collection, hit: Hit, text: str | None, record: Record | None = None) -> FoundHit:
+def _found(collection: Collection, hit: Hit, text: str | None, record: Record | None = None) -> ResultHit:
     shown = collection.shown(hit)
     shown = shown if record is None else replace(shown, name=redact(record.name))
-    return FoundHit(shown, collection.entry(Item(shown, text or "", "pointer")).header, text, record)
+    return ResultHit(shown, collection.entry(Item(shown, text or "", "pointer")).header, text, record)
 
 
 def best_lore(

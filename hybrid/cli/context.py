@@ -32,7 +32,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run it; exit code 1 when nothing would be injected."""
     from hybrid.answer.decide import decide
-    from hybrid.ask.json_forms import context_form
+    from hybrid.ask.json_output import context_json
     from hybrid.knowledge.open_kinds import OpenKinds
     from hybrid.records.types import Record
     from hybrid.types import HookEvent
@@ -52,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
         name = workspace.project.name if workspace.project else None
         has_records = any(item.hit.is_record for item in decision.items)
         records = kinds.by_path(workspace) if has_records else dict[str, Record]()
-        form = context_form(decision, project=name, is_explained=args.explain, records=records)
+        form = context_json(decision, project=name, is_explained=args.explain, records=records)
         print_json(form | _gate_form(decision.verdict))
     else:
         say(decision.text if decision.is_injected else decision.debug_line)
@@ -88,7 +88,7 @@ def explanation(decision: Decision) -> list[str]:
 
 def _of_kind(kind: KindSearch, decision: Decision) -> list[str]:
     """What the gate of a kind compared, its fusion, and what became of each of its hits."""
-    from hybrid.ask.json_forms import fate_of, fates_of, hits_of
+    from hybrid.ask.json_output import fate_of, fates_of, hits_of
 
     said = _gate_form(kind.verdict) | {"is_open": kind.verdict.is_open}
     rows = gate_rows(said) if kind.kind == "files" else kind_rows(kind.kind, said)

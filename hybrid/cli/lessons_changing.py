@@ -22,7 +22,7 @@ from hybrid.records.lessons.document import NewEntry, entry_lines, parse
 from hybrid.records.lessons.showing import index_line, shown
 from hybrid.records.lessons.store import LessonStore
 from hybrid.records.lessons.texts import id_form
-from hybrid.records.lessons.types import Draft, Edit
+from hybrid.records.lessons.types import Draft, LessonEdit
 from hybrid.render.numbers import amount
 
 if TYPE_CHECKING:
@@ -74,10 +74,10 @@ def _edit(args: argparse.Namespace, stores: Stores) -> int:
     promotable = None if args.promotable is None else args.promotable == "yes"
     triggers = None if args.trigger is None else _triggers(args.trigger)
     _require_content(args.content)
-    edit = Edit(args.title, args.content, args.category, args.type, triggers, promotable)
-    if edit == Edit():
+    edit = LessonEdit(args.title, args.content, args.category, args.type, triggers, promotable)
+    if edit == LessonEdit():
         edit = edit_of(store.find(name))
-        if edit == Edit():
+        if edit == LessonEdit():
             _tell(args, f"{name} is as it was")
             return 1
     return _changed(args, store.edit(name, edit), "changed")
@@ -273,7 +273,7 @@ def _require_content(content: str | None) -> None:
         )
 
 
-def edit_of(lesson: Lesson) -> Edit:
+def edit_of(lesson: Lesson) -> LessonEdit:
     """What the user changes in `$VISUAL` or `$EDITOR`; an empty edit when nothing.
 
     Raises:
@@ -309,13 +309,13 @@ def _text_of(lesson: Lesson) -> str:
     return "\n".join([*entry_lines(NewEntry(lesson.id, draft, lesson.learned)), ""])
 
 
-def _difference(lesson: Lesson, text: str) -> Edit:
+def _difference(lesson: Lesson, text: str) -> LessonEdit:
     entries = parse(text).entries
     if [entry.id for entry in entries] != [lesson.id]:
         raise LessonsError(f"the text holds no lesson `### [{lesson.id}] Title` any more; nothing was changed")
     entry = entries[0]
     category, kind = entry.value("category").lower(), entry.value("type").lower()
-    return Edit(
+    return LessonEdit(
         title=entry.title if entry.title != lesson.title else None,
         content=entry.content if entry.content != lesson.content else None,
         category=category if category != lesson.category else None,

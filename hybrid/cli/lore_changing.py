@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import argparse
 
     from hybrid.cli.lore_reading import OpenLore
-    from hybrid.records.lore.importing import Report
+    from hybrid.records.lore.importing import ImportReport
 
 
 _SHOWN_PROBLEMS = 5
@@ -128,7 +128,7 @@ def import_records(args: argparse.Namespace) -> int:
     return 0
 
 
-def _print_report(args: argparse.Namespace, report: Report, target: LoreFolder) -> None:
+def _print_report(args: argparse.Namespace, report: ImportReport, target: LoreFolder) -> None:
     verb = "would add" if args.dry_run else "added"
     for kind in KINDS:
         say(f"{kind:<12}  {verb} {report.added[kind]}, here already {report.present[kind]}")

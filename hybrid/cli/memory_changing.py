@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, AnyStr
 
 from hybrid.ask.memory_filters import Filters, project_named, project_paths, require_ids, rows_of, since_ms
-from hybrid.ask.memory_lookup import Recalled, list_text, recalled_form
+from hybrid.ask.memory_lookup import RankedRow, list_text, row_json
 from hybrid.base.atomic import open_private
 from hybrid.base.errors import HybridError
 from hybrid.base.home import expanded
@@ -18,7 +18,7 @@ from hybrid.cli.memory_reading import flushed, open_memory
 from hybrid.health.memory_figures import in_words
 from hybrid.records.memory.importing import MAX_LINE_CHARS
 from hybrid.records.memory.showing import index_line
-from hybrid.records.memory.types import MAX_TITLE_CHARS, MEMORY_KINDS, Extracted, Forgotten, Owner
+from hybrid.records.memory.types import MAX_TITLE_CHARS, MEMORY_KINDS, Extracted, ForgetReport, Owner
 from hybrid.redact import redact
 from hybrid.render.marks import neutralise_line, without_private
 from hybrid.render.numbers import amount
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator
 
     from hybrid.cli.memory_reading import OpenMemory
-    from hybrid.records.memory.types import Imported, MemoryKind
+    from hybrid.records.memory.types import ImportReport, MemoryKind
     from hybrid.types import HookEvent
     from hybrid.workspace import Workspace
 
@@ -51,7 +51,7 @@ def add(args: argparse.Namespace) -> int:
     owner = Owner(MANUAL_SESSION, project.key, project.name)
     row = memory.store.add_observation(owner, told, memory.now_ms)
     if args.json:
-        print_json({"records": [recalled_form(Recalled(row))] if row else [], "repeated": row is None})
+        print_json({"records": [row_json(RankedRow(row))] if row else [], "repeated": row is None})
     elif row is None:
         say("Not stored: the same was stored within the last hour; it was counted there.")
     elif not args.quiet:
@@ -92,12 +92,12 @@ def forget(args: argparse.Namespace) -> int:
     ids = require_ids(args.id)
     what = _what(args, memory, ids)
     if not what:
-        return _forgot(args, Forgotten(_forget_waiting(args, memory), is_wiped=True), (), memory)
+        return _forgot(args, ForgetReport(_forget_waiting(args, memory), is_wiped=True), (), memory)
     if not args.yes and not _is_wanted(what):
         return 1
     n_waiting = _forget_waiting(args, memory)
     forgotten = _forget(args, memory, ids)
-    forgotten = Forgotten(forgotten.n + n_waiting, forgotten.is_wiped)
+    forgotten = ForgetReport(forgotten.n + n_waiting, forgotten.is_wiped)
     with build_progress(is_quiet=args.quiet) as progress:
         problems = purge_index(memory.workspace, memory.store, progress=progress)
     return _forgot(args, forgotten, problems, memory)
@@ -117,7 +117,7 @@ def _what(args: argparse.Namespace, memory: OpenMemory, ids: list[tuple[MemoryKi
         session = store.session(args.session)
         return f"Session {args.session} of {session.owner.project}, with its prompts" if session else ""
     rows = rows_of(store, ids)
-    shown = list_text([Recalled(row) for row in rows[:_SHOWN]], "index", here=memory.scope.present)
+    shown = list_text([RankedRow(row) for row in rows[:_SHOWN]], "index", here=memory.scope.present)
     return f"{shown}\n… {len(rows) - _SHOWN} more" if len(rows) > _SHOWN else shown
 
 
@@ -145,7 +145,7 @@ def _forget_waiting(args: argparse.Namespace, memory: OpenMemory) -> int:
     return forget_waiting(memory.workspace.home, os.environ, is_meant)
 
 
-def _forget(args: argparse.Namespace, memory: OpenMemory, ids: list[tuple[MemoryKind, int]]) -> Forgotten:
+def _forget(args: argparse.Namespace, memory: OpenMemory, ids: list[tuple[MemoryKind, int]]) -> ForgetReport:
     store = memory.store
     if args.everything:
         return store.forget_everything()
@@ -154,10 +154,10 @@ def _forget(args: argparse.Namespace, memory: OpenMemory, ids: list[tuple[Memory
     if args.session:
         return store.forget_session(args.session)
     done = [store.forget(kind, [number for one, number in ids if one == kind]) for kind in MEMORY_KINDS]
-    return Forgotten(sum(one.n for one in done), all(one.is_wiped for one in done))
+    return ForgetReport(sum(one.n for one in done), all(one.is_wiped for one in done))
 
 
-def _forgot(args: argparse.Namespace, forgotten: Forgotten, problems: tuple[str, ...], memory: OpenMemory) -> int:
+def _forgot(args: argparse.Namespace, forgotten: ForgetReport, problems: tuple[str, ...], memory: OpenMemory) -> int:
     copies = [str(path) for path in memory.store.set_aside]
     if args.json:
         is_gone = forgotten.is_wiped and not problems
@@ -297,7 +297,7 @@ def _bounded(file: IO[AnyStr]) -> Iterator[AnyStr]:
     return iter(lambda: file.readline(MAX_LINE_CHARS + 1), file.read(0))
 
 
-def _print(args: argparse.Namespace, imported: Imported) -> int:
+def _print(args: argparse.Namespace, imported: ImportReport) -> int:
     counts = {
         "observations": imported.n_observations,
         "summaries": imported.n_summaries,

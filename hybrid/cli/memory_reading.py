@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from hybrid.ask.memory_filters import (
     Filters,
-    Scope,
+    MemoryScope,
     around,
     id_of,
     project_named,
@@ -23,7 +23,7 @@ from hybrid.ask.memory_filters import (
     rows_of,
     since_ms,
 )
-from hybrid.ask.memory_lookup import Recalled, list_text, newest_first, nothing_known, recalled_form
+from hybrid.ask.memory_lookup import RankedRow, list_text, newest_first, nothing_known, row_json
 from hybrid.base.errors import HybridError
 from hybrid.cli.common import print_json, query_of, say, workspace_of
 from hybrid.knowledge.stores import RecordStores
@@ -54,7 +54,7 @@ class OpenMemory(Struct, frozen=True):
 
     workspace: Workspace
     store: MemoryStore
-    scope: Scope
+    scope: MemoryScope
     now_ms: int
 
     @property
@@ -62,9 +62,9 @@ class OpenMemory(Struct, frozen=True):
         """From where rows are ranked."""
         return self.scope.looking_back(self.workspace.config, self.now_ms)
 
-    def scope_of(self, owner: Owner) -> Scope:
+    def scope_of(self, owner: Owner) -> MemoryScope:
         """The rows of the project of a row."""
-        return Scope(owner.key, owner.project, self.scope.present, is_cross=False)
+        return MemoryScope(owner.key, owner.project, self.scope.present, is_cross=False)
 
 
 def open_memory(args: argparse.Namespace, *, is_of_one: bool = False) -> OpenMemory:
@@ -85,7 +85,7 @@ def open_memory(args: argparse.Namespace, *, is_of_one: bool = False) -> OpenMem
     if named:
         key, name = project_named(named, workspace.home, store)
         present = workspace.project.key if workspace.project else ""
-        return OpenMemory(workspace, store, Scope(key, name, present, is_cross=False), now_ms)
+        return OpenMemory(workspace, store, MemoryScope(key, name, present, is_cross=False), now_ms)
     if getattr(args, "here", False):
         workspace.require_project()
     # A path means a file of this project; another one may have one of the same name.
@@ -93,12 +93,12 @@ def open_memory(args: argparse.Namespace, *, is_of_one: bool = False) -> OpenMem
     return OpenMemory(workspace, store, _scope(workspace, is_own=is_own), now_ms)
 
 
-def _scope(workspace: Workspace, *, is_own: bool) -> Scope:
+def _scope(workspace: Workspace, *, is_own: bool) -> MemoryScope:
     project = workspace.project
     if project is None:
-        return Scope("", "", "", is_cross=True)
+        return MemoryScope("", "", "", is_cross=True)
     is_cross = workspace.config.memory.cross_project and not is_own
-    return Scope("" if is_cross else project.key, project.name, project.key, is_cross=is_cross)
+    return MemoryScope("" if is_cross else project.key, project.name, project.key, is_cross=is_cross)
 
 
 def flushed(memory: OpenMemory, args: argparse.Namespace) -> OpenMemory:
@@ -186,7 +186,7 @@ def timeline(args: argparse.Namespace) -> int:
             # What came before and after it was done in its own project, wherever one asks.
             scope = scope if args.named or args.all_projects else memory.scope_of(rows[0].owner)
             rows = memory.store.timeline(*identity, before, after, scope.wanted(filters, memory.now_ms))
-    found = [Recalled(row) for row in rows]
+    found = [RankedRow(row) for row in rows]
     if args.json:
         return _print_json(memory, found, at=args.at)
     nothing = _NOTHING if identity is None else f"No record {args.at}."
@@ -198,7 +198,7 @@ def show(args: argparse.Namespace) -> int:
     ids = require_ids(args.id)
     memory = flushed(open_memory(args), args)
     rows = rows_of(memory.store, ids)
-    found = [Recalled(row) for row in rows]
+    found = [RankedRow(row) for row in rows]
     if args.json:
         return _print_json(memory, found)
     there = {shown_number(row) for row in rows}
@@ -252,15 +252,15 @@ def _paths(texts: Sequence[str], memory: OpenMemory) -> tuple[str, ...]:
     return project_paths(texts, Path.cwd() if is_here and texts else None, project.root if project else None)
 
 
-def _print_json(memory: OpenMemory, found: Sequence[Recalled], **echoed: object) -> int:
+def _print_json(memory: OpenMemory, found: Sequence[RankedRow], **echoed: object) -> int:
     """What was asked comes first; `query` is None where nothing was."""
     project = memory.scope.name or None
-    print_json({"query": None, **echoed, "project": project, "records": [recalled_form(one) for one in found]})
+    print_json({"query": None, **echoed, "project": project, "records": [row_json(one) for one in found]})
     return 0 if found else 1
 
 
 def _print(
-    args: argparse.Namespace, memory: OpenMemory, found: Sequence[Recalled], nothing: str, *, by_day: bool = False
+    args: argparse.Namespace, memory: OpenMemory, found: Sequence[RankedRow], nothing: str, *, by_day: bool = False
 ) -> int:
     if not found:
         say(nothing)
@@ -277,7 +277,7 @@ def _print(
     return 0
 
 
-def _origin(one: Recalled, memory: OpenMemory) -> str:
+def _origin(one: RankedRow, memory: OpenMemory) -> str:
     """Of which session, and what was asked there."""
     row = one.row
     prompts = memory.store.prompts(row.owner.session_id)

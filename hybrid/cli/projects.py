@@ -95,9 +95,9 @@ def _n_remembered(workspace: Workspace, project: IndexedProject) -> int:
     """Sessions of the project that the memory keeps; 0 when it cannot be read, which is another command's to tell."""
     from hybrid.base.errors import HybridError
     from hybrid.knowledge.stores import RecordStores
-    from hybrid.records.memory.types import Wanted
+    from hybrid.records.memory.types import RowFilter
 
     try:
-        return len(RecordStores().memory(workspace).sessions(Wanted(key=project.key), _MANY))
+        return len(RecordStores().memory(workspace).sessions(RowFilter(key=project.key), _MANY))
     except (HybridError, OSError):
         return 0

@@ -11,7 +11,7 @@ from hybrid.cli.common import add_common, positive, print_json, query_of, say, w
 from hybrid.render.numbers import amount
 
 if TYPE_CHECKING:
-    from hybrid.ask.search import Found, FoundHit, FoundList, Wanted
+    from hybrid.ask.search import ResultHit, ResultList, SearchRequest, SearchResult
     from hybrid.types import Hit
 
 _SHOWN_LINES = 6
@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
     Raises:
         HybridError: Nothing can be searched, or records by path.
     """
-    from hybrid.ask.json_forms import search_form
+    from hybrid.ask.json_output import search_json
     from hybrid.ask.search import find
     from hybrid.knowledge.open_kinds import OpenKinds
     from hybrid.prompting.query import make_query
@@ -60,24 +60,24 @@ def run(args: argparse.Namespace) -> int:
             sys.stderr.write(f"hybrid: warning: {problem}\n")
     if args.json:
         name = workspace.require_project().name
-        print_json(search_form(query, args.mode, found, project=name, is_explained=args.explain))
+        print_json(search_json(query, args.mode, found, project=name, is_explained=args.explain))
     else:
         _print(found, args)
     return 0 if any(part.hits for part in found.lists) else 1
 
 
-def _wanted(args: argparse.Namespace) -> Wanted:
-    from hybrid.ask.search import Wanted
+def _wanted(args: argparse.Namespace) -> SearchRequest:
+    from hybrid.ask.search import SearchRequest
     from hybrid.knowledge.collections import KINDS_OF
 
     kinds = tuple(dict.fromkeys(kind for name in args.kind for kind in KINDS_OF.get(name, (name,))))
     records = [name for name in args.kind if name not in _FILE_KINDS]
     if args.path and records:
         raise HybridError(f"--path restricts files, and records lie in none: leave out --kind {records[0]} or --path")
-    return Wanted(kinds, args.path, args.mode, args.limit)
+    return SearchRequest(kinds, args.path, args.mode, args.limit)
 
 
-def _print(found: Found, args: argparse.Namespace) -> None:
+def _print(found: SearchResult, args: argparse.Namespace) -> None:
     """Each list; a heading says which it is once there are records."""
     shown = [part for part in found.lists if part.hits]
     if not shown:
@@ -90,7 +90,7 @@ def _print(found: Found, args: argparse.Namespace) -> None:
             _print_hit(one, is_quiet=args.quiet, is_explained=args.explain, is_whole=args.verbose)
 
 
-def _gate(part: FoundList) -> str:
+def _gate(part: ResultList) -> str:
     """What opened the gate of a kind; nothing when it was not asked."""
     from hybrid.answer.log_fields import gate_part
     from hybrid.cli.gate_words import gate_rows
@@ -99,7 +99,7 @@ def _gate(part: FoundList) -> str:
     return f": {rows[0][1]}" if rows else ""
 
 
-def _print_hit(found: FoundHit, *, is_quiet: bool, is_explained: bool, is_whole: bool) -> None:
+def _print_hit(found: ResultHit, *, is_quiet: bool, is_explained: bool, is_whole: bool) -> None:
     from hybrid.render.marks import neutralise_line
     from hybrid.render.numbers import evidence_line
     from hybrid.render.visible import visible_line

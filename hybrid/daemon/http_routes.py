@@ -18,7 +18,7 @@ from hybrid.ask.memory_filters import (
     FORMS,
     MAX_LIMIT,
     Filters,
-    Scope,
+    MemoryScope,
     around,
     checked_limit,
     id_of,
@@ -28,13 +28,13 @@ from hybrid.ask.memory_filters import (
     since_ms,
 )
 from hybrid.ask.memory_lookup import (
-    Recalled,
+    RankedRow,
     list_text,
     newest_first,
     nothing_known,
     of_files,
-    recalled_form,
     recent,
+    row_json,
     search,
 )
 from hybrid.base.errors import BusyError, HybridError, ProjectError
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
     from hybrid.knowledge.open_kinds import OpenKinds
     from hybrid.records.memory.store import MemoryStore
-    from hybrid.records.memory.types import Row, Wanted
+    from hybrid.records.memory.types import Row, RowFilter
     from hybrid.search.ranking.memory import Present
     from hybrid.search.searcher import Mode
     from hybrid.workspace import Workspace
@@ -146,14 +146,14 @@ class _Looking(Struct, frozen=True):
 
     workspace: Workspace
     store: MemoryStore
-    scope: Scope
+    scope: MemoryScope
     now_ms: int
 
     @property
     def present(self) -> Present:
         return self.scope.looking_back(self.workspace.config, self.now_ms)
 
-    def wanted(self, filters: Filters) -> Wanted:
+    def wanted(self, filters: Filters) -> RowFilter:
         with _wrong_parameter():
             return self.scope.wanted(filters, self.now_ms)
 
@@ -217,7 +217,7 @@ class Routes:
         if store.exists:
             with contextlib.suppress(HybridError):  # What cannot be written may still be read.
                 flush(workspace, store, now_ms)
-        return _Looking(workspace, store, Scope(key, name, key, is_cross=not key), now_ms)
+        return _Looking(workspace, store, MemoryScope(key, name, key, is_cross=not key), now_ms)
 
     def _context(self, looking: _Looking, given: Given) -> dict[str, Any] | str:
         """What a session is told at its start: the last summary, then the newest rows by day.
@@ -231,13 +231,13 @@ class Routes:
         summary = looking.store.last_summary(scope.key) if scope.key else None
         lines = [scope.heading]
         if summary is not None:
-            lines.append(list_text([Recalled(summary)], "full"))
+            lines.append(list_text([RankedRow(summary)], "full"))
         window_ms = looking.workspace.config.memory.batch_window_ms
         listed = list_text(newest_first(found), "index", here=scope.present, by_day=True)
         lines.append(listed or nothing_known(looking.store, scope, window_ms))
         if form == "text":
             return "\n".join(lines)
-        last = recalled_form(Recalled(summary)) if summary is not None else None
+        last = row_json(RankedRow(summary)) if summary is not None else None
         return _form(looking, found, summary=last) | {"text": "\n".join(lines)}
 
     def _search(self, looking: _Looking, given: Given) -> dict[str, Any]:
@@ -266,11 +266,15 @@ class Routes:
             rows = looking.store.timeline_at(at_ms, before, after, looking.wanted(filters))
         else:
             row = _row(looking, at)
-            scope = looking.scope if looking.scope.key else Scope(row.owner.key, row.owner.project, "", is_cross=False)
+            scope = (
+                looking.scope
+                if looking.scope.key
+                else MemoryScope(row.owner.key, row.owner.project, "", is_cross=False)
+            )
             with _wrong_parameter():
                 wanted = scope.wanted(filters, looking.now_ms)
             rows = looking.store.timeline(*identity, before, after, wanted)
-        return _listed(looking, given, [Recalled(row) for row in rows], at=at, by_day=True)
+        return _listed(looking, given, [RankedRow(row) for row in rows], at=at, by_day=True)
 
     def _files(self, looking: _Looking, given: Given) -> dict[str, Any]:
         paths, filters = given.paths("path"), given.filters()
@@ -280,7 +284,7 @@ class Routes:
         return _listed(looking, given, found, files=list(paths), by_day=True)
 
     def _observation(self, looking: _Looking, name: str, given: Given) -> dict[str, Any]:
-        return _listed(looking, given, [Recalled(_row(looking, name))])
+        return _listed(looking, given, [RankedRow(_row(looking, name))])
 
 
 def _row(looking: _Looking, name: str) -> Row:
@@ -294,7 +298,7 @@ def _row(looking: _Looking, name: str) -> Row:
 
 
 def _listed(
-    looking: _Looking, given: Given, found: Sequence[Recalled], *, by_day: bool = False, **echoed: object
+    looking: _Looking, given: Given, found: Sequence[RankedRow], *, by_day: bool = False, **echoed: object
 ) -> dict[str, Any]:
     """The answer of a list; with `form` or `explain` also as the command prints it."""
     text = None
@@ -304,10 +308,10 @@ def _listed(
     return _form(looking, found, **echoed) | {"text": text}
 
 
-def _form(looking: _Looking, found: Sequence[Recalled], **echoed: object) -> dict[str, Any]:
+def _form(looking: _Looking, found: Sequence[RankedRow], **echoed: object) -> dict[str, Any]:
     """What was asked comes first; `query` is None where nothing was."""
     project = looking.scope.name or None
-    return {"query": None, **echoed, "project": project, "records": [recalled_form(one) for one in found]}
+    return {"query": None, **echoed, "project": project, "records": [row_json(one) for one in found]}
 
 
 @contextlib.contextmanager

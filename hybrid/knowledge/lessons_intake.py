@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 
     from hybrid.capture.transcript import AgentText
     from hybrid.knowledge.record_files import Stores
-    from hybrid.records.lessons.messages import Captured
+    from hybrid.records.lessons.messages import CapturedLesson
     from hybrid.records.lessons.store import LessonStore
-    from hybrid.records.lessons.writing import Citing
+    from hybrid.records.lessons.writing import CitingMessage
     from hybrid.types import HookEvent
     from hybrid.workspace import Workspace
 
@@ -53,14 +53,14 @@ _LOCK_S = 1.0
 """Seconds that an event waits for another process that writes lessons: its agent waits, and its deadline is near."""
 
 
-class TurnLearned(Struct, frozen=True):
+class TurnReport(Struct, frozen=True):
     """What the end of a turn told.
 
     Attributes:
         problems: What could not be noted, a sentence each: the event takes no answer, so it is left in the log.
         cited: Ids of the lessons that were counted, each as often as it was.
         recorded: Ids of new lessons.
-        is_busy: As of `Learned`.
+        is_busy: As of `IntakeReport`.
     """
 
     problems: tuple[str, ...] = ()
@@ -76,7 +76,7 @@ class _Said(Struct, frozen=True):
     read_to: int | None = None
 
 
-def learn_from_prompt(workspace: Workspace, event: HookEvent) -> Learned:
+def learn_from_prompt(workspace: Workspace, event: HookEvent) -> IntakeReport:
     """Write down the lessons in a typed prompt; they count as given to the session, which has just read them."""
     if not is_capturing(workspace, event) or "lesson" not in event.prompt.lower():
         return NOTHING
@@ -110,18 +110,18 @@ def without_captures(text: str) -> str:
     return "\n".join(line for number, line in enumerate(plain.split("\n")) if number not in gone).strip()
 
 
-def learn_from_turn(workspace: Workspace, event: HookEvent, *, is_private: bool = False) -> TurnLearned:
+def learn_from_turn(workspace: Workspace, event: HookEvent, *, is_private: bool = False) -> TurnReport:
     """At the end of a turn: write down what the agent learned, and count the lessons that it cites.
 
     Of a private turn nothing is kept; what was said in it is passed over.
     """
     if event.agent_id or not workspace.config.lessons.enabled:
-        return TurnLearned()
+        return TurnReport()
     problems: list[str] = []
     said = _said(workspace, event)
     if is_private:
         _note_read(workspace, event, said)
-        return TurnLearned()
+        return TurnReport()
     message = event.message.strip()
     last = message or (said.texts[-1].text if said.texts else "")
     learned = NOTHING
@@ -135,7 +135,7 @@ def learn_from_turn(workspace: Workspace, event: HookEvent, *, is_private: bool 
         _note_read(workspace, event, said)
     recorded = tuple(lesson.id for lesson in learned.lessons)
     is_busy = learned.is_busy or bool(failures)
-    return TurnLearned(tuple(dict.fromkeys([*problems, *failures])), cited, recorded, is_busy)
+    return TurnReport(tuple(dict.fromkeys([*problems, *failures])), cited, recorded, is_busy)
 
 
 def pass_over_past(workspace: Workspace, event: HookEvent) -> None:
@@ -218,12 +218,12 @@ def _note_read(workspace: Workspace, event: HookEvent, said: _Said) -> None:
             workspace.ledgers.note_read(session_key(workspace, event), said.read_to)
 
 
-def _citing(event: HookEvent, texts: Sequence[AgentText], message: str) -> list[Citing]:
+def _citing(event: HookEvent, texts: Sequence[AgentText], message: str) -> list[CitingMessage]:
     """The messages of a turn that cite; the event's own is left out where it stands in the transcript already."""
     from hybrid.records.lessons.messages import cited_ids
-    from hybrid.records.lessons.writing import Citing
+    from hybrid.records.lessons.writing import CitingMessage
 
-    found: list[Citing] = []
+    found: list[CitingMessage] = []
     told = _mark(event, "text", message)
     is_there = False
     for one in texts:
@@ -232,9 +232,9 @@ def _citing(event: HookEvent, texts: Sequence[AgentText], message: str) -> list[
         is_there = is_there or holds
         marks = (_mark(event, "text", one.text.strip()), *([told] if holds else []))
         name = _mark(event, "id", one.id) if one.id else ""
-        found.append(Citing(cited_ids(one.text), name, marks))
+        found.append(CitingMessage(cited_ids(one.text), name, marks))
     if message and not is_there:  # The client may write it down a moment later.
-        found.append(Citing(cited_ids(message), texts=(told,)))
+        found.append(CitingMessage(cited_ids(message), texts=(told,)))
     return [one for one in found if one.ids]
 
 
@@ -244,7 +244,7 @@ def _mark(event: HookEvent, what: str, value: str) -> str:
     return hashlib.sha256(said.encode("utf-8", "replace")).hexdigest()[:_MARK_DIGITS]
 
 
-def _count_citations(workspace: Workspace, said: Sequence[Citing]) -> tuple[tuple[str, ...], list[str]]:
+def _count_citations(workspace: Workspace, said: Sequence[CitingMessage]) -> tuple[tuple[str, ...], list[str]]:
     """The ids that were counted, one step for each store, and why others were not."""
     cited: list[str] = []
     failures: list[str] = []
@@ -259,7 +259,7 @@ def _count_citations(workspace: Workspace, said: Sequence[Citing]) -> tuple[tupl
 NOT_RECORDED = "LESSON NOT RECORDED"
 
 
-class Learned(Struct, frozen=True):
+class IntakeReport(Struct, frozen=True):
     """What was written down.
 
     Attributes:
@@ -273,10 +273,10 @@ class Learned(Struct, frozen=True):
     is_busy: bool = False
 
 
-NOTHING = Learned()
+NOTHING = IntakeReport()
 
 
-def write_down(stores: Stores, found: Sequence[Captured], today: date) -> Learned:
+def write_down(stores: Stores, found: Sequence[CapturedLesson], today: date) -> IntakeReport:
     """Add what was captured, unless nearly the same is in either store; a failure is told to the user.
 
     Args:
@@ -298,11 +298,11 @@ def write_down(stores: Stores, found: Sequence[Captured], today: date) -> Learne
             told[number] = f"{NOT_RECORDED}: {one.title} (no project here; `SYSTEM LESSON:` is for all projects)", None
     outcomes = [told[number] for number in sorted(told)]
     lessons = tuple(lesson for _, lesson in outcomes if lesson is not None)
-    return Learned(tuple(notice for notice, _ in outcomes), lessons, is_busy)
+    return IntakeReport(tuple(notice for notice, _ in outcomes), lessons, is_busy)
 
 
 def _added(
-    store: LessonStore, found: Sequence[tuple[int, Captured]], others: Sequence[Lesson], today: date
+    store: LessonStore, found: Sequence[tuple[int, CapturedLesson]], others: Sequence[Lesson], today: date
 ) -> dict[int, tuple[str, Lesson | None]]:
     """Number of each captured lesson → the line about it, and the lesson if it is new.
 
@@ -337,7 +337,7 @@ def _added(
     return told
 
 
-def _draft(one: Captured) -> Draft:
+def _draft(one: CapturedLesson) -> Draft:
     return Draft(
         one.title, one.content, category=one.category, type=one.type, source=one.source, is_promotable=one.is_promotable
     )

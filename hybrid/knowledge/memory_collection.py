@@ -18,7 +18,7 @@ from hybrid.index.backend import Filter
 from hybrid.knowledge.collections import record_hit
 from hybrid.prompting.content import content_words
 from hybrid.records.memory.showing import name_of, record_of, title_of
-from hybrid.records.memory.types import Observation, Wanted
+from hybrid.records.memory.types import Observation, RowFilter
 from hybrid.render.frame import Entry, text_in_form
 from hybrid.search.gate.terms import terms_of
 from hybrid.search.ranking.memory import Parts, Present, asked_concepts, parts_of, remembered, spread
@@ -60,7 +60,7 @@ _FAIR_SHARE = 0.5
 """Of the hits that may be another project's as long as the present one has any that fit."""
 
 
-class Session(Struct, frozen=True):
+class AskingSession(Struct, frozen=True):
     """The session that looks back.
 
     Attributes:
@@ -89,7 +89,7 @@ class MemoryCollection:
     kind = "memory"
     max_items = None
 
-    def __init__(self, view: MemoryView, config: Config, present: Present, session: Session) -> None:
+    def __init__(self, view: MemoryView, config: Config, present: Present, session: AskingSession) -> None:
         self._rows = view.rows
         self._store = view.store
         self._present = present
@@ -106,7 +106,7 @@ class MemoryCollection:
 
     def last_summaries(self) -> list[Hit]:
         """The last summaries of the project's other sessions, the newest first, without a search."""
-        wanted = Wanted(key=self._present.key, not_session=self._session.id, kinds=("summary",))
+        wanted = RowFilter(key=self._present.key, not_session=self._session.id, kinds=("summary",))
         rows = self._store.newest(wanted, _MOST_SUMMARIES) if self._present.key else []
         return [record_hit(path_of(row), record_of(row)) for row in rows]
 
@@ -211,9 +211,11 @@ def _evidence(searched: Searched) -> float:
     return sum(searched.hits[0].evidence.values()) if searched.hits else 0.0
 
 
-def memory_collection(workspace: Workspace, view: MemoryView, *, session: Session | None = None) -> MemoryCollection:
+def memory_collection(
+    workspace: Workspace, view: MemoryView, *, session: AskingSession | None = None
+) -> MemoryCollection:
     """The memory as the present project and session look back on it."""
-    session = session or Session()
+    session = session or AskingSession()
     return MemoryCollection(view, workspace.config, present_of(workspace, view.store, session.id), session)
 
 

@@ -22,7 +22,7 @@ from hybrid.base.errors import BusyError, HybridError, IndexUnavailableError
 from hybrid.knowledge.views import FOLDER, WAIT_S, WHOLE, place_of
 from hybrid.models.registry import LazyEmbedder
 from hybrid.records.memory.showing import record_of, row_name
-from hybrid.records.memory.types import Wanted
+from hybrid.records.memory.types import RowFilter
 from hybrid.search.gate.annotator import GateAnnotator
 from hybrid.search.searcher import Searcher, open_collection
 from hybrid.sources.memory import MEMORY_VERSION, MemorySource, rows_at
@@ -133,7 +133,7 @@ class MemoryViews:
         if not config.memory.enabled or not store.exists:
             return None
         own = "" if config.memory.cross_project else workspace.require_project().key
-        if not store.newest(Wanted(key=own), 1):
+        if not store.newest(RowFilter(key=own), 1):
             return None
         newest = store.last_change()
         place = place_of(workspace.home, _name(store.path, own))

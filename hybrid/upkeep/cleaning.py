@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from hybrid.feedback.state import HookState
-    from hybrid.records.memory.cleaning import Progress
+    from hybrid.records.memory.cleaning import CleaningState
     from hybrid.workspace import Workspace
 
 
@@ -322,7 +322,7 @@ class _Run:
         finally:
             self._store.close()
 
-    def _cleaned_rows(self) -> Progress:
+    def _cleaned_rows(self) -> CleaningState:
         """How far the rows are after all that there is time for; a reader in the way is waited for, not for ever."""
         before, rules, n_stuck = self._store.cleaned(), rules_of_rows(), 0
         while not before.is_done and self._has_time() and n_stuck < _WAL_TRIES:

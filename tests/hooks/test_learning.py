@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from hybrid.records.lessons.counters import Counters
     from hybrid.records.lessons.document import LessonsDocument
     from hybrid.records.lessons.types import Lesson
-    from hybrid.records.lessons.writing import Change
+    from hybrid.records.lessons.writing import LessonsChange
 
 FILE = ".hybrid/LESSONS.md"
 COMMITS = "How should I format the git commits of this change?"
@@ -48,7 +48,7 @@ def _changes(monkeypatch: pytest.MonkeyPatch) -> list[Storage]:
     changed: list[Storage] = []
     change = Storage.change
 
-    def noted(self: Storage, step: Callable[[LessonsDocument, Counters], Change]) -> None:
+    def noted(self: Storage, step: Callable[[LessonsDocument, Counters], LessonsChange]) -> None:
         changed.append(self)
         change(self, step)
 

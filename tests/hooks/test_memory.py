@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hybrid.knowledge.memory_collection import Session, memory_collection
+from hybrid.knowledge.memory_collection import AskingSession, memory_collection
 from hybrid.knowledge.memory_intake import MOST_AT_ONCE, keep_small
 from hybrid.prompting.query import make_query
-from hybrid.records.memory.types import Extracted, Observation, Owner, SessionSummary, Summarised, Wanted
+from hybrid.records.memory.types import Extracted, Observation, Owner, RowFilter, SessionSummary, Summarised
 from tests.support.records import HANDOFF, SESSION, Talk, accept_tree, headers, new_talk
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def store_of(talk: Talk) -> MemoryStore:
 
 def rows_of(talk: Talk, **wanted: Any) -> list[Row]:
     """What is remembered, newest first."""
-    return store_of(talk).newest(Wanted(**wanted), 100)
+    return store_of(talk).newest(RowFilter(**wanted), 100)
 
 
 def titles(talk: Talk) -> list[str]:
@@ -296,7 +296,7 @@ def test_what_touched_the_files_of_the_session_comes_first(talk: Talk, name: str
     view, problems = now.kinds.memory(now.workspace())
     assert view is not None, problems
 
-    collection = memory_collection(now.workspace(), view, session=Session("now"))
+    collection = memory_collection(now.workspace(), view, session=AskingSession("now"))
     query = make_query("cap the attempts")
     hits = collection.ordered(collection.searcher.search(query, top_k=10).hits, query)
 

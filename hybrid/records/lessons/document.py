@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from hybrid.records.errors import LessonsError, UnknownLessonError
 from hybrid.records.lessons.parsing import (
-    Entry,
+    LessonEntry,
     body_of,
     end_of,
     entry_of,
@@ -33,7 +33,7 @@ from hybrid.records.lessons.types import AI, AI_MARK, MAX_NUMBER, PREFIXES, Draf
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from hybrid.records.lessons.types import Edit, Level
+    from hybrid.records.lessons.types import LessonEdit, Level
 
 
 _TITLES: dict[Level, str] = {"project": "Project Level", "system": "System Level"}
@@ -62,7 +62,7 @@ class LessonsDocument(Struct, frozen=True):
 
     lines: tuple[str, ...]
     hidden: bytearray
-    entries: tuple[Entry, ...]
+    entries: tuple[LessonEntry, ...]
     problems: tuple[tuple[int, str], ...]
 
     @property
@@ -82,7 +82,7 @@ class LessonsDocument(Struct, frozen=True):
         """
         return reserved_numbers(self.lines, self.hidden, self.entries)[PREFIXES[level]]
 
-    def only(self, lesson_id: str) -> Entry:
+    def only(self, lesson_id: str) -> LessonEntry:
         """The one entry with this id.
 
         Raises:
@@ -113,7 +113,7 @@ class LessonsDocument(Struct, frozen=True):
         changed = parse("".join(added(lines, self.hidden, first, new)))
         return self._checked(changed, [entry.id for entry in new])
 
-    def with_edit(self, lesson_id: str, edit: Edit) -> LessonsDocument:
+    def with_edit(self, lesson_id: str, edit: LessonEdit) -> LessonsDocument:
         """The document with one entry changed.
 
         Raises:
@@ -132,12 +132,12 @@ class LessonsDocument(Struct, frozen=True):
         self.only(lesson_id)
         return self._with({lesson_id: lambda part: with_field(part, "Superseded", by)})
 
-    def with_new_id(self, entry: Entry, lesson_id: str) -> LessonsDocument:
+    def with_new_id(self, entry: LessonEntry, lesson_id: str) -> LessonsDocument:
         """The document with another id in the heading of one of its entries."""
         part = renumbered(self.lines[entry.heading : entry.end], lesson_id)
         return parse("".join([*self.lines[: entry.heading], *part, *self.lines[entry.end :]]))
 
-    def with_counters(self, counted: Mapping[str, Counted]) -> LessonsDocument:
+    def with_counters(self, counted: Mapping[str, InlineCounts]) -> LessonsDocument:
         """The document with the counters of entries in the older form rewritten, stars included."""
         ids = {entry.id for entry in self.entries if entry.has_counters} & counted.keys()
         return self._with({name: partial(with_counters, counts=counted[name]) for name in sorted(ids)})
@@ -196,7 +196,7 @@ def _conflicts(lines: Sequence[str]) -> list[tuple[int, str]]:
     return [(number, message) for number, line in enumerate(lines) if line.startswith(marks)]
 
 
-def _problems_of(entries: Sequence[Entry]) -> list[tuple[int, str]]:
+def _problems_of(entries: Sequence[LessonEntry]) -> list[tuple[int, str]]:
     seen: dict[str, int] = {}
     problems: list[tuple[int, str]] = []
     for entry in entries:
@@ -216,7 +216,7 @@ _SECTION = re.compile(r"\ufeff? {0,3}#{1,3}[ \t]+active[ \t]+lessons[ \t#:]*", r
 _NEW_SECTION = "## Active Lessons"
 
 
-class Counted(Struct, frozen=True):
+class InlineCounts(Struct, frozen=True):
     """Counters as the older form writes them into the file."""
 
     uses: int
@@ -237,7 +237,7 @@ class NewEntry(Struct, frozen=True):
     id: str
     draft: Draft
     learned: str
-    counted: Counted | None = None
+    counted: InlineCounts | None = None
 
 
 def added(lines: Sequence[str], hidden: bytearray, first: int | None, new: Iterable[NewEntry]) -> list[str]:
@@ -280,7 +280,7 @@ def entry_lines(new: NewEntry) -> list[str]:
     return [f"### [{new.id}] {stars}{draft.title}{mark}", *([f"- {said}"] if said else []), *_quoted(draft.content)]
 
 
-def edited(part: Sequence[str], edit: Edit) -> list[str]:
+def edited(part: Sequence[str], edit: LessonEdit) -> list[str]:
     """An entry with what an edit names changed."""
     changed, entry = list(part), entry_of(part)
     if edit.content is not None and edit.content != entry.content:
@@ -331,7 +331,7 @@ def renumbered(part: Sequence[str], lesson_id: str) -> list[str]:
     return [part[0][: found.start(2)] + lesson_id + part[0][found.end(2) :], *part[1:]]
 
 
-def with_counters(part: Sequence[str], counts: Counted) -> list[str]:
+def with_counters(part: Sequence[str], counts: InlineCounts) -> list[str]:
     """An entry in the older form with its counters rewritten, stars included."""
     changed = list(part)
     for name, value in (

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from hybrid.records.lessons.types import Level
-    from hybrid.records.lessons.writing import Change
+    from hybrid.records.lessons.writing import LessonsChange
 
 
 MAX_BYTES = 5_000_000
@@ -203,7 +203,7 @@ class Storage:
         counters = parse_counters(content.beside)
         return self._parsed[1], counters.seeded(parse_counters(content.theirs)) if content.theirs else counters
 
-    def change(self, step: Callable[[LessonsDocument, Counters], Change]) -> None:
+    def change(self, step: Callable[[LessonsDocument, Counters], LessonsChange]) -> None:
         """Make a change on what the files hold then; a step may be called again when a file changes meanwhile.
 
         Raises:
@@ -217,7 +217,7 @@ class Storage:
                     return
         raise LessonsBusyError(f"{self._file} changes all the time; try again when nobody writes it")
 
-    def _attempt(self, step: Callable[[LessonsDocument, Counters], Change]) -> None:
+    def _attempt(self, step: Callable[[LessonsDocument, Counters], LessonsChange]) -> None:
         from hybrid.records.lessons.writing import moved  # As in `store`: a prompt changes nothing.
 
         content = self.content()

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from hybrid.records.lessons.store import LessonStore
     from hybrid.records.lessons.types import Lesson, Level
-    from hybrid.records.lessons.writing import Adopted, Offer
+    from hybrid.records.lessons.writing import Adoption, Offer
 
 NAME = "LESSONS.md"
 _PLACES = (NAME, f".claude-recall/{NAME}", f".hybrid/{NAME}")
@@ -36,7 +36,7 @@ _COUNTERS = ("lessons.stats.json", "stats.json")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
-class Imported(Struct, frozen=True):
+class ImportedLesson(Struct, frozen=True):
     """What became of one lesson of the source.
 
     Attributes:
@@ -62,8 +62,8 @@ class ImportReport(Struct, frozen=True):
     """
 
     file: Path
-    imported: tuple[Imported, ...]
-    duplicates: tuple[Imported, ...]
+    imported: tuple[ImportedLesson, ...]
+    duplicates: tuple[ImportedLesson, ...]
     inactive: tuple[str, ...]
     problems: tuple[Problem, ...]
 
@@ -102,7 +102,7 @@ def import_lessons(
     if not files.is_text(data):
         raise LessonsFileError(f"{file} is no UTF-8 text; save it as UTF-8 first")
     lessons, problems, used = _read(file, data)
-    done: list[Imported] = []
+    done: list[ImportedLesson] = []
     active = [lesson for lesson in lessons if lesson.is_active]
     for level in ("project", "system"):
         mine = [lesson for lesson in active if lesson.level == level]
@@ -145,7 +145,7 @@ def _import(
     *,
     today: date,
     is_dry: bool,
-) -> list[Imported]:
+) -> list[ImportedLesson]:
     offers: list[Offer] = []
     offered: list[Lesson] = []
     for lesson in lessons:
@@ -162,6 +162,6 @@ def _import(
     return [_imported(lesson, one) for lesson, one in zip(offered, adopted, strict=True)]
 
 
-def _imported(lesson: Lesson, adopted: Adopted) -> Imported:
+def _imported(lesson: Lesson, adopted: Adoption) -> ImportedLesson:
     twin = adopted.duplicate_of
-    return Imported(lesson, adopted.lesson_id, twin.id if twin else "")
+    return ImportedLesson(lesson, adopted.lesson_id, twin.id if twin else "")

@@ -189,7 +189,7 @@ _CATEGORY = re.compile(
 _PLACEHOLDER = re.compile(r"[\[<(]?category:?[\]>)]?:? *[\[<(]?title[\]>)]? - [\[<(]?content[\]>)]?\.?", re.IGNORECASE)
 
 
-class Captured(Struct, frozen=True):
+class CapturedLesson(Struct, frozen=True):
     """A lesson as it was written, not stored yet.
 
     Attributes:
@@ -211,7 +211,7 @@ class Captured(Struct, frozen=True):
     is_promotable: bool = True
 
 
-def captured_from_prompt(typed_text: str) -> tuple[Captured, ...]:
+def captured_from_prompt(typed_text: str) -> tuple[CapturedLesson, ...]:
     """The lessons in lines `LESSON: category: title - content` or `SYSTEM LESSON: …`, in any case, at most ten.
 
     Without a known category the lesson is a correction, and what stands before a colon belongs to the title. The title
@@ -223,12 +223,12 @@ def captured_from_prompt(typed_text: str) -> tuple[Captured, ...]:
     return tuple(dict.fromkeys(captured_lines(typed_text).values()))
 
 
-def captured_lines(typed_text: str) -> dict[int, Captured]:
+def captured_lines(typed_text: str) -> dict[int, CapturedLesson]:
     """The same by the index of the line that holds each, among the lines of `plain_text(typed_text)`."""
     return _collect(typed_text, _from_typed)
 
 
-def captured_from_agent(text: str) -> tuple[Captured, ...]:
+def captured_from_agent(text: str) -> tuple[CapturedLesson, ...]:
     """The lessons in lines `AI LESSON: …` or `AI LESSON [type]: …`, in the same form, at most ten.
 
     Without a known category the lesson is a pattern. All are for the project, with source `ai`.
@@ -239,11 +239,11 @@ def captured_from_agent(text: str) -> tuple[Captured, ...]:
     return tuple(dict.fromkeys(_collect(text, _from_written).values()))
 
 
-def _collect(text: str, read: Callable[[str], Captured | None]) -> dict[int, Captured]:
+def _collect(text: str, read: Callable[[str], CapturedLesson | None]) -> dict[int, CapturedLesson]:
     """Index of a line → the lesson in it, for the first ten such lines."""
     if "lesson" not in text.lower():
         return {}
-    found: dict[int, Captured] = {}
+    found: dict[int, CapturedLesson] = {}
     for number, line in enumerate(own_lines(text)):
         captured = read(line)
         if captured is not None:
@@ -253,7 +253,7 @@ def _collect(text: str, read: Callable[[str], Captured | None]) -> dict[int, Cap
     return found
 
 
-def _from_typed(line: str) -> Captured | None:
+def _from_typed(line: str) -> CapturedLesson | None:
     match = _TYPED.fullmatch(line)
     if match is None:
         return None
@@ -261,7 +261,7 @@ def _from_typed(line: str) -> Captured | None:
     return _lesson(match, match["rest"], level=level, default="correction")
 
 
-def _from_written(line: str) -> Captured | None:
+def _from_written(line: str) -> CapturedLesson | None:
     match = _WRITTEN.fullmatch(line)
     if match is None:
         return None
@@ -273,7 +273,7 @@ def _from_written(line: str) -> Captured | None:
 
 def _lesson(
     match: re.Match[str], written: str, *, level: Level, default: str, type_: str = "", source: str = ""
-) -> Captured | None:
+) -> CapturedLesson | None:
     rest = redact(" ".join(written.split()))
     if _PLACEHOLDER.fullmatch(rest):  # The help line of LESSONS.md, copied as it is.
         return None
@@ -282,7 +282,7 @@ def _lesson(
     title, content = _title_and_content(rest[named.end() :] if named else rest)
     if not content:
         return None
-    return Captured(level, category, title, content, type_, source, not (match["before"] or match["after"]))
+    return CapturedLesson(level, category, title, content, type_, source, not (match["before"] or match["after"]))
 
 
 def _title_and_content(rest: str) -> tuple[str, str]:

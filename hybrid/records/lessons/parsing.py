@@ -155,7 +155,7 @@ class Field(Struct, frozen=True):
     value_end: int
 
 
-class Entry(Struct, frozen=True):
+class LessonEntry(Struct, frozen=True):
     """An entry of the file, with the places of its parts.
 
     Attributes:
@@ -224,9 +224,9 @@ def read_heading(line: str) -> re.Match[str] | None:
     return _HEADING.match(body_of(line)) if "#" in line[:12] else None
 
 
-def find_entries(lines: Sequence[str], hidden: bytearray) -> tuple[list[Entry], list[tuple[int, str]]]:
+def find_entries(lines: Sequence[str], hidden: bytearray) -> tuple[list[LessonEntry], list[tuple[int, str]]]:
     """All entries in order, and what looks like one and is none as (index, message)."""
-    entries: list[Entry] = []
+    entries: list[LessonEntry] = []
     problems: list[tuple[int, str]] = []
     starts: list[tuple[int, int]] = []  # Index and level of every heading outside of hidden lines.
     for number, line in enumerate(lines):
@@ -250,7 +250,7 @@ def find_entries(lines: Sequence[str], hidden: bytearray) -> tuple[list[Entry], 
     return entries, sorted(problems)
 
 
-def entry_of(part: Sequence[str]) -> Entry:
+def entry_of(part: Sequence[str]) -> LessonEntry:
     """The entry that lines hold, the heading first; places are counted from there."""
     hidden, _ = hidden_lines(part)
     found = read_heading(part[0])
@@ -258,7 +258,7 @@ def entry_of(part: Sequence[str]) -> Entry:
     return _entry(part, hidden, 0, len(part), found)
 
 
-def reserved_numbers(lines: Sequence[str], hidden: bytearray, entries: Sequence[Entry]) -> dict[str, int]:
+def reserved_numbers(lines: Sequence[str], hidden: bytearray, entries: Sequence[LessonEntry]) -> dict[str, int]:
     """The largest number of each letter that a heading or a supersession names.
 
     What stands in a quote, a code block or a comment is somebody's text, and reserves nothing.
@@ -281,7 +281,7 @@ def _entry_end(lines: Sequence[str], starts: Sequence[tuple[int, int]], place: i
     return len(lines)
 
 
-def _entry(lines: Sequence[str], hidden: bytearray, begin: int, end: int, found: re.Match[str]) -> Entry:
+def _entry(lines: Sequence[str], hidden: bytearray, begin: int, end: int, found: re.Match[str]) -> LessonEntry:
     fields: list[Field] = []
     quoted: list[int] = []
     plain: list[int] = []
@@ -299,7 +299,7 @@ def _entry(lines: Sequence[str], hidden: bytearray, begin: int, end: int, found:
     is_marked = title.endswith(AI_MARK)
     # Content that somebody wrote without quote marks is content all the same; beside quotes it is a remark.
     places = tuple(quoted or plain)
-    return Entry(
+    return LessonEntry(
         id=found.group(2).upper(),
         title=title.removesuffix(AI_MARK).strip(),
         fields=tuple(fields),

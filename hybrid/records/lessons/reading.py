@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from hybrid.records.lessons.counters import Counters, Counts
     from hybrid.records.lessons.document import LessonsDocument
-    from hybrid.records.lessons.parsing import Entry
+    from hybrid.records.lessons.parsing import LessonEntry
 
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
@@ -76,7 +76,7 @@ def lessons_of(
     return Lessons(tuple(lessons), tuple(sorted(problems, key=lambda problem: problem.line)))
 
 
-def lesson_of(entry: Entry, counts: Counts) -> Lesson:
+def lesson_of(entry: LessonEntry, counts: Counts) -> Lesson:
     """One entry with its counters; bytes that are no UTF-8 are shown as U+FFFD."""
     learned = entry.value("learned")
     return Lesson(
@@ -99,19 +99,19 @@ def lesson_of(entry: Entry, counts: Counts) -> Lesson:
     )
 
 
-def counts_of(entry: Entry) -> Counts | None:
+def counts_of(entry: LessonEntry) -> Counts | None:
     """The counters in an entry of the older form; None in ours."""
     if not entry.has_counters:
         return None
     return counts_of_fields(entry.value("uses"), entry.value("velocity"), entry.value("last"))
 
 
-def _unknown_category(entry: Entry) -> str:
+def _unknown_category(entry: LessonEntry) -> str:
     category = entry.value("category").lower()
     return "" if not category or category in CATEGORIES else category
 
 
-def _wrong_values(entry: Entry) -> Iterator[tuple[int, str]]:
+def _wrong_values(entry: LessonEntry) -> Iterator[tuple[int, str]]:
     """Dates and counters of an entry that cannot be read as such, by line; what stands there counts for nothing."""
     for field in entry.fields:
         form = _FORMS.get(field.name)

@@ -67,7 +67,7 @@ class Messages(Protocol):
         ...
 
 
-class Client(Protocol):
+class ModelClient(Protocol):
     """A client of the `anthropic` package, or a double of it."""
 
     @property
@@ -83,7 +83,7 @@ def rerank(
     api_key: str,
     timeout_s: float,
     model: str,
-    client: Client | None = None,
+    client: ModelClient | None = None,
 ) -> list[str] | None:
     """Ids of the lessons, best first by the model's ratings; equal ratings keep the order of `lessons`.
 
@@ -125,17 +125,17 @@ def rerank(
     return [lesson.id for lesson in [*best_first, *lessons[MAX_LESSONS:]]]
 
 
-def _new_client(api_key: str, timeout_s: float) -> Client:
+def _new_client(api_key: str, timeout_s: float) -> ModelClient:
     """A client that tries once.
 
     Raises:
         ImportError: The extra is not installed.
     """
     package: Any = importlib.import_module(PACKAGE)
-    return cast("Client", package.Anthropic(api_key=api_key, timeout=timeout_s, max_retries=0))
+    return cast("ModelClient", package.Anthropic(api_key=api_key, timeout=timeout_s, max_retries=0))
 
 
-def _ask(query: str, lessons: Sequence[Rated], client: Client, model: str) -> str:
+def _ask(query: str, lessons: Sequence[Rated], client: ModelClient, model: str) -> str:
     """The text of the model's answer."""
     data = {
         "task": redact(query[:MAX_QUERY_CHARS]),

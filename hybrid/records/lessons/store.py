@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 
     from hybrid.records.lessons.counters import Counters
     from hybrid.records.lessons.document import LessonsDocument
-    from hybrid.records.lessons.types import Draft, Edit, Lesson, Level
-    from hybrid.records.lessons.writing import Adopted, Change, Citing, Offer
+    from hybrid.records.lessons.types import Draft, Lesson, LessonEdit, Level
+    from hybrid.records.lessons.writing import Adoption, CitingMessage, LessonsChange, Offer
 
 _LOCK_S = 10.0
 
 
-class Added(Struct, frozen=True):
+class AddOutcome(Struct, frozen=True):
     """What became of a draft.
 
     Attributes:
@@ -46,7 +46,7 @@ class Added(Struct, frozen=True):
     duplicate_of: Lesson | None = None
 
 
-class Decayed(Struct, frozen=True):
+class DecayReport(Struct, frozen=True):
     """What a decay did.
 
     Attributes:
@@ -112,7 +112,7 @@ class LessonStore:
         self._storage.values(self._storage.content())[0].only(lesson_id)
         raise UnknownLessonError(f"there is no lesson {lesson_id} in {self.file}; `hybrid lessons list` shows all")
 
-    def add(self, draft: Draft, *, today: date, is_forced: bool = False) -> Added:
+    def add(self, draft: Draft, *, today: date, is_forced: bool = False) -> AddOutcome:
         """Write a new lesson with the next free id, unless it nearly is an active one.
 
         Args:
@@ -127,8 +127,8 @@ class LessonStore:
 
         adopted = self.adopt([writing.Offer(draft, learned=today.isoformat())], today=today, is_forced=is_forced)[0]
         if adopted.lesson_id is None:
-            return Added(None, adopted.duplicate_of)
-        return Added(self.find(adopted.lesson_id))
+            return AddOutcome(None, adopted.duplicate_of)
+        return AddOutcome(self.find(adopted.lesson_id))
 
     def adopt(
         self,
@@ -139,7 +139,7 @@ class LessonStore:
         is_dry: bool = False,
         others: Sequence[Lesson] = (),
         reserved: Iterable[str] = (),
-    ) -> list[Adopted]:
+    ) -> list[Adoption]:
         """Write several lessons as one step, with their ids where those are free and with their counters.
 
         Args:
@@ -154,13 +154,13 @@ class LessonStore:
             LessonsError: See `add`.
         """
         from hybrid.records.lessons import texts, writing
-        from hybrid.records.lessons.writing import Change
+        from hybrid.records.lessons.writing import LessonsChange
 
         kept_free = [name for name in reserved if name[:1] == PREFIXES[self.level]]
         offers = [replace(offer, draft=texts.checked(offer.draft)) for offer in offers]
-        done: list[Adopted] = []
+        done: list[Adoption] = []
 
-        def change(document: LessonsDocument, counters: Counters) -> Change:
+        def change(document: LessonsDocument, counters: Counters) -> LessonsChange:
             known = self._of(document, counters).lessons
             used = self._highest(document, counters)
             highest = max([used, *map(number_of, kept_free)])
@@ -172,13 +172,13 @@ class LessonStore:
             )
             taken = [adopted for adopted in done if adopted.lesson_id is not None]
             if not taken:
-                return Change(document, counters)
+                return LessonsChange(document, counters)
             is_inline = self.keeps_inline and document.has_counters
             new = [writing.new_entry(adopted, today=today, is_inline=is_inline) for adopted in taken]
             counts = {entry.id: adopted.offer.counts for entry, adopted in zip(new, taken, strict=True)}
             kept = {name: writing.with_known(count, counters.counts(name)) for name, count in counts.items() if count}
             after = counters.with_counts(kept, is_partial=is_inline).with_numbers(counts)
-            return Change(document.with_added(new, level=self.level), after)
+            return LessonsChange(document.with_added(new, level=self.level), after)
 
         if is_dry:
             change(*self._storage.values(self._storage.content()))
@@ -186,7 +186,7 @@ class LessonStore:
             self._storage.change(change)
         return done
 
-    def edit(self, lesson_id: str, edit: Edit) -> Lesson:
+    def edit(self, lesson_id: str, edit: LessonEdit) -> Lesson:
         """Change what an edit names; all other lines of the file stay.
 
         Raises:
@@ -194,10 +194,10 @@ class LessonStore:
             LessonsError: A value cannot stand in a lesson, or the file cannot be read or written.
         """
         from hybrid.records.lessons import texts
-        from hybrid.records.lessons.writing import Change
+        from hybrid.records.lessons.writing import LessonsChange
 
         edit = texts.checked_edit(edit)
-        self._storage.change(lambda document, counters: Change(document.with_edit(lesson_id, edit), counters))
+        self._storage.change(lambda document, counters: LessonsChange(document.with_edit(lesson_id, edit), counters))
         return self.find(lesson_id)
 
     def supersede(self, old: str, new: str) -> Lesson:
@@ -211,14 +211,14 @@ class LessonStore:
             UnknownLessonError: One of them is not there.
             LessonsError: Both are one, or the new one is not active.
         """
-        from hybrid.records.lessons.writing import Change
+        from hybrid.records.lessons.writing import LessonsChange
 
-        def change(document: LessonsDocument, counters: Counters) -> Change:
+        def change(document: LessonsDocument, counters: Counters) -> LessonsChange:
             if old == new:
                 raise LessonsError(f"{old} cannot supersede itself; name another lesson")
             if new[0] == PREFIXES[self.level] and (by := document.only(new).superseded):
                 raise LessonsError(f"{new} is superseded itself ({by}); name an active lesson")
-            return Change(document.with_superseded(old, new), counters)
+            return LessonsChange(document.with_superseded(old, new), counters)
 
         self._storage.change(change)
         return self.find(old)
@@ -229,9 +229,11 @@ class LessonStore:
         Raises:
             UnknownLessonError: No lesson, or more than one, has the id.
         """
-        from hybrid.records.lessons.writing import Change
+        from hybrid.records.lessons.writing import LessonsChange
 
-        self._storage.change(lambda document, counters: Change(document.with_superseded(lesson_id, DELETED), counters))
+        self._storage.change(
+            lambda document, counters: LessonsChange(document.with_superseded(lesson_id, DELETED), counters)
+        )
         return self.find(lesson_id)
 
     def renumber(self, lesson_id: str) -> tuple[str, ...]:
@@ -241,11 +243,11 @@ class LessonStore:
             The new ids; empty when the id is unique.
         """
         from hybrid.records.lessons import writing
-        from hybrid.records.lessons.writing import Change
+        from hybrid.records.lessons.writing import LessonsChange
 
         fresh: list[str] = []
 
-        def change(document: LessonsDocument, counters: Counters) -> Change:
+        def change(document: LessonsDocument, counters: Counters) -> LessonsChange:
             entries = sorted(
                 (entry for entry in document.entries if entry.id == lesson_id),
                 key=lambda entry: (entry.value("learned") or "9999", entry.heading),
@@ -254,18 +256,18 @@ class LessonStore:
             fresh[:] = [writing.new_id(self.level, highest + number) for number in range(1, len(entries))]
             for entry, name in zip(entries[1:], fresh, strict=True):
                 document = document.with_new_id(entry, name)  # As many lines as before: other places stay true.
-            return Change(document, counters.with_numbers(fresh) if fresh else counters)
+            return LessonsChange(document, counters.with_numbers(fresh) if fresh else counters)
 
         self._storage.change(change)
         return tuple(fresh)
 
     def cite(self, ids: Iterable[str], today: date, *, message: str = "") -> tuple[str, ...]:
         """Count that an agent named lessons in one message, see `cite_messages`; without a name it counts always."""
-        from hybrid.records.lessons.writing import Citing
+        from hybrid.records.lessons.writing import CitingMessage
 
-        return self.cite_messages([Citing(tuple(ids), message)], today)
+        return self.cite_messages([CitingMessage(tuple(ids), message)], today)
 
-    def cite_messages(self, said: Sequence[Citing], today: date) -> tuple[str, ...]:
+    def cite_messages(self, said: Sequence[CitingMessage], today: date) -> tuple[str, ...]:
         """Count that an agent named lessons: uses, velocity and citations grow by one, and the last use is today.
 
         Args:
@@ -280,7 +282,7 @@ class LessonStore:
 
         cited: dict[str, int] = {}
 
-        def change(document: LessonsDocument, counters: Counters) -> Change:
+        def change(document: LessonsDocument, counters: Counters) -> LessonsChange:
             cited.clear()
             active = {lesson.id for lesson in self._of(document, counters).active}
             found, marks = counting(said, counters.messages, active)
@@ -303,7 +305,7 @@ class LessonStore:
                 lambda document, counters: given(document, counters, names, keeps_inline=self.keeps_inline)
             )
 
-    def decay(self, today: date, *, is_forced: bool = False) -> Decayed | None:
+    def decay(self, today: date, *, is_forced: bool = False) -> DecayReport | None:
         """Let what is not used fade, at most every seven days; missed weeks count as one.
 
         The first look at a store with lessons only begins the week, by noting the day beside the file: one that was
@@ -316,21 +318,21 @@ class LessonStore:
         Returns:
             None when it is not due, or the week only began.
         """
-        from hybrid.records.lessons.writing import Change, decayed, is_decay_due, is_week_to_begin
+        from hybrid.records.lessons.writing import LessonsChange, decayed, is_decay_due, is_week_to_begin
 
         found = self._storage.values(self._storage.content())
         if not is_forced and not is_week_to_begin(*found) and not is_decay_due(*found, today):
             return None  # The usual case: nothing is locked on a session's start.
-        done: list[Decayed] = []
+        done: list[DecayReport] = []
 
-        def change(document: LessonsDocument, counters: Counters) -> Change:
+        def change(document: LessonsDocument, counters: Counters) -> LessonsChange:
             done.clear()
             if not is_forced and is_week_to_begin(document, counters):
-                return Change(document, counters.with_decay(today.isoformat()))
+                return LessonsChange(document, counters.with_decay(today.isoformat()))
             if not is_forced and not is_decay_due(document, counters, today):  # Another process was faster.
-                return Change(document, counters)
+                return LessonsChange(document, counters)
             changed, faded = decayed(document, counters, today, keeps_inline=self.keeps_inline)
-            done.append(Decayed(today.isoformat(), tuple(faded)))
+            done.append(DecayReport(today.isoformat(), tuple(faded)))
             return changed
 
         self._storage.change(change)

@@ -18,7 +18,7 @@ from hybrid.render.marks import plain_text
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from hybrid.records.lessons.types import Draft, Edit
+    from hybrid.records.lessons.types import Draft, LessonEdit
 
 
 TITLE_CHARS = 200
@@ -49,7 +49,7 @@ def checked(draft: Draft) -> Draft:
     )
 
 
-def checked_edit(edit: Edit) -> Edit:
+def checked_edit(edit: LessonEdit) -> LessonEdit:
     """The same for what is to change in a lesson.
 
     Raises:

@@ -159,7 +159,7 @@ class Draft(Struct, frozen=True):
     is_promotable: bool = True
 
 
-class Edit(Struct, frozen=True):
+class LessonEdit(Struct, frozen=True):
     """What is to change in a lesson; None leaves it as it is, an empty value takes it away."""
 
     title: str | None = None

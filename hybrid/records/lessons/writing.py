@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from hybrid.records.errors import LessonsError
 from hybrid.records.lessons.counters import Counters, Counts
-from hybrid.records.lessons.document import Counted, NewEntry
+from hybrid.records.lessons.document import InlineCounts, NewEntry
 from hybrid.records.lessons.reading import counts_of
 from hybrid.records.lessons.types import CATEGORIES, MAX_NUMBER, PREFIXES, TYPES, Draft, Lesson, number_of
 from hybrid.records.scoring import jaccard, said_words
@@ -51,7 +51,7 @@ class Offer(Struct, frozen=True):
     counts: Counts | None = None
 
 
-class Adopted(Struct, frozen=True):
+class Adoption(Struct, frozen=True):
     """What becomes of an offer: an id, or the lesson that it nearly is."""
 
     offer: Offer
@@ -68,7 +68,7 @@ def plan(
     used: int,
     is_forced: bool,
     others: Sequence[Lesson] = (),
-) -> list[Adopted]:
+) -> list[Adoption]:
     """An id for each offer that is no near duplicate of an active lesson, or of an offer before it.
 
     Args:
@@ -88,14 +88,14 @@ def plan(
     taken: set[str] = set()
     wanted = [_number(offer.wanted, level) for offer in offers]
     highest = max([highest, *wanted])
-    plans: list[Adopted] = []
+    plans: list[Adoption] = []
     for offer, number in zip(offers, wanted, strict=True):
         mine = said_words(offer.draft.title, offer.draft.content)
         twin = None if is_forced else next((other for theirs, other in words if _is_alike(mine, theirs)), None)
         if twin is None and offer.wanted:  # What was deleted here does not come back with the next import.
             twin = gone.get((offer.draft.title, offer.draft.content))
         if twin is not None:
-            plans.append(Adopted(offer, None, twin))
+            plans.append(Adoption(offer, None, twin))
             continue
         if number <= used or offer.wanted in taken:  # What was ever used names another lesson in somebody's notes.
             highest += 1
@@ -103,7 +103,7 @@ def plan(
         else:
             lesson_id = offer.wanted
         taken.add(lesson_id)
-        plans.append(Adopted(offer, lesson_id))
+        plans.append(Adoption(offer, lesson_id))
         words.append((mine, Lesson(lesson_id, offer.draft.title, offer.draft.content)))
     return plans
 
@@ -119,7 +119,7 @@ def new_id(level: Level, number: int) -> str:
     return f"{PREFIXES[level]}{number:03d}"
 
 
-def new_entry(adopted: Adopted, *, today: date, is_inline: bool) -> NewEntry:
+def new_entry(adopted: Adoption, *, today: date, is_inline: bool) -> NewEntry:
     """How an adopted offer is written.
 
     Args:
@@ -129,7 +129,7 @@ def new_entry(adopted: Adopted, *, today: date, is_inline: bool) -> NewEntry:
     """
     offer = adopted.offer
     counts = offer.counts or Counts()
-    counted = Counted(counts.uses, counts.velocity, counts.last) if is_inline else None
+    counted = InlineCounts(counts.uses, counts.velocity, counts.last) if is_inline else None
     learned = offer.learned or today.isoformat()
     return NewEntry(adopted.lesson_id or "", offer.draft, learned, counted)
 
@@ -169,7 +169,7 @@ def _number(lesson_id: str, level: Level) -> int:
 DECAY_DAYS = 7
 
 
-class Change(Struct, frozen=True):
+class LessonsChange(Struct, frozen=True):
     """A change that is to be written: the document first, then the counters."""
 
     document: LessonsDocument
@@ -183,7 +183,7 @@ def counted(
     ids: Iterable[str],
     *,
     keeps_inline: bool,
-) -> Change:
+) -> LessonsChange:
     """Both files with the counters of some lessons moved on by one step.
 
     Args:
@@ -198,8 +198,8 @@ def counted(
     here = {name for name in after if keeps_inline and name in inline}
     whole = {name: counts for name, counts in after.items() if name not in here}
     partly = {name: counts for name, counts in after.items() if name in here}
-    moved_on = {name: Counted(counts.uses, counts.velocity, counts.last) for name, counts in partly.items()}
-    return Change(
+    moved_on = {name: InlineCounts(counts.uses, counts.velocity, counts.last) for name, counts in partly.items()}
+    return LessonsChange(
         document.with_counters(moved_on) if moved_on else document,
         counters.with_counts(whole).with_counts(partly, is_partial=True),
     )
@@ -207,9 +207,9 @@ def counted(
 
 def cited_often(
     document: LessonsDocument, counters: Counters, cited: Mapping[str, int], today: date, *, keeps_inline: bool
-) -> Change:
+) -> LessonsChange:
     """Both files after lessons were cited; `cited` says how often each."""
-    change = Change(document, counters)
+    change = LessonsChange(document, counters)
     for times in sorted(set(cited.values())):
 
         def step(counts: Counts, times: int = times) -> Counts:
@@ -222,7 +222,7 @@ def cited_often(
     return change
 
 
-def given(document: LessonsDocument, counters: Counters, ids: Sequence[str], *, keeps_inline: bool) -> Change:
+def given(document: LessonsDocument, counters: Counters, ids: Sequence[str], *, keeps_inline: bool) -> LessonsChange:
     """Counters beside the file after lessons were given once more; ids that are not in the document count nothing."""
     known = {entry.id for entry in document.entries}
 
@@ -235,7 +235,7 @@ def given(document: LessonsDocument, counters: Counters, ids: Sequence[str], *, 
 
 def decayed(
     document: LessonsDocument, counters: Counters, today: date, *, keeps_inline: bool
-) -> tuple[Change, list[str]]:
+) -> tuple[LessonsChange, list[str]]:
     """Both files a week later, and the ids that changed; lessons of other working trees that share them decay too."""
     inline = _inline(document)
     ids = dict.fromkeys([*(entry.id for entry in document.entries), *counters.ids])
@@ -288,7 +288,7 @@ _AWAITED = "?"
 """Before the mark of a text that was counted, but was not found in the transcript yet."""
 
 
-class Citing(Struct, frozen=True):
+class CitingMessage(Struct, frozen=True):
     """A message that cites lessons.
 
     Attributes:
@@ -302,7 +302,9 @@ class Citing(Struct, frozen=True):
     texts: tuple[str, ...] = ()
 
 
-def counting(said: Iterable[Citing], marks: Iterable[str], known: Collection[str]) -> tuple[dict[str, int], list[str]]:
+def counting(
+    said: Iterable[CitingMessage], marks: Iterable[str], known: Collection[str]
+) -> tuple[dict[str, int], list[str]]:
     """How often each lesson counts now, and the marks of all messages that count no more.
 
     Args:
@@ -320,7 +322,7 @@ def counting(said: Iterable[Citing], marks: Iterable[str], known: Collection[str
     return counted, list(after)
 
 
-def _is_new(one: Citing, marks: dict[str, None]) -> bool:
+def _is_new(one: CitingMessage, marks: dict[str, None]) -> bool:
     """Return whether a message was not counted yet; it is noted in the marks."""
     if not one.message:
         awaited = [f"{_AWAITED}{text}" for text in one.texts]

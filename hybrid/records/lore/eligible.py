@@ -167,7 +167,7 @@ class _Made(Struct, frozen=True):
     record: Record | None
 
 
-class Maker:
+class RecordMaker:
     """Makes the records of one project, and makes none twice: values that were seen before are looked up.
 
     Not for several threads at a time.
@@ -224,8 +224,8 @@ def _as_it_is(text: str) -> str:
 
 
 def eligible_records(lores: Sequence[Lore], project: ProjectNames) -> tuple[Record, ...]:
-    """As `Maker.records`, once."""
-    return Maker(project).records(lores)
+    """As `RecordMaker.records`, once."""
+    return RecordMaker(project).records(lores)
 
 
 def whose_is(value: Decision | Handoff, project: ProjectNames) -> Attribution:

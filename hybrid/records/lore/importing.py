@@ -33,7 +33,7 @@ _NUMBER = re.compile(r"-?\d{1,15}(?:\.\d{1,15})?")
 _TEXT_KEYS = frozenset("id name context problem solution symptom risk fix category origin severity project".split())
 
 
-class Report(Struct):
+class ImportReport(Struct):
     """What an import did, or would do.
 
     Attributes:
@@ -51,7 +51,7 @@ class Report(Struct):
     problems: tuple[Problem, ...] = ()
 
 
-def import_folder(source: LoreFolder, target: LoreFolder, *, project: str = "", is_dry: bool = False) -> Report:
+def import_folder(source: LoreFolder, target: LoreFolder, *, project: str = "", is_dry: bool = False) -> ImportReport:
     """Add the records of one folder to another.
 
     Args:
@@ -80,7 +80,7 @@ def import_folder(source: LoreFolder, target: LoreFolder, *, project: str = "", 
 
 class _Importer:
     def __init__(self, source: LoreFolder, target: LoreFolder, project: str) -> None:
-        self.report = Report()
+        self.report = ImportReport()
         self._source = source
         self._target = target
         self._project = project

@@ -26,7 +26,7 @@ from hybrid.records.types import Problem
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from hybrid.records.lore.yaml_lists import Item, Items, Span
+    from hybrid.records.lore.yaml_lists import Span, YamlRecord, YamlRecords
 
 
 MAX_BYTES = 5_000_000
@@ -129,7 +129,7 @@ def with_deprecated(data: bytes, identity: str, file: str) -> bytes:
     return _joined(bom, after)
 
 
-def _withdrawal(item: Item) -> dict[str, str]:
+def _withdrawal(item: YamlRecord) -> dict[str, str]:
     """Key → new value, for what must change in a record that is withdrawn."""
     changes: dict[str, str] = {}
     name = item.fields.get("name")
@@ -140,7 +140,7 @@ def _withdrawal(item: Item) -> dict[str, str]:
     return changes
 
 
-def _edits(text: str, item: Item) -> list[tuple[Span, str]]:
+def _edits(text: str, item: YamlRecord) -> list[tuple[Span, str]]:
     """Places and what shall stand there."""
     return [
         (item.spans[key], prefixed(text, item.spans[key], DEPRECATED_MARK, value) if key == "name" else value)
@@ -165,11 +165,11 @@ def _other(section: str) -> str:
     return "anti_patterns" if section == "patterns" else "patterns"
 
 
-def _plain(items: Items, section: str) -> list[tuple[str, dict[str, Any]]]:
+def _plain(items: YamlRecords, section: str) -> list[tuple[str, dict[str, Any]]]:
     return [(item.section, item.fields) for item in items.items if item.section == section]
 
 
-def _is_as(found: Items, expected: list[tuple[str, dict[str, Any]]], before: Items, section: str) -> bool:
+def _is_as(found: YamlRecords, expected: list[tuple[str, dict[str, Any]]], before: YamlRecords, section: str) -> bool:
     now = [*_plain(found, section), *_plain(found, _other(section))]
     return now == expected and len(found.broken) == len(before.broken)
 
@@ -184,7 +184,7 @@ def _joined(bom: str, text: str) -> bytes:
     return f"{bom}{text}".encode("utf-8", "surrogateescape")
 
 
-def _file_of(items: Items, file: str) -> PatternFile:
+def _file_of(items: YamlRecords, file: str) -> PatternFile:
     patterns: list[Pattern] = []
     anti_patterns: list[AntiPattern] = []
     problems = [Problem(file, one.line + 1, one.message) for one in items.broken]
@@ -198,7 +198,7 @@ def _file_of(items: Items, file: str) -> PatternFile:
     return PatternFile(tuple(patterns), tuple(anti_patterns), tuple(sorted(problems, key=lambda one: one.line)))
 
 
-def _pattern(item: Item) -> Pattern:
+def _pattern(item: YamlRecord) -> Pattern:
     get = item.fields.get
     return Pattern(
         id=text_of(get("id")),
@@ -214,7 +214,7 @@ def _pattern(item: Item) -> Pattern:
     )
 
 
-def _anti_pattern(item: Item) -> AntiPattern:
+def _anti_pattern(item: YamlRecord) -> AntiPattern:
     get = item.fields.get
     return AntiPattern(
         id=text_of(get("id")),

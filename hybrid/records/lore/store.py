@@ -15,7 +15,7 @@ from msgspec import Struct
 from hybrid.records.errors import LoreReadError
 from hybrid.records.lore import decisions, handoffs
 from hybrid.records.lore.decisions import DecisionFile, DecisionLines
-from hybrid.records.lore.eligible import Maker
+from hybrid.records.lore.eligible import RecordMaker
 from hybrid.records.lore.files import Stamp, read_file, stamp_of
 from hybrid.records.lore.types import Handoff, Lore, PatternFile, seconds_of
 from hybrid.records.types import Problem
@@ -77,7 +77,7 @@ class LoreStore:
 
     def records(self, project: ProjectNames) -> tuple[Record, ...]:
         """The records of this folder alone that may be given in a project; see `LoreShelf` for several folders."""
-        return Maker(project).records([self.read()])
+        return RecordMaker(project).records([self.read()])
 
     def _read(self) -> Lore:
         pattern_file, decision_file = self._pattern_file(), self._decision_file()
@@ -175,7 +175,7 @@ class LoreShelf:
         """Folders in order of precedence: the project's own first."""
         self.stores = tuple(stores)
         self._lock = threading.Lock()
-        self._makers: dict[tuple[object, ...], tuple[tuple[Lore, ...], Maker, tuple[Record, ...]]] = {}
+        self._makers: dict[tuple[object, ...], tuple[tuple[Lore, ...], RecordMaker, tuple[Record, ...]]] = {}
 
     def read(self) -> tuple[Lore, ...]:
         """What each folder holds now."""
@@ -195,7 +195,7 @@ class LoreShelf:
         with self._lock:
             known = self._makers.pop(key, None)
             if known is None or any(one is not other for one, other in zip(known[0], lores, strict=True)):
-                maker = known[1] if known else Maker(project)
+                maker = known[1] if known else RecordMaker(project)
                 known = (lores, maker, maker.records(lores))
             self._makers[key] = known
             while len(self._makers) > _MOST_MAKERS:

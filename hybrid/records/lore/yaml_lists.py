@@ -57,7 +57,7 @@ class Span(Struct, frozen=True):
     style: str
 
 
-class Item(Struct, frozen=True):
+class YamlRecord(Struct, frozen=True):
     """One record of a list.
 
     Attributes:
@@ -73,14 +73,14 @@ class Item(Struct, frozen=True):
     spans: dict[str, Span]
 
 
-class Broken(Struct, frozen=True):
+class BrokenPart(Struct, frozen=True):
     """Something that is no record; `line` from 0."""
 
     line: int
     message: str
 
 
-class Start(Struct, frozen=True):
+class SectionStart(Struct, frozen=True):
     """Where the first record of a section begins: its dash, and the column of its keys; lines and columns from 0."""
 
     line: int
@@ -88,7 +88,7 @@ class Start(Struct, frozen=True):
     keys_column: int
 
 
-class Items(Struct, frozen=True):
+class YamlRecords(Struct, frozen=True):
     """What a text holds.
 
     Attributes:
@@ -97,12 +97,12 @@ class Items(Struct, frozen=True):
         starts: Section → its first record, for lists in block form that hold one.
     """
 
-    items: tuple[Item, ...] = ()
-    broken: tuple[Broken, ...] = ()
-    starts: tuple[tuple[str, Start], ...] = ()
+    items: tuple[YamlRecord, ...] = ()
+    broken: tuple[BrokenPart, ...] = ()
+    starts: tuple[tuple[str, SectionStart], ...] = ()
 
 
-def read_whole(text: str) -> Items:
+def read_whole(text: str) -> YamlRecords:
     """The records of a text that is well-formed YAML.
 
     Args:
@@ -120,7 +120,7 @@ def read_whole(text: str) -> Items:
         reader.read()
     except yaml.YAMLError as error:
         raise YamlError(_message_of(error), _line_of(error)) from error
-    return Items(tuple(reader.items), tuple(reader.broken), tuple(reader.starts.items()))
+    return YamlRecords(tuple(reader.items), tuple(reader.broken), tuple(reader.starts.items()))
 
 
 def _message_of(error: Exception) -> str:
@@ -141,9 +141,9 @@ class _Reader:
     """Builds values from events; the depth is bounded before anything is entered."""
 
     def __init__(self, events: Iterator[Any]) -> None:
-        self.items: list[Item] = []
-        self.broken: list[Broken] = []
-        self.starts: dict[str, Start] = {}
+        self.items: list[YamlRecord] = []
+        self.broken: list[BrokenPart] = []
+        self.starts: dict[str, SectionStart] = {}
         self._events = events
         self._anchors: dict[str, str | None] = {}
         self._n_aliases = 0
@@ -155,7 +155,7 @@ class _Reader:
             if name == "MappingStart":
                 self._root()
             elif name in ("SequenceStart", "Alias") or (name == "Scalar" and event.value not in _NULLS):
-                self.broken.append(Broken(event.start_mark.line, "no `patterns:` or `anti_patterns:` stands here"))
+                self.broken.append(BrokenPart(event.start_mark.line, "no `patterns:` or `anti_patterns:` stands here"))
                 self._value(event, 1)
 
     def _root(self) -> None:
@@ -167,20 +167,20 @@ class _Reader:
                 continue
             found = self._value(value, 1)
             if key in SECTIONS and found is not None:
-                self.broken.append(Broken(value.start_mark.line, f"`{key}` is no list"))
+                self.broken.append(BrokenPart(value.start_mark.line, f"`{key}` is no list"))
 
     def _section(self, section: str, start: Any) -> None:
         self._check(start)
         while _kind(event := next(self._events)) != "SequenceEnd":
             mark = event.start_mark
             if not start.flow_style:
-                dash = Start(start.start_mark.line, start.start_mark.column, mark.column)
+                dash = SectionStart(start.start_mark.line, start.start_mark.column, mark.column)
                 self.starts.setdefault(section, dash)
             if _kind(event) == "MappingStart":
                 self._item(section, event)
             else:
                 self._value(event, 2)
-                self.broken.append(Broken(mark.line, f"an element of `{section}` is no record"))
+                self.broken.append(BrokenPart(mark.line, f"an element of `{section}` is no record"))
 
     def _item(self, section: str, start: Any) -> None:
         self._check(start)
@@ -193,7 +193,7 @@ class _Reader:
             spans.pop(key, None)
             if _kind(value) == "Scalar":
                 spans[key] = _span(value)
-        self.items.append(Item(section, start.start_mark.line, fields, spans))
+        self.items.append(YamlRecord(section, start.start_mark.line, fields, spans))
 
     def _key(self, event: Any, depth: int) -> str:
         if _kind(event) != "Scalar":
@@ -272,7 +272,7 @@ class _Piece(Struct):
     lines: list[str]
 
 
-def read_items(text: str) -> Items:
+def read_items(text: str) -> YamlRecords:
     """The records of a text, whatever it is; never raises.
 
     Args:
@@ -289,16 +289,16 @@ def split_lines(text: str) -> list[str]:
     return [line for line in _LINE.findall(text) if line]
 
 
-def _read_pieces(text: str, error: YamlError) -> Items:
+def _read_pieces(text: str, error: YamlError) -> YamlRecords:
     pieces, stray = _cut(split_lines(text))
     if not pieces:
-        return Items(broken=(Broken(error.line, str(error)), *stray))
-    items: list[Item] = []
+        return YamlRecords(broken=(BrokenPart(error.line, str(error)), *stray))
+    items: list[YamlRecord] = []
     broken = list(stray)
-    starts: dict[str, Start] = {}
+    starts: dict[str, SectionStart] = {}
     for number, piece in enumerate(pieces):
         if number >= _MAX_PIECES or len(broken) >= _MAX_BROKEN:
-            broken.append(Broken(piece.line, "too many records, or too many broken ones: the rest was not read"))
+            broken.append(BrokenPart(piece.line, "too many records, or too many broken ones: the rest was not read"))
             break
         found = _read_piece(piece)
         items += found.items
@@ -306,32 +306,32 @@ def _read_pieces(text: str, error: YamlError) -> Items:
         for section, start in found.starts:
             starts.setdefault(section, start)
     if not broken:
-        broken.append(Broken(error.line, str(error)))  # Each record can be read, the whole cannot.
-    return Items(tuple(items), tuple(sorted(broken, key=lambda one: one.line)), tuple(starts.items()))
+        broken.append(BrokenPart(error.line, str(error)))  # Each record can be read, the whole cannot.
+    return YamlRecords(tuple(items), tuple(sorted(broken, key=lambda one: one.line)), tuple(starts.items()))
 
 
-def _read_piece(piece: _Piece) -> Items:
+def _read_piece(piece: _Piece) -> YamlRecords:
     shift = piece.line - 1
     try:
         found = read_whole(f"{piece.section}:\n{''.join(piece.lines)}")
     except YamlError as error:
-        return Items(broken=(Broken(max(error.line, 1) + shift, str(error)),))
-    return Items(
+        return YamlRecords(broken=(BrokenPart(max(error.line, 1) + shift, str(error)),))
+    return YamlRecords(
         tuple(_shifted(item, shift) for item in found.items),
         tuple(replace(one, line=one.line + shift) for one in found.broken),
         tuple((section, replace(start, line=start.line + shift)) for section, start in found.starts),
     )
 
 
-def _shifted(item: Item, by: int) -> Item:
+def _shifted(item: YamlRecord, by: int) -> YamlRecord:
     spans = {key: replace(span, line=span.line + by, end_line=span.end_line + by) for key, span in item.spans.items()}
-    return Item(item.section, item.line + by, item.fields, spans)
+    return YamlRecord(item.section, item.line + by, item.fields, spans)
 
 
-def _cut(lines: Sequence[str]) -> tuple[list[_Piece], list[Broken]]:
+def _cut(lines: Sequence[str]) -> tuple[list[_Piece], list[BrokenPart]]:
     """The pieces of all sections, and lines that belong to none (marks of a merge, for example)."""
     pieces: list[_Piece] = []
-    stray: list[Broken] = []
+    stray: list[BrokenPart] = []
     section, indent = "", -1
     for number, line in enumerate(lines):
         bare = line.rstrip("\r\n\x85\u2028\u2029")
@@ -343,7 +343,7 @@ def _cut(lines: Sequence[str]) -> tuple[list[_Piece], list[Broken]]:
             pieces.append(_Piece(section, number, [line]))
         elif section and bare.strip() and not bare.startswith((" ", "\t", "#")):
             if len(stray) < _MAX_BROKEN:
-                stray.append(Broken(number, f"no part of a record: {bare[:60]!r}"))
+                stray.append(BrokenPart(number, f"no part of a record: {bare[:60]!r}"))
         elif section and indent != -1:
             pieces[-1].lines.append(line)
     return pieces, stray
@@ -364,7 +364,9 @@ def scalar(text: str) -> str:
     return _TO_ESCAPE.sub(lambda match: f"\\u{ord(match.group()):04x}", quoted)
 
 
-def with_records(text: str, section: str, records: Sequence[Mapping[str, object]], start: Start | None) -> str | None:
+def with_records(
+    text: str, section: str, records: Sequence[Mapping[str, object]], start: SectionStart | None
+) -> str | None:
     """A text with records before the first one of a section, in the indentation of the file.
 
     Args:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from hybrid.records.memory.importing import Numbered
     from hybrid.records.memory.store import MemoryStore
-    from hybrid.records.memory.types import Imported
+    from hybrid.records.memory.types import ImportReport
 
     ResolveKey = Callable[[str], tuple[str, str]]
 
@@ -39,7 +39,7 @@ _MAX_MS = 253_402_300_799_999
 
 def import_database(
     path: Path, store: MemoryStore, resolve_key: ResolveKey, *, now_ms: int, is_dry: bool = False
-) -> Imported:
+) -> ImportReport:
     """Bring the sessions, prompts, observations and summaries of a claude-mem database in; twice is as once.
 
     Args:

@@ -53,7 +53,7 @@ class Rules(Struct, frozen=True):
     payload: Callable[[str], str]
 
 
-class Progress(Struct, frozen=True):
+class CleaningState(Struct, frozen=True):
     """How far the rows of a database are cleaned.
 
     Attributes:
@@ -76,21 +76,21 @@ class Progress(Struct, frozen=True):
         return self.rules == REDACT_VERSION and not self.stage
 
 
-def progress_of(db: sqlite3.Connection) -> Progress:
+def progress_of(db: sqlite3.Connection) -> CleaningState:
     """How far the database is."""
     row = db.execute("SELECT rules, stage, up_to, n_rows, at_epoch FROM cleaned").fetchone()
-    return Progress() if row is None else Progress(*row)
+    return CleaningState() if row is None else CleaningState(*row)
 
 
-def clean_some(database: Database, rules: Rules, now_ms: int) -> Progress:
+def clean_some(database: Database, rules: Rules, now_ms: int) -> CleaningState:
     """Do the next piece: look through a batch of rows, or merge some pages, or empty the log into the file.
 
     Returns:
         How far it is now. The same as before when a reader of another process is in the way of the last stage.
     """
-    before = database.read(progress_of, Progress(REDACT_VERSION, ""))
+    before = database.read(progress_of, CleaningState(REDACT_VERSION, ""))
     if before.rules != REDACT_VERSION:
-        before = Progress(REDACT_VERSION)
+        before = CleaningState(REDACT_VERSION)
     if before.is_done:
         return before
     if before.stage == _FILE:
@@ -109,7 +109,7 @@ def clean_some(database: Database, rules: Rules, now_ms: int) -> Progress:
     return _clean_batch(database, rules, before, now_ms)
 
 
-def _clean_batch(database: Database, rules: Rules, before: Progress, now_ms: int) -> Progress:
+def _clean_batch(database: Database, rules: Rules, before: CleaningState, now_ms: int) -> CleaningState:
     table = before.stage
     columns, change = _WORK[table]
     rows = database.read(
@@ -120,7 +120,7 @@ def _clean_batch(database: Database, rules: Rules, before: Progress, now_ms: int
     )
     changed = [(row, values) for row in rows if (values := change(rules, row[1:])) is not None]
 
-    def work(db: sqlite3.Connection) -> Progress:
+    def work(db: sqlite3.Connection) -> CleaningState:
         n_rows = before.n_rows + sum(_UPDATES[table](db, row, values) for row, values in changed)
         after = replace(before, n_rows=n_rows, at_ms=now_ms)
         after = replace(after, up_to=rows[-1][0]) if len(rows) == _AT_ONCE else _next(after)
@@ -130,13 +130,13 @@ def _clean_batch(database: Database, rules: Rules, before: Progress, now_ms: int
     return database.write(work)
 
 
-def _next(before: Progress) -> Progress:
+def _next(before: CleaningState) -> CleaningState:
     """The stage after this one; what nothing was changed for needs neither merging nor emptying."""
     stage = STAGES[STAGES.index(before.stage) + 1]
     return replace(before, stage="" if stage == _WORDS and not before.n_rows else stage, up_to=0)
 
 
-def _note(db: sqlite3.Connection, progress: Progress) -> None:
+def _note(db: sqlite3.Connection, progress: CleaningState) -> None:
     db.execute(
         "INSERT OR REPLACE INTO cleaned(id, rules, stage, up_to, n_rows, at_epoch) VALUES (1, ?, ?, ?, ?, ?)",
         (progress.rules, progress.stage, progress.up_to, progress.n_rows, progress.at_ms),

@@ -25,7 +25,7 @@ from msgspec.structs import asdict, replace
 
 from hybrid.records.memory.reading import Clause, is_wanted, rows_after, select_prompts, select_sessions, where
 from hybrid.records.memory.texts import clean, iso
-from hybrid.records.memory.types import MEMORY_KINDS, Observation, Session, UserPrompt, Wanted
+from hybrid.records.memory.types import MEMORY_KINDS, Observation, RowFilter, Session, UserPrompt
 
 if TYPE_CHECKING:
     import sqlite3
@@ -40,7 +40,7 @@ VERSION = 1
 _AT_ONCE = 500
 
 
-def export_lines(database: Database, wanted: Wanted) -> Iterator[str]:
+def export_lines(database: Database, wanted: RowFilter) -> Iterator[str]:
     """The header, then the wanted rows as lines without line ends; what is written meanwhile may be among them.
 
     Sessions are those that the rows belong to. Prompts are given when all kinds, types and files are wanted. Tool uses
@@ -51,7 +51,7 @@ def export_lines(database: Database, wanted: Wanted) -> Iterator[str]:
         yield json.dumps(record, ensure_ascii=False)
 
 
-def _records(database: Database, wanted: Wanted) -> Iterator[dict[str, Any]]:
+def _records(database: Database, wanted: RowFilter) -> Iterator[dict[str, Any]]:
     last = ""
     while True:
         sessions = database.read(lambda db, after=last: _sessions_after(db, wanted, after), [])
@@ -65,7 +65,7 @@ def _records(database: Database, wanted: Wanted) -> Iterator[dict[str, Any]]:
         yield row_record(row)
 
 
-def all_rows(database: Database, wanted: Wanted) -> Iterator[Row]:
+def all_rows(database: Database, wanted: RowFilter) -> Iterator[Row]:
     """All wanted rows, observations first, in the order of their ids; nothing is locked between two of them."""
     for kind in MEMORY_KINDS:
         last = 0
@@ -77,11 +77,11 @@ def all_rows(database: Database, wanted: Wanted) -> Iterator[Row]:
             last = found[-1].id
 
 
-def _has_prompts(wanted: Wanted) -> bool:
+def _has_prompts(wanted: RowFilter) -> bool:
     return not (wanted.types or wanted.files or wanted.kinds)
 
 
-def _prompts(database: Database, wanted: Wanted) -> Iterator[UserPrompt]:
+def _prompts(database: Database, wanted: RowFilter) -> Iterator[UserPrompt]:
     last = 0
     while _has_prompts(wanted):
         found = database.read(
@@ -93,7 +93,7 @@ def _prompts(database: Database, wanted: Wanted) -> Iterator[UserPrompt]:
         last = found[-1].id
 
 
-def _sessions_after(db: sqlite3.Connection, wanted: Wanted, after: str) -> list[Session]:
+def _sessions_after(db: sqlite3.Connection, wanted: RowFilter, after: str) -> list[Session]:
     parts: list[str] = []
     clause = Clause().add("claude_session_id > ?", after)
     tables = ["observations"] if is_wanted("observation", wanted) else []

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from hybrid.records.memory.database import FULL_TEXT_TABLES
 from hybrid.records.memory.reading import TABLES
 from hybrid.records.memory.texts import chunked, clean, marks, short_key
-from hybrid.records.memory.types import Forgotten
+from hybrid.records.memory.types import ForgetReport
 from hybrid.records.memory.writing import session_digest
 
 if TYPE_CHECKING:
@@ -31,13 +31,13 @@ _ROOM = 0.1
 """Share of a size limit that pruning leaves free, so that it is not needed again at once."""
 
 
-def for_good(database: Database, work: Callable[[sqlite3.Connection], int]) -> Forgotten:
+def for_good(database: Database, work: Callable[[sqlite3.Connection], int]) -> ForgetReport:
     """Do one of the works below, and take what it forgets out of the file."""
     if not database.exists:
-        return Forgotten(0, True)
+        return ForgetReport(0, True)
     n = database.write(work)
     database.outside(shrink)
-    return Forgotten(n, database.outside(wipe))
+    return ForgetReport(n, database.outside(wipe))
 
 
 def forget(db: sqlite3.Connection, kind: MemoryKind, ids: Sequence[int]) -> int:

@@ -28,7 +28,7 @@ from hybrid.records.memory.texts import (
 from hybrid.records.memory.types import (
     MAX_INT,
     Extracted,
-    Imported,
+    ImportReport,
     Observation,
     ObservationType,
     Owner,
@@ -62,7 +62,7 @@ _MAX_PROBLEMS = 100
 _T = TypeVar("_T")
 
 
-def import_rows(database: Database, rows: Iterable[Numbered], *, is_dry: bool = False) -> Imported:
+def import_rows(database: Database, rows: Iterable[Numbered], *, is_dry: bool = False) -> ImportReport:
     """Store rows that are new.
 
     Args:
@@ -83,7 +83,7 @@ def import_rows(database: Database, rows: Iterable[Numbered], *, is_dry: bool = 
             counts += database.read(lambda db, values=values: _would_keep(db, values, seen), None) or _new(values, seen)
         else:
             counts += database.write(lambda db, values=values: Counter(_keep(db, row) for row in values))
-    return Imported(
+    return ImportReport(
         n_sessions=counts["session"],
         n_prompts=counts["prompt"],
         n_observations=counts["observation"],

@@ -27,11 +27,11 @@ from hybrid.records.memory.types import (
     Owner,
     ProjectCount,
     Row,
+    RowFilter,
     Session,
     SessionSummary,
     Summarised,
     UserPrompt,
-    Wanted,
 )
 from hybrid.redact import REDACT_VERSION, redact
 
@@ -76,14 +76,14 @@ class Clause:
         return " AND ".join(self.parts) or "1"
 
 
-def is_wanted(kind: MemoryKind, wanted: Wanted) -> bool:
+def is_wanted(kind: MemoryKind, wanted: RowFilter) -> bool:
     """Return whether rows of a kind can be among the wanted; summaries have neither types nor files."""
     if wanted.kinds and kind not in wanted.kinds:
         return False
     return kind == "observation" or not (wanted.types or wanted.files)
 
 
-def where(wanted: Wanted, *, not_key: str = "") -> Clause:
+def where(wanted: RowFilter, *, not_key: str = "") -> Clause:
     """The conditions on a row `r` of a kind that `is_wanted`.
 
     Args:
@@ -205,7 +205,7 @@ def _place(row: Row) -> tuple[int, int, int]:
     return row.created_ms, MEMORY_KINDS.index(kind_of(row)), row.id
 
 
-def newest(db: sqlite3.Connection, wanted: Wanted, limit: int, *, not_key: str = "") -> list[Row]:
+def newest(db: sqlite3.Connection, wanted: RowFilter, limit: int, *, not_key: str = "") -> list[Row]:
     """The newest of the wanted rows, newest first."""
     found: list[Row] = []
     for kind in MEMORY_KINDS:
@@ -214,7 +214,7 @@ def newest(db: sqlite3.Connection, wanted: Wanted, limit: int, *, not_key: str =
     return sorted(found, key=_place, reverse=True)[: max(0, limit)]
 
 
-def places(db: sqlite3.Connection, wanted: Wanted) -> list[tuple[MemoryKind, int, str]]:
+def places(db: sqlite3.Connection, wanted: RowFilter) -> list[tuple[MemoryKind, int, str]]:
     """Kind, id and project key of every wanted row: for a search that restricts before its limit counts."""
     found: list[tuple[MemoryKind, int, str]] = []
     for kind in MEMORY_KINDS:
@@ -226,7 +226,7 @@ def places(db: sqlite3.Connection, wanted: Wanted) -> list[tuple[MemoryKind, int
     return found
 
 
-def recent(db: sqlite3.Connection, wanted: Wanted, key: str, limit: int) -> list[Row]:
+def recent(db: sqlite3.Connection, wanted: RowFilter, key: str, limit: int) -> list[Row]:
     """The newest rows of the present project and observations of others, newest first.
 
     Args:
@@ -245,7 +245,7 @@ def recent(db: sqlite3.Connection, wanted: Wanted, key: str, limit: int) -> list
     return sorted([*own[:n_own], *others[: max(0, limit - n_own)]], key=_place, reverse=True)
 
 
-def of_files(db: sqlite3.Connection, paths: Sequence[str], wanted: Wanted, limit: int) -> list[Row]:
+def of_files(db: sqlite3.Connection, paths: Sequence[str], wanted: RowFilter, limit: int) -> list[Row]:
     """The newest observations that touched a path or something below it; no path gives none."""
     found: list[Row] = []
     for some in chunked(list(dict.fromkeys(paths)), _MAX_PATHS):
@@ -264,7 +264,7 @@ def rows(db: sqlite3.Connection, kind: MemoryKind, ids: Sequence[int]) -> dict[i
 
 
 def timeline(
-    db: sqlite3.Connection, kind: MemoryKind, identity: int, before: int, after: int, wanted: Wanted
+    db: sqlite3.Connection, kind: MemoryKind, identity: int, before: int, after: int, wanted: RowFilter
 ) -> list[Row]:
     """The wanted rows around a row in the order of time, with that row; empty when it is not there."""
     anchor = rows(db, kind, [identity]).get(identity)
@@ -274,14 +274,14 @@ def timeline(
     return [*_beside(db, place, wanted, before, False), anchor, *_beside(db, place, wanted, after, True)]
 
 
-def timeline_at(db: sqlite3.Connection, ms: int, before: int, after: int, wanted: Wanted) -> list[Row]:
+def timeline_at(db: sqlite3.Connection, ms: int, before: int, after: int, wanted: RowFilter) -> list[Row]:
     """The wanted rows around a time in the order of time; those of that very millisecond come after it."""
     place = (ms, -1, 0)
     return [*_beside(db, place, wanted, before, False), *_beside(db, place, wanted, after, True)]
 
 
 def _beside(
-    db: sqlite3.Connection, place: tuple[int, int, int], wanted: Wanted, limit: int, is_after: bool
+    db: sqlite3.Connection, place: tuple[int, int, int], wanted: RowFilter, limit: int, is_after: bool
 ) -> list[Row]:
     """At most `limit` rows next to a place on one side of it, in the order of time."""
     ms, kind_number, identity = place
@@ -304,19 +304,19 @@ def _beside(
 
 def session_rows(db: sqlite3.Connection, session_id: str) -> list[Row]:
     """All rows of a session in the order of time."""
-    wanted = Wanted(session_id=session_id)
+    wanted = RowFilter(session_id=session_id)
     found = [row for kind in MEMORY_KINDS for row in select(db, kind, where(wanted), "r.id", NO_LIMIT)]
     return sorted(found, key=_place)
 
 
-def rows_after(db: sqlite3.Connection, kind: MemoryKind, identity: int, wanted: Wanted, limit: int) -> list[Row]:
+def rows_after(db: sqlite3.Connection, kind: MemoryKind, identity: int, wanted: RowFilter, limit: int) -> list[Row]:
     """The next wanted rows of a kind in the order of their ids."""
     if not is_wanted(kind, wanted):
         return []
     return select(db, kind, where(wanted).add("r.id > ?", identity), "r.id", limit)
 
 
-def sessions(db: sqlite3.Connection, wanted: Wanted, limit: int) -> list[Session]:
+def sessions(db: sqlite3.Connection, wanted: RowFilter, limit: int) -> list[Session]:
     """The sessions that began in a project and after a time, newest first; types, files, kinds say nothing of them."""
     clause = Clause()
     for part, value in (
@@ -400,7 +400,7 @@ def query_terms(query: str) -> list[str]:
     return [f'"{word}"' for word in (telling or words)[:_MAX_TERMS]]
 
 
-def search_text(db: sqlite3.Connection, query: str, wanted: Wanted, limit: int) -> list[tuple[Row, float]]:
+def search_text(db: sqlite3.Connection, query: str, wanted: RowFilter, limit: int) -> list[tuple[Row, float]]:
     """The wanted rows that match best.
 
     Returns:
@@ -420,7 +420,7 @@ def search_text(db: sqlite3.Connection, query: str, wanted: Wanted, limit: int) 
 
 
 def _scored(
-    db: sqlite3.Connection, kind: MemoryKind, terms: Sequence[str], wanted: Wanted, limit: int
+    db: sqlite3.Connection, kind: MemoryKind, terms: Sequence[str], wanted: RowFilter, limit: int
 ) -> list[tuple[int, float]]:
     """Ids and bm25 as FTS5 has it, negative; no long column of a row is read for it."""
     table, weights = _FULL_TEXT[kind]
@@ -451,12 +451,12 @@ def _rare_terms(db: sqlite3.Connection, table: str, terms: Sequence[str]) -> str
     return " OR ".join(term for n, term in zip(rows, rarest, strict=True) if n <= _SCORED_ROWS or term == rarest[0])
 
 
-def search_prompts(db: sqlite3.Connection, query: str, wanted: Wanted, limit: int) -> list[tuple[UserPrompt, float]]:
+def search_prompts(db: sqlite3.Connection, query: str, wanted: RowFilter, limit: int) -> list[tuple[UserPrompt, float]]:
     """As `search_text`, of prompts; types, files and kinds say nothing of them."""
     terms = query_terms(query)
     if not terms or limit <= 0:
         return []
-    wanted = Wanted(wanted.key, wanted.since_ms, session_id=wanted.session_id, not_session=wanted.not_session)
+    wanted = RowFilter(wanted.key, wanted.since_ms, session_id=wanted.session_id, not_session=wanted.not_session)
     clause = where(wanted)
     scored: list[tuple[int, float]] = db.execute(
         "SELECT r.id, bm25(prompts_fts) AS bm25 "

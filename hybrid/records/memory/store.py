@@ -19,13 +19,13 @@ from hybrid.records.memory.types import (
     MAX_INT,
     NO_STATS,
     Flushed,
-    Forgotten,
-    Imported,
+    ForgetReport,
+    ImportReport,
     MemoryKind,
     MemoryStats,
     Observation,
+    RowFilter,
     SessionSummary,
-    Wanted,
 )
 from hybrid.redact import REDACT_VERSION
 
@@ -238,15 +238,15 @@ class MemoryStore:
 
     # --- reading -------------------------------------------------------------------------------------------
 
-    def newest(self, wanted: Wanted, limit: int) -> list[Row]:
+    def newest(self, wanted: RowFilter, limit: int) -> list[Row]:
         """The newest wanted rows, newest first."""
         return self.database.read(lambda db: reading.newest(db, wanted, limit), [])
 
-    def recent(self, wanted: Wanted, key: str, limit: int) -> list[Row]:
+    def recent(self, wanted: RowFilter, key: str, limit: int) -> list[Row]:
         """As `newest`, where the project `key` has at least half of the rows when it has so many."""
         return self.database.read(lambda db: reading.recent(db, wanted, key, limit), [])
 
-    def places(self, wanted: Wanted) -> list[tuple[MemoryKind, int, str]]:
+    def places(self, wanted: RowFilter) -> list[tuple[MemoryKind, int, str]]:
         """Kind, id and project key of every wanted row, without reading them."""
         return self.database.read(lambda db: reading.places(db, wanted), [])
 
@@ -254,25 +254,25 @@ class MemoryStore:
         """The rows with these ids, in their order; missing ones are left out."""
         return self.database.read(lambda db: reading.rows(db, kind, ids), {})
 
-    def timeline(self, kind: MemoryKind, identity: int, before: int, after: int, wanted: Wanted) -> list[Row]:
+    def timeline(self, kind: MemoryKind, identity: int, before: int, after: int, wanted: RowFilter) -> list[Row]:
         """The wanted rows around a row, and it, oldest first; empty when it is not there."""
         return self.database.read(lambda db: reading.timeline(db, kind, identity, before, after, wanted), [])
 
-    def timeline_at(self, ms: int, before: int, after: int, wanted: Wanted) -> list[Row]:
+    def timeline_at(self, ms: int, before: int, after: int, wanted: RowFilter) -> list[Row]:
         """The wanted rows around a time, oldest first."""
         return self.database.read(lambda db: reading.timeline_at(db, ms, before, after, wanted), [])
 
-    def of_files(self, paths: Sequence[str], wanted: Wanted, limit: int) -> list[Row]:
+    def of_files(self, paths: Sequence[str], wanted: RowFilter, limit: int) -> list[Row]:
         """The newest wanted observations that touched one of the paths, or something below one."""
         return self.database.read(lambda db: reading.of_files(db, paths, wanted, limit), [])
 
-    def search_text(self, query: str, wanted: Wanted, limit: int) -> list[tuple[Row, float]]:
+    def search_text(self, query: str, wanted: RowFilter, limit: int) -> list[tuple[Row, float]]:
         """The wanted rows with any word of a text, with their bm25 in [0, ∞), best first."""
         from hybrid.records.memory import reading
 
         return self.database.read(lambda db: reading.search_text(db, query, wanted, limit), [])
 
-    def search_prompts(self, query: str, wanted: Wanted, limit: int) -> list[tuple[UserPrompt, float]]:
+    def search_prompts(self, query: str, wanted: RowFilter, limit: int) -> list[tuple[UserPrompt, float]]:
         """As `search_text`, of prompts."""
         from hybrid.records.memory import reading
 
@@ -283,7 +283,7 @@ class MemoryStore:
         clause = Clause().add("claude_session_id = ?", clean(session_id))
         return next(iter(self.database.read(lambda db: select_sessions(db, clause, "id", 1), [])), None)
 
-    def sessions(self, wanted: Wanted, limit: int) -> list[Session]:
+    def sessions(self, wanted: RowFilter, limit: int) -> list[Session]:
         """The wanted sessions, newest first."""
         return self.database.read(lambda db: reading.sessions(db, wanted, limit), [])
 
@@ -318,7 +318,7 @@ class MemoryStore:
 
     def last_summary(self, key: str, not_session: str = "") -> SessionSummary | None:
         """The newest summary of a project."""
-        wanted = Wanted(key=key, not_session=not_session, kinds=("summary",))
+        wanted = RowFilter(key=key, not_session=not_session, kinds=("summary",))
         return next((row for row in self.newest(wanted, 1) if isinstance(row, SessionSummary)), None)
 
     def touched_files(self, session_id: str) -> tuple[str, ...]:
@@ -333,7 +333,7 @@ class MemoryStore:
         """All rows of a kind in the order of their ids; nothing is locked between two of them."""
         from hybrid.records.memory import exporting
 
-        return exporting.all_rows(self.database, Wanted(kinds=(kind,)))
+        return exporting.all_rows(self.database, RowFilter(kinds=(kind,)))
 
     def stats(self) -> MemoryStats:
         """What there is, counted."""
@@ -360,13 +360,13 @@ class MemoryStore:
 
     # --- rules for secrets that are newer than rows --------------------------------------------------------
 
-    def cleaned(self) -> cleaning.Progress:
+    def cleaned(self) -> cleaning.CleaningState:
         """How far the rows stand under the present rules; a memory that is not there does."""
         from hybrid.records.memory import cleaning
 
-        return self.database.read(cleaning.progress_of, cleaning.Progress(REDACT_VERSION, ""))
+        return self.database.read(cleaning.progress_of, cleaning.CleaningState(REDACT_VERSION, ""))
 
-    def clean_some(self, rules: cleaning.Rules, now_ms: int) -> cleaning.Progress:
+    def clean_some(self, rules: cleaning.Rules, now_ms: int) -> cleaning.CleaningState:
         """Bring the next batch of rows under the present rules, or take the next bytes of old texts out of the file.
 
         Call it until it is done, or until a call changes nothing: then another process reads all the time.
@@ -377,25 +377,25 @@ class MemoryStore:
 
     # --- forgetting ----------------------------------------------------------------------------------------
 
-    def forget(self, kind: MemoryKind, ids: Sequence[int]) -> Forgotten:
+    def forget(self, kind: MemoryKind, ids: Sequence[int]) -> ForgetReport:
         """Forget rows for good: the text leaves the file, and neither an event nor an import brings a row back."""
         from hybrid.records.memory import forgetting
 
         return forgetting.for_good(self.database, lambda db: forgetting.forget(db, kind, ids))
 
-    def forget_session(self, session_id: str) -> Forgotten:
+    def forget_session(self, session_id: str) -> ForgetReport:
         """Forget a session with its prompts, observations, summaries and waiting tool uses."""
         from hybrid.records.memory import forgetting
 
         return forgetting.for_good(self.database, lambda db: forgetting.forget_session(db, session_id))
 
-    def forget_project(self, key: str) -> Forgotten:
+    def forget_project(self, key: str) -> ForgetReport:
         """Forget all that belongs to a project."""
         from hybrid.records.memory import forgetting
 
         return forgetting.for_good(self.database, lambda db: forgetting.forget_project(db, key))
 
-    def forget_everything(self) -> Forgotten:
+    def forget_everything(self) -> ForgetReport:
         """Forget all; an earlier export may be imported again."""
         from hybrid.records.memory import forgetting
 
@@ -421,7 +421,7 @@ class MemoryStore:
 
     # --- to and from elsewhere -----------------------------------------------------------------------------
 
-    def export(self, wanted: Wanted) -> Iterator[str]:
+    def export(self, wanted: RowFilter) -> Iterator[str]:
         """The wanted rows as JSON Lines; see `hybrid.records.memory.exporting`."""
         from hybrid.records.memory import exporting
 
@@ -429,7 +429,7 @@ class MemoryStore:
 
     def import_lines(
         self, lines: Iterable[str], now_ms: int, *, name: str = "import", is_dry: bool = False
-    ) -> Imported:
+    ) -> ImportReport:
         """Bring in what `export` gave; what is here already stays as it is.
 
         Raises:

@@ -172,7 +172,7 @@ class PendingEvent(Struct, frozen=True):
     created_ms: int
 
 
-class Wanted(Struct, frozen=True):
+class RowFilter(Struct, frozen=True):
     """Which rows; every part restricts before a limit counts.
 
     Attributes:
@@ -217,7 +217,7 @@ class Flushed(Struct, frozen=True):
     failures: tuple[str, ...] = ()
 
 
-class Forgotten(Struct, frozen=True):
+class ForgetReport(Struct, frozen=True):
     """What was forgotten.
 
     Attributes:
@@ -230,7 +230,7 @@ class Forgotten(Struct, frozen=True):
     is_wiped: bool
 
 
-class Imported(Struct, frozen=True):
+class ImportReport(Struct, frozen=True):
     """What an import brought, or would bring when it was tried only.
 
     Attributes:

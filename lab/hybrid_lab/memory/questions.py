@@ -14,7 +14,7 @@ from hybrid.ask import memory_lookup
 from hybrid.evaluation.qrels import QrelsError
 from hybrid.knowledge.open_kinds import OpenKinds
 from hybrid.records.memory.showing import name_of, title_of
-from hybrid.records.memory.types import Wanted
+from hybrid.records.memory.types import RowFilter
 from hybrid.search.ranking.memory import Present
 from hybrid.types import HookEvent
 from hybrid_lab.memory.replay import rows_by_name
@@ -115,8 +115,8 @@ class _Engine:
         workspace = self._replayed.workspaces[question.project]
         key = workspace.require_project().key
         present = Present(self._replayed.ended_ms, key, (), workspace.config.memory.half_life_days)
-        found = memory_lookup.search(workspace, self._kinds, question.text, Wanted(), present, limit=DEPTH)
-        newest = self._store.newest(Wanted(key=key), DEPTH)
+        found = memory_lookup.search(workspace, self._kinds, question.text, RowFilter(), present, limit=DEPTH)
+        newest = self._store.newest(RowFilter(key=key), DEPTH)
         gold = self._gold(question.gold)
         ranks = {
             SEARCH: _rank([name_of(one.row) for one in found], gold),

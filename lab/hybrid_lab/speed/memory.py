@@ -17,7 +17,7 @@ from hybrid.evaluation.timing import sum_up, time_each, time_ms, timed
 from hybrid.knowledge.memory_collection import present_of
 from hybrid.knowledge.memory_intake import flush, maker, remember
 from hybrid.knowledge.open_kinds import OpenFiles, OpenKinds
-from hybrid.records.memory.types import CONCEPTS, OBSERVATION_TYPES, Extracted, Owner, PendingEvent, Wanted
+from hybrid.records.memory.types import CONCEPTS, OBSERVATION_TYPES, Extracted, Owner, PendingEvent, RowFilter
 from hybrid.types import HookEvent
 from hybrid.workspace import open_workspace
 from hybrid_lab.memory.replay import make_repository
@@ -105,8 +105,8 @@ class _Measurement:
             "search": self._times(time_each(self._search, queries)),
             "prompt": self._times(time_each(self._decide, prompts)),
             "prompt_open": self._times(time_each(lambda text: self._decide(text, workspace=is_open), prompts)),
-            "search_text": self._times(time_each(lambda text: store.search_text(text, Wanted(), _TOP_K), queries)),
-            "newest": self._times(time_each(lambda _: store.newest(Wanted(), _TOP_K), queries)),
+            "search_text": self._times(time_each(lambda text: store.search_text(text, RowFilter(), _TOP_K), queries)),
+            "newest": self._times(time_each(lambda _: store.newest(RowFilter(), _TOP_K), queries)),
             "one_more": self._one_more(),
         }
         log_bytes = _size_bytes(store.path.with_name(f"{store.path.name}-wal"))
@@ -182,7 +182,7 @@ class _Measurement:
     def _search(self, query: str) -> None:
         store = self._kinds.stores.memory(self._workspace)
         present = present_of(self._workspace, store)
-        memory_lookup.search(self._workspace, self._kinds, query, Wanted(), present, limit=_TOP_K)
+        memory_lookup.search(self._workspace, self._kinds, query, RowFilter(), present, limit=_TOP_K)
 
     def _decide(self, prompt: str, *, workspace: Workspace | None = None) -> str:
         return decided_text(workspace or self._workspace, self._kinds, prompt, self._runner.environ)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec.structs import replace
 
-from hybrid.ask.search import KINDS_OF, Wanted, best_lore, find
+from hybrid.ask.search import KINDS_OF, SearchRequest, best_lore, find
 from hybrid.base.errors import HybridError, IndexMissingError
 from hybrid.knowledge.open_kinds import OpenKinds
 from hybrid.prompting.query import make_query
@@ -48,7 +48,7 @@ def workspace(tmp_path: Path) -> Workspace:
     return open_workspace(root, environ=environ, flags={"model.name": "hashing"}, user_home=home / "user")
 
 
-def _names(workspace: Workspace, kinds: OpenKinds, wanted: Wanted) -> list[str]:
+def _names(workspace: Workspace, kinds: OpenKinds, wanted: SearchRequest) -> list[str]:
     found = find(workspace, COMMITS, wanted, kinds)
     return [one.record.id for part in found.lists for one in part.hits if one.record]
 
@@ -57,7 +57,7 @@ def test_what_was_withdrawn_is_never_shown(workspace: Workspace) -> None:
     """A record that an index still holds but its file does not is left out, and the ranks close up."""
     kinds = OpenKinds({})
     behind: OpenKinds = Behind(kinds, "L001")  # pyright: ignore[reportAssignmentType]
-    wanted = Wanted(("lesson",))
+    wanted = SearchRequest(("lesson",))
 
     before, after = _names(workspace, kinds, wanted), _names(workspace, behind, wanted)
 
@@ -83,9 +83,9 @@ def test_only_the_records_that_are_wanted_matter(workspace: Workspace) -> None:
     kinds = OpenKinds({})
 
     with pytest.raises(HybridError, match=r"^lessons: "):
-        find(workspace, COMMITS, Wanted(("lesson",)), kinds)
+        find(workspace, COMMITS, SearchRequest(("lesson",)), kinds)
     with pytest.raises(IndexMissingError):
-        find(workspace, COMMITS, Wanted(), kinds)
+        find(workspace, COMMITS, SearchRequest(), kinds)
     with pytest.raises(HybridError, match=r"^lore: "):
         best_lore(workspace, COMMITS, kinds, top_k=5)
 

@@ -4,14 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from hybrid.ask.memory_filters import Filters, Scope, around, checked_limit, id_of, project_named, project_paths
+from hybrid.ask.memory_filters import Filters, MemoryScope, around, checked_limit, id_of, project_named, project_paths
 from hybrid.base.errors import HybridError, ProjectError
 from hybrid.project.registry import Marks, remember
 from hybrid.records.memory.store import MemoryStore
-from hybrid.records.memory.types import Extracted, Owner, Wanted
+from hybrid.records.memory.types import Extracted, Owner, RowFilter
 
 NOW_MS = 1_770_000_000_000
-ALL = Scope("", "", "", is_cross=True)
+ALL = MemoryScope("", "", "", is_cross=True)
 
 
 def _known(home: Path) -> MemoryStore:
@@ -120,10 +120,10 @@ def test_a_limit_that_is_none(text: str) -> None:
 
 def test_filters_become_what_the_store_understands() -> None:
     """Summaries are a kind, not a type; a time is read; nothing restricts nothing."""
-    assert Wanted() == ALL.wanted(Filters(), NOW_MS)
-    assert Wanted(kinds=("summary",)) == ALL.wanted(Filters(types=("summary",)), NOW_MS)
-    wanted = Scope("k" * 16, "shop", "", is_cross=False).wanted(Filters(5, "2d", ("bugfix",), ("src",)), NOW_MS)
-    assert Wanted("k" * 16, NOW_MS - 2 * 86_400_000, ("bugfix",), ("src",)) == wanted
+    assert RowFilter() == ALL.wanted(Filters(), NOW_MS)
+    assert RowFilter(kinds=("summary",)) == ALL.wanted(Filters(types=("summary",)), NOW_MS)
+    wanted = MemoryScope("k" * 16, "shop", "", is_cross=False).wanted(Filters(5, "2d", ("bugfix",), ("src",)), NOW_MS)
+    assert RowFilter("k" * 16, NOW_MS - 2 * 86_400_000, ("bugfix",), ("src",)) == wanted
     for types in (("summary", "bugfix"), ("secret",)):
         with pytest.raises(HybridError):
             ALL.wanted(Filters(types=types), NOW_MS)

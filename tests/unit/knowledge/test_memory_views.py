@@ -9,7 +9,7 @@ import pytest
 from hybrid.ask import memory_lookup
 from hybrid.knowledge.memory_collection import present_of
 from hybrid.knowledge.open_kinds import OpenKinds
-from hybrid.records.memory.types import Extracted, Owner, Wanted
+from hybrid.records.memory.types import Extracted, Owner, RowFilter
 from tests.support.records import Talk, new_talk
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def found(talk: Talk, kinds: OpenKinds, query: str, **wanted: object) -> list[st
     """Titles of what a search finds, best first."""
     workspace = talk.workspace()
     present = present_of(workspace, store_of(talk, kinds))
-    rows = memory_lookup.search(workspace, kinds, query, Wanted(**wanted), present, limit=5)  # type: ignore[arg-type]
+    rows = memory_lookup.search(workspace, kinds, query, RowFilter(**wanted), present, limit=5)  # type: ignore[arg-type]
     return [one.row.told.title for one in rows if hasattr(one.row.told, "title")]
 
 

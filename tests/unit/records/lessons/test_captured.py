@@ -8,14 +8,14 @@ from hybrid.records.lessons.messages import (
     MAX_CAPTURES,
     MAX_CONTENT_CHARS,
     MAX_TITLE_CHARS,
-    Captured,
+    CapturedLesson,
     captured_from_agent,
     captured_from_prompt,
 )
 from hybrid.records.lessons.types import CATEGORIES
 
-TABS = Captured("project", "correction", "Use tabs", "in Makefiles")
-TABS_BY_AI = Captured("project", "pattern", "Use tabs", "in Makefiles", source="ai")
+TABS = CapturedLesson("project", "correction", "Use tabs", "in Makefiles")
+TABS_BY_AI = CapturedLesson("project", "pattern", "Use tabs", "in Makefiles", source="ai")
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ TABS_BY_AI = Captured("project", "pattern", "Use tabs", "in Makefiles", source="
         ),
     ],
 )
-def test_line_of_a_prompt_is_a_lesson(line: str, expected: Captured) -> None:
+def test_line_of_a_prompt_is_a_lesson(line: str, expected: CapturedLesson) -> None:
     """Level, category, title up to the first ` - `, content, and whether it may leave the project."""
     assert (expected,) == captured_from_prompt(line)
 
@@ -188,7 +188,7 @@ def test_secrets_are_not_captured() -> None:
         ),
     ],
 )
-def test_line_of_an_agent_is_a_lesson(line: str, expected: Captured) -> None:
+def test_line_of_an_agent_is_a_lesson(line: str, expected: CapturedLesson) -> None:
     """The same form with an optional type; a pattern unless it says otherwise, for the project, from the AI."""
     assert (expected,) == captured_from_agent(f"I fixed it.\n\n{line}\n")
 

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hybrid.records.errors import LessonsError, UnknownLessonError
-from hybrid.records.lessons.document import Counted, LessonsDocument, NewEntry, parse
-from hybrid.records.lessons.types import Draft, Edit
+from hybrid.records.lessons.document import InlineCounts, LessonsDocument, NewEntry, parse
+from hybrid.records.lessons.types import Draft, LessonEdit
 
 OURS = """\
 # LESSONS.md - Project Level
@@ -231,7 +231,7 @@ def test_changing_an_entry_leaves_all_other_lines(text: str, value: str) -> None
     if ids(before).count("L555") != 1:
         return
     try:
-        after = before.with_edit("L555", Edit(content="new\nlines", category="gotcha", triggers=("t",)))
+        after = before.with_edit("L555", LessonEdit(content="new\nlines", category="gotcha", triggers=("t",)))
     except LessonsError:
         return
 
@@ -245,7 +245,7 @@ def test_an_edit_touches_only_its_line() -> None:
     """Unknown fields of the line, its order and the white space at its end stay."""
     text = "### [L001] T  \n* **Owner**: mia |  **category** : gotcha \t\n> c\nremark\n"
 
-    edited = parse(text).with_edit("L001", Edit(category="pattern", triggers=("a", "b"), title="New"))
+    edited = parse(text).with_edit("L001", LessonEdit(category="pattern", triggers=("a", "b"), title="New"))
 
     expected = "### [L001] New  \n* **Owner**: mia |  **category** : pattern | **Triggers**: a, b \t\nremark\n"
     assert expected == edited.text.replace("> c\n", "")
@@ -256,9 +256,9 @@ def test_a_field_is_taken_away_with_its_bar() -> None:
     text = "### [L001] T\n- **Learned**: d | **Type**: constraint | **Triggers**: a\n- **Promotable**: no\n> c\n"
     document = parse(text)
 
-    assert "- **Learned**: d | **Triggers**: a\n" in document.with_edit("L001", Edit(type="")).text
-    assert "- **Learned**: d | **Type**: constraint\n" in document.with_edit("L001", Edit(triggers=())).text
-    assert "Promotable" not in document.with_edit("L001", Edit(is_promotable=True)).text
+    assert "- **Learned**: d | **Triggers**: a\n" in document.with_edit("L001", LessonEdit(type="")).text
+    assert "- **Learned**: d | **Type**: constraint\n" in document.with_edit("L001", LessonEdit(triggers=())).text
+    assert "Promotable" not in document.with_edit("L001", LessonEdit(is_promotable=True)).text
 
 
 def test_superseding_adds_one_field() -> None:
@@ -305,7 +305,7 @@ def test_a_new_entry_stands_at_the_end_of_its_section() -> None:
 
 def test_counters_of_the_older_form_are_rewritten_with_their_stars() -> None:
     """A file of another tool stays in its form: only what was counted changes."""
-    text = parse(OLDER).with_counters({"L002": Counted(50, 0.5, "2026-03-01")}).text
+    text = parse(OLDER).with_counters({"L002": InlineCounts(50, 0.5, "2026-03-01")}).text
 
     assert (
         OLDER.replace("[***--|*----]", "[****-|**---]")

@@ -17,8 +17,8 @@ from hybrid.records.errors import LessonsBusyError, LessonsError, LessonsFileErr
 from hybrid.records.lessons import files
 from hybrid.records.lessons.store import LessonStore
 from hybrid.records.lessons.texts import title_form
-from hybrid.records.lessons.types import Draft, Edit
-from hybrid.records.lessons.writing import Citing, Offer
+from hybrid.records.lessons.types import Draft, LessonEdit
+from hybrid.records.lessons.writing import CitingMessage, Offer
 from tests.support.examples import examples
 
 if TYPE_CHECKING:
@@ -170,7 +170,7 @@ def test_secrets_are_replaced_before_anything_is_stored(tmp_path: Path) -> None:
     token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
     store = new_store(tmp_path)
     store.add(Draft(f"use {token}", f"it is {token}", triggers=(token,)), today=TODAY)
-    store.edit("L001", Edit(content=f"now {token}"))
+    store.edit("L001", LessonEdit(content=f"now {token}"))
 
     assert token not in store.file.read_text(encoding="utf-8")
     assert "[redacted:" in store.find("L001").content
@@ -362,7 +362,7 @@ def test_edit_changes_what_is_named(tmp_path: Path) -> None:
     """The other fields and all other lines stay."""
     store = new_store(tmp_path, "intro\n\n### [L001] T\n- **Category**: gotcha | **Mood**: good\n> c\n\noutro\n")
 
-    lesson = store.edit("L001", Edit(title="U", is_promotable=False))
+    lesson = store.edit("L001", LessonEdit(title="U", is_promotable=False))
 
     assert ("U", "gotcha", False, "c") == (lesson.title, lesson.category, lesson.is_promotable, lesson.content)
     expected = "intro\n\n### [L001] U\n- **Category**: gotcha | **Mood**: good | **Promotable**: no\n> c\n\noutro\n"
@@ -535,28 +535,32 @@ def test_messages_of_a_turn_count_as_one_step(tmp_path: Path, monkeypatch: pytes
     change = store._storage.change  # pyright: ignore[reportPrivateUsage]
     calls: list[object] = []
     monkeypatch.setattr(store._storage, "change", lambda step: (calls.append(step), change(step)))  # pyright: ignore
-    said = [Citing(("L001", "L001"), "m1"), Citing(("L001", "L002", "L009"), "m2"), Citing(("L002",), "m1")]
+    said = [
+        CitingMessage(("L001", "L001"), "m1"),
+        CitingMessage(("L001", "L002", "L009"), "m2"),
+        CitingMessage(("L002",), "m1"),
+    ]
 
     assert ("L001", "L001", "L002") == store.cite_messages(said, TODAY)
     assert () == store.cite_messages(said, TODAY)
-    assert () == store.cite_messages([Citing((), "m3")], TODAY)
+    assert () == store.cite_messages([CitingMessage((), "m3")], TODAY)
     assert 2 == len(calls)
     assert {"L001": (2, 2.0), "L002": (1, 1.0)} == {one.id: (one.uses, one.velocity) for one in store.read().lessons}
 
 
 MESSAGES = {
-    "by its id": ([Citing(("L001",), "m1", ("t",))], [Citing(("L001",), "m1", ("u",))], 1),
-    "two with one text": ([Citing(("L001",), "m1", ("t",))], [Citing(("L001",), "m2", ("t",))], 2),
-    "the event again": ([Citing(("L001",), "m1", ("t",))], [Citing(("L001",), "", ("t",))], 1),
-    "the event twice": ([Citing(("L001",), "", ("t",))], [Citing(("L001",), "", ("t",))], 1),
-    "the transcript late": ([Citing(("L001",), "", ("t",))], [Citing(("L001",), "m1", ("t",))], 1),
+    "by its id": ([CitingMessage(("L001",), "m1", ("t",))], [CitingMessage(("L001",), "m1", ("u",))], 1),
+    "two with one text": ([CitingMessage(("L001",), "m1", ("t",))], [CitingMessage(("L001",), "m2", ("t",))], 2),
+    "the event again": ([CitingMessage(("L001",), "m1", ("t",))], [CitingMessage(("L001",), "", ("t",))], 1),
+    "the event twice": ([CitingMessage(("L001",), "", ("t",))], [CitingMessage(("L001",), "", ("t",))], 1),
+    "the transcript late": ([CitingMessage(("L001",), "", ("t",))], [CitingMessage(("L001",), "m1", ("t",))], 1),
     "late, then one more": (
-        [Citing(("L001",), "", ("t",))],
-        [Citing(("L001",), "m1", ("t",)), Citing(("L001",), "m2", ("t",))],
+        [CitingMessage(("L001",), "", ("t",))],
+        [CitingMessage(("L001",), "m1", ("t",)), CitingMessage(("L001",), "m2", ("t",))],
         2,
     ),
-    "a part of it": ([Citing(("L001",), "m1", ("t", "part"))], [Citing(("L001",), "", ("part",))], 1),
-    "without a name": ([Citing(("L001",))], [Citing(("L001",))], 2),
+    "a part of it": ([CitingMessage(("L001",), "m1", ("t", "part"))], [CitingMessage(("L001",), "", ("part",))], 1),
+    "without a name": ([CitingMessage(("L001",))], [CitingMessage(("L001",))], 2),
 }
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from hybrid.records.errors import MemoryImportError
 from hybrid.records.memory.claude_mem import import_database
-from hybrid.records.memory.types import Imported, Wanted
+from hybrid.records.memory.types import ImportReport, RowFilter
 from tests.support.memories import NOW_MS
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ def test_all_tables_are_imported(store: MemoryStore, old: Path) -> None:
 def test_importing_twice_is_as_once(store: MemoryStore, old: Path) -> None:
     """Also much later, although two rows have no time of their own."""
     import_database(old, store, _resolve, now_ms=NOW_MS)
-    lines = list(store.export(Wanted()))
+    lines = list(store.export(RowFilter()))
     again = import_database(old, store, _resolve, now_ms=NOW_MS + 10**9)
 
     assert (0, 0, 0, 0, 6) == (
@@ -147,7 +147,7 @@ def test_importing_twice_is_as_once(store: MemoryStore, old: Path) -> None:
         again.n_summaries,
         again.n_duplicates,
     )
-    assert lines == list(store.export(Wanted()))
+    assert lines == list(store.export(RowFilter()))
 
 
 def test_a_dry_run_makes_nothing(store: MemoryStore, old: Path) -> None:
@@ -185,7 +185,7 @@ def test_newer_names_and_missing_columns(store: MemoryStore, tmp_path: Path) -> 
         _insert(db, "sdk_sessions", content_session_id="c", memory_session_id="m", project="p")
         _insert(db, "observations", memory_session_id="m", title="Bare", facts=json.dumps({"a": 1}))
 
-    assert Imported(n_sessions=1, n_observations=1) == import_database(path, store, _resolve, now_ms=NOW_MS)
+    assert ImportReport(n_sessions=1, n_observations=1) == import_database(path, store, _resolve, now_ms=NOW_MS)
     (row,) = store.all_rows("observation")
     assert ("c", "key-p", NOW_MS) == (row.owner.session_id, row.owner.key, row.created_ms)
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hybrid.records.memory.store import MemoryStore
-from hybrid.records.memory.types import Forgotten, Owner, Summarised, Wanted
+from hybrid.records.memory.types import ForgetReport, Owner, RowFilter, Summarised
 from tests.support.memories import DAY_MS, HERE, NOW_MS, THERE, WINDOW_MS, bytes_on_disk, event, make, titles, told
 
 if TYPE_CHECKING:
@@ -72,11 +72,11 @@ def test_a_forgotten_observation_leaves_nothing_in_the_file(store: MemoryStore) 
         assert set(_SECRETS) == _left(store)
         forgotten = store.forget("observation", [identity, identity, 999])
 
-        assert Forgotten(1, True) == forgotten
+        assert ForgetReport(1, True) == forgotten
         assert set(_SECRETS[5:]) == _left(store)
         assert 0 == other.rows("observation", [identity]).get(identity, 0)
-    assert [] == [hit for word in _SECRETS[:5] for hit in store.search_text(word, Wanted(), 5)]
-    assert 60 == len(store.search_text("neighbour", Wanted(), 100))
+    assert [] == [hit for word in _SECRETS[:5] for hit in store.search_text(word, RowFilter(), 5)]
+    assert 60 == len(store.search_text("neighbour", RowFilter(), 100))
     assert (0, 0) == (_rows(store)["observation_files"], _rows(store)["observation_concepts"])
 
 
@@ -84,7 +84,7 @@ def test_a_forgotten_summary_leaves_nothing_in_the_file(store: MemoryStore) -> N
     """Neither does a text that it had before it was replaced."""
     _fill(store)
     store.add_summary(HERE, Summarised(completed="other words"), NOW_MS + 1)
-    assert Forgotten(1, True) == store.forget("summary", [1])
+    assert ForgetReport(1, True) == store.forget("summary", [1])
 
     assert set(_SECRETS[:7]) == _left(store)
     assert b"other words" not in bytes_on_disk(store.path)
@@ -99,11 +99,11 @@ def test_a_forgotten_summary_leaves_nothing_in_the_file(store: MemoryStore) -> N
     ],
     ids=["session", "project", "everything"],
 )
-def test_all_of_a_session_goes_together(store: MemoryStore, forget: Callable[[MemoryStore], Forgotten]) -> None:
+def test_all_of_a_session_goes_together(store: MemoryStore, forget: Callable[[MemoryStore], ForgetReport]) -> None:
     """Prompts, observations, summaries, waiting tool uses and the session itself."""
     _fill(store)
 
-    assert Forgotten(4, True) == forget(store)
+    assert ForgetReport(4, True) == forget(store)
     assert set() == _left(store)
     assert {0} == set(_rows(store).values())
     assert store.session("s1") is None
@@ -117,7 +117,7 @@ def test_others_stay(store: MemoryStore) -> None:
     store.forget_project(HERE.key)
 
     assert set(_SECRETS) == _left(store, "2")
-    assert 1 == len(store.search_text("zephyrtitle2", Wanted(), 5))
+    assert 1 == len(store.search_text("zephyrtitle2", RowFilter(), 5))
 
 
 def test_a_session_that_went_on_elsewhere_keeps_that(store: MemoryStore) -> None:
@@ -149,7 +149,7 @@ def test_what_is_sent_again_does_not_come_back(store: MemoryStore) -> None:
 def test_an_import_does_not_bring_back_what_was_forgotten(store: MemoryStore) -> None:
     """Not one row of it; but after everything was forgotten, an export is how to start again."""
     identity = _fill(store)
-    lines = list(store.export(Wanted()))
+    lines = list(store.export(RowFilter()))
     store.forget("observation", [identity])
     found = store.import_lines(lines, NOW_MS)
     assert (0, 1, 3) == (found.n_observations, found.n_forgotten, found.n_duplicates)
@@ -184,7 +184,7 @@ def test_what_is_older_goes_first_and_whole(store: MemoryStore) -> None:
     assert 3 + 15 == n
     assert [f"title{number}" for number in range(15, 30)] == titles(store)
     # The completed session without rows is gone, the active one stays with its waiting tool use.
-    assert ["s2", "s1"] == [one.owner.session_id for one in store.sessions(Wanted(), 9)]
+    assert ["s2", "s1"] == [one.owner.session_id for one in store.sessions(RowFilter(), 9)]
     assert 1 == store.stats().n_pending
     assert 0 == store.prune(now_ms=NOW_MS + 99 * DAY_MS, before_ms=NOW_MS + 15 * DAY_MS)
 
@@ -215,7 +215,7 @@ def test_a_size_that_cannot_be_reached_ends(store: MemoryStore) -> None:
 def test_pruned_rows_may_be_imported_again(store: MemoryStore) -> None:
     """They were old, not wanted forgotten."""
     _many(store, 3)
-    lines = list(store.export(Wanted()))
+    lines = list(store.export(RowFilter()))
     store.prune(now_ms=NOW_MS + DAY_MS * 9, before_ms=NOW_MS + DAY_MS * 9)
 
     assert 3 == store.import_lines(lines, NOW_MS).n_observations

@@ -9,7 +9,7 @@ import pytest
 
 from hybrid.records.errors import MemoryBusyError
 from hybrid.records.memory.store import MemoryStore
-from hybrid.records.memory.types import Extracted, Flushed, Wanted
+from hybrid.records.memory.types import Extracted, Flushed, RowFilter
 from tests.support.memories import HERE, NOW_MS, THERE, WINDOW_MS, begin_session, event, make, titles, told
 
 if TYPE_CHECKING:
@@ -68,7 +68,12 @@ def _extracting(store: MemoryStore) -> Generator[None]:
 
 
 def _read_all(store: MemoryStore) -> tuple[object, ...]:
-    return store.last_change(), store.rows("observation", [1]), store.newest(Wanted(), 5), store.stats().n_observations
+    return (
+        store.last_change(),
+        store.rows("observation", [1]),
+        store.newest(RowFilter(), 5),
+        store.stats().n_observations,
+    )
 
 
 @pytest.mark.parametrize("is_open", [True, False])

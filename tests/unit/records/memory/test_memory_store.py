@@ -11,7 +11,7 @@ import pytest
 
 from hybrid.records.errors import MemoryDatabaseError, MemoryFormatError, NoFullTextError
 from hybrid.records.memory.store import MemoryStore
-from hybrid.records.memory.types import NO_STATS, Extracted, Flushed, Forgotten, Owner, Summarised, Wanted
+from hybrid.records.memory.types import NO_STATS, Extracted, Flushed, ForgetReport, Owner, RowFilter, Summarised
 from tests.support.memories import HERE, NOW_MS, THERE, WINDOW_MS, begin_session, event, make, titles, told
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def test_reading_what_is_not_there_makes_nothing(store: MemoryStore) -> None:
     """Every reader of a missing memory finds nothing, and so does what would only change rows."""
-    wanted = Wanted()
+    wanted = RowFilter()
 
     assert [] == [*store.newest(wanted, 5), *store.recent(wanted, "k", 5), *store.timeline_at(0, 5, 5, wanted)]
     assert [] == [*store.timeline("summary", 1, 5, 5, wanted), *store.of_files(["a"], wanted, 5)]
@@ -44,7 +44,11 @@ def test_reading_what_is_not_there_makes_nothing(store: MemoryStore) -> None:
         store.stats(),
     )
     assert Flushed(0) == store.flush(make=make, now_ms=0, window_ms=1)
-    assert {Forgotten(0, True)} == {store.forget("summary", [1]), store.forget_session("s1"), store.forget_everything()}
+    assert {ForgetReport(0, True)} == {
+        store.forget("summary", [1]),
+        store.forget_session("s1"),
+        store.forget_everything(),
+    }
     assert 0 == store.prune(now_ms=0, before_ms=5)
     store.complete_session("s1", 0)
     store.forget_changes(5)
@@ -147,7 +151,7 @@ def test_a_summary_of_the_same_prompt_is_replaced(store: MemoryStore) -> None:
     assert third == store.last_summary(HERE.key)
     assert None is store.last_summary(HERE.key, not_session="s1")
     assert store.add_summary(HERE, Summarised(request=" "), NOW_MS) is None
-    assert [] == store.search_text("half", Wanted(), 5)
+    assert [] == store.search_text("half", RowFilter(), 5)
 
 
 def test_the_event_names_its_project(store: MemoryStore) -> None:
@@ -205,7 +209,7 @@ def test_threads_share_a_store(store: MemoryStore) -> None:
             for number in range(25):
                 use = event(f"w{who}n{number}", "Edit" if number % 2 else "Read")
                 store.add_event(Owner(f"s{who}", HERE.key, "shop"), use, window_ms=WINDOW_MS, make=make)
-                store.newest(Wanted(), 5)
+                store.newest(RowFilter(), 5)
         except BaseException as error:  # noqa: BLE001 - told below
             errors.append(error)
 
@@ -256,7 +260,7 @@ def test_damaged_full_text_is_made_anew(store: MemoryStore) -> None:
     with closing(sqlite3.connect(store.path)) as db, db:
         db.execute("DELETE FROM observations_fts_data WHERE id > 10")
 
-    assert 20 == len(store.search_text("words", Wanted(), 20))
+    assert 20 == len(store.search_text("words", RowFilter(), 20))
     assert () == store.set_aside
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid.records.memory.types import Owner, Summarised, Wanted
+from hybrid.records.memory.types import Owner, RowFilter, Summarised
 from tests.support.memories import HERE, NOW_MS, THERE, begin_session, told
 
 if TYPE_CHECKING:
@@ -32,33 +32,33 @@ def test_newest_comes_first_of_both_kinds(store: MemoryStore) -> None:
         _add(store, title, at)
     store.add_summary(HERE, Summarised(completed="sum"), NOW_MS + 2)
 
-    assert ["three", "sum", "two"] == _names(store.newest(Wanted(), 3))
-    assert [] == store.newest(Wanted(), 0)
+    assert ["three", "sum", "two"] == _names(store.newest(RowFilter(), 3))
+    assert [] == store.newest(RowFilter(), 0)
 
 
 @pytest.mark.parametrize(
     ("wanted", "expected"),
     [
-        (Wanted(key=HERE.key), ["sum", "fix", "old"]),
-        (Wanted(key=THERE.key), ["other"]),
-        (Wanted(since_ms=NOW_MS + 2), ["sum", "fix", "other"]),
-        (Wanted(types=("bugfix",)), ["fix"]),
-        (Wanted(types=("bugfix", "change")), ["fix", "other", "old"]),
-        (Wanted(kinds=("summary",)), ["sum"]),
-        (Wanted(kinds=("summary",), types=("bugfix",)), []),
-        (Wanted(session_id="s2"), ["other"]),
-        (Wanted(not_session="s1"), ["other"]),
-        (Wanted(not_session="unknown"), ["sum", "fix", "other", "old"]),
-        (Wanted(files=("src/a.py",)), ["fix"]),
-        (Wanted(files=("src",)), ["fix", "old"]),
-        (Wanted(files=("./src/",)), ["fix", "old"]),
-        (Wanted(files=("sr",)), []),
-        (Wanted(files=(".",)), ["fix", "old"]),
-        (Wanted(files=("src/a.py", "src/b.py"), key=HERE.key, since_ms=NOW_MS + 3), ["fix"]),
+        (RowFilter(key=HERE.key), ["sum", "fix", "old"]),
+        (RowFilter(key=THERE.key), ["other"]),
+        (RowFilter(since_ms=NOW_MS + 2), ["sum", "fix", "other"]),
+        (RowFilter(types=("bugfix",)), ["fix"]),
+        (RowFilter(types=("bugfix", "change")), ["fix", "other", "old"]),
+        (RowFilter(kinds=("summary",)), ["sum"]),
+        (RowFilter(kinds=("summary",), types=("bugfix",)), []),
+        (RowFilter(session_id="s2"), ["other"]),
+        (RowFilter(not_session="s1"), ["other"]),
+        (RowFilter(not_session="unknown"), ["sum", "fix", "other", "old"]),
+        (RowFilter(files=("src/a.py",)), ["fix"]),
+        (RowFilter(files=("src",)), ["fix", "old"]),
+        (RowFilter(files=("./src/",)), ["fix", "old"]),
+        (RowFilter(files=("sr",)), []),
+        (RowFilter(files=(".",)), ["fix", "old"]),
+        (RowFilter(files=("src/a.py", "src/b.py"), key=HERE.key, since_ms=NOW_MS + 3), ["fix"]),
     ],
     ids=str,
 )
-def test_each_filter_restricts(store: MemoryStore, wanted: Wanted, expected: list[str]) -> None:
+def test_each_filter_restricts(store: MemoryStore, wanted: RowFilter, expected: list[str]) -> None:
     """Each part of what is wanted alone, and together; a path stands for what is below it."""
     _add(store, "old", 1, files_read=("src/b.py",))
     _add(store, "other", 2, THERE)
@@ -76,7 +76,7 @@ def test_half_of_the_rows_are_the_present_projects(store: MemoryStore, limit: in
         _add(store, f"own{at}", at)
     for at in range(30):
         _add(store, f"other{at}", 100 + at, THERE)
-    found = store.recent(Wanted(), HERE.key, limit)
+    found = store.recent(RowFilter(), HERE.key, limit)
 
     assert n_own == sum(row.owner == HERE for row in found)
     assert limit == len(found)
@@ -90,9 +90,9 @@ def test_newer_rows_of_the_present_project_are_not_cut_to_half(store: MemoryStor
         _add(store, f"other{at}", at, THERE)
     store.add_summary(THERE, Summarised(completed="sum"), NOW_MS + 99)
 
-    assert ["own4", "own3", "own2", "own1"] == _names(store.recent(Wanted(), HERE.key, 4))
-    assert "sum" not in _names(store.recent(Wanted(), HERE.key, 50))
-    assert 5 == len(store.recent(Wanted(key=HERE.key), HERE.key, 50))
+    assert ["own4", "own3", "own2", "own1"] == _names(store.recent(RowFilter(), HERE.key, 4))
+    assert "sum" not in _names(store.recent(RowFilter(), HERE.key, 50))
+    assert 5 == len(store.recent(RowFilter(key=HERE.key), HERE.key, 50))
 
 
 def test_filters_come_before_the_limit(store: MemoryStore) -> None:
@@ -101,7 +101,7 @@ def test_filters_come_before_the_limit(store: MemoryStore) -> None:
     for at in range(40):
         _add(store, f"change{at}", 1 + at)
 
-    assert ["fix"] == _names(store.recent(Wanted(types=("bugfix",)), HERE.key, 2))
+    assert ["fix"] == _names(store.recent(RowFilter(types=("bugfix",)), HERE.key, 2))
 
 
 def test_timeline_around_a_row_and_a_time(store: MemoryStore) -> None:
@@ -110,12 +110,12 @@ def test_timeline_around_a_row_and_a_time(store: MemoryStore) -> None:
     summary = store.add_summary(HERE, Summarised(completed="sum"), NOW_MS + 2)
     assert summary is not None
 
-    assert ["b", "c", "d", "sum"] == _names(store.timeline("observation", ids["c"], 1, 2, Wanted()))
-    assert ["c", "d", "sum", "e"] == _names(store.timeline("summary", summary.id, 2, 5, Wanted()))
-    assert ["a", "b"] == _names(store.timeline("observation", ids["a"], 5, 1, Wanted()))
-    assert ["a", "b", "c"] == _names(store.timeline_at(NOW_MS + 2, 5, 2, Wanted()))
-    assert ["c", "sum"] == _names(store.timeline("observation", ids["c"], 9, 1, Wanted(kinds=("summary",))))
-    assert [] == store.timeline("observation", 999, 1, 1, Wanted())
+    assert ["b", "c", "d", "sum"] == _names(store.timeline("observation", ids["c"], 1, 2, RowFilter()))
+    assert ["c", "d", "sum", "e"] == _names(store.timeline("summary", summary.id, 2, 5, RowFilter()))
+    assert ["a", "b"] == _names(store.timeline("observation", ids["a"], 5, 1, RowFilter()))
+    assert ["a", "b", "c"] == _names(store.timeline_at(NOW_MS + 2, 5, 2, RowFilter()))
+    assert ["c", "sum"] == _names(store.timeline("observation", ids["c"], 9, 1, RowFilter(kinds=("summary",))))
+    assert [] == store.timeline("observation", 999, 1, 1, RowFilter())
 
 
 def test_many_ids_at_once(store: MemoryStore) -> None:
@@ -130,8 +130,8 @@ def test_rows_of_files(store: MemoryStore) -> None:
     _add(store, "both", 1, files_read=("a.py",), files_modified=("lib/b.py",))
     _add(store, "one", 2, files_read=("lib/c.py",))
 
-    assert ["one", "both"] == _names(store.of_files(["a.py", "lib", *(f"x{n}" for n in range(500))], Wanted(), 9))
-    assert [] == store.of_files([], Wanted(), 9)
+    assert ["one", "both"] == _names(store.of_files(["a.py", "lib", *(f"x{n}" for n in range(500))], RowFilter(), 9))
+    assert [] == store.of_files([], RowFilter(), 9)
 
 
 def test_files_of_a_session(store: MemoryStore) -> None:
@@ -149,13 +149,13 @@ def test_sessions_by_project_and_age(store: MemoryStore) -> None:
     for number in range(4):
         begin_session(store, Owner(f"n{number}", (HERE, THERE)[number % 2].key, "p"), NOW_MS + number)
 
-    def ids(wanted: Wanted, limit: int = 9) -> list[str]:
+    def ids(wanted: RowFilter, limit: int = 9) -> list[str]:
         return [one.owner.session_id for one in store.sessions(wanted, limit)]
 
-    assert ["n3", "n2", "n1", "n0"] == ids(Wanted())
-    assert ["n2", "n0"] == ids(Wanted(key=HERE.key))
-    assert ["n3"] == ids(Wanted(since_ms=NOW_MS + 2), 1)
-    assert ["n1"] == ids(Wanted(session_id="n1"))
+    assert ["n3", "n2", "n1", "n0"] == ids(RowFilter())
+    assert ["n2", "n0"] == ids(RowFilter(key=HERE.key))
+    assert ["n3"] == ids(RowFilter(since_ms=NOW_MS + 2), 1)
+    assert ["n1"] == ids(RowFilter(session_id="n1"))
 
 
 # --- full text ---------------------------------------------------------------------------------------------
@@ -172,12 +172,12 @@ def test_full_text_finds_every_part(store: MemoryStore) -> None:
     words = "retry count retry_count RETRY_COUNT subtitleword grosse große narrated factual gotcha reader writer"
 
     for word in [*words.split()[:4], *words.split()[6:]]:
-        hits = store.search_text(word, Wanted(), 5)
+        hits = store.search_text(word, RowFilter(), 5)
         assert [wanted] == [row.id for row, _ in hits], word
         assert hits[0][1] > 0
-    assert [] == store.search_text("count_retry", Wanted(), 5)
-    assert ["summary"] == ["summary" for _ in store.search_text("summarised", Wanted(), 5)]
-    assert [] == store.search_text("summarised", Wanted(types=("change",)), 5)
+    assert [] == store.search_text("count_retry", RowFilter(), 5)
+    assert ["summary"] == ["summary" for _ in store.search_text("summarised", RowFilter(), 5)]
+    assert [] == store.search_text("summarised", RowFilter(types=("change",)), 5)
 
 
 def test_full_text_ranks_and_restricts(store: MemoryStore) -> None:
@@ -189,10 +189,10 @@ def test_full_text_ranks_and_restricts(store: MemoryStore) -> None:
     _add(store, "Payment", 32, THERE)
 
     assert ["Payment retry", "Payment", "One"] == _names(
-        row for row, _ in store.search_text("payment retry?", Wanted(), 9)
+        row for row, _ in store.search_text("payment retry?", RowFilter(), 9)
     )
-    assert ["Payment"] == _names(row for row, _ in store.search_text("payment retry", Wanted(key=THERE.key), 1))
-    assert ["Payment retry"] == _names(row for row, _ in store.search_text("what is the retry", Wanted(), 9))
+    assert ["Payment"] == _names(row for row, _ in store.search_text("payment retry", RowFilter(key=THERE.key), 1))
+    assert ["Payment retry"] == _names(row for row, _ in store.search_text("what is the retry", RowFilter(), 9))
 
 
 def test_rows_with_common_words_only_are_passed_over(store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -202,8 +202,8 @@ def test_rows_with_common_words_only_are_passed_over(store: MemoryStore, monkeyp
         _add(store, f"common words again {number:02d}", number)
     rare = [_add(store, f"rare common words {name}", 50) for name in ("ann", "bob")]
 
-    assert {*rare} == {row.id for row, _ in store.search_text("common rare", Wanted(), 9)}
-    assert 9 == len(store.search_text("common", Wanted(), 9))
+    assert {*rare} == {row.id for row, _ in store.search_text("common rare", RowFilter(), 9)}
+    assert 9 == len(store.search_text("common", RowFilter(), 9))
 
 
 def test_prompts_are_searched_too(store: MemoryStore) -> None:
@@ -212,9 +212,9 @@ def test_prompts_are_searched_too(store: MemoryStore) -> None:
     store.add_prompt(THERE, "Make the parser smaller", NOW_MS)
 
     assert ["Make the parser faster"] == [
-        one.text for one, _ in store.search_prompts("parser", Wanted(key=HERE.key), 5)
+        one.text for one, _ in store.search_prompts("parser", RowFilter(key=HERE.key), 5)
     ]
-    assert [] == store.search_prompts("?", Wanted(), 5)
+    assert [] == store.search_prompts("?", RowFilter(), 5)
 
 
 @given(st.text(max_size=60) | st.text(alphabet="\"'()*:^-+{} ANDORNTE_a\0\ud800", max_size=30))
@@ -222,7 +222,7 @@ def test_any_text_is_a_query(store: MemoryStore, query: str) -> None:
     """No text is a command, a syntax error or a reason to fail."""
     if not store.exists:
         _add(store, "a title", 0)
-    hits = store.search_text(query, Wanted(), 5)
+    hits = store.search_text(query, RowFilter(), 5)
 
     assert len(hits) <= 1
 

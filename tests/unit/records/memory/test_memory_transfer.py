@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from hybrid.records.errors import MemoryImportError
 from hybrid.records.memory.store import MemoryStore
-from hybrid.records.memory.types import CONCEPTS, OBSERVATION_TYPES, Imported, Owner, Summarised, Wanted
+from hybrid.records.memory.types import CONCEPTS, OBSERVATION_TYPES, ImportReport, Owner, RowFilter, Summarised
 from tests.support.examples import examples
 from tests.support.memories import HERE, NOW_MS, THERE, told
 
@@ -33,33 +33,33 @@ def _kinds(lines: list[str]) -> list[str]:
 def test_an_import_gives_what_was_exported(store: MemoryStore, tmp_path: Path) -> None:
     """Header, sessions, prompts, observations, summaries; imported elsewhere they are exported alike."""
     _fill(store)
-    lines = list(store.export(Wanted()))
+    lines = list(store.export(RowFilter()))
     with MemoryStore(tmp_path / "other.db") as other:
         first = other.import_lines(lines, NOW_MS)
         second = other.import_lines((line + "\r\n" for line in lines), NOW_MS)
 
         assert ["header", "session", "session", "prompt", "observation", "observation", "summary"] == _kinds(lines)
-        assert Imported(2, 1, 2, 1) == first
-        assert Imported(n_duplicates=6) == second
-        assert lines == list(other.export(Wanted()))
+        assert ImportReport(2, 1, 2, 1) == first
+        assert ImportReport(n_duplicates=6) == second
+        assert lines == list(other.export(RowFilter()))
         assert [0, 1] == [row.repeat_count for row in other.all_rows("observation")]
-        assert 1 == len(other.search_text("fix", Wanted(), 5))
+        assert 1 == len(other.search_text("fix", RowFilter(), 5))
         assert 2 == other.add_prompt(HERE, "Go on", NOW_MS)
 
 
 @pytest.mark.parametrize(
     ("wanted", "expected"),
     [
-        (Wanted(key=HERE.key), ["session", "prompt", "observation", "summary"]),
-        (Wanted(types=("bugfix",)), ["session", "observation"]),
-        (Wanted(kinds=("summary",)), ["session", "summary"]),
-        (Wanted(session_id="s2"), ["session", "observation"]),
-        (Wanted(since_ms=NOW_MS + 4), ["session", "summary"]),
-        (Wanted(key="none"), []),
+        (RowFilter(key=HERE.key), ["session", "prompt", "observation", "summary"]),
+        (RowFilter(types=("bugfix",)), ["session", "observation"]),
+        (RowFilter(kinds=("summary",)), ["session", "summary"]),
+        (RowFilter(session_id="s2"), ["session", "observation"]),
+        (RowFilter(since_ms=NOW_MS + 4), ["session", "summary"]),
+        (RowFilter(key="none"), []),
     ],
     ids=str,
 )
-def test_an_export_can_be_a_part(store: MemoryStore, wanted: Wanted, expected: list[str]) -> None:
+def test_an_export_can_be_a_part(store: MemoryStore, wanted: RowFilter, expected: list[str]) -> None:
     """Rows that are wanted with the sessions that they belong to."""
     _fill(store)
 
@@ -69,21 +69,21 @@ def test_an_export_can_be_a_part(store: MemoryStore, wanted: Wanted, expected: l
 def test_a_dry_import_says_what_it_would_do(store: MemoryStore, tmp_path: Path) -> None:
     """The same numbers as the import, with a memory there or not; nothing is made or changed."""
     _fill(store)
-    lines = list(store.export(Wanted()))
+    lines = list(store.export(RowFilter()))
     with MemoryStore(tmp_path / "other.db") as other:
         dry = other.import_lines([*lines, *lines], NOW_MS, is_dry=True)
         assert not other.exists
         assert dry == other.import_lines([*lines, *lines], NOW_MS)
     fresh = json.dumps(json.loads(lines[-1]) | {"session_id": "s7"})
 
-    assert Imported(n_duplicates=6, n_summaries=1) == store.import_lines([*lines, fresh], NOW_MS, is_dry=True)
+    assert ImportReport(n_duplicates=6, n_summaries=1) == store.import_lines([*lines, fresh], NOW_MS, is_dry=True)
     assert store.session("s7") is None
 
 
 def test_what_cannot_be_read_is_told_with_its_line(store: MemoryStore) -> None:
     """The rest is imported."""
     _fill(store)
-    good = [line for line in store.export(Wanted()) if '"observation"' in line]
+    good = [line for line in store.export(RowFilter()) if '"observation"' in line]
     spoilt = [
         "{", "[]", '{"kind": "poem", "session_id": "s", "project_key": "k"}', '{"kind": "observation"}', "[" * 100_000,
         *(json.dumps(json.loads(good[0]) | change) for change in (
@@ -132,9 +132,9 @@ def test_secrets_are_taken_out_of_what_is_imported(store: MemoryStore) -> None:
         {"kind": "summary", "notes": f"use {token}", "created_ms": 1},
     ]
     lines = [json.dumps({"session_id": "s", "project_key": "k", "project": "p"} | row) for row in rows]
-    assert Imported(1, 1, 1, 1) == store.import_lines(lines, NOW_MS)
-    assert Imported(n_duplicates=4) == store.import_lines(lines, NOW_MS)
-    text = "\n".join(store.export(Wanted()))
+    assert ImportReport(1, 1, 1, 1) == store.import_lines(lines, NOW_MS)
+    assert ImportReport(n_duplicates=4) == store.import_lines(lines, NOW_MS)
+    text = "\n".join(store.export(RowFilter()))
 
     assert token not in text
     assert 5 == text.count("[redacted:github_token]")
@@ -163,8 +163,8 @@ def test_any_rows_come_back_alike(tmp_path_factory: pytest.TempPathFactory, give
             one.add_observation(owner, parts, at_ms)
             one.add_summary(owner, Summarised(notes=parts.narrative), at_ms)
             one.add_prompt(owner, parts.title, at_ms)
-        lines = list(one.export(Wanted()))
+        lines = list(one.export(RowFilter()))
         two.import_lines(lines, 0)
 
-        assert sorted(lines) == sorted(two.export(Wanted()))
+        assert sorted(lines) == sorted(two.export(RowFilter()))
         assert len(lines) - 1 == one.import_lines(lines, 0).n_duplicates

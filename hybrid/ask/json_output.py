@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from hybrid.answer.decide import Decision, KindSearch
-    from hybrid.ask.search import Found, FoundHit
+    from hybrid.ask.search import ResultHit, SearchResult
     from hybrid.prompting.query import Query
     from hybrid.records.types import Record
     from hybrid.types import Hit
@@ -22,7 +22,7 @@ FATE_OF_CLOSED = "kind_closed"
 FATE_OF_OTHERS = "not reached"
 
 
-def hit_form(hit: Hit, *, project: str | None, text: str | None) -> dict[str, Any]:
+def hit_json(hit: Hit, *, project: str | None, text: str | None) -> dict[str, Any]:
     """One hit; absent values are None."""
     return {
         "rank": hit.rank,
@@ -37,7 +37,7 @@ def hit_form(hit: Hit, *, project: str | None, text: str | None) -> dict[str, An
     }
 
 
-def steps_form(hit: Hit) -> dict[str, Any]:
+def steps_json(hit: Hit) -> dict[str, Any]:
     """How a hit got its place: rank and score in each leg, the fusion, and the evidence for its file."""
     return {
         "dense": {"rank": hit.cosine_rank, "cosine": hit.cosine},
@@ -62,13 +62,13 @@ def project_of(record: Record | None, own: str) -> str | None:
     return record.project or (own or None if is_own_lesson else None)
 
 
-def found_form(found: FoundHit, *, project: str, is_explained: bool) -> dict[str, Any]:
+def result_json(found: ResultHit, *, project: str, is_explained: bool) -> dict[str, Any]:
     """One hit of a search; `project` is the name of the one that was searched."""
-    form = hit_form(found.hit, project=project_of(found.record, project), text=found.text)
-    return form | {"steps": steps_form(found.hit)} if is_explained else form
+    form = hit_json(found.hit, project=project_of(found.record, project), text=found.text)
+    return form | {"steps": steps_json(found.hit)} if is_explained else form
 
 
-def search_form(query: Query, mode: str, found: Found, *, project: str, is_explained: bool) -> dict[str, Any]:
+def search_json(query: Query, mode: str, found: SearchResult, *, project: str, is_explained: bool) -> dict[str, Any]:
     """The JSON of `hybrid search`."""
     files = found.files
     return {
@@ -77,14 +77,14 @@ def search_form(query: Query, mode: str, found: Found, *, project: str, is_expla
         "top_cosine": files.top_cosine if files else None,
         "candidates": files.n_candidates if files else None,
         "hits": [
-            found_form(one, project=project, is_explained=is_explained) for part in found.lists for one in part.hits
+            result_json(one, project=project, is_explained=is_explained) for part in found.lists for one in part.hits
         ],
         "kinds": {part.kind: gate_form(part.verdict) for part in found.lists if part.verdict},
         "problems": list(found.problems),
     }
 
 
-def context_form(
+def context_json(
     decision: Decision, *, project: str | None, is_explained: bool, records: Mapping[str, Record]
 ) -> dict[str, Any]:
     """The JSON of `hybrid context`.
@@ -99,9 +99,9 @@ def context_form(
     items: list[dict[str, Any]] = []
     for item in decision.items:
         record = records.get(item.hit.path) if item.hit.is_record else None
-        form = hit_form(item.hit, project=project_of(record, project or ""), text=item.text) | {"form": item.form}
+        form = hit_json(item.hit, project=project_of(record, project or ""), text=item.text) | {"form": item.form}
         if is_explained:
-            form["steps"] = steps_form(item.hit)
+            form["steps"] = steps_json(item.hit)
         items.append(form)
     answer: dict[str, Any] = {
         "injected": decision.is_injected,
