@@ -59,7 +59,7 @@ types: $(VENV)/installed
 
 layers: $(VENV)/installed
 	$(BIN)/lint-imports
-	$(BIN)/lint-imports --config circles.ini
+	$(BIN)/lint-imports --no-cache --config circles.ini
 
 docs: $(VENV)/installed
 	$(BIN)/python -m tests.docs.settings

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from hybrid.base.atomic import read_regular
+from hybrid.sources.patterns import EVERY_FILE, ListingOptions
 from hybrid.sources.reading import (
     OutsideError,
     decode,
@@ -38,29 +39,6 @@ if TYPE_CHECKING:
 
 SOURCE_VERSION = "1"
 """Raised whenever the same file would be read, decoded or skipped another way: an index then reads all files again."""
-
-
-class ListingOptions(Struct, frozen=True):
-    """What to list.
-
-    Attributes:
-        include: Patterns of files to list although a rule ignores them.
-        exclude: Patterns of files never to list; these win over everything.
-        record_paths: Files and folders that are never documents, relative to the project. A single name with a slash
-            at its end means folders of that name at every depth.
-        follow_gitignore: False lists what `.gitignore` names too.
-        use_git: False never runs git.
-    """
-
-    include: tuple[str, ...] = ()
-    exclude: tuple[str, ...] = ()
-    record_paths: tuple[str, ...] = ()
-    follow_gitignore: bool = True
-    use_git: bool = True
-
-
-EVERY_FILE = ListingOptions()
-"""Every file that no rule of the project itself ignores."""
 
 
 class FileTypes(Struct, frozen=True):

@@ -27,7 +27,7 @@ from hybrid.sources.reading import join
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from hybrid.sources.files import ListingOptions
+    from hybrid.sources.patterns import ListingOptions
 
 
 # Walks a project as git would list it: stands in when git cannot, and finds what `.hybridignore` brings back.

@@ -28,6 +28,29 @@ _FOLDER_GROUP = "ps_d"
 """Group that pathspec's expressions set when a folder above the path matched, not the path itself."""
 
 
+class ListingOptions(Struct, frozen=True):
+    """Rules beside those of the tree that say which files are listed.
+
+    Attributes:
+        include: Patterns of files to list although a rule ignores them.
+        exclude: Patterns of files never to list; these win over everything.
+        record_paths: Files and folders that are never documents, relative to the project. A single name with a slash
+            at its end means folders of that name at every depth.
+        follow_gitignore: False lists what `.gitignore` names too.
+        use_git: False never runs git.
+    """
+
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    record_paths: tuple[str, ...] = ()
+    follow_gitignore: bool = True
+    use_git: bool = True
+
+
+EVERY_FILE = ListingOptions()
+"""Every file that no rule of the project itself ignores."""
+
+
 class Rule(Struct, frozen=True):
     """One pattern.
 

@@ -26,8 +26,9 @@ from hybrid.models.registry import LazyEmbedder
 from hybrid.project.find import refusal
 from hybrid.project.places import register
 from hybrid.search.gate.annotator import GateAnnotator
-from hybrid.sources.files import SOURCE_VERSION, FileSource, FileTypes, ListingOptions
+from hybrid.sources.files import SOURCE_VERSION, FileSource, FileTypes
 from hybrid.sources.listing import folders_above, is_within
+from hybrid.sources.patterns import ListingOptions
 from hybrid.sources.reading import join
 from hybrid.types import ChunkLimits
 from hybrid.upkeep.projects import enforce_quota

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 import hybrid
-from hybrid.sources.files import FileSource, FileTypes, ListingOptions
+from hybrid.sources.files import FileSource, FileTypes
+from hybrid.sources.patterns import ListingOptions
 from hybrid.types import DocumentKind
 
 LANGUAGES = {"py": "python", "js": "javascript", "json": "json", "md": "markdown", "txt": "text", "svg": "xml"}

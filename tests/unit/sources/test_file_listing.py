@@ -10,10 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid.sources.files import ListingOptions
 from hybrid.sources.git import GitUnavailableError, list_files
 from hybrid.sources.listing import Lister
-from hybrid.sources.patterns import parse_patterns
+from hybrid.sources.patterns import ListingOptions, parse_patterns
 from tests.support.examples import examples
 
 
