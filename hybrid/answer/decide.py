@@ -6,13 +6,13 @@ Every step that ends in silence says why in `Decision.reason`.
 from __future__ import annotations
 
 import os
-import time
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from hybrid.answer.select import Packer, Selection, gate_form, shown_withheld, verdict_of
+from hybrid.answer.turn import Decision, KindSearch
 from hybrid.base.digest import topic_id
 from hybrid.base.errors import IndexCorruptError, IndexMismatchError, IndexMissingError
 from hybrid.knowledge.collections import FileCollection, RecordCollection, SpanReader
@@ -22,21 +22,15 @@ from hybrid.prompting.query import make_query
 from hybrid.prompting.rules import looks_back, prompt_verdict
 from hybrid.records.lessons.reranking import reranker
 from hybrid.render.frame import Footer
-from hybrid.render.numbers import amount, compared, number
 from hybrid.session.ledger import EMPTY, Ledger
-from hybrid.session.pauses import is_paused
-from hybrid.types import Item, Verdict, Withheld
-from hybrid.workspace import session_key
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
-    from hybrid.feedback.reasons import ReasonName
+    from hybrid.answer.turn import Turn
     from hybrid.knowledge.collections import Collection
-    from hybrid.knowledge.open_kinds import OpenKinds
     from hybrid.search.gate.verdict import Asked
-    from hybrid.search.searcher import Searched
-    from hybrid.types import Hit, HookEvent
+    from hybrid.types import Hit, Withheld
     from hybrid.workspace import Workspace
 
 CONSIDERED = 30
@@ -60,160 +54,56 @@ _LOWEST = float("-inf")
 """Margin of a kind in which nothing was compared."""
 
 
-class KindSearch(Struct, frozen=True):
-    """A search in one kind and what its gate said."""
-
-    kind: str
-    searched: Searched
-    verdict: Verdict
-
-
-class Decision(Struct, frozen=True):
-    """What one prompt gets, and why.
+class _Lookup(Struct, frozen=True):
+    """What is searched for in a turn.
 
     Attributes:
-        reason: `injected`, or why not; `feedback.reasons` says what each means.
-        detail: More about it, for people: the prompt rule, the error.
-        text: What the agent gets; empty when silent.
-        query: What was searched with; empty when nothing was.
-        verdict: Of the gate; None when it was not reached.
-        topic_id: Of the results; empty without results.
-        items: Shown, best first.
-        withheld: Candidates that were not shown, with the reason.
-        searched: The search behind it, in the files when they have an index; None when there was none.
-        kinds: What every kind said: the search in it, and the verdict of its gate.
-        problems: What went wrong with a kind that was left out, a sentence each.
-        is_report: True when a subagent's report was searched with, not a prompt.
-        notices: Lines for the user about what was learned from the prompt.
-        untold: Lines for the user about earlier events of the session, whose hooks could not show them.
-        is_unfinished: Something that the prompt asks for could not be written down yet.
+        text: Of the prompt or of the report, cleaned.
+        is_report: The text is a subagent's report.
+        is_back: The prompt asks about earlier sessions themselves, so the last summaries answer it.
+        is_searched: False for a prompt that a rule silences and that looks back all the same: files and lessons have
+            nothing to say to it.
     """
 
-    reason: ReasonName
-    detail: str = ""
-    text: str = ""
-    query: str = ""
-    verdict: Verdict | None = None
-    topic_id: str = ""
-    items: tuple[Item, ...] = ()
-    withheld: tuple[Withheld, ...] = ()
-    searched: Searched | None = None
-    kinds: tuple[KindSearch, ...] = ()
-    problems: tuple[str, ...] = ()
-    is_report: bool = False
-    notices: tuple[str, ...] = ()
-    untold: tuple[str, ...] = ()
-    is_unfinished: bool = False
-
-    @property
-    def is_injected(self) -> bool:
-        """True when there is a text that was searched for."""
-        return self.reason == "injected"
-
-    @property
-    def debug_line(self) -> str:
-        """One line for a person who debugs a hook."""
-        if self.reason == "gate" and self.verdict:
-            return f"hybrid: skipped ({_missed(self.verdict)})"
-        if self.is_injected:
-            return f"hybrid: injected {amount(len(self.items), 'item')}, {len(self.text)} characters"
-        if self.text:
-            return f"hybrid: {self.reason}, {len(self.text)} characters"
-        return f"hybrid: skipped ({self.reason}{': ' + self.detail if self.detail else ''})"
+    text: str
+    is_report: bool
+    is_back: bool
+    is_searched: bool
 
 
-def _missed(said: Verdict) -> str:
-    """What a closed gate compared."""
-    if said.score is None:
-        return "gate: nothing to compare"
-    if said.threshold is None:
-        return f"semantic={number(said.score)}, gate=unknown"
-    score, threshold = compared(said.score, said.threshold)
-    return f"semantic={score} {'<' if score != threshold else '<='} gate={threshold}"
-
-
-def decide(
-    workspace: Workspace,
-    event: HookEvent,
-    kinds: OpenKinds,
-    *,
-    environ: Mapping[str, str] = os.environ,
-    until_s: float | None = None,
-) -> Decision:
-    """What the prompt of an event gets, or the report of a subagent that it brings.
-
-    Args:
-        workspace: Of the event's directory, with the settings in force.
-        event: From any client.
-        kinds: What is open; a service passes what it keeps open.
-        environ: Environment variables of the client.
-        until_s: Monotonic time at which the answer must be there; None for the configured deadline from now on.
-    """
-    if until_s is None:
-        until_s = time.monotonic() + workspace.config.hooks.deadline_ms / 1000
-    off = switched_off(workspace, event, environ)
-    if off is not None:
-        return off
-    hooks = workspace.config.hooks
-    cleaned = clean(event.report or event.prompt)
+def decide(turn: Turn) -> Decision:
+    """Return what the prompt of a turn gets, or the report of a subagent that it brings."""
+    if turn.off is not None:
+        return turn.off
+    event, hooks = turn.event, turn.workspace.config.hooks
+    cleaned = clean(event.report) if event.report else turn.cleaned
     is_report = bool(event.report) or (hooks.subagent_reports and cleaned.subagent_report is not None)
     if is_report:
         cleaned = replace(cleaned, text=cleaned.text[:_REPORT_CHARS], is_machine_made=False, subagent_report=None)
-    elif is_capturing(workspace, event) and not cleaned.is_machine_made:
+    elif is_capturing(turn.workspace, event) and not cleaned.is_machine_made:
         cleaned = replace(cleaned, text=without_captures(cleaned.text))
-    said = prompt_verdict(
+    rule = prompt_verdict(
         cleaned,
         min_prompt_length=hooks.min_prompt_length,
         skip_prefixes=() if is_report else hooks.skip_prefixes,
     )
-    is_back = said.reason not in _LEFT_ALONE and not is_report and looks_back(cleaned.text)
-    if not said.is_searchable and not is_back:
-        return Decision("prompt", said.reason, is_report=is_report)
-    decision = _search(
-        workspace,
-        event,
-        cleaned.text,
-        kinds,
-        is_report=is_report,
-        until_s=until_s,
-        is_back=is_back,
-        is_searched=said.is_searchable,
-    )
-    if not said.is_searchable and not decision.is_injected:
-        return Decision("prompt", said.reason)
+    is_back = rule.reason not in _LEFT_ALONE and not is_report and looks_back(cleaned.text)
+    if not rule.is_searchable and not is_back:
+        return Decision("prompt", rule.reason, is_report=is_report)
+    decision = _search(turn, _Lookup(cleaned.text, is_report, is_back, rule.is_searchable))
+    if not rule.is_searchable and not decision.is_injected:
+        return Decision("prompt", rule.reason)
     return replace(decision, is_report=is_report)
 
 
-def switched_off(
-    workspace: Workspace, event: HookEvent, environ: Mapping[str, str], *, at_s: float | None = None
-) -> Decision | None:
-    """The decision when the owner wants nothing to be said here, else None; `at_s` as of `is_paused`."""
-    if environ.get("HYBRID_DISABLE", "") not in ("", "0"):
-        return Decision("disabled", "HYBRID_DISABLE is set")
-    key = workspace.project.key if workspace.project else None
-    scope = is_paused(workspace.home, key, event.client, event.session_id, at_s=at_s)
-    return Decision("paused", scope) if scope else None
-
-
-def _search(
-    workspace: Workspace,
-    event: HookEvent,
-    text: str,
-    kinds: OpenKinds,
-    *,
-    is_report: bool,
-    until_s: float,
-    is_back: bool,
-    is_searched: bool,
-) -> Decision:
-    """What a text gets; one that is not searched gets the last summaries, if it looks back."""
+def _search(turn: Turn, lookup: _Lookup) -> Decision:
+    workspace, kinds, config = turn.workspace, turn.kinds, turn.workspace.config
     if workspace.project is None:
         return Decision("no_project")
     collections: list[Collection] = []
     missing: Decision | None = None
-    config = workspace.config
     try:
-        if is_searched:
+        if lookup.is_searched:
             collections.append(FileCollection(kinds.searcher(workspace), span_reader(workspace), config))
     except IndexMissingError as error:
         missing = Decision("no_index", str(error))
@@ -222,28 +112,29 @@ def _search(
     except IndexCorruptError as error:
         missing = Decision("index_corrupt", str(error))
     views, problems = kinds.views(workspace)
-    if not is_searched:  # What was left off is what such a prompt asks for.
+    if not lookup.is_searched:  # What was left off is what such a prompt asks for.
         views = [view for view in views if view.kind == "lore"]
-    most_lessons = config.lessons.after_report if is_report else None
-    if is_report:  # Who reads a report is told of rules that concern it, and only if there is something to it.
-        views = [view for view in views if view.kind == "lessons" and len(text) >= _LEAST_REPORT_CHARS]
-    memory, told = kinds.memory(workspace) if not is_report else (None, ())
-    problems = [*problems, *told]
-    rerank = reranker(config.lessons, os.environ, until_s)
+    most_lessons = config.lessons.after_report if lookup.is_report else None
+    if lookup.is_report:  # Who reads a report is told of rules that concern it, and only if there is something to it.
+        views = [view for view in views if view.kind == "lessons" and len(lookup.text) >= _LEAST_REPORT_CHARS]
+    memory, failures = (None, ()) if lookup.is_report else kinds.memory(workspace)
+    problems = (*problems, *failures)
+    # The key to a language model is the owner's: it comes from this process, never from the client.
+    rerank = reranker(config.lessons, os.environ, turn.deadline_s)
     collections += [RecordCollection(view, config, max_items=most_lessons, rerank=rerank) for view in views]
-    ledger = workspace.ledgers.read(session_key(workspace, event))
+    ledger = workspace.ledgers.read(turn.key)
     if memory is not None:
         from hybrid.knowledge.memory_collection import AskingSession, memory_collection  # Brings numpy.
         from hybrid.records.memory.texts import session_of
 
-        session = AskingSession(session_of(event.session_id), int(ledger.starts.get("compact", 0.0) * 1000))
+        session = AskingSession(session_of(turn.event.session_id), int(ledger.starts.get("compact", 0.0) * 1000))
         collections.append(memory_collection(workspace, memory, session=session))
     if not collections:
         return missing or Decision("no_results")
-    decision = _Injection(workspace, collections, text, ledger, is_report=is_report, is_back=is_back).decide()
+    decision = _Injection(turn, lookup, collections, ledger).decide()
     if missing and decision.reason in NOTHING_FITS:
-        return replace(missing, kinds=decision.kinds, problems=tuple(problems))
-    return replace(decision, problems=tuple(problems))
+        return replace(missing, kinds=decision.kinds, problems=problems)
+    return replace(decision, problems=problems)
 
 
 def span_reader(workspace: Workspace) -> SpanReader:
@@ -256,26 +147,17 @@ def span_reader(workspace: Workspace) -> SpanReader:
 
 
 class _Injection:
-    """From a text to what it gets of some collections."""
+    """From what is searched for to what it gets of some collections."""
 
-    def __init__(
-        self,
-        workspace: Workspace,
-        collections: Sequence[Collection],
-        text: str,
-        ledger: Ledger,
-        *,
-        is_report: bool,
-        is_back: bool,
-    ) -> None:
-        self._is_back = is_back
-        self._workspace = workspace
-        self._hooks = workspace.config.hooks
+    def __init__(self, turn: Turn, lookup: _Lookup, collections: Sequence[Collection], ledger: Ledger) -> None:
+        self._lookup = lookup
+        self._workspace = turn.workspace
+        self._now_s = turn.at_ms / 1000
+        self._hooks = turn.workspace.config.hooks
         self._collections = collections
-        self._query = make_query(text)
+        self._query = make_query(lookup.text)
         self._ledger = ledger if self._hooks.dedup_enabled else EMPTY
         self._is_first = not ledger.last_topic_id
-        self._is_report = is_report
 
     def decide(self) -> Decision:
         found = self._searched()
@@ -284,7 +166,7 @@ class _Injection:
         base = Decision("gate", query=self._query.text, verdict=first.verdict, searched=first.searched, kinds=kinds)
         chosen = sorted((one for one in found if one.verdict.is_open), key=_margin, reverse=True)
         last = self._last_summaries(found)
-        if not chosen and not self._is_back:
+        if not chosen and not self._lookup.is_back:
             return base
         for selection in chosen:
             selection.pass_floor()
@@ -339,7 +221,7 @@ class _Injection:
     def _last_summaries(self, found: Sequence[Selection]) -> list[Hit]:
         """What was done last, for a prompt that asks about earlier sessions themselves."""
         memory = next((one.collection for one in found if one.collection.kind == "memory"), None)
-        if not self._is_back or memory is None:
+        if not self._lookup.is_back or memory is None:
             return []
         from hybrid.knowledge.memory_collection import MemoryCollection  # Brings numpy.
 
@@ -348,12 +230,12 @@ class _Injection:
     def _handoff(self, found: Sequence[Selection], chosen: Sequence[Selection]) -> list[Selection]:
         """The latest handoff of the project, for the first injection of a session, if it is new enough."""
         days = self._workspace.config.lore.handoff_days
-        if self._is_report or not days or not self._is_first:
+        if self._lookup.is_report or not days or not self._is_first:
             return []
         lore = next((one for one in found if one.collection.kind == "lore"), None)
         if lore is None or not isinstance(lore.collection, RecordCollection):
             return []
-        hit = lore.collection.latest_handoff(since_s=time.time() - days * 86_400)
+        hit = lore.collection.latest_handoff(since_s=self._now_s - days * 86_400)
         if hit is None or any(hit.key == other.key for other in lore.hits):
             return []
         lore.hits.append(hit)
@@ -366,8 +248,8 @@ class _Injection:
             search_hint=_hint(self._query.text),
             cites_lessons=cites_lessons,
         )
-        share = _REPORT_SHARE if self._is_report else 1.0
-        headings = {"lessons": _REPORT_HEADING} if self._is_report else {}
+        share = _REPORT_SHARE if self._lookup.is_report else 1.0
+        headings = {"lessons": _REPORT_HEADING} if self._lookup.is_report else {}
         return Packer(self._hooks, self._ledger, share, footer, headings)
 
 

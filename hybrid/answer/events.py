@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import threading
 import time
 from contextlib import ExitStack
@@ -15,30 +14,26 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from hybrid.answer.decide import Decision, decide, switched_off
+from hybrid.answer.decide import decide
+from hybrid.answer.turn import Decision
 from hybrid.base.errors import BusyError, HybridError
 from hybrid.ipc.spool import new_key
 from hybrid.ipc.turns import OPT_OUT, is_private_turn, note_turn
 from hybrid.knowledge.lessons_intake import (
-    NOTHING,
     is_capturing,
     learn_from_prompt,
     learn_from_turn,
     let_fade,
     pass_over_past,
 )
-from hybrid.prompting.clean import clean
 from hybrid.render.numbers import amount
-from hybrid.workspace import session_key
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
     from contextlib import AbstractContextManager
 
-    from hybrid.knowledge.open_kinds import OpenKinds
-    from hybrid.knowledge.stores import RecordStores
+    from hybrid.answer.turn import Turn
     from hybrid.types import HookEvent
-    from hybrid.workspace import Workspace
 
 _SPARE_S = 0.1
 """Seconds before its deadline at which an event waits no longer for another one of its session: an answer takes so
@@ -108,13 +103,18 @@ class _Effects:
 
 
 class Reply(Struct, frozen=True):
-    """A decision that is not recorded yet."""
+    """A decision that is not recorded yet.
 
-    workspace: Workspace
-    event: HookEvent
+    Attributes:
+        turn: What is answered.
+        decision: On it.
+        held: Keeps the session's next hook waiting until it is closed.
+        effects: What the event leaves behind beside its answer.
+    """
+
+    turn: Turn
     decision: Decision
-    turn: ExitStack
-    stores: RecordStores
+    held: ExitStack
     effects: _Effects
 
     @property
@@ -136,7 +136,7 @@ class Reply(Struct, frozen=True):
         """Lines for the user: what was learned, and `hybrid: 3 items, 41 ms` when the settings want it."""
         lines = [*self.decision.untold, *self.decision.notices]
         n_items = len(self.decision.items)
-        if n_items and self.text and self.workspace.config.hooks.notice:
+        if n_items and self.text and self.turn.workspace.config.hooks.notice:
             lines.append(f"hybrid: {amount(n_items, 'item')}, {latency_ms:.0f} ms")
         return "\n".join(lines)
 
@@ -144,57 +144,39 @@ class Reply(Struct, frozen=True):
         """Record the decision; call it after the answer was written. The session's next hook may go on then."""
         from hybrid.answer.recording import record
 
-        with self.turn:
+        turn, workspace, event = self.turn, self.turn.workspace, self.turn.event
+        with self.held:
             if self.decision is not _IGNORED:
-                record(self.workspace, self.event, self.decision, latency_ms=latency_ms)
+                record(turn, self.decision, latency_ms=latency_ms)
             if self.decision.untold:
                 with contextlib.suppress(OSError):
-                    key = session_key(self.workspace, self.event)
-                    self.workspace.ledgers.note_told(key, len(self.decision.untold))
+                    workspace.ledgers.note_told(turn.key, len(self.decision.untold))
         self.effects.finish()
-        self._tell_waiting()
-        if self.event.event == "SessionStart" and self.decision.reason not in ("disabled", "paused"):
-            let_fade(self.workspace)
-            if self.event.source in _GOING_ON:
-                pass_over_past(self.workspace, self.event)
+        if turn.off is not None:
+            return
+        if _is_typed(event):
+            _tell_what_waits(turn)
+        if event.event == "SessionStart":
+            let_fade(workspace)
+            if event.source in _GOING_ON:
+                pass_over_past(workspace, event)
 
     def drop(self, latency_ms: float | None = None) -> None:
         """The answer was not delivered: nothing counts as given. A text that came too late is noted as such."""
-        with self.turn:
+        with self.held:
             if self.decision.text and latency_ms is not None:
                 from hybrid.answer.recording import record
 
                 late = replace(self.decision, reason="late", text="")
-                record(self.workspace, self.event, late, latency_ms=latency_ms)
+                record(self.turn, late, latency_ms=latency_ms)
         self.effects.finish()
 
-    def _tell_waiting(self) -> None:
-        """A prompt ends what its session did before; uses that wait become observations, after the answer."""
-        is_off = self.decision.reason in ("disabled", "paused")
-        # Qwen sends an empty prompt after every tool's result.
-        is_prompt = self.event.event == "UserPromptSubmit" and bool(self.event.prompt.strip())
-        if is_prompt and not is_off:
-            _tell_what_waits(self.workspace, self.event, self.stores)
 
-
-def answer(
-    workspace: Workspace,
-    event: HookEvent,
-    kinds: OpenKinds,
-    *,
-    environ: Mapping[str, str] = os.environ,
-    until_s: float | None = None,
-    working: AbstractContextManager[object] = _NOTHING,
-    is_alone: bool = False,
-) -> Reply:
+def answer(turn: Turn, *, working: AbstractContextManager[object] = _NOTHING, is_alone: bool = False) -> Reply:
     """Decide what an event gets.
 
     Args:
-        workspace: Of the event's directory, with the settings in force.
-        event: Of a client.
-        kinds: What is open.
-        environ: Environment variables of the client.
-        until_s: As of `injecting.decide`.
+        turn: The event, and what is known of it.
         working: Entered for the decision alone, not while another event of the session is waited for.
         is_alone: The process was started for this event: a prompt goes into the memory once the answer is out.
 
@@ -204,231 +186,224 @@ def answer(
         HybridError: A model cannot be loaded.
         OSError: Files cannot be read.
     """
-    until_s = time.monotonic() + workspace.config.hooks.deadline_ms / 1000 if until_s is None else until_s
-    turn, effects = ExitStack(), _Effects()
-    stores = kinds.stores
-    off = switched_off(workspace, event, environ)
-    is_on = off is None
-    if is_on and event.event == "UserPromptSubmit":
-        _note_turn(workspace, event)
-    if is_on and event.event in _REMEMBERED and not _remember(workspace, event, stores):
+    event, deadline_s = turn.event, turn.deadline_s
+    held, effects = ExitStack(), _Effects()
+    is_on, is_prompt = turn.off is None, event.event == "UserPromptSubmit"
+    if is_on and is_prompt:
+        _note_turn(turn)
+    if is_on and event.event in _REMEMBERED and not _remember(turn):
         effects.fail()
-    if not _is_asking(workspace, event) or (is_on and _is_private_report(workspace, event, stores)):
-        if event.event == "Stop" and is_on and not _learn_from_turn(workspace, event, stores):
+    if not _is_asking(turn) or (is_on and _is_private_report(turn)):
+        if event.event == "Stop" and is_on and not _learn_from_turn(turn):
             effects.fail()
-        return Reply(workspace, event, _keep_books(workspace, event), turn, stores, effects)
-    left_s = max(until_s - time.monotonic() - _SPARE_S, 0.0)
-    if not turn.enter_context(workspace.ledgers.turn(session_key(workspace, event), left_s)):
-        turn.close()
+        return Reply(turn, _keep_books(turn), held, effects)
+    left_s = max(deadline_s - time.monotonic() - _SPARE_S, 0.0)
+    if not held.enter_context(turn.workspace.ledgers.turn(turn.key, left_s)):
+        held.close()
         raise BusyError("another hook of this session is still being answered")
-    if is_on and event.event == "UserPromptSubmit":
-        if is_alone and not _is_any_waiting(workspace, event, stores):
-            effects.leave(lambda: _remember(workspace, event, stores))
+    if is_on and is_prompt:
+        if is_alone and not _is_any_waiting(turn):
+            effects.leave(lambda: _remember(turn))
         else:
             closed = threading.Event()
-            effects.begin(lambda: _close_and_remember(workspace, event, stores, closed))
+            effects.begin(lambda: _close_and_remember(turn, closed))
             closed.wait(_CLOSE_S)
     try:
         with working:
-            decision = _decision(workspace, event, kinds, environ, until_s, off)
+            decision = _decision(turn)
         effects.wait(_KEEP_S)
     except BaseException:
-        turn.close()
+        held.close()
         raise
     if decision.is_unfinished:
         effects.fail()
-    return Reply(workspace, event, decision, turn, stores, effects)
+    return Reply(turn, decision, held, effects)
 
 
-def take_in(
-    workspace: Workspace, event: HookEvent, stores: RecordStores, *, environ: Mapping[str, str], at_ms: int
-) -> None:
+def take_in(turn: Turn) -> None:
     """Let an event have its effects whose hook ran out of time; no text is given for it.
 
     It may have had some of them already: none counts twice.
 
     Args:
-        workspace: Of the event's directory, with the settings in force.
-        event: Of a client, with the key that it was sent with.
-        stores: Of the records.
-        environ: Environment variables of the client.
-        at_ms: When its hook started, milliseconds since 1970.
+        turn: A late one, with the key that its event was sent with.
 
     Raises:
         BusyError: The memory or the lessons are in use: try again later.
         OSError: The disk is full or read-only.
     """
-    if switched_off(workspace, event, environ, at_s=at_ms / 1000) is not None:
+    if turn.off is not None:
         return
+    event, ledgers = turn.event, turn.workspace.ledgers
     if event.event == "UserPromptSubmit":
-        _note_turn(workspace, event)
-    if not _remember(workspace, event, stores, at_ms=at_ms):
+        _note_turn(turn)
+    if not _remember(turn):
         raise BusyError("the memory could not take it in")
-    key, ledgers = session_key(workspace, event), workspace.ledgers
     if event.event == "UserPromptSubmit":
-        learned = learn_from_prompt(workspace, event)
+        learned = learn_from_prompt(turn.workspace, event, turn.cleaned)
         if learned.is_busy:
             raise BusyError("; ".join(learned.notices))
         if learned.notices:
-            ledgers.note_untold(key, learned.notices)
-    elif event.event == "Stop" and not _learn_from_turn(workspace, event, stores, at_ms=at_ms):
+            ledgers.note_untold(turn.key, learned.notices)
+    elif event.event == "Stop" and not _learn_from_turn(turn):
         raise BusyError("lessons are being written by another process")
     elif event.event == "SessionStart" and event.source in ("compact", "clear"):
         # The agent's context no longer holds what was given.
-        ledgers.reset(key, event.source)
-    _keep_books(workspace, event)
+        ledgers.reset(turn.key, event.source)
+    _keep_books(turn)
 
 
-def has_effects(workspace: Workspace, event: HookEvent, environ: Mapping[str, str]) -> bool:
+def has_effects(turn: Turn) -> bool:
     """Return whether an event may leave anything behind here: its owner may have switched that off."""
     from hybrid.knowledge.memory_intake import is_remembering
 
-    if switched_off(workspace, event, environ) is not None:
-        return False
-    return is_remembering(workspace) or is_capturing(workspace, event)
+    return turn.off is None and (is_remembering(turn.workspace) or is_capturing(turn.workspace, turn.event))
 
 
-def _note_turn(workspace: Workspace, event: HookEvent) -> None:
+def _note_turn(turn: Turn) -> None:
     """Note whether a prompt is private, before anything that its agent does can come."""
+    event = turn.event
     if event.agent_id or not event.prompt.strip():
         return
-    is_private = OPT_OUT in event.prompt.lower() and clean(event.prompt).is_opted_out
-    note_turn(str(workspace.home), event.session_id, event.key or new_key(), is_private=is_private)
+    # Looking for the mark first spares most prompts the cleaning, which some of them never need.
+    is_private = OPT_OUT in event.prompt.lower() and turn.cleaned.is_opted_out
+    note_turn(str(turn.workspace.home), event.session_id, event.key or new_key(), is_private=is_private)
 
 
-def _is_private_report(workspace: Workspace, event: HookEvent, stores: RecordStores) -> bool:
+def _is_private_report(turn: Turn) -> bool:
     """Return whether a subagent reports in a private turn: it would be searched for and stand in the log."""
-    return event.event == "PostToolUse" and _is_of_private_turn(workspace, event, stores, _now_ms())
+    return turn.event.event == "PostToolUse" and _is_of_private_turn(turn)
 
 
-def _is_of_private_turn(workspace: Workspace, event: HookEvent, stores: RecordStores, at_ms: int) -> bool:
+def _is_of_private_turn(turn: Turn) -> bool:
     """Return whether an event may tell what an agent did for a private prompt."""
-    if not _has_memory(workspace, event):
+    workspace, event = turn.workspace, turn.event
+    if not _has_memory(turn):
         return is_private_turn(str(workspace.home), event.session_id, event.key)
     from hybrid.knowledge.memory_intake import is_of_private_turn  # Brings the extraction.
 
     try:
-        return is_of_private_turn(workspace, event, stores.memory(workspace), at_ms)
+        return is_of_private_turn(workspace, event, turn.kinds.stores.memory(workspace), turn.at_ms)
     except (HybridError, OSError):
         return False  # The note, which comes first, does not say so.
 
 
-def _learn_from_turn(workspace: Workspace, event: HookEvent, stores: RecordStores, *, at_ms: int | None = None) -> bool:
-    """Learn from the end of a turn; False when a part of it must be tried again."""
-    at_ms = _now_ms() if at_ms is None else at_ms
-    learned = learn_from_turn(workspace, event, is_private=_is_of_private_turn(workspace, event, stores, at_ms))
+def _learn_from_turn(turn: Turn) -> bool:
+    """Learn from the end of a conversation's turn; False when a part of it must be tried again."""
+    learned = learn_from_turn(turn.workspace, turn.event, is_private=_is_of_private_turn(turn))
     for problem in learned.problems:
-        _note_problem(workspace, event, problem)
+        _note_problem(turn, problem)
     if learned.cited or learned.recorded:
         from hybrid.answer.recording import record_learned
 
-        record_learned(workspace, event, learned)
+        record_learned(turn.workspace, turn.event, learned)
     return not learned.is_busy
 
 
-def _remember(workspace: Workspace, event: HookEvent, stores: RecordStores, *, at_ms: int | None = None) -> bool:
+def _remember(turn: Turn) -> bool:
     """Keep what an event tells; what went wrong stands in the log. False when it is not kept and may be tried again."""
-    if not _has_memory(workspace, event):
+    if not _has_memory(turn):
         return True
     from hybrid.knowledge.memory_intake import remember  # Brings the extraction.
     from hybrid.records.errors import MemoryBusyError
 
+    workspace = turn.workspace
     try:
-        problems = remember(workspace, event, stores.memory(workspace), _now_ms() if at_ms is None else at_ms)
+        problems = remember(workspace, turn.event, turn.kinds.stores.memory(workspace), turn.at_ms)
     except (HybridError, OSError) as error:
-        _note_problem(workspace, event, f"memory: {error}")
+        _note_problem(turn, f"memory: {error}")
         # A memory that cannot be used at all takes nothing later either.
         return not isinstance(error, MemoryBusyError)
     for problem in problems:
-        _note_problem(workspace, event, problem)
+        _note_problem(turn, problem)
     return True
 
 
-def _close_and_remember(workspace: Workspace, event: HookEvent, stores: RecordStores, closed: threading.Event) -> bool:
+def _close_and_remember(turn: Turn, closed: threading.Event) -> bool:
     """Close the batches of all sessions that are over, since the prompt may ask for them, and keep the prompt."""
     try:
-        if _has_memory(workspace, event):
+        if _has_memory(turn):
             from hybrid.knowledge.memory_intake import close_batches
 
-            for problem in close_batches(workspace, stores.memory(workspace), _now_ms()):
-                _note_problem(workspace, event, problem)
+            for problem in close_batches(turn.workspace, turn.kinds.stores.memory(turn.workspace), turn.at_ms):
+                _note_problem(turn, problem)
     finally:
         closed.set()
-    return _remember(workspace, event, stores)
+    return _remember(turn)
 
 
-def _note_problem(workspace: Workspace, event: HookEvent, problem: str) -> None:
+def _note_problem(turn: Turn, problem: str) -> None:
     """Leave a line in the log; what that imports is not needed before an answer."""
     from hybrid.answer.recording import record_error
 
-    record_error(workspace, event, problem)
+    record_error(turn.workspace, turn.event, problem)
 
 
-def _is_any_waiting(workspace: Workspace, event: HookEvent, stores: RecordStores) -> bool:
+def _is_any_waiting(turn: Turn) -> bool:
     """Return whether uses of tools wait to be told; where nobody can say, there are none to close."""
     try:
-        return _has_memory(workspace, event) and stores.memory(workspace).n_waiting() > 0
+        return _has_memory(turn) and turn.kinds.stores.memory(turn.workspace).n_waiting() > 0
     except (HybridError, OSError):
         return False
 
 
-def _tell_what_waits(workspace: Workspace, event: HookEvent, stores: RecordStores) -> None:
-    """Make observations of what waits, once a prompt was answered; what went wrong stands in the log."""
-    if not _has_memory(workspace, event):
+def _tell_what_waits(turn: Turn) -> None:
+    """Make observations of what waits: a prompt ends what its session did before.
+
+    Done once the prompt was answered; what went wrong stands in the log.
+    """
+    if not _has_memory(turn):
         return
     from hybrid.knowledge.memory_intake import tell_waiting
 
-    for problem in tell_waiting(workspace, event, stores.memory(workspace), _now_ms()):
-        _note_problem(workspace, event, problem)
+    workspace = turn.workspace
+    for problem in tell_waiting(workspace, turn.event, turn.kinds.stores.memory(workspace), turn.at_ms):
+        _note_problem(turn, problem)
 
 
-def _has_memory(workspace: Workspace, event: HookEvent) -> bool:
-    return workspace.config.memory.enabled and (workspace.project is not None or event.event == "SessionEnd")
+def _has_memory(turn: Turn) -> bool:
+    workspace = turn.workspace
+    return workspace.config.memory.enabled and (workspace.project is not None or turn.event.event == "SessionEnd")
 
 
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000
-
-
-def _is_asking(workspace: Workspace, event: HookEvent) -> bool:
-    """Is there anything that this event could get?"""
+def _is_asking(turn: Turn) -> bool:
+    """Return whether there is anything that the event could get."""
+    event, hooks = turn.event, turn.workspace.config.hooks
     if event.event == "PostToolUse":
-        return bool(event.report) and workspace.config.hooks.subagent_reports
+        return bool(event.report) and hooks.subagent_reports
     if event.event == "SubagentStart":
-        return bool(event.agent_id) and workspace.config.hooks.subagent_brief
-    # Qwen sends an empty prompt after every tool's result.
-    return event.event == "SessionStart" or (event.event == "UserPromptSubmit" and bool(event.prompt.strip()))
+        return bool(event.agent_id) and hooks.subagent_brief
+    return event.event == "SessionStart" or _is_typed(event)
 
 
-def _decision(
-    workspace: Workspace,
-    event: HookEvent,
-    kinds: OpenKinds,
-    environ: Mapping[str, str],
-    until_s: float,
-    off: Decision | None,
-) -> Decision:
+def _is_typed(event: HookEvent) -> bool:
+    """Return whether an event is a prompt with a text: Qwen sends an empty one after every tool's result."""
+    return event.event == "UserPromptSubmit" and bool(event.prompt.strip())
+
+
+def _decision(turn: Turn) -> Decision:
+    event = turn.event
     if event.event == "SessionStart":
         from hybrid.answer.session_start import start_session
 
-        return start_session(workspace, event, kinds, environ=environ, now_s=time.time())
+        return start_session(turn)
     if event.event == "SubagentStart":
         from hybrid.answer.session_start import brief_subagent
 
-        return brief_subagent(workspace, event, kinds, environ=environ)
-    if off is not None:
-        return off
-    learned = learn_from_prompt(workspace, event) if event.event == "UserPromptSubmit" else NOTHING
-    decision = decide(workspace, event, kinds, environ=environ, until_s=until_s)
+        return brief_subagent(turn)
+    if turn.off is not None:
+        return turn.off
     if event.event != "UserPromptSubmit":
-        return decision
-    untold = workspace.ledgers.read(session_key(workspace, event)).untold
+        return decide(turn)
+    learned = learn_from_prompt(turn.workspace, event, turn.cleaned)
+    decision = decide(turn)
+    untold = turn.workspace.ledgers.read(turn.key).untold
     return replace(decision, notices=learned.notices, untold=untold, is_unfinished=learned.is_busy)
 
 
-def _keep_books(workspace: Workspace, event: HookEvent) -> Decision:
+def _keep_books(turn: Turn) -> Decision:
     """Note in the ledger what happened to the session; a disk that is full loses the note."""
-    key, ledgers = session_key(workspace, event), workspace.ledgers
+    event, key, ledgers = turn.event, turn.key, turn.workspace.ledgers
     with contextlib.suppress(OSError):
         if event.event == "PreCompact" and not _is_false_alarm(event) and ledgers.read(key).given:
             # Most clients say nothing after a compaction. Where one does, its session start finds all it needs.

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from hybrid.answer.decide import NOTHING_FITS
-from hybrid.prompting.clean import clean
 from hybrid.redact import redact
 from hybrid.sources.records import record_id
 
 if TYPE_CHECKING:
-    from hybrid.answer.decide import Decision
+    from hybrid.answer.turn import Decision
+    from hybrid.prompting.clean import Cleaned
     from hybrid.types import Hit, Item, Verdict
 
 _PROMPT_CHARS = 80
@@ -42,18 +42,18 @@ def place_of(hit: Hit) -> dict[str, Any]:
     }
 
 
-def prompt_part(prompt: str, decision: Decision, how: str) -> dict[str, Any]:
+def prompt_part(cleaned: Cleaned, decision: Decision, how: str) -> dict[str, Any]:
     """The prompt as the log keeps it: without private spans, secrets replaced; nothing of one that opted out.
 
     Args:
-        prompt: As typed.
+        cleaned: The prompt.
         decision: Its query is kept in place of the prompt when there was a search.
         how: `text` keeps a digest and the first 80 characters, `hash` the digest, `none` nothing.
 
     Returns:
         `prompt`, `prompt_digest` (16 hex digits of SHA-256 of the cleaned prompt without secrets) and `prompt_chars`.
     """
-    text = "" if how == "none" else _kept(prompt, decision)
+    text = "" if how == "none" else _kept(cleaned, decision)
     if not text:
         return {"prompt": None, "prompt_digest": None, "prompt_chars": None}
     safe = redact(text[:_REDACTED_CHARS])
@@ -64,10 +64,9 @@ def prompt_part(prompt: str, decision: Decision, how: str) -> dict[str, Any]:
     }
 
 
-def _kept(prompt: str, decision: Decision) -> str:
+def _kept(cleaned: Cleaned, decision: Decision) -> str:
     if decision.query:
         return decision.query
-    cleaned = clean(prompt)
     return "" if cleaned.is_opted_out else cleaned.text
 
 

@@ -18,12 +18,11 @@ from hybrid.project.find import marks_of
 from hybrid.project.registry import is_forgotten
 from hybrid.redact import redact
 from hybrid.sources.records import record_id
-from hybrid.workspace import session_key
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from hybrid.answer.decide import Decision
+    from hybrid.answer.turn import Decision, Turn
     from hybrid.feedback.state import HookState
     from hybrid.knowledge.lessons_intake import TurnReport
     from hybrid.types import Hit, HookEvent
@@ -33,13 +32,14 @@ if TYPE_CHECKING:
 _MOST_ERROR_CHARS = 500
 
 
-def record(workspace: Workspace, event: HookEvent, decision: Decision, *, latency_ms: float) -> None:
+def record(turn: Turn, decision: Decision, *, latency_ms: float) -> None:
     """Note a decision; a disk that is full or read-only loses the note, never the prompt."""
+    workspace = turn.workspace
     with contextlib.suppress(OSError):
         if decision.reason != "late":  # It never reached the agent.
-            _note_in_ledger(workspace, event, decision)
+            _note_in_ledger(turn, decision)
     with contextlib.suppress(OSError):
-        workspace.log.append(_event_line(workspace, event, decision, latency_ms))
+        workspace.log.append(_event_line(turn, decision, latency_ms))
     with contextlib.suppress(OSError):
         if decision.is_injected:
             _count(workspace, decision)
@@ -48,18 +48,18 @@ def record(workspace: Workspace, event: HookEvent, decision: Decision, *, latenc
             note_given(workspace, [record_id(item.hit.path) for item in decision.items if item.hit.kind == "lesson"])
 
 
-def _note_in_ledger(workspace: Workspace, event: HookEvent, decision: Decision) -> None:
-    """What the agent has now, and what fitted again although it had it: that is what it needs most.
+def _note_in_ledger(turn: Turn, decision: Decision) -> None:
+    """Note what the agent has now, and what fitted again although it had it: that is what it needs most.
 
     Raises:
         OSError: The disk is full or read-only.
     """
     again = [entry.hit.digest for entry in decision.withheld if entry.reason == "seen"]
-    start = start_name(event) if event.event == "SessionStart" and decision.text else ""
+    start = start_name(turn.event) if turn.event.event == "SessionStart" and decision.text else ""
     if not (decision.items or again or start):
         return
-    workspace.ledgers.record(
-        session_key(workspace, event),
+    turn.workspace.ledgers.record(
+        turn.key,
         decision.topic_id if decision.is_injected else None,
         [(item.hit.digest, item.form) for item in decision.items],
         hits=() if decision.reason == "given_back" else [item.hit for item in decision.items],
@@ -139,7 +139,8 @@ def _count(workspace: Workspace, decision: Decision) -> None:
     update_state(workspace.state_folder, change)
 
 
-def _event_line(workspace: Workspace, event: HookEvent, decision: Decision, latency_ms: float) -> dict[str, Any]:
+def _event_line(turn: Turn, decision: Decision, latency_ms: float) -> dict[str, Any]:
+    workspace, event = turn.workspace, turn.event
     withheld: dict[str, int] = {}
     for entry in decision.withheld:
         withheld[entry.reason] = withheld.get(entry.reason, 0) + 1
@@ -152,7 +153,7 @@ def _event_line(workspace: Workspace, event: HookEvent, decision: Decision, late
         "event": event.event,
         "source": event.source or None,
         "is_report": decision.is_report,
-        **prompt_part(event.prompt, decision, workspace.config.privacy.log_prompts),
+        **prompt_part(turn.cleaned, decision, workspace.config.privacy.log_prompts),
         "reason": decision.reason,
         "detail": decision.detail or None,
         **gate_part(decision.verdict),

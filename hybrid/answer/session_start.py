@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
-import time
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from hybrid.answer.decide import Decision, span_reader, switched_off
+from hybrid.answer.decide import span_reader
 from hybrid.answer.pack import HARD_CAP_BYTES
+from hybrid.answer.turn import Decision
 from hybrid.base.errors import HybridError, IndexUnavailableError
 from hybrid.feedback.state import read_state
 from hybrid.index.catalog import Catalog
@@ -30,11 +30,11 @@ from hybrid.render.numbers import amount
 from hybrid.search.ranking.memory import Present, parts_of, remembered
 from hybrid.sources.records import RecordSource
 from hybrid.types import Item, Withheld
-from hybrid.workspace import session_key
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from hybrid.answer.turn import Turn
     from hybrid.feedback.reasons import ReasonName
     from hybrid.knowledge.open_kinds import OpenKinds
     from hybrid.records.memory.store import MemoryStore
@@ -159,49 +159,35 @@ _LESSONS_HEADING = "## Recent Lessons"
 _FROM_THE_CALLER = "Given to the session that started this subagent."
 
 
-def start_session(
-    workspace: Workspace,
-    event: HookEvent,
-    kinds: OpenKinds,
-    *,
-    environ: Mapping[str, str],
-    now_s: float,
-) -> Decision:
-    """What a session gets at its start, after `clear` and after a compaction; resets its ledger where that is lost.
+def start_session(turn: Turn) -> Decision:
+    """Return what a session gets at its start, after `clear` and after a compaction.
 
-    Args:
-        workspace: Of the event's directory.
-        event: A session start.
-        kinds: What is open.
-        environ: Environment variables of the client.
-        now_s: Seconds since 1970.
+    Resets its ledger where the agent's context is lost.
     """
-    key = session_key(workspace, event)
-    ledger = workspace.ledgers.read(key, is_remembering=event.source == "compact")
-    # A start that lies ahead is one before the clock was set back.
-    if abs(now_s - ledger.starts.get(start_name(event), 0.0)) < _TWICE_S:
-        return Decision("repeated", event.source)
+    event, ledgers = turn.event, turn.workspace.ledgers
     is_compact = event.source == "compact"
+    ledger = ledgers.read(turn.key, is_remembering=is_compact)
+    # A start that lies ahead is one before the clock was set back.
+    if abs(turn.at_ms / 1000 - ledger.starts.get(start_name(event), 0.0)) < _TWICE_S:
+        return Decision("repeated", event.source)
     given: Mapping[str, str] = ledger.given
     if is_compact or event.source == "clear" or _is_without_history(event):
         given = {}
         with contextlib.suppress(OSError):
-            workspace.ledgers.reset(key, event.source)
-    off = switched_off(workspace, event, environ)
-    if off is not None:
-        return off
+            ledgers.reset(turn.key, event.source)
+    if turn.off is not None:
+        return turn.off
     if is_compact:
-        done = _memory(workspace, kinds, event, now_s)
-        return _given_before("given_back", workspace, ledger, kinds, _BEFORE_COMPACTION, done)
-    earlier = _memory(workspace, kinds, event, now_s) if event.source in _NEW else None
-    return _orientation(workspace, kinds, given, earlier) if event.source in _NEW else Decision("resumed", event.source)
+        return _given_before("given_back", turn, ledger, _BEFORE_COMPACTION, _memory(turn))
+    return _orientation(turn, given) if event.source in _NEW else Decision("resumed", event.source)
 
 
-def _memory(workspace: Workspace, kinds: OpenKinds, event: HookEvent, now_s: float) -> Entry | None:
+def _memory(turn: Turn) -> Entry | None:
     """What the memory tells at this start; a database that cannot be read tells nothing."""
+    workspace, event = turn.workspace, turn.event
     if workspace.project is None or not workspace.config.memory.enabled:
         return None
-    store = kinds.stores.memory(workspace)
+    store = turn.kinds.stores.memory(workspace)
     if not store.exists:
         return None
     from hybrid.knowledge.memory_intake import MOST_AT_ONCE, flush  # Brings the extraction.
@@ -210,11 +196,11 @@ def _memory(workspace: Workspace, kinds: OpenKinds, event: HookEvent, now_s: flo
     session_id = session_of(event.session_id)
     try:
         # A session that was killed leaves its last uses untold.
-        now_ms, own = int(now_s * 1000), session_id if event.source == "compact" else ""
-        flush(workspace, store, now_ms, session_id=own, most=MOST_AT_ONCE)
+        own = session_id if event.source == "compact" else ""
+        flush(workspace, store, turn.at_ms, session_id=own, most=MOST_AT_ONCE)
         if event.source == "compact":
             return this_session(workspace, store, session_id)
-        return earlier_sessions(workspace, store, now_ms, session_id=session_id)
+        return earlier_sessions(workspace, store, turn.at_ms, session_id=session_id)
     except (HybridError, OSError):
         return None
 
@@ -229,16 +215,15 @@ def start_name(event: HookEvent) -> str:
     return event.source or "startup"
 
 
-def brief_subagent(workspace: Workspace, event: HookEvent, kinds: OpenKinds, *, environ: Mapping[str, str]) -> Decision:
-    """What a subagent gets before it starts: the best records of the conversation that starts it."""
-    off = switched_off(workspace, event, environ)
-    if off is not None:
-        return off
-    if workspace.ledgers.read(session_key(workspace, event)).given:
-        return Decision("repeated", event.agent_id)
-    caller = replace(session_key(workspace, event), agent_id="")
-    ledger = workspace.ledgers.read(caller, is_remembering=True)
-    return _given_before("briefed", workspace, ledger, kinds, _FROM_THE_CALLER)
+def brief_subagent(turn: Turn) -> Decision:
+    """Return what a subagent gets before it starts: the best records of the conversation that starts it."""
+    if turn.off is not None:
+        return turn.off
+    ledgers = turn.workspace.ledgers
+    if ledgers.read(turn.key).given:
+        return Decision("repeated", turn.event.agent_id)
+    ledger = ledgers.read(replace(turn.key, agent_id=""), is_remembering=True)
+    return _given_before("briefed", turn, ledger, _FROM_THE_CALLER)
 
 
 def most_useful(ledger: Ledger) -> list[Remembered]:
@@ -256,21 +241,15 @@ def most_useful(ledger: Ledger) -> list[Remembered]:
     return sorted(ledger.remembered.values(), key=order)
 
 
-def _given_before(
-    reason: ReasonName,
-    workspace: Workspace,
-    ledger: Ledger,
-    kinds: OpenKinds,
-    note: str,
-    done: Entry | None = None,
-) -> Decision:
+def _given_before(reason: ReasonName, turn: Turn, ledger: Ledger, note: str, done: Entry | None = None) -> Decision:
     """The most useful of what was given that still stands: files as previews, records whole, until the room is full.
 
     What the session did stands before it, with room of its own.
     """
+    workspace = turn.workspace
     if workspace.project is None:
         return Decision("no_project")
-    reader = _Reader(workspace, kinds)
+    reader = _Reader(workspace, turn.kinds)
     chosen: list[Item] = []
     stale: list[Withheld] = []
     first = [done] if done else []
@@ -335,12 +314,13 @@ def _where_now(workspace: Workspace, hit: Hit) -> Hit:
     return hit if lines is None else replace(hit, start_line=lines[0], end_line=lines[1])
 
 
-def _orientation(workspace: Workspace, kinds: OpenKinds, given: Mapping[str, str], earlier: Entry | None) -> Decision:
-    """Which project this is, what is used most there, how to search it; the lessons used most; earlier sessions."""
+def _orientation(turn: Turn, given: Mapping[str, str]) -> Decision:
+    """Say which project this is, what is used most there, how to search it; the lessons used most; earlier sessions."""
+    workspace, earlier = turn.workspace, _memory(turn)
     if workspace.project is None:
         return Decision("no_project")
     about = _about_project(workspace)
-    lessons = [one for one in _lessons(workspace, kinds) if one[0].hit.digest.hex() not in given]
+    lessons = [one for one in _lessons(workspace, turn.kinds) if one[0].hit.digest.hex() not in given]
     items, entries = [item for item, _ in lessons], [entry for _, entry in lessons]
     if entries:
         entries[0] = replace(entries[0], heading=_LESSONS_HEADING)
@@ -349,7 +329,7 @@ def _orientation(workspace: Workspace, kinds: OpenKinds, given: Mapping[str, str
         entries.insert(0, about)
     elif not entries:
         return about
-    handoff = _handoff(workspace, kinds)
+    handoff = _handoff(turn)
     entries += [handoff] if handoff else []
     text = render_frame(entries, fmt=workspace.config.hooks.format, footer=Footer(cites_lessons=bool(items)))
     if len(text.encode("utf-8")) > HARD_CAP_BYTES:
@@ -357,18 +337,18 @@ def _orientation(workspace: Workspace, kinds: OpenKinds, given: Mapping[str, str
     return Decision("oriented", text=text, items=tuple(items))
 
 
-def _handoff(workspace: Workspace, kinds: OpenKinds) -> Entry | None:
+def _handoff(turn: Turn) -> Entry | None:
     """The latest handoff of the project in one line, if it is new enough; it comes whole with the first injection."""
-    settings = workspace.config.lore
+    settings = turn.workspace.config.lore
     if not (settings.enabled and settings.handoff_days):
         return None
     try:
-        lore = kinds.stores.lore(workspace)
+        lore = turn.kinds.stores.lore(turn.workspace)
     except (HybridError, OSError):
         return None
     handoffs = [one for one in lore if one.kind == "handoff" and one.is_attributed]
     latest = max(handoffs, key=lambda one: seconds_of(one.created_at), default=None)
-    if latest is None or seconds_of(latest.created_at) < time.time() - settings.handoff_days * 86_400:
+    if latest is None or seconds_of(latest.created_at) < turn.at_ms / 1000 - settings.handoff_days * 86_400:
         return None
     said = neutralise_line(redact(" ".join(latest.lines[:1])))
     short = said if len(said) <= _HANDOFF_CHARS else f"{said[: _HANDOFF_CHARS - 1].rstrip()}…"

@@ -12,7 +12,7 @@ from hybrid.knowledge.collections import KINDS_OF
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from hybrid.answer.decide import Decision, KindSearch
+    from hybrid.answer.turn import Decision, KindSearch
     from hybrid.ask.search import ResultHit, SearchResult
     from hybrid.prompting.query import Query
     from hybrid.records.types import Record

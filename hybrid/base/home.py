@@ -33,6 +33,11 @@ def home_path(environ: Mapping[str, str], platform: str = sys.platform) -> str:
     return _join(data if data.startswith("/") else _join(user, ".local", "share"), "hybrid")
 
 
+def is_switched_off(environ: Mapping[str, str]) -> bool:
+    """Return whether `HYBRID_DISABLE` switches hybrid off: anything but nothing and `0` does."""
+    return environ.get("HYBRID_DISABLE", "") not in ("", "0")
+
+
 def expanded(path: str) -> str:
     """The path with the home folder in place of `~`; that of a user who is not known stays as it is written."""
     return os.path.expanduser(path)  # noqa: PTH111 - `Path.expanduser` raises what is no OSError

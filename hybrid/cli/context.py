@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 from typing import TYPE_CHECKING, Any
 
 from hybrid.cli.common import add_common, print_json, say, share, workspace_of
@@ -12,7 +11,7 @@ from hybrid.render.numbers import evidence_line
 from hybrid.render.visible import visible_line
 
 if TYPE_CHECKING:
-    from hybrid.answer.decide import Decision, KindSearch
+    from hybrid.answer.turn import Decision, KindSearch
     from hybrid.types import Hit, Verdict
 
 _HEADS = {"files": "chunk"}
@@ -32,6 +31,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run it; exit code 1 when nothing would be injected."""
     from hybrid.answer.decide import decide
+    from hybrid.answer.turn import Turn
     from hybrid.ask.json_output import context_json
     from hybrid.knowledge.open_kinds import OpenKinds
     from hybrid.records.types import Record
@@ -47,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
     )
     event = HookEvent(args.client, "UserPromptSubmit", args.session, "", args.project or "", " ".join(args.prompt))
     kinds = OpenKinds()
-    decision = decide(workspace, event, kinds, environ=os.environ)
+    decision = decide(Turn(workspace, event, kinds))
     if args.json:
         name = workspace.project.name if workspace.project else None
         has_records = any(item.hit.is_record for item in decision.items)

@@ -11,7 +11,7 @@ import json
 import os
 import sys
 
-from hybrid.base.home import home_path
+from hybrid.base.home import home_path, is_switched_off
 from hybrid.feedback.events import FOLDER, compared_in, newest_events
 from hybrid.feedback.health import is_prompt
 from hybrid.feedback.reasons import STARTS, UNSEARCHABLE, reason_of
@@ -84,7 +84,7 @@ def _line() -> str:
     home = home_path(os.environ)
     events = newest_events(os.path.join(home, FOLDER), max_bytes=_LOG_BYTES)  # noqa: PTH118 - see above
     of_session = [event for event in events if not session or event.get("session") == session]
-    if os.environ.get("HYBRID_DISABLE", "") not in ("", "0"):
+    if is_switched_off(os.environ):
         return "hybrid: off"
     key = next((event["project"] for event in of_session if isinstance(event.get("project"), str)), None)
     if _is_paused(home, key, _client(of_session), session):

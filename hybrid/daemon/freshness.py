@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from hybrid.base.home import is_switched_off
 from hybrid.daemon.watching import Watcher
 from hybrid.daemon.worker import WorkerProcess, spawn_worker
 from hybrid.feedback.reasons import UNSEARCHABLE
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
     from hybrid.answer.events import Reply
+    from hybrid.answer.turn import Turn
     from hybrid.feedback.events import EventLog
-    from hybrid.types import HookEvent
     from hybrid.workspace import Workspace
 
 
@@ -354,17 +355,18 @@ class Freshness:
         if is_due:
             self._build(root, None)
 
-    def after(self, workspace: Workspace, event: HookEvent, reply: Reply | None, environ: Mapping[str, str]) -> None:
+    def after(self, turn: Turn, reply: Reply | None) -> None:
         """Draw the consequences of an event that was answered; none where hybrid is switched off or paused."""
+        workspace, event = turn.workspace, turn.event
         if workspace.project is None or not workspace.config.index.auto:
             return
-        if environ.get("HYBRID_DISABLE", "") not in ("", "0") or (reply and reply.decision.reason == "paused"):
+        if is_switched_off(turn.environ) or (reply and reply.decision.reason == "paused"):
             return
         root = workspace.project.root
         session = (event.client, event.session_id)
         with self._lock:
             is_new = root not in self._trees
-            tree = self._heard(workspace, root, environ)
+            tree = self._heard(workspace, root, turn.environ)
             if event.event == "SessionEnd":
                 tree.sessions.pop(session, None)
                 return

@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Any
 import hybrid
 from hybrid.answer.events import answer, has_effects
 from hybrid.answer.recording import record_error
+from hybrid.answer.turn import Turn
+from hybrid.base.home import is_switched_off
 from hybrid.daemon.freshness import Freshness
 from hybrid.daemon.worker import Cleaner
 from hybrid.hooks.answer import SEND_S, deliver, printed_answer
@@ -146,9 +148,7 @@ class Service:
         self._starting_http = threading.Lock()
         self._is_closed = False
         self._batches = Batches(self._open_kinds)
-        self._taker = Taker(
-            home, self._own_environ, lambda environ: self._open_kinds(environ).stores, self._batches.expect
-        )
+        self._taker = Taker(home, self._own_environ, self._open_kinds, self._batches.expect)
         self._waking = threading.Event()
 
     def start(self, project: str) -> None:
@@ -175,8 +175,8 @@ class Service:
     def _answer(self, request: _Request, connection: Connection, received_s: float) -> bool:
         """Answer an event and record what was delivered; False when it has not had all of its effects."""
         environ = self._own_environ(request.environ)
-        workspace: Workspace | None = None
         event: HookEvent | None = None
+        turn: Turn | None = None
         reply: Reply | None = None
         is_taken = False
 
@@ -188,50 +188,40 @@ class Service:
             self._taker.take_waiting(until_s=min(received_s + request.left_ms / 4000, time.monotonic() + _TAKING_S))
             event = request.event()
             workspace = open_workspace(Path(event.cwd or "/"), environ=environ)
-            until_s = received_s + request.left_ms / 1000
-            working = self._working(until_s)
-            reply = answer(
-                workspace,
-                event,
-                self._open_kinds(environ),
-                environ=environ,
-                until_s=until_s,
-                working=working,
-            )
-            is_taken = reply.is_taken or not has_effects(workspace, event, environ)
+            turn = Turn(workspace, event, self._open_kinds(environ), environ, received_s + request.left_ms / 1000)
+            reply = answer(turn, working=self._working(turn.deadline_s))
+            is_taken = reply.is_taken or not has_effects(turn)
             if not is_taken:
                 # Where that fails the hook may have kept it at its deadline: its copy is taken in later.
-                self._keep(request, workspace, event)
+                self._keep(request, turn)
         except Exception as error:  # noqa: BLE001 - the rim: silent to the agent, a line in the log
-            is_kept = not isinstance(error, EventError) and self._keep(request, workspace, event)
+            is_kept = not isinstance(error, EventError) and self._keep(request, turn)
             message = (
                 str(error) if isinstance(error, (EventError, TimeoutError)) else f"{type(error).__name__}: {error}"
             )
             message += "; the event is kept and taken in later" if is_kept else ""
-            record_error(workspace or open_workspace(self._home, environ=environ), event, message)
+            record_error(turn.workspace if turn else open_workspace(self._home, environ=environ), event, message)
             connection.send(b"", f"hybrid: failed ({error})".encode("utf-8", "replace"), timeout_s=SEND_S)
         else:
             printed = printed_answer(reply.text, event, notice=reply.notice(elapsed_ms()))
             deliver(reply, printed, connection, elapsed_ms)
         with self._counting:
             self._n_answers += 1
-        if workspace is not None and event is not None:
-            self._freshness.after(workspace, event, reply, environ)
-            if event.event in ("SessionStart", "Stop"):
-                self._records_ready(workspace, environ)
-            if event.event == "PostToolUse":
-                self._batches.expect(workspace, environ)
+        if turn is not None:
+            self._freshness.after(turn, reply)
+            if turn.event.event in ("SessionStart", "Stop"):
+                self._records_ready(turn.workspace, environ)
+            if turn.event.event == "PostToolUse":
+                self._batches.expect(turn.workspace, environ)
         return is_taken
 
-    def _keep(self, request: _Request, workspace: Workspace | None, event: HookEvent | None) -> bool:
+    def _keep(self, request: _Request, turn: Turn | None) -> bool:
         """Keep an event that has not had its effects, where it is to have any: the service may end before it has."""
-        if not request.key or workspace is None or event is None:
-            return False
-        if not has_effects(workspace, event, self._own_environ(request.environ)):
+        if not request.key or turn is None or not has_effects(turn):
             return False
 
         def note(message: str) -> None:
-            record_error(workspace, event, message)
+            record_error(turn.workspace, turn.event, message)
 
         is_kept = keep_event(self._taker.spool, request.key, request.parts, on_drop=note)
         if not is_kept:
@@ -351,7 +341,7 @@ class Service:
 
     def _records_ready(self, workspace: Workspace, environ: Mapping[str, str]) -> None:
         """Index the records of a session that begins or has done something, before its next prompt comes."""
-        if workspace.project is None or environ.get("HYBRID_DISABLE", "") not in ("", "0"):
+        if workspace.project is None or is_switched_off(environ):
             return
         # A failure is met again by the first prompt, and said there.
         with contextlib.suppress(Exception):

@@ -19,6 +19,7 @@ from msgspec import Struct
 
 from hybrid import __version__
 from hybrid.base.errors import HybridError
+from hybrid.base.home import is_switched_off
 from hybrid.config import unknown_variables
 from hybrid.feedback.health import health
 from hybrid.project import registry
@@ -174,7 +175,7 @@ def _readable_by_others(home: Path) -> list[Path]:
 
 
 def _switch(workspace: Workspace, environ: Mapping[str, str]) -> Iterator[Finding]:
-    if environ.get("HYBRID_DISABLE", "") not in ("", "0"):
+    if is_switched_off(environ):
         yield Finding("warning", "switch", "HYBRID_DISABLE switches everything off", "unset HYBRID_DISABLE")
     for pause in pauses_for(workspace.home, workspace.project.key if workspace.project else None):
         option = {"all": " --all", "session": f" --session {pause.name}"}.get(pause.scope, "")

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hybrid.answer.events import answer
+from hybrid.answer.turn import Turn
 from hybrid.hooks.answer import client_of, printed_answer
 from hybrid.hooks.event import EventError, parse_event
 from hybrid.hooks.taking import Taker
@@ -70,7 +71,7 @@ def answer_event(
     set_deadline(workspace.config.hooks.deadline_ms)
     kinds = OpenKinds(most_new=_MOST_NEW)
     _take_waiting(kinds, workspace.home, _TAKING_S)
-    reply = answer(workspace, event, kinds, is_alone=True)
+    reply = answer(Turn(workspace, event, kinds), is_alone=True)
     return reply, printed_answer(reply.text, event, notice=reply.notice(elapsed_ms()))
 
 
@@ -80,7 +81,7 @@ def take_rest(home: str) -> None:
 
 
 def _take_waiting(kinds: OpenKinds, home: Path, seconds: float) -> None:
-    taker = Taker(home, _own_environ, lambda _: kinds.stores)
+    taker = Taker(home, _own_environ, lambda _: kinds)
     taker.take_waiting(until_s=time.monotonic() + seconds)
 
 

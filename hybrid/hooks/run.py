@@ -11,7 +11,7 @@ import os
 import sys
 import time
 
-from hybrid.base.home import home_path
+from hybrid.base.home import home_path, is_switched_off
 from hybrid.hooks.deadline import Deadline
 from hybrid.hooks.service import Call, Input, WireError, environment_of
 from hybrid.ipc.keeping import may_keep
@@ -159,7 +159,7 @@ class _Hook:
             if _may_be_event(event.data):
                 self._event = event
             self._is_input_read = True
-            if is_service_wanted and os.environ.get("HYBRID_DISABLE", "") not in ("", "0"):
+            if is_service_wanted and is_switched_off(os.environ):
                 # Switched off is off: no service is started for it, and nothing is imported.
                 return "hybrid: skipped (disabled)"
             if mistake:
@@ -191,7 +191,7 @@ class _Hook:
     def _keep(self) -> str:
         """Keep the event if it has not had its effects yet; what became of it, for the log."""
         event = self._event
-        if event is None or os.environ.get("HYBRID_DISABLE", "") not in ("", "0"):
+        if event is None or is_switched_off(os.environ):
             return ""
         settings = read_settings(self._home, os.environ)
         if not may_keep(self._home, settings, os.environ, name=event.name, cwd=event.cwd, data=event.data):

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hybrid.answer.events import take_in
+from hybrid.answer.turn import Turn
 from hybrid.base.atomic import locked
 from hybrid.base.errors import BusyError
 from hybrid.hooks.answer import client_of
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from hybrid.ipc.spool import Kept
-    from hybrid.knowledge.stores import RecordStores
+    from hybrid.knowledge.open_kinds import OpenKinds
     from hybrid.workspace import Workspace
 
 _MOST_KEYS = 4_000
@@ -96,7 +97,7 @@ class Taker:
     Args:
         home: The folder.
         environ: Gives the environment in which the settings of an event are resolved, by its client's variables.
-        stores: Gives the records for such an environment.
+        kinds: Gives what is open for such an environment.
         on_taken: Hears of the workspace and environment of each event that was taken in.
     """
 
@@ -104,13 +105,13 @@ class Taker:
         self,
         home: Path,
         environ: Callable[[Mapping[str, str]], Mapping[str, str]],
-        stores: Callable[[Mapping[str, str]], RecordStores],
+        kinds: Callable[[Mapping[str, str]], OpenKinds],
         on_taken: Callable[[Workspace, Mapping[str, str]], None] = lambda _workspace, _environ: None,
     ) -> None:
         self.spool = Spool(str(home))
         self._home = home
         self._environ = environ
-        self._stores = stores
+        self._kinds = kinds
         self._on_taken = on_taken
         self._lock = threading.Lock()
         self._keys: OrderedDict[str, bool] = OrderedDict()
@@ -183,7 +184,7 @@ class Taker:
             event, sent = event_of_parts(parts, kept.key)
             environ = self._environ(sent)
             workspace = open_workspace(Path(event.cwd or "/"), environ=environ)
-            take_in(workspace, event, self._stores(environ), environ=environ, at_ms=kept.at_ms)
+            take_in(Turn(workspace, event, self._kinds(environ), environ, at_ms=kept.at_ms, is_late=True))
             self._on_taken(workspace, environ)
         except EventError as error:
             dropped[str(error)] += 1

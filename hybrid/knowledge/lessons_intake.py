@@ -19,7 +19,6 @@ from msgspec import Struct
 from hybrid.base.digest import chunk_digest
 from hybrid.base.errors import HybridError
 from hybrid.knowledge.record_files import open_stores
-from hybrid.prompting.clean import clean
 from hybrid.records.errors import LessonsBusyError
 from hybrid.records.lessons import texts
 from hybrid.records.lessons.types import Draft, Lesson
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
 
     from hybrid.capture.transcript import AgentText
     from hybrid.knowledge.record_files import Stores
+    from hybrid.prompting.clean import Cleaned
     from hybrid.records.lessons.messages import CapturedLesson
     from hybrid.records.lessons.store import LessonStore
     from hybrid.records.lessons.writing import CitingMessage
@@ -76,11 +76,16 @@ class _Said(Struct, frozen=True):
     read_to: int | None = None
 
 
-def learn_from_prompt(workspace: Workspace, event: HookEvent) -> IntakeReport:
-    """Write down the lessons in a typed prompt; they count as given to the session, which has just read them."""
+def learn_from_prompt(workspace: Workspace, event: HookEvent, cleaned: Cleaned) -> IntakeReport:
+    """Write down the lessons in a typed prompt; they count as given to the session, which has just read them.
+
+    Args:
+        workspace: Of the event's directory.
+        event: A prompt.
+        cleaned: Its text.
+    """
     if not is_capturing(workspace, event) or "lesson" not in event.prompt.lower():
         return NOTHING
-    cleaned = clean(event.prompt)
     if cleaned.is_machine_made or cleaned.is_opted_out:
         return NOTHING
     from hybrid.records.lessons.messages import captured_from_prompt

@@ -12,6 +12,7 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from hybrid.answer.decide import decide
+from hybrid.answer.turn import Turn
 from hybrid.evaluation.comparing import interval
 from hybrid.evaluation.configurations import Configuration
 from hybrid.evaluation.opening import Opener, Tree
@@ -132,7 +133,7 @@ def _ask(workspace: Workspace, searcher: Searcher, prompt: JudgedPrompt) -> list
     root = str(workspace.require_project().root)
     fields = {"client": "evaluation", "event": "UserPromptSubmit", "session_id": prompt.id, "cwd": root}
     event = HookEvent.of({**fields, "prompt": prompt.text})
-    decision = decide(workspace, event, OpenKinds({}, GivenFiles(searcher)), environ={})
+    decision = decide(Turn(workspace, event, OpenKinds({}, GivenFiles(searcher)), {}))
     right = [item.hit.path in prompt.files for item in decision.items]
     if not right:
         return [0.0, 0.0, np.nan, np.nan, np.nan]

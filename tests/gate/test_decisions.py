@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hybrid.answer.decide import decide
+from hybrid.answer.turn import Turn
 from hybrid.knowledge.open_kinds import OpenKinds
 from hybrid.types import HookEvent
 from hybrid.upkeep.indexing import reindex
@@ -19,7 +20,7 @@ from tests.gate.wrappings import REQUESTS, WRAPPINGS
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from hybrid.answer.decide import Decision
+    from hybrid.answer.turn import Decision
 
 NOT_FOUND = {
     "teh geocoder asks": "three of its words are slips, and the model knows none of them",
@@ -47,7 +48,7 @@ def ask(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Decision]:
 
     def decision(prompt: str) -> Decision:
         event = HookEvent("claude", "UserPromptSubmit", prompt[:40], "", str(root), prompt)
-        return decide(workspace, event, kinds, environ={})
+        return decide(Turn(workspace, event, kinds, {}))
 
     return decision
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import structs
 
 from hybrid.answer.events import answer
+from hybrid.answer.turn import Turn
 from hybrid.knowledge.open_kinds import OpenKinds
 from hybrid.project.find import find_project
 from hybrid.project.trust import accept
@@ -153,12 +154,7 @@ class Talk:
     def reply(self, event: str, *, flags: Mapping[str, object] | None = None, **fields: Any) -> Reply:
         """What an event gets, not recorded yet."""
         who = HookEvent(self.client, event, self.session_id, self.agent_id, str(self.root), "", name=event)
-        return answer(
-            self.workspace(**(flags or {})),
-            structs.replace(who, **fields),
-            self.kinds,
-            environ={},
-        )
+        return answer(Turn(self.workspace(**(flags or {})), structs.replace(who, **fields), self.kinds, {}))
 
     def tell(self, event: str, **options: Any) -> Reply:
         """What an event gets, recorded as the hook does it."""

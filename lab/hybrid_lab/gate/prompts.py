@@ -17,6 +17,7 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from hybrid.answer.decide import decide
+from hybrid.answer.turn import Turn
 from hybrid.evaluation.rates import Rates, auc, finite, open_rate, usual_rates
 from hybrid.evaluation.trees import build_index, repositories, scratch_home, settings_in_force, workspace_at
 from hybrid.knowledge.open_kinds import OpenKinds
@@ -346,7 +347,7 @@ def _settings_at(root: Path, settings: Sequence[str]) -> Loaded:
 def _ask(workspace: Workspace, kinds: OpenKinds, prompt: JudgedPrompt, repo: str) -> Asked:
     root = str(workspace.require_project().root)
     event = HookEvent("manual", "UserPromptSubmit", session_id="", agent_id="", cwd=root, prompt=prompt.text)
-    decision = decide(workspace, event, kinds, environ={})
+    decision = decide(Turn(workspace, event, kinds, {}))
     given = tuple(dict.fromkeys(item.hit.kind for item in decision.items))
     return _asked(prompt, repo, decision.verdict, decision.reason, decision.detail, given)
 

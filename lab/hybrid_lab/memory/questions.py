@@ -10,6 +10,7 @@ import sqlite3
 from typing import TYPE_CHECKING
 
 from hybrid.answer.decide import decide
+from hybrid.answer.turn import Turn
 from hybrid.ask import memory_lookup
 from hybrid.evaluation.qrels import QrelsError
 from hybrid.knowledge.open_kinds import OpenKinds
@@ -23,7 +24,7 @@ from hybrid_lab.memory.report import DEPTH, NEWEST, RAW, SEARCH, MemoryReport, P
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from hybrid.answer.decide import Decision
+    from hybrid.answer.turn import Decision
     from hybrid.records.memory.types import Row
     from hybrid.search.ranking.memory import Parts
     from hybrid_lab.memory.judged import MemoryPrompt, MemoryQuestion
@@ -130,7 +131,7 @@ class _Engine:
         workspace = self._replayed.workspaces[prompt.project]
         root = str(workspace.require_project().root)
         event = HookEvent("claude", "UserPromptSubmit", f"evaluation-{prompt.id}", "", root, prompt.text)
-        decision = decide(workspace, event, self._kinds, environ=self._environ)
+        decision = decide(Turn(workspace, event, self._kinds, self._environ))
         gold = self._gold(prompt.gold)
         given = [name for item in decision.items if (name := _name(item.hit.path)) in self._rows]
         verdict = next((one.verdict for one in decision.kinds if one.kind == "memory"), None)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from hybrid.answer.events import answer
+from hybrid.answer.turn import Turn
 from hybrid.knowledge.open_kinds import OpenKinds
 from hybrid.prompting.clean import clean
 from hybrid.prompting.query import make_query
@@ -22,7 +23,7 @@ from hybrid_lab.service_process import ServiceProcess
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from hybrid.answer.decide import Decision, KindSearch
+    from hybrid.answer.turn import Decision, KindSearch
     from hybrid.evaluation.processes import Runner
     from hybrid.knowledge.views import RecordView
     from hybrid.types import Hit
@@ -85,7 +86,7 @@ class _Engine:
     def ask(self, prompt: RecordPrompt) -> RecordAsked:
         root = str(self._workspace.require_project().root)
         event = HookEvent("claude", "UserPromptSubmit", f"evaluation-{prompt.id}", "", root, prompt.text)
-        reply = answer(self._workspace, event, self._kinds, environ=self._environ)
+        reply = answer(Turn(self._workspace, event, self._kinds, self._environ))
         reply.drop()
         decision = reply.decision
         items = [item for item in decision.items if prompt.counts(item.hit.kind)]

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hybrid.answer.decide import decide
+from hybrid.answer.turn import Turn
 from hybrid.ask import memory_lookup
 from hybrid.evaluation.timing import sum_up, time_each, time_ms, timed
 from hybrid.knowledge.memory_collection import present_of
@@ -237,7 +238,7 @@ def decided_text(workspace: Workspace, kinds: OpenKinds, prompt: str, environ: M
     """Answer a prompt in a session of its own, where no files are indexed."""
     root = str(workspace.require_project().root)
     event = HookEvent("claude", "UserPromptSubmit", f"speed-{time.time_ns()}", "", root, prompt)
-    decision = decide(workspace, event, kinds, environ=environ)
+    decision = decide(Turn(workspace, event, kinds, environ))
     return decision.text
 
 

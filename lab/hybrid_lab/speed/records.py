@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hybrid.answer.decide import decide
+from hybrid.answer.turn import Turn
 from hybrid.evaluation.timing import sum_up, time_each, time_ms, timed
 from hybrid.knowledge.open_kinds import OpenKinds
 from hybrid.knowledge.record_files import COUNTERS, open_stores
@@ -212,7 +213,7 @@ def decide_names(workspace: Workspace, kinds: OpenKinds, prompt: str, environ: M
     """Names of what a prompt gets in a session of its own, where no files are indexed."""
     root = str(workspace.require_project().root)
     event = HookEvent("claude", "UserPromptSubmit", f"speed-{time.time_ns()}", "", root, prompt)
-    decision = decide(workspace, event, kinds, environ=environ)
+    decision = decide(Turn(workspace, event, kinds, environ))
     return [item.hit.name for item in decision.items]
 
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from msgspec import structs
 
-from hybrid.answer.decide import session_key
 from hybrid.answer.events import Reply, answer
 from hybrid.answer.session_start import GIVEN_BACK, GIVEN_BACK_CHARS, ORIENTATION_CHARS, most_useful
+from hybrid.answer.turn import Turn
 from hybrid.base.digest import chunk_digest
 from hybrid.base.errors import BusyError
 from hybrid.feedback.state import read_state
@@ -22,7 +22,7 @@ from hybrid.session.ledger import Ledger, Remembered, SessionKey
 from hybrid.session.pauses import Pause, pause
 from hybrid.types import HookEvent
 from hybrid.upkeep.indexing import reindex
-from hybrid.workspace import Workspace, open_workspace
+from hybrid.workspace import Workspace, open_workspace, session_key
 from tests.support.builders import PAYMENTS, git_project, hit, write_files
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class Session:
     ) -> Reply:
         """What an event gets, not recorded yet."""
         workspace = self.workspace(**(flags or {}))
-        return answer(workspace, self.event(event, **fields), OpenKinds({}), environ=environ or {})
+        return answer(Turn(workspace, self.event(event, **fields), OpenKinds({}), environ or {}))
 
     def tell(self, event: str, **options: Any) -> Reply:
         """What an event gets, recorded as the hook does it."""

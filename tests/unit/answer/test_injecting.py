@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid.answer.decide import Decision, decide, explain_steps
+from hybrid.answer.decide import decide, explain_steps
 from hybrid.answer.recording import record, record_error
+from hybrid.answer.turn import Decision, Turn
 from hybrid.base.digest import topic_id
 from hybrid.feedback.state import read_state
 from hybrid.knowledge.open_kinds import OpenKinds
@@ -53,14 +54,19 @@ class Session:
         """The event of a prompt."""
         return HookEvent(self.client, "UserPromptSubmit", self.session_id, self.agent_id, str(self.root), prompt)
 
+    def turn(self, prompt: str, *, environ: Mapping[str, str] | None = None, **flags: object) -> Turn:
+        """A prompt that is to be answered."""
+        return Turn(self.workspace(**flags), self.event(prompt), OpenKinds({}), environ or {})
+
     def decide(self, prompt: str, *, environ: Mapping[str, str] | None = None, **flags: object) -> Decision:
         """What a prompt gets, without recording it."""
-        return decide(self.workspace(**flags), self.event(prompt), OpenKinds({}), environ=environ or {})
+        return decide(self.turn(prompt, environ=environ, **flags))
 
     def ask(self, prompt: str, **flags: object) -> Decision:
         """What a prompt gets, recorded as the hook does it."""
-        decision = self.decide(prompt, **flags)
-        record(self.workspace(**flags), self.event(prompt), decision, latency_ms=12.345)
+        turn = self.turn(prompt, **flags)
+        decision = decide(turn)
+        record(turn, decision, latency_ms=12.345)
         return decision
 
     def events(self) -> list[dict[str, Any]]:
@@ -400,10 +406,8 @@ def test_no_dedup_forces(session: Session) -> None:
 def test_a_reset_gives_again(session: Session) -> None:
     """After a compaction the session may get the same chunks again."""
     first = session.ask(RETRY)
-    from hybrid.answer.decide import session_key
-
-    workspace = session.workspace()
-    workspace.ledgers.reset(session_key(workspace, session.event(RETRY)), "compact")
+    turn = session.turn(RETRY)
+    turn.workspace.ledgers.reset(turn.key, "compact")
 
     assert first.text == session.ask(RETRY).text
 
@@ -761,8 +765,8 @@ def test_counters_of_a_tree_with_a_folder_lie_there(session: Session) -> None:
 @pytest.mark.parametrize("part", ["sessions", "log", "projects", "everything"])
 def test_a_home_that_cannot_be_written_does_not_raise(session: Session, part: str) -> None:
     """When nothing can be recorded, the decision stands and nothing is raised."""
-    decision = session.decide(RETRY)
-    workspace, event = session.workspace(), session.event(RETRY)
+    turn = session.turn(RETRY)
+    workspace, decision = turn.workspace, decide(turn)
     if part == "projects":
         (workspace.state_folder / "hook_state.json.lock").mkdir()
     elif part == "everything":
@@ -771,8 +775,8 @@ def test_a_home_that_cannot_be_written_does_not_raise(session: Session, part: st
     else:
         (session.home / part).write_text("no folder")
 
-    record(workspace, event, decision, latency_ms=1.0)
-    record_error(workspace, event, OSError("disk full"))
+    record(turn, decision, latency_ms=1.0)
+    record_error(workspace, turn.event, OSError("disk full"))
 
     assert decision.is_injected
 

@@ -5,8 +5,8 @@ import math
 
 import pytest
 
-from hybrid.answer.decide import Decision
 from hybrid.answer.log_fields import gate_part, rounded
+from hybrid.answer.turn import Decision
 from hybrid.types import Verdict
 
 
