@@ -84,7 +84,7 @@ def is_prose(path: str) -> bool:
 
 
 def definitions(text: str, path: str = "") -> Iterator[Definition]:
-    """Definitions of a text in order; of prose the headings.
+    """Yield definitions of a text in order; of prose the headings.
 
     Args:
         text: Source, or a part of it, without line numbers.
@@ -104,7 +104,7 @@ def definitions(text: str, path: str = "") -> Iterator[Definition]:
 
 
 def enclosing(text: str, position: int, path: str = "") -> str:
-    """The name of what a place in a source belongs to, `Container::function` or `Container.function`; may be empty.
+    """Return the name that a place in a source belongs to: `Container::function`, `Container.function`, or nothing.
 
     Args:
         text: The file, or a part before the place.
@@ -159,7 +159,7 @@ _LONGEST_LINE = 600
 
 
 def cut(text: str, max_chars: int) -> str:
-    """Text of at most that many characters: a third of it the head, the rest the tail, for outcomes stand last."""
+    """Cut a text to at most that many characters: a third is the head, the rest the tail, for outcomes stand last."""
     if len(text) <= max_chars:
         return text
     head = max_chars // 3
@@ -168,19 +168,19 @@ def cut(text: str, max_chars: int) -> str:
 
 
 def without_line_numbers(text: str) -> str:
-    """A file's text as it is, where the client put a number before each line."""
+    """Return a file's text as it is, where the client put a number before each line."""
     head = text[:2_000].split("\n")
     numbered = sum(1 for line in head if _LINE_NUMBER.match(line))
     return _LINE_NUMBER.sub("", text) if numbered > len(head) * 0.8 else text
 
 
 def without_counts(text: str) -> str:
-    """`path:3` of a search that counts as `path`, without those that hold nothing: a count is no line."""
+    """Return the output of a counting search as paths: `path:3` becomes `path`, and `path:0` goes."""
     return _COUNT.sub(r"\1", _NO_COUNT.sub("", text))
 
 
 def condensed(text: str, path: str, max_chars: int) -> str:
-    """A file's text of at most that many characters: lines that define or comment first, then the outer ones.
+    """Shorten a file's text to that many characters: lines that define or comment come first, then the outer ones.
 
     Lines keep their order; where lines are missing stands `…`.
     """
@@ -218,7 +218,7 @@ def _depth(lines: list[str], number: int, defining: set[int]) -> int:
 
 
 def _lines_of(text: str, path: str) -> set[int]:
-    """Numbers of the lines that define something, from 0."""
+    """Return the numbers of the lines that define something, from 0."""
     found: set[int] = set()
     number = at = 0
     for one in definitions(text, path):

@@ -65,7 +65,7 @@ _SHELL_FRAME = re.compile(
 
 
 def kind_of(tool: str, given: dict[str, Any]) -> ToolKind:
-    """What sort of tool it is, by its name as any client spells it; `view` of a tool that edits is a read."""
+    """Return the kind of a tool by its name as any client spells it; `view` of a tool that edits is a read."""
     name = tool.rpartition("__")[2].lower() if tool.startswith("mcp__") else tool.lower()
     kind = _KINDS.get(name.rpartition(".")[2], "other")
     if kind in ("edit", "other") and given.get("command") in ("view", "create", "str_replace", "insert"):
@@ -76,7 +76,7 @@ def kind_of(tool: str, given: dict[str, Any]) -> ToolKind:
 
 
 def arguments(value: object) -> dict[str, Any]:
-    """The arguments of a tool as an object: text that is JSON is read, other text is its `input`."""
+    """Return the arguments of a tool as an object: text that is JSON is read, other text is its `input`."""
     if isinstance(value, str):
         if value.lstrip().startswith("{"):
             try:
@@ -89,12 +89,12 @@ def arguments(value: object) -> dict[str, Any]:
 
 
 def first_text(fields: dict[str, Any], names: tuple[str, ...]) -> str:
-    """The first of the fields that is text and not empty."""
+    """Return the first of the fields that is text and not empty."""
     return next((value for name in names if isinstance(value := fields.get(name), str) and value), "")
 
 
 def query_of(given: dict[str, Any]) -> str:
-    """What a search, a fetch or a subagent was asked."""
+    """Return the question of a search, a fetch or a subagent."""
     found = first_text(given, _QUERY_FIELDS)
     queries = given.get("queries") or given.get("urls")
     if not found and isinstance(queries, list):
@@ -103,7 +103,7 @@ def query_of(given: dict[str, Any]) -> str:
 
 
 def command_of(given: dict[str, Any]) -> str:
-    """The command line; a list of arguments is joined, and the shell around it left out."""
+    """Return the command line; a list of arguments is joined, and the shell around it left out."""
     value = next((given[name] for name in COMMAND_FIELDS if name in given), None)
     if isinstance(value, list):
         words = [str(word) for word in cast("list[object]", value) if isinstance(word, (str, int, float))]
@@ -114,7 +114,7 @@ def command_of(given: dict[str, Any]) -> str:
 
 
 def replacements(given: dict[str, Any]) -> list[tuple[str, str]]:
-    """Pairs of old and new text that the arguments of an editing tool name."""
+    """Return pairs of old and new text that the arguments of an editing tool name."""
     edits = given.get("edits")
     if isinstance(edits, list):
         objects = [arguments(one) for one in cast("list[object]", edits)]
@@ -124,7 +124,7 @@ def replacements(given: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def result_text(value: object, depth: int = 0) -> str:
-    """The text of a result, flattened: standard output and error, blocks, lists of file names, whatever it has.
+    """Return the text of a result, flattened: standard output and error, blocks, lists of file names, whatever it has.
 
     Args:
         value: Any value of JSON.
@@ -143,7 +143,7 @@ def result_text(value: object, depth: int = 0) -> str:
 
 
 def _of_json(text: str, depth: int) -> str:
-    """Codex gives `{"output": …, "metadata": …}` as text."""
+    """Return the text of a result that Codex gives as JSON: `{"output": …, "metadata": …}`."""
     if text.startswith('{"output"'):
         try:
             return result_text(json.loads(text), depth + 1)
@@ -164,7 +164,7 @@ def _of_object(fields: dict[str, Any], depth: int) -> str:
 
 
 def cleaned(text: str) -> str:
-    """Text without colours, without what was overwritten on its line, and without a shell tool's frame."""
+    """Return text without colours, without what was overwritten on its line, and without a shell tool's frame."""
     text = text.replace("<tool_use_error>", "").replace("</tool_use_error>", "")
     text = without_colours(text)
     if "\r" in text:
@@ -175,7 +175,7 @@ def cleaned(text: str) -> str:
 
 
 def without_colours(text: str) -> str:
-    """Text without what tells a terminal how to show it."""
+    """Return text without what tells a terminal how to show it."""
     return _ANSI.sub("", text) if "\x1b" in text else text
 
 
@@ -189,7 +189,7 @@ def _unframed(text: str) -> str:
 
 
 def exit_code(value: object, text: str, error: str) -> int | None:
-    """The exit code that a result or an error tells; None when it tells none."""
+    """Return the exit code that a result or an error tells; None when it tells none."""
     fields = arguments(cast("object", value)) if isinstance(value, (dict, str)) else {}
     metadata = fields.get("metadata")
     for known in (fields, cast("dict[str, Any]", metadata) if isinstance(metadata, dict) else {}):
@@ -219,7 +219,7 @@ _MARKS = {"*** Add File: ": "add", "*** Update File: ": "update", "*** Delete Fi
 
 
 def patched(text: str) -> list[tuple[str, str, str, bool]]:
-    """File, old text, new text and whether it is a new file, of each hunk of an `apply_patch` text, at most 20.
+    """Return file, old text, new text and whether the file is new, for each hunk of an `apply_patch`, at most 20.
 
     Text without a patch gives nothing. A deleted file has no texts.
     """
@@ -249,7 +249,7 @@ def patched(text: str) -> list[tuple[str, str, str, bool]]:
 
 
 def hunks(value: object) -> list[tuple[str, str]]:
-    """Old and new text of each hunk of a `structuredPatch`, at most 20."""
+    """Return old and new text of each hunk of a `structuredPatch`, at most 20."""
     if not isinstance(value, list):
         return []
     found: list[tuple[str, str]] = []
@@ -261,14 +261,14 @@ def hunks(value: object) -> list[tuple[str, str]]:
 
 
 def sides(lines: list[str]) -> tuple[str, str]:
-    """The old and the new text of the lines of a hunk, each with its mark."""
+    """Return the old and the new text of the lines of a hunk, each with its mark."""
     old = [line[1:] for line in lines if line[:1] in (" ", "-", "")]
     new = [line[1:] for line in lines if line[:1] in (" ", "+", "")]
     return "\n".join(old), "\n".join(new)
 
 
 def first_change(old: str, new: str) -> int:
-    """Offset in the old text of the first line that the new one does not have there."""
+    """Return the offset in the old text of the first line that the new one does not have there."""
     offset = 0
     theirs = new.split("\n")
     for number, line in enumerate(old.split("\n")):

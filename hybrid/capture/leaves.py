@@ -37,7 +37,7 @@ _MAX_SLASHES = 16
 
 
 def key_lines(text: str) -> Iterator[tuple[int, int]]:
-    """Start and end of each run of at least three lines that hold base64 alone, with a shorter last one."""
+    """Yield the start and end of each run of at least three lines that hold base64 alone, with a shorter last one."""
     run: list[re.Match[str]] = []
     for match in _LINE.finditer(text):
         if run and match.start() != run[-1].end() + 1:
@@ -115,7 +115,7 @@ class Leaf(Struct):
         return f"{self.text}…\n{self.rest[1].text}" if self.rest else self.text
 
     def parts(self) -> Iterator[Leaf]:
-        """Itself, and the rest of one that was shortened."""
+        """Yield this leaf, and the rest of one that was shortened."""
         yield self
         yield from self.rest or ()
 
@@ -139,7 +139,7 @@ class Texts:
         self._is_full = False
 
     def take(self, value: object, *, is_output: bool = False) -> object:
-        """A copy of a value with a `Leaf` in the place of each text; None when nothing of it is within the bounds.
+        """Copy a value with a `Leaf` in the place of each text; None when nothing of it is within the bounds.
 
         What clients give as JSON within a text is read: arguments, and results that begin with their output.
         """
@@ -147,7 +147,7 @@ class Texts:
         return None if taken is _LEFT else taken
 
     def take_text(self, text: str) -> Leaf | None:
-        """The same of a text that a terminal may have shown and that is never JSON."""
+        """Return the same of a text that a terminal may have shown and that is never JSON."""
         taken = None if self._is_full else self._text(text, 0, Leaf("", is_output=True), is_json=False)
         return taken if isinstance(taken, Leaf) else None
 
@@ -237,7 +237,7 @@ class Texts:
 
 
 def filled(value: object) -> object:
-    """A value that was taken, with the texts that are left."""
+    """Return a value that was taken, with the texts that are left."""
     if isinstance(value, Leaf):
         return value.whole
     if isinstance(value, dict):

@@ -12,7 +12,7 @@ _HEREDOC = re.compile(r"<<-?\s*(['\"]?)(\w+)\1")
 
 
 def without_bodies(command: str) -> str:
-    """A command line without the texts that are written in it (`<<EOF … EOF`)."""
+    """Return a command line without the texts that are written in it (`<<EOF … EOF`)."""
     for _ in range(8):
         match = _HEREDOC.search(command)
         if not match:
@@ -70,7 +70,7 @@ def _is_ours(command: str, depth: int) -> bool:
 
 
 def _pipelines(command: str) -> list[list[list[str]]]:
-    """The commands of a line, by pipeline, each as its words."""
+    """Return the commands of a line, by pipeline, each as its words."""
     found: list[list[list[str]]] = [[[]]]
     for token in _tokens(command):
         if token and not token.strip("\n;&|()"):
@@ -93,7 +93,7 @@ def _tokens(command: str) -> list[str]:
 
 
 def _kind(pipeline: list[list[str]], depth: int) -> str:
-    """`ours`, `neutral`, or `other`."""
+    """Return `ours`, `neutral`, or `other`."""
     kinds = [_kind_of_words(words, depth) for words in pipeline if words]
     if "ours" in kinds:
         return "other" if "other" in kinds else "ours"
@@ -120,7 +120,7 @@ def _is_writing(words: list[str]) -> bool:
 
 
 def _unwrapped(words: list[str]) -> list[str]:
-    """The words from the program on that really runs."""
+    """Return the words from the program on that really runs."""
     while words:
         name = words[0].rpartition("/")[2]
         if words[0] in _KEYWORDS or _ASSIGNED.match(words[0]):
@@ -163,7 +163,7 @@ _MAX_COMMAND_CHARS = 4_000
 
 
 def files_of_command(command: str) -> tuple[list[str], list[str]]:
-    """The files that a command line reads and writes, as it names them, by the programs that are known for it."""
+    """Return the files that a command line reads and writes, as it names them, by the programs that are known."""
     command = without_bodies(command[:_MAX_COMMAND_CHARS])
     read: list[str] = []
     written = [path for path in _WRITTEN.findall(command) if _is_path(path) and not path.startswith(("/dev/", "&"))]
@@ -246,7 +246,7 @@ class CommandLine(Struct, frozen=True):
 
 
 def line_of(command: str) -> CommandLine:
-    """The part of a command line that matters: the last that is not trivial, before its filters."""
+    """Return the part of a command line that matters: the last that is not trivial, before its filters."""
     parts = _split(_NOISE.sub("", _SPACES.sub(" ", without_bodies(command))), ("&&", "||", ";", "\n"))
     telling = [part for part in parts if _program(_line_words(_bare(part))) not in _TRIVIAL]
     part = _bare((telling or parts or [command])[-1])
@@ -265,7 +265,7 @@ def _bare(part: str) -> str:
 
 
 def _before_filters(part: str) -> str:
-    """A pipe up to the first filter; `cat x | program` is the program's."""
+    """Return a pipe up to the first filter; `cat x | program` is the program's."""
     pieces = _split(part, ("|",)) or [part]
     kept = [pieces[0]]
     for piece in pieces[1:]:
@@ -276,7 +276,7 @@ def _before_filters(part: str) -> str:
 
 
 def _split(text: str, separators: tuple[str, ...]) -> list[str]:
-    """The parts of a command line between separators; one within quotes or after a backslash parts nothing."""
+    """Return the parts of a command line between separators; one within quotes or after a backslash parts nothing."""
     parts, quote, begin, at = list[str](), "", 0, 0
     while at < len(text):
         char = text[at]
@@ -325,7 +325,7 @@ def _work(program: str, words: list[str]) -> tuple[Work, str]:
 
 
 def _pattern(words: list[str]) -> str:
-    """The pattern of a grep: after `-e`, else the first word that is no option and no number of one."""
+    """Return the pattern of a grep: after `-e`, else the first word that is no option and no number of one."""
     skip = False
     for number, word in enumerate(words[1:], 1):
         if word in ("-e", "--regexp") and number + 1 < len(words):

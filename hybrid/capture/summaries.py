@@ -26,7 +26,7 @@ _MARKS = re.compile(r"\*\*|__|[✅✔✓❌⚠️🎉]\s*")
 
 
 def _words(text: str) -> re.Pattern[str]:
-    """Any of the words and phrases, which may be patterns, of lines of a text."""
+    """Compile a pattern of any of the words and phrases, which may be patterns, parted by bars."""
     return re.compile(rf"(?i)\b(?:{'|'.join(text.split(' | '))})\b")
 
 
@@ -79,7 +79,7 @@ _NEXT = re.compile(r"(?i)^\W*(?:to ?do|next(?: steps?)?)\W*[:,]\s*")
 
 
 def summarise(request: str, agent_text: str, observed: Sequence[Extracted]) -> Summarised:
-    """What is told of a turn; a field of which nothing is known is empty.
+    """Summarise a turn; a field of which nothing is known is empty.
 
     Args:
         request: The last prompt that a person typed, cleaned.
@@ -101,7 +101,7 @@ def summarise(request: str, agent_text: str, observed: Sequence[Extracted]) -> S
 
 
 def _parts(text: str) -> dict[str, list[str]]:
-    """The sentences of an agent's text by the field that their heading names, else by their own words."""
+    """Return the sentences of an agent's text by the field that their heading names, else by their own words."""
     found: dict[str, list[str]] = {field: [] for field in _FIELDS}
     field, level = "", 0
     for line in _FENCE.sub("", text).splitlines():
@@ -137,7 +137,7 @@ def _field_of_sentence(sentence: str) -> str:
 
 
 def _ended(line: str) -> str:
-    """A line without marks, ended like a sentence."""
+    """Return a line without marks, ended like a sentence."""
     line = one_line(_MARKS.sub("", line))
     if len(line) < 3 or set(line) <= set("-=|_ "):
         return ""
@@ -159,7 +159,7 @@ def _gist(text: str, max_chars: int) -> str:
 
 
 def _looked_at(observed: Sequence[Extracted]) -> str:
-    """The files that were read and not changed."""
+    """Return the files that were read and not changed."""
     changed = {path for told in observed for path in told.files_modified}
     reads = [told for told in observed if told.title.startswith("Read ")]
     read = once(base(path) for told in reads for path in told.files_read if path not in changed)
@@ -167,6 +167,6 @@ def _looked_at(observed: Sequence[Extracted]) -> str:
 
 
 def _done(observed: Sequence[Extracted]) -> str:
-    """The titles of what was changed."""
+    """Return the titles of what was changed."""
     titles = once(told.title for told in observed if told.files_modified)
     return clip("; ".join(titles), MAX_FIELD_CHARS)

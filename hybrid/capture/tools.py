@@ -47,7 +47,7 @@ class PathRoots(Struct, frozen=True, eq=False):
     _resolved: dict[str, str] = field(default_factory=dict[str, str])
 
     def relative(self, path: str) -> str:
-        """A path relative to the project with forward slashes; absolute when outside, the home as `~`.
+        """Return a path relative to the project with forward slashes; absolute when outside, the home as `~`.
 
         Links to the project are followed where the path does not begin with its root. Where the root lies on Windows,
         letter case does not count, and the forms of its shells (`/c/Users`) are read too.
@@ -67,7 +67,7 @@ class PathRoots(Struct, frozen=True, eq=False):
         return path if tail is None else f"~/{tail}" if tail else "~"
 
     def shortened(self, text: str) -> str:
-        """Text in which the project's paths are relative and the home is `~`."""
+        """Return text in which the project's paths are relative and the home is `~`."""
         if _is_windows(self.root):
             for base, instead in ((self.root, ""), (self.home, "~/")):
                 if len(base) > 3:
@@ -81,7 +81,7 @@ class PathRoots(Struct, frozen=True, eq=False):
         return text
 
     def _roots(self) -> list[str]:
-        """The root, and how it is called where the use took place, if that is below it by a link."""
+        """Return the root, and how it is called where the use took place, if that is below it by a link."""
         cwd = posixpath.normpath(self.cwd) if self.cwd else ""
         if not cwd or _below(cwd, self.root, is_windows=False) is not None:
             return [self.root]
@@ -92,7 +92,7 @@ class PathRoots(Struct, frozen=True, eq=False):
         return [*dict.fromkeys((self.root, alias, self._real(self.root)))]
 
     def _below_by_links(self, path: str) -> str | None:
-        """The part below the root of a path that leads there by links; None when it does not, or is no path of here."""
+        """Return the part below the root of a path that leads there by links; None when it does not."""
         is_windows = _is_windows(self.root)
         if is_windows != (os.name == "nt") or not (is_windows or self.root.startswith("/")):
             return None
@@ -104,7 +104,7 @@ class PathRoots(Struct, frozen=True, eq=False):
         return _below(self._real(path), root, is_windows) if inside is None else inside
 
     def _real(self, path: str) -> str:
-        """A path without links, looked up once."""
+        """Return a path without links, looked up once."""
         found = self._resolved.get(path)
         if found is None:
             try:
@@ -125,7 +125,7 @@ def _is_windows(root: str) -> bool:
 
 
 def _plain(path: str, is_windows: bool) -> str:
-    """A path with forward slashes; on Windows with its drive in one form."""
+    """Return a path with forward slashes; on Windows with its drive in one form."""
     path = _slashes(path)
     if is_windows:
         path = path.removeprefix("//?/")
@@ -135,7 +135,7 @@ def _plain(path: str, is_windows: bool) -> str:
 
 
 def _below(path: str, base: str, is_windows: bool) -> str | None:
-    """The part of a path below a folder, empty for the folder itself; None when it is not there."""
+    """Return the part of a path below a folder, empty for the folder itself; None when it is not there."""
     if not base:
         return None
     base = base.rstrip("/")
@@ -146,7 +146,7 @@ def _below(path: str, base: str, is_windows: bool) -> str | None:
 
 
 def _windows_paths(base: str) -> re.Pattern[str]:
-    """Matches paths below a folder in any form of Windows and its shells; the group is what comes after the folder."""
+    """Compile a pattern of paths below a folder in any form of Windows; its group is the part below the folder."""
     base = _plain(base, is_windows=True).rstrip("/")
     drive, rest = (base[0], base[2:]) if _DRIVE.match(base) else ("", base)
     begin = rf"(?:\\\\\?\\)?(?:/?{drive}:|/(?:cygdrive/|mnt/)?{drive})" if drive else r"[\\/]"
@@ -172,7 +172,7 @@ _MAX_EDITS = 20
 
 
 class ToolCall(Struct, frozen=True):
-    """What an event tells of a use of a tool.
+    """A use of a tool as an event tells it.
 
     Attributes:
         tool: As the client spells it.
@@ -243,12 +243,12 @@ class ToolUse(Struct, frozen=True):
     total_lines: int = 0
 
     def as_json(self) -> str:
-        """The use as JSON; `from_json` makes the same one of it."""
+        """Return the use as JSON; `from_json` makes the same one of it."""
         return json.dumps(to_builtins(self), ensure_ascii=False, separators=(",", ":"))
 
     @classmethod
     def from_json(cls, text: str) -> ToolUse:
-        """The use behind a stored text; unknown keys are passed over, missing ones have their defaults.
+        """Return the use behind a stored text; unknown keys are passed over, missing ones have their defaults.
 
         Raises:
             ValueError: It is not such a text.
@@ -323,7 +323,7 @@ def is_skipped(tool: str, n_chars: int, skip_tools: Sequence[str]) -> bool:
 
 
 def _with_files(use: ToolUse, given: dict[str, Any], response: object, roots: PathRoots) -> ToolUse:
-    """The files and edits that its arguments name."""
+    """Return the files and edits that its arguments name."""
     path = dialects.first_text(given, dialects.PATH_FIELDS)
     patch = next((one for one in given.values() if isinstance(one, str) and dialects.PATCH_BEGIN in one), "")
     patch = patch or (use.command if dialects.PATCH_BEGIN in use.command else "")
@@ -366,7 +366,7 @@ def _edits(file: str, given: dict[str, Any], response: object, is_write: bool) -
 
 
 def _with_span(use: ToolUse, given: dict[str, Any], response: object) -> ToolUse:
-    """Which lines were read, by the result, else by what was asked for."""
+    """Add the lines that were read, by the result, else by the arguments."""
     answer = cast("dict[str, Any]", response) if isinstance(response, dict) else {}
     file = cast("dict[str, Any]", answer.get("file")) if isinstance(answer.get("file"), dict) else {}
     start = _number(file.get("startLine")) or _number(given.get("offset")) or _number(given.get("start_line"))
@@ -380,7 +380,7 @@ def _number(value: object) -> int:
 
 
 def _bounded(use: ToolUse, text: str, roots: PathRoots) -> ToolUse:
-    """The use with texts cut so that it is stored in `MAX_JSON_BYTES`; halved until it does, for texts that grow."""
+    """Cut the texts of a use so that it is stored in `MAX_JSON_BYTES`; the room is halved until it is."""
     file = use.files_read[0] if use.kind == "read" and use.files_read else ""
     room, n_edits = 1.0, max(1, len(use.edits))
     while True:

@@ -56,7 +56,7 @@ class Said(Struct, frozen=True):
 
 
 def said_in(entry: object) -> Said | None:
-    """What a person or the agent said in an entry, which may be any value that JSON has; else None."""
+    """Return what a person or the agent said in an entry, which may be any value of JSON; None for all else."""
     fields = _dict(entry)
     read = _READERS.get(fields.get("type")) if isinstance(fields.get("type"), str) else None
     said = read(fields) if read else None
@@ -67,7 +67,7 @@ def said_in(entry: object) -> Said | None:
 
 
 def _of_claude_or_qwen(fields: dict[str, Any]) -> Said | None:
-    """Claude Code and Qwen Code: `{"type": "assistant", "message": {"content" or "parts": […]}, "uuid": …}`."""
+    """Read Claude Code, Qwen Code: `{"type": "assistant", "message": {"content" or "parts": […]}, "uuid": …}`."""
     message = _dict(fields.get("message"))
     is_other = fields.get("isSidechain") or fields.get("isMeta") or fields.get("isCompactSummary")
     if is_other or fields.get("agentId") or fields.get("isApiErrorMessage") or message.get("model") == "<synthetic>":
@@ -79,7 +79,7 @@ def _of_claude_or_qwen(fields: dict[str, Any]) -> Said | None:
 
 
 def _of_codex(fields: dict[str, Any]) -> Said | None:
-    """Codex: `{"type": "response_item", "payload": {"type": "message", "role": …, "content": […]}}`, or the payload."""
+    """Read Codex: `{"type": "response_item", "payload": {"type": "message", "role": …, …}}`, or the payload."""
     payload = _dict(fields.get("payload")) or fields
     role = _CODEX_ROLES.get(str(payload.get("role")))
     if payload.get("type") != "message" or role is None:
@@ -88,13 +88,13 @@ def _of_codex(fields: dict[str, Any]) -> Said | None:
 
 
 def _of_gemini(fields: dict[str, Any]) -> Said | None:
-    """Gemini CLI: `{"type": "gemini", "id": …, "content": text or parts}`."""
+    """Read Gemini CLI: `{"type": "gemini", "id": …, "content": text or parts}`."""
     role: Role = "agent" if fields["type"] == "gemini" else "user"
     return Said(role, _texts(fields.get("displayContent") or fields.get("content")), _id(fields.get("id")))
 
 
 def _of_copilot(fields: dict[str, Any]) -> Said | None:
-    """Copilot CLI: `{"type": "assistant.message", "data": {"content": text, "messageId": …}}`."""
+    """Read Copilot CLI: `{"type": "assistant.message", "data": {"content": text, "messageId": …}}`."""
     data = _dict(fields.get("data"))
     if data.get("parentToolCallId") or data.get("agentId") or fields.get("agentId"):
         return None
@@ -103,7 +103,7 @@ def _of_copilot(fields: dict[str, Any]) -> Said | None:
 
 
 def _of_user(fields: dict[str, Any]) -> Said | None:
-    """Three clients have entries of the type `user`."""
+    """Read an entry of the type `user`, which three clients have."""
     return _of_claude_or_qwen(fields) if "message" in fields else _of_gemini(fields)
 
 
@@ -119,7 +119,7 @@ _READERS: dict[Any, Callable[[dict[str, Any]], Said | None]] = {
 
 
 def _texts(content: object) -> str:
-    """Text, or the texts of blocks joined by blank lines, without thoughts, calls and results of tools."""
+    """Return text, or the texts of blocks joined by blank lines, without thoughts, calls and results of tools."""
     if isinstance(content, str):
         return _clean(content)
     if not isinstance(content, list):
@@ -132,7 +132,7 @@ def _texts(content: object) -> str:
 
 
 def _clean(text: str) -> str:
-    """Lone surrogates, which JSON may hold, become question marks."""
+    """Return text in which lone surrogates, which JSON may hold, are question marks."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
@@ -185,7 +185,7 @@ class Exchange(Struct, frozen=True):
 
 
 def agent_texts(path: Path, since: int, *, max_bytes: int = MAX_BYTES) -> tuple[tuple[AgentText, ...], int]:
-    """The agent's messages after a byte offset, oldest first, and the offset to go on from next time.
+    """Return the agent's messages after a byte offset, oldest first, and the offset to go on from next time.
 
     Parts of one message that stand in several lines are one text. Messages of subagents, of the user, of tools and of
     the client itself are left out. A last line that is not written to its end stays for the next time. When the file
@@ -214,7 +214,7 @@ def agent_texts(path: Path, since: int, *, max_bytes: int = MAX_BYTES) -> tuple[
 
 
 def end_offset(path: Path) -> int:
-    """Where the whole lines of a transcript end, in bytes: what to start from when its past does not count; 0 if none.
+    """Return the byte where the whole lines of a transcript end, to start from when its past does not count.
 
     A resumed or forked session begins with the messages of the old one.
     """
@@ -228,7 +228,7 @@ def end_offset(path: Path) -> int:
 
 
 def last_exchange(path: Path, *, max_bytes: int = MAX_BYTES) -> Exchange:
-    """What was typed last and what the agent said last after it, read from the end of the transcript."""
+    """Return what was typed last and what the agent said last after it, read from the end of the transcript."""
     try:
         with _open(path) as file:
             if _is_document(path, file):
@@ -256,7 +256,7 @@ def _exchange(said: list[Said]) -> Exchange:
 
 
 def _open(path: Path) -> BinaryIO:
-    """A regular file that is not a link, without waiting for a pipe.
+    """Return a regular file that is not a link, without waiting for a pipe.
 
     Raises:
         OSError: It is anything else, or not there.
@@ -280,7 +280,7 @@ def _goes_on(file: BinaryIO, size: int, since: int) -> bool:
 
 
 def _line_end(file: BinaryIO, size: int) -> int:
-    """Offset after the last line end, looked for in the last megabytes."""
+    """Return the offset after the last line end, looked for in the last megabytes."""
     begin = max(0, size - MAX_LINE_BYTES)
     file.seek(begin)
     at = file.read(size - begin).rfind(b"\n")
@@ -288,7 +288,7 @@ def _line_end(file: BinaryIO, size: int) -> int:
 
 
 def _read_lines(file: BinaryIO, begin: int, end: int, *, is_line_start: bool) -> tuple[bytes, int | None]:
-    """Whole lines within a part of the file, and where they begin; None when no line ends there."""
+    """Return the whole lines within a part of the file, and where they begin; None when no line ends there."""
     file.seek(begin)
     data = file.read(end - begin)
     first = 0 if is_line_start else data.find(b"\n") + 1
@@ -299,7 +299,7 @@ def _read_lines(file: BinaryIO, begin: int, end: int, *, is_line_start: bool) ->
 
 
 def _agent_lines(data: bytes, begin: int) -> Iterator[tuple[Said, int]]:
-    """What the agent said in whole lines, with the offset after each line."""
+    """Yield what the agent said in whole lines, with the offset after each line."""
     at = 0
     while at < len(data):
         end = data.index(b"\n", at) + 1
@@ -321,7 +321,7 @@ def _said(line: bytes) -> Said | None:
 
 
 def _merged(said: Iterator[tuple[Said, int]]) -> tuple[AgentText, ...]:
-    """One text per message id: clients write a message in parts, or once more when it grew."""
+    """Return one text per message id: clients write a message in parts, or once more when it grew."""
     found: dict[str, AgentText] = {}
     for number, (one, end) in enumerate(said):
         key = one.id or f"\n{number}"
@@ -355,7 +355,7 @@ def _texts_of_document(file: BinaryIO, since: int, max_bytes: int) -> tuple[tupl
 
 
 def _document(file: BinaryIO, max_bytes: int) -> Iterator[tuple[Said, int, int]]:
-    """What was said, with the offsets of each message; nothing of a document that is too long."""
+    """Yield what was said, with the offsets of each message; nothing of a document that is too long."""
     file.seek(0)
     data = file.read(max_bytes + 1)
     text = data.decode("utf-8", "surrogateescape")

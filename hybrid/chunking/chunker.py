@@ -32,7 +32,7 @@ _DEFINITION_CHARS = 12
 
 
 def chunker_version() -> str:
-    """What decides the chunks of a text: our own version and that of the grammars."""
+    """Return the version of the chunks of a text: our own and that of the grammars."""
     return f"{CHUNKER_VERSION}+grammars-{grammars_version()}"
 
 
@@ -57,7 +57,7 @@ def chunk_document(document: Document, limits: ChunkLimits) -> Chunked:
 
 
 def _bounded(document: Document, chunked: Chunked, limits: ChunkLimits) -> Chunked:
-    """The chunks, or those of the lines when there are more pieces than a text of this length should cost."""
+    """Return the chunks, or those of the lines when there are more pieces than a text of this length should cost."""
     length = len(document.text)
     n_definitions = sum(len(chunk.definitions) for chunk in chunked.chunks)
     if len(chunked.chunks) > _LEAST + length // _CHUNK_CHARS or n_definitions > _LEAST + length // _DEFINITION_CHARS:
@@ -66,7 +66,7 @@ def _bounded(document: Document, chunked: Chunked, limits: ChunkLimits) -> Chunk
 
 
 def line_chunks(text: str, limits: ChunkLimits) -> tuple[Chunk, ...]:
-    """Chunks near `cut_chars`, cut at blank lines where there are any; together every line that is not blank."""
+    """Return chunks near `cut_chars`, cut at blank lines where there are any; together every line that is not blank."""
     lines = TextLines(text)
     pieces = (lines.trimmed(start, end) for start, end in lines.cut(1, len(lines), limits, {}))
     return tuple(Chunk(start, end) for start, end in pieces if start <= end)

@@ -41,7 +41,7 @@ class OutlineNode(Struct):
 
 
 def outline(definitions: Sequence[Definition], leads: Mapping[int, int], n_lines: int) -> OutlineNode:
-    """The tree of a file's definitions.
+    """Return the tree of a file's definitions.
 
     Values on a single line are left to what surrounds them. Ranges of siblings never overlap: a definition that
     begins on a line of the one before it gets the lines behind that one.
@@ -78,7 +78,7 @@ def outline(definitions: Sequence[Definition], leads: Mapping[int, int], n_lines
 
 
 def _lead(line: int, leads: Mapping[int, int]) -> int:
-    """The first of the comment and decorator lines right above a line, or the line itself."""
+    """Return the first of the comment and decorator lines right above a line, or the line itself."""
     while line - 1 in leads and leads[line - 1] < line:
         line = leads[line - 1]
     return line
@@ -106,7 +106,7 @@ class _Unit(Struct, frozen=True):
 
 
 def code_chunks(text: str, parsed: Parsed, limits: ChunkLimits) -> tuple[Chunk, ...]:
-    """Chunks of a parsed text: in order, disjoint, together every line that is not blank."""
+    """Return chunks of a parsed text: in order, disjoint, together every line that is not blank."""
     lines = TextLines(text)
     root = outline(parsed.definitions, parsed.leads, len(lines))
     units = [unit for unit in _units(root, None, lines, limits, parsed) if unit.start <= unit.end]
@@ -117,7 +117,7 @@ def code_chunks(text: str, parsed: Parsed, limits: ChunkLimits) -> tuple[Chunk, 
 def _units(
     node: OutlineNode, owner: Definition | None, lines: TextLines, limits: ChunkLimits, parsed: Parsed
 ) -> Iterator[_Unit]:
-    """The units of a node in order; a node that is small enough is one unit, others are opened."""
+    """Yield the units of a node in order; a node that is small enough is one unit, others are opened."""
     definition = node.definition
     if definition is not None and lines.size(node.start, node.end) <= limits.max_chars:
         yield _Unit(*lines.trimmed(node.start, node.end), owner, definition)
@@ -135,7 +135,7 @@ def _units(
 
 
 def _merge(units: Sequence[_Unit], lines: TextLines, limits: ChunkLimits) -> list[_Unit]:
-    """Neighbours in one scope merged while they fit; a line or two that would stand alone join what is before them."""
+    """Merge neighbours in one scope while they fit; a line or two that would stand alone join what is before them."""
     merged: list[_Unit] = []
     for unit in units:
         if merged and _fits(merged[-1], unit, lines, limits):
@@ -156,7 +156,7 @@ def _fits(before: _Unit, unit: _Unit, lines: TextLines, limits: ChunkLimits) -> 
 
 
 def _joined(before: _Unit, unit: _Unit) -> _Unit:
-    """Two units as one: it shows the head that one of them is, else the only definition they show."""
+    """Join two units: the result shows the head that one of them is, else the only definition they show."""
     is_head = before.shown is not None and before.shown is before.owner
     is_mixed = not is_head and (
         before.is_mixed

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 # --- Kinds ---------------------------------------------------------------------------------------------------------
 
 Role = Literal["root", "module", "container", "value", "function"]
-"""What a definition is to the things inside it: locals live in a `function`, members in a `container`."""
+"""The part that a definition plays for what is inside it: locals live in a `function`, members in a `container`."""
 
 ORDER = {
     kind: position
@@ -59,18 +59,18 @@ _CONST_BY_CASE = frozenset({"variable", "field"})
 
 
 def is_value(kind: str) -> bool:
-    """True for kinds that hold a value rather than being called or being a type."""
+    """Return True for kinds that hold a value rather than being called or being a type."""
     return kind in _VALUES or kind == "macro_value"
 
 
 def is_prototype(kind: str, node_type: str, language: str) -> bool:
-    """True for a function that is announced here and defined elsewhere, as in a header."""
+    """Return True for a function that is announced here and defined elsewhere, as in a header."""
     is_callable = kind in ("function", "method", "constructor")
     return is_callable and language in _WITH_PROTOTYPES and node_type in ("declaration", "field_declaration")
 
 
 def role_of(kind: str, language: str) -> Role:
-    """What a definition of this kind is to the things inside it."""
+    """Return what a definition of this kind is to the things inside it."""
     if kind in _CALLABLE:
         return "function"
     if kind in _MODULES:
@@ -83,7 +83,7 @@ def role_of(kind: str, language: str) -> Role:
 
 
 def refine(kind: str, name: str, language: str, parent: tuple[Role, str, str]) -> str:
-    """The kind of a definition inside a parent.
+    """Return the kind of a definition inside a parent.
 
     Args:
         kind: Of the capture.
@@ -119,7 +119,7 @@ def _refine_member(kind: str, name: str, language: str, parent_kind: str) -> str
 
 
 def _by_case(kind: str, name: str, language: str) -> str:
-    """SCREAMING_CASE names are constants by convention, in languages that have no word for them."""
+    """Return `constant` for SCREAMING_CASE names in languages that have no word for it, else the kind."""
     if kind in _CONST_BY_CASE and len(name) > 1 and name.isupper() and language in _SHOUTED_CONSTANTS:
         return "constant"
     return kind
@@ -134,7 +134,7 @@ _CAPTURES_PER_KB = 64
 
 
 class Parsed(Struct, frozen=True):
-    """What a parse found.
+    """The result of a parse.
 
     Attributes:
         definitions: Sorted by (start_line, −end_line).
@@ -153,7 +153,7 @@ class Parsed(Struct, frozen=True):
 
 
 def parse(text: str, language: str) -> Parsed:
-    """Definitions, comments and statement borders of a text.
+    """Find the definitions, comments and statement borders of a text.
 
     Args:
         text: Line ends are LF.
@@ -192,12 +192,12 @@ def parse(text: str, language: str) -> Parsed:
 
 
 def _is_initialised(declaration: Node) -> bool:
-    """Does it give what it declares a value, as of a lambda?"""
+    """Return whether a declaration gives what it declares a value, as of a lambda."""
     return any(one.type == "init_declarator" for one in declaration.children_by_field_name("declarator"))
 
 
 def _in_order(captures: Mapping[str, Sequence[Node]]) -> Iterator[tuple[int, int, str, Node]]:
-    """Captured nodes outermost first: (start byte, end byte, capture, node)."""
+    """Yield captured nodes outermost first: (start byte, end byte, capture, node)."""
     events = [
         (node.start_byte, -node.end_byte, ORDER[capture], number, capture, node)
         for capture, nodes in captures.items()
@@ -260,7 +260,7 @@ class _Finder:
         self._taken_ids: set[int] = set()
 
     def definitions(self) -> tuple[Definition, ...]:
-        """All definitions so far, sorted by (start_line, −end_line)."""
+        """Return all definitions so far, sorted by (start_line, −end_line)."""
         self._drafts.sort(key=lambda draft: (draft.start_line, -draft.end_line))
         return tuple(draft.finished() for draft in self._drafts)
 
@@ -321,7 +321,7 @@ class _Finder:
         self._frames.append(_Frame(end, role, draft.kind, draft.name, scope, draft.depth + 1))
 
     def _draft(self, start: int, capture: str, node: Node, named: Named) -> _Draft | None:
-        """The definition of one name, or None for a prototype among locals."""
+        """Return the definition of one name, or None for a prototype among locals."""
         above = self._frames[-1]
         if named.kind and is_value(capture) and above.role == "function":
             return None

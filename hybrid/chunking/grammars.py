@@ -41,7 +41,7 @@ _ITEM = re.compile(
 
 
 def masked(text: str, language: str) -> tuple[str, str]:
-    """The text to parse instead of a text, and its language; other languages pass unchanged."""
+    """Return the text to parse instead of a text, and its language; other languages pass unchanged."""
     hindrance = _HINDRANCES.get(language)
     if hindrance is not None:
         return hindrance.sub(lambda match: _NOT_LINE_END.sub(" ", match.group()), text), language
@@ -54,7 +54,7 @@ def masked(text: str, language: str) -> tuple[str, str]:
 
 
 def without_wrappers(source: bytes, wrappers: Sequence[Node]) -> bytes | None:
-    """The source without macro calls that only enclose items, or None when none of them does.
+    """Return the source without macro calls that only enclose items, or None when none of them does.
 
     Args:
         source: UTF-8 text.
@@ -74,7 +74,7 @@ def without_wrappers(source: bytes, wrappers: Sequence[Node]) -> bytes | None:
 
 
 def _scripts(text: str) -> Iterator[tuple[int, int]]:
-    """Where the scripts of a component file stand; one that is never closed, and what follows it, is none."""
+    """Yield where the scripts of a component file stand; one that is never closed, and what follows it, is none."""
     at = 0
     while script := _SCRIPT.search(text, at):
         begin = text.find(">", script.end()) + 1
@@ -193,7 +193,7 @@ class Syntax(Struct, frozen=True):
 
 @cache
 def grammar_of(language: str) -> Grammar | None:
-    """The grammar of a language, or None when there is none for it on this platform."""
+    """Return the grammar of a language, or None when there is none for it on this platform."""
     try:
         import semble_grammars  # pyright: ignore[reportMissingTypeStubs] it has none; this is its adapter
     except ImportError:
@@ -242,7 +242,7 @@ def parse_source(source: bytes, grammar: Grammar) -> Syntax | None:
 
 
 def _tree_of(source: bytes, grammar: Grammar) -> Tree | None:
-    """The tree of a text; None when it takes more reads, steps or time than the length allows."""
+    """Return the tree of a text; None when it takes more reads, steps or time than the length allows."""
     from tree_sitter import Parser
 
     reads_left = _READS * (len(source) // _SLICE_BYTES + 1) + _LEAST_STEPS
@@ -291,7 +291,7 @@ def _is_foreign(root: Node, n_bytes: int) -> bool:
 
 
 def _errors_in(root: Node) -> tuple[int, int]:
-    """Errors of a tree, and these with the nodes that lie loose in them.
+    """Return the number of errors of a tree, and the same with the nodes that lie loose in them.
 
     Only nodes that hold an error are entered: a query would look at all the others too.
     """
@@ -307,7 +307,7 @@ def _errors_in(root: Node) -> tuple[int, int]:
 
 
 def _is_rubble(root: Node) -> bool:
-    """True when the text is mainly one long error of tokens that form nothing."""
+    """Return whether the text is mainly one long error of tokens that form nothing."""
     if not root.has_error:
         return False
     errors = [node for node in (root, *root.children) if node.is_error]
@@ -326,7 +326,7 @@ def _has_long_list(root: Node, types: Container[str]) -> bool:
 
 
 def grammars_version() -> str:
-    """Version of the grammar collection, or `none` when it is not installed."""
+    """Return the version of the grammar collection, or `none` when it is not installed."""
     try:
         from semble_grammars import __version__  # pyright: ignore[reportMissingTypeStubs] as above
     except ImportError:
@@ -348,7 +348,7 @@ def _patterns_of(language: str) -> list[str]:
 
 
 def _compile(language: Language, patterns: Sequence[str]) -> Query | None:
-    """One query of all patterns; those the grammar does not know, or that can never match, are left out."""
+    """Compile one query of all patterns; those the grammar does not know, or that can never match, are left out."""
     from tree_sitter import Query, QueryError
 
     named = [pattern for pattern in patterns if _has_nodes(language, pattern)]
@@ -363,6 +363,6 @@ def _compile(language: Language, patterns: Sequence[str]) -> Query | None:
 
 
 def _has_nodes(language: Language, pattern: str) -> bool:
-    """True when the grammar has every node type that a pattern names; asking is far cheaper than compiling."""
+    """Return whether the grammar has every node type that a pattern names; asking is far cheaper than compiling."""
     names = _NODE_TYPE.findall(_STRING.sub("", pattern))
     return all(name == "_" or language.id_for_node_kind(name, True) is not None for name in names)

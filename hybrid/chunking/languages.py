@@ -184,7 +184,7 @@ _DOC_NAMES = frozenset(
 
 
 def language_of(path: str, first_line: str = "") -> str | None:
-    """The language of a file, or None when neither its name nor its first line tell.
+    """Return the language of a file, or None when neither its name nor its first line tell.
 
     Args:
         path: Relative path with forward slashes; upper or lower case does not matter.
@@ -205,7 +205,7 @@ def language_of(path: str, first_line: str = "") -> str | None:
 
 
 def kind_of(path: str, language: str) -> FileKind:
-    """`doc` for what is written for readers (markup, plain text, README and LICENSE), `code` for the rest."""
+    """Return `doc` for what is written for readers (markup, plain text, README and LICENSE), `code` for the rest."""
     if language in _DOC_LANGUAGES:
         return "doc"
     name = path.rsplit("/", 1)[-1].lower()

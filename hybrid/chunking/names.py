@@ -43,13 +43,13 @@ class Named(NamedTuple):
 
 
 def text_of(node: Node | None) -> str:
-    """The source text of a node; empty for None."""
+    """Return the source text of a node; empty for None."""
     text = None if node is None else node.text
     return "" if text is None else text.decode("utf-8", "replace")
 
 
 def clean(name: str) -> str:
-    """A name on one line, without quotes and the marks of private names and symbols."""
+    """Return a name on one line, without quotes and the marks of private names and symbols."""
     name = " ".join(name.split())
     if name[:1] in _QUOTES and name[-1:] == name[:1]:
         name = name[1:-1]
@@ -57,28 +57,28 @@ def clean(name: str) -> str:
 
 
 def first_name(node: Node) -> Node | None:
-    """The first child that looks like a name."""
+    """Return the first child that looks like a name."""
     return next((child for child in node.named_children if _NAME_TYPE.search(child.type)), None)
 
 
 def fixed(name: str) -> Callable[[Node], Sequence[Named]]:
-    """A handler that gives one and the same name."""
+    """Return a handler that gives one and the same name."""
     return lambda _node: [Named(name)]
 
 
 def field_named(name: str) -> Callable[[Node], Sequence[Named]]:
-    """A handler that reads the name from the given field."""
+    """Return a handler that reads the name from the given field."""
     return lambda node: [Named(clean(text_of(node.child_by_field_name(name))))]
 
 
 def all_names(node: Node) -> Sequence[Named]:
-    """Several names in one declaration (`a, b = 1, 2`): the first stands for the whole, the others for themselves."""
+    """Return the names of one declaration (`a, b = 1, 2`): the first stands for the whole, others for themselves."""
     names = node.children_by_field_name("name")
     return [Named(clean(text_of(name)), node=name if position else None) for position, name in enumerate(names)]
 
 
 def dotted(text: str, separators: str = r"::|[.:]") -> tuple[str, str]:
-    """Owner and last part of a qualified name: ``("Shape", "area")`` of ``Shape::area``."""
+    """Return the owner and last part of a qualified name: ``("Shape", "area")`` of ``Shape::area``."""
     parts = [part for part in re.split(separators, text) if part]
     return ".".join(parts[:-1]), parts[-1] if parts else ""
 
@@ -87,29 +87,29 @@ def dotted(text: str, separators: str = r"::|[.:]") -> tuple[str, str]:
 
 
 def kotlin_property(node: Node) -> Sequence[Named]:
-    """The variable of a property; none for a destructuring."""
+    """Return the variable of a property; none for a destructuring."""
     variable = next((child for child in node.named_children if child.type == "variable_declaration"), None)
     return [] if variable is None else [Named(clean(text_of(first_name(variable))))]
 
 
 def kotlin_companion(node: Node) -> Sequence[Named]:
-    """The name of a companion object, which is `Companion` unless written."""
+    """Return the name of a companion object, which is `Companion` unless written."""
     return [Named(text_of(node.child_by_field_name("name")) or "Companion")]
 
 
 def csharp_operator(node: Node) -> Sequence[Named]:
-    """`operator +`, or `operator int` of a conversion."""
+    """Return `operator +`, or `operator int` of a conversion."""
     operator = node.child_by_field_name("operator")
     return [Named("operator " + text_of(operator or node.child_by_field_name("type")))]
 
 
 def csharp_destructor(node: Node) -> Sequence[Named]:
-    """`~Store`."""
+    """Return `~Store`."""
     return [Named("~" + text_of(node.child_by_field_name("name")))]
 
 
 def haskell_names(node: Node) -> Sequence[Named]:
-    """Names of a signature, a clause or a binding; the kind says whether it is a function as far as this node shows."""
+    """Return the names of a signature, a clause or a binding, with the kind as far as this node shows it."""
     kind = "function" if node.type == "function" else haskell_kind(node)
     names = node.child_by_field_name("names")
     if names is not None:
@@ -122,22 +122,22 @@ def haskell_names(node: Node) -> Sequence[Named]:
 
 
 def haskell_kind(node: Node) -> str:
-    """`function` for the signature of one, else `constant`."""
+    """Return `function` for the signature of one, else `constant`."""
     return "function" if node.type == "signature" and "->" in text_of(node.child_by_field_name("type")) else "constant"
 
 
 def haskell_instance(node: Node) -> Sequence[Named]:
-    """The class of an instance."""
+    """Return the class of an instance."""
     return [Named(text_of(node.child_by_field_name("name")))]
 
 
 def haskell_header(node: Node) -> Sequence[Named]:
-    """The module a file declares."""
+    """Return the module a file declares."""
     return [Named(text_of(node.child_by_field_name("module")))]
 
 
 def haskell_constructor(node: Node) -> Sequence[Named]:
-    """A constructor of a data type, plain or with fields."""
+    """Return a constructor of a data type, plain or with fields."""
     inner = node.child_by_field_name("constructor") or node
     return [Named(text_of(inner.child_by_field_name("name")))]
 
@@ -148,7 +148,7 @@ _EXPORTS = re.compile(r"^(?:module\.exports|exports|this|window|globalThis|self)
 
 
 def js_member(node: Node) -> Sequence[Named]:
-    """Owner and name of `Owner.prototype.name = …` and `exports.name = …`; computed members have none."""
+    """Return the owner and name of `Owner.prototype.name = …` and `exports.name = …`; computed members have none."""
     written = text_of(node.child_by_field_name("left"))
     if "(" in written or "[" in written:
         return []
@@ -158,44 +158,44 @@ def js_member(node: Node) -> Sequence[Named]:
 
 
 def lua_assignment(node: Node) -> Sequence[Named]:
-    """The first variable of an assignment."""
+    """Return the first variable of an assignment."""
     variables = node.named_children[0] if node.named_child_count else None
     names = [] if variables is None else variables.children_by_field_name("name")
     return [named for name in names[:1] for named in lua_name(name)]
 
 
 def lua_function(node: Node) -> Sequence[Named]:
-    """`new` with owner `M` for `function M.new`."""
+    """Return `new` with owner `M` for `function M.new`."""
     name = node.child_by_field_name("name")
     return [] if name is None else lua_name(name)
 
 
 def lua_name(name: Node) -> Sequence[Named]:
-    """A plain or dotted name; behind a colon stands a method."""
+    """Return a plain or dotted name; behind a colon stands a method."""
     scope, last = dotted(text_of(name))
     return [Named(last, scope, "method" if name.type == "method_index_expression" else "")]
 
 
 def php_variable(node: Node) -> Sequence[Named]:
-    """The assigned variable, without its dollar sign."""
+    """Return the assigned variable, without its dollar sign."""
     return [Named(text_of(node.child_by_field_name("left")).lstrip("$"))]
 
 
 def ruby_call(node: Node) -> Sequence[Named]:
-    """The first argument of `attr_reader`, `define_method` and the like."""
+    """Return the first argument of `attr_reader`, `define_method` and the like."""
     arguments = node.child_by_field_name("arguments")
     first = arguments.named_children[0] if arguments is not None and arguments.named_child_count else None
     return [Named(clean(text_of(first)))]
 
 
 def ruby_scoped(node: Node) -> Sequence[Named]:
-    """`Error` with owner `Shop` for `class Shop::Error`."""
+    """Return `Error` with owner `Shop` for `class Shop::Error`."""
     scope, name = dotted(text_of(node.child_by_field_name("name")), "::")
     return [Named(name, scope)]
 
 
 def elixir_call(node: Node) -> Sequence[Named]:
-    """The name behind `def`, `defmodule` and the like; a struct has the name of its module and is found there."""
+    """Return the name behind `def`, `defmodule` and the like; a struct has the name of its module."""
     word = text_of(node.child_by_field_name("target"))
     if word in ("defstruct", "defexception"):
         return [Named(OF_PARENT)]
@@ -216,7 +216,7 @@ _ELIXIR_RESERVED = frozenset(
 
 
 def elixir_attribute(node: Node) -> Sequence[Named]:
-    """A type, or a module attribute that is not one of the language's own."""
+    """Return a type, or a module attribute that is not one of the language's own."""
     found = re.match(r"@(\w+)\s+(\w+)?", text_of(node))
     if found is None or found.group(1) in _ELIXIR_RESERVED:
         return []
@@ -227,7 +227,7 @@ def elixir_attribute(node: Node) -> Sequence[Named]:
 
 
 def go_field(node: Node) -> Sequence[Named]:
-    """Names of struct fields; an embedded type is called like itself."""
+    """Return the names of struct fields; an embedded type is called like itself."""
     named = all_names(node)
     if named:
         return named
@@ -236,13 +236,13 @@ def go_field(node: Node) -> Sequence[Named]:
 
 
 def go_method(node: Node) -> Sequence[Named]:
-    """A method with its receiver type as owner."""
+    """Return a method with its receiver type as owner."""
     receiver = re.search(r"(\w+)\s*(?:\[[^()]*\])?\s*\)$", text_of(node.child_by_field_name("receiver")))
     return [Named(text_of(node.child_by_field_name("name")), receiver.group(1) if receiver else "")]
 
 
 def rust_impl(node: Node) -> Sequence[Named]:
-    """The type that an `impl` is for, without its path and parameters."""
+    """Return the type that an `impl` is for, without its path and parameters."""
     written = re.split(r"[<\s]", text_of(node.child_by_field_name("type")).lstrip("&"))[0]
     return [Named(written.rsplit("::", 1)[-1])]
 
@@ -257,7 +257,7 @@ _OPERATOR = re.compile(r"(?:^|::)\s*(operator\b.*)$")
 
 
 def _unwrap(declarator: Node) -> tuple[Node, bool]:
-    """The innermost declared name, and whether it names a function rather than a pointer to one."""
+    """Return the innermost declared name, and whether it names a function rather than a pointer to one."""
     is_function = False
     while declarator.type in _DECLARATORS:
         inner = declarator.child_by_field_name("declarator")
@@ -293,7 +293,7 @@ def _is_lambda(declarator: Node) -> bool:
 
 
 def c_declaration(node: Node) -> Sequence[Named]:
-    """Variables and prototypes of a declaration; those behind an inline struct body stand for themselves."""
+    """Return the variables and prototypes of a declaration; those behind an inline struct body stand for themselves."""
     declarators = node.children_by_field_name("declarator")
     type_node = node.child_by_field_name("type")
     has_body = type_node is not None and type_node.child_by_field_name("body") is not None
@@ -304,24 +304,24 @@ def c_declaration(node: Node) -> Sequence[Named]:
 
 
 def c_function(node: Node) -> Sequence[Named]:
-    """A function with its owner, if it is defined outside of its class."""
+    """Return a function with its owner, if it is defined outside of its class."""
     declarator = node.child_by_field_name("declarator")
     return [] if declarator is None else [_c_name(declarator)]
 
 
 def c_type(node: Node) -> Sequence[Named]:
-    """The name that a typedef introduces."""
+    """Return the name that a typedef introduces."""
     declarators = node.children_by_field_name("declarator")
     return [Named(text_of(_unwrap(declarator)[0])) for declarator in declarators[:1]]
 
 
 def c_declarator(node: Node) -> Sequence[Named]:
-    """The name inside a declarator."""
+    """Return the name inside a declarator."""
     return [Named(text_of(_unwrap(node)[0]))]
 
 
 def swift_property(node: Node) -> Sequence[Named]:
-    """Names of a property declaration; patterns have none."""
+    """Return the names of a property declaration; patterns have none."""
     patterns = [name for name in node.children_by_field_name("name") if name.type == "pattern"]
     named: list[Named] = []
     for position, pattern in enumerate(patterns):
@@ -331,7 +331,7 @@ def swift_property(node: Node) -> Sequence[Named]:
 
 
 def swift_function(node: Node) -> Sequence[Named]:
-    """The name of a function or the operator it defines."""
+    """Return the name of a function or the operator it defines."""
     name = node.child_by_field_name("name")
     if name is not None and name.type == "simple_identifier":
         return [Named(clean(text_of(name)))]
@@ -340,7 +340,7 @@ def swift_function(node: Node) -> Sequence[Named]:
 
 
 def swift_type(node: Node) -> Sequence[Named]:
-    """The type that is declared or extended, without parameters."""
+    """Return the type that is declared or extended, without parameters."""
     return [Named(re.split(r"[<\s]", text_of(node.child_by_field_name("name")))[0])]
 
 
@@ -348,7 +348,7 @@ _ZIG_ALIAS = re.compile(r"=\s*(?:@import\b|@This\(\)|@cImport\b)")
 
 
 def zig_variable(node: Node) -> Sequence[Named]:
-    """The declared name; imports and aliases (`const mem = std.mem`) name what another file defines."""
+    """Return the declared name; imports and aliases (`const mem = std.mem`) name what another file defines."""
     name = text_of(first_name(node))
     value = node.named_children[-1] if node.named_child_count > 1 else None
     if value is not None and value.type == "field_expression" and text_of(value).endswith("." + name):
@@ -363,7 +363,7 @@ def zig_variable(node: Node) -> Sequence[Named]:
 
 
 def zig_test(node: Node) -> Sequence[Named]:
-    """The text that names a test."""
+    """Return the text that names a test."""
     name = node.named_children[0] if node.named_child_count else None
     return [Named(clean(text_of(name)))] if name is not None and name.type != "block" else []
 
@@ -372,13 +372,13 @@ def zig_test(node: Node) -> Sequence[Named]:
 
 
 def erlang_function(node: Node) -> Sequence[Named]:
-    """The function a clause belongs to."""
+    """Return the function a clause belongs to."""
     found = re.match(r"'?([\w@]+)'?\s*\(", text_of(node))
     return [Named(found.group(1), kind="function")] if found else []
 
 
 def lisp_form(node: Node) -> Sequence[Named]:
-    """The second element of a list, or the first of it when it is a list: `(define (f x) …)`."""
+    """Return the second element of a list, or the first of it when it is a list: `(define (f x) …)`."""
     second = node.named_children[1] if node.named_child_count > 1 else None
     if second is not None and second.type in ("list", "list_lit", "meta_lit") and second.named_child_count:
         second = second.named_children[0]
@@ -386,48 +386,48 @@ def lisp_form(node: Node) -> Sequence[Named]:
 
 
 def css_rule(node: Node) -> Sequence[Named]:
-    """The selectors of a rule, on one line."""
+    """Return the selectors of a rule, on one line."""
     selectors = node.named_children[0] if node.named_child_count else None
     return [Named(" ".join(text_of(selectors).split()))]
 
 
 def hcl_block(node: Node) -> Sequence[Named]:
-    """Type and labels of a block joined by dots: `resource.aws_instance.web`."""
+    """Return the type and labels of a block joined by dots: `resource.aws_instance.web`."""
     head = text_of(node).split("{", 1)[0].replace('"', " ")
     return [Named(".".join(head.split()))]
 
 
 def toml_name(node: Node) -> Sequence[Named]:
-    """The key of a pair or a table."""
+    """Return the key of a pair or a table."""
     first = node.named_children[0] if node.named_child_count else None
     return [Named(clean(text_of(first)))]
 
 
 def r_assignment(node: Node) -> Sequence[Named]:
-    """The target of an assignment; other operators define nothing."""
+    """Return the target of an assignment; other operators define nothing."""
     operator = text_of(node.child_by_field_name("operator"))
     return [Named(text_of(node.child_by_field_name("lhs")))] if operator in ("<-", "=", "<<-") else []
 
 
 def julia_function(node: Node) -> Sequence[Named]:
-    """The name behind the keyword, without its module."""
+    """Return the name behind the keyword, without its module."""
     found = re.match(r"(?:function|macro|const|struct|mutable struct|abstract type)?\s*([\w.!@]+)", text_of(node)[:200])
     return [Named(found.group(1).rsplit(".", 1)[-1])] if found else []
 
 
 def make_rule(node: Node) -> Sequence[Named]:
-    """The first target; special targets and computed ones are none."""
+    """Return the first target; special targets and computed ones are none."""
     target = text_of(node).split(":", 1)[0].strip()
     return [] if target.startswith(".") or "$" in target else [Named(target.split(" ")[0])]
 
 
 def ocaml_binding(node: Node) -> Sequence[Named]:
-    """What a `let` or `val` binds."""
+    """Return the name that a `let` or `val` binds."""
     return [Named(text_of(node.child_by_field_name("pattern") or node.child_by_field_name("name") or first_name(node)))]
 
 
 def objc_method(node: Node) -> Sequence[Named]:
-    """The first part of a selector."""
+    """Return the first part of a selector."""
     return [Named(text_of(next((child for child in node.named_children if child.type == "identifier"), None)))]
 
 
@@ -438,7 +438,7 @@ _C_DECLARATORS = "type_identifier pointer_declarator array_declarator function_d
 
 
 def names_of(node: Node, language: str) -> Sequence[Named]:
-    """What a node defines, in order; empty when it has no name of its own (an anonymous struct, a pattern)."""
+    """Return the names that a node defines, in order; empty when it has none of its own (an anonymous struct)."""
     handler = _HANDLERS.get((language, node.type))
     if handler is not None:
         return [named for named in handler(node) if 0 < len(named.name) <= _MAX_NAME_CHARS]

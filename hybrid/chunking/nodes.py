@@ -28,25 +28,25 @@ _BODY_MARKS = (" do", " then", "=>")
 
 
 def join_scope(outer: str, inner: str) -> str:
-    """Scope names joined by dots; either may be empty; `::` and backslashes between names become dots too."""
+    """Join scope names by dots; either may be empty; `::` and backslashes between names become dots too."""
     inner = inner.replace("::", ".").replace("\\", ".")
     return (f"{outer}.{inner}" if outer and inner else outer or inner)[-_MAX_SCOPE_CHARS:]
 
 
 def last_line(node: Node) -> int:
-    """The last line of a node, 1-based; a node that ends with its line break does not reach into the next line."""
+    """Return the last line of a node, from 1; one that ends with its line break does not reach into the next line."""
     row, column = node.end_point
     return row if column == 0 and row > node.start_point[0] else row + 1
 
 
 def line_at(source: bytes, node: Node, begin: int) -> int:
-    """The 1-based line of a byte inside a node, at or after its start."""
+    """Return the 1-based line of a byte inside a node, at or after its start."""
     start = node.start_byte
     return node.start_point[0] + 1 + (source.count(b"\n", start, begin) if begin > start else 0)
 
 
 def head_of(node: Node, source: bytes, begin: int) -> str:
-    """The head of a definition on one line, at most 200 characters: modifiers, name, parameters, result.
+    """Return the head of a definition on one line, at most 200 characters: modifiers, name, parameters, result.
 
     Args:
         node: The definition.
@@ -75,7 +75,7 @@ def _body_of(node: Node) -> Node | None:
 
 
 def _without_body_mark(head: str) -> str:
-    """A head without what only opens its body: a brace, a colon, an arrow, `do`."""
+    """Return a head without what only opens its body: a brace, a colon, an arrow, `do`."""
     length = -1
     while length != len(head):
         length = len(head)
@@ -86,7 +86,7 @@ def _without_body_mark(head: str) -> str:
 
 
 def _first_lines(text: str) -> str:
-    """The first line, and those after it until its round brackets are closed."""
+    """Return the first line, and those after it until its round brackets are closed."""
     lines = text.split("\n")
     depth = 0
     for count, line in enumerate(lines, start=1):
@@ -104,7 +104,7 @@ _MAX_BLANK = 1000
 
 
 class Trivia(Struct, frozen=True):
-    """What stands around definitions.
+    """Comments, decorators and attributes around definitions.
 
     Attributes:
         comments: In order; neighbours of whole lines are joined.
@@ -117,7 +117,7 @@ class Trivia(Struct, frozen=True):
     attribute_ends: Mapping[int, int]
 
     def after_attributes(self, source: bytes, start: int) -> int:
-        """The byte where a definition begins that starts with attributes at the given byte."""
+        """Return the byte where a definition begins that starts with attributes at the given byte."""
         while start in self.attribute_ends:
             start = self.attribute_ends[start]
             while start < len(source) and source[start] in _BLANK:
@@ -126,7 +126,7 @@ class Trivia(Struct, frozen=True):
 
 
 def trivia_of(source: bytes, captures: Mapping[str, Sequence[Node]]) -> Trivia:
-    """Comments and leads of a text from the captures `comment`, `attribute` and `outer`."""
+    """Return comments and leads of a text from the captures `comment`, `attribute` and `outer`."""
     # Comments are the most of all captures: each is asked for its places once.
     places = [_place(node) for node in captures.get("comment", ())]
     places.sort(key=lambda place: (place.start, -place.end))
@@ -151,7 +151,7 @@ def trivia_of(source: bytes, captures: Mapping[str, Sequence[Node]]) -> Trivia:
 
 
 def _outer_leads(nodes: Sequence[Node]) -> Iterator[tuple[int, int]]:
-    """Lines of a wrapper that lie before its last child: `template <typename T>` above a function."""
+    """Yield the lines of a wrapper that lie before its last child: `template <typename T>` above a function."""
     for node in nodes:
         first = node.start_point[0]
         inner = node.named_children[-1].start_point[0] if node.named_child_count else first
@@ -160,7 +160,7 @@ def _outer_leads(nodes: Sequence[Node]) -> Iterator[tuple[int, int]]:
 
 
 class _Place(NamedTuple):
-    """Where a node stands: bytes, and lines from 1; `column` is that of its first byte, from 0."""
+    """The position of a node: bytes, and lines from 1; `column` is that of its first byte, from 0."""
 
     start: int
     end: int
@@ -177,7 +177,7 @@ def _place(node: Node) -> _Place:
 
 
 def _fills_lines(place: _Place, source: bytes) -> bool:
-    """True when nothing but white space stands before and after a node on its lines."""
+    """Return whether nothing but white space stands before and after a node on its lines."""
     start, end = place.start, place.end
     if place.column > _MAX_BLANK or (place.column and source[start - place.column : start].strip()):
         return False
@@ -188,7 +188,7 @@ def _fills_lines(place: _Place, source: bytes) -> bool:
 
 
 def _joined(spans: Sequence[tuple[LineSpan, bool]]) -> Iterator[LineSpan]:
-    """Spans in order; those of whole lines that touch become one, those inside another are dropped."""
+    """Yield spans in order; whole lines that touch become one span, and a span inside another is dropped."""
     pending: LineSpan | None = None
     pending_whole = False
     for span, is_whole in spans:
@@ -213,7 +213,7 @@ _GLUED = ("comment", "decorator", "attribute", "annotation", "modifiers")
 
 
 def statement_borders(root: Node, source: bytes) -> dict[int, int]:
-    """Lines where a part of something long starts → its level in the tree, 0 at the top.
+    """Return the lines where a part of something long starts → its level in the tree, 0 at the top.
 
     Only nodes longer than 900 bytes are looked into, so that the cost stays small next to the parse. A part right
     below a comment or decorator is no border: they belong together.
@@ -239,5 +239,5 @@ def statement_borders(root: Node, source: bytes) -> dict[int, int]:
 
 @cache
 def _is_glued(node_type: str) -> bool:
-    """True for what belongs to the part below it."""
+    """Return True for what belongs to the part below it."""
     return any(word in node_type for word in _GLUED)

@@ -38,7 +38,7 @@ _MAX_HEADING_CHARS = 400
 
 
 def headings_of(lines: Sequence[str], language: str) -> list[Heading]:
-    """Headings in order; empty for a language without headings."""
+    """Return the headings in order; empty for a language without headings."""
     finder = _FINDERS.get(language)
     return [] if finder is None else list(finder(lines))
 
@@ -52,7 +52,7 @@ _NOT_PARAGRAPH = re.compile(r"\s*$| {4}|\t| {0,3}(?:[-*+>|]|\d+[.)]|<|#{1,6}(?:\
 
 
 def _markdown(lines: Sequence[str]) -> Iterator[Heading]:
-    """ATX and setext headings outside of front matter, fenced code and comments."""
+    """Yield ATX and setext headings outside of front matter, fenced code and comments."""
     fence = ""
     in_comment = False
     for number in range(_front_matter_end(lines) + 1, len(lines) + 1):
@@ -77,7 +77,7 @@ def _is_title(line: str) -> bool:
 
 
 def _front_matter_end(lines: Sequence[str]) -> int:
-    """The line that closes YAML or TOML front matter, 0 when there is none."""
+    """Return the line that closes YAML or TOML front matter, 0 when there is none."""
     mark = lines[0].rstrip() if lines else ""
     if mark not in ("---", "+++"):
         return 0
@@ -94,7 +94,7 @@ _ANCHOR = re.compile(r"\{#[^}]*\}\s*$|<[^>]+>")
 
 
 def _plain(title: str) -> str:
-    """A title without links, anchors, code marks and emphasis."""
+    """Return a title without links, anchors, code marks and emphasis."""
     title = _ANCHOR.sub("", _LINK.sub(r"\1", title))
     return " ".join(title.replace("`", "").replace("**", "").strip(" \t*").split())
 
@@ -105,7 +105,7 @@ _RST_LINE = re.compile(r"([!-/:-@\[-`{-~])\1{1,}[ \t]*$")
 
 
 def _rst(lines: Sequence[str]) -> Iterator[Heading]:
-    """Underlined titles, with or without an overline; a level is a style in order of its first appearance."""
+    """Yield underlined titles, with or without an overline; a level is a style in order of its first appearance."""
     styles: list[str] = []
     taken = 0
     for number in range(2, len(lines) + 1):
@@ -148,7 +148,7 @@ def _latex(lines: Sequence[str]) -> Iterator[Heading]:
 
 
 def _marked(mark: str, block: str) -> Callable[[Sequence[str]], Iterator[Heading]]:
-    """A finder of lines that begin with repetitions of a mark; between two lines that match `block` is no heading."""
+    """Return a finder of lines that begin with repetitions of a mark, outside of lines between two `block` lines."""
     heading = re.compile(rf"({re.escape(mark)}{{1,6}})[ \t]+(\S.*)$")
     border = re.compile(block, re.IGNORECASE)
 
@@ -196,7 +196,7 @@ class _Section(Struct, frozen=True):
 
 
 def prose_chunks(text: str, language: str, limits: ChunkLimits) -> tuple[Chunk, ...]:
-    """Sections as chunks: in order, disjoint, together every line that is not blank; empty when there is no heading.
+    """Return sections as chunks: in order, disjoint, together every line that is not blank; empty without a heading.
 
     A section above `max_chars` is cut at blank lines; small neighbours under one parent merge up to `merge_chars`.
     """
@@ -213,7 +213,7 @@ def prose_chunks(text: str, language: str, limits: ChunkLimits) -> tuple[Chunk, 
 
 
 def _sections(headings: Sequence[Heading], n_lines: int) -> Iterator[_Section]:
-    """What stands before the first heading, then one section for each heading."""
+    """Yield the section before the first heading, then one section for each heading."""
     if headings[0].start_line > 1:
         yield _Section(1, headings[0].start_line - 1)
     above: list[Heading] = []
@@ -227,7 +227,7 @@ def _sections(headings: Sequence[Heading], n_lines: int) -> Iterator[_Section]:
 
 
 def _merged(sections: Sequence[_Section], lines: TextLines, limits: ChunkLimits) -> Iterator[_Section]:
-    """Sections with small ones joined to the one before: siblings, and children that follow their parent's head."""
+    """Join small sections to the one before: siblings, and children that follow their parent's head."""
     pending: _Section | None = None
     for section in sections:
         if pending is None:
@@ -242,7 +242,7 @@ def _merged(sections: Sequence[_Section], lines: TextLines, limits: ChunkLimits)
 
 
 def _belongs(before: _Section, section: _Section) -> bool:
-    """True for siblings and for a child of the section before it."""
+    """Return True for siblings and for a child of the section before it."""
     return section.path in (before.path, (*before.path, before.title))
 
 
@@ -265,7 +265,7 @@ def _section_chunks(section: _Section, lines: TextLines, limits: ChunkLimits, co
 
 
 def _definitions(headings: Sequence[Heading], sections: Sequence[_Section], n_lines: int) -> list[Definition]:
-    """Headings as definitions; each reaches to the next heading of its own or a higher level."""
+    """Return the headings as definitions; each reaches to the next heading of its own or a higher level."""
     found: list[Definition] = []
     ends = _ends(headings, n_lines)
     for heading, section, end_line in zip(headings, sections[-len(headings) :], ends, strict=True):
@@ -287,7 +287,7 @@ def _definitions(headings: Sequence[Heading], sections: Sequence[_Section], n_li
 
 
 def _ends(headings: Sequence[Heading], n_lines: int) -> list[int]:
-    """The last line of each heading's part: it reaches to the next heading of its own or a higher level."""
+    """Return the last line of each heading's part: it reaches to the next heading of its own or a higher level."""
     ends = [n_lines] * len(headings)
     open_headings: list[int] = []
     for position, heading in enumerate(headings):
@@ -298,5 +298,5 @@ def _ends(headings: Sequence[Heading], n_lines: int) -> list[int]:
 
 
 def _scope(section: _Section) -> str:
-    """The titles above a section, the outermost first; of a long one the end."""
+    """Return the titles above a section, the outermost first; of a long one the end."""
     return " > ".join(section.path)[-_MAX_SCOPE_CHARS:]

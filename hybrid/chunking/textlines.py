@@ -34,11 +34,11 @@ class TextLines:
         return len(self.lines)
 
     def size(self, start: int, end: int) -> int:
-        """Characters from line `start` to line `end` inclusive, line ends counted."""
+        """Return the number of characters from line `start` to line `end` inclusive, line ends counted."""
         return self._ends[end] - self._ends[start - 1]
 
     def trimmed(self, start: int, end: int) -> tuple[int, int]:
-        """The range without blank lines at its ends; its start lies behind its end when nothing is left."""
+        """Return the range without blank lines at its ends; its start lies behind its end when nothing is left."""
         while start <= end and self._is_blank[start - 1]:
             start += 1
         while end > start and self._is_blank[end - 1]:
@@ -63,7 +63,7 @@ class TextLines:
         yield start, end
 
     def _best_border(self, start: int, end: int, limits: ChunkLimits, borders: Mapping[int, int]) -> int:
-        """First line of the next piece, in (start, end + 1]."""
+        """Return the first line of the next piece, in (start, end + 1]."""
         best, best_cost = start + 1, float("inf")
         ends, is_blank, before = self._ends, self._is_blank, self._ends[start - 1]
         # Of the lines that may begin the next piece, those that leave enough before them, and not too much.
@@ -83,7 +83,7 @@ class TextLines:
         return best
 
     def _forced_border(self, start: int, end: int, limits: ChunkLimits) -> int:
-        """Where to cut when no line lies at a good size: before the line that is too long, or behind it."""
+        """Return the border where no line lies at a good size: before the line that is too long, or behind it."""
         line = start
         while line < end and self.size(start, line + 1) <= limits.max_chars:
             line += 1
@@ -105,7 +105,7 @@ class Contents:
         self._comment_ends = list(accumulate((comment.end_line for comment in comments), max))
 
     def within(self, start: int, end: int) -> tuple[tuple[Definition, ...], tuple[LineSpan, ...]]:
-        """Definitions that start on lines `start` to `end` inclusive, and the parts of comments that lie there."""
+        """Return definitions that start on lines `start` to `end` inclusive, and the parts of comments there."""
         definitions = self._definitions[bisect_left(self._starts, start) : bisect_left(self._starts, end + 1)]
         comments: list[LineSpan] = []
         for position in range(bisect_left(self._comment_ends, start), len(self._comments)):

@@ -62,18 +62,18 @@ class WordTokenizer:
         self._runs = _Runs(dict(zip(vocabulary, range(len(vocabulary)), strict=True)))
 
     def words(self, text: str, limit: int) -> Words:
-        """The first words of a text, at most `limit`; unknown words count too."""
+        """Return the first words of a text, at most `limit`; unknown words count too."""
         return tuple(chain.from_iterable(map(self._runs.words_of, self._split(text))))[:limit]
 
     def token_ids(self, text: str, limit: int) -> list[int]:
-        """The token ids of the first `limit` words, in order, repeated as often as they occur."""
+        """Return the token ids of the first `limit` words, in order, repeated as often as they occur."""
         runs = self._split(text)
         if self._is_longer(text, runs, limit):
             return list(self._first_ids(runs, limit))
         return list(chain.from_iterable(map(self._runs.__getitem__, runs)))
 
     def _first_ids(self, runs: Sequence[bytes], limit: int) -> Iterator[int]:
-        """The token ids of the first words of runs that have more; the limit may fall inside a run."""
+        """Yield the token ids of the first words of runs that have more; the limit may fall inside a run."""
         for run in runs:
             n_words = self._runs.n_words[run]
             if n_words > limit:
@@ -94,7 +94,7 @@ class WordTokenizer:
         return sum(map(self._runs.n_words.__getitem__, runs)) > limit
 
     def _split(self, text: str) -> list[bytes]:
-        """The runs of letters and digits of a text."""
+        """Return the runs of letters and digits of a text."""
         if len(self._runs) > _CACHED_RUNS:
             self._runs.forget()
         return text.encode("ascii", "replace").translate(_TO_SPACES).split()
@@ -116,7 +116,7 @@ class _Runs(dict[bytes, tuple[int, ...]]):
         return found
 
     def words_of(self, run: bytes) -> Words:
-        """The words of a run."""
+        """Return the words of a run."""
         return tuple([pieces(word, self._ids) for word in split_run(run.decode("ascii"))])
 
     def forget(self) -> None:
@@ -136,13 +136,13 @@ class _WordCounts(dict[bytes, int]):
 
 
 def _n_borders(text: str) -> int:
-    """At most how many words of a text begin inside a run: capitals, and digits twice."""
+    """Return an upper bound of the words that begin inside a run: capitals, and digits twice."""
     data = text.encode("ascii", "replace")
     return 2 * len(data) - len(data.translate(None, _CAPITALS_AND_DIGITS)) - len(data.translate(None, _DIGITS))
 
 
 def split_run(run: str) -> list[str]:
-    """The lower-case words of a run of ASCII letters and digits: `parseHTTP2Frame` → parse, http, 2, frame."""
+    """Return the lower-case words of a run of ASCII letters and digits: `parseHTTP2Frame` → parse, http, 2, frame."""
     if run.islower() and run.isalpha():
         return [run]
     words: list[str] = []
@@ -152,7 +152,7 @@ def split_run(run: str) -> list[str]:
 
 
 def pieces(word: str, ids: dict[str, int]) -> tuple[int, ...]:
-    """The token ids of one lower-case word.
+    """Return the token ids of one lower-case word.
 
     A known word is one token, a number of three digits or more is `<num>`. Any other word gives its longest known
     pieces from the left, each of at least three letters, at most four; letters that begin no piece are skipped.
@@ -181,7 +181,7 @@ def pieces(word: str, ids: dict[str, int]) -> tuple[int, ...]:
 
 
 class Limits(Struct, frozen=True):
-    """How many words of a text count: of a query, of a document's body, of its head line."""
+    """The number of words that count: of a query, of a document's body, of its head line."""
 
     query_words: int
     body_words: int
@@ -203,7 +203,7 @@ class Bags(Struct, frozen=True):
 
 
 def query_bags(tokenizer: WordTokenizer, texts: Sequence[str], limits: Limits) -> Bags:
-    """The bags of queries: each token counts 1 + ln tf."""
+    """Return the bags of queries: each token counts 1 + ln tf."""
     counts = [Counter(tokenizer.token_ids(text, limits.query_words)) for text in texts]
     return Bags(
         tokens=np.array([token for bag in counts for token in bag], np.int64),
@@ -215,7 +215,7 @@ def query_bags(tokenizer: WordTokenizer, texts: Sequence[str], limits: Limits) -
 def document_bags(
     tokenizer: WordTokenizer, inputs: Sequence[EmbedInput], limits: Limits, *, head_weight: float
 ) -> Bags:
-    """The bags of documents: a token counts (1 + ln tf) of the body plus head_weight · (1 + ln tf) of the head."""
+    """Return the bags of documents: a token counts 1 + ln tf of the body, plus that of the head times its weight."""
     ids: list[list[int]] = []
     for text in inputs:
         ids.append(tokenizer.token_ids(text.body, limits.body_words))
@@ -229,7 +229,7 @@ def document_bags(
 
 
 def _distinct(ids: Sequence[Sequence[int]], n_tokens: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Sorted distinct keys (list number · n_tokens + token id), and how often each occurs."""
+    """Return the sorted distinct keys (list number · n_tokens + token id), and how often each occurs."""
     lengths = np.fromiter(map(len, ids), np.int64, len(ids))
     keys = np.fromiter(chain.from_iterable(ids), np.int64, int(lengths.sum()))
     keys += np.repeat(np.arange(len(ids), dtype=np.int64) * n_tokens, lengths)

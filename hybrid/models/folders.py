@@ -34,7 +34,7 @@ _NOT_DECIDING = frozenset({"data_config.json"})
 
 
 def folder_sha256(folder: Path, home: Path) -> str:
-    """SHA-256 in hex over the weights, configuration and tokeniser files of a model's folder and its modules.
+    """Return the SHA-256 in hex of weights, configuration and tokeniser of a model's folder and its modules.
 
     Args:
         folder: The model.
@@ -68,7 +68,7 @@ def folder_sha256(folder: Path, home: Path) -> str:
 
 
 def deciding_files(folder: Path) -> list[Path]:
-    """The files that decide the vectors, sorted: those at the top and in the folders of the modules."""
+    """Return the files that decide the vectors, sorted: those at the top and in the folders of the modules."""
     folders = [folder, *sorted(path for path in folder.iterdir() if path.is_dir() and path.name[:1].isdigit())]
     found: list[Path] = []
     for place in folders:
@@ -81,7 +81,7 @@ def deciding_files(folder: Path) -> list[Path]:
 
 
 def _read(cache: Path) -> dict[str, list[Any]]:
-    """The digests kept so far; a damaged file counts as empty."""
+    """Return the digests kept so far; a damaged file counts as empty."""
     try:
         data: object = json.loads(cache.read_bytes())
     except (OSError, ValueError):
@@ -123,7 +123,7 @@ class FolderFacts(Struct, frozen=True):
 
 
 def read_facts(folder: Path) -> FolderFacts:
-    """What the configuration files in a folder say.
+    """Read the configuration files in a folder.
 
     Raises:
         ModelError: There is no model in the folder, or a file is damaged.
@@ -161,7 +161,7 @@ def _engine(modules: list[dict[str, Any]], config: dict[str, Any]) -> Engine:
 
 
 def _dim(folder: Path, modules: list[dict[str, Any]], config: dict[str, Any]) -> int:
-    """The output of the last module that changes the dimension, as sentence-transformers works it out."""
+    """Return the output of the last module that changes the dimension, as sentence-transformers works it out."""
     for module in reversed(modules):
         kind = str(module.get("type", "")).rpartition(".")[2]
         settings = _json(folder / str(module.get("path", "")) / "config.json")
@@ -174,14 +174,14 @@ def _dim(folder: Path, modules: list[dict[str, Any]], config: dict[str, Any]) ->
 
 
 def _pooled_dim(settings: dict[str, Any]) -> int:
-    """Several ways of pooling are put side by side; version 6 renamed the setting."""
+    """Return the output of pooling; several ways are put side by side, and version 6 renamed the setting."""
     modes = sum(value is True for key, value in settings.items() if key.startswith("pooling_mode_"))
     dim = _number(settings, "word_embedding_dimension") or _number(settings, "embedding_dimension")
     return dim * max(1, modes)
 
 
 def _table_dim(folder: Path) -> int:
-    """The second dimension of the table, read from the header of `model.safetensors`."""
+    """Return the second dimension of the table, read from the header of `model.safetensors`."""
     path = folder / "model.safetensors"
     try:
         with path.open("rb") as file:
@@ -256,7 +256,7 @@ def is_repository(name: str) -> bool:
 
 
 def cache_folder(environ: Mapping[str, str]) -> Path:
-    """The folder of the hub's cache, by the variables that its own tools read."""
+    """Return the folder of the hub's cache, by the variables that its own tools read."""
     if environ.get("HF_HUB_CACHE"):
         return Path(expanded(environ["HF_HUB_CACHE"]))
     if environ.get("HF_HOME"):
@@ -266,7 +266,7 @@ def cache_folder(environ: Mapping[str, str]) -> Path:
 
 
 def downloaded(repository: str, revision: str, environ: Mapping[str, str]) -> Path | None:
-    """The folder of a downloaded model, or None when it is not on disk.
+    """Return the folder of a downloaded model, or None when it is not on disk.
 
     Args:
         repository: `owner/name`.

@@ -25,7 +25,7 @@ DEFAULT_DIM = 64
 
 
 def hashing_info(dim: int, name: str = "") -> EmbedderInfo:
-    """The identity of a hashing embedder of this dimension; the rules of the tokens are part of it."""
+    """Return the identity of a hashing embedder of this dimension; the rules of the tokens are part of it."""
     recipe = f"hashing 1, dim {dim}, tokens {TOKENS_VERSION}"
     return EmbedderInfo(
         name=name or f"hashing-{dim}",
@@ -52,11 +52,11 @@ class HashingEmbedder:
 
     @property
     def info(self) -> EmbedderInfo:
-        """Who this embedder is."""
+        """The identity of this embedder."""
         return self._info
 
     def embed_documents(self, inputs: Sequence[EmbedInput]) -> NDArray[np.float32]:
-        """Unit vectors, shape (n_inputs, dim); head and body count alike, a text without a term gives zeros."""
+        """Return unit vectors, shape (n_inputs, dim); head and body count alike, a text without a term gives zeros."""
         import numpy as np
 
         vectors = np.zeros((len(inputs), self._info.dim), np.float32)
@@ -65,7 +65,7 @@ class HashingEmbedder:
         return vectors
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
-        """A unit vector, shape (dim,); all zeros when the text has no term."""
+        """Return a unit vector, shape (dim,); all zeros when the text has no term."""
         import numpy as np
 
         vector = np.zeros(self._info.dim, np.float64)
@@ -85,7 +85,7 @@ class HashingEmbedder:
         return vectors, None
 
     def truncated(self, inputs: Sequence[EmbedInput]) -> NDArray[np.bool_]:
-        """False for every input, shape (n_inputs,): every word counts, however long the text."""
+        """Return False for every input, shape (n_inputs,): every word counts, however long the text."""
         import numpy as np
 
         return np.zeros(len(inputs), np.bool_)
@@ -93,7 +93,7 @@ class HashingEmbedder:
 
 @lru_cache(1 << 16)
 def _bucket(term: str) -> tuple[int, int]:
-    """A number of 63 bits and a sign, −1 or 1, from the hash of a term."""
+    """Return a number of 63 bits and a sign, −1 or 1, from the hash of a term."""
     digest = hashlib.blake2b(term.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     number = int.from_bytes(digest, "big")
     return number >> 1, 1 if number & 1 else -1

@@ -28,7 +28,7 @@ _READ_BYTES = 1 << 20
 
 
 class Manifest(Struct, frozen=True):
-    """What is known of a model.
+    """The facts of a model that its folder states.
 
     Attributes:
         name: Short name, that of the folder.
@@ -74,7 +74,7 @@ class Manifest(Struct, frozen=True):
         return hashlib.sha256("\n".join(lines + prefixes).encode()).hexdigest()
 
     def info(self, name: str, sha256: str) -> EmbedderInfo:
-        """The identity of an embedder of this model, under the name the user gave and a digest."""
+        """Return the identity of an embedder of this model, under the name the user gave and a digest."""
         return EmbedderInfo(
             name=name,
             dim=self.dim,
@@ -105,7 +105,7 @@ class Manifest(Struct, frozen=True):
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """The manifest of a model's folder.
+    """Return the manifest of a model's folder.
 
     Raises:
         ModelError: It is missing, or a field is missing, of a wrong type or out of range.
@@ -135,7 +135,7 @@ def verify(folder: Path) -> Manifest:
 
 
 def file_sha256(path: Path) -> str:
-    """The SHA-256 of a file in hex.
+    """Return the SHA-256 of a file in hex.
 
     Raises:
         OSError: The file cannot be read.

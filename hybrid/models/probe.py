@@ -33,7 +33,7 @@ class Probe(Struct, frozen=True):
 
 
 def read_probe(model: EmbedderInfo) -> Probe | None:
-    """The probe of a model, or None when it has none.
+    """Return the probe of a model, or None when it has none.
 
     Raises:
         ModelError: It is damaged, or was made for another model.
@@ -56,7 +56,7 @@ def read_probe(model: EmbedderInfo) -> Probe | None:
 
 
 def probe_digest(name: str) -> str:
-    """SHA-256 in hex of a model's probe; empty without one."""
+    """Return the SHA-256 in hex of a model's probe; empty without one."""
     path = _path(name)
     return hashlib.sha256(path.read_bytes()).hexdigest() if path else ""
 

@@ -40,7 +40,7 @@ _EXTRAS: dict[Engine, str] = {
 
 
 class ModelDescription(Struct, frozen=True):
-    """What `hybrid models list` shows of a model.
+    """A model as `hybrid models list` shows it.
 
     Attributes:
         name: Short name.
@@ -104,7 +104,7 @@ def load_embedder(
 
 
 def embedder_info(name: str, home: Path, environ: Mapping[str, str] = os.environ) -> EmbedderInfo:
-    """Who the embedder of a name is, without loading it.
+    """Return the identity of the embedder of a name, without loading it.
 
     Raises:
         ModelError: Unknown, not on disk, or damaged.
@@ -121,7 +121,7 @@ def embedder_info(name: str, home: Path, environ: Mapping[str, str] = os.environ
 
 
 def model_folder(name: str, environ: Mapping[str, str] = os.environ) -> Path | None:
-    """Where hybrid's own files of a model lie: its manifest, its probe; None for a model without a folder.
+    """Return the folder of hybrid's own files of a model: manifest and probe; None for a model without a folder.
 
     For a model that does not ship but is known, that is the folder of its manifest, not that of its weights.
 
@@ -135,7 +135,7 @@ def model_folder(name: str, environ: Mapping[str, str] = os.environ) -> Path | N
 
 
 def describe(name: str, environ: Mapping[str, str] = os.environ) -> ModelDescription:
-    """What is known of a model, whether it is on disk or not.
+    """Describe a model, whether it is on disk or not.
 
     Raises:
         ModelError: The name is neither a model nor of the form of one.
@@ -162,13 +162,13 @@ def describe(name: str, environ: Mapping[str, str] = os.environ) -> ModelDescrip
 
 
 def known_models(environ: Mapping[str, str] = os.environ) -> list[ModelDescription]:
-    """The models with a manifest in `models/`: shipped ones first, then by name."""
+    """Return the models with a manifest in `models/`: shipped ones first, then by name."""
     described = [describe(manifest.name, environ) for manifest, _ in _manifests()]
     return sorted(described, key=lambda model: (not model.is_shipped, model.name.lower()))
 
 
 def _hashing_dim(name: str) -> int:
-    """The dimension that a name of the hashing embedder asks for; 0 for every other name."""
+    """Return the dimension that a name of the hashing embedder asks for; 0 for every other name."""
     found = _HASHING.fullmatch(name)
     return int(found.group(1) or 64) if found else 0
 
@@ -212,7 +212,7 @@ def _shipped_manifest(folder: Path) -> Manifest:
 
 
 def _known(name: str) -> tuple[Manifest, Path] | None:
-    """The manifest in `models/` of a short name (which is the folder's) or a hub id, and its folder."""
+    """Return the manifest in `models/` of a short name (which is the folder's) or a hub id, and its folder."""
     folder = shipped("models", name)
     if "/" not in name and (folder / MANIFEST_NAME).is_file():
         return _shipped_manifest(folder), folder
@@ -277,7 +277,7 @@ class LazyEmbedder:
     """
 
     def __init__(self, name: str, home: Path, load: Callable[[str, Path], Embedder] | None = None) -> None:
-        """Of a name; `load` gives it when it is there already."""
+        """Make the embedder of a name; `load` gives it when it is there already."""
         self._name = name
         self._home = home
         self._load = load
@@ -285,7 +285,7 @@ class LazyEmbedder:
 
     @property
     def info(self) -> EmbedderInfo:
-        """Who the embedder is; known without loading it."""
+        """The identity of the embedder, known without loading it."""
         return self._info
 
     @cached_property

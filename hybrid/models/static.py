@@ -65,11 +65,11 @@ class StaticEmbedder:
 
     @property
     def info(self) -> EmbedderInfo:
-        """Who this embedder is."""
+        """The identity of this embedder."""
         return self._info
 
     def embed_documents(self, inputs: Sequence[EmbedInput]) -> NDArray[np.float32]:
-        """Unit vectors, shape (n_inputs, dim); a text without any known token gives a row of zeros."""
+        """Return unit vectors, shape (n_inputs, dim); a text without any known token gives a row of zeros."""
         vectors = np.zeros((len(inputs), self._info.dim), np.float32)
         for start in range(0, len(inputs), _BATCH):
             batch = [self._prefixed(text) for text in inputs[start : start + _BATCH]]
@@ -78,7 +78,7 @@ class StaticEmbedder:
         return make_unit(vectors)
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
-        """A unit vector, shape (dim,); all zeros when the text has no known token."""
+        """Return a unit vector, shape (dim,); all zeros when the text has no known token."""
         return make_unit(self.query_sum(text)[np.newaxis])[0]
 
     def embed_queries(self, texts: Sequence[str]) -> tuple[NDArray[np.float32], NDArray[np.float32] | None]:
@@ -90,7 +90,7 @@ class StaticEmbedder:
         return make_unit(sums), lengths
 
     def query_sum(self, text: str) -> NDArray[np.float32]:
-        """The weighted sum of a query before it is made unit length, shape (dim,); its length tells vague words."""
+        """Return the weighted sum of a query before it is made unit length, shape (dim,); vague ones are short."""
         sums = np.zeros((1, self._info.dim), np.float32)
         bags = query_bags(self._model.tokenizer, [self._query_prefix + text], self._model.limits)
         add_up(bags, self._model.table, self._model.query_weights, out=sums)

@@ -51,15 +51,15 @@ class TokenTableEmbedder:
 
     @property
     def info(self) -> EmbedderInfo:
-        """Who this embedder is."""
+        """The identity of this embedder."""
         return self._info
 
     def embed_documents(self, inputs: Sequence[EmbedInput]) -> NDArray[np.float32]:
-        """Unit vectors, shape (n_inputs, dim); head and body are one text, one without any token gives zeros."""
+        """Return unit vectors, shape (n_inputs, dim); head and body are one text, one without any token gives zeros."""
         return self._embed([self._prefixes[1] + _joined(text) for text in inputs])
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
-        """A unit vector, shape (dim,); all zeros when the text has no known token."""
+        """Return a unit vector, shape (dim,); all zeros when the text has no known token."""
         return self._embed([self._prefixes[0] + text])[0]
 
     def embed_queries(self, texts: Sequence[str]) -> tuple[NDArray[np.float32], NDArray[np.float32] | None]:
@@ -67,7 +67,7 @@ class TokenTableEmbedder:
         return self._embed([self._prefixes[0] + text for text in texts]), None
 
     def truncated(self, inputs: Sequence[EmbedInput]) -> NDArray[np.bool_]:
-        """False for every input, shape (n_inputs,): every token counts, however long the text."""
+        """Return False for every input, shape (n_inputs,): every token counts, however long the text."""
         return np.zeros(len(inputs), np.bool_)
 
     def _embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
@@ -108,7 +108,7 @@ def _read_tokenizer(folder: Path) -> Tokenizer:
 
 
 def _read_table(folder: Path) -> tuple[NDArray[Any], bool]:
-    """One row a token id, and whether the file is laid out as model2vec does."""
+    """Read the table, one row a token id, and whether the file is laid out as model2vec does."""
     try:
         arrays = read_arrays(folder / "model.safetensors")
         if "embedding.weight" in arrays:
@@ -124,6 +124,6 @@ def _read_table(folder: Path) -> tuple[NDArray[Any], bool]:
 
 
 def _unknown_token_id(tokenizer: Tokenizer) -> int | None:
-    """The id that stands for what the tokenizer does not know; model2vec leaves it out of the mean."""
+    """Return the id that stands for what the tokenizer does not know; model2vec leaves it out of the mean."""
     unknown = getattr(tokenizer.model, "unk_token", None)
     return tokenizer.token_to_id(unknown) if isinstance(unknown, str) else None

@@ -65,16 +65,16 @@ class SentenceTransformerEmbedder:
 
     @property
     def info(self) -> EmbedderInfo:
-        """Who this embedder is."""
+        """The identity of this embedder."""
         return self._info
 
     def embed_documents(self, inputs: Sequence[EmbedInput]) -> NDArray[np.float32]:
-        """Unit vectors, shape (n_inputs, dim); head and body are one text, an empty one gives a row of zeros."""
+        """Return unit vectors, shape (n_inputs, dim); head and body are one text, an empty one gives a row of zeros."""
         encode = getattr(self._model, "encode_document", self._model.encode)
         return self._embed(encode, [_joined(text) for text in inputs], self._document_prefix)
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
-        """A unit vector, shape (dim,); all zeros when the text is empty."""
+        """Return a unit vector, shape (dim,); all zeros when the text is empty."""
         encode = getattr(self._model, "encode_query", self._model.encode)
         return self._embed(encode, [text], self._query_prefix)[0]
 
@@ -144,5 +144,5 @@ def _joined(text: EmbedInput) -> str:
 
 
 def _clean(text: str) -> str:
-    """Text without lone surrogates, which tokenizers refuse."""
+    """Return text without lone surrogates, which tokenizers refuse."""
     return text.encode("utf-8", "replace").decode("utf-8")

@@ -59,17 +59,17 @@ class WeightedBag(torch.nn.Module):
         return self.limits.body_words
 
     def get_embedding_dimension(self) -> int:
-        """Length of a vector."""
+        """Return the length of a vector."""
         return int(self.table.shape[1])
 
     def get_sentence_embedding_dimension(self) -> int:
-        """Length of a vector, as sentence-transformers before 6 asks for it."""
+        """Return the length of a vector, as sentence-transformers before 6 asks for it."""
         return self.get_embedding_dimension()
 
     def preprocess(
         self, inputs: Sequence[str], prompt: str | None = None, task: str | None = None, **_: Any
     ) -> dict[str, Any]:
-        """The bags of texts.
+        """Return the bags of texts.
 
         Args:
             inputs: Texts of one batch.
@@ -96,7 +96,7 @@ class WeightedBag(torch.nn.Module):
         }
 
     def tokenize(self, texts: Sequence[str], **kwargs: Any) -> dict[str, Any]:
-        """The same under the name that sentence-transformers before 6 calls."""
+        """Return the same under the name that sentence-transformers before 6 calls."""
         return self.preprocess(texts, **kwargs)
 
     def forward(self, features: dict[str, Any], **_: Any) -> dict[str, Any]:
@@ -136,7 +136,7 @@ class WeightedBag(torch.nn.Module):
 
 
 def sentence_transformer(folder: str | Path) -> Any:
-    """A `SentenceTransformer` of a weighted-bag folder.
+    """Return a `SentenceTransformer` of a weighted-bag folder.
 
     The class is given, not looked up by `modules.json`: that needs `trust_remote_code` from sentence-transformers 6 on.
 

@@ -62,7 +62,7 @@ class Project(Struct, frozen=True):
 
 
 def find_project(cwd: Path, home: Path, user_home: Path) -> Project | None:
-    """The project of a folder, or None.
+    """Return the project of a folder, or None.
 
     Args:
         cwd: Any folder; it may be a link, be gone, or lie inside `.git`.
@@ -79,13 +79,13 @@ def find_project(cwd: Path, home: Path, user_home: Path) -> Project | None:
 
 
 def marks_of(project: Project) -> Marks:
-    """What a project can be known by later, read from its disk now."""
+    """Return the marks by which a project is known again later, read from its disk now."""
     git = open_git_folder(project.root) if project.is_git else None
     return _marks(project.root, git)
 
 
 def refusal(root: Path, user_home: Path) -> str | None:
-    """Why the real path of a folder must not be indexed unless forced; None when it may be."""
+    """Return why the real path of a folder must not be indexed unless forced; None when it may be."""
     if root.parent == root:
         return f"{root} is the root of a file system: index a folder in it instead"
     home = real_path(user_home)
@@ -162,7 +162,7 @@ def _folder_name(root: Path) -> str:
 
 
 class Explanation(Struct, frozen=True):
-    """Why a project has its key and its name.
+    """The reasons for the key and the name of a project.
 
     Attributes:
         key_from: `origin`, `path`, or `registry` when an earlier key was kept.
@@ -186,7 +186,7 @@ class Explanation(Struct, frozen=True):
 
 
 def explain_project(project: Project, home: Path) -> Explanation:
-    """Why a project has its key and its name.
+    """Explain the key and the name of a project.
 
     Args:
         project: As `find_project` gave it.
@@ -210,7 +210,7 @@ def explain_project(project: Project, home: Path) -> Explanation:
 
 
 def explain_none(cwd: Path, home: Path) -> str:
-    """Why a folder belongs to no project, as a sentence without a full stop."""
+    """Return why a folder belongs to no project, as a sentence without a full stop."""
     folder = real_path(cwd)
     for candidate in (folder, *folder.parents):
         if is_bare_repository(candidate):
@@ -254,7 +254,7 @@ def _why_name(project: Project, marks: Marks) -> tuple[str, str]:
 
 
 def _is_submodule(root: Path) -> bool:
-    """Git keeps a submodule's repository in `modules` of the one around it."""
+    """Return whether a repository lies in `modules` of another, where git keeps those of submodules."""
     folders = folders_of(root)
     if folders is None or root == folders[0].parent:
         return False

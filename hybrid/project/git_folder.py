@@ -32,7 +32,7 @@ class GitFolder(Struct, frozen=True):
 
 
 def open_git_folder(root: Path) -> GitFolder | None:
-    """The repository of a folder that is the top of a working tree; None when it is none.
+    """Return the repository of a folder that is the top of a working tree; None when it is none.
 
     Args:
         root: Real path of a folder; the folders above it are not looked at.
@@ -54,7 +54,7 @@ def open_git_folder(root: Path) -> GitFolder | None:
 
 
 def folders_of(root: Path) -> tuple[Path, Path] | None:
-    """Where the repository of a working tree lies: what this tree has alone, and what all its trees share."""
+    """Return the folder that this working tree has alone, and the one that all trees of the repository share."""
     own = _own_folder(root / ".git")
     if own is None:
         return None
@@ -70,7 +70,7 @@ def is_bare_repository(folder: Path) -> bool:
 
 
 def identity_of(common: Path) -> str:
-    """A mark that stays when a repository is renamed or moved on its disk, and that no other repository has.
+    """Return a mark that stays when a repository is renamed or moved on its disk, and that no other repository has.
 
     Inode and time of a file that git writes once, when it makes the repository. Either alone may come again: inodes
     are used anew, and a copy keeps times. Empty when the file is not there.
@@ -83,7 +83,7 @@ def identity_of(common: Path) -> str:
 
 
 def identity_of_file(path: Path) -> str:
-    """Inode and time of change of a file; empty when it is not there, or a link that others may share."""
+    """Return the inode and time of change of a file; empty when it is not there, or a link that others may share."""
     try:
         status = path.lstat()
     except (OSError, ValueError):
@@ -93,7 +93,7 @@ def identity_of_file(path: Path) -> str:
 
 
 def real_path(path: Path) -> Path:
-    """Path without links; where that cannot be had, the path as it is. Never raises."""
+    """Return the path without links; where that cannot be had, the path as it is. Never raises."""
     try:
         return Path(os.path.realpath(path))
     except (OSError, ValueError):
@@ -117,7 +117,7 @@ def is_file(path: Path) -> bool:
 
 
 def read_small(path: Path) -> str | None:
-    """Text of a file of at most 1 MB; None when it is not there, not readable or not a file. Never raises."""
+    """Return text of a file of at most 1 MB; None when it is not there, not readable or not a file. Never raises."""
     if not is_file(path):
         return None
     try:
@@ -128,7 +128,7 @@ def read_small(path: Path) -> str | None:
 
 
 def _own_folder(dot_git: Path) -> Path | None:
-    """The folder that belongs to this working tree alone: `.git` itself, or where the file `.git` points to."""
+    """Return the folder that belongs to this working tree alone: `.git` itself, or where the file `.git` points to."""
     if is_folder(dot_git):
         return _checked(real_path(dot_git))
     text = read_small(dot_git)
@@ -144,7 +144,7 @@ def _checked(folder: Path) -> Path | None:
 
 
 def _settings(common: Path) -> dict[str, list[str]] | None:
-    """Settings of a repository; None when its folder is not one (a broken link to a worktree's main repository)."""
+    """Return the settings of a repository; None when its folder is not one (a broken link to the main repository)."""
     if not is_folder(common / "objects"):
         return None
     settings = parse_config(read_small(common / "config") or "")
@@ -155,7 +155,7 @@ def _settings(common: Path) -> dict[str, list[str]] | None:
 
 
 def _main_root(common: Path, settings: dict[str, list[str]]) -> Path:
-    """Main working tree of a linked one."""
+    """Return the main working tree of a linked one."""
     if "core.worktree" in settings:
         return real_path(common / settings["core.worktree"][-1])
     return common.parent if common.name in _OWN_NAMES else common
@@ -171,7 +171,7 @@ _TRUE = frozenset({"true", "yes", "on", "1", ""})
 
 
 def parse_config(text: str) -> dict[str, list[str]]:
-    """Values by `section.key` or `section.SUBSECTION.key`, in order of appearance; sections and keys in lower case.
+    """Parse settings: `section.key` or `section.SUBSECTION.key` → values in order; sections and keys in lower case.
 
     A key without a value has the value `true`. A line that is not understood is passed over.
     """
@@ -202,7 +202,7 @@ def _section_name(head: re.Match[str]) -> str:
 
 
 def _logical_lines(text: str) -> list[str]:
-    """Lines with those joined that end in a backslash."""
+    """Return the lines, joined where one ends in a backslash."""
     lines: list[str] = []
     pending = ""
     for raw in text.replace("\r\n", "\n").split("\n"):
@@ -216,7 +216,7 @@ def _logical_lines(text: str) -> list[str]:
 
 
 def _value(raw: str) -> str:
-    """A value without its quotes, escapes, comment and outer white space."""
+    """Return a value without its quotes, escapes, comment and outer white space."""
     out: list[str] = []
     n_kept = 0  # Length up to which white space is meant: quoted, escaped, or followed by something.
     is_quoted = False
@@ -247,7 +247,7 @@ _PORT = re.compile(r":\d*$")
 
 
 def normalise_origin(url: str, base: Path) -> str:
-    """`host/path` of a URL: no scheme, user, port or `.git`, host in lower case; a real path for a repository on disk.
+    """Return `host/path` of a URL: no scheme, user, port or `.git`, host in lower case; of a local one the real path.
 
     Args:
         url: As it stands in the configuration: `https://…`, `ssh://…`, `git@host:path`, `file://…` or a path.
@@ -270,7 +270,7 @@ def normalise_origin(url: str, base: Path) -> str:
 
 
 def name_of_origin(origin: str) -> str:
-    """Last part of a normalised origin; empty when there is none."""
+    """Return the last part of a normalised origin; empty when there is none."""
     return re.split(r"[/\\]", origin.rstrip("/\\"))[-1]
 
 

@@ -1,4 +1,4 @@
-"""Where a project's files lie: `HYBRID_HOME`, the folder for the state of a working tree, and `.hybrid/` itself."""
+"""The folders of a project's files: `HYBRID_HOME`, that for the state of a working tree, and `.hybrid/` itself."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _CONFIG = """\
 
 
 def hybrid_home(environ: Mapping[str, str], platform: str = sys.platform) -> Path:
-    """Folder for indexes, records and logs of all projects; it need not exist.
+    """Return the folder for indexes, records and logs of all projects; it need not exist.
 
     Args:
         environ: `HYBRID_HOME` decides when it is set and not empty; `~` is the home folder.
@@ -51,14 +51,14 @@ def hybrid_home(environ: Mapping[str, str], platform: str = sys.platform) -> Pat
 
 
 def open_tree_state(project: Project, home: Path) -> Path:
-    """Folder for the state files of a working tree, made on the first write: nothing goes into a tree unasked."""
+    """Return the folder for state files of a working tree; nothing is made there before the first write."""
     if project.has_folder:
         return project.root / FOLDER_NAME
     return project_folder(project, home) / "trees" / project.tree
 
 
 def project_folder(project: Project, home: Path) -> Path:
-    """Folder for what all working trees of a project share."""
+    """Return the folder for what all working trees of a project share."""
     return home / "projects" / project.key
 
 

@@ -35,7 +35,7 @@ _MAX_REMEMBERED = 32
 
 
 class Marks(Struct, frozen=True):
-    """What a project can be known by.
+    """The marks that a project can be known by.
 
     Attributes:
         name: As shown.
@@ -51,7 +51,7 @@ class Marks(Struct, frozen=True):
 
 
 class Entry(Struct, frozen=True):
-    """What is remembered of a key; the newest stands last."""
+    """The marks remembered of a key; the newest stands last."""
 
     name: str
     origins: tuple[str, ...]
@@ -74,17 +74,17 @@ class KeyChoice(Struct, frozen=True):
 
 
 def registry_path(home: Path) -> Path:
-    """Where the registry lies."""
+    """Return the path of the registry."""
     return home / "projects" / "registry.json"
 
 
 def choose_key(marks: Marks, home: Path) -> KeyChoice:
-    """The key of a project: the remembered one, else that of its origin, else that of its path."""
+    """Return the key of a project: the remembered one, else that of its origin, else that of its path."""
     return _choose(marks, load_registry(home))
 
 
 def load_registry(home: Path) -> dict[str, Entry]:
-    """All remembered keys; empty when the registry is missing or damaged."""
+    """Return all remembered keys; empty when the registry is missing or damaged."""
     return _load(registry_path(home)) or {}
 
 
@@ -143,7 +143,7 @@ def is_forgotten(key: str, marks: Marks, home: Path) -> bool:
 
 
 def _forgotten_paths(key: str, marks: Marks, home: Path) -> list[Path]:
-    """A file for each thing a project is known again by; the path counts only without an origin, as in `_known_key`."""
+    """Return a file for each mark a project is known by; the path counts only without an origin, as in `_known_key`."""
     texts = [f"key {key}"]
     texts += [f"identity {marks.identity}"] if marks.identity else []
     texts += [f"origin {marks.origin}"] if marks.origin else [f"path {marks.path}"] if marks.path else []
@@ -153,7 +153,7 @@ def _forgotten_paths(key: str, marks: Marks, home: Path) -> list[Path]:
 
 
 def path_key(path: str) -> str:
-    """Key of a project without an origin: 16 hex digits."""
+    """Return the key of a project without an origin: 16 hex digits."""
     return hashlib.sha256(os.fsencode(path)).hexdigest()[:16]
 
 
@@ -167,7 +167,7 @@ def _choose(marks: Marks, entries: dict[str, Entry]) -> KeyChoice:
 
 
 def _known_key(marks: Marks, entries: dict[str, Entry]) -> tuple[str | None, str]:
-    """The remembered key, and what the project is known by."""
+    """Return the remembered key, and what the project is known by."""
     for key, entry in entries.items():
         if marks.identity and marks.identity in entry.identities:
             return key, "identity"
@@ -186,7 +186,7 @@ def _origin_key(origin: str) -> str:
 
 
 def _free_path_key(marks: Marks, entries: dict[str, Entry]) -> str:
-    """Key of a path, or another one when the project that had this path first lives on elsewhere."""
+    """Return the key of a path, or another one when the project that had this path first lives on elsewhere."""
     key = path_key(marks.path)
     return key if key not in entries else path_key(f"{marks.path}\n{marks.identity}")
 
@@ -244,7 +244,7 @@ def _dump(entries: dict[str, Entry]) -> bytes:
 
 
 def _load(path: Path) -> dict[str, Entry] | None:
-    """Entries of a registry file; empty when it is missing, None when it is damaged."""
+    """Read the entries of a registry file; empty when it is missing, None when it is damaged."""
     try:
         raw = path.read_bytes()
     except OSError:

@@ -28,7 +28,7 @@ _LOCK_S = 2.0
 
 
 def is_accepted(project: Project, home: Path) -> bool:
-    """Has the owner accepted the record files of this working tree? Another project in its place is another matter."""
+    """Return whether the owner has accepted the record files of this tree, and not of another project in its place."""
     entry = (_load(home) or {}).get(project.tree)
     return isinstance(entry, dict) and cast("dict[str, Any]", entry).get("key") == project.key
 
@@ -62,7 +62,7 @@ def refuse(project: Project, home: Path) -> bool:
 
 
 def accepted_trees(key: str, home: Path) -> tuple[str, ...]:
-    """The working trees of a project that are accepted."""
+    """Return the working trees of a project that are accepted."""
     entries = _load(home) or {}
     return tuple(tree for tree, entry in entries.items() if isinstance(entry, dict) and entry.get("key") == key)
 
@@ -103,7 +103,7 @@ def _change(home: Path, change: Callable[[dict[str, Any]], dict[str, Any]]) -> N
 
 
 def _load(home: Path) -> dict[str, Any] | None:
-    """Accepted trees; empty without a file, None for a damaged one, which accepts nothing."""
+    """Read the accepted trees; empty without a file, None for a damaged one, which accepts nothing."""
     try:
         data: Any = json.loads(read_regular(home / NAME, _MAX_BYTES))
         trees = data["trees"]

@@ -1,1 +1,1 @@
-"""What of a prompt is machine-made, an acknowledgement, a query."""
+"""Prompts: cleaning, the rules that keep silent, and the query that is searched for."""

@@ -73,7 +73,7 @@ def clean(prompt: str) -> Cleaned:
 
 
 def _cut_injected(text: str) -> str:
-    """Text without our own frames in any format and without the elements other clients inject."""
+    """Return text without our own frames in any format and without the elements other clients inject."""
     if FRAME_NAME in text.lower():
         text = _TEXT_FRAME.sub(" ", text)
     if JSON_KEY in text:
@@ -95,7 +95,7 @@ def _cut_json_frames(text: str) -> str:
 
 
 def _cut_elements(text: str, tags: list[str] | tuple[str, ...]) -> str:
-    """Text without `<tag …>…</tag>`; an element that is never closed reaches to the end."""
+    """Return text without `<tag …>…</tag>`; an element that is never closed reaches to the end."""
     for tag in tags:
         if f"<{tag}" in text.lower():
             name = re.escape(tag)
@@ -104,7 +104,7 @@ def _cut_elements(text: str, tags: list[str] | tuple[str, ...]) -> str:
 
 
 def _report_of(text: str) -> str | None:
-    """The `<result>` of a task notification, cleaned; the report itself may hold the tag, so the last one closes it."""
+    """Return the cleaned `<result>` of a task notification; the report may hold the tag, so the last one closes it."""
     if not text[:30].lower().startswith("<task-notification"):
         return None
     begin = text.find("<result>")
@@ -117,6 +117,6 @@ def _report_of(text: str) -> str | None:
 
 
 def _tidy(text: str) -> str:
-    """Text without trailing white space, runs of spaces or of blank lines; indentation stays."""
+    """Return text without trailing white space, runs of spaces or of blank lines; indentation stays."""
     lines = [line.rstrip() for line in text.split("\n")]
     return _BLANK_LINES.sub("\n\n", _SPACES.sub(" ", "\n".join(lines))).strip()

@@ -1,4 +1,4 @@
-"""What a prompt is about: its words without politeness and grammar, and the pieces it falls into; for the gate.
+"""Finds what a prompt is about: its words without politeness and grammar, and the pieces it falls into; for the gate.
 
 People wrap a request in greetings, deadlines and reasons. The wrapping pulls the vector of the whole prompt towards
 talk; the request alone, a sentence or a clause of it, lies where its subject lies.
@@ -116,7 +116,7 @@ _CLAUSES = re.compile(r",\s+|\s+[-–]{1,2}\s+|\s*—\s*|[\"“”„«»]|\s\(|
 
 
 def content_words(text: str) -> str:
-    """A text without words of grammar and politeness; what stands in backticks is kept as it is.
+    """Return a text without words of grammar and politeness; what stands in backticks is kept as it is.
 
     Words of another language than English are dropped only where that language prevails: `die` is German or a verb.
     """
@@ -128,12 +128,12 @@ def content_words(text: str) -> str:
 
 
 def is_english(text: str) -> bool:
-    """False when more of a text's words are function words of another language."""
+    """Return False when more of a text's words are function words of another language."""
     return _function_words([_plain(token) for token in _TOKEN.findall(text)]) is _sets()[0]
 
 
 def pieces(text: str) -> tuple[str, ...]:
-    """The content of a whole prompt, then of its sentences and clauses and fenced blocks, each once.
+    """Return the content of a whole prompt, then of its sentences and clauses and fenced blocks, each once.
 
     At most `MAX_PIECES` besides the whole: the first ones and the last ones, since a request stands at either end.
     A text without content words gives nothing. Fenced blocks are kept as they are: `if` and `not` mean something there.
@@ -167,7 +167,7 @@ def _plain(token: str) -> str:
 
 
 def _function_words(words: list[str]) -> frozenset[str]:
-    """The words to drop from a text: the English ones, or those of the language that more of its words belong to."""
+    """Return the words to drop from a text: those of English, or of the language that more of its words belong to."""
     distinct = set(words)
     english, others = _sets()
     best, most = english, len(distinct & english)

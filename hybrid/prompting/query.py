@@ -95,7 +95,7 @@ class Passage(Struct, frozen=True):
 
 
 def passages(text: str) -> tuple[Passage, ...]:
-    """The passages of a text in order; a text of one line is one passage that counts fully.
+    """Return the passages of a text in order; a text of one line is one passage that counts fully.
 
     The lines of all passages are those of the text, without blank ones and marks of fences; a line is cut where a
     comment of HTML begins or ends in it. A text of which nothing would count, such as one within a comment, is one
@@ -115,7 +115,7 @@ def passages(text: str) -> tuple[Passage, ...]:
 
 
 def _kinds(text: str) -> Iterator[tuple[str, str]]:
-    """Each line with its kind; comments are as if they were not there for the lines around them."""
+    """Yield each line with its kind; comments are as if they were not there for the lines around them."""
     lines = list(_lines(text))
     rest: list[tuple[str, str]] = []
     kind, kind_of = "", cache(_kind)  # logs repeat themselves
@@ -136,7 +136,7 @@ def _kinds(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _lines(text: str) -> Iterator[tuple[str, str]]:
-    """Each line that is not blank, with where it stands: `text`, `code` and `comment`, or the mark of a `fence`."""
+    """Yield each line that is not blank, with its place: `text`, `code`, `comment`, or the mark of a `fence`."""
     at, end = 0, -1
     is_fenced, has_comments = False, True
     while at < len(text):
@@ -178,7 +178,7 @@ def _kind(whole: str, before: str, *, is_fenced: bool) -> str:
 
 
 def _shown(line: str) -> str:
-    """What patterns look at: the beginning of a line, without indentation and wide gaps; a tab stays one."""
+    """Return the beginning of a line without indentation and wide gaps, which patterns look at; a tab stays one."""
     return compiled(_BLANKS).sub(lambda gap: "\t" if "\t" in gap[0] else "  ", line.strip()[:_LINE_CHARS])
 
 
@@ -189,14 +189,14 @@ def _is_frame(line: str, shown: str, before: str, *, is_fenced: bool) -> bool:
 
 
 def _is_of_frame(line: str) -> bool:
-    """True for what may stand between two frames: their code, and the function of the next one."""
+    """Return True for what may stand between two frames: their code, and the function of the next one."""
     if line[:1].isspace() or compiled(_OF_FRAME).match(line):
         return True
     return line.endswith(")") and "(" in line.split(maxsplit=1)[0][1:]
 
 
 def _is_rule(line: str) -> bool:
-    """True for a line without words, and for a short title between two marks."""
+    """Return True for a line without words, and for a short title between two marks."""
     word = compiled(_WORD)
     if (first := word.search(line)) is None:
         return True
@@ -208,7 +208,7 @@ def _is_rule(line: str) -> bool:
 
 
 def _tables(found: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """With the lines of tables of versions as their own kind."""
+    """Return the lines with those of tables of versions as a kind of their own."""
     result = list(found)
     start, is_row = 0, cache(_is_row)
     for end in range(len(found) + 1):
@@ -232,7 +232,7 @@ def _is_table(lines: list[str]) -> bool:
 
 
 def _ruled(lines: Iterable[tuple[str, str]]) -> Iterable[tuple[str, str]]:
-    """A heading rules what follows it; the first line is the title, whatever it looks like."""
+    """Yield the lines with the kind that the heading above gives them; the first line is the title in any case."""
     is_environment = False
     for number, (kind, line) in enumerate(lines):
         if kind == "heading":
@@ -270,7 +270,7 @@ _AROUND_NAMES = frozenset(
 
 
 class Query(Struct, frozen=True):
-    """What is searched for.
+    """A prompt as it is searched for.
 
     Attributes:
         text: Of the prompt; at most the limit, in characters.
@@ -292,7 +292,7 @@ class Query(Struct, frozen=True):
 
 
 def make_query(cleaned_text: str, limit_chars: int = 5_000) -> Query:
-    """The query of a cleaned prompt.
+    """Make the query of a cleaned prompt.
 
     A longer prompt loses what programs printed, then its middle: it keeps its beginning (70 %) and its end, cut at word
     borders, since what is asked stands at either.
@@ -313,7 +313,7 @@ def make_query(cleaned_text: str, limit_chars: int = 5_000) -> Query:
 
 
 def _focus(text: str, parts: tuple[Passage, ...]) -> str:
-    """The sentences of a text, and what else it takes to have a few words: `fix this` says nothing by itself."""
+    """Return the sentences of a text, and what else it takes to have a few words: `fix this` says nothing by itself."""
     for weight in sorted({part.weight for part in parts}, reverse=True):
         focus = "\n".join(part.text for part in parts if part.weight >= weight)
         if len(set(query_tokens(focus))) >= _FEW_TERMS:
@@ -322,7 +322,7 @@ def _focus(text: str, parts: tuple[Passage, ...]) -> str:
 
 
 def narrowed(query: Query, subject: str) -> Query:
-    """The query when a part of it says what is asked: it is searched for, and the rest counts little.
+    """Return the query when a part of it says what is asked: it is searched for, and the rest counts little.
 
     Args:
         query: Of the whole prompt; its names and places stay.
@@ -366,7 +366,7 @@ def _cut(text: str, limit_chars: int) -> str:
 
 
 def _up_to_space(text: str) -> str:
-    """Without the word that the cut broke; the last character only says whether one was. One giant word is cut hard."""
+    """Cut the word off the end of a text that the cut broke; the last character only says whether it did."""
     border = max(text.rfind(" "), text.rfind("\n"))
     return text[:border] if border > len(text) // 2 else text[:-1]
 

@@ -48,7 +48,7 @@ _MAX_TYPO_SHARE = 0.34
 
 
 class Turn(Enum):
-    """What kind of turn words are; the value is the reason the gate gives."""
+    """The kind of turn that words are; the value is the reason of the verdict."""
 
     NONE = ""
     ACKNOWLEDGEMENT = "acknowledgement"
@@ -56,12 +56,12 @@ class Turn(Enum):
 
 
 def plain_words(text: str) -> list[str]:
-    """Words in lower case, apostrophes dropped, split at everything that is no letter or digit."""
+    """Return words in lower case, apostrophes dropped, split at everything that is no letter or digit."""
     return _WORD.findall(_without_apostrophes(text).lower())
 
 
 def turn_of(words: Sequence[str]) -> Turn:
-    """The kind of turn that words are, `NONE` when one of them may be worth a search. No words are no turn."""
+    """Return the kind of turn that words are, `NONE` when one of them may be worth a search. No words are no turn."""
     if not words:
         return Turn.NONE
     if _is_english_turn(words):
@@ -134,7 +134,7 @@ def _sets() -> _Sets:
 
 @cache
 def _languages() -> dict[str, int]:
-    """Word without its accents → the languages other than English it is a session word of, one bit each."""
+    """Return a table: word without its accents → the languages other than English it belongs to, one bit each."""
     table: dict[str, int] = {}
     for place, text in enumerate(_lists_of("language")):
         for word in _fold(_without_apostrophes(text)).replace("-", " ").split():
@@ -144,13 +144,13 @@ def _languages() -> dict[str, int]:
 
 @cache
 def _phrases() -> tuple[tuple[frozenset[str], int], ...]:
-    """The phrases of each script without spaces, with the length of the longest."""
+    """Return the phrases of each script without spaces, with the length of the longest."""
     rows = (frozenset(text.split()) for text in _lists_of("unspaced"))
     return tuple((row, max(map(len, row))) for row in rows)
 
 
 def _is_english_turn(words: Sequence[str]) -> bool:
-    """True when every word is a session word, and the words that may be a subject are tied to the conversation."""
+    """Return whether every word is a session word, and the words that may be a subject are tied to the conversation."""
     sets = _sets()
     squeezed = [_squeeze(word, sets.any_english) for word in words]
     squeezed = _MADE.sub(r"\1", " ".join(squeezed).replace("pull request", "pr")).split()
@@ -168,7 +168,7 @@ def _is_english_turn(words: Sequence[str]) -> bool:
 
 
 def _is_covered_by_language(words: Sequence[str]) -> bool:
-    """True when one language, with the courtesies that English lent to all, covers every word.
+    """Return whether one language, with the courtesies that English lent to all, covers every word.
 
     Accents do not count, since many people leave them out. A question where or how about tests, changes or the like is
     about the project, as in English.
@@ -187,7 +187,7 @@ def _is_covered_by_language(words: Sequence[str]) -> bool:
 
 
 def _is_covered_by_phrases(words: Sequence[str]) -> bool:
-    """True when the phrases of one unspaced script, laid end to end, give every word."""
+    """Return whether the phrases of one unspaced script, laid end to end, give every word."""
     if all(word.isascii() for word in words):
         return False
     sets = _sets()
@@ -200,7 +200,7 @@ def _is_covered_by_phrases(words: Sequence[str]) -> bool:
 
 
 def _is_laid_out(phrases: frozenset[str], longest: int, word: str) -> bool:
-    """True when a word is a sequence of phrases, whichever way it has to be cut; linear in its length."""
+    """Return whether a word is a sequence of phrases, whichever way it has to be cut; linear in its length."""
     reached = [True] + [False] * len(word)
     farthest = 0
     for begin in range(len(word)):
@@ -215,7 +215,7 @@ def _is_laid_out(phrases: frozenset[str], longest: int, word: str) -> bool:
 
 
 def _fold(text: str) -> str:
-    """Text in lower case without accents and vowel signs, `ł` as `l` and the like."""
+    """Return text in lower case without accents and vowel signs, `ł` as `l` and the like."""
     if text.isascii():
         return text.lower()
     bare = unicodedata.normalize("NFC", _MARKS.sub("", unicodedata.normalize("NFD", text.lower())))
@@ -232,7 +232,7 @@ def _without_apostrophes(text: str) -> str:
 
 
 def _squeeze(word: str, known: Container[str]) -> str:
-    """`thaaanks` → `thanks`, `gooood` → `good`: letters stretched to three or more stand once, or twice where known."""
+    """Shorten stretched letters, `thaaanks` → `thanks`: three or more stand once, or twice where that is known."""
     if word in known or not _STRETCHED.search(word):
         return word
     twice = _STRETCHED.sub(r"\1\1", word)
@@ -244,7 +244,7 @@ def _is_number(word: str) -> bool:
 
 
 def _is_near_miss(word: str) -> bool:
-    """True when a word is one slip away from a session word: a letter too many, too few, swapped, or another one.
+    """Return whether a word is one slip away from a session word: a letter too many, too few, swapped, or another one.
 
     Of four letters two may be swapped. Another letter counts from seven letters on: in short words it makes a different
     word (`commit` and `permit`). Another or one more letter at the end makes another form of a word (`starter`,
@@ -267,12 +267,12 @@ def _is_near_miss(word: str) -> bool:
 
 
 def _with_one_letter_less(known: Iterable[str]) -> frozenset[str]:
-    """What known words of six letters and more become when one letter after the first is missing."""
+    """Return known words of six letters and more with one letter after the first missing."""
     return frozenset(less for word in known if len(word) > _MIN_TYPO_CHARS for less in _one_letter_less(word))
 
 
 def _swapped(word: str) -> Iterator[str]:
-    """A word with two neighbouring letters after the first swapped."""
+    """Return a word with two neighbouring letters after the first swapped."""
     return (word[:i] + word[i + 1] + word[i] + word[i + 2 :] for i in range(1, len(word) - 1))
 
 
@@ -313,7 +313,7 @@ _ROLE_CHARS = 200
 
 
 class PromptVerdict(Struct, frozen=True):
-    """Whether a prompt is worth a search.
+    """The answer of the rules to one prompt.
 
     Attributes:
         is_searchable: False when nothing is to happen.
@@ -338,7 +338,7 @@ def prompt_verdict(cleaned: Cleaned, *, min_prompt_length: int, skip_prefixes: S
 
 
 def _formal_reason(cleaned: Cleaned, min_prompt_length: int, skip_prefixes: Sequence[str]) -> str:
-    """Why nothing is to happen, whatever the words say; empty when they decide."""
+    """Return why nothing is to happen, whatever the words say; empty when they decide."""
     if cleaned.is_opted_out:
         return "opted_out"
     if cleaned.is_machine_made:
@@ -351,7 +351,7 @@ def _formal_reason(cleaned: Cleaned, min_prompt_length: int, skip_prefixes: Sequ
 
 
 def _wording_reason(text: str) -> str:
-    """Why the words of a prompt give nothing to search for; empty when they do.
+    """Return why the words of a prompt give nothing to search for; empty when they do.
 
     Words are judged first because that is cheap; code, an identifier or a path then overrules them.
     """
@@ -371,7 +371,7 @@ def _verdict_of_words(words: Sequence[str], text: str) -> str:
 
 
 def _is_technical(text: str) -> bool:
-    """True when a text holds code, an identifier or a path; words of a session joined without a space are none."""
+    """Return whether a text holds code, an identifier or a path; words of a session joined without a space are none."""
     if symbols.has_code(text):
         return True
     names = [*symbols.identifiers(text), *symbols.paths(text)]
@@ -384,7 +384,7 @@ def _is_role_play(words: Sequence[str]) -> bool:
 
 
 def _width(text: str, enough: int) -> int:
-    """Characters of a text, full-width ones twice; looks no further than needed to reach `enough`."""
+    """Return the number of characters, full-width ones twice; looks no further than needed to reach `enough`."""
     return len(text) + _count_in(text[: max(enough, 0)], _WIDE_RANGES)
 
 
@@ -417,5 +417,5 @@ _FORMS = (
 
 
 def looks_back(text: str) -> bool:
-    """Is a cleaned prompt about what was done before?"""
+    """Return whether a cleaned prompt asks what was done before."""
     return len(text) <= _MOST_CHARS and any(form.search(text) for form in _FORMS)

@@ -60,12 +60,12 @@ _CODE = (
 
 
 def has_code(text: str) -> bool:
-    """True when a text holds a fenced block, a stack trace, or a piece of code or of a command line."""
+    """Return whether a text holds a fenced block, a stack trace, or a piece of code or of a command line."""
     return bool(_FENCE.search(text) or _BACKTICKED.search(text) or re.search(_CODE, text))
 
 
 def identifiers(text: str) -> tuple[str, ...]:
-    """Names that can only come from code, each once, in order of appearance.
+    """Return the names that can only come from code, each once, in order of appearance.
 
     camelCase, PascalCase, snake_case, dotted and scoped names, calls, `--flags`, `$variables`, and what stands in
     backticks when it is a single word. Addresses, file names and names of well-known products are not among them.
@@ -82,7 +82,7 @@ def identifiers(text: str) -> tuple[str, ...]:
 
 
 def paths(text: str) -> tuple[str, ...]:
-    """Paths and file names, each once, in order, spelled as typed without a leading `@` and closing punctuation."""
+    """Return paths and file names, each once, in order, as typed without a leading `@` and closing punctuation."""
     found: dict[str, None] = {}
     for match in _PATH.finditer(_unusual(text)):
         path = match.group().rstrip(".")
@@ -92,7 +92,7 @@ def paths(text: str) -> tuple[str, ...]:
 
 
 def _unusual(text: str) -> str:
-    """The words of a text that are not spelled like prose, addresses left out; nine of ten words need no pattern."""
+    """Return the words of a text that are not spelled like prose, addresses left out; most words need no pattern."""
     without_urls = _URL.sub(" ", text) if "://" in text else text
     words = (word.rstrip(",.;:!?") for word in without_urls.split())
     return " ".join(word for word in words if not _is_spelled_like_prose(word))
@@ -111,7 +111,7 @@ def _is_identifier(name: str) -> bool:
 
 
 def _is_dotted_name(name: str) -> bool:
-    """True unless the dot is a full stop without a space after it, or part of an abbreviation."""
+    """Return True unless the dot is a full stop without a space after it, or part of an abbreviation."""
     if name.lower() in _ABBREVIATIONS:
         return False
     parts = re.split(r"\.|::|->|#|\\", name)

@@ -97,7 +97,7 @@ class Place(Struct, frozen=True):
 
 
 def places(text: str) -> tuple[Place, ...]:
-    """The places with a line number that a text names, each once; of every trace the frame that failed comes first.
+    """Return the places with a line number that a text names, each once; of a trace the frame that failed is first.
 
     Understood are traces of Python, IPython, Node and browsers, the JVM, Go, Rust, .NET, Ruby, PHP, gdb and sanitizers,
     and any `path:line`, `path(line)` and `path line 3`. Files of a language's own library are not among them.
@@ -112,13 +112,13 @@ def places(text: str) -> tuple[Place, ...]:
 
 
 def is_frame(line: str) -> bool:
-    """True for a line that names a place in code, in whatever project."""
+    """Return True for a line that names a place in code, in whatever project."""
     return _MAYBE.search(line) is not None and any(compiled(form).search(line) for form in _FORMATS.values())
 
 
 @lru_cache(1 << 10)
 def parts_of_path(path: str) -> tuple[tuple[str, ...], bool]:
-    """The parts of a path as a project would spell it, and whether it lies in a folder of installed packages.
+    """Return the parts of a path as a project would spell it, and whether it lies in a folder of installed packages.
 
     Versions are cut off: `/root/.cargo/registry/src/index/tokio-1.2.0/src/io.rs` gives tokio, src, io.rs. A path of a
     language's own library gives nothing.
@@ -138,7 +138,7 @@ def parts_of_path(path: str) -> tuple[tuple[str, ...], bool]:
 
 
 def _after_packages(parts: list[str]) -> int:
-    """Where the path inside of the folder of installed packages begins; 0 when it lies in none."""
+    """Return where the path inside of the folder of installed packages begins; 0 when it lies in none."""
     for place in range(len(parts) - 2, -1, -1):
         folder, above = parts[place], parts[place - 1] if place else ""
         if folder == "mod" and above == "pkg":
@@ -157,7 +157,7 @@ class _Frame(Struct, frozen=True):
 
 
 def _traces(lines: list[str]) -> list[tuple[list[_Frame], bool]]:
-    """The frames that stand together, in order of the text, and whether the last of them is the deepest."""
+    """Return the frames that stand together, in order of the text, and whether the last of them is the deepest."""
     found: list[tuple[list[_Frame], bool]] = []
     last = -_GAP - 1
     for number, form, frames in _frames(lines):
@@ -171,7 +171,7 @@ def _traces(lines: list[str]) -> list[tuple[list[_Frame], bool]]:
 
 
 def _frames(lines: list[str]) -> Iterator[tuple[int, str, list[_Frame]]]:
-    """Each line with frames: its number, the format and the frames."""
+    """Yield each line with frames: its number, the format and the frames."""
     last = -1
     formats = [(form, compiled(pattern)) for form, pattern in _FORMATS.items()]
     for number, line in enumerate(lines):
@@ -191,7 +191,7 @@ def _frames(lines: list[str]) -> Iterator[tuple[int, str, list[_Frame]]]:
 
 
 def _gap(form: str) -> int:
-    """Cells show the code around each frame."""
+    """Return the lines between frames of one trace; cells show the code around each frame."""
     return 3 * _GAP if form in ("cell", "cell head") else _GAP
 
 
@@ -208,13 +208,13 @@ def _frame(form: str, match: re.Match[str], above: str, below: list[str]) -> _Fr
 
 
 def _called(above: str) -> str:
-    """The function that the line above a place names; empty when it names none."""
+    """Return the function that the line above a place names; empty when it names none."""
     called = compiled(_CALLED_ABOVE).match(above.strip()) if len(above) <= _MAX_LINE_ABOVE else None
     return called.group("name") if called else ""
 
 
 def _line_of_cell(below: list[str]) -> str | None:
-    """The number of the line that an arrow points at, in the code of one frame."""
+    """Return the number of the line that an arrow points at, in the code of one frame."""
     for line in below:
         if match := compiled(_CELL_LINE).match(line):
             return match.group("line")
@@ -224,12 +224,12 @@ def _line_of_cell(below: list[str]) -> str | None:
 
 
 def _is_code(path: str) -> bool:
-    """Not `np.random.rand(3)` and not `example.com:80`."""
+    """Return whether a path names a file of code, unlike `np.random.rand(3)` and `example.com:80`."""
     return path.rpartition(".")[2].lower() in FILE_EXTENSIONS
 
 
 def _last_name(name: str) -> str:
-    """`app::Server<T>::run` → run; empty for closures and other things without a name."""
+    """Return the last part of a name, `run` of `app::Server<T>::run`; empty for closures and other nameless things."""
     if not name:
         return ""
     words = [word for word in compiled(_NOT_OF_NAME).split(compiled(_BRACKETS).sub("", name)) if word]

@@ -32,7 +32,7 @@ _TRIGGERS = (*HEADER_NAMES, "_auth", '"auth', *COOKIE_NAMES, *COMMAND_WORDS)
 
 
 def redact(text: str) -> str:
-    """Text with every secret replaced by `[redacted:kind]`; the same object when there is none."""
+    """Return text with every secret replaced by `[redacted:kind]`; the same object when there is none."""
     secrets = find_secrets(text)
     if not secrets:
         return text
@@ -45,7 +45,7 @@ def redact(text: str) -> str:
 
 
 def mask(text: str) -> str:
-    """A whole document with its secrets replaced and its lines kept; the same object when there is none.
+    """Return a whole document with its secrets replaced and its lines kept; the same object when there is none.
 
     A secret of several lines becomes `[redacted:kind]` on its first line and `[redacted]` on each further one.
     """
@@ -54,7 +54,7 @@ def mask(text: str) -> str:
 
 
 def masker(text: str) -> Callable[[str], str]:
-    """What takes the secrets out of the names, signatures and headings of a document.
+    """Return a function that takes the secrets out of the names, signatures and headings of a document.
 
     Besides what `redact` finds in such a part itself, long pieces of the document's secrets go: a signature may be
     cut within a token, and a line in the middle of a key may be taken for a name.
@@ -98,7 +98,7 @@ def part_masker(parts: Iterable[str]) -> Callable[[str], str] | None:
 
 
 def _may_hold_value(text: str, letters: str) -> bool:
-    """False only when neither the text nor a line of it holds a secret besides tokens with a form of their own."""
+    """Return False only when neither the text nor a line of it holds a secret besides tokens with a form."""
     lower = text.lower()
     if len(lower) != len(text) or "PRIVATE KEY" in text or "://" in text:
         return True
@@ -113,7 +113,7 @@ _PIECE = rf"[^\s\"'`\\()\[\]{{}}<>,;:]{{{_MIN_PART},}}"
 
 
 def _whole_key(text: str) -> list[Secret]:
-    """The one line of a document that is nothing but a key, as `config/master.key` is, unless it is a digest."""
+    """Return the one line of a document that is nothing but a key, as `config/master.key` is, unless it is a digest."""
     key = text.strip() if len(text) <= _MAX_KEY_FILE else ""
     if key.split() != [key] or is_plain_id(key) or not is_generated(key):
         return []
@@ -135,12 +135,12 @@ def _masked(text: str, secrets: list[Secret]) -> str:
 
 
 def _masked_line(line: str) -> str:
-    """A further line of a secret, with the line break before it; indentation and blank lines stay."""
+    """Return a further line of a secret, with the line break before it; indentation and blank lines stay."""
     return "\n" + (line[: len(line) - len(line.lstrip())] + "[redacted]" if line.strip() else line)
 
 
 def find_secrets(text: str) -> list[Secret]:
-    """The secrets of a text in order; of two that overlap the one that begins first, then the longer."""
+    """Return the secrets of a text in order; of two that overlap the one that begins first, then the longer."""
     found = sorted(_all_secrets(text), key=lambda secret: (secret.start, -secret.end, secret.kind == "secret"))
     kept: list[Secret] = []
     for secret in found:

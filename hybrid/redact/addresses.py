@@ -46,7 +46,7 @@ _REGISTRY_AUTH = r"auth\\{0,4}[\"']?\s{0,3}[:=]\s{0,3}\\{0,4}[\"']?([A-Za-z0-9+/
 
 
 def url_passwords(text: str) -> Iterator[Secret]:
-    """Passwords between a user and a host, and long tokens in the place of the user."""
+    """Yield passwords between a user and a host, and long tokens in the place of the user."""
     for _, end in occurrences(text, ("://",)):
         match = compiled(_URL_PASSWORD).match(text, end)
         if match is not None:
@@ -61,7 +61,7 @@ def url_passwords(text: str) -> Iterator[Secret]:
 
 
 def dsn_passwords(text: str) -> Iterator[Secret]:
-    """Passwords in addresses without a scheme: `user:password@tcp(host)`, `thin:user/password@host`."""
+    """Yield passwords in addresses without a scheme: `user:password@tcp(host)`, `thin:user/password@host`."""
     for word, pattern in (("@tcp(", _DSN), ("@unix(", _DSN), ("thin:", _THIN)) if "@" in text else ():
         for start, end in occurrences(text, (word,)):
             if pattern is _DSN:
@@ -74,12 +74,12 @@ def dsn_passwords(text: str) -> Iterator[Secret]:
 
 
 def _is_public(text: str, match: re.Match[str]) -> bool:
-    """The key in a Sentry address only allows to report errors, and stands in web pages."""
+    """Return whether a key is public: one in a Sentry address only allows to report errors, and stands in web pages."""
     return is_uuid(match.group(1)) or "sentry" in text[match.end() : match.end() + 80].partition("\n")[0].lower()
 
 
 def header_values(text: str, lower: str, letters: str) -> Iterator[Secret]:
-    """Values of headers; a name stands for itself there, so a digest counts too."""
+    """Yield values of headers; a name stands for itself there, so a digest counts too."""
     seen = 0
     for _, end in sorted(occurrences(lower, possible(HEADER_NAMES, letters))):
         match = compiled(_HEADER_REST, re.IGNORECASE).match(text, end) if end >= seen else None
@@ -105,7 +105,7 @@ def header_values(text: str, lower: str, letters: str) -> Iterator[Secret]:
 
 
 def _parameters(text: str, start: int) -> Iterator[Secret]:
-    """What proves the sender in schemes that have parameters."""
+    """Yield what proves the sender in schemes that have parameters."""
     end = text.find("\n", start, start + 1000)
     for match in compiled(_PARAMETER, re.IGNORECASE).finditer(text, start, end if end >= 0 else start + 1000):
         if has_both(match.group(1)) and not is_reference(match.group(1)):
@@ -113,7 +113,7 @@ def _parameters(text: str, start: int) -> Iterator[Secret]:
 
 
 def cookies(text: str, lower: str, letters: str) -> Iterator[Secret]:
-    """Values of session cookies."""
+    """Yield values of session cookies."""
     for word, pattern in (("cookie", _COOKIE_HEADER), ("curl", _CURL_COOKIE)):
         end = 0
         if word not in letters:

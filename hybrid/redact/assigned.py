@@ -141,7 +141,7 @@ _MAX_LINE_BEFORE = 240
 
 
 def assigned_values(text: str, lower: str, letters: str) -> Iterator[Secret]:
-    """Values that may be secrets beside a name that says so; the name stays."""
+    """Yield values that may be secrets beside a name that says so; the name stays."""
     end = 0
     line_end = -1
     seen: dict[str, tuple[int, list[tuple[int, int]]]] = {}
@@ -232,7 +232,7 @@ class _Key(TellingName):
         return match.group()[-1] not in "\r\n" or any(mark in before for mark in ",;|\t")
 
     def spans(self) -> list[tuple[int, int]]:
-        """Where the value is, in its pieces; nothing when there is none or it is no secret."""
+        """Return the pieces of the value; nothing when there is none or it is no secret."""
         text, end = self.text, self.end
         if "cred" in self.name.lower() or (self.name.lower() == "auth" and text[end : end + 1] == ":"):
             match = compiled(_LOGIN).match(text, end)
@@ -316,7 +316,7 @@ class _Key(TellingName):
         return self._further()
 
     def _default(self, span: tuple[int, int] | None) -> list[tuple[int, int]]:
-        """The literal that a reference falls back to; a single word may as well be a name of something."""
+        """Return the literal that a reference falls back to; a single word may as well be a name of something."""
         if span is None:
             return []
         value = self.text[slice(*span)]
@@ -328,7 +328,7 @@ class _Key(TellingName):
         return [span] if self.is_secret(value, Place.QUOTED, most=most) else []
 
     def _elsewhere(self) -> list[tuple[int, int]]:
-        """A value that stands further away: in a block, in a field of a form, before the name that a comment says."""
+        """Return a value that stands further away: in a block, in a field of a form, before the name in a comment."""
         text, end = self.text, self.end
         following = text[end : end + 1]
         if following in (" ", ")", ".", ",", "\n", ""):
@@ -353,7 +353,7 @@ class _Key(TellingName):
     # --- literals ------------------------------------------------------------------------------------------
 
     def _literal(self, sign: re.Match[str], mark: str) -> list[tuple[int, int]] | None:
-        """A literal and those that it is joined with; None when no literal is assigned here."""
+        """Return a literal and those that it is joined with; None when no literal is assigned here."""
         is_argument = bool(mark) or self._takes_argument()
         if not is_argument and self.clear < Clarity.TOKEN:
             return None
@@ -402,7 +402,7 @@ class _Key(TellingName):
         return pieces if self.is_secret(value.strip(), place, most=most) else []
 
     def _takes_argument(self) -> bool:
-        """True for an option, and for the commands that set a value: what stands in quotes after them is one."""
+        """Return True for an option, and for the commands that set a value: what stands in quotes after them is one."""
         before = self.text[max(0, self.start - 80) : self.start + 1]
         if "-" in before[-3:] or " --" in before[-30:] or " set " in before[-30:] or "setx " in before[-8:]:
             return True
@@ -420,7 +420,7 @@ class _Key(TellingName):
         return end
 
     def _further_literals(self, end: int, quote: str) -> list[tuple[int, int]]:
-        """Further literals that are put together with the one that ends here."""
+        """Return further literals that are put together with the one that ends here."""
         pieces: list[tuple[int, int]] = []
         end += len(quote)
         while len(pieces) < _MAX_PIECES and len(quote) < 3 + quote.count("\\"):
@@ -525,7 +525,7 @@ class _Key(TellingName):
         return following is not None
 
     def _setting_end(self, start: int, end: int, *, is_form: bool) -> int:
-        """Where a value ends that has its line for itself; in a form further ones may follow after `&`."""
+        """Return the end of a value that has its line for itself; in a form further ones may follow after `&`."""
         value = self.text[start:end]
         further = r"|&(?=\w+=)" if is_form else ""
         cut = compiled(
@@ -534,7 +534,7 @@ class _Key(TellingName):
         return end if cut is None else start + cut.start()
 
     def _further_lines(self, start: int, end: int) -> list[tuple[int, int]]:
-        """A value, and the lines that it is continued on after a backslash."""
+        """Return a value, and the lines that it is continued on after a backslash."""
         spans = [(start, end)]
         while len(spans) < _MAX_PIECES and self.text.startswith("\\\n", end):
             match = compiled(r"[^\S\n]*([^\s\\]+)").match(self.text, end + 2)
@@ -545,7 +545,7 @@ class _Key(TellingName):
         return spans
 
     def _block(self) -> list[tuple[int, int]]:
-        """The lines of a YAML block, which are indented deeper than its name."""
+        """Return the lines of a YAML block, which are indented deeper than its name."""
         match = compiled(_BLOCK).match(self.text, self.end)
         if match is None:
             return []
@@ -574,14 +574,14 @@ class _Key(TellingName):
         return start if start > low or not low else -1
 
     def _begins_line(self, line_start: int) -> bool:
-        """True when only a prefix of the name (and `export`, a list dash) stands before it on its line."""
+        """Return whether only a prefix of the name (and `export`, a list dash) stands before it on its line."""
         if line_start < 0:
             return False
         before = self.text[line_start : self.start]
         return not before.strip() or compiled(_LINE_START).fullmatch(before.lstrip("\"'`")) is not None
 
     def _is_between_code(self, line_start: int, end: int) -> bool:
-        """True when the line before or after is one of code, which has names where settings have values."""
+        """Return whether the line before or after is one of code, which has names where settings have values."""
         before = self.text[max(0, line_start - 200) : max(0, line_start - 1)].rstrip().rpartition("\n")[2]
         after = self.text[end : end + 200].partition("\n")[2].lstrip("\n").partition("\n")[0]
         lines = (compiled(_NO_CODE).sub("", line) for line in (before, after))

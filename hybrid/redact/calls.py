@@ -37,7 +37,7 @@ _MAX_ARGUMENTS = 400
 
 
 def argument_secrets(text: str, lower: str, letters: str) -> Iterator[Secret]:
-    """Secrets among the literal arguments of calls."""
+    """Yield secrets among the literal arguments of calls."""
     if "(" not in text:
         return
     for word in possible(tuple(_WORDS), letters):
@@ -49,7 +49,7 @@ def argument_secrets(text: str, lower: str, letters: str) -> Iterator[Secret]:
 
 
 def credentials_after(text: str, name: str, end: int) -> list[Secret]:
-    """The password of `HTTPBasicAuth("user", "password")` and its kind, which the name of the call tells.
+    """Return the password of `HTTPBasicAuth("user", "password")` and its kind, which the name of the call tells.
 
     Args:
         text: The text.
@@ -61,7 +61,7 @@ def credentials_after(text: str, name: str, end: int) -> list[Secret]:
 
 
 def arguments_after(text: str, end: int, number: int) -> tuple[list[Secret], int]:
-    """The so manieth literal among the arguments after a name, when it is a secret, and where the search ended."""
+    """Return the literal of that number among the arguments, when it is a secret, and where the search ended."""
     opened = compiled(_ARGUMENTS).match(text, end)
     if opened is None:
         return [], end
@@ -129,7 +129,7 @@ _AFTER_REFERENCE = frozenset("\\\"'`])")
 
 
 def default_after(text: str, start: int) -> tuple[int, int] | None:
-    """Where the literal stands that an expression falls back to; None when there is none.
+    """Return the span of the literal that an expression falls back to; None when there is none.
 
     Args:
         text: The text.
@@ -158,7 +158,7 @@ def _may_fall_back(near: str) -> bool:
 
 
 def default_beside(text: str, end: int) -> tuple[int, int] | None:
-    """Where the literal stands after a reference that ends with a telling name; None when there is none.
+    """Return the span of the literal after a reference that ends with a telling name; None when there is none.
 
     Args:
         text: The text.

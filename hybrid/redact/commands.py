@@ -175,7 +175,7 @@ COMMAND_WORDS = (*(word for word, _ in _RULES), " -", "$2", "sha256$", "echo")
 
 
 def command_passwords(text: str, lower: str, letters: str) -> Iterator[Secret]:
-    """Passwords behind an option or a keyword that says so, and the hashes that systems keep of passwords."""
+    """Yield passwords behind an option or a keyword that says so, and the hashes that systems keep of passwords."""
     places = [match.start() for match in compiled(_OPTION).finditer(text)]
     initials = {text[place + 1] for place in places}
     near = _before_options(lower, places)
@@ -199,7 +199,7 @@ def command_passwords(text: str, lower: str, letters: str) -> Iterator[Secret]:
 
 
 def _of_word(text: str, lower: str, word: str) -> Iterator[Secret]:
-    """What the rules of a word find wherever it stands; from the same text around it, the same."""
+    """Yield what the rules of a word find wherever it stands; the same text around it gives the same secrets."""
     patterns: list[re.Pattern[str]] = []
     seen: dict[str, list[tuple[int, int]]] = {}
     for number, (start, _) in enumerate(occurrences(lower, (word,))):
@@ -217,7 +217,7 @@ def _of_word(text: str, lower: str, word: str) -> Iterator[Secret]:
 
 
 def _here_strings(text: str) -> Iterator[Secret]:
-    """Passwords in the here-strings of what reads one: `kinit <<< X`."""
+    """Yield passwords in the here-strings of what reads one: `kinit <<< X`."""
     seen = 0
     for start, end in occurrences(text, ("<<<",)):
         before = text[max(seen, start - _MAX_HERE) : start].rpartition("\n")[2]
@@ -229,7 +229,7 @@ def _here_strings(text: str) -> Iterator[Secret]:
 
 
 def _before_options(lower: str, places: list[int]) -> str:
-    """What stands before options, where their tools are named: far less than the text in most source."""
+    """Return the text before options, where their tools are named: far less than the whole in most source."""
     pieces: list[str] = []
     end = 0
     for place in places:
@@ -241,7 +241,7 @@ def _before_options(lower: str, places: list[int]) -> str:
 
 
 def _hashes(text: str, lower: str, letters: str) -> Iterator[Secret]:
-    """Hashes that systems keep of passwords, told by their form."""
+    """Yield hashes that systems keep of passwords, told by their form."""
     if "$" in text:
         for match in compiled(_CRYPT).finditer(text):
             yield Secret("password_hash", match.start(), match.end())
@@ -254,7 +254,7 @@ def _hashes(text: str, lower: str, letters: str) -> Iterator[Secret]:
 
 
 def _of_tool(text: str, lower: str, word: str, pattern: str) -> Iterator[Secret]:
-    """The passwords among the arguments of a tool: from its name to the next time it is named, or its line's end."""
+    """Yield the passwords among the arguments of a tool, up to the next time it is named or its line's end."""
     start = lower.find(word)
     if start < 0:
         return
@@ -272,7 +272,7 @@ def _of_tool(text: str, lower: str, word: str, pattern: str) -> Iterator[Secret]
 
 
 def _is_command(text: str, start: int) -> bool:
-    """True when a name of a tool stands where a command may begin: not in `a.zip`, not in `unzip`."""
+    """Return whether a name of a tool stands where a command may begin: not in `a.zip`, not in `unzip`."""
     return start > 0 and text[start - 1] in _BEFORE_COMMAND
 
 
@@ -294,7 +294,7 @@ def _password(match: re.Match[str]) -> Iterator[Secret]:
 
 @lru_cache(maxsize=1024)
 def _is_password(value: str, *, is_quoted: bool) -> bool:
-    """True for what was typed as one; a name of code is taken for an example."""
+    """Return True for what was typed as one; a name of code is taken for an example."""
     if len(value) < 4 or is_reference(value) or is_example_word(value) or value.startswith(("-", "$", "<", "[")):
         return False
     if is_quoted:

@@ -160,7 +160,7 @@ _NOT_BEFORE = r"(?![A-Za-z0-9_])"
 
 
 def tokens(text: str, pieces: str) -> Iterator[Secret]:
-    """Tokens by their forms, wherever they stand.
+    """Yield tokens by their forms, wherever they stand.
 
     Args:
         text: The text.
@@ -182,7 +182,7 @@ def tokens(text: str, pieces: str) -> Iterator[Secret]:
 
 
 def _of_form(text: str, kind: str, word: str, pattern: str, joins: _Joins) -> Iterator[tuple[int, int]]:
-    """The tokens of a form that have one of its literals, and the pieces of those that are written as several."""
+    """Yield the tokens of a form that have one of its literals, and the pieces of those that are written as several."""
     found = compiled(_alone(pattern))
     offsets = (-len(word),) if pattern.startswith("(?<=") else _INSIDE.get(word, _AT_START)
     run_end, n_tries = 0, 0
@@ -203,7 +203,7 @@ def _of_form(text: str, kind: str, word: str, pattern: str, joins: _Joins) -> It
 
 
 def _beside_keys(text: str, pieces: str) -> Iterator[Secret]:
-    """The secret that stands after the public half of its pair, as accounts are printed."""
+    """Yield the secret that stands after the public half of its pair, as accounts are printed."""
     for kind, words, public, secret in _PAIRS:
         if any(word in pieces for word in words) and compiled(public).search(pieces) is not None:
             for match in compiled(public + secret).finditer(text):
@@ -214,7 +214,7 @@ def _beside_keys(text: str, pieces: str) -> Iterator[Secret]:
 def _put_together(
     kind: str, first: tuple[int, int], pattern: re.Pattern[str], offsets: tuple[int, ...], joins: _Joins
 ) -> list[tuple[int, int]]:
-    """The pieces of a token that is written as several literals: `"ghp_…" + "…"`, also one below the other."""
+    """Return the pieces of a token that is written as several literals: `"ghp_…" + "…"`, also one below the other."""
     text = joins.text
     start, end = first
     begin = start
@@ -240,12 +240,12 @@ class _Joins:
         self._after: dict[int, tuple[int, int] | None] = {}
 
     def run_end(self, start: int) -> int:
-        """Where the piece of a token ends that begins here."""
+        """Return where the piece of a token ends that begins here."""
         run = compiled(_RUN).match(self.text, start)
         return start if run is None else run.end()
 
     def after(self, end: int) -> tuple[int, int] | None:
-        """The piece in the literal that is joined to the one which ends here; None when there is none."""
+        """Return the piece in the literal that is joined to the one which ends here; None when there is none."""
         if self.text[end : end + 1] not in _QUOTES:
             return None
         if end not in self._after:
@@ -272,7 +272,7 @@ _MIN_DIGITS = 3
 
 
 def _is_number(encoded: str) -> bool:
-    """True for decimal digits in base64, as the first part of a bot's token is its account."""
+    """Return True for decimal digits in base64, as the first part of a bot's token is its account."""
     try:
         return base64.b64decode(f"{encoded}{'=' * (-len(encoded) % 4)}", validate=True).isdigit()
     except binascii.Error:
@@ -301,7 +301,7 @@ _MIN_KEY_SHARE = 0.6
 
 
 def private_keys(text: str) -> Iterator[Secret]:
-    """Whole blocks, the part of a block that a chunk border left (no end, or no beginning), and blocks in base64."""
+    """Yield whole blocks, the part of a block that a chunk border left, and blocks in base64."""
     run_end = 0
     for start, end in occurrences(text, (_ENCODED_BEGIN,)):
         run = compiled(_ENCODED).match(text, end) if start >= run_end else None
@@ -315,7 +315,7 @@ def private_keys(text: str) -> Iterator[Secret]:
 
 
 def _is_encoded_key(encoded: str) -> bool:
-    """True when base64 holds the first line of a private key."""
+    """Return whether base64 holds the first line of a private key."""
     return b"PRIVATE KEY" in binascii.a2b_base64(encoded[:64])
 
 
@@ -339,7 +339,7 @@ def _key_blocks(text: str) -> Iterator[Secret]:
 
 
 def _is_key_body(body: str) -> bool:
-    """True when most of what stands between the marks of a key is base64, whatever quotes or marks its lines."""
+    """Return whether most of what stands between the marks of a key is base64, whatever quotes or marks its lines."""
     size = sum(map(len, body.split()))
     return sum(map(len, compiled(_KEY_RUN).findall(body))) >= _MIN_KEY_SHARE * size
 
@@ -357,7 +357,7 @@ class _KeyLines:
         """Where key lines began, how far they were looked through, and whether they hold what a key has."""
 
     def before(self, end: int) -> tuple[int, bool]:
-        """Where the lines before an offset begin, and whether a key is in them; line ends may be escaped."""
+        """Return where the lines before an offset begin, and whether a key is in them; line ends may be escaped."""
         escape = compiled(r"\\{1,4}n")
         escaped = escape.match(self._text, max(0, end - 5)) or escape.match(self._text, max(0, end - 3))
         line_end = escaped.group() if escaped is not None else "\n"
@@ -376,7 +376,7 @@ class _KeyLines:
 
 
 def _start_of_key_lines(text: str, line_end: str, start: int) -> int:
-    """Where the lines of base64 begin that stand right before a line."""
+    """Return where the lines of base64 begin that stand right before a line."""
     for _ in range(_MAX_KEY_LINES):
         before = max(0, start - len(line_end))
         at = text.rfind(line_end, 0, before)
@@ -396,7 +396,7 @@ _MAX_CODES = 24
 
 
 def recovery_codes(text: str, lower: str, letters: str) -> Iterator[Secret]:
-    """Each code of a list after its name."""
+    """Yield each code of a list after its name."""
     for start, _ in occurrences(lower, possible(("recovery", "backup", "scratch"), letters)):
         name = compiled(_CODES_NAME).match(lower, start)
         at = -1 if name is None else name.end()

@@ -40,7 +40,7 @@ _LISTS = r"pass(?:word|wd|phrase)s|secrets|(?:api|access|auth|refresh)[_-]?(?:ke
 
 
 def list_items(key: TellingName) -> list[tuple[int, int]]:
-    """The literals of a list of secrets, on one line or on several: `passwords = ["…", "…"]`."""
+    """Return the literals of a list of secrets, on one line or on several: `passwords = ["…", "…"]`."""
     following = key.text[key.end : key.end + 1]
     if following not in _BEFORE_LIST and not following.isspace():
         return []
@@ -65,7 +65,7 @@ def list_items(key: TellingName) -> list[tuple[int, int]]:
 
 
 def _flow_items(key: TellingName) -> list[tuple[int, int]]:
-    """The items of a list within brackets that have no quotes, as YAML allows."""
+    """Return the items of a list within brackets that have no quotes, as YAML allows."""
     at = compiled(_FLOW).match(key.text, key.end)
     item = None if at is None else compiled(_FLOW_ITEM).match(key.text, at.end())
     spans: list[tuple[int, int]] = []
@@ -77,7 +77,7 @@ def _flow_items(key: TellingName) -> list[tuple[int, int]]:
 
 
 def _dash_items(key: TellingName, *, is_plural: bool) -> list[tuple[int, int]]:
-    """The items of a list that has a line and a dash for each, as YAML has it."""
+    """Return the items of a list that has a line and a dash for each, as YAML has it."""
     at = compiled(_LINES).match(key.text, key.end)
     if at is None:
         return []
@@ -92,7 +92,7 @@ def _dash_items(key: TellingName, *, is_plural: bool) -> list[tuple[int, int]]:
 
 
 def _walk(text: str, start: int, dash: str, clear: Clarity) -> tuple[int, list[tuple[int, int]]]:
-    """Where the items of a list end, and the secrets among them."""
+    """Return where the items of a list end, and the secrets among them."""
     spans: list[tuple[int, int]] = []
     at = start
     while len(spans) < _MAX_PIECES:
@@ -121,7 +121,7 @@ _SQL_CELL = r"(?:\s*'(?P<quoted>(?:[^'\\\n]|''|\\.)*)'\s*|[^,'\"]*|\s*\"[^\"\n]*
 
 
 def table_values(text: str, lower: str, start: int, end: int) -> list[tuple[int, int]]:
-    """The secrets in the column of a telling name, and in those beside it that are telling too.
+    """Return the secrets in the column of a telling name, and in those beside it that are telling too.
 
     Args:
         text: The text.
@@ -150,7 +150,7 @@ def table_values(text: str, lower: str, start: int, end: int) -> list[tuple[int,
 
 
 def _telling(names: list[str]) -> dict[int, Clarity]:
-    """Column → how clearly its name says that it holds secrets."""
+    """Return the telling columns → how clearly their names say that they hold secrets."""
     clear = {number: clarity(name.replace(" ", "_")) for number, name in enumerate(names)}
     return {number: found for number, found in clear.items() if found > Clarity.WEAK}
 
@@ -174,7 +174,7 @@ def _of_rows(text: str, at: int, mark: str, n_cells: int, columns: dict[int, Cla
 
 
 def _inserted(text: str, start: int) -> Iterator[tuple[int, int]]:
-    """The values of `INSERT INTO t (a, password) VALUES (…), (…)`."""
+    """Yield the values of `INSERT INTO t (a, password) VALUES (…), (…)`."""
     begin = text.rfind("(", max(0, start - 400), start)
     match = compiled(_COLUMNS, re.IGNORECASE).match(text, begin) if begin >= 0 else None
     if match is None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Clarity(IntEnum):
-    """How clearly a name says that its value is a secret."""
+    """The degree to which a name says that its value is a secret."""
 
     NONE = 0
     """It says nothing, or that there is none."""
@@ -109,7 +109,7 @@ _PARSED = frozenset(
 
 
 def telling_places(lower: str, letters: str) -> Iterator[tuple[int, int]]:
-    """Start and end of each place where a word stands that a telling name may hold, in order.
+    """Yield the start and end of each place where a word stands that a telling name may hold, in order.
 
     Args:
         lower: The text in lower case.
@@ -139,7 +139,7 @@ def telling_places(lower: str, letters: str) -> Iterator[tuple[int, int]]:
 
 
 def name_start(text: str, start: int) -> int:
-    """Where the name begins that a place lies in; in JSON, the letter of an escaped line end is no part of it."""
+    """Return where the name around a place begins; in JSON, the letter of an escaped line end is no part of it."""
     last = text[start - 1 : start]
     if not (last.isalnum() or last in ("_", "-")):
         return start
@@ -153,7 +153,7 @@ def name_start(text: str, start: int) -> int:
 
 @lru_cache(maxsize=4096)
 def clarity(name: str, before: str = "") -> Clarity:
-    """How clearly a name says that its value is a secret.
+    """Return how clearly a name says that its value is a secret.
 
     Args:
         name: Letters, digits, `_` and `-`.
@@ -195,7 +195,7 @@ def _judged(joined: str, match: re.Match[str], found: Clarity) -> Clarity:
 
 
 def word_before(lower: str, start: int) -> str:
-    """The word before a place that makes `key` telling: `api` of `API key`, or nothing.
+    """Return the word before a place that makes `key` telling: `api` of `API key`, or nothing.
 
     Args:
         lower: The text in lower case.

@@ -69,7 +69,7 @@ _QUOTES = "\"'`“‘"
 
 
 def may_follow(key: TellingName) -> bool:
-    """False for text without a digit, a capital and a quote: in a sentence no value is told from words by less.
+    """Return False for text without a digit, a capital and a quote: no value is told from words by less.
 
     It spares most prompts about passwords the patterns of sentences, which take milliseconds to compile.
     """
@@ -78,7 +78,7 @@ def may_follow(key: TellingName) -> bool:
 
 
 def value_after(key: TellingName) -> list[tuple[int, int]]:
-    """A value after its name: `password is X`, `password from X to Y`."""
+    """Return a value after its name: `password is X`, `password from X to Y`."""
     match = compiled(_FROM).match(key.text, key.end) if key.text.startswith(" from", key.end) else None
     if match is not None and key.is_secret(match["value"].rstrip(".,;:!?)"), Place.PROSE):
         return [key.without_end_marks(match, "old"), key.without_end_marks(match, "value")]
@@ -93,7 +93,7 @@ def value_after(key: TellingName) -> list[tuple[int, int]]:
 
 
 def value_later(key: TellingName) -> list[tuple[int, int]]:
-    """A value after a colon further on, or alone on the line after one that ends in a colon or is a command."""
+    """Return a value after a colon further on, or alone on the line after one that ends in a colon or is a command."""
     text, end = key.text, key.end
     patterns: list[tuple[str, Place]] = [(VALUE_LATE, Place.LOOSE)]
     if text.find(":", end, end + 110) >= 0:
@@ -113,7 +113,7 @@ def value_later(key: TellingName) -> list[tuple[int, int]]:
 
 
 def value_before(key: TellingName) -> list[tuple[int, int]]:
-    """A value before its name: `X is the password`."""
+    """Return a value before its name: `X is the password`."""
     near = key.text[max(0, key.start - 80) : key.start]
     if not near.endswith(" ") or not any(word in near for word in (" is ", " was ", " ist ", " as ", " als ")):
         return []

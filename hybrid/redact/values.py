@@ -19,7 +19,7 @@ from hybrid.redact.names import Clarity
 
 
 class Place(Enum):
-    """How a value stands beside its name."""
+    """The position of a value beside its name."""
 
     QUOTED = 1
     """Within quotes: a literal."""
@@ -133,7 +133,7 @@ _MAX_LOWER_RUN = 2.6
 
 @lru_cache(maxsize=2048)
 def is_secret(value: str, clear: Clarity, place: Place) -> bool:
-    """True when a value is a secret, standing as it does beside a name that is so clear."""
+    """Return whether a value is a secret, standing as it does beside a name that is so clear."""
     if clear is Clarity.NONE or len(value) < 4 or is_reference(value) or is_placeholder(value):
         return False
     if clear is Clarity.WEAK and place is not Place.QUOTED and compiled(r"[()\[\]{}]").search(value):
@@ -159,7 +159,7 @@ def is_secret(value: str, clear: Clarity, place: Place) -> bool:
 
 
 def _is_literal(value: str, clear: Clarity) -> bool:
-    """What is quoted is a literal: all that is left to tell are labels, names of fields and words."""
+    """Return whether quoted text, a literal, is no label, no name of a field and no word."""
     if any(map(str.isspace, value)):
         return is_dense(value) or _is_passphrase(value, clear)
     if not any(map(str.isalpha, value)):
@@ -185,7 +185,7 @@ def _is_literal(value: str, clear: Clarity) -> bool:
 
 
 def _is_chosen_word(value: str, words: list[str], clear: Clarity) -> bool:
-    """A literal without a digit."""
+    """Return whether a literal without a digit was chosen as a secret."""
     if not value.isascii() or not _CODE.isdisjoint(words):
         return False
     if is_marked(value):
@@ -199,7 +199,7 @@ def _is_chosen_word(value: str, words: list[str], clear: Clarity) -> bool:
 
 
 def is_marked(value: str) -> bool:
-    """True for letters with marks as neither names of code nor words have them: `Fby=AygqZb!`, `Oak_elm.ash`."""
+    """Return True for letters with marks as neither names of code nor words have them: `Fby=AygqZb!`, `Oak_elm.ash`."""
     core = value.rstrip("!?.,;:")
     if len(value) < 6 or not core or not _CODE.isdisjoint(words_of(value)) or "/" in value:
         return False
@@ -225,7 +225,7 @@ def is_marked(value: str) -> bool:
 
 
 def _is_passphrase(value: str, clear: Clarity) -> bool:
-    """Several words that are no sentence and no label."""
+    """Return True for several words that are no sentence and no label."""
     words = [word.strip(".,:;!?'\"").lower() for word in value.split()]
     if clear < Clarity.SECRET or not value.isascii() or not 2 <= len(words) <= 12:
         return False
@@ -239,7 +239,7 @@ def _is_passphrase(value: str, clear: Clarity) -> bool:
 
 
 def _is_setting(value: str, clear: Clarity, *, may_hold_brackets: bool) -> bool:
-    """What stands on its line alone: a value, unless it is a name of code, a type or a word that says how it is."""
+    """Return whether text alone on its line is a value, and no name of code, no type and no word of a state."""
     if compiled(_CALL).fullmatch(value) and value.endswith((")", ",", "(")):
         return False
     is_chosen = clear in (Clarity.PASSWORD, Clarity.PASS) and _CODE.isdisjoint(words_of(value))
@@ -268,7 +268,7 @@ def _is_plain_name(value: str) -> bool:
 
 
 def _is_no_name(value: str) -> bool:
-    """Within a line of code: what no name and no expression looks like."""
+    """Return True for text within a line of code that looks like no name and no expression."""
     if compiled(r"[()\[\]{}]|->|::|==[^=]|[!<>]=").search(value):
         return False
     if compiled(_DOTTED).fullmatch(value):
@@ -292,7 +292,7 @@ def _is_no_name(value: str) -> bool:
 
 
 def _is_no_word(value: str, *, is_loose: bool) -> bool:
-    """In a sentence: what no word of it looks like."""
+    """Return True for text in a sentence that looks like no word of it."""
     if compiled(r"[\w.-]*[A-Z]{2,}[\w.-]*|[\w-]+").fullmatch(value) is None and not has_both(value):
         return False
     if compiled(_DOTTED).fullmatch(value):
@@ -331,12 +331,12 @@ def _is_technical(value: str) -> bool:
 
 
 def words_of(value: str) -> list[str]:
-    """The words in a value, in lower case: runs of letters, cut where a capital follows a small one."""
+    """Return the words in a value, in lower case: runs of letters, cut where a capital follows a small one."""
     return [word.lower() for word in compiled(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+").findall(value) if len(word) > 2]
 
 
 def is_filler(token: str) -> bool:
-    """True for what stands in a manual instead of a token: `ghp_xxxxxxxx…`, `sk-ant-your-key-here-…`."""
+    """Return True for what stands in a manual instead of a token: `ghp_xxxxxxxx…`, `sk-ant-your-key-here-…`."""
     lower = token.lower()
     if "xxxx" in token or "XXXX" in token or "your" in lower or "0000000000" in lower:
         return not _is_varied_beside_run(token)
@@ -344,7 +344,7 @@ def is_filler(token: str) -> bool:
 
 
 def _is_varied_beside_run(value: str) -> bool:
-    """True when what stands beside runs of one character is long, of all kinds of characters, and most of the value."""
+    """Return whether the text beside runs of one character is long, varied, and most of the value."""
     rest = compiled(_RUN).sub("", value)
     return (
         max(_MIN_GENERATED, len(value) / 1.5) <= len(rest) < len(value)
@@ -354,7 +354,7 @@ def _is_varied_beside_run(value: str) -> bool:
 
 
 def is_placeholder(value: str) -> bool:
-    """True for what stands where a value is to be put, and for words of types, states and examples."""
+    """Return True for what stands where a value is to be put, and for words of types, states and examples."""
     lower = value.lower()
     if lower.startswith(("***", "xxxx", "<", "[redacted", "your", "{{")):
         return lower.startswith("*") or not _is_varied_beside_run(value)
@@ -377,7 +377,7 @@ def is_placeholder(value: str) -> bool:
 
 
 def is_reference(value: str) -> bool:
-    """True for a variable, a template, an address or an already redacted place instead of a literal."""
+    """Return True for a variable, a template, an address or an already redacted place instead of a literal."""
     if "://" in value or value.startswith(("[redacted", "ENC[", "ENC(")):
         return True
     if value.startswith(("}", ")", "]", "|", ",")):
@@ -388,7 +388,7 @@ def is_reference(value: str) -> bool:
 
 
 def is_basic(value: str) -> bool:
-    """True when a value is `user:password` in base64, with or without its padding."""
+    """Return whether a value is `user:password` in base64, with or without its padding."""
     try:
         user, colon, password = binascii.a2b_base64(f"{value.rstrip('=')}===").decode("utf-8").partition(":")
     except (binascii.Error, ValueError):
@@ -397,7 +397,7 @@ def is_basic(value: str) -> bool:
 
 
 def is_base64_key(value: str) -> bool:
-    """True for a generated value of a length that keys have in base64; one may begin with `/`."""
+    """Return True for a generated value of a length that keys have in base64; one may begin with `/`."""
     return (
         len(value) in (40, 44, 88)
         and compiled(r"[A-Za-z0-9+/]+={0,2}").fullmatch(value) is not None
@@ -406,17 +406,17 @@ def is_base64_key(value: str) -> bool:
 
 
 def is_example_word(password: str) -> bool:
-    """True for a word of manuals in the place of a password: `user:password@host`."""
+    """Return True for a word of manuals in the place of a password: `user:password@host`."""
     return is_placeholder(password) or (password.isupper() and password.replace("_", "").isalpha())
 
 
 def has_both(value: str) -> bool:
-    """Letters and digits: together they are no word of a sentence."""
+    """Return whether a value has letters and digits: together they are no word of a sentence."""
     return compiled(r"[A-Za-z]").search(value) is not None and compiled(r"\d").search(value) is not None
 
 
 def is_mixed_case(value: str) -> bool:
-    """True for letters that change between small and capital too often for words: `qWzXkLpRtY`."""
+    """Return True for letters that change between small and capital too often for words: `qWzXkLpRtY`."""
     n_letters = sum(map(str.isalpha, value))
     in_words = sum(map(len, compiled(r"[A-Z]?[a-z]{2,}").findall(value)))
     has_cases = value.lower() != value != value.upper()
@@ -426,7 +426,7 @@ def is_mixed_case(value: str) -> bool:
 
 
 def is_dense(value: str) -> bool:
-    """True for a long value of all kinds of characters, as generators of keys print them, spaces among them or not."""
+    """Return True for a long value of all kinds of characters, spaces among them or not, as generators print keys."""
     n_marks = sum(not char.isalnum() and not char.isspace() for char in value)
     return (
         len(value) >= 20
@@ -438,7 +438,7 @@ def is_dense(value: str) -> bool:
 
 
 def is_plain_id(value: str) -> bool:
-    """True for a UUID or a ULID, or for so many hexadecimal digits as the usual digests have."""
+    """Return True for a UUID or a ULID, or for so many hexadecimal digits as the usual digests have."""
     value = compiled(r"^(?:[a-z0-9]{1,12}[-_:.]){1,4}(?=[0-9a-f]{40})").sub("", value)  # `v1-deps-` before a digest.
     return (
         compiled(
@@ -449,12 +449,12 @@ def is_plain_id(value: str) -> bool:
 
 
 def is_uuid(value: str) -> bool:
-    """True for a UUID with its dashes."""
+    """Return True for a UUID with its dashes."""
     return compiled(_UUID, re.IGNORECASE).fullmatch(value) is not None
 
 
 def is_generated(value: str) -> bool:
-    """True when a value can hardly be anything but generated, whatever stands around it.
+    """Return whether a value can hardly be anything but generated, whatever stands around it.
 
     At least 16 characters; hexadecimal: 32; else digits in several places and no run of letters as words have it.
     """
@@ -472,7 +472,7 @@ def is_generated(value: str) -> bool:
 
 
 def bits_per_char(value: str) -> float:
-    """Shannon entropy of the characters of a value, in bits per character."""
+    """Return the Shannon entropy of the characters of a value, in bits per character."""
     n = len(value)
     return -sum(count / n * math.log2(count / n) for count in Counter(value).values())
 
@@ -521,12 +521,12 @@ class TellingName:
         return is_secret(value, min(self.clear, most), place)
 
     def one(self, pattern: str, place: Place) -> list[tuple[int, int]]:
-        """Where the value is that a pattern finds after the name, when it is a secret."""
+        """Return the span of the value that a pattern finds after the name, when it is a secret."""
         match = compiled(pattern).match(self.text, self.end)
         return [match.span("value")] if match is not None and self.is_secret(match["value"], place) else []
 
     def without_end_marks(self, match: re.Match[str], group: str) -> tuple[int, int]:
-        """A value without the marks that end a sentence after it."""
+        """Return a value without the marks that end a sentence after it."""
         start, end = match.span(group)
         value = self.text[start:end]
         cut = compiled(r"\\{1,4}[nrt]").search(value)

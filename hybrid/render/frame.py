@@ -54,7 +54,7 @@ class Entry(Struct, frozen=True):
 
 
 class Footer(Struct, frozen=True):
-    """What the last line says; only the parts that apply.
+    """The last line of the frame; only the parts that apply are shown.
 
     Attributes:
         note: A sentence about all entries.
@@ -73,7 +73,7 @@ NO_FOOTER = Footer()
 
 
 def render_frame(entries: Sequence[Entry], *, fmt: Format = "text", footer: Footer = NO_FOOTER) -> str:
-    """The whole text of an injection, from begin mark to end mark, without a final line end.
+    """Return the whole text of an injection, from begin mark to end mark, without a final line end.
 
     No entries give an empty string: an empty frame is never shown.
     """
@@ -84,7 +84,7 @@ def render_frame(entries: Sequence[Entry], *, fmt: Format = "text", footer: Foot
 
 
 def render_entry(entry: Entry, *, fmt: Format = "text") -> str:
-    """One entry exactly as it stands in the frame, without a final line end; this is what a budget measures."""
+    """Return one entry exactly as it stands in the frame, without a final line end; this is what a budget measures."""
     kind, title = neutralise_line(entry.kind), neutralise_line(entry.title)
     lines = _body_lines(entry.lines)
     if fmt == "json":
@@ -99,14 +99,14 @@ def render_entry(entry: Entry, *, fmt: Format = "text") -> str:
 
 
 def frame_bytes(n_entries: int, *, fmt: Format = "text", footer: Footer = NO_FOOTER) -> int:
-    """Upper bound in UTF-8 bytes of what the frame adds to its rendered entries, line ends and separators included."""
+    """Return an upper bound of the UTF-8 bytes that the frame adds to its entries, line ends included."""
     entries = [Entry("lesson", "L000000")] if footer.cites_lessons else []
     rendered = [""] * n_entries
     return len(_enclose(rendered, n_entries, footer_line(entries, footer), fmt).encode("utf-8"))
 
 
 def footer_line(entries: Sequence[Entry], footer: Footer) -> str:
-    """The last line before the end mark; empty when nothing applies."""
+    """Return the last line before the end mark; empty when nothing applies."""
     parts = [footer.note] if footer.note else []
     if footer.cites_lessons:
         parts.append(f"Cite a lesson you apply as [{_first_lesson_id(entries)}].")
@@ -135,7 +135,7 @@ def _enclose(rendered: Sequence[str], n_entries: int, footer: str, fmt: Format) 
 
 
 def _body_lines(lines: Sequence[str]) -> list[str]:
-    """Neutralised as one text, because a mark may be spread over lines; no trailing white space, no outer blanks."""
+    """Neutralise the lines as one text, because a mark may be spread over them; no trailing white space or blanks."""
     cleaned = [line.rstrip() for line in neutralise("\n".join(lines)).split("\n")]
     first = next((number for number, line in enumerate(cleaned) if line), len(cleaned))
     last = next((number for number in range(len(cleaned), first, -1) if cleaned[number - 1]), first)
@@ -143,7 +143,7 @@ def _body_lines(lines: Sequence[str]) -> list[str]:
 
 
 def _escape(text: str) -> str:
-    """Text for XML content and for an attribute in double quotes (`xml.sax.saxutils` would load urllib: 30 ms)."""
+    """Escape text for XML content and quoted attributes (`xml.sax.saxutils` would load urllib: 30 ms)."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
 
 
@@ -156,7 +156,7 @@ def _first_lesson_id(entries: Sequence[Entry]) -> str:
 
 
 def _shell_safe(hint: str) -> str:
-    """A hint an agent may paste into a shell between double quotes: nothing in it ends the quotes or expands."""
+    """Return a hint an agent may paste into a shell between double quotes: nothing in it ends the quotes or expands."""
     words = neutralise_line(_UNSAFE_IN_HINT.sub(" ", hint))
     short = words if len(words) <= _HINT_CHARS else words[:_HINT_CHARS].rsplit(" ", 1)[0]
     return short or "…"
@@ -172,7 +172,7 @@ _LABEL_CHARS = 120
 
 
 def file_entry(hit: Hit, text: str = "") -> Entry:
-    """A chunk of a file as an entry; no text makes it a pointer of one line."""
+    """Return a chunk of a file as an entry; no text makes it a pointer of one line."""
     label = _label(hit)
     named = f" {label}" if label else ""
     title = f"{hit.path}:{hit.start_line}-{hit.end_line}{named} ({', '.join(_facts(hit))})"
@@ -180,26 +180,26 @@ def file_entry(hit: Hit, text: str = "") -> Entry:
 
 
 def item_entry(item: Item) -> Entry:
-    """An item in the form that was chosen for it."""
+    """Return an item in the form that was chosen for it."""
     return file_entry(item.hit, text_in_form(item.text, item.form))
 
 
 def text_in_form(text: str, form: str) -> str:
-    """Text as `full`, `preview` (first three lines and `...`) or `pointer` (nothing) shows it."""
+    """Return text as `full`, `preview` (first three lines and `...`) or `pointer` (nothing) shows it."""
     if form == "pointer":
         return ""
     return preview(text) if form == "preview" else text
 
 
 def preview(text: str) -> str:
-    """The first three lines that are not leading blanks, over-long ones cut, and `...` when more follows."""
+    """Return the first three lines that are not leading blanks, over-long ones cut, and `...` when more follows."""
     lines = list(body_lines(text))
     shown = [_shorten(line, _PREVIEW_LINE_CHARS) for line in lines[:PREVIEW_LINES]]
     return "\n".join([*shown, PREVIEW_MARK] if len(lines) > PREVIEW_LINES else shown)
 
 
 def body_lines(text: str) -> tuple[str, ...]:
-    """Neutralised lines of a text without blank ones around it."""
+    """Return neutralised lines of a text without blank ones around it."""
     cleaned = "\n".join(line.rstrip() for line in neutralise(text).split("\n")).strip("\n")
     return tuple(cleaned.split("\n")) if cleaned else ()
 

@@ -124,7 +124,7 @@ _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def plain_text(text: str) -> str:
-    """Text without terminal escapes, control and invisible characters, with LF line ends.
+    """Return text without terminal escapes, control and invisible characters, with LF line ends.
 
     Lone surrogates become U+FFFD. Tabs and line ends stay. Linear in the length.
     """
@@ -136,12 +136,12 @@ def plain_text(text: str) -> str:
 
 
 def without_private(text: str, *, is_part: bool = False) -> str:
-    """Text without `<private>…</private>`; the same object when there is none. See `cut_private`."""
+    """Return text without `<private>…</private>`; the same object when there is none. See `cut_private`."""
     return cut_private(text, is_part=is_part)[0]
 
 
 def cut_private(text: str, *, is_part: bool = False) -> tuple[str, bool]:
-    """Text without `<private>…</private>`, a space in the place of each span, and whether there was any.
+    """Return text without `<private>…</private>`, a space in the place of each span, and whether there was any.
 
     Nested spans go with the outer one, and a span that is never closed reaches to the end. Of a part of something
     longer, a span that is closed and was never opened begins with the text. Letter case, attributes and
@@ -162,7 +162,7 @@ def cut_private(text: str, *, is_part: bool = False) -> tuple[str, bool]:
 
 
 def private_spans(text: str, *, is_part: bool = False) -> list[tuple[int, int]]:
-    """Start and end of what `cut_private` cuts, tags included, in order."""
+    """Return the start and end of what `cut_private` cuts, tags included, in order."""
     spans: list[tuple[int, int]] = []
     start = depth = 0
     for mark in _PRIVATE.finditer(text):
@@ -177,7 +177,7 @@ def private_spans(text: str, *, is_part: bool = False) -> list[tuple[int, int]]:
 
 
 def neutralise(text: str) -> str:
-    """Text that can neither open nor close our frame or an element of a client, and stays readable.
+    """Return text that can neither open nor close our frame or an element of a client, and stays readable.
 
     One character changes, visibly: an opening angle bracket before a reserved name becomes `‹` (U+2039), also one
     that is written as an entity or an escape (`&lt;`, `%3c`), the words of our own marks and of `[SYSTEM
@@ -205,5 +205,5 @@ def neutralise(text: str) -> str:
 
 
 def neutralise_line(text: str) -> str:
-    """The same for text that must stay on one line: every run of white space becomes one space."""
+    """Return the same for text that must stay on one line: every run of white space becomes one space."""
     return " ".join(neutralise(text).split())

@@ -1,4 +1,4 @@
-"""How scores, their bars, counts and times are shown, in commands and in the line that debugs a hook."""
+"""Shows scores, their bars, counts and times, in commands and in the line that debugs a hook."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ LOWEST_BAR = -2.0
 
 
 def number(value: float, digits: int = 2) -> str:
-    """A number with so many decimals, never −0."""
+    """Return a number with so many decimals, never −0."""
     shown = f"{value:.{digits}f}"
     return shown.removeprefix("-") if float(shown) == 0 else shown
 
 
 def bar(value: float, digits: int = 2) -> str:
-    """A bar; `always` for one that keeps nothing out."""
+    """Return a bar; `always` for one that keeps nothing out."""
     return "always" if value <= LOWEST_BAR else number(value, digits)
 
 
 def compared(score: float, threshold: float) -> tuple[str, str]:
-    """A score and its bar with two decimals, or with four where two would read the same."""
+    """Return a score and its bar with two decimals, or with four where two would read the same."""
     digits = 2 if number(score) != number(threshold) else 4
     return number(score, digits), bar(threshold, digits)
 
 
 def amount(n: int, one: str, many: str = "") -> str:
-    """A count and its noun: `1 chunk`, `1,200 chunks`.
+    """Return a count and its noun: `1 chunk`, `1,200 chunks`.
 
     Args:
         n: How many.
@@ -39,7 +39,7 @@ def amount(n: int, one: str, many: str = "") -> str:
 
 
 def local_time(at: object) -> str:
-    """A time in ISO 8601 as people read it, `2026-02-14 10:31:05` in local time; as it is where it is no time."""
+    """Return a time in ISO 8601 as people read it, `2026-02-14 10:31:05` in local time; no time stays as it is."""
     from datetime import datetime
 
     text = str(at)
@@ -51,7 +51,7 @@ def local_time(at: object) -> str:
 
 
 def evidence_line(pieces: Mapping[str, float]) -> str:
-    """The evidence for a file, strongest piece first, equal ones by name; what gave nothing is left out."""
+    """Return the evidence for a file, strongest piece first, equal ones by name; what gave nothing is left out."""
     # Pieces of one value differ in the last bits from run to run; what reads the same must stand in one order.
     shown = sorted((-round(abs(value), 2), name) for name, value in pieces.items() if abs(value) >= 0.005)
     parts = ", ".join(f"{name} {number(pieces[name])}" for _, name in shown)

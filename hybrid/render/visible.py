@@ -58,7 +58,7 @@ _LINE_MARKS = {9: escape(9), 10: escape(10)}
 
 
 def visible(text: str) -> str:
-    """Text that no terminal obeys: controls, bidirectional and invisible characters become marks.
+    """Return text that no terminal obeys: controls, bidirectional and invisible characters become marks.
 
     Tabs, line ends and the joiners within emoji and words of non-ASCII scripts stay. Linear in the length; a second
     pass changes nothing.
@@ -74,12 +74,12 @@ def visible(text: str) -> str:
 
 
 def visible_line(text: str) -> str:
-    """The same for a name that must not begin a line of its own: tabs and line ends become marks too."""
+    """Return the same for a name that must not begin a line of its own: tabs and line ends become marks too."""
     return visible(text).translate(_LINE_MARKS)
 
 
 def json_escaped(text: str) -> str:
-    """JSON in which the same characters are escaped as JSON does, so that it still means the same."""
+    """Return JSON in which the same characters are escaped as JSON does, so that it still means the same."""
     if text.isascii() and "\x7f" not in text:
         return text
     parts = (char if _MARKS[ord(char)] == ord(char) else _json_escape(ord(char)) for char in text)

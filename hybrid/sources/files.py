@@ -42,7 +42,7 @@ SOURCE_VERSION = "1"
 
 
 class FileTypes(Struct, frozen=True):
-    """How the language and the kind of a file are told; `hybrid.chunking.languages` has these functions.
+    """Functions that tell the language and the kind of a file, as `hybrid.chunking.languages` has them.
 
     Attributes:
         language_of: Language of a path and a text, None when unknown. The text is empty as long as it was not read;
@@ -64,7 +64,7 @@ class FileReader:
         self._max_file_bytes = max_file_bytes
 
     def read_text(self, path: str) -> str | None:
-        """Text of one file, decoded as `read` does.
+        """Return text of one file, decoded as `read` does.
 
         Args:
             path: As in `Found`.
@@ -118,7 +118,7 @@ class FileSource(FileReader):
 
     @property
     def method(self) -> str:
-        """How the last scan listed: `git`, or `walk: REASON`; empty before the first."""
+        """`git`, or `walk: REASON`, for the last scan; empty before the first."""
         return self._method
 
     @property
@@ -132,7 +132,7 @@ class FileSource(FileReader):
         return frozenset(self._links)
 
     def scan(self) -> Iterator[Found]:
-        """Every file that may be a document, sorted by path; one `stat` each, nothing is opened.
+        """Return every file that may be a document, sorted by path; one `stat` each, nothing is opened.
 
         The whole listing is made at once, so `skipped` is complete when this returns.
         """
@@ -142,7 +142,7 @@ class FileSource(FileReader):
         return iter(self._look_at(listing.paths, lister.is_record))
 
     def scan_paths(self, paths: Sequence[str]) -> list[Found] | None:
-        """What `scan` gives at or below some paths, at a cost that does not grow with the other files.
+        """Return what `scan` gives at or below some paths, at a cost that does not grow with the other files.
 
         Args:
             paths: Relative, of files and folders, there or gone; at least one, none of them empty.
@@ -173,7 +173,7 @@ class FileSource(FileReader):
         self._skipped = Counter({"unreadable": listing.n_unreadable} if listing.n_unreadable else {})
 
     def read(self, found: Found) -> Document | Skipped:
-        """One file as a document, or why not; never raises for what is on disk."""
+        """Read one file as a document, or say why not; never raises for what is on disk."""
         try:
             data = self._bytes(found.path)
         except OSError as error:
@@ -206,7 +206,7 @@ class FileSource(FileReader):
         return found
 
     def _look(self, path: str, taken: set[str], is_record: Callable[[str], bool]) -> Found | str | None:
-        """The file, the reason for a skip, or None for what is no file: gone, or the folder of a submodule."""
+        """Return the file, the reason for a skip, or None for what is no file: gone, or the folder of a submodule."""
         try:
             status = os.lstat(self._prefix + path)
         except (OSError, ValueError):
@@ -216,7 +216,7 @@ class FileSource(FileReader):
         return self._judge(path, status) if stat.S_ISREG(status.st_mode) else None
 
     def _look_at_link(self, path: str, taken: set[str], is_record: Callable[[str], bool]) -> Found | str:
-        """A link counts as a file when its target is a file of the project that is not offered itself."""
+        """Return the file of a link whose target is a file of the project that is not offered itself, or the reason."""
         self._links.add(path)
         real = os.path.realpath(self._prefix + path)
         if real.startswith(self._prefix):

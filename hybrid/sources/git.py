@@ -90,7 +90,7 @@ class GitUnavailableError(Exception):
 
 
 def list_files(root: str, within: Sequence[str] = (), *, timeout_s: float = _TIMEOUT_S) -> set[str]:
-    """Files that are tracked, or untracked and not ignored, as git sees them.
+    """List the files that are tracked, or untracked and not ignored, as git sees them.
 
     Tracked files that were deleted are among them, and links to folders, and the folders of submodules: a `stat`
     tells. Untracked repositories inside are left out. The set also takes the place of `--deduplicate`, which git
@@ -158,7 +158,7 @@ def has_more_files(root: str, limit: int, *, timeout_s: float = _TIMEOUT_S) -> b
 
 @contextlib.contextmanager
 def _running(root: str, arguments: Sequence[str] = ()) -> Generator[subprocess.Popen[bytes]]:
-    """Git at work, with bounded memory; it and what it started are killed at the end.
+    """Start git with bounded memory; it and what it started are killed at the end.
 
     Raises:
         GitUnavailableError: It cannot be run, or must not read what lies here.
@@ -281,7 +281,7 @@ def _remember_unreadable(root: str, size_bytes: int) -> None:
 
 
 def _named_files(config: Path, root: str) -> Iterator[str]:
-    """Files that a repository's settings have git read: excludes, attributes and further settings."""
+    """Yield the files that a repository's settings have git read: excludes, attributes and further settings."""
     for key, values in parse_config(read_small(config) or "").items():
         if key in ("core.excludesfile", "core.attributesfile"):
             yield from (str(Path(root) / expanded(value)) for value in values)
@@ -290,7 +290,7 @@ def _named_files(config: Path, root: str) -> Iterator[str]:
 
 
 def _executable(root: str) -> str:
-    """Absolute path of git; one that lies in the project, or wherever the working directory is, is never run."""
+    """Return the absolute path of git; one in the project, or wherever the working directory is, is never run."""
     import shutil
 
     folders = os.environ.get("PATH", os.defpath).split(os.pathsep)

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 class Walked(Struct, frozen=True):
-    """What a walk found.
+    """The result of a walk.
 
     Attributes:
         files: Files and links, relative paths in no special order.
@@ -91,7 +91,7 @@ class Walker:
         self._n_unreadable = 0
 
     def walk(self, within: Sequence[str] = ("",), *, limit: int | None = None) -> Walked:
-        """Everything that is kept at or below the given paths, and some files of the folders above them.
+        """Return everything that is kept at or below the given paths, and some files of the folders above them.
 
         Args:
             within: Relative paths; an empty one is the whole project.
@@ -156,7 +156,7 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
 
 
 def _is_junction(entry: os.DirEntry[str]) -> bool:
-    """Windows' second kind of link to a folder; Python knows it since 3.12, and elsewhere there are none."""
+    """Return whether an entry is Windows' second kind of link to a folder; Python knows it since 3.12."""
     check = getattr(entry, "is_junction", None)
     return bool(check()) if check is not None else False
 
@@ -211,7 +211,7 @@ class Lister:
             return self._walk(f"walk: {error}")
 
     def run_within(self, targets: Sequence[str]) -> Listing | None:
-        """What `run` lists at or below some paths; None when only a full run can tell.
+        """Return what `run` lists at or below some paths; None when only a full run can tell.
 
         Args:
             targets: Relative paths of files and folders, there or gone; at least one, none of them empty.
@@ -274,7 +274,7 @@ class Lister:
         return Listing(sorted(kept), "git", n_unreadable, sorted({f for path in kept for f in folders_above(path)}))
 
     def _apply_own_rules(self, listed: set[str], folders: list[str], targets: Sequence[str]) -> tuple[set[str], int]:
-        """What stays of git's files with what is brought back, and the number of unreadable folders.
+        """Return git's files that stay, with those brought back, and the number of unreadable folders.
 
         Args:
             listed: Git's files at or below the targets.
@@ -333,7 +333,7 @@ class Lister:
 
 
 def folders_above(path: str) -> list[str]:
-    """The folders on the way to a relative path, outermost first, without the project itself."""
+    """Return the folders on the way to a relative path, outermost first, without the project itself."""
     parts = path.split("/")
     return ["/".join(parts[:n]) for n in range(1, len(parts))]
 
@@ -347,7 +347,7 @@ def is_within(path: str, targets: Sequence[str]) -> bool:
 
 
 def _common(searches: Sequence[str], targets: Sequence[str]) -> list[str]:
-    """The paths below both a search and a target."""
+    """Return the paths below both a search and a target."""
     return sorted(
         {search for search in searches if is_within(search, targets)}
         | {target for target in targets if is_within(target, searches)}

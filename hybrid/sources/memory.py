@@ -29,17 +29,17 @@ _STAMP_BYTES = 7
 
 
 def path_at(kind: MemoryKind, number: int, key: str) -> str:
-    """Where the row of a number and a project lies in the index."""
+    """Return the path in the index of the row of a number and a project."""
     return f"{row_name(kind, number)}/{key}"
 
 
 def path_of(row: Row) -> str:
-    """Where a row lies in the index."""
+    """Return the path of a row in the index."""
     return path_at(kind_of(row), row.id, row.owner.key)
 
 
 def project_glob(key: str) -> str:
-    """The paths of a project's rows."""
+    """Return the paths of a project's rows."""
     return f"*/{key}"
 
 
@@ -62,14 +62,14 @@ class MemorySource:
         return MappingProxyType({})
 
     def scan(self) -> Iterator[Found]:
-        """Every row, observations first."""
+        """Yield every row, observations first."""
         for kind in MEMORY_KINDS:
             for row in self._store.all_rows(kind):
                 if not self._key or row.owner.key == self._key:
                     yield _found(row)
 
     def scan_part(self, paths: Sequence[str]) -> list[Found]:
-        """The rows of some numbers (`o42`) that are there; for `hybrid.index.build.Part`."""
+        """Return the rows of some numbers (`o42`) that are there; for `hybrid.index.build.Part`."""
         found: list[Found] = []
         for kind in MEMORY_KINDS:
             names = [name for path in paths if (name := parse_name(path.partition("/")[0])) and name[0] == kind]
@@ -80,7 +80,7 @@ class MemorySource:
         return sorted(found, key=lambda one: one.path)
 
     def read(self, found: Found) -> Document | Skipped:
-        """A row as text: title, then everything else."""
+        """Return a row as text: title, then everything else."""
         row = self._read.pop(found.path, None) or row_at(self._store, found.path)
         if row is None:
             return Skipped(found.path, "vanished")
@@ -89,7 +89,7 @@ class MemorySource:
         return Document(found.path, record.kind, "text", text, hashlib.sha256(text.encode("utf-8")).digest())
 
     def chunk(self, document: Document, _limits: ChunkLimits) -> Chunked:
-        """One chunk, named by its title."""
+        """Return one chunk, named by its title."""
         if not document.text.strip():
             return Chunked((), "record")
         title = document.text.split("\n", 1)[0]
@@ -99,12 +99,12 @@ class MemorySource:
 
 
 def row_at(store: MemoryStore, path: str) -> Row | None:
-    """The row at a path of the index; None when it is gone."""
+    """Return the row at a path of the index; None when it is gone."""
     return rows_at(store, [path]).get(path)
 
 
 def rows_at(store: MemoryStore, paths: Iterable[str]) -> dict[str, Row]:
-    """The rows at some paths of the index, without those that are gone."""
+    """Return the rows at some paths of the index, without those that are gone."""
     numbers: dict[MemoryKind, list[int]] = {}
     for path in paths:
         name = parse_name(path.partition("/")[0])

@@ -75,7 +75,7 @@ class Rule(Struct, frozen=True):
 
 
 class Lift(Struct, frozen=True):
-    """Where a pattern with `!` may bring files back.
+    """The place where a pattern with `!` may bring files back.
 
     Attributes:
         search: Literal beginning of the pattern: matches lie there or below; empty when they may lie anywhere.
@@ -110,7 +110,7 @@ class Patterns(Struct, frozen=True):
     path_probe: Callable[[str], object] | None
 
     def decide(self, path: str, name: str, *, is_folder: bool) -> bool | None:
-        """True to ignore, False to keep, None when no rule matches.
+        """Return True to ignore, False to keep, None when no rule matches.
 
         Args:
             path: Relative to the folder of the file.
@@ -131,7 +131,7 @@ class Patterns(Struct, frozen=True):
 
 
 def parse_patterns(lines: Iterable[str]) -> Patterns | None:
-    """Rules from the lines of an ignore file; None when there are none. Lines that git would not take are left out."""
+    """Parse the lines of an ignore file; None when they hold no rule. Lines that git would not take are left out."""
     kept = [line for line in (_trimmed(raw) for raw in lines) if line and not line.startswith("#")]
     pairs = [(rule, line) for line in kept if (rule := _rule(line)) is not None]
     if not pairs:
@@ -186,7 +186,7 @@ def _lift(body: str) -> Lift:
 
 
 def _probe(expressions: Iterable[str]) -> Callable[[str], object] | None:
-    """One search for all expressions; a group name may stand once only, so names are taken out."""
+    """Compile one search for all expressions; a group name may stand once only, so names are taken out."""
     joined = "|".join(f"(?:{expression.replace(f'?P<{_FOLDER_GROUP}>', '?:')})" for expression in expressions)
     if not joined:
         return _never
@@ -210,7 +210,7 @@ and the square of its length."""
 
 
 def load_patterns(full_path: str) -> Patterns | None:
-    """Rules of a file on disk; None when it is not there, not readable, a link, or without rules."""
+    """Return the rules of a file on disk; None when it is not there, not readable, a link, or without rules."""
     try:
         data = read_regular(full_path, _MAX_BYTES)
     except OSError:
@@ -241,7 +241,7 @@ class FolderRules:
         self._scopes: dict[str, tuple[tuple[int, Patterns], ...]] = {"": (*start, *self._own(""))}
 
     def decide(self, path: str, *, is_folder: bool) -> bool | None:
-        """True to ignore, False to keep, None when no rule matches; the nearest file with a match decides."""
+        """Return True to ignore, False to keep, None when no rule matches; the nearest file with a match decides."""
         folder, _, name = path.rpartition("/")
         if self._last is not None:
             verdict = self._last.decide(path, name, is_folder=is_folder)
@@ -259,7 +259,7 @@ class FolderRules:
         return any(lift.opens(folder[base:]) for base, lift in self._lifts_of(self._scope(parent)))
 
     def searches(self, folders: Iterable[str]) -> list[str]:
-        """Paths at or below which files may be brought back by the rules of these folders; empty = anywhere."""
+        """Return paths at or below which files may be brought back by the rules of these folders; empty = anywhere."""
         found: dict[str, None] = {}
         for folder in folders:
             for base, lift in self._lifts_of(self._scope(folder)):
@@ -283,7 +283,7 @@ class FolderRules:
                 yield base, lift
 
     def _scope(self, folder: str) -> tuple[tuple[int, Patterns], ...]:
-        """Rules that apply to entries of a folder, the nearest last, each with the length of its folder's prefix."""
+        """Return the rules for entries of a folder, the nearest last, each with the length of its folder's prefix."""
         known = self._scopes.get(folder)
         if known is not None:
             return known

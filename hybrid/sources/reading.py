@@ -1,4 +1,4 @@
-"""What one file of a project is: its path, which must not lead out, its bytes as text, and the reason to leave it out.
+"""Reads one file of a project: a path that does not lead out, bytes as text, and the reason to leave a file out.
 
 A reason is a word that is counted, or None to go on. Names decide without letter case. The rules are conservative: a
 file that a person may have written is not left out.
@@ -19,7 +19,7 @@ class OutsideError(OSError):
 
 
 def resolve_inside(root: str, path: str) -> str:
-    """The real path of a file of the project.
+    """Return the real path of a file of the project.
 
     Args:
         root: Real path of the project.
@@ -39,7 +39,7 @@ def resolve_inside(root: str, path: str) -> str:
 
 
 def join(root: str, path: str) -> str:
-    """Absolute path of a relative one; faster than `pathlib` and the same on every platform."""
+    """Return the absolute path of a relative one; faster than `pathlib` and the same on every platform."""
     return _with_separator(root) + path
 
 
@@ -67,7 +67,7 @@ def is_binary(data: bytes) -> bool:
 
 
 def decode(data: bytes) -> str:
-    """Text of bytes: by byte order mark, else UTF-8, else Windows-1252, else Latin-1.
+    """Decode bytes: by byte order mark, else as UTF-8, else as Windows-1252, else as Latin-1.
 
     The mark is dropped, and CR LF and lone CR become LF. Never raises: after a UTF-16 or UTF-32 mark, what cannot
     be decoded becomes U+FFFD; Latin-1 knows every byte.
@@ -169,7 +169,7 @@ _GENERATED = (
 
 
 def reason_by_name(path: str) -> str | None:
-    """`binary`, `secret_file`, `lock_file`, `minified` or `generated`, when the name alone says so."""
+    """Return `binary`, `secret_file`, `lock_file`, `minified` or `generated`, when the name alone says so."""
     lowered = path.lower()
     name = lowered.rpartition("/")[2]
     if suffix(name) in _BINARY_SUFFIXES:
@@ -184,7 +184,7 @@ def reason_by_name(path: str) -> str | None:
 
 
 def reason_by_size(path: str, size_bytes: int, *, max_bytes: int) -> str | None:
-    """`empty`, `too_large` or `data`, when the size says so."""
+    """Return `empty`, `too_large` or `data`, when the size says so."""
     if size_bytes == 0:
         return "empty"
     if size_bytes > max_bytes:
@@ -195,7 +195,7 @@ def reason_by_size(path: str, size_bytes: int, *, max_bytes: int) -> str | None:
 
 
 def reason_by_text(text: str, *, is_code: bool) -> str | None:
-    """`empty`, `secret_file`, `generated` or `minified`, when the text says so; prose is never generated or minified.
+    """Return `empty`, `secret_file`, `generated` or `minified`, when the text says so; prose is never the last two.
 
     Args:
         text: Decoded, with LF line ends.
@@ -217,7 +217,7 @@ def is_secret_name(path: str) -> bool:
 
 
 def suffix(name: str) -> str:
-    """What stands after the last dot of a name or path, in lower case; empty for none, and for `.name`."""
+    """Return the part after the last dot of a name or path, in lower case; empty for none, and for `.name`."""
     stem, _, ending = name.rpartition(".")
     return ending.lower() if stem and "/" not in ending and not stem.endswith("/") else ""
 
@@ -248,7 +248,7 @@ def _is_generated(text: str) -> bool:
 
 
 def _is_minified(text: str) -> bool:
-    """Mean line beyond 200 characters, or one line that is both beyond 5,000 and more than half of the text."""
+    """Return whether lines have more than 200 characters on average, or one beyond 5,000 is most of the text."""
     if len(text) < _MINIFIED_MIN_CHARS:
         return False
     lengths = [len(line) for line in text.split("\n") if line]

@@ -45,7 +45,7 @@ class RecordSource:
         return MappingProxyType({})
 
     def scan(self) -> Iterator[Found]:
-        """Every record, in order of path; its stamp is made of all that is indexed of it."""
+        """Yield every record, in order of path; its stamp is made of all that is indexed of it."""
         for path in sorted(self.by_path):
             record = self.by_path[path]
             material = "\0".join((record.kind, record.name, record.text, *record.triggers)).encode(
@@ -55,14 +55,14 @@ class RecordSource:
             yield Found(path, FileStamp(len(material), int.from_bytes(digest[:_STAMP_BYTES], "big")))
 
     def read(self, found: Found) -> Document | Skipped:
-        """A record as text: title, then everything else."""
+        """Return a record as text: title, then everything else."""
         record = self.by_path[found.path]
         text = record_text(record)
         digest = hashlib.sha256("\0".join((text, *record.triggers)).encode("utf-8", "surrogatepass")).digest()
         return Document(found.path, record.kind, "text", text, digest)
 
     def chunk(self, document: Document, _limits: ChunkLimits) -> Chunked:
-        """One chunk, whatever its length; a text without a line that is not blank has none."""
+        """Return one chunk, whatever its length; a text without a line that is not blank has none."""
         record = self.by_path[document.path]
         if not document.text.strip():
             return Chunked((), "record")
@@ -73,12 +73,12 @@ class RecordSource:
 
 
 def record_text(record: Record) -> str:
-    """What is searched of a record; its digest tells one version of it from the next."""
+    """Return the text of a record that is searched; its digest tells one version of it from the next."""
     return "\n".join(part for part in (" ".join(record.name.split()), record.text) if part.strip())
 
 
 def record_id(path: str) -> str:
-    """The id of the record at a path of the index."""
+    """Return the id of the record at a path of the index."""
     if _OF_MEMORY.fullmatch(path):
         return path.partition("/")[0]
     identity, mark, number = path.rpartition("~")

@@ -65,7 +65,7 @@ class Swap(Struct, frozen=True):
 
 
 class Change(Struct, frozen=True):
-    """What one edit changed.
+    """The difference that one edit made.
 
     Attributes:
         edit: The edit.
@@ -106,7 +106,7 @@ class Change(Struct, frozen=True):
 
 
 def change_of(edit: Edit) -> Change:
-    """What an edit changed."""
+    """Compare the old and the new text of an edit."""
     old, new = edit.old.split("\n")[:_MAX_LINES], edit.new.split("\n")[:_MAX_LINES]
     if not edit.old:
         old = []
@@ -155,7 +155,7 @@ def _code(lines: list[str]) -> list[str]:
 
 
 def _flat(lines: list[str]) -> str:
-    """Lines as one; a chained call goes on without a space."""
+    """Return the lines as one; a chained call goes on without a space."""
     text = ""
     for line in lines:
         text += line if not text or line.startswith((".", "?", ")", ",")) or text.endswith(("(", ".")) else " " + line
@@ -163,7 +163,7 @@ def _flat(lines: list[str]) -> str:
 
 
 def _swaps(old: list[str], new: list[str]) -> list[Swap]:
-    """What differs between two places, by the pieces they begin and end alike with."""
+    """Return the expressions that differ between two places, without what both begin and end with."""
     if len(old) == len(new) and 1 < len(old) <= 12:
         return [swap for one, other in zip(old, new, strict=True) if one != other for swap in _swaps([one], [other])]
     a, b = _PIECE.findall(_flat(old)[:2_000]), _PIECE.findall(_flat(new)[:2_000])
@@ -194,7 +194,7 @@ def _swaps(old: list[str], new: list[str]) -> list[Swap]:
 
 
 def _open_brackets(pieces: list[str]) -> int:
-    """Brackets that stay open; below zero when one is closed that was not opened."""
+    """Return the number of brackets that stay open; below zero when one is closed that was not opened."""
     depth = 0
     for piece in pieces:
         depth += (piece in _OPENING_BRACKETS) - (piece in _CLOSING_BRACKETS)
@@ -204,7 +204,7 @@ def _open_brackets(pieces: list[str]) -> int:
 
 
 def _where(edit: Edit, changed: list[str], following: str) -> str:
-    """The definition below, when only its attributes or comments changed; else the one around it."""
+    """Return the definition below, when only its attributes or comments changed; else the one around it."""
     told = [line for line in changed if line.strip()]
     if following and told and all(_ATTRIBUTE.match(line) or is_comment(line) for line in told):
         below = next(definitions(following, edit.file), None)
@@ -257,7 +257,7 @@ def is_fix(prompt: str) -> bool:
 
 
 def type_of_edit(file: str, changes: Sequence[Change], prompt: str) -> ObservationType:
-    """The type of an edit of a file."""
+    """Return the type of an edit of a file."""
     comment = " ".join(change.comment for change in changes)
     added = " ".join(" ".join(change.added[:20]) for change in changes)
     if _DECISION_FILE.search(file) or (is_prose(file) and _DECIDING.search(added)):
@@ -280,7 +280,7 @@ def type_of_edit(file: str, changes: Sequence[Change], prompt: str) -> Observati
 
 
 def concepts_of_edit(kind: str, changes: Sequence[Change]) -> tuple[str, ...]:
-    """What an edit teaches."""
+    """Return the concepts that an edit teaches."""
     text = " ".join(
         change.comment or " ".join(change.added[:30] if is_prose(change.edit.file) else ()) for change in changes
     )
@@ -289,7 +289,7 @@ def concepts_of_edit(kind: str, changes: Sequence[Change]) -> tuple[str, ...]:
 
 
 def _first(head: str) -> str:
-    """Which of the three comes first in the opening words of a prompt; empty for none."""
+    """Return `fix`, `add` or `refactor`, the first that the opening words of a prompt ask for; empty for none."""
     found = {"fix": _FIXING.search(head), "add": _ADDING.search(head), "refactor": _REFACTORING.search(head)}
     places = [(match.start(), name) for name, match in found.items() if match]
     return min(places)[1] if places else ""
@@ -305,7 +305,7 @@ _OPENING = re.compile(r"(?i)^(?:however|but|so|note that|also|first|then|otherwi
 
 
 def tell_edit(use: ToolUse, prompt: str) -> list[Told]:
-    """One told per file that a use edited or wrote."""
+    """Return one draft for each file that a use edited or wrote."""
     if use.is_failed:
         return [_failed(use, prompt)]
     by_file: dict[str, list[Edit]] = {}
@@ -408,7 +408,7 @@ def _of_new_file(name: str, change: Change, wanted: frozenset[str]) -> str:
 
 
 def _phrases(changes: list[Change], wanted: frozenset[str], room: int, *, is_fix: bool = False) -> str:
-    """What was changed, each thing once, as many as there is room for."""
+    """Return a phrase for each change, every phrase once, as many as there is room for."""
     every = once(_phrase(change, wanted, room, is_fix=is_fix) for change in changes)
     shown = ""
     for phrase in every:
@@ -419,7 +419,7 @@ def _phrases(changes: list[Change], wanted: frozenset[str], room: int, *, is_fix
 
 
 def _phrase(change: Change, wanted: frozenset[str], room: int, *, is_fix: bool) -> str:
-    """What one edit changed, beginning with a verb."""
+    """Return a phrase for one edit, beginning with a verb."""
     if change.renamed:
         return f"rename {code(change.renamed[0], room)} to {code(change.renamed[1], room)}"
     if change.defined:
@@ -460,7 +460,7 @@ def _of_swap(swap: Swap, room: int) -> str:
 
 
 def _telling_swap(change: Change, room: int) -> Swap | None:
-    """The exchange that says most about the edit; None when new lines say more."""
+    """Return the exchange that says most about the edit; None when new lines say more."""
     useful = [
         swap
         for swap in change.swaps
@@ -475,7 +475,7 @@ def _telling_swap(change: Change, room: int) -> Swap | None:
 
 
 def _best(lines: tuple[str, ...], wanted: frozenset[str]) -> str:
-    """The line that says most: one that shares words with the prompt, else the longest of the first."""
+    """Return the line that says most: one that shares words with the prompt, else the longest of the first."""
     found = telling(lines, wanted, 1, max_chars=300)
     return found[0] if found else max(lines[:6], key=len, default="")
 

@@ -44,7 +44,7 @@ _REASON = re.compile(r" For: [^\n]*\Z")
 
 
 def extract(uses: Sequence[ToolUse], prompt: str) -> Extracted | None:
-    """What the uses of a batch did, as one observation; None when they tell nothing.
+    """Make one observation of the uses of a batch; None when they tell nothing.
 
     Args:
         uses: Of one tool, in order.
@@ -85,13 +85,13 @@ def _tell(use: ToolUse, prompt: str) -> list[Told]:
 
 
 def _one_edit(every: list[Told]) -> Told | None:
-    """The one told of a batch whose others say the same."""
+    """Return the only draft of a batch whose others say the same."""
     titles = {(told.verb, told.subject) for told in every}
     return every[0] if len(titles) == 1 and len(every) > 1 and not every[0].place else None
 
 
 def _batch(every: list[Told]) -> Told:
-    """One told of several: a title over all, the narratives side by side, the weightiest type."""
+    """Join drafts: one title over all, the narratives side by side, the weightiest type."""
     room = NARRATIVE_CHARS - 130
     share = max(120, room // len(every))
     parts = once(clip(_REASON.sub("", told.narrative), share) for told in every)
@@ -110,7 +110,7 @@ def _batch(every: list[Told]) -> Told:
 
 
 def _subjects(every: list[Told]) -> str:
-    """Subjects side by side; what several have in common at their beginning stands once."""
+    """Join subjects; a beginning that all have in common stands once."""
     verb, room = every[0].verb, MAX_TITLE_CHARS - len(every[0].verb) - 1
     subjects = once(told.subject if told.verb == verb else f"{told.verb} {told.subject}" for told in every)
     if len({told.place for told in every}) == 1 and every[0].place:
@@ -122,7 +122,7 @@ def _subjects(every: list[Told]) -> str:
 
 
 def _shortened(subject: str, max_chars: int) -> str:
-    """A subject whose outcome is kept, where it has one: what was run is said by its beginning."""
+    """Return a subject whose outcome is kept, where it has one: what was run is said by its beginning."""
     run, arrow, outcome = subject.rpartition(" → ")
     if not arrow or len(subject) <= max_chars:
         return clip(subject, max_chars)
@@ -131,7 +131,7 @@ def _shortened(subject: str, max_chars: int) -> str:
 
 
 def _tell_agent(use: ToolUse, prompt: str) -> Told | None:
-    """What a subagent was sent for and reported."""
+    """Return the task of a subagent and its report."""
     if not use.query and not use.description:
         return None
     report = sentences(use.output)
@@ -155,7 +155,7 @@ def _tell_agent(use: ToolUse, prompt: str) -> Told | None:
 
 
 def _tell_web(use: ToolUse, prompt: str) -> Told | None:
-    """What a page or a search in the web said."""
+    """Return what a page or a search in the web said."""
     if not use.query:
         return None
     said = sentences(use.output or use.error)
@@ -172,7 +172,7 @@ def _tell_web(use: ToolUse, prompt: str) -> Told | None:
 
 
 def _tell_other(use: ToolUse, prompt: str) -> Told | None:
-    """A tool that is not known, such as one of a server's: its question and the beginning of its answer."""
+    """Return the question and the answer of a tool that is not known, such as one of a server's."""
     said = sentences(use.output or use.error)
     name = use.tool.rpartition("__")[2] or use.tool
     asked = use.query or use.description or use.command

@@ -40,7 +40,7 @@ _ATTRIBUTES = ("#[", "@", "pub use", "///", "//", "#", "*", "/*")
 
 
 def tell_read(use: ToolUse, prompt: str) -> Told | None:
-    """What a read showed; None when neither a file nor a text is known."""
+    """Return what a read showed; None when neither a file nor a text is known."""
     files = use.files_read
     if not files:
         return None
@@ -121,7 +121,7 @@ def told_of_text(shown: FileText, prompt: str, *, how: str = "Read") -> Told:
 
 
 def _chosen(every: list[Definition], wanted: frozenset[str]) -> list[Definition]:
-    """The definitions to name first: those that share words with the prompt, then containers, then the rest."""
+    """Return the definitions to name first: those that share words with the prompt, then containers, then the rest."""
     first: dict[str, Definition] = {}
     for one in every:
         first.setdefault(one.name, one)
@@ -182,7 +182,7 @@ def _of_definition(one: Definition, text: str) -> str:
 
 
 def _doc(one: Definition, text: str) -> str:
-    """First sentence of the comment above a definition, or of the docstring below it."""
+    """Return the first sentence of the comment above a definition, or of the docstring below it."""
     above = text[max(0, one.start - 1_500) : one.start].rstrip("\n").split("\n")
     block: list[str] = []
     for line in reversed(above):
@@ -199,7 +199,7 @@ def _doc(one: Definition, text: str) -> str:
 
 
 def _opening_comment(text: str, file: str) -> str:
-    """The prose at the head of a file."""
+    """Return the prose at the head of a file."""
     if is_prose(file):
         return ""
     block: list[str] = []

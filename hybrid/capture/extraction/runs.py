@@ -104,7 +104,7 @@ _GOOD = re.compile(
 
 
 class Outcome(Struct, frozen=True):
-    """How a command ended.
+    """The end of a command.
 
     Attributes:
         status: passed, failed, or empty when the text does not say.
@@ -122,7 +122,7 @@ class Outcome(Struct, frozen=True):
 
 
 def telling_lines(output: str) -> tuple[str, ...]:
-    """The lines of an output that are no progress and no passing test, each once in a row."""
+    """Return the lines of an output that are no progress and no passing test, each once in a row."""
     found: list[str] = []
     for line in output.split("\n")[:4_000]:
         if line.strip() and not _NOISE_LINE.match(line) and (not found or found[-1] != line):
@@ -131,7 +131,7 @@ def telling_lines(output: str) -> tuple[str, ...]:
 
 
 def outcome_of(output: str, *, is_failed: bool, exit_code: int | None) -> Outcome:
-    """How a command ended, by its output first: behind a pipe the exit code is that of the last program.
+    """Return the outcome of a command, by its output first: behind a pipe the exit code is that of the last program.
 
     Args:
         output: What it printed, also of its error.
@@ -159,7 +159,7 @@ def _is_error_line(output: str, errors: tuple[str, ...]) -> bool:
 
 
 def _counts(text: str) -> tuple[str, Status]:
-    """Counts of tests in words, and what they say; empty when no tests were run."""
+    """Return the counts of tests in words, and the status; both are empty when no tests were run."""
     # Some clients give the output of a failure twice: the same counts in the same time are the same run.
     rows = [tuple(map(int, row[:4])) for row in dict.fromkeys(_CARGO.findall(text))]
     if rows:
@@ -193,7 +193,7 @@ def _counts(text: str) -> tuple[str, Status]:
 
 
 def _packages(text: str) -> tuple[str, Status]:
-    """Go's packages, and hooks before a commit."""
+    """Return the counts of Go's packages, or of hooks before a commit, in words, and the status."""
     if packages := _GO_PACKAGE.findall(text):
         bad = [name for word, name in packages if word == "FAIL"]
         words = f"{len(bad)} of {len(packages)} packages failed" if bad else f"{amount(len(packages), 'package')} ok"
@@ -217,7 +217,7 @@ def _failing(text: str) -> tuple[str, ...]:
 
 
 def _errors(text: str) -> tuple[str, ...]:
-    """Errors by how much they say: of the first pattern first; those that only report others last."""
+    """Return the errors, the most telling pattern first; errors that only report others stand last."""
     found: list[str] = []
     late: list[str] = []
     for pattern in _ERRORS:
@@ -257,7 +257,7 @@ def _brief(outcome: Outcome, counts: str, exit_code: int | None) -> str:
 
 
 def _in_short(error: str) -> str:
-    """An error without what every one of its kind says, and without the modules of its class."""
+    """Return an error without what every one of its kind says, and without the modules of its class."""
     if match := _NO_MODULE.match(error):
         return f"no module {match[1]}"
     if match := _ERROR_CODE.match(error):
@@ -266,7 +266,7 @@ def _in_short(error: str) -> str:
 
 
 def _finished(text: str) -> str:
-    """What a build that came to its end says of itself."""
+    """Return how a build ended that came to its end; empty for any other output."""
     if not _FINISHED.search(text):
         return ""
     n_warnings = len(_WARNING.findall(text))
@@ -274,7 +274,7 @@ def _finished(text: str) -> str:
 
 
 def _short_name(name: str) -> str:
-    """A test's name without its folders or modules, as far as it stays telling."""
+    """Return a test's name without its folders or modules, as far as it stays telling."""
     parts = re.split(r"(::|/)", re.sub(r"^\S+\.\w+::", "", name))
     return parts[-1] if len(parts[-1]) > 8 else "".join(parts[-3:])
 
@@ -307,7 +307,7 @@ _PROGRESS = re.compile(
 
 
 def tell_command(use: ToolUse, prompt: str) -> Told | None:
-    """What a command did; None for one that tells nothing, such as `pwd` or a search's empty listing."""
+    """Return what a command did; None for one that tells nothing, such as `pwd` or a search's empty listing."""
     line = line_of(use.command)
     if not line.shown:
         return None
@@ -344,7 +344,7 @@ def _of_search(use: ToolUse, line: CommandLine, output: str, prompt: str) -> Tol
 
 
 def _of_listing(use: ToolUse, line: CommandLine, output: str, prompt: str) -> Told | None:
-    """A listing of files; what only says where one is tells nothing."""
+    """Return a listing of files; what only says where one is tells nothing."""
     names = [one.strip() for one in output.split("\n") if one.strip() and not one.endswith((" .", " ..", "/."))]
     if line.program not in ("ls", "tree", "wc", "du", "which") or len(names) < 2:
         return None
@@ -406,7 +406,7 @@ def _of_status(use: ToolUse, line: CommandLine, output: str, prompt: str) -> Tol
 
 
 def _shown(output: str) -> str:
-    """What was printed where no outcome was: build progress, or the last line as it is."""
+    """Return what was printed where there is no outcome: build progress, or the last line as it is."""
     if not output.strip():
         return ""
     return "only build progress shown" if _PROGRESS.search(output) else clip(output.strip().rpartition("\n")[2], 50)
@@ -447,7 +447,7 @@ def _title(use: ToolUse, line: CommandLine, brief: str) -> tuple[str, str]:
 
 
 def _abbreviated(command: str, max_chars: int) -> str:
-    """A command line with its program and its last word, the middle left out."""
+    """Return a command line with its program and its last word, the middle left out."""
     command = command.replace("`", "'")
     if len(command) > max_chars:
         command = _QUOTES.sub(r"\2", command)
@@ -489,7 +489,7 @@ def _details(use: ToolUse, outcome: Outcome, prompt: str) -> list[str]:
 
 
 def _key(outcome: Outcome, prompt: str) -> list[str]:
-    """The lines of the output that say most, and its last ones."""
+    """Return the lines of the output that say most, and its last ones."""
     told = "\n".join(outcome.errors)
     lines = [line for line in outcome.lines if line.strip() not in told and len(line.strip()) > 3]
     best = telling(lines[:-3], terms_of(prompt), 3, max_chars=120)
@@ -498,7 +498,7 @@ def _key(outcome: Outcome, prompt: str) -> list[str]:
 
 
 def _last(outcome: Outcome, prompt: str) -> str:
-    """What a title says of an output without counts or errors: its last line that says something."""
+    """Return the last telling line, for the title of an output without counts or errors."""
     lines = [line.strip() for line in outcome.lines if len(line.strip()) > 2]
     if 1 < len(lines) <= 12:
         best = telling(lines, terms_of(prompt), 1, max_chars=60)

@@ -77,7 +77,7 @@ class SearchRun(Struct, frozen=True):
 
 
 class _Result(Struct, frozen=True):
-    """What the output of a search holds.
+    """The content of a search's output.
 
     Attributes:
         matches: In order.
@@ -159,13 +159,13 @@ def told_of_search(search: SearchRun, prompt: str) -> Told:
 
 
 def folder_name(path: str) -> str:
-    """The last parts of a folder's path, two where they are short."""
+    """Return the last parts of a folder's path, two where they are short."""
     parts = path.rstrip("/").split("/")
     return parts[-1] if len("/".join(parts[-2:])) > _LONG_FOLDER else "/".join(parts[-2:])
 
 
 def _last_parts(pattern: str, room: int) -> str:
-    """The end of a pattern of paths, from a folder on."""
+    """Return the end of a pattern of paths, from a folder on."""
     parts = pattern.split("/")
     while len(parts) > 1 and len("/".join(parts)) > room - 2:
         parts = parts[1:]

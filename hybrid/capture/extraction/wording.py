@@ -41,7 +41,7 @@ _POLITE = re.compile(r"(?i)^(?:please|can you|could you|now|ok(?:ay)?|hi|hello|h
 
 
 class Told(Struct, frozen=True):
-    """What is told of one use, before those of a batch become one.
+    """The draft of an observation: one use told, before those of a batch become one.
 
     Attributes:
         type: As of an observation.
@@ -69,12 +69,12 @@ class Told(Struct, frozen=True):
 
 
 def one_line(text: str) -> str:
-    """Text with every run of white space made one space."""
+    """Return text with every run of white space made one space."""
     return _SPACES.sub(" ", text).strip()
 
 
 def clip(text: str, max_chars: int) -> str:
-    """Text on one line of at most that many characters, ended by `…` at a word's border where it was longer."""
+    """Cut a text to one line of at most that many characters; `…` at a word's border stands for the rest."""
     text = one_line(text)
     if len(text) <= max_chars:
         return text
@@ -88,7 +88,7 @@ def clip(text: str, max_chars: int) -> str:
 
 
 def squeeze(name: str, max_chars: int) -> str:
-    """A name or path of at most that many characters, the middle left out."""
+    """Return a name or path of at most that many characters, the middle left out."""
     name = one_line(name)
     if len(name) <= max_chars:
         return name
@@ -97,12 +97,12 @@ def squeeze(name: str, max_chars: int) -> str:
 
 
 def code(text: str, max_chars: int = 60) -> str:
-    """A short piece of code in back-ticks."""
+    """Return a short piece of code in back-ticks."""
     return f"`{clip(text.replace('`', ''), max_chars)}`"
 
 
 def base(path: str, max_chars: int = 44) -> str:
-    """The name of a file; with its folder where the name says little."""
+    """Return the name of a file; with its folder where the name says little."""
     parts = [part for part in path.rstrip("/").split("/") if part]
     if not parts:
         return path
@@ -113,7 +113,7 @@ def base(path: str, max_chars: int = 44) -> str:
 
 
 def listed(names: Iterable[str], max_chars: int, *, total: int = 0) -> str:
-    """Names joined by commas, those that there is room for; `+N` for the rest."""
+    """Join names by commas, as many as there is room for; `+N` stands for the rest."""
     every = list(dict.fromkeys(name for name in names if name))
     rest, shown = max(total, len(every)), ""
     for name in every:
@@ -125,12 +125,12 @@ def listed(names: Iterable[str], max_chars: int, *, total: int = 0) -> str:
 
 
 def sentences(text: str) -> list[str]:
-    """The sentences and paragraphs of a text, each on one line."""
+    """Return the sentences and paragraphs of a text, each on one line."""
     return [line for part in _SENTENCE_END.split(text) if (line := one_line(part))]
 
 
 def purpose(prompt: str, max_chars: int = PURPOSE_CHARS) -> str:
-    """The gist of a prompt: its first sentence that says something."""
+    """Return the gist of a prompt: its first sentence that says something."""
     for sentence in sentences(prompt[:4_000]):
         sentence = _POLITE.sub("", sentence)
         if len(sentence) >= 15:
@@ -139,17 +139,17 @@ def purpose(prompt: str, max_chars: int = PURPOSE_CHARS) -> str:
 
 
 def reason(prompt: str) -> str:
-    """Why something was done, as the narrative says it; empty without a prompt."""
+    """Return the purpose of the prompt as the narrative ends with it; empty without a prompt."""
     return f"For: {purpose(prompt)}" if prompt.strip() else ""
 
 
 def terms_of(text: str) -> frozenset[str]:
-    """The telling terms of a text, for the choice of what to show of it."""
+    """Return the telling terms of a text, for the choice of what to show of it."""
     return frozenset(term for term in part_terms(text[:4_000]) if len(term) > 2 and term not in FUNCTION_WORDS)
 
 
 def telling(lines: Sequence[str], wanted: frozenset[str], n: int, *, max_chars: int = 160) -> list[str]:
-    """The lines that share most with what is wanted, at most `n`, in order; terms in many lines count less."""
+    """Return the lines that share most with what is wanted, at most `n`, in order; terms in many lines count less."""
     of_line: list[tuple[str, list[str]]] = []
     for line in lines[:_MAX_LINES]:
         low = line[:300].lower()  # A term is a stem: being in the line is enough, and cheap on long files.
@@ -177,7 +177,7 @@ def is_comment(line: str) -> bool:
 
 
 def comment_text(lines: Iterable[str]) -> str:
-    """The prose of comment lines, without their marks and without examples of code in them; empty for a licence."""
+    """Return the prose of comment lines, without marks and examples of code; empty for a licence."""
     parts: list[str] = []
     is_example = False
     for line in lines:
@@ -191,14 +191,14 @@ def comment_text(lines: Iterable[str]) -> str:
 
 
 def remarks(lines: Sequence[str]) -> str:
-    """The prose of the comments among some lines, each block of them once and as a sentence of its own."""
+    """Return the prose of the comments among some lines, each block of them once and as a sentence of its own."""
     blocks = [list(block) for of_comments, block in groupby(lines, is_comment) if of_comments]
     texts = once(map(comment_text, blocks))
     return " ".join(f"{text}." if text[-1].isalnum() or text[-1] in ")`" else text for text in texts)
 
 
 def joined(parts: Iterable[str], max_chars: int = NARRATIVE_CHARS) -> str:
-    """Sentences as one text, as many as fit; the one that does not is clipped."""
+    """Join sentences to one text, as many as fit; the one that does not is clipped."""
     text = ""
     for part in parts:
         part = one_line(part)
@@ -214,12 +214,12 @@ def joined(parts: Iterable[str], max_chars: int = NARRATIVE_CHARS) -> str:
 
 
 def once(items: Iterable[str]) -> tuple[str, ...]:
-    """Each item once, in order, without empty ones."""
+    """Return each item once, in order, without empty ones."""
     return tuple(dict.fromkeys(item for item in items if item))
 
 
 def concepts_of_text(text: str) -> tuple[str, ...]:
-    """What prose, such as a comment, teaches by its wording."""
+    """Return the concepts that prose, such as a comment, names by its wording."""
     found = [
         "why-it-exists" if _BECAUSE.search(text) else "",
         "trade-off" if _TRADING.search(text) else "",
