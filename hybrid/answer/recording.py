@@ -10,9 +10,8 @@ from msgspec.structs import replace
 from hybrid.answer.log_fields import evidence_part, gate_part, item_part, kinds_part, prompt_part
 from hybrid.answer.session_start import start_name
 from hybrid.base.errors import HybridError
-from hybrid.feedback.health import CITED
-from hybrid.feedback.hot_topics import is_due, write_hot_topics
-from hybrid.feedback.state import Given, count_injection, update_state
+from hybrid.feedback.events import CITED
+from hybrid.feedback.state import Given, count_injection, is_hot_topics_due, update_state, write_hot_topics
 from hybrid.knowledge.lessons_intake import note_given
 from hybrid.project.find import marks_of
 from hybrid.project.registry import is_forgotten
@@ -131,7 +130,7 @@ def _count(workspace: Workspace, decision: Decision) -> None:
 
     def change(state: HookState) -> None:
         count_injection(state, decision.topic_id, given)
-        if is_due(state, every=every):
+        if is_hot_topics_due(state, every=every):
             with contextlib.suppress(OSError):
                 write_hot_topics(workspace.state_folder, state)
                 state.hot_topics_generated_at = state.injection_count

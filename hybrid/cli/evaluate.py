@@ -1,15 +1,246 @@
-"""`hybrid eval`: measure hybrid on your own project and on judged queries; the laboratory adds the other measures."""
+"""`hybrid eval`: measure hybrid on your own project and on judged queries; the laboratory adds the other measures.
+
+`init` and `run` judge the user's own project, `gate --marks` the decisions that the user marked.
+"""
 
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, NamedTuple
+import os
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hybrid.cli import evaluate_marks, evaluate_own, evaluate_retrieval
-from hybrid.cli.evaluating import INSTALL_LAB
+from hybrid.cli import evaluate_retrieval
+from hybrid.cli.common import add_common, positive, print_json, say, workspace_of
+from hybrid.cli.evaluate_retrieval import add_ways, check_ways, evaluate_ways, show, ways_of
+from hybrid.cli.evaluating import INSTALL_LAB, add_settings, percent, print_table
+from hybrid.render.numbers import amount
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping, Sequence
+
+    from hybrid.evaluation.decisions import MarkedReport
+    from hybrid.evaluation.own import Lines
+    from hybrid.workspace import Workspace
+
+
+# --- `gate`: marked decisions -----------------------------------------------------------------------------
+
+
+def configure_gate(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    add_common(parser, example="hybrid eval gate --marks")
+    parser.add_argument("prompts", nargs="?", metavar="GATE.jsonl", help=f"judged prompts; {INSTALL_LAB}")
+    add_marks(parser)
+
+
+def add_marks(parser: argparse.ArgumentParser) -> None:
+    """Add `--marks`."""
+    parser.add_argument("--marks", action="store_true", help="the decisions you judged with `hybrid mark`")
+
+
+def run_gate(args: argparse.Namespace) -> int:
+    """Run it; the exit code is 1 when nothing is marked.
+
+    Raises:
+        HybridError: Judged prompts are named, or no marks are asked for.
+    """
+    from hybrid.base.errors import HybridError
+
+    if args.prompts or not args.marks:
+        raise HybridError(f"`hybrid eval gate` needs --marks, for what you judged with `hybrid mark`; {INSTALL_LAB}")
+    report = marked_report()
+    if args.json:
+        print_json({"marks": report.as_json()})
+    else:
+        print_marked(report.as_json())
+    return 0 if report.decisions else 1
+
+
+def marked_report() -> MarkedReport:
+    """What the user's marks say, whatever project they are of."""
+    from hybrid.evaluation.decisions import evaluate_marks
+    from hybrid.feedback.events import log_folder
+    from hybrid.feedback.marks import read_marks
+    from hybrid.project.places import hybrid_home
+
+    return evaluate_marks(read_marks(log_folder(hybrid_home(os.environ))))
+
+
+def print_marked(form: Mapping[str, Any]) -> None:
+    """Print a `MarkedReport` in its JSON form."""
+    from hybrid.evaluation.decisions import FEWEST
+
+    say(f"marks: {form['n_wanted']} good, {form['n_unwanted']} noise")
+    if form["n_left_out"]:
+        say(f"  {form['n_left_out']} more are of decisions that no gate made (session starts, pauses, no index)")
+    for name, when in (("wanted", "wanted"), ("unwanted", "not wanted")):
+        say(f"  spoke when {when} {form[f'injected_{name}']} of {form[f'n_{name}']}")
+    if not form["is_enough"]:
+        say(f"  too few for a rate: at least {FEWEST} good and {FEWEST} noise are needed; `hybrid mark` makes more")
+        return
+    say(f"  injected when wanted {percent(form['true_rate'])}, when not wanted {percent(form['false_rate'])}")
+    say(f"  AUC of the margin, score - threshold: {form['auc']:.4f}")
+    rows = [
+        [
+            at["label"],
+            "–" if at["shift"] is None else f"{at['shift']:+.4f}",
+            percent(at["true_rate"]),
+            percent(at["false_rate"]),
+        ]
+        for at in form["at"]
+    ]
+    print_table("thresholds moved", ["", "by", "true", "false"], rows)
+
+
+# --- `init` and `run`: the user's own project -------------------------------------------------------------
+
+
+FILE_NAME = "eval.jsonl"
+_RUN_EXAMPLE = """hybrid eval run
+  hybrid eval run --against index.chunk_max_chars=1000
+  hybrid eval run --ablation --plot ablation.svg"""
+
+
+def configure_init(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `init`."""
+    add_common(parser, example="hybrid eval init --limit 60")
+    parser.add_argument("--out", type=Path, metavar="FILE", help=f"where to write (default: .hybrid/{FILE_NAME})")
+    parser.add_argument("--limit", type=positive, default=100, metavar="N", help="queries at most (default: 100)")
+    parser.add_argument(
+        "--seed", type=positive, default=7, metavar="N", help="another seed proposes others (default: 7)"
+    )
+    parser.add_argument("--force", action="store_true", help="replace the file, with whatever was corrected in it")
+
+
+def configure_run(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `run`."""
+    add_common(parser, example=_RUN_EXAMPLE)
+    parser.add_argument(
+        "queries", type=Path, nargs="?", metavar="FILE", help=f"of `hybrid eval init` (default: .hybrid/{FILE_NAME})"
+    )
+    parser.add_argument("--home", type=Path, metavar="DIR", help="keep the index here (default: a temporary folder)")
+    add_settings(parser)
+    add_ways(parser)
+
+
+def run_init(args: argparse.Namespace) -> int:
+    """Propose queries; the exit code is 1 when the project gives none."""
+    from hybrid.evaluation.own import propose, write_own
+    from hybrid.upkeep.indexing import chunk_limits, file_source
+
+    workspace = _workspace(args)
+    project, settings = workspace.require_project(), workspace.config.index
+    path = args.out or _default_file(workspace)
+    if path.exists() and not args.force:  # Before a large project is read.
+        _refuse_file(path)
+    source = file_source(project.root, settings, workspace.home)
+    proposals = propose(source, chunk_limits(settings), n=args.limit, seed=args.seed)
+    if proposals:
+        write_own(path, proposals, project.name, _lines_of(workspace), is_forced=args.force)
+    counts = {name: sum(each.category == name for each in proposals) for name in ("semantic", "heading", "symbol")}
+    if args.json:
+        print_json({"file": str(path) if proposals else None, "queries": len(proposals), "categories": counts})
+    elif not proposals:
+        say("nothing was proposed: no comment of four words or more, no heading and no definition was found")
+    elif not args.quiet:
+        every = ", ".join(f"{n} {name}" for name, n in counts.items() if n)
+        say(f"{path}: {amount(len(proposals), 'query', 'queries')} ({every})")
+        say("Read and correct it: delete lines, reword a `query`, add what else answers to `gold`; remove the `digest`")
+        say("of a passage whose lines you change. Then: hybrid eval run")
+    return 0 if proposals else 1
+
+
+def _refuse_file(path: Path) -> None:
+    from hybrid.evaluation.qrels import QrelsError
+
+    raise QrelsError(f"{path} is there, and may hold corrections; --force replaces it, --out names another")
+
+
+def run_queries(args: argparse.Namespace) -> int:
+    """Score the file on the project, with what is held out hidden from the index."""
+    from hybrid.evaluation.own import read_own
+    from hybrid.evaluation.qrels import QrelsError
+    from hybrid.evaluation.retrieval import Plan
+    from hybrid.evaluation.trees import Scope, Tree, settings_in_force
+    from hybrid.project.find import FOLDER_NAME
+
+    check_ways(args)
+    workspace = _workspace(args)
+    project = workspace.require_project()
+    path = args.queries or _default_file(workspace)
+    if not path.exists():
+        raise QrelsError(f"{path} is not there; `hybrid eval init` proposes one")
+    own = read_own(path, project.name, _lines_of(workspace))
+    scope = Scope(held_out=own.held_out, left_out=_inside(path, project.root))
+    folder = project.root / FOLDER_NAME if project.has_folder else None
+
+    def load(assignments: Sequence[str]) -> Any:
+        return settings_in_force([*args.settings, *assignments], folder=folder)
+
+    ways = ways_of(args, load(()).config)
+    plan = Plan({path.stem: own.queries}, {project.name: Tree(project.root, scope)}, ways.all)
+    code = show(args, evaluate_ways(args, plan, load), ways)
+    if own.left_out and not args.json:
+        say(f"left out, since their text has changed: {', '.join(own.left_out)}")
+        say("`hybrid eval init --force` proposes anew")
+    return code
+
+
+def _workspace(args: argparse.Namespace) -> Workspace:
+    """That of the project here.
+
+    Raises:
+        ProjectError: There is none, or it is a home directory or the root of a file system.
+    """
+    from hybrid.base.errors import ProjectError
+    from hybrid.project.find import refusal
+
+    workspace = workspace_of(args)
+    reason = refusal(workspace.require_project().root, Path.home())
+    if reason:
+        raise ProjectError(reason)
+    return workspace
+
+
+def _default_file(workspace: Workspace) -> Path:
+    """Where the queries of a project lie.
+
+    Raises:
+        QrelsError: The project has no `.hybrid/`, into which nothing is written unasked.
+    """
+    from hybrid.evaluation.qrels import QrelsError
+    from hybrid.project.find import FOLDER_NAME
+
+    project = workspace.require_project()
+    if not project.has_folder:
+        raise QrelsError(f"{project.root} has no {FOLDER_NAME} folder; run `hybrid init`, or name a file of your own")
+    return project.root / FOLDER_NAME / FILE_NAME
+
+
+def _lines_of(workspace: Workspace) -> Lines:
+    """Reads files of the project, each once."""
+    from hybrid.upkeep.indexing import file_source
+
+    source = file_source(workspace.require_project().root, workspace.config.index, workspace.home)
+
+    @cache
+    def lines(path: str) -> list[str] | None:
+        text = source.read_text(path)
+        return None if text is None else text.split("\n")
+
+    return lines
+
+
+def _inside(path: Path, root: Path) -> tuple[str, ...]:
+    """The file's own path in the project, which must not be searched: it holds every query."""
+    resolved = path.resolve()
+    return (resolved.relative_to(root).as_posix(),) if root in resolved.parents else ()
+
+
+# --- the command ------------------------------------------------------------------------------------------
+
 
 GROUP = "hybrid.eval"
 """Entry points of this group are modules with `ABOUT`, `configure` and `run`; each is a subcommand of its name."""
@@ -30,11 +261,9 @@ _OWN = {
     "retrieval": _Measure(
         "how well judged queries are answered, and why", evaluate_retrieval.configure, evaluate_retrieval.run
     ),
-    "init": _Measure(
-        "propose queries from your own project, to be corrected", evaluate_own.configure_init, evaluate_own.run_init
-    ),
-    "run": _Measure("score those queries on your own project", evaluate_own.configure_run, evaluate_own.run_queries),
-    "gate": _Measure("how often the decisions you marked were right", evaluate_marks.configure, evaluate_marks.run),
+    "init": _Measure("propose queries from your own project, to be corrected", configure_init, run_init),
+    "run": _Measure("score those queries on your own project", configure_run, run_queries),
+    "gate": _Measure("how often the decisions you marked were right", configure_gate, run_gate),
 }
 
 

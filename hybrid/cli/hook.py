@@ -145,14 +145,22 @@ def _wrong(flags: Mapping[str, object]) -> list[str]:
 
 
 def _hot_topics(args: argparse.Namespace) -> int:
-    from hybrid.feedback.hot_topics import NAME, is_due, write_hot_topics
-    from hybrid.feedback.state import HookState, read_state, update_state
+    from hybrid.feedback.state import (
+        HOT_TOPICS,
+        HookState,
+        is_hot_topics_due,
+        read_state,
+        update_state,
+        write_hot_topics,
+    )
 
     workspace = workspace_of(args, is_strict=False)
     folder = workspace.state_folder
     state = read_state(folder)
-    path = folder / NAME
-    is_written = args.force or not path.exists() or is_due(state, every=workspace.config.log.hot_topics_every)
+    path = folder / HOT_TOPICS
+    is_written = (
+        args.force or not path.exists() or is_hot_topics_due(state, every=workspace.config.log.hot_topics_every)
+    )
     if is_written:
 
         def note(current: HookState) -> None:

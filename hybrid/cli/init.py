@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 from hybrid.cli.common import add_common, print_json, say, say_line, workspace_of
-from hybrid.cli.progress import build_progress
 from hybrid.cli.reindex import describe, index_records
+from hybrid.cli.streams import build_progress
 from hybrid.cli.trust import accept_here, accepted_lines, tell_problem
 
 

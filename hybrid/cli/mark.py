@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 from hybrid.base.errors import HybridError
 from hybrid.cli.common import add_common, print_json, say, workspace_of
 from hybrid.cli.log import line_of
-from hybrid.feedback.events import log_folder
-from hybrid.feedback.health import is_decision, is_prompt
+from hybrid.feedback.events import is_decision, is_prompt, log_folder
 from hybrid.feedback.marks import add_mark, read_marks, remove_marks
 
 if TYPE_CHECKING:

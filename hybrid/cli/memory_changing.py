@@ -15,7 +15,7 @@ from hybrid.base.errors import HybridError
 from hybrid.base.home import expanded
 from hybrid.cli.common import print_json, say
 from hybrid.cli.memory_reading import flushed, open_memory
-from hybrid.health.memory_figures import in_words
+from hybrid.health.memory_figures import rows_in_words
 from hybrid.records.memory.importing import MAX_LINE_CHARS
 from hybrid.records.memory.showing import index_line
 from hybrid.records.memory.types import MAX_TITLE_CHARS, MEMORY_KINDS, Extracted, ForgetReport, Owner
@@ -85,7 +85,7 @@ def _clean(text: str) -> str:
 
 def forget(args: argparse.Namespace) -> int:
     """`forget`: asks on a terminal; exit code 1 when there is nothing to forget, or the answer is no."""
-    from hybrid.cli.progress import build_progress
+    from hybrid.cli.streams import build_progress
     from hybrid.upkeep.memory_forgetting import purge_index
 
     memory = open_memory(args)
@@ -109,7 +109,7 @@ def _what(args: argparse.Namespace, memory: OpenMemory, ids: list[tuple[MemoryKi
     if args.everything:
         counted = store.stats()
         n = counted.n_observations + counted.n_summaries + counted.n_prompts + counted.n_sessions + counted.n_pending
-        return f"Everything: {in_words(counted.n_observations, counted.n_summaries)}" if n else ""
+        return f"Everything: {rows_in_words(counted.n_observations, counted.n_summaries)}" if n else ""
     if args.project_data:
         _, name = project_named(args.project_data, memory.workspace.home, store)
         return f"Everything of the project {name}"
@@ -182,7 +182,7 @@ def _forgot(args: argparse.Namespace, forgotten: ForgetReport, problems: tuple[s
 
 def prune(args: argparse.Namespace) -> int:
     """`prune`: the oldest rows go, and what is gone leaves the index too; exit code 1 when nothing had to go."""
-    from hybrid.cli.progress import build_progress
+    from hybrid.cli.streams import build_progress
     from hybrid.upkeep.memory_forgetting import purge_index
 
     memory = open_memory(args)

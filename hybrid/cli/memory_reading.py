@@ -225,7 +225,7 @@ def stats(args: argparse.Namespace) -> int:
 
 
 def _print_stats(form: dict[str, Any]) -> None:
-    from hybrid.health.memory_figures import in_words
+    from hybrid.health.memory_figures import rows_in_words
 
     for name in ("observations", "summaries", "prompts", "sessions", "pending"):
         say(f"{name:<13}{form[name]:>9,}")
@@ -236,7 +236,7 @@ def _print_stats(form: dict[str, Any]) -> None:
     if form["by_type"]:
         say(f"{'types':<13}{', '.join(f'{name} {n:,}' for name, n in form['by_type'].items())}")
     for one in form["by_project"]:
-        n_rows = in_words(one["observations"], one["summaries"])
+        n_rows = rows_in_words(one["observations"], one["summaries"])
         say(f"{one['key']}  {n_rows:>34}  {neutralise_line(one['project'])}")
 
 

@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from hybrid.cli.common import add_common, print_json, say, say_line, seconds, workspace_of
-from hybrid.cli.progress import build_progress
+from hybrid.cli.streams import build_progress
 from hybrid.cli.trust import accept_here, accepted_lines, tell_problem
 from hybrid.render.numbers import amount
 

@@ -96,10 +96,10 @@ def _records(records: dict[str, Any]) -> str:
 
 def _memory(memory: dict[str, Any]) -> str:
     """What is known of earlier sessions."""
-    from hybrid.health.memory_figures import in_words
+    from hybrid.health.memory_figures import rows_in_words
 
     n = memory["sessions"]
-    counted = f"{in_words(memory['observations'], memory['summaries'])} of {amount(n, 'session')}"
+    counted = f"{rows_in_words(memory['observations'], memory['summaries'])} of {amount(n, 'session')}"
     parts = [counted if memory["sessions"] else "none yet"]
     if memory["size_bytes"]:
         parts.append(f"{memory['size_bytes'] / 1e6:.1f} MB")

@@ -14,12 +14,10 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, field
 
 from hybrid.evaluation.measures import DEPTH, TOKENS, Passage, score, tokens_to_hit
-from hybrid.evaluation.opening import Opener, Tree
-from hybrid.evaluation.processes import BARE, Runner
 from hybrid.evaluation.qrels import QrelsError
 from hybrid.evaluation.results import Answered, Results
-from hybrid.evaluation.timing import time_ms, timed
-from hybrid.evaluation.trees import WHOLE, Scope, repositories
+from hybrid.evaluation.timing import BARE, Runner, time_ms, timed
+from hybrid.evaluation.trees import WHOLE, Opener, Scope, Tree, repositories
 from hybrid.prompting.query import make_query
 from hybrid.upkeep.indexing import file_source
 
@@ -27,9 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from hybrid.evaluation.configurations import Configuration
-    from hybrid.evaluation.opening import Load
     from hybrid.evaluation.qrels import JudgedQuery
+    from hybrid.evaluation.trees import Configuration, Load
     from hybrid.index.plan import Summary
     from hybrid.search.searcher import Searcher
     from hybrid.workspace import Workspace

@@ -1,23 +1,32 @@
-"""Takes times and sums them up: median, 95th percentile, and the ratio to something timed in the same run.
+"""Runs the product as whole processes, takes times and sums them up.
 
-`speed` and its parts call it. Nothing here judges a time.
+A summary is the median, the 95th percentile, and ratios to something timed in the same run. Nothing here judges a time.
 """
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import platform
+import subprocess
+import sys
 import time
+from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 from msgspec.structs import asdict
 
+from hybrid.base.errors import HybridError
+from hybrid.config import KEYS, value_of
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import TypeVar
+
+    from hybrid.config import Loaded
 
     T = TypeVar("T")
 
@@ -90,3 +99,111 @@ def machine() -> dict[str, Any]:
         "cpus": os.cpu_count(),
         "load_average": os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
     }
+
+
+# --- processes --------------------------------------------------------------------------------------------
+
+
+BARE = ("-c", "pass")
+"""Arguments of an interpreter that does nothing: the unit that whole processes are compared with."""
+
+# On Linux the peak of a process includes that of the process it was forked from: this small one stands between.
+_WATCHER = """
+import json, subprocess, sys, time
+started = time.perf_counter()
+done = subprocess.run(sys.argv[1:], stdin=subprocess.DEVNULL, capture_output=True)
+seconds = time.perf_counter() - started
+try:
+    import resource
+    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+except ImportError:
+    peak = None
+texts = [stream.decode("utf-8", "replace") for stream in (done.stdout, done.stderr)]
+print(json.dumps([done.returncode, seconds, peak, *texts]))
+"""
+
+
+class Watched(Struct, frozen=True):
+    """A process that ran to its end.
+
+    Attributes:
+        seconds: Wall time.
+        peak_bytes: Largest resident size; None where the system does not tell.
+        output: Of standard output.
+    """
+
+    seconds: float
+    peak_bytes: int | None
+    output: str
+
+
+class Runner(Struct, frozen=True):
+    """How processes are started.
+
+    Attributes:
+        environ: Their environment.
+        cwd: Their working directory; never a project, whose files could be imported instead of ours.
+        python: Their interpreter; by default that of this process.
+    """
+
+    environ: Mapping[str, str]
+    cwd: Path
+    python: str = sys.executable
+
+    def run(self, *arguments: str, text: str = "") -> str:
+        """Run the interpreter with arguments, and give its output.
+
+        Raises:
+            HybridError: It failed.
+        """
+        done = subprocess.run(
+            [self.python, *arguments],
+            env=dict(self.environ),
+            cwd=self.cwd,
+            input=text,
+            capture_output=True,
+            encoding="utf-8",
+            check=False,
+        )
+        return _checked(done.returncode, arguments, done.stdout, done.stderr)
+
+    def watch(self, *arguments: str) -> Watched:
+        """As `run`, and say how long it took and how much memory it had.
+
+        Raises:
+            HybridError: It failed.
+        """
+        answer = self.run("-c", _WATCHER, self.python, *arguments)
+        code, seconds, peak, output, errors = json.loads(answer)
+        return Watched(seconds, peak, _checked(code, arguments, output, errors))
+
+
+def _checked(code: int, arguments: Sequence[str], output: str, errors: str) -> str:
+    if code != 0:
+        lines = errors.strip().splitlines() or ["no message"]
+        raise HybridError(f"python {' '.join(arguments[:4])} … ended with {code}: {lines[-1][:300]}")
+    return output
+
+
+def runner(home: Path, loaded: Loaded, environ: Mapping[str, str] = os.environ) -> Runner:
+    """Processes that use this very package, a scratch home, and the settings in force.
+
+    Args:
+        home: Stands for `$HYBRID_HOME`.
+        loaded: What differs from the defaults is passed on through the environment.
+        environ: Of this process.
+    """
+    package = Path(__file__).resolve().parents[2]
+    settings = {
+        "HYBRID_" + key.replace(".", "_").upper(): _as_text(value_of(loaded.config, key))
+        for key in KEYS
+        if loaded.origins[key] != "default"
+    }
+    known = {"HYBRID_HOME": str(home), "HYBRID_DISABLE": "", "PYTHONPATH": str(package)}
+    return Runner({**environ, **settings, **known}, cwd=home)
+
+
+def _as_text(value: object) -> str:
+    if isinstance(value, tuple):
+        return ",".join(str(part) for part in value)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,6 +1,7 @@
-"""Opens repositories for evaluation: settings in force, an index in a scratch home, nothing written into the tree.
+"""Opens repositories for an evaluation, once for all configurations in which they will be searched.
 
-`opening`, `gate` and `speed` call it. A repository is any folder: neither git nor `.hybrid/` has to be there.
+A repository is any folder: neither git nor `.hybrid/` has to be there. The index lies in a scratch home, and nothing is
+written into the tree. A configuration is settings on top of those in force, and the legs that take part.
 """
 
 from __future__ import annotations
@@ -9,11 +10,12 @@ import contextlib
 import hashlib
 import os
 import tempfile
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from hybrid.base.errors import ConfigError
 from hybrid.config import load
@@ -23,17 +25,22 @@ from hybrid.models.registry import load_embedder
 from hybrid.project.find import FOLDER_NAME, Project
 from hybrid.project.places import hybrid_home
 from hybrid.search.gate.annotator import GateAnnotator
+from hybrid.search.searcher import Searcher, open_searcher
 from hybrid.types import Skipped
 from hybrid.upkeep.indexing import file_source, recipe_of
 from hybrid.workspace import Workspace
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 
-    from hybrid.config import Loaded
+    from hybrid.config import Config, Loaded
     from hybrid.evaluation.measures import Passage
     from hybrid.index.plan import Summary
+    from hybrid.search.searcher import Mode
     from hybrid.types import Document, Embedder, Found, Source
+
+    Load = Callable[[Sequence[str]], Loaded]
+    """The settings in force with `section.key=value` assignments on top."""
 
 
 class Scope(Struct, frozen=True):
@@ -210,3 +217,164 @@ def _without(document: Document, held_out: Sequence[Passage]) -> Document:
         lines[start - 1 : end] = [""] * max(0, end - start + 1)
     text = "\n".join(lines)
     return replace(document, text=text, digest=hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest())
+
+
+# --- configurations ---------------------------------------------------------------------------------------
+
+
+MODES: tuple[Mode, ...] = ("dense", "lexical", "hybrid")
+"""The legs alone, then both."""
+
+_KINDS = {
+    "bm25 at all": ("best_words", "sum_words", "file_words", "definition_words", "remarks", "opening"),
+    "cosine at all": ("best_sense", "sum_sense", "file_sense", "feedback"),
+}
+"""Pieces of evidence that come from one leg's way to compare; names and paths are left on."""
+
+
+class Configuration(Struct, frozen=True):
+    """One way to search.
+
+    Attributes:
+        label: Unique among those that are asked together.
+        settings: `section.key=value`, on top of the settings in force.
+        mode: Legs that take part.
+    """
+
+    label: str
+    settings: tuple[str, ...] = ()
+    mode: Mode = "hybrid"
+
+
+def in_force(modes: Sequence[Mode]) -> list[Configuration]:
+    """The settings in force in each mode; the label is the mode."""
+    return [Configuration(mode, (), mode) for mode in modes]
+
+
+def against(settings: Sequence[str], mode: Mode) -> Configuration:
+    """The settings in force with others on top; the label names those."""
+    return Configuration(", ".join(settings), tuple(settings), mode)
+
+
+def ablations(config: Config, mode: Mode) -> list[Configuration]:
+    """The settings in force with one thing off each: a leg, the ranker, a kind of evidence, a piece that has a weight.
+
+    Args:
+        config: In force; without the evidence ranker its pieces have no say, and only the legs are left.
+        mode: Of what they are compared with; a leg can only be switched off where both take part.
+    """
+    found: list[Configuration] = []
+    if mode == "hybrid":
+        found += [Configuration("lexical leg alone", (), "lexical"), Configuration("dense leg alone", (), "dense")]
+    if config.search.ranker != "evidence":
+        return found
+    found.append(Configuration("fusion alone", ("search.ranker=rrf",), mode))
+    weighted = [name for name, weight in asdict(config.ranking).items() if weight]
+    off = {name: tuple(f"ranking.{piece}=0" for piece in pieces) for name, pieces in _KINDS.items()}
+    off |= {name: (f"ranking.{name}=0",) for name in weighted}
+    return [*found, *(Configuration(f"no {name}", settings, mode) for name, settings in off.items())]
+
+
+# --- opening ----------------------------------------------------------------------------------------------
+
+
+class Tree(Struct, frozen=True):
+    """A repository on disk, and what of it is indexed."""
+
+    root: Path
+    scope: Scope
+
+
+class Opened(Struct, frozen=True):
+    """A repository that can be searched.
+
+    Attributes:
+        searchers: One for each configuration, by its label.
+        workspaces: The same, with the settings of each.
+        built: What the build of the settings in force did.
+        workspace: With the settings in force.
+    """
+
+    searchers: dict[str, Searcher]
+    workspaces: dict[str, Workspace]
+    built: Summary
+    workspace: Workspace
+
+
+class Opener:
+    """Opens repositories for a fixed list of configurations; an embedder is loaded once."""
+
+    def __init__(self, configurations: Sequence[Configuration], home: Path, load: Load) -> None:
+        """An opener.
+
+        Args:
+            configurations: At least one.
+            home: Where the indexes lie.
+            load: Gives settings.
+
+        Raises:
+            ConfigError: The settings in force or those of a configuration are wrong.
+        """
+        self._home = home
+        self._in_force = load(())
+        self._loaded = {each.label: load(each.settings) for each in configurations}
+        self._embedder = cache(_load_embedder)
+
+    @property
+    def model(self) -> str:
+        """Key of the embedder of the settings in force."""
+        return self._embedder(self._in_force.config.model.name, self._home).info.key
+
+    def open(self, tree: Tree) -> Opened:
+        """Build each index that the configurations need, and open it once.
+
+        Raises:
+            ModelError: An embedder cannot be loaded.
+            BusyError: Another process builds in the same home.
+        """
+        workspace = self._workspace(tree, self._in_force)
+        built = self._build(tree, workspace)
+        indexes = {_index_key(self._in_force): workspace}
+        opened: dict[tuple[str, float, float], Searcher] = {}
+        searchers: dict[str, Searcher] = {}
+        workspaces: dict[str, Workspace] = {}
+        for label, loaded in self._loaded.items():
+            key, search = _index_key(loaded), loaded.config.search
+            if key not in indexes:
+                indexes[key] = self._workspace(tree, loaded)
+                self._build(tree, indexes[key])
+            searched = workspaces[label] = replace(indexes[key], loaded=loaded)
+            place = (key, search.bm25_k1, search.bm25_b)
+            if place not in opened:
+                opened[place] = open_searcher(searched, load=self._embedder)
+            searchers[label] = _with_settings(opened[place], searched)
+        return Opened(searchers, workspaces, built, workspace)
+
+    def _workspace(self, tree: Tree, loaded: Loaded) -> Workspace:
+        return workspace_at(tree.root, self._home, loaded, self._scope(tree, loaded))
+
+    def _build(self, tree: Tree, workspace: Workspace) -> Summary:
+        embedder = self._embedder(workspace.config.model.name, self._home)
+        return build_index(workspace, self._scope(tree, workspace.loaded), embedder=embedder)
+
+    def _scope(self, tree: Tree, loaded: Loaded) -> Scope:
+        key = _index_key(loaded)
+        return tree.scope if key == _index_key(self._in_force) else replace(tree.scope, variant=key)
+
+
+def _load_embedder(name: str, home: Path) -> Embedder:
+    return load_embedder(name, home=home)
+
+
+def _index_key(loaded: Loaded) -> str:
+    """What of the settings decides the index."""
+    config = loaded.config
+    content = replace(config.index, workers=0, auto=True, auto_max_files=0, watch=True, debounce_ms=50, quota_mb=1)
+    return hashlib.sha256(repr((content, config.model, config.gate.hub)).encode()).hexdigest()[:16]
+
+
+def _with_settings(searcher: Searcher, workspace: Workspace) -> Searcher:
+    """A searcher of the same open index with the settings of a workspace."""
+    return Searcher(
+        searcher.snapshot, searcher.embedder, workspace.config.search, searcher.gate, workspace.config.ranking
+    )

@@ -57,7 +57,7 @@ def figures_form(workspace: Workspace, store: MemoryStore, counted: MemoryStats)
     }
 
 
-def in_words(n_observations: int, n_summaries: int) -> str:
+def rows_in_words(n_observations: int, n_summaries: int) -> str:
     """`3 observations, 1 summary`."""
     return f"{amount(n_observations, 'observation')}, {amount(n_summaries, 'summary', 'summaries')}"
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from hybrid import __version__
 from hybrid.base.errors import IndexCorruptError, IndexMissingError, IndexUnavailableError
 from hybrid.config import unknown_variables
-from hybrid.feedback.health import health
+from hybrid.feedback.events import health
 from hybrid.feedback.state import is_corrupt, read_state
 from hybrid.health.memory_figures import memory_status
 from hybrid.index.manifest import FORMAT_VERSION, NAME

@@ -23,9 +23,9 @@ from msgspec.structs import asdict, replace
 
 from hybrid.base.atomic import append_line, locked, read_regular, write_atomic
 from hybrid.base.errors import HybridError
-from hybrid.feedback import hot_topics, marks
+from hybrid.feedback import marks
 from hybrid.feedback.events import log_folder
-from hybrid.feedback.state import read_state, update_state
+from hybrid.feedback.state import HOT_TOPICS, read_state, update_state, write_hot_topics
 from hybrid.knowledge.memory_cleaning import redacted_strings, rules_of_rows, strings_in
 from hybrid.knowledge.stores import RecordStores
 from hybrid.project.find import FOLDER_NAME
@@ -139,7 +139,7 @@ def _state_folders(workspace: Workspace) -> Iterator[Path]:
 
 
 def _clean_counters(folder: Path) -> int:
-    topics = folder / hot_topics.NAME
+    topics = folder / HOT_TOPICS
     before = read_state(folder).as_json()
     is_clean = redacted_strings(before) == before
     has_topics = topics.is_file() and not topics.is_symlink()
@@ -157,7 +157,7 @@ def _clean_counters(folder: Path) -> int:
     if state is None:
         raise OSError(f"{folder} cannot be written")
     if has_topics:
-        hot_topics.write_hot_topics(folder, state)
+        write_hot_topics(folder, state)
     return 1
 
 

@@ -13,10 +13,8 @@ from msgspec.structs import asdict
 
 from hybrid.answer.decide import decide
 from hybrid.answer.turn import Turn
-from hybrid.evaluation.comparing import interval
-from hybrid.evaluation.configurations import Configuration
-from hybrid.evaluation.opening import Opener, Tree
-from hybrid.evaluation.trees import WHOLE, repositories
+from hybrid.evaluation.results import interval
+from hybrid.evaluation.trees import WHOLE, Configuration, Opener, Tree, repositories
 from hybrid.knowledge.open_kinds import OpenKinds
 from hybrid.types import HookEvent
 from hybrid_lab.records.setup import GivenFiles
@@ -27,8 +25,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from hybrid.evaluation.opening import Load
     from hybrid.evaluation.qrels import JudgedPrompt
+    from hybrid.evaluation.trees import Load
     from hybrid.search.searcher import Searcher
     from hybrid.workspace import Workspace
 

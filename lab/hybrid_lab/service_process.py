@@ -19,7 +19,7 @@ from hybrid.ipc.start import start_command
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
-    from hybrid.evaluation.processes import Runner
+    from hybrid.evaluation.timing import Runner
 
 _STARTED_S = 20.0
 _ANSWER_S = 10.0

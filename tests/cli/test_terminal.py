@@ -234,7 +234,7 @@ def test_wide_letters_fill_two_columns_of_a_table(capsys: pytest.CaptureFixture[
 
 _BUILD = """
 import time
-from hybrid.cli.progress import build_progress
+from hybrid.cli.streams import build_progress
 with build_progress(is_quiet=False) as report:
     time.sleep(0.35)
     report("read", 12, 558)

@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hybrid.cli.common import add_common, positive, print_json, say
-from hybrid.cli.evaluate_marks import add_marks, marked_report, print_marked
+from hybrid.cli.evaluate import add_marks, marked_report, print_marked
 from hybrid.cli.evaluating import add_shared, percent, print_table, teller
 from hybrid_lab.commands.records import print_gate_rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from hybrid.evaluation.marked import MarkedReport
+    from hybrid.evaluation.decisions import MarkedReport
     from hybrid.evaluation.plot import Margins
     from hybrid_lab.gate.ablation import AblationRow
     from hybrid_lab.gate.prompts import GateReport, Variant

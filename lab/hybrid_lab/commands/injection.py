@@ -33,10 +33,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run it; the exit code is 1 when no prompt has judged files."""
-    from hybrid.evaluation.configurations import against
+    from hybrid.evaluation.decisions import finite
     from hybrid.evaluation.qrels import read_prompts
-    from hybrid.evaluation.rates import finite
-    from hybrid.evaluation.trees import scratch_home, settings_in_force
+    from hybrid.evaluation.trees import against, scratch_home, settings_in_force
     from hybrid_lab.injection import PLAIN, evaluate_injections
 
     def load(assignments: Sequence[str]) -> Any:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping, Sequence
 
-    from hybrid.evaluation.processes import Runner
+    from hybrid.evaluation.timing import Runner
 
 ABOUT = "whether questions about earlier sessions find their record"
 _EXAMPLE = """hybrid eval memory questions.jsonl --sessions ~/recorded --explain
@@ -85,7 +85,7 @@ def _check(home: Path | None) -> None:
 
 def _runner(args: argparse.Namespace, scratch: Path) -> Runner:
     """Environment with a home of its own, without the user's lore and memory."""
-    from hybrid.evaluation.processes import runner
+    from hybrid.evaluation.timing import runner
     from hybrid.evaluation.trees import settings_in_force
     from hybrid_lab.records.setup import ALONE
 

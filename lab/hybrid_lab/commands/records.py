@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping, Sequence
 
-    from hybrid.evaluation.processes import Runner
+    from hybrid.evaluation.timing import Runner
     from hybrid_lab.records.report import RecordsReport
     from hybrid_lab.records.sets import RecordSet
 
@@ -153,7 +153,7 @@ def _check(args: argparse.Namespace) -> None:
 
 def _runner(args: argparse.Namespace, scratch: Path, settings: Sequence[str] = ()) -> Runner:
     """Processes and environment with a home of their own, without the user's lore."""
-    from hybrid.evaluation.processes import runner
+    from hybrid.evaluation.timing import runner
     from hybrid.evaluation.trees import settings_in_force
     from hybrid_lab.records.setup import ALONE
 

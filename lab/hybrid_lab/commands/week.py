@@ -46,7 +46,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run it; the exit code is 1 when something acknowledged is missing, doubled, or the database is damaged."""
     from hybrid.base.errors import HybridError
-    from hybrid.evaluation.processes import runner
+    from hybrid.evaluation.timing import runner
     from hybrid.evaluation.trees import scratch_home, settings_in_force
     from hybrid_lab.week.simulation import WeekPlan, simulate_week
 

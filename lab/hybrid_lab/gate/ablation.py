@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from hybrid.evaluation.rates import FALSE_RATES, Rates, at_false_rate, auc, finite, open_rate
+from hybrid.evaluation.decisions import FALSE_RATES, Rates, at_false_rate, auc, finite, open_rate
 from hybrid_lab.gate.prompts import IN_FORCE, Asked, GateReport, Variant
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from hybrid.evaluation.rates import Spread, at_false_rate, finite, spread
+from hybrid.evaluation.decisions import Spread, at_false_rate, finite, spread
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -12,8 +12,8 @@ import numpy as np
 from msgspec import Struct, field
 from msgspec.structs import asdict
 
-from hybrid.evaluation.comparing import interval
-from hybrid.evaluation.rates import finite
+from hybrid.evaluation.decisions import finite
+from hybrid.evaluation.results import interval
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -24,8 +24,7 @@ from msgspec import Struct, field
 import hybrid
 from hybrid.base.errors import HybridError
 from hybrid.evaluation.measures import DEPTH, Passage, mean_of, score
-from hybrid.evaluation.processes import BARE, Runner, runner
-from hybrid.evaluation.timing import machine
+from hybrid.evaluation.timing import BARE, Runner, machine, runner
 from hybrid.evaluation.trees import repositories
 from hybrid_lab.peer.figures import PeerReport, RepoFigures, Round, side_figures
 

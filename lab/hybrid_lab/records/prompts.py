@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from hybrid.answer.turn import Decision, KindSearch
-    from hybrid.evaluation.processes import Runner
+    from hybrid.evaluation.timing import Runner
     from hybrid.knowledge.views import RecordView
     from hybrid.types import Hit
     from hybrid.workspace import Workspace

@@ -12,9 +12,9 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from hybrid.evaluation.comparing import interval
+from hybrid.evaluation.decisions import finite
 from hybrid.evaluation.qrels import read_lines, unique
-from hybrid.evaluation.rates import finite
+from hybrid.evaluation.results import interval
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

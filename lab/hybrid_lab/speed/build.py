@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from hybrid.evaluation.processes import BARE
-from hybrid.evaluation.timing import sum_up, time_ms, timed
+from hybrid.evaluation.timing import BARE, sum_up, time_ms, timed
 from hybrid.project.find import FOLDER_NAME
 from hybrid.upkeep.indexing import file_source
 from hybrid.workspace import open_workspace
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from hybrid.config import IndexConfig
-    from hybrid.evaluation.processes import Runner
+    from hybrid.evaluation.timing import Runner
     from hybrid.workspace import Workspace
 
 _HOUR_S = 3600.0

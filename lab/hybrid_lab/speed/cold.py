@@ -35,7 +35,7 @@ from hybrid_lab.synthetic import Shape, Words
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
 
-    from hybrid.evaluation.processes import Runner
+    from hybrid.evaluation.timing import Runner
     from hybrid.workspace import Workspace
     from hybrid_lab.speed.build import Tree
 

@@ -6,14 +6,13 @@ import itertools
 import json
 from typing import TYPE_CHECKING, Any
 
-from hybrid.evaluation.processes import BARE
-from hybrid.evaluation.timing import alternate, sum_up
+from hybrid.evaluation.timing import BARE, alternate, sum_up
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from hybrid.evaluation.processes import Runner
+    from hybrid.evaluation.timing import Runner
 
 _COMMAND = ("-m", "hybrid", "hook", "inject-context", "--gate-threshold", "-1")
 

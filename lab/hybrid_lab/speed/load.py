@@ -22,7 +22,7 @@ from hybrid_lab.service_process import ServiceProcess
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from hybrid.evaluation.processes import Runner
+    from hybrid.evaluation.timing import Runner
 
 _N_PROJECTS = 5
 _SESSIONS_OF_A_PROJECT = 4

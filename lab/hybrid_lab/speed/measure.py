@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from hybrid.evaluation.processes import BARE, Runner, runner
-from hybrid.evaluation.timing import machine, sum_up, time_ms
+from hybrid.evaluation.timing import BARE, Runner, machine, runner, sum_up, time_ms
 from hybrid.models.registry import load_embedder
 from hybrid.project.places import hybrid_home
 from hybrid_lab.speed.build import (

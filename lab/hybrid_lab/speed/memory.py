@@ -28,7 +28,7 @@ from hybrid_lab.synthetic import Shape, Words
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from hybrid.evaluation.processes import Runner
+    from hybrid.evaluation.timing import Runner
     from hybrid.types import Embedder
     from hybrid.workspace import Workspace
 

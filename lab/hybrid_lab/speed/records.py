@@ -32,7 +32,7 @@ from hybrid_lab.synthetic import Shape, Words, make_older
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from hybrid.evaluation.processes import Runner
+    from hybrid.evaluation.timing import Runner
     from hybrid.knowledge.views import RecordsKind
     from hybrid.records.lessons.types import Lesson
     from hybrid.search.searcher import Searcher

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from hybrid.config import Loaded
-    from hybrid.evaluation.processes import Runner
+    from hybrid.evaluation.timing import Runner
     from hybrid.types import Embedder
     from hybrid_lab.speed.build import Tree
 

@@ -36,7 +36,7 @@ from hybrid_lab.week.events import USES_OF_A_PROMPT, make_sessions, project_name
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Sequence
 
-    from hybrid.evaluation.processes import Runner
+    from hybrid.evaluation.timing import Runner
     from hybrid_lab.week.events import Sent
 
 _BARE = ("-I", "-S", "-c", "pass")

@@ -12,8 +12,8 @@ import pytest
 import hybrid
 from hybrid.base.errors import HybridError
 from hybrid.cli.main import run
-from hybrid.evaluation.processes import Runner
 from hybrid.evaluation.qrels import QrelsError, read_queries, read_roots
+from hybrid.evaluation.timing import Runner
 from hybrid.evaluation.trees import settings_in_force
 from hybrid.models.hashing import HashingEmbedder
 from hybrid.types import EmbedInput

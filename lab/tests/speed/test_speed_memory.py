@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hybrid.evaluation.processes import runner
+from hybrid.evaluation.timing import runner
 from hybrid.evaluation.trees import settings_in_force
 from hybrid.models.registry import load_embedder
 from hybrid.records.memory.types import CONCEPTS, MAX_TITLE_CHARS, OBSERVATION_TYPES

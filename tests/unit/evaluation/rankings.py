@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hybrid.evaluation.configurations import Configuration
 from hybrid.evaluation.measures import MEASURES
 from hybrid.evaluation.qrels import JudgedQuery
 from hybrid.evaluation.results import Answered, Results
+from hybrid.evaluation.trees import Configuration
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid.evaluation.comparing import compare
 from hybrid.evaluation.measures import MEASURES
+from hybrid.evaluation.results import compare
 from tests.unit.evaluation.rankings import FIRST, SECOND, results
 
 SCORES = st.lists(

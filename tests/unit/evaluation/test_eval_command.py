@@ -7,7 +7,7 @@ import pytest
 
 from hybrid.base.errors import HybridError
 from hybrid.cli.main import run
-from hybrid.evaluation.processes import runner
+from hybrid.evaluation.timing import runner
 from hybrid.evaluation.trees import settings_in_force
 
 MODEL = ["--set", "model.name=hashing-64"]

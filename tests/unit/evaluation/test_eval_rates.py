@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid.evaluation.rates import Rates, Spread, at_false_rate, auc, best_rates, open_rate, rates_at, spread
+from hybrid.evaluation.decisions import Rates, Spread, at_false_rate, auc, best_rates, open_rate, rates_at, spread
 
 WANTED = [0.9, 0.6, 0.4, -math.inf]
 UNWANTED = [0.5, 0.4, 0.2, 0.1, -math.inf]

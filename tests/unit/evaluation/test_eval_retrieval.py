@@ -5,13 +5,11 @@ from pathlib import Path
 import pytest
 
 from hybrid.config import Loaded
-from hybrid.evaluation.configurations import MODES, Configuration, against, in_force
 from hybrid.evaluation.measures import TOKENS, Passage, score
-from hybrid.evaluation.opening import Tree
 from hybrid.evaluation.qrels import JudgedQuery, QrelsError, read_queries
 from hybrid.evaluation.results import Answered
 from hybrid.evaluation.retrieval import Evaluation, Plan, evaluate_retrieval, trees_of, write_run
-from hybrid.evaluation.trees import WHOLE, Scope, settings_in_force
+from hybrid.evaluation.trees import MODES, WHOLE, Configuration, Scope, Tree, against, in_force, settings_in_force
 
 SETTINGS = ("model.name=hashing-64",)
 LEXICAL = (Configuration("lexical", (), "lexical"),)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from hybrid.cli.main import run
-from hybrid.evaluation.marked import FEWEST, MarkedDecision, evaluate_marks
+from hybrid.evaluation.decisions import FEWEST, MarkedDecision, evaluate_marks
 from hybrid.feedback.marks import Mark, add_mark
 
 if TYPE_CHECKING:

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from hybrid.evaluation.measures import Passage
-from hybrid.evaluation.own import read_own, write_own
-from hybrid.evaluation.proposing import Proposal
+from hybrid.evaluation.own import Proposal, read_own, write_own
 from hybrid.evaluation.qrels import QrelsError
 
 if TYPE_CHECKING:

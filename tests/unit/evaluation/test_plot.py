@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from hybrid.base.errors import HybridError
 from hybrid.cli.main import run
+from hybrid.evaluation.decisions import at_false_rate
 from hybrid.evaluation.plot import check_plot, roc_points, write_roc
-from hybrid.evaluation.rates import at_false_rate
 
 if TYPE_CHECKING:
     from pathlib import Path

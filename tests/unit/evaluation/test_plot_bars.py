@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from hybrid.base.errors import HybridError
-from hybrid.evaluation.comparing import compare
-from hybrid.evaluation.plot_bars import write_bars
+from hybrid.evaluation.plot import write_bars
+from hybrid.evaluation.results import compare
 from tests.unit.evaluation.rankings import FIRST, SECOND, results
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import pytest
 
 from hybrid.config import load
 from hybrid.evaluation.measures import Passage
-from hybrid.evaluation.proposing import Proposal, propose
+from hybrid.evaluation.own import Proposal, propose
 from hybrid.upkeep.indexing import chunk_limits, file_source
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 import pytest
 
-from hybrid.evaluation.remarks import is_docstring, is_remark, n_words, question_of
+from hybrid.evaluation.own import is_docstring, is_remark, n_words, question_of
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from hybrid.config import load
-from hybrid.evaluation.configurations import ablations, against, in_force
+from hybrid.evaluation.trees import ablations, against, in_force
 from tests.unit.evaluation.rankings import FIRST, SECOND, results
 
 

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid.feedback.hot_topics import hot_topics, is_due, write_hot_topics
-from hybrid.feedback.state import HookState
+from hybrid.feedback.state import HookState, hot_topics, is_hot_topics_due, write_hot_topics
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -117,7 +116,7 @@ def test_another_time_zone_is_shown_in_utc() -> None:
 def test_when_it_is_due(count: int, generated_at: int, due: bool) -> None:
     """The file is due when ten injections have passed since it was written."""
 
-    assert due == is_due(HookState(injection_count=count, hot_topics_generated_at=generated_at), every=10)
+    assert due == is_hot_topics_due(HookState(injection_count=count, hot_topics_generated_at=generated_at), every=10)
 
 
 def test_the_file_is_replaced(tmp_path: Path) -> None:

@@ -1,0 +1,250 @@
+"""Measures of yes-or-no decisions over a score, and of the decisions of the gate that people marked.
+
+AUC, rates at a threshold and thresholds at a rate are plain arithmetic. A score of −∞ stands for a prompt that was
+silenced before it was compared; it never opens. `hybrid eval gate --marks` and the plots call this module.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from hybrid.feedback.marks import Mark
+
+
+FALSE_RATES = (0.01, 0.02, 0.05)
+
+
+class Rates(Struct, frozen=True):
+    """What a threshold does.
+
+    Attributes:
+        threshold: Scores from here on open; ∞ opens for nothing.
+        true_rate: Share of the wanted that open, in [0, 1]; NaN without any.
+        false_rate: Share of the unwanted that open, in [0, 1]; NaN without any.
+    """
+
+    threshold: float
+    true_rate: float
+    false_rate: float
+
+
+def auc(wanted: Sequence[float], unwanted: Sequence[float]) -> float:
+    """Probability that a random wanted score is above a random unwanted one; equal scores count one half.
+
+    NaN when either is empty.
+
+    Source: Mann, Whitney (1947); midranks for ties.
+    """
+    if not wanted or not unwanted:
+        return math.nan
+    ordered = sorted([(score, True) for score in wanted] + [(score, False) for score in unwanted])
+    rank_sum, at = 0.0, 0
+    while at < len(ordered):
+        end = at
+        while end < len(ordered) and ordered[end][0] == ordered[at][0]:
+            end += 1
+        rank_sum += sum(is_wanted for _, is_wanted in ordered[at:end]) * (at + 1 + end) / 2
+        at = end
+    n_wanted = len(wanted)
+    return (rank_sum - n_wanted * (n_wanted + 1) / 2) / (n_wanted * len(unwanted))
+
+
+def open_rate(scores: Sequence[float], threshold: float) -> float:
+    """Share of the scores that reach the threshold; −∞ never does. NaN for no scores."""
+    return sum(-math.inf < score >= threshold for score in scores) / len(scores) if scores else math.nan
+
+
+def rates_at(threshold: float, wanted: Sequence[float], unwanted: Sequence[float]) -> Rates:
+    """Both rates at a threshold."""
+    return Rates(threshold, open_rate(wanted, threshold), open_rate(unwanted, threshold))
+
+
+def at_false_rate(limit: float, wanted: Sequence[float], unwanted: Sequence[float]) -> Rates:
+    """The lowest observed score whose false rate is at most `limit`, with its rates; ∞ when even the top is too low."""
+    return next((rates for rates in _sweep(wanted, unwanted) if rates.false_rate <= limit), _NEVER)
+
+
+def best_rates(wanted: Sequence[float], unwanted: Sequence[float]) -> Rates:
+    """The observed score with the largest true rate − false rate (Youden's J); the highest of equal ones."""
+    return max(
+        _sweep(wanted, unwanted),
+        key=lambda rates: (rates.true_rate - rates.false_rate, rates.threshold),
+        default=_NEVER,
+    )
+
+
+def usual_rates(wanted: Sequence[float], unwanted: Sequence[float]) -> list[tuple[str, Rates]]:
+    """The thresholds for each of `FALSE_RATES` and the best one, by name, with what each does."""
+    rows = [(f"{rate:.0%} false", at_false_rate(rate, wanted, unwanted)) for rate in FALSE_RATES]
+    return [*rows, ("largest true - false", best_rates(wanted, unwanted))]
+
+
+_NEVER = Rates(math.inf, 0.0, 0.0)
+
+
+def _sweep(wanted: Sequence[float], unwanted: Sequence[float]) -> list[Rates]:
+    """The rates at every finite score, ascending; the rate of nothing counts as 0."""
+    ordered, others = sorted(wanted), sorted(unwanted)
+    thresholds = sorted({score for score in (*ordered, *others) if math.isfinite(score)})
+    return [Rates(threshold, share_from(ordered, threshold), share_from(others, threshold)) for threshold in thresholds]
+
+
+def share_from(ordered: Sequence[float], threshold: float) -> float:
+    """Share of ascending scores that reach a threshold; 0 for no scores."""
+    return 1 - bisect_left(ordered, threshold) / len(ordered) if ordered else 0.0
+
+
+def finite(value: float) -> float | None:
+    """The value as JSON can hold it: None instead of an infinity or NaN."""
+    return value if math.isfinite(value) else None
+
+
+class Spread(Struct, frozen=True):
+    """How far values lie apart.
+
+    Attributes:
+        mean: Of all.
+        low: The 5 % quantile.
+        high: The 95 % quantile.
+    """
+
+    mean: float
+    low: float
+    high: float
+
+
+def spread(values: Sequence[float]) -> Spread:
+    """Mean and quantiles, linear between neighbours; NaN without any value."""
+    if not values:
+        return Spread(math.nan, math.nan, math.nan)
+    ordered = sorted(values)
+    return Spread(sum(ordered) / len(ordered), _quantile(ordered, 0.05), _quantile(ordered, 0.95))
+
+
+def _quantile(ordered: Sequence[float], share: float) -> float:
+    place = share * (len(ordered) - 1)
+    below = int(place)
+    above = min(below + 1, len(ordered) - 1)
+    return ordered[below] + (place - below) * (ordered[above] - ordered[below])
+
+
+# --- marked decisions -------------------------------------------------------------------------------------
+
+
+FEWEST = 10
+"""Marks of either kind from which on a rate is given: below, one mark moves it by more than ten points."""
+
+
+class MarkedDecision(Struct, frozen=True):
+    """One decision of the gate that a person judged.
+
+    Attributes:
+        is_wanted: Context was wanted.
+        is_injected: The agent got a text.
+        margin: Score − threshold; 0 and more opened. −∞ when a rule silenced the prompt or it has no vector.
+    """
+
+    is_wanted: bool
+    is_injected: bool
+    margin: float
+
+
+class MarkedReport(Struct, frozen=True):
+    """What marks say of the gate.
+
+    Attributes:
+        decisions: Of the gate and the rules before it.
+        n_left_out: Marks of other decisions: session starts, pauses, projects without an index.
+    """
+
+    decisions: tuple[MarkedDecision, ...]
+    n_left_out: int
+
+    @property
+    def wanted(self) -> list[MarkedDecision]:
+        """Those where context was wanted."""
+        return [decision for decision in self.decisions if decision.is_wanted]
+
+    @property
+    def unwanted(self) -> list[MarkedDecision]:
+        """Those where it was not."""
+        return [decision for decision in self.decisions if not decision.is_wanted]
+
+    @property
+    def is_enough(self) -> bool:
+        """Are there enough marks of both kinds for a rate?"""
+        return min(len(self.wanted), len(self.unwanted)) >= FEWEST
+
+    @property
+    def margins(self) -> tuple[list[float], list[float]]:
+        """Margins of the wanted and of the unwanted."""
+        return [decision.margin for decision in self.wanted], [decision.margin for decision in self.unwanted]
+
+    def sweep(self) -> list[tuple[str, Rates]]:
+        """The shifts of all thresholds for the usual false rates and the best one; a threshold here is a shift."""
+        return usual_rates(*self.margins)
+
+    def as_json(self) -> dict[str, Any]:
+        """Stable keys; rates, AUC and shifts are None or empty when there are too few marks."""
+        wanted, unwanted = self.wanted, self.unwanted
+        return {
+            "n_wanted": len(wanted),
+            "n_unwanted": len(unwanted),
+            "n_left_out": self.n_left_out,
+            "injected_wanted": _n_injected(wanted),
+            "injected_unwanted": _n_injected(unwanted),
+            "is_enough": self.is_enough,
+            "true_rate": _n_injected(wanted) / len(wanted) if self.is_enough else None,
+            "false_rate": _n_injected(unwanted) / len(unwanted) if self.is_enough else None,
+            "auc": auc(*self.margins) if self.is_enough else None,
+            "at": [
+                {
+                    "label": label,
+                    "shift": finite(rates.threshold),
+                    "true_rate": rates.true_rate,
+                    "false_rate": rates.false_rate,
+                }
+                for label, rates in (self.sweep() if self.is_enough else ())
+            ],
+        }
+
+
+def evaluate_marks(marks: Sequence[Mark]) -> MarkedReport:
+    """Take the decisions of the gate, and of the prompt rules, out of marks."""
+    decisions = [
+        MarkedDecision(mark.is_good, mark.is_injected, margin)
+        for mark in marks
+        if (margin := _margin(mark.event)) is not None
+    ]
+    return MarkedReport(tuple(decisions), len(marks) - len(decisions))
+
+
+def _margin(event: Mapping[str, Any]) -> float | None:
+    """Score − threshold of a decision; None when no gate compared anything.
+
+    Events of the first versions have no score: the raw top cosine was it.
+    """
+    if event.get("reason") == "prompt":
+        return -math.inf
+    gate = event["gate"] if isinstance(event.get("gate"), dict) else event
+    threshold = _number(gate.get("threshold"))
+    if threshold is None:
+        return None
+    score = _number(gate.get("score"))
+    score = _number(gate.get("top_cosine")) if score is None else score
+    return -math.inf if score is None else score - threshold
+
+
+def _number(value: object) -> float | None:
+    return float(value) if isinstance(value, (int, float)) and math.isfinite(value) else None
+
+
+def _n_injected(decisions: Sequence[MarkedDecision]) -> int:
+    return sum(decision.is_injected for decision in decisions)
