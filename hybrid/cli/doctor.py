@@ -29,7 +29,7 @@ from hybrid.upkeep.cleaning import clean_home, is_due
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from hybrid.hooks.install.client import Places
+    from hybrid.hooks.install.client import SettingsRoots
     from hybrid.hooks.install.foreign import Foreign
     from hybrid.hooks.install.found import Install
     from hybrid.workspace import Workspace
@@ -170,19 +170,19 @@ _LOG_BYTES = 2_000_000
 _ENABLE = "hybrid config set daemon.enabled true"
 
 
-def places_of(workspace: Workspace) -> Places:
+def settings_roots(workspace: Workspace) -> SettingsRoots:
     """Where the settings of clients are looked for."""
-    from hybrid.hooks.install.client import Places
+    from hybrid.hooks.install.client import SettingsRoots
 
-    return Places(Path.home(), workspace.project.root if workspace.project else None, os.environ)
+    return SettingsRoots(Path.home(), workspace.project.root if workspace.project else None, os.environ)
 
 
 def installs_of(workspace: Workspace, client: str | None) -> list[Install]:
     """Where hybrid is registered, in one client or in all."""
     from hybrid.hooks.install.found import find_installs
 
-    places = places_of(workspace)
-    found = find_installs(places.user_home, places.project_root, places.environ)
+    roots = settings_roots(workspace)
+    found = find_installs(roots)
     return [install for install in found if client in (None, install.client)]
 
 
@@ -190,7 +190,7 @@ def foreign_of(workspace: Workspace, client: str | None) -> list[Foreign]:
     """Hooks of the systems that hybrid replaces."""
     from hybrid.hooks.install.foreign import find_foreign
 
-    return [found for found in find_foreign(places_of(workspace)) if client in (None, found.client)]
+    return [found for found in find_foreign(settings_roots(workspace)) if client in (None, found.client)]
 
 
 def check_service(workspace: Workspace) -> Iterator[Finding]:
@@ -231,10 +231,10 @@ def check_hooks(workspace: Workspace, client: str | None) -> Iterator[Finding]:
     for double in doubled(installs):
         yield Finding("problem", "hooks", double.what, double.remedy)
     if any(install.client == "claude" for install in installs):
-        for path, member in switched_off(places_of(workspace)):
+        for path, member in switched_off(settings_roots(workspace)):
             what = f"`{member}` in {path} switches off the hooks of Claude Code"
             yield Finding("problem", "hooks", what, f"take `{member}` out of that file")
-    for what in unreadable(places_of(workspace)):
+    for what in unreadable(settings_roots(workspace)):
         yield Finding("warning", "hooks", what, "mend the file: its client reads no hook of it either")
     for found in foreign_of(workspace, client):
         yield Finding("warning", "hooks", f"also adds to prompts: {found}", "hybrid doctor --fix-foreign")
@@ -395,7 +395,7 @@ def _mended(args: argparse.Namespace, workspace: Workspace) -> list[str]:
     if foreign:
         from hybrid.hooks.install.foreign import switch_off
 
-        copies = switch_off(foreign, places=places_of(workspace), home=workspace.home)
+        copies = switch_off(foreign, roots=settings_roots(workspace), home=workspace.home)
         lines += [f"switched off {found}" for found in foreign]
         lines += [f"the file as it was: {copy}" for copy in copies]
     return lines

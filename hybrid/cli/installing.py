@@ -11,17 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 from hybrid.base.errors import HybridError, ProjectError
 from hybrid.cli.common import print_json, say
-from hybrid.hooks.install.changes import Change, diff, install, recorded_targets, target_of, uninstall
-from hybrid.hooks.install.client import SCOPES, Places
+from hybrid.hooks.install.changes import FileChange, diff, install, recorded_targets, target_of, uninstall
+from hybrid.hooks.install.client import SCOPES, SettingsRoots
 from hybrid.hooks.install.clients import CLAUDE, CLIENTS
 from hybrid.hooks.install.clients.claude import SUBAGENT_START, TOOL_FAILURE, UNKNOWN_EVENTS_SINCE
-from hybrid.hooks.install.clients.gemini import GEMINI
+from hybrid.hooks.install.clients.gemini import GEMINI, forget_trust
 from hybrid.hooks.install.command import PORTABLE, absolute_launcher
 from hybrid.hooks.install.files import read_bytes
 from hybrid.hooks.install.foreign import find_foreign, switch_off
 from hybrid.hooks.install.found import find_installs, ignored, installed_part
-from hybrid.hooks.install.targets import may_hold_ours
-from hybrid.hooks.install.trusted import forget
+from hybrid.hooks.install.merge import may_hold_ours
 
 if TYPE_CHECKING:
     import argparse
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
 _VERSION_S = 15.0
 
 
-def places_here(project: str | None, environ: Mapping[str, str]) -> Places:
+def settings_roots_of(project: str | None, environ: Mapping[str, str]) -> SettingsRoots:
     """Where settings lie for a directory.
 
     Raises:
@@ -47,22 +46,22 @@ def places_here(project: str | None, environ: Mapping[str, str]) -> Places:
     if not directory.is_dir():
         raise ProjectError(f"{directory} is not a directory")
     found = find_project(directory, _home(), Path.home())
-    return Places(Path.home(), found.root if found else None, environ)
+    return SettingsRoots(Path.home(), found.root if found else None, environ)
 
 
 def installed_here(project: str | None) -> dict[str, Any]:
     """The `installed` part of the status."""
-    places = places_here(project, os.environ)
-    return installed_part(find_installs(places.user_home, places.project_root, places.environ))
+    roots = settings_roots_of(project, os.environ)
+    return installed_part(find_installs(roots))
 
 
 def run_install(args: argparse.Namespace) -> int:
     """Run `hybrid hook install`."""
-    places, home = places_here(args.project, os.environ), _home()
+    roots, home = settings_roots_of(args.project, os.environ), _home()
     client, scope = client_named(args.client), args.scope
-    target = target_of(client, scope, places)
+    target = target_of(client, scope, roots)
     notes: list[str] = []
-    elsewhere = _elsewhere(client, target, places)
+    elsewhere = _elsewhere(client, target, roots)
     if elsewhere and not args.force:
         raise HybridError(
             f"{client.label} calls hybrid already from {elsewhere[0].path} ({elsewhere[0].scope}), and hooks add up: "
@@ -71,10 +70,10 @@ def run_install(args: argparse.Namespace) -> int:
     notes += [f"{each.path} ({each.scope}) calls hybrid too: each prompt is answered twice" for each in elsewhere]
     launcher = PORTABLE if scope == "project" else absolute_launcher()
     install(target, client.registrations, launcher, home=home, is_dry_run=True)  # Fails before another system is off.
-    notes += _foreign(args, places, home)
+    notes += _foreign(args, roots, home)
     registrations = [*client.registrations, *_failures(client, scope), *_subagents(args, client, notes)]
     change = install(target, registrations, launcher, home=home, is_dry_run=args.dry_run)
-    notes += [*client.notes(scope), *_copilot(client, scope, places)]
+    notes += [*client.notes(scope), *_copilot(client, scope, roots)]
     if client.ignores((read_bytes(target.path) or b"").decode("utf-8", "replace")):
         notes.append(f"{ignored(client, target.path)}; take them out")
     events = [each.event for each in registrations]
@@ -89,14 +88,14 @@ def run_install(args: argparse.Namespace) -> int:
 
 def agents_without_us(project: str, environ: Mapping[str, str]) -> list[Client]:
     """Coding agents that are found on this machine and would not call us in this project."""
-    places = places_here(project, environ)
-    known = {each.client for each in find_installs(places.user_home, places.project_root, environ)}
-    return [client for name, client in CLIENTS.items() if name not in known and _is_here(client, places)]
+    roots = settings_roots_of(project, environ)
+    known = {each.client for each in find_installs(roots)}
+    return [client for name, client in CLIENTS.items() if name not in known and _is_here(client, roots)]
 
 
 def install_for(client: Client, project: str, environ: Mapping[str, str]) -> None:
     """Install the hooks of a client in user scope, and tell."""
-    target = target_of(client, "user", places_here(project, environ))
+    target = target_of(client, "user", settings_roots_of(project, environ))
     try:
         registrations = [*client.registrations, *_failures(client, "user")]
         change = install(target, registrations, absolute_launcher(), home=_home())
@@ -108,20 +107,20 @@ def install_for(client: Client, project: str, environ: Mapping[str, str]) -> Non
         say(f"Note: {note}")
 
 
-def _is_here(client: Client, places: Places) -> bool:
+def _is_here(client: Client, roots: SettingsRoots) -> bool:
     """Return whether the client's program is on the PATH, or it has a folder of settings."""
-    path = client.files("user", places)
+    path = client.files("user", roots)
     folder = path.parent.parent if path and client.has_own_file else path.parent if path else None
-    return shutil.which(client.name, path=places.environ.get("PATH")) is not None or bool(folder and folder.is_dir())
+    return shutil.which(client.name, path=roots.environ.get("PATH")) is not None or bool(folder and folder.is_dir())
 
 
 def run_uninstall(args: argparse.Namespace) -> int:
     """Run `hybrid hook uninstall`; every file is tried, the first that fails is the error."""
-    places, home = places_here(args.project, os.environ), _home()
+    roots, home = settings_roots_of(args.project, os.environ), _home()
     clients = [client_named(args.client)] if args.client else list(CLIENTS.values())
-    changes: list[Change] = []
+    changes: list[FileChange] = []
     errors: list[HybridError | OSError] = []
-    here = _targets(clients, args.scope, places, home)
+    here = _targets(clients, args.scope, roots, home)
     for target in here:
         try:
             changes.append(uninstall(target, home=home, is_dry_run=args.dry_run))
@@ -130,7 +129,7 @@ def run_uninstall(args: argparse.Namespace) -> int:
     done = [change for change in changes if change.action != "absent" or change.missing]
     if any(client is GEMINI for client in clients):
         try:
-            done += _forget_trust(places, done, is_dry_run=args.dry_run)
+            done += _forget_trust(roots, done, is_dry_run=args.dry_run)
         except (HybridError, OSError) as error:
             errors.append(error)
     left = _left(clients, here, home) if args.scope == "here" else []
@@ -145,7 +144,7 @@ def run_uninstall(args: argparse.Namespace) -> int:
             say("Nothing of hybrid was registered" + (" here" if left else ""))
         for path in left:
             say(f"Note: {path} still calls hybrid, in another project: --scope all removes that too")
-        for each in _not_ours_to_change(places):
+        for each in _not_ours_to_change(roots):
             what = "the plugin is still on in" if each.scope == "plugin" else "hybrid is still called from"
             say(f"Note: {what} {each.path}: {each.removal}")
     if errors:
@@ -153,14 +152,14 @@ def run_uninstall(args: argparse.Namespace) -> int:
     return 0
 
 
-def _forget_trust(places: Places, done: Sequence[Change], *, is_dry_run: bool) -> list[Change]:
+def _forget_trust(roots: SettingsRoots, done: Sequence[FileChange], *, is_dry_run: bool) -> list[FileChange]:
     """The change of Gemini CLI's list of hooks it has seen."""
     cleaned = {change.path for change in done if change.client == GEMINI.name}
-    found = forget(places, cleaned=cleaned, is_dry_run=is_dry_run)
+    found = forget_trust(roots, cleaned=cleaned, is_dry_run=is_dry_run)
     if found is None:
         return []
     action = "deleted" if found.is_deleted else "removed"
-    return [Change(GEMINI.name, "user", found.path, action, diff(found.old, found.new, str(found.path)))]
+    return [FileChange(GEMINI.name, "user", found.path, action, diff(found.old, found.new, str(found.path)))]
 
 
 def _left(clients: Sequence[Client], here: Sequence[Target], home: Path) -> list[Path]:
@@ -207,23 +206,23 @@ def client_named(name: str) -> Client:
     return CLIENTS[name]
 
 
-def _elsewhere(client: Client, target: Target, places: Places) -> list[Install]:
+def _elsewhere(client: Client, target: Target, roots: SettingsRoots) -> list[Install]:
     """Other places from which the same client would call us in this project."""
-    found = find_installs(places.user_home, places.project_root, places.environ)
+    found = find_installs(roots)
     return [
         each for each in found if each.client == client.name and (each.path, each.scope) != (target.path, target.scope)
     ]
 
 
-def _not_ours_to_change(places: Places) -> list[Install]:
+def _not_ours_to_change(roots: SettingsRoots) -> list[Install]:
     """The plugin, and files that are only looked at."""
-    found = find_installs(places.user_home, places.project_root, places.environ)
+    found = find_installs(roots)
     return [each for each in found if each.scope not in SCOPES]
 
 
-def _foreign(args: argparse.Namespace, places: Places, home: Path) -> list[str]:
+def _foreign(args: argparse.Namespace, roots: SettingsRoots, home: Path) -> list[str]:
     """What to say of hooks of replaced systems, after switching them off where that was asked for."""
-    found = [each for each in find_foreign(places) if each.client == args.client]
+    found = [each for each in find_foreign(roots) if each.client == args.client]
     if not found:
         return []
     if not args.replace:
@@ -240,7 +239,7 @@ def _foreign(args: argparse.Namespace, places: Places, home: Path) -> list[str]:
         return notes
     if args.dry_run:
         return [f"would switch off {_named(found)}", *notes]
-    copies = switch_off(found, places=places, home=home)
+    copies = switch_off(found, roots=roots, home=home)
     return [f"switched off {_named(found)}; as it was: {', '.join(map(str, copies))}", *notes]
 
 
@@ -289,9 +288,9 @@ def claude_version(environ: Mapping[str, str]) -> tuple[int, ...] | None:
     return tuple(map(int, found.groups())) if found else None
 
 
-def _copilot(client: Client, scope: Scope, places: Places) -> list[str]:
+def _copilot(client: Client, scope: Scope, roots: SettingsRoots) -> list[str]:
     """A warning where Copilot would run both its own hooks and those of Claude Code's project file."""
-    found = find_installs(places.user_home, places.project_root, places.environ)
+    found = find_installs(roots)
     registered = {(each.client, each.scope) for each in found} | {(client.name, scope)}
     has_own = any(name == "copilot" for name, _ in registered)
     has_shared = bool(registered & {("claude", "project"), ("claude", "local")})
@@ -300,18 +299,18 @@ def _copilot(client: Client, scope: Scope, places: Places) -> list[str]:
     return ["Copilot CLI runs its own hooks and those of .claude/settings.json: in this project it calls hybrid twice"]
 
 
-def _targets(clients: Sequence[Client], scope: str, places: Places, home: Path) -> list[Target]:
+def _targets(clients: Sequence[Client], scope: str, roots: SettingsRoots, home: Path) -> list[Target]:
     """The files to clean, each once."""
     found: dict[Path, Target] = {}
     for client in clients:
         for each in SCOPES:
-            if scope in ("all", "here", each) and client.files(each, places) is not None:
-                target = target_of(client, each, places)
+            if scope in ("all", "here", each) and client.files(each, roots) is not None:
+                target = target_of(client, each, roots)
                 found[Path(os.path.realpath(target.path))] = target
         if scope == "all":
             found |= {each.path: each for each in recorded_targets(client, home=home) if each.path not in found}
         elif scope != "here" and len(clients) == 1:
-            target_of(client, _known(scope), places)  # Says what is wrong with a scope that the client has not.
+            target_of(client, _known(scope), roots)  # Says what is wrong with a scope that the client has not.
     return list(found.values())
 
 
@@ -319,7 +318,7 @@ def _known(scope: str) -> Scope:
     return next(each for each in SCOPES if each == scope)
 
 
-def _as_json(change: Change) -> dict[str, Any]:
+def _as_json(change: FileChange) -> dict[str, Any]:
     return {
         "client": change.client,
         "scope": change.scope,
@@ -331,7 +330,7 @@ def _as_json(change: Change) -> dict[str, Any]:
     }
 
 
-def _tell(change: Change, *, is_dry_run: bool, label: str, events: Sequence[str] = ()) -> None:
+def _tell(change: FileChange, *, is_dry_run: bool, label: str, events: Sequence[str] = ()) -> None:
     words = {
         "installed": f"{label} calls hybrid for {', '.join(events)}: {change.path}",
         "updated": f"{label} calls hybrid anew for {', '.join(events)}: {change.path}",

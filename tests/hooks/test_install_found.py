@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hybrid.hooks.install import found
-from hybrid.hooks.install.client import Places
+from hybrid.hooks.install.client import SettingsRoots
 from hybrid.hooks.install.command import Launcher, as_line, as_words, is_ours, program_of
 from hybrid.hooks.install.foreign import find_foreign
 from hybrid.hooks.install.found import doubled, find_installs, unreadable
@@ -115,7 +115,7 @@ def test_every_place_is_found_and_doubles_are_told(tmp_path: Path) -> None:
     )
     write_files(root, {".claude/settings.json": _settings(_OURS, _OURS), ".qwen/settings.json": "{broken"})
 
-    installs = find_installs(user, root, {"PATH": ""})
+    installs = find_installs(SettingsRoots(user, root, {"PATH": ""}))
     problems = doubled(installs)
 
     assert [("claude", "project"), ("copilot", "user"), ("claude", "plugin")] == [
@@ -129,7 +129,7 @@ def test_every_place_is_found_and_doubles_are_told(tmp_path: Path) -> None:
         "keep one; to remove: hybrid hook uninstall --client claude --scope project, or: claude plugin uninstall hybrid@x"
     )
     assert [str(root / ".qwen" / "settings.json")] == [
-        text.split(" is ")[0] for text in unreadable(Places(user, root, {}))
+        text.split(" is ")[0] for text in unreadable(SettingsRoots(user, root, {}))
     ]
 
 
@@ -142,13 +142,13 @@ def test_files_that_are_only_looked_at_are_found(tmp_path: Path, monkeypatch: py
     write_files(tmp_path / "etc", {"managed-settings.d/10.json": _settings(_OURS)})
     monkeypatch.setattr(found, "MANAGED", managed)
 
-    installs = find_installs(user, None, {"PATH": ""})
+    installs = find_installs(SettingsRoots(user, None, {"PATH": ""}))
 
     assert [("codex", "config"), ("claude", "managed"), ("claude", "managed")] == [
         (each.client, each.scope) for each in installs
     ]
     assert installs[0].removal == f"take it out of {user / '.codex' / 'config.toml'} by hand"
-    assert [(managed, "allowManagedHooksOnly")] == found.switched_off(Places(user, None, {}))
+    assert [(managed, "allowManagedHooksOnly")] == found.switched_off(SettingsRoots(user, None, {}))
 
 
 @pytest.mark.parametrize(
@@ -170,7 +170,7 @@ def test_replaced_systems_are_known_by_their_commands(tmp_path: Path, command: s
     """Each is named; what only sounds alike, and our own, is left out."""
     write_files(tmp_path, {".claude/settings.json": _settings({"type": "command", "command": command})})
 
-    assert expected == [each.system for each in find_foreign(Places(tmp_path, None, {}))]
+    assert expected == [each.system for each in find_foreign(SettingsRoots(tmp_path, None, {}))]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the shell of POSIX stands in the command")

@@ -11,8 +11,15 @@ from hypothesis import strategies as st
 from hybrid.hooks.install.clients import CLIENTS
 from hybrid.hooks.install.command import Launcher, absolute_launcher
 from hybrid.hooks.install.jsonc import JsoncError, parse
-from hybrid.hooks.install.merge import SettingsError, commands, install_text, lists_of, strip_text
-from hybrid.hooks.install.targets import with_hooks, without_hooks
+from hybrid.hooks.install.merge import (
+    SettingsError,
+    commands,
+    install_text,
+    lists_of,
+    strip_text,
+    with_hooks,
+    without_hooks,
+)
 from tests.support.examples import examples
 
 CLAUDE = CLIENTS["claude"]

@@ -15,16 +15,26 @@ from msgspec.structs import replace
 
 from hybrid.base.atomic import locked
 from hybrid.base.errors import BusyError, ProjectError
-from hybrid.hooks.install import files, targets
+from hybrid.hooks.install import files
 from hybrid.hooks.install.command import command_text
+from hybrid.hooks.install.files import InstallJournal, InstallRecord, digest_of
 from hybrid.hooks.install.jsonc import is_object
-from hybrid.hooks.install.merge import SettingsError, commands, lists_of, read
-from hybrid.hooks.install.records import Record, Records, digest_of
+from hybrid.hooks.install.merge import (
+    SettingsError,
+    commands,
+    is_left_empty,
+    lists_of,
+    may_hold_ours,
+    ours_in,
+    read,
+    with_hooks,
+    without_hooks,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
 
-    from hybrid.hooks.install.client import Client, Places, Registration, Scope
+    from hybrid.hooks.install.client import Client, Registration, Scope, SettingsRoots
     from hybrid.hooks.install.command import Launcher
 
 _LOCK_S = 10.0
@@ -55,7 +65,7 @@ class Target(Struct, frozen=True):
         return files.real_path(self.path, self.scope, self.root)
 
 
-class Change(Struct, frozen=True):
+class FileChange(Struct, frozen=True):
     """What was done to a file, or would be.
 
     Attributes:
@@ -78,23 +88,39 @@ class Change(Struct, frozen=True):
     copies: tuple[str, ...] = ()
 
 
-def target_of(client: Client, scope: Scope, places: Places) -> Target:
+class Removal(Struct, frozen=True):
+    """A file with and without some hooks of other systems.
+
+    Attributes:
+        target: The file.
+        old: Its bytes as they are.
+        new: The bytes without the hooks.
+        taken: (event, command) of each hook.
+    """
+
+    target: Target
+    old: bytes
+    new: bytes
+    taken: tuple[tuple[str, str], ...]
+
+
+def target_of(client: Client, scope: Scope, roots: SettingsRoots) -> Target:
     """The file of a scope.
 
     Raises:
         ProjectError: The client has no such scope, or there is no project here.
     """
-    path = client.files(scope, places)
+    path = client.files(scope, roots)
     if path is not None:
-        return Target(client, scope, path, places.project_root)
-    if scope != "user" and places.project_root is None:
+        return Target(client, scope, path, roots.project_root)
+    if scope != "user" and roots.project_root is None:
         raise ProjectError(f"there is no project here for the {scope} scope; use --scope user, or --project DIR")
     raise ProjectError(f"{client.label} has no {scope} scope: use --scope user or --scope project")
 
 
 def install(
     target: Target, registrations: Sequence[Registration], launcher: Launcher, *, home: Path, is_dry_run: bool = False
-) -> Change:
+) -> FileChange:
     """Register our events in a file; what is there already is changed only where it differs.
 
     Args:
@@ -108,21 +134,21 @@ def install(
         HybridError: The file is not to be changed, for a reason that is said.
         OSError: It cannot be written; it is as it was.
     """
-    with _held(home, is_dry_run=is_dry_run) as records:
+    with _held(home, is_dry_run=is_dry_run) as journal:
         path, name = target.real, str(target.path)
         data = files.read_bytes(path)
         text = files.decoded(data, target.path)
-        had = bool(targets.ours_in(text, target.client, name=name))
-        new = targets.with_hooks(text, target.client, registrations, launcher, name=name)
+        had = bool(ours_in(text, target.client, name=name))
+        new = with_hooks(text, target.client, registrations, launcher, name=name)
         action = "unchanged" if new == text else "updated" if had else "installed"
         if new != text and not is_dry_run:
-            record, original = _record(target, path, data, records, had=had)
+            record, original = _record(target, path, data, journal, had=had)
             record = record.with_written(digest_of(new.encode()))
-            _write(path, new.encode(), record, original, records, is_shared=target.scope != "user")
-        return Change(target.client.name, target.scope, target.path, action, diff(text, new, name))
+            _write(target, record, original, new.encode(), journal)
+        return FileChange(target.client.name, target.scope, target.path, action, diff(text, new, name))
 
 
-def uninstall(target: Target, *, home: Path, is_dry_run: bool = False) -> Change:
+def uninstall(target: Target, *, home: Path, is_dry_run: bool = False) -> FileChange:
     """Take our entries out of a file: the bytes from before us where nobody wrote since, else ours alone are removed.
 
     Args:
@@ -134,46 +160,41 @@ def uninstall(target: Target, *, home: Path, is_dry_run: bool = False) -> Change
         HybridError: The file holds entries of ours but cannot be read as settings, or is reached by a project's link.
         OSError: It cannot be written.
     """
-    absent = Change(target.client.name, target.scope, target.path, "absent")
+    absent = FileChange(target.client.name, target.scope, target.path, "absent")
     try:
         path, name = target.real, str(target.path)
     except ProjectError:
-        if targets.may_hold_ours((files.read_bytes(target.path) or b"").decode("utf-8", "replace")):
+        if may_hold_ours((files.read_bytes(target.path) or b"").decode("utf-8", "replace")):
             raise
         return absent
-    if not path.exists() and Records(home).get(path) is None:
+    if not path.exists() and InstallJournal(home).get(path) is None:
         return absent
-    with _held(home, is_dry_run=is_dry_run) as records:
+    with _held(home, is_dry_run=is_dry_run) as journal:
         if not is_dry_run:
             files.sweep(path)
         data = files.read_bytes(path)
-        known = records.get(path)
+        known = journal.get(path)
         action, text, new = _without(target, data, known, name)
         if not is_dry_run:
             if action == "deleted":
                 files.remove(path, known[0].folders if known else ())
             elif action in ("removed", "restored"):
                 files.write(path, new, is_shared=target.scope != "user")
-            records.drop(path)
+            journal.drop(path)
         left = new.decode("utf-8", "replace")
         shown = "" if action == "absent" else diff(text, left, name)
         missing = _missing(known[0], left) if known else ()
         if known and not missing and not is_dry_run:
-            records.drop_copies(known[0])
+            journal.drop_copies(known[0])
         copies = known[0].copies if known and missing else ()
-        return Change(target.client.name, target.scope, target.path, action, shown, missing, copies)
+        return FileChange(target.client.name, target.scope, target.path, action, shown, missing, copies)
 
 
-def take_out(
-    target: Target, data: bytes, new: bytes, taken: Sequence[tuple[str, str]], copy: Path, *, home: Path
-) -> None:
+def take_out(removal: Removal, copy: Path, *, home: Path) -> None:
     """Write settings without some hooks of other systems, so that our removal gives them back.
 
     Args:
-        target: The file.
-        data: As it is.
-        new: Without the hooks.
-        taken: (event, command) of each.
+        removal: The file with and without them.
         copy: Of the file as it is.
         home: `HYBRID_HOME`, for the record.
 
@@ -181,17 +202,21 @@ def take_out(
         HybridError: The file is not to be changed, for a reason that is said.
         OSError: It cannot be written; it is as it was.
     """
-    with _held(home, is_dry_run=False) as records:
+    target, data, new = removal.target, removal.old, removal.new
+    with _held(home, is_dry_run=False) as journal:
         path = target.real
-        had = bool(targets.ours_in(files.decoded(data, target.path), target.client, name=str(target.path)))
-        record, original = _record(target, path, data, records, had=had)
+        had = bool(ours_in(files.decoded(data, target.path), target.client, name=str(target.path)))
+        record, original = _record(target, path, data, journal, had=had)
         record = replace(
-            record, written=digest_of(new), taken=(*record.taken, *taken), copies=(*record.copies, str(copy))
+            record,
+            written=digest_of(new),
+            taken=(*record.taken, *removal.taken),
+            copies=(*record.copies, str(copy)),
         )
-        _write(path, new, record, original, records, is_shared=target.scope != "user")
+        _write(target, record, original, new, journal)
 
 
-def _missing(record: Record, text: str) -> tuple[str, ...]:
+def _missing(record: InstallRecord, text: str) -> tuple[str, ...]:
     """What `--replace` took out and a text does not hold."""
     if not record.taken:
         return ()
@@ -209,7 +234,7 @@ def _missing(record: Record, text: str) -> tuple[str, ...]:
 
 
 def _without(
-    target: Target, data: bytes | None, known: tuple[Record, bytes] | None, name: str
+    target: Target, data: bytes | None, known: tuple[InstallRecord, bytes] | None, name: str
 ) -> tuple[str, str, bytes]:
     """What to do, the text there is, and the bytes to write."""
     if data is None:
@@ -218,24 +243,28 @@ def _without(
     if known and digest_of(data) == known[0].written:
         return ("restored" if known[0].existed else "deleted"), text, known[1]
     try:
-        if not targets.ours_in(files.decoded(data, target.path), target.client, name=name):
+        if not ours_in(files.decoded(data, target.path), target.client, name=name):
             return "absent", text, data
     except SettingsError:
-        if targets.may_hold_ours(text):
+        if may_hold_ours(text):
             raise
         return "absent", text, data
     keep = lists_of(known[1].decode("utf-8", "replace")) if known and known[0].existed else frozenset[str]()
-    new = targets.without_hooks(text, target.client, keep=keep, name=name)
+    new = without_hooks(text, target.client, keep=keep, name=name)
     is_ours = target.client.has_own_file or (known is not None and not known[0].existed)
-    if is_ours and targets.is_left_empty(new, target.client):
+    if is_ours and is_left_empty(new, target.client):
         return "deleted", text, b""
     return "removed", text, new.encode()
 
 
-def _record(target: Target, path: Path, data: bytes | None, records: Records, *, had: bool) -> tuple[Record, bytes]:
+def _record(
+    target: Target, path: Path, data: bytes | None, journal: InstallJournal, *, had: bool
+) -> tuple[InstallRecord, bytes]:
     """The record to keep, and what the file would be without us."""
-    fresh = Record(str(path), target.client.name, target.scope, "", data is not None, files.missing_folders(path))
-    known = records.get(path)
+    fresh = InstallRecord(
+        str(path), target.client.name, target.scope, "", data is not None, files.missing_folders(path)
+    )
+    known = journal.get(path)
     if known and data is not None and digest_of(data) == known[0].written:
         return known
     if known:
@@ -245,42 +274,44 @@ def _record(target: Target, path: Path, data: bytes | None, records: Records, *,
         return fresh, data or b""
     # Someone wrote since, or a colleague brought our entries: what stays without them is the original.
     keep = lists_of(known[1].decode("utf-8", "replace")) if known else frozenset[str]()
-    text = targets.without_hooks(data.decode(), target.client, keep=keep, name=str(target.path))
+    text = without_hooks(data.decode(), target.client, keep=keep, name=str(target.path))
     is_ours = target.client.has_own_file or (known is not None and not known[0].existed)
-    existed = not (is_ours and targets.is_left_empty(text, target.client))
+    existed = not (is_ours and is_left_empty(text, target.client))
     return replace(fresh, existed=existed, folders=known[0].folders if known else ()), text.encode()
 
 
-def _write(path: Path, new: bytes, record: Record, original: bytes, records: Records, *, is_shared: bool) -> None:
-    before = records.get(path)
-    records.put(record, original)
+def _write(target: Target, record: InstallRecord, original: bytes, new: bytes, journal: InstallJournal) -> None:
+    """Write the record, then the file; a file that cannot be written takes its record back."""
+    path = Path(record.path)
+    before = journal.get(path)
+    journal.put(record, original)
     try:
-        files.write(path, new, is_shared=is_shared)
+        files.write(path, new, is_shared=target.scope != "user")
     except BaseException:
         if before is None:
-            records.drop(path)
+            journal.drop(path)
             files.remove_folders(record.folders)
         else:
-            records.put(*before)
+            journal.put(*before)
         raise
 
 
 @contextlib.contextmanager
-def _held(home: Path, *, is_dry_run: bool) -> Generator[Records]:
-    """The records, with the lock on them unless nothing is to be written."""
-    records = Records(home)
+def _held(home: Path, *, is_dry_run: bool) -> Generator[InstallJournal]:
+    """The journal, with the lock on them unless nothing is to be written."""
+    journal = InstallJournal(home)
     if is_dry_run:
-        yield records
+        yield journal
         return
-    with locked(records.lock, _LOCK_S) as is_held:
+    with locked(journal.lock, _LOCK_S) as is_held:
         if not is_held:
             raise BusyError(
-                f"{records.lock} cannot be locked: is its folder writable, is another `hybrid hook` running?"
+                f"{journal.lock} cannot be locked: is its folder writable, is another `hybrid hook` running?"
             )
         try:
-            yield records
+            yield journal
         finally:
-            records.clear()
+            journal.clear()
 
 
 def diff(old: str, new: str, name: str) -> str:
@@ -294,6 +325,6 @@ def recorded_targets(client: Client, *, home: Path) -> list[Target]:
     scopes: dict[str, Scope] = {"user": "user", "project": "project", "local": "local"}
     return [
         Target(client, scopes[record.scope], Path(record.path), None)
-        for record in Records(home).all()
+        for record in InstallJournal(home).all()
         if record.client == client.name and record.scope in scopes
     ]

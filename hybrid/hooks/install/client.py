@@ -26,7 +26,7 @@ END_TIMEOUT_S = 3
 """The same at the end of a session: Codex allows no more, Claude Code 1.5 unless told."""
 
 
-class Places(Struct, frozen=True):
+class SettingsRoots(Struct, frozen=True):
     """Where settings are looked for.
 
     Attributes:
@@ -77,7 +77,7 @@ class Client(Struct, frozen=True):
 
     name: str
     label: str
-    files: Callable[[Scope, Places], Path | None]
+    files: Callable[[Scope, SettingsRoots], Path | None]
     registrations: Sequence[Registration]
     handler: Callable[[Registration, Launcher], dict[str, Any]]
     is_grouped: bool = True

@@ -12,15 +12,15 @@ from msgspec import Struct
 
 from hybrid.base.atomic import write_atomic
 from hybrid.base.errors import HybridError
-from hybrid.hooks.install import edit, files
-from hybrid.hooks.install.changes import Target, take_out, target_of
-from hybrid.hooks.install.client import SCOPES, Client, Places, Scope
+from hybrid.hooks.install import files
+from hybrid.hooks.install.changes import Removal, take_out, target_of
+from hybrid.hooks.install.client import SCOPES, Client, Scope, SettingsRoots
 from hybrid.hooks.install.clients import CLIENTS
 from hybrid.hooks.install.command import command_text, is_ours
+from hybrid.hooks.install.files import InstallJournal, digest_of
 from hybrid.hooks.install.found import enabled_plugins
-from hybrid.hooks.install.jsonc import is_object, parse
+from hybrid.hooks.install.jsonc import is_object, parse, replace_value
 from hybrid.hooks.install.merge import commands, read, strip_text
-from hybrid.hooks.install.records import Records, digest_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -61,18 +61,18 @@ class Foreign(Struct, frozen=True):
         return f"{self.system}: {self.event} in {self.path}: {self.command}"
 
 
-def find_foreign(places: Places) -> list[Foreign]:
+def find_foreign(roots: SettingsRoots) -> list[Foreign]:
     """Hooks and plugins of the systems we replace, in every client and scope; unreadable files hold none."""
-    hooks = [found for client in CLIENTS.values() for scope in SCOPES for found in _hooks(client, scope, places)]
-    return [*hooks, *_plugins(places)]
+    hooks = [found for client in CLIENTS.values() for scope in SCOPES for found in _hooks(client, scope, roots)]
+    return [*hooks, *_plugins(roots)]
 
 
-def switch_off(found: Sequence[Foreign], *, places: Places, home: Path) -> list[Path]:
+def switch_off(found: Sequence[Foreign], *, roots: SettingsRoots, home: Path) -> list[Path]:
     """Remove these hooks and switch off these plugins; each file is kept as it was under `installs/replaced`.
 
     Args:
         found: What to remove, from `find_foreign`.
-        places: Where settings lie.
+        roots: Where settings lie.
         home: `HYBRID_HOME`.
 
     Returns:
@@ -84,12 +84,12 @@ def switch_off(found: Sequence[Foreign], *, places: Places, home: Path) -> list[
     """
     paths = dict.fromkeys(each.path for each in found)
     # All are read before the first is written: one that is not to be changed leaves the others alone.
-    changes = [_Change.of(path, [each for each in found if each.path == path], places) for path in paths]
-    return [_write(change, home) for change in changes]
+    removals = [_removal(path, [each for each in found if each.path == path], roots) for path in paths]
+    return [_write(removal, home) for removal in removals]
 
 
-def _hooks(client: Client, scope: Scope, places: Places) -> Iterator[Foreign]:
-    path = None if client.module else client.files(scope, places)
+def _hooks(client: Client, scope: Scope, roots: SettingsRoots) -> Iterator[Foreign]:
+    path = None if client.module else client.files(scope, roots)
     if path is None:
         return
     try:
@@ -101,8 +101,8 @@ def _hooks(client: Client, scope: Scope, places: Places) -> Iterator[Foreign]:
             yield Foreign(system, client.name, scope, path, found.event, command_text(found.handler))
 
 
-def _plugins(places: Places) -> Iterator[Foreign]:
-    for name, scope, path in enabled_plugins(places):
+def _plugins(roots: SettingsRoots) -> Iterator[Foreign]:
+    for name, scope, path in enabled_plugins(roots):
         if (system := _named(name.partition("@")[0])) is not None:
             yield Foreign(system, "claude", _scope(scope), path, "plugin", name)
 
@@ -121,27 +121,20 @@ def _scope(text: str) -> Scope:
     return next(scope for scope in SCOPES if scope == text)
 
 
-class _Change(Struct, frozen=True):
-    """A file with and without the hooks of other systems."""
-
-    target: Target
-    old: bytes
-    new: bytes
-    gone: tuple[tuple[str, str], ...]
-
-    @classmethod
-    def of(cls, path: Path, here: Sequence[Foreign], places: Places) -> _Change:
-        target = target_of(CLIENTS[here[0].client], here[0].scope, places)
-        data = files.read_bytes(target.real) or b""
-        new = _without(files.decoded(data, path), here).encode()
-        return cls(target, data, new, tuple((each.event, each.command) for each in here))
+def _removal(path: Path, here: Sequence[Foreign], roots: SettingsRoots) -> Removal:
+    """The file with and without the hooks of other systems that stand in it."""
+    target = target_of(CLIENTS[here[0].client], here[0].scope, roots)
+    data = files.read_bytes(target.real) or b""
+    new = _without(files.decoded(data, path), here).encode()
+    return Removal(target, data, new, tuple((each.event, each.command) for each in here))
 
 
-def _write(change: _Change, home: Path) -> Path:
-    target = change.target
-    copy = Records(home).copies / f"{target.client.name}-{target.scope}-{digest_of(change.old)[:16]}.json"
-    write_atomic(copy, change.old)
-    take_out(target, change.old, change.new, change.gone, copy, home=home)
+def _write(removal: Removal, home: Path) -> Path:
+    """Keep a copy of the file, and write it without the hooks; returns the copy."""
+    target = removal.target
+    copy = InstallJournal(home).copies / f"{target.client.name}-{target.scope}-{digest_of(removal.old)[:16]}.json"
+    write_atomic(copy, removal.old)
+    take_out(removal, copy, home=home)
     return copy
 
 
@@ -161,4 +154,4 @@ def _without(text: str, here: Sequence[Foreign]) -> str:
 def _plugin_off(text: str, name: str) -> str:
     plugins = parse(text).member("enabledPlugins")
     item = plugins.node.member(name) if plugins else None
-    return text if item is None else edit.replace(text, item, value=False)
+    return text if item is None else replace_value(text, item, value=False)

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from msgspec import Struct
 
 from hybrid.base.errors import HybridError
-from hybrid.hooks.install import files, targets
-from hybrid.hooks.install.client import SCOPES, Client, Places
+from hybrid.hooks.install import files
+from hybrid.hooks.install.client import SCOPES, Client, SettingsRoots
 from hybrid.hooks.install.clients import CLAUDE, CLIENTS
 from hybrid.hooks.install.clients.claude import SUBAGENT_START
 from hybrid.hooks.install.clients.codex import CODEX
 from hybrid.hooks.install.jsonc import is_list, is_object
-from hybrid.hooks.install.merge import read
+from hybrid.hooks.install.merge import RegisteredCommand, ours_in, outdated_in, read
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -91,27 +91,24 @@ class Install(Struct, frozen=True):
         }
 
 
-def find_installs(user_home: Path, project_root: Path | None, environ: Mapping[str, str]) -> list[Install]:
-    """Every registration that would run in this project; files that cannot be read hold none.
+def find_installs(roots: SettingsRoots) -> list[Install]:
+    """Return every registration that would run in this project; files that cannot be read hold none.
 
     Args:
-        user_home: The user's home folder.
-        project_root: Root of the project, or None outside of any.
-        environ: `CLAUDE_CONFIG_DIR`, `CODEX_HOME`, `QWEN_HOME`, `GEMINI_CLI_HOME`, `COPILOT_HOME`, `XDG_CONFIG_HOME`
-            move a client's folder; `PATH` is where programs are looked for.
+        roots: Where settings lie. Of its environment `CLAUDE_CONFIG_DIR`, `CODEX_HOME`, `QWEN_HOME`, `GEMINI_CLI_HOME`,
+            `COPILOT_HOME` and `XDG_CONFIG_HOME` move a client's folder; `PATH` is where programs are looked for.
     """
-    places = Places(user_home, project_root, environ)
-    found = [install for client in CLIENTS.values() for install in _of_client(client, places)]
-    return [*found, *_in_codex_config(places), *_managed(places.environ), *_plugins(places)]
+    found = [install for client in CLIENTS.values() for install in _of_client(client, roots)]
+    return [*found, *_in_codex_config(roots), *_managed(roots.environ), *_plugins(roots)]
 
 
-def unreadable(places: Places) -> list[str]:
+def unreadable(roots: SettingsRoots) -> list[str]:
     """Settings files that do not parse, in words: their client reads none of their hooks."""
     problems: list[str] = []
-    for client, path in settings_files(places):
+    for client, path in settings_files(roots):
         try:
             text = _text(path)
-            targets.ours_in(text, client, name=str(path))
+            ours_in(text, client, name=str(path))
         except HybridError as error:
             problems.append(str(error))
             continue
@@ -141,11 +138,11 @@ def doubled(installs: Sequence[Install]) -> list[Double]:
     """What would be injected twice: all places of a client add up."""
     found: list[Double] = []
     for name in CLIENTS:
-        places = [each for each in installs if each.client == name]
-        if len(places) > 1:
-            where = ", ".join(f"{each.path} ({each.scope})" for each in places)
+        calls = [each for each in installs if each.client == name]
+        if len(calls) > 1:
+            where = ", ".join(f"{each.path} ({each.scope})" for each in calls)
             found.append(
-                Double(f"{CLIENTS[name].label} calls hybrid from {len(places)} places: {where}", _but_one(places))
+                Double(f"{CLIENTS[name].label} calls hybrid from {len(calls)} places: {where}", _but_one(calls))
             )
     for each in installs:
         again = f"{each.removal}, then install it again"
@@ -158,16 +155,16 @@ def doubled(installs: Sequence[Install]) -> list[Double]:
     return found
 
 
-def switched_off(places: Places) -> list[tuple[Path, str]]:
+def switched_off(roots: SettingsRoots) -> list[tuple[Path, str]]:
     """(settings file, member) where all hooks of Claude Code, or all but an administrator's, are switched off."""
-    paths = [path for scope in SCOPES if (path := CLAUDE.files(scope, places)) is not None]
+    paths = [path for scope in SCOPES if (path := CLAUDE.files(scope, roots)) is not None]
     found = [(path, "disableAllHooks") for path in (*paths, MANAGED) if _settings(path).get("disableAllHooks") is True]
     is_managed_only = _settings(MANAGED).get("allowManagedHooksOnly") is True
     return [*found, (MANAGED, "allowManagedHooksOnly")] if is_managed_only else found
 
 
-def _but_one(places: Sequence[Install]) -> str:
-    return f"keep one; to remove: {', or: '.join(each.removal for each in places)}"
+def _but_one(calls: Sequence[Install]) -> str:
+    return f"keep one; to remove: {', or: '.join(each.removal for each in calls)}"
 
 
 def installed_part(installs: Sequence[Install]) -> dict[str, Any]:
@@ -180,50 +177,50 @@ def installed_part(installs: Sequence[Install]) -> dict[str, Any]:
     return part
 
 
-def settings_files(places: Places) -> Iterator[tuple[Client, Path]]:
+def settings_files(roots: SettingsRoots) -> Iterator[tuple[Client, Path]]:
     """Every file in which a client may call us, whether it exists or not."""
     for client in CLIENTS.values():
         for scope in SCOPES:
-            if (path := client.files(scope, places)) is not None:
+            if (path := client.files(scope, roots)) is not None:
                 yield client, path
 
 
-def enabled_plugins(places: Places) -> Iterator[tuple[str, str, Path]]:
+def enabled_plugins(roots: SettingsRoots) -> Iterator[tuple[str, str, Path]]:
     """(plugin with marketplace, scope, settings file) of each plugin that Claude Code has switched on."""
     decided: dict[str, tuple[bool, str, Path]] = {}
     for scope in SCOPES:
-        path = CLAUDE.files(scope, places)
+        path = CLAUDE.files(scope, roots)
         plugins = _settings(path).get("enabledPlugins") if path else None
         if path is not None and is_object(plugins):
             decided |= {name: (bool(value), scope, path) for name, value in plugins.items()}
     yield from ((name, scope, path) for name, (is_on, scope, path) in decided.items() if is_on)
 
 
-def _of_client(client: Client, places: Places) -> Iterator[Install]:
+def _of_client(client: Client, roots: SettingsRoots) -> Iterator[Install]:
     for scope in SCOPES:
-        path = client.files(scope, places)
+        path = client.files(scope, roots)
         if path is not None:
-            yield from _in_text(client, scope, path, _text_or_empty(path), places.environ)
+            yield from _in_text(client, scope, path, _text_or_empty(path), roots.environ)
 
 
 def _in_text(client: Client, scope: str, path: Path, text: str, environ: Mapping[str, str]) -> Iterator[Install]:
     try:
-        present = targets.ours_in(text, client, name=str(path))
+        present = ours_in(text, client, name=str(path))
     except HybridError:
         return
     if present:
         events, commands = tuple(each.event for each in present), tuple(each.command for each in present)
         is_runnable = all(_exists(each, environ) for each in present)
-        outdated = targets.outdated(text, client, present)
-        yield Install(client.name, scope, path, events, commands, present[0].program, is_runnable, outdated)
+        older = outdated_in(text, client, present)
+        yield Install(client.name, scope, path, events, commands, present[0].program, is_runnable, older)
 
 
-def _in_codex_config(places: Places) -> Iterator[Install]:
+def _in_codex_config(roots: SettingsRoots) -> Iterator[Install]:
     """Codex reads `[hooks]` of `config.toml` besides `hooks.json`, in the same form."""
     import tomli
 
     for scope in SCOPES:
-        hooks_file = CODEX.files(scope, places)
+        hooks_file = CODEX.files(scope, roots)
         if hooks_file is None:
             continue
         path = hooks_file.with_name("config.toml")
@@ -237,7 +234,7 @@ def _in_codex_config(places: Places) -> Iterator[Install]:
         except (ValueError, RecursionError):  # Not TOML, or a number of thousands of digits.
             continue
         else:
-            yield from _in_text(CODEX, "config", path, text, places.environ)
+            yield from _in_text(CODEX, "config", path, text, roots.environ)
 
 
 def _managed(environ: Mapping[str, str]) -> Iterator[Install]:
@@ -246,10 +243,10 @@ def _managed(environ: Mapping[str, str]) -> Iterator[Install]:
         yield from _in_text(CLAUDE, "managed", path, _text_or_empty(path), environ)
 
 
-def _plugins(places: Places) -> Iterator[Install]:
-    for name, _, path in enabled_plugins(places):
+def _plugins(roots: SettingsRoots) -> Iterator[Install]:
+    for name, _, path in enabled_plugins(roots):
         if name.partition("@")[0] == PLUGIN:
-            is_runnable = shutil.which("hybrid", path=places.environ.get("PATH")) is not None
+            is_runnable = shutil.which("hybrid", path=roots.environ.get("PATH")) is not None
             events = tuple(each.event for each in CLAUDE.registrations)
             yield Install("claude", "plugin", path, events, (f"plugin {name}",), "hybrid", is_runnable)
 
@@ -276,7 +273,7 @@ def _settings(path: Path) -> dict[str, Any]:
         return {}
 
 
-def _exists(present: targets.Present, environ: Mapping[str, str]) -> bool:
+def _exists(present: RegisteredCommand, environ: Mapping[str, str]) -> bool:
     words = [present.program, *present.args] if present.args else present.command.split()
     scripts = [Path(word.strip("'\"")) for word in words if word.strip("'\"").endswith("entry.py")]
     if shutil.which(present.program, path=environ.get("PATH")) is None:

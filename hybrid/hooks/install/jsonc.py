@@ -1,7 +1,7 @@
-"""Parses JSON with comments and trailing commas into values that know their place in the text; `edit` changes it there.
+"""Reads JSON with comments and trailing commas, and changes members in its text, leaving every other byte as it is.
 
-Why not a library: `json` forgets positions, and the JSON grammar that reads code repairs what is broken, which is the
-opposite of refusing a file, and calls a trailing comma an error.
+A value knows its place in the text. Why not a library: `json` forgets positions, and the JSON grammar that reads code
+repairs what is broken, which is the opposite of refusing a file, and calls a trailing comma an error.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from msgspec import Struct
 if TYPE_CHECKING:
     from typing import TypeGuard
 
+
 _SPACE = re.compile(r"[ \t\r\n]+")
 _LINE_COMMENT = re.compile(r"//[^\r\n]*")
 _BLOCK_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
@@ -27,7 +28,7 @@ class JsoncError(ValueError):
     """The text is no JSON; the message names the line."""
 
 
-class Item(Struct, frozen=True):
+class JsonItem(Struct, frozen=True):
     """A member of an object or an element of an array.
 
     Attributes:
@@ -39,11 +40,11 @@ class Item(Struct, frozen=True):
 
     key: str
     start: int
-    node: Node
+    node: JsonNode
     comma: int | None
 
 
-class Node(Struct, frozen=True):
+class JsonNode(Struct, frozen=True):
     """A value in the text.
 
     Attributes:
@@ -57,10 +58,10 @@ class Node(Struct, frozen=True):
     start: int
     end: int
     value: Any
-    items: tuple[Item, ...] = ()
+    items: tuple[JsonItem, ...] = ()
     kind: str = "atom"
 
-    def member(self, key: str) -> Item | None:
+    def member(self, key: str) -> JsonItem | None:
         """The last member of that name, which is the one that counts."""
         return next((item for item in reversed(self.items) if item.key == key), None)
 
@@ -75,7 +76,7 @@ def is_list(value: object) -> TypeGuard[list[Any]]:
     return isinstance(value, list)
 
 
-def parse(text: str) -> Node:
+def parse(text: str) -> JsonNode:
     """The one value of a text; a byte order mark is passed over.
 
     Raises:
@@ -104,7 +105,7 @@ class _Parser:
             at = found.end()
         return at
 
-    def value(self, at: int, depth: int) -> Node:
+    def value(self, at: int, depth: int) -> JsonNode:
         """The value that begins here."""
         if depth > _MAX_DEPTH:
             raise self.problem(at, "nested too deeply")
@@ -117,7 +118,7 @@ class _Parser:
         if not found:
             raise self.problem(at, "a value is missing or misspelt")
         try:
-            return Node(at, found.end(), json.loads(found.group()))
+            return JsonNode(at, found.end(), json.loads(found.group()))
         except ValueError as error:  # Python refuses to read a number of thousands of digits.
             raise self.problem(at, "a number is too long") from error
 
@@ -125,8 +126,8 @@ class _Parser:
         """An error that names the line."""
         return JsoncError(f"line {self._text.count(chr(10), 0, at) + 1}: {what}")
 
-    def _container(self, start: int, depth: int, *, close: str) -> Node:
-        items: list[Item] = []
+    def _container(self, start: int, depth: int, *, close: str) -> JsonNode:
+        items: list[JsonItem] = []
         at = self.skip(start + 1)
         while self._text[at : at + 1] != close:
             if items and items[-1].comma is None:
@@ -135,10 +136,10 @@ class _Parser:
             last = items[-1]
             at = self.skip(last.node.end if last.comma is None else last.comma + 1)
         if close == "}":
-            return Node(start, at + 1, {item.key: item.node.value for item in items}, tuple(items), "object")
-        return Node(start, at + 1, [item.node.value for item in items], tuple(items), "array")
+            return JsonNode(start, at + 1, {item.key: item.node.value for item in items}, tuple(items), "object")
+        return JsonNode(start, at + 1, [item.node.value for item in items], tuple(items), "array")
 
-    def _item(self, start: int, depth: int, *, has_key: bool) -> Item:
+    def _item(self, start: int, depth: int, *, has_key: bool) -> JsonItem:
         key, at = "", start
         if has_key:
             found = _STRING.match(self._text, start)
@@ -150,4 +151,113 @@ class _Parser:
             at = self.skip(at + 1)
         node = self.value(at, depth + 1)
         after = self.skip(node.end)
-        return Item(key, start, node, after if self._text[after : after + 1] == "," else None)
+        return JsonItem(key, start, node, after if self._text[after : after + 1] == "," else None)
+
+
+# --- changes of a text ------------------------------------------------------------------------------------
+
+
+_LINE_COMMENT_LAST = re.compile(r"//[^\r\n]*\Z")
+_REST_OF_LINE = re.compile(r"[ \t]*(?:\r?\n|\Z)")
+_INDENT = re.compile(r"\n([ \t]*)\Z")
+
+
+def append_value(text: str, container: JsonNode, value: Any, *, key: str | None = None) -> str:
+    """Add a value at the end of an object or array, indented as its neighbours are.
+
+    Args:
+        text: The whole text.
+        container: An object or array in it.
+        value: What to add.
+        key: Its name, in an object.
+    """
+    newline = _newline(text)
+    close = container.end - 1
+    at = close - _space_before(text, close)
+    is_flat = bool(container.items) and "\n" not in text[container.start : container.items[-1].node.end]
+    indent = _line_indent(text, container.start) + _unit(text)
+    if container.items and not is_flat:
+        indent = _own_indent(text, container.items[-1].start) or indent
+    shown = _key_and_value(text, key, value, None if is_flat else indent)
+    needs_line = not is_flat or bool(_LINE_COMMENT_LAST.search(text, 0, at))
+    added = (newline + indent if needs_line else " ") + shown
+    tail = text[at:]
+    last = container.items[-1] if container.items else None
+    if last and last.comma is not None:
+        added += ","
+    if not is_flat and "\n" not in text[at:close]:
+        tail = newline + _line_indent(text, container.start) + text[close:]
+    if last and last.comma is None:
+        return text[: last.node.end] + "," + text[last.node.end : at] + added + tail
+    return text[:at] + added + tail
+
+
+def replace_value(text: str, item: JsonItem, value: Any) -> str:
+    """Give a member or element another value, in its place."""
+    is_flat = "\n" not in text[item.node.start : item.node.end]
+    shown = _key_and_value(text, None, value, None if is_flat else _line_indent(text, item.start))
+    return text[: item.node.start] + shown + text[item.node.end :]
+
+
+def remove_item(text: str, container: JsonNode, index: int) -> str:
+    """Take a member or element out, with its comma; comments around it stay."""
+    item = container.items[index]
+    start = item.start - _space_before(text, item.start)
+    end = item.node.end
+    if len(container.items) == 1 and not text[container.start + 1 : item.start].strip():
+        after = end if item.comma is None else item.comma + 1
+        if not text[end : container.end - 1].replace(",", "", 1).strip():
+            return text[: container.start + 1] + text[container.end - 1 :]
+        return text[:start] + text[end : item.comma or end] + text[after:]
+    rest = text[end:] if item.comma is None else text[end : item.comma] + text[item.comma + 1 :]
+    head = text[:start]
+    if _LINE_COMMENT_LAST.search(head) and not _REST_OF_LINE.match(rest):
+        # The line that a comment ends must end before what follows now.
+        head += text[start : item.start][: text[start : item.start].find("\n") + 1]
+    previous = container.items[index - 1].comma if index else None
+    if item.comma is None and previous is not None:
+        head = head[:previous] + head[previous + 1 :]
+    return head + rest
+
+
+def _key_and_value(text: str, key: str | None, value: Any, indent: str | None) -> str:
+    """A value as JSON, after its key in an object.
+
+    Args:
+        text: Whose line ends and step of indentation are used.
+        key: None in an array.
+        value: What to show.
+        indent: Of the line that it begins on; None for a value that stays on one line.
+    """
+    name = "" if key is None else json.dumps(key, ensure_ascii=False) + ": "
+    if indent is None:
+        return name + json.dumps(value, ensure_ascii=False)
+    body = json.dumps(value, ensure_ascii=False, indent=_unit(text))
+    return name + body.replace("\n", _newline(text) + indent)
+
+
+def _newline(text: str) -> str:
+    return "\r\n" if "\r\n" in text else "\n"
+
+
+def _space_before(text: str, at: int) -> int:
+    """Length of the space that ends at a position."""
+    return at - len(text[:at].rstrip(" \t\r\n"))
+
+
+def _line_indent(text: str, at: int) -> str:
+    """The space that the line of a position begins with."""
+    line = text[text.rfind("\n", 0, at) + 1 : at].lstrip("\ufeff")
+    return line[: len(line) - len(line.lstrip(" \t"))]
+
+
+def _own_indent(text: str, at: int) -> str | None:
+    """The space before something that begins its line, or None."""
+    found = _INDENT.search(text[:at])
+    return found.group(1) if found else None
+
+
+def _unit(text: str) -> str:
+    """One step of indentation: that of the first line that has any, else two spaces."""
+    found = re.search(r"\n([ \t]+)\"", text)
+    return found.group(1) if found else "  "

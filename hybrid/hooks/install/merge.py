@@ -1,22 +1,25 @@
-"""Puts our entries into the text of a settings file and takes them out; everything else stays byte for byte.
+"""The text of a client's file with and without us, be it settings or a code module of our own.
 
-Knows texts only; `install` and `uninstall` know files.
+Everything else in it stays byte for byte. This module knows texts; `changes` knows files.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
 from hybrid.base.errors import HybridError
-from hybrid.hooks.install import edit
-from hybrid.hooks.install.command import is_ours
-from hybrid.hooks.install.jsonc import JsoncError, Node, is_list, is_object, parse
+from hybrid.base.resources import shipped
+from hybrid.hooks.install.command import Launcher, command_text, is_ours, program_of
+from hybrid.hooks.install.jsonc import JsoncError, JsonNode, append_value, is_list, is_object, parse, remove_item
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+
+    from hybrid.hooks.install.client import Client, Registration
 
 
 HOOKS = ""
@@ -27,7 +30,7 @@ class SettingsError(HybridError):
     """A settings file is not what its client would read; it is left untouched."""
 
 
-class Found(Struct, frozen=True):
+class ExistingHook(Struct, frozen=True):
     """One registered command.
 
     Attributes:
@@ -43,7 +46,7 @@ class Found(Struct, frozen=True):
     entry: Any
 
 
-def read(text: str, name: str) -> Node:
+def read(text: str, name: str) -> JsonNode:
     """The settings; a text without anything counts as `{}`.
 
     Args:
@@ -62,7 +65,7 @@ def read(text: str, name: str) -> Node:
     return root
 
 
-def commands(root: Node) -> Iterator[Found]:
+def commands(root: JsonNode) -> Iterator[ExistingHook]:
     """Every command that is registered for any event, in order."""
     hooks = root.member("hooks")
     for event in hooks.node.items if hooks else ():
@@ -73,7 +76,7 @@ def commands(root: Node) -> Iterator[Found]:
             group = entry.get("hooks")
             for handler in group if is_list(group) else [entry]:
                 if is_object(handler):
-                    yield Found(event.key, handler, str(entry.get("matcher") or ""), entry)
+                    yield ExistingHook(event.key, handler, str(entry.get("matcher") or ""), entry)
 
 
 def install_text(text: str, wanted: Sequence[tuple[str, dict[str, Any]]], *, base: Mapping[str, Any], name: str) -> str:
@@ -97,7 +100,7 @@ def install_text(text: str, wanted: Sequence[tuple[str, dict[str, Any]]], *, bas
     for key, value in base.items():
         root = parse(text)
         if root.member(key) is None:
-            text = edit.append(text, root, value, key=key)
+            text = append_value(text, root, value, key=key)
     return _add(text, wanted)
 
 
@@ -150,7 +153,7 @@ def is_bare(text: str, own: Container[str]) -> bool:
     return is_plain and is_object(value) and all(name in own or (name == "hooks" and not value[name]) for name in value)
 
 
-def _problem(root: Node) -> str:
+def _problem(root: JsonNode) -> str:
     """What keeps us from changing the settings, in words; empty for nothing."""
     if root.kind != "object":
         return "it holds no object"
@@ -179,15 +182,15 @@ def _add(text: str, wanted: Sequence[tuple[str, dict[str, Any]]]) -> str:
         root = parse(text)
         hooks = root.member("hooks")
         if hooks is None:
-            text = edit.append(text, root, {event: [entry]}, key="hooks")
+            text = append_value(text, root, {event: [entry]}, key="hooks")
         elif (members := hooks.node.member(event)) is None:
-            text = edit.append(text, hooks.node, [entry], key=event)
+            text = append_value(text, hooks.node, [entry], key=event)
         else:
-            text = edit.append(text, members.node, entry)
+            text = append_value(text, members.node, entry)
     return text
 
 
-def _first_path(root: Node, unwanted: Callable[[object], bool]) -> tuple[int, int, int | None] | None:
+def _first_path(root: JsonNode, unwanted: Callable[[object], bool]) -> tuple[int, int, int | None] | None:
     """Where the first handler to remove stands: event, element of its list, handler of the group if there is one."""
     hooks = root.member("hooks")
     for at_event, event in enumerate(hooks.node.items if hooks else ()):
@@ -203,7 +206,7 @@ def _first_path(root: Node, unwanted: Callable[[object], bool]) -> tuple[int, in
     return None
 
 
-def _remove_at(text: str, root: Node, path: tuple[int, int, int | None], keep: Container[str]) -> str:
+def _remove_at(text: str, root: JsonNode, path: tuple[int, int, int | None], keep: Container[str]) -> str:
     """Remove a handler, or the largest thing around it that would be empty without it."""
     at_event, at_element, at_handler = path
     at_hooks = next(index for index, item in enumerate(root.items) if item.key == "hooks")
@@ -211,9 +214,129 @@ def _remove_at(text: str, root: Node, path: tuple[int, int, int | None], keep: C
     event = hooks.items[at_event]
     group = event.node.items[at_element].node.member("hooks")
     if at_handler is not None and group is not None and len(group.node.items) > 1:
-        return edit.remove(text, group.node, at_handler)
+        return remove_item(text, group.node, at_handler)
     if len(event.node.items) > 1 or event.key in keep:
-        return edit.remove(text, event.node, at_element)
+        return remove_item(text, event.node, at_element)
     if len(hooks.items) > 1 or HOOKS in keep:
-        return edit.remove(text, hooks, at_event)
-    return edit.remove(text, root, at_hooks)
+        return remove_item(text, hooks, at_event)
+    return remove_item(text, root, at_hooks)
+
+
+# --- files of any client ----------------------------------------------------------------------------------
+
+
+_COMMAND = re.compile(r'^const COMMAND = (\["(?:[^"\\\r\n]|\\.)*"(?:, "(?:[^"\\\r\n]|\\.)*")*\])\r?$', re.MULTILINE)
+_MODULE_MARK = "// hybrid: "
+_TRACE = re.compile(r"hybrid[\s\S]{0,200}?hook\s+(?:run|inject-context)\b")
+
+
+class RegisteredCommand(Struct, frozen=True):
+    """One command of ours in a file.
+
+    Attributes:
+        event: The client's word for it.
+        command: All that is run, as one text.
+        program: The file or name that is started.
+        args: What follows it, when the file keeps that apart.
+        matcher: Tools it is for, in the client's words; empty for all.
+    """
+
+    event: str
+    command: str
+    program: str
+    args: tuple[str, ...] = ()
+    matcher: str = ""
+
+
+def with_hooks(
+    text: str, client: Client, registrations: Sequence[Registration], launcher: Launcher, *, name: str
+) -> str:
+    """The text with our hooks for these events, and no other of ours.
+
+    Raises:
+        SettingsError: The file is not ours to change.
+    """
+    if client.module:
+        if text.strip() and not text.startswith(_MODULE_MARK):
+            raise SettingsError(f"{name} is not changed: it is a module of someone else")
+        return _module(client, launcher)
+    wanted = [(each.event, client.entry(each, launcher)) for each in registrations]
+    return install_text(text, wanted, base=dict(client.base), name=name)
+
+
+def without_hooks(text: str, client: Client, *, keep: Container[str] = (), name: str) -> str:
+    """The text without our hooks; empty where that leaves nothing.
+
+    Raises:
+        SettingsError: The file does not parse.
+    """
+    if client.module:
+        return "" if text.startswith(_MODULE_MARK) else text
+    return strip_text(text, name=name, keep=keep)
+
+
+def ours_in(text: str, client: Client, *, name: str) -> list[RegisteredCommand]:
+    """Our commands, in order.
+
+    Raises:
+        SettingsError: The file does not parse.
+    """
+    if client.module:
+        found = _COMMAND.search(text) if text.startswith(_MODULE_MARK) else None
+        words: list[str] = json.loads(found.group(1)) if found else []
+        line = " ".join([*words, "hook", "run", "--client", client.name])
+        return [
+            RegisteredCommand(each.event, line, words[0], tuple(words[1:])) for each in client.registrations if words
+        ]
+    return [
+        RegisteredCommand(
+            each.event,
+            command_text(each.handler),
+            program_of(each.handler),
+            tuple(map(str, each.handler.get("args") or ())),
+            each.matcher,
+        )
+        for each in commands(read(text, name))
+        if is_ours(each.handler)
+    ]
+
+
+def outdated_in(text: str, client: Client, present: Sequence[RegisteredCommand]) -> str:
+    """What an earlier version registered otherwise than this one does, in words; empty for nothing.
+
+    Args:
+        text: Of the file.
+        client: Whose file it is.
+        present: Our commands in it.
+    """
+    if not present:
+        return ""
+    if client.module:
+        program = (present[0].program, *present[0].args)
+        is_current = text.splitlines() == _module(client, Launcher(program)).splitlines()
+        return "" if is_current else "the module is not the one of this version"
+    known = {each.event for each in present}
+    missing = [each.event for each in client.registrations if each.event not in known]
+    if missing:
+        return f"registered for fewer events than now (without {', '.join(missing)})"
+    wanted = {each.event: ("", "*", each.matcher) for each in client.registrations}
+    narrow = [each for each in present if each.event in wanted and each.matcher not in wanted[each.event]]
+    shown = ", ".join(f"{each.event} for {each.matcher}" for each in narrow)
+    return f"registered for fewer tools than now ({shown})" if narrow else ""
+
+
+def may_hold_ours(text: str) -> bool:
+    """Return whether a text that cannot be parsed seems to call us."""
+    return bool(_TRACE.search(text.replace('"', "").replace(",", "")))
+
+
+def is_left_empty(text: str, client: Client) -> bool:
+    """Return whether a text without us is what a new file of that client would be."""
+    return not text.strip() or (not client.module and is_bare(text, {*dict(client.base), *client.stamps}))
+
+
+def _module(client: Client, launcher: Launcher) -> str:
+    """The shipped module with the command filled in."""
+    template = shipped("hooks", client.module, "hybrid.js").read_text(encoding="utf-8")
+    command = json.dumps([*(launcher.program or ("hybrid",))])
+    return _COMMAND.sub(lambda _: f"const COMMAND = {command}", template, count=1)

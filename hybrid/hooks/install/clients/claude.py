@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hybrid.hooks.install.client import Client, Places, Registration, Scope, line_handler
+from hybrid.hooks.install.client import Client, Registration, Scope, SettingsRoots, line_handler
 from hybrid.hooks.install.command import as_words
 
 if TYPE_CHECKING:
@@ -18,17 +18,17 @@ SUBAGENT_START = Registration("SubagentStart")
 TOOL_FAILURE = Registration("PostToolUseFailure")
 
 
-def config_folder(places: Places) -> Path:
+def config_folder(roots: SettingsRoots) -> Path:
     """`CLAUDE_CONFIG_DIR`, else `~/.claude`."""
-    return Path(places.environ.get("CLAUDE_CONFIG_DIR") or places.user_home / ".claude")
+    return Path(roots.environ.get("CLAUDE_CONFIG_DIR") or roots.user_home / ".claude")
 
 
-def _files(scope: Scope, places: Places) -> Path | None:
+def _files(scope: Scope, roots: SettingsRoots) -> Path | None:
     if scope == "user":
-        return config_folder(places) / "settings.json"
-    if places.project_root is None:
+        return config_folder(roots) / "settings.json"
+    if roots.project_root is None:
         return None
-    return places.project_root / ".claude" / ("settings.json" if scope == "project" else "settings.local.json")
+    return roots.project_root / ".claude" / ("settings.json" if scope == "project" else "settings.local.json")
 
 
 def _handler(registration: Registration, launcher: Launcher) -> dict[str, Any]:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
-from hybrid.hooks.install.client import Client, Places, Registration, Scope, line_handler
+from hybrid.hooks.install.client import Client, Registration, Scope, SettingsRoots, line_handler
 
 
-def _files(scope: Scope, places: Places) -> Path | None:
+def _files(scope: Scope, roots: SettingsRoots) -> Path | None:
     if scope == "user":
-        return Path(places.environ.get("CODEX_HOME") or places.user_home / ".codex") / "hooks.json"
-    if scope == "project" and places.project_root is not None:
-        return places.project_root / ".codex" / "hooks.json"
+        return Path(roots.environ.get("CODEX_HOME") or roots.user_home / ".codex") / "hooks.json"
+    if scope == "project" and roots.project_root is not None:
+        return roots.project_root / ".codex" / "hooks.json"
     return None
 
 

@@ -9,19 +9,19 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hybrid.hooks.install.client import Client, Places, Registration, Scope
+from hybrid.hooks.install.client import Client, Registration, Scope, SettingsRoots
 from hybrid.hooks.install.command import arguments, as_words, portable_line
 
 if TYPE_CHECKING:
     from hybrid.hooks.install.command import Launcher
 
 
-def _files(scope: Scope, places: Places) -> Path | None:
+def _files(scope: Scope, roots: SettingsRoots) -> Path | None:
     if scope == "user":
-        home = places.environ.get("COPILOT_HOME") or places.user_home / ".copilot"
+        home = roots.environ.get("COPILOT_HOME") or roots.user_home / ".copilot"
         return Path(home) / "hooks" / "hybrid.json"
-    if scope == "project" and places.project_root is not None:
-        return places.project_root / ".github" / "hooks" / "hybrid.json"
+    if scope == "project" and roots.project_root is not None:
+        return roots.project_root / ".github" / "hooks" / "hybrid.json"
     return None
 
 

@@ -5,20 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hybrid.hooks.install.client import Client, Places, Registration, Scope
+from hybrid.hooks.install.client import Client, Registration, Scope, SettingsRoots
 from hybrid.hooks.install.command import arguments
 
 if TYPE_CHECKING:
     from hybrid.hooks.install.command import Launcher
 
 
-def _files(scope: Scope, places: Places) -> Path | None:
+def _files(scope: Scope, roots: SettingsRoots) -> Path | None:
     if scope == "user":
-        config = places.environ.get("XDG_CONFIG_HOME") or places.user_home / ".config"
+        config = roots.environ.get("XDG_CONFIG_HOME") or roots.user_home / ".config"
         # OPENCODE_CONFIG_DIR is read besides this folder, not in its place.
         return Path(config) / "opencode" / "plugin" / "hybrid.js"
-    if scope == "project" and places.project_root is not None:
-        return places.project_root / ".opencode" / "plugin" / "hybrid.js"
+    if scope == "project" and roots.project_root is not None:
+        return roots.project_root / ".opencode" / "plugin" / "hybrid.js"
     return None
 
 
