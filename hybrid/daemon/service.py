@@ -24,7 +24,7 @@ from hybrid.daemon.freshness import Freshness
 from hybrid.daemon.worker import Cleaner
 from hybrid.hooks.answer import SEND_S, deliver, printed_answer
 from hybrid.hooks.event import EventError
-from hybrid.hooks.private import keep_event
+from hybrid.hooks.keeping import keep_event
 from hybrid.hooks.taking import Taker, environment, event_of_parts
 from hybrid.ipc.spool import is_key
 from hybrid.ipc.start import kept_environment

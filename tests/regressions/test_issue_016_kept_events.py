@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 
 from hybrid.daemon.service import Service
-from hybrid.hooks.private import keep_event
+from hybrid.hooks.keeping import keep_event
 from hybrid.ipc.spool import MAX_EVENTS, Spool, Worth, new_key
 from hybrid.ipc.wire import Connection
 from tests.support.agent import Agent, until

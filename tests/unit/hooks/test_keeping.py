@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid.ipc import keeping
-from hybrid.ipc.keeping import may_keep
+from hybrid.hooks import keeping
+from hybrid.hooks.keeping import may_keep
+from hybrid.hooks.service import Input
 from hybrid.ipc.settings import HookSettings
 from hybrid.session.pauses import Pause, pause
 
@@ -35,7 +36,7 @@ def is_kept(
     """Whether a prompt in a project may be kept."""
     data = json.dumps({"session_id": "s1", "cwd": cwd, "prompt": prompt}).encode()
     found = None if is_stale else HookSettings(1500, True, **settings)
-    return may_keep(str(home), found, environ or {}, name=name, cwd="/", data=data)
+    return may_keep(str(home), found, environ or {}, Input("", "claude", name, "/", data))
 
 
 def test_events_are_kept(tmp_path: Path) -> None:
