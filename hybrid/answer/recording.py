@@ -11,7 +11,7 @@ from hybrid.answer.log_fields import evidence_part, gate_part, item_part, kinds_
 from hybrid.answer.session_start import start_name
 from hybrid.base.errors import HybridError
 from hybrid.feedback.events import CITED
-from hybrid.feedback.state import Given, count_injection, is_hot_topics_due, update_state, write_hot_topics
+from hybrid.feedback.state import InjectedChunk, count_injection, is_hot_topics_due, update_state, write_hot_topics
 from hybrid.knowledge.lessons_intake import note_given
 from hybrid.project.find import marks_of
 from hybrid.project.registry import is_forgotten
@@ -125,7 +125,7 @@ def _count(workspace: Workspace, decision: Decision) -> None:
         return
     # Records are no files: which lessons help is counted beside them.
     hits = [_without_secrets(item.hit) for item in decision.items if not item.hit.is_record]
-    given = [Given(hit.key, hit.path, hit.name) for hit in hits]
+    given = [InjectedChunk(hit.key, hit.path, hit.name) for hit in hits]
     every = workspace.config.log.hot_topics_every
 
     def change(state: HookState) -> None:

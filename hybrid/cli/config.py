@@ -158,7 +158,7 @@ def _say_what_counts(key: str, written: object | None, path: Path, workspace: Wo
 
 
 def _content(path: Path) -> bytes | None:
-    """What a layer's file holds; None without one.
+    """Return the text of a layer's file; None without one.
 
     Raises:
         ConfigError: It is far too long for settings; that of a clone may be of any length.

@@ -62,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _gate_form(said: Verdict | None) -> dict[str, Any]:
-    """What the gate compared, with the keys of the event log; every value is None when it was not asked."""
+    """Return what the gate compared, with the keys of the event log; every value is None when it was not asked."""
     return {
         "top_cosine": said and said.top_cosine,
         "threshold": said and said.threshold,
@@ -87,7 +87,7 @@ def explanation(decision: Decision) -> list[str]:
 
 
 def _of_kind(kind: KindSearch, decision: Decision) -> list[str]:
-    """What the gate of a kind compared, its fusion, and what became of each of its hits."""
+    """Return what the gate of a kind compared, its fusion, and the fate of each of its hits."""
     from hybrid.ask.json_output import fate_of, fates_of, hits_of
 
     said = _gate_form(kind.verdict) | {"is_open": kind.verdict.is_open}

@@ -56,7 +56,7 @@ _CLIENT_VARIABLES = ("COPILOT_CLI", "CLAUDECODE", "GEMINI_SESSION_ID", "QWEN_COD
 
 
 class Ran(Struct, frozen=True):
-    """What a command did.
+    """The outcome of a command.
 
     Attributes:
         code: Exit code; None when it did not end in time.
@@ -93,7 +93,7 @@ def try_commands(commands: Sequence[Sequence[str]], environ: Mapping[str, str]) 
 
 
 def judge(command: str, ran: Ran) -> Finding:
-    """What a run says about its command: it must end with 0, say nothing on standard error and give one JSON object."""
+    """Judge a run: it must end with 0, say nothing on standard error and give one JSON object."""
     what = f"`{command}` on a sample prompt"
     remedy = "hybrid hook install --client NAME again; or report it with the output of `hybrid doctor --json`"
     if ran.code is None:
@@ -171,14 +171,14 @@ _ENABLE = "hybrid config set daemon.enabled true"
 
 
 def settings_roots(workspace: Workspace) -> SettingsRoots:
-    """Where the settings of clients are looked for."""
+    """Return the folders below which settings of clients lie."""
     from hybrid.hooks.install.client import SettingsRoots
 
     return SettingsRoots(Path.home(), workspace.project.root if workspace.project else None, os.environ)
 
 
 def installs_of(workspace: Workspace, client: str | None) -> list[Install]:
-    """Where hybrid is registered, in one client or in all."""
+    """Return the registrations of hybrid, in one client or in all."""
     from hybrid.hooks.install.found import find_installs
 
     roots = settings_roots(workspace)
@@ -194,7 +194,7 @@ def foreign_of(workspace: Workspace, client: str | None) -> list[Foreign]:
 
 
 def check_service(workspace: Workspace) -> Iterator[Finding]:
-    """Return whether the service answers. That none runs is normal: the next prompt starts it."""
+    """Report whether the service answers. That none runs is normal: the next prompt starts it."""
     from hybrid.ipc.control import ask
     from hybrid.ipc.endpoint import endpoint_path, read_endpoint
 
@@ -218,7 +218,7 @@ def check_service(workspace: Workspace) -> Iterator[Finding]:
 
 
 def check_hooks(workspace: Workspace, client: str | None) -> Iterator[Finding]:
-    """Where hooks of ours and of the systems we replace are registered, and what stands in their way."""
+    """Report hooks of ours and of the systems we replace, and what stands in their way."""
     from hybrid.hooks.install.found import doubled, switched_off, unreadable
 
     installs = installs_of(workspace, client)
@@ -286,7 +286,7 @@ def _callers(workspace: Workspace) -> set[object]:
 
 
 def _installed(install: Install, has_called: bool) -> Finding:
-    """One registration: does what it calls exist, is it this installation, and has the client ever called?"""
+    """Judge one registration: its program exists, is this installation, and the client has called it."""
     what = f"{install.client} ({install.scope}) in {install.path}: {', '.join(install.events)}"
     again = f"hybrid hook install --client {install.client} --scope {install.scope}"
     if install.scope in ("config", "managed"):

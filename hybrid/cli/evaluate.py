@@ -59,7 +59,7 @@ def run_gate(args: argparse.Namespace) -> int:
 
 
 def marked_report() -> MarkedReport:
-    """What the user's marks say, whatever project they are of."""
+    """Return the report on the user's marks, whatever project they are of."""
     from hybrid.evaluation.decisions import evaluate_marks
     from hybrid.feedback.events import log_folder
     from hybrid.feedback.marks import read_marks
@@ -163,7 +163,7 @@ def run_queries(args: argparse.Namespace) -> int:
     from hybrid.evaluation.own import read_own
     from hybrid.evaluation.qrels import QrelsError
     from hybrid.evaluation.retrieval import Plan
-    from hybrid.evaluation.trees import Scope, Tree, settings_in_force
+    from hybrid.evaluation.trees import IndexScope, Tree, settings_in_force
     from hybrid.project.find import FOLDER_NAME
 
     check_ways(args)
@@ -173,7 +173,7 @@ def run_queries(args: argparse.Namespace) -> int:
     if not path.exists():
         raise QrelsError(f"{path} is not there; `hybrid eval init` proposes one")
     own = read_own(path, project.name, _lines_of(workspace))
-    scope = Scope(held_out=own.held_out, left_out=_inside(path, project.root))
+    scope = IndexScope(held_out=own.held_out, left_out=_inside(path, project.root))
     folder = project.root / FOLDER_NAME if project.has_folder else None
 
     def load(assignments: Sequence[str]) -> Any:
@@ -205,7 +205,7 @@ def _workspace(args: argparse.Namespace) -> Workspace:
 
 
 def _default_file(workspace: Workspace) -> Path:
-    """Where the queries of a project lie.
+    """Return the file of a project's queries.
 
     Raises:
         QrelsError: The project has no `.hybrid/`, into which nothing is written unasked.

@@ -34,7 +34,7 @@ _RECORDS = ("lessons", "lore")
 
 
 def advice(event: Event, earlier: Sequence[Event], config: Config) -> list[str]:
-    """What would have changed the decision; empty for a calibrated injection and for reasons that nothing is known of.
+    """Return lines on what would have changed the decision; empty for a calibrated injection and for unknown reasons.
 
     Args:
         event: A line of the event log.
@@ -81,7 +81,7 @@ def _gate(event: Event, earlier: Sequence[Event], config: Config) -> list[str]:
 
 
 def _of_bar(event: Event, missed: str, config: Config) -> list[str]:
-    """What sets the bar that a calibrated gate found too high, and the other one."""
+    """Name the settings of both bars of a calibrated gate, first of the bar that was not reached."""
     rates = {
         "tasks": f"`gate.max_other_task_rate` ({config.gate.max_other_task_rate})",
         "talk": f"`gate.max_false_open_rate` ({config.gate.max_false_open_rate})",
@@ -148,7 +148,7 @@ def _no_results(event: Event, earlier: Sequence[Event], config: Config) -> list[
 
 
 def _floors_of_kinds(event: Event, config: Config) -> list[str]:
-    """What sets the floor of the kinds of records whose gate was open."""
+    """Name the settings of the floor of the kinds of records whose gate was open."""
     lessons, lore = config.lessons, config.lore
     settings = {
         "lessons": f"`lessons.threshold` ({lessons.threshold} of the best), "
@@ -370,14 +370,14 @@ def _place(item: dict[str, Any]) -> str:
 
 
 def _event(event: dict[str, Any]) -> str:
-    """What happened, when it was no prompt."""
+    """Return the event's name, when it was no prompt."""
     name, source = event.get("event"), event.get("source")
     about = "a subagent's report" if event.get("is_report") else "" if name in (None, "UserPromptSubmit") else str(name)
     return f", {about}{f' ({source})' if source and about else ''}" if about else ""
 
 
 def _prompt(event: dict[str, Any]) -> str:
-    """What was kept of the prompt; it is only the beginning of a long one."""
+    """Return what was kept of the prompt, which is only the beginning of a long one."""
     kept, length = event.get("prompt"), event.get("prompt_chars")
     if not kept:
         return f"not kept (digest {event['prompt_digest']})" if event.get("prompt_digest") else "not kept"

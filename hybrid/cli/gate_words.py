@@ -62,7 +62,7 @@ def _raw(top: float | None, threshold: float | None, source: str) -> str:
 
 
 def _parts(parts: Mapping[str, float | None], *, is_talk: bool) -> list[tuple[str, str]]:
-    """What the score is made of: one line with the evidence, one with what counts for the bar of talk alone."""
+    """Return the parts of the score: a line with the evidence, a line with what counts for the bar of talk alone."""
     evidence, talk = _named(parts, _EVIDENCE), _named(parts, _TALK)
     if talk and not is_talk:
         talk += " – these count for talk only"

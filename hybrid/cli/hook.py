@@ -132,7 +132,7 @@ def _unknown(words: Sequence[str]) -> list[str]:
 
 
 def _wrong(flags: Mapping[str, object]) -> list[str]:
-    """What is wrong with values of options; each is left out of the answer."""
+    """Return the mistakes in values of options; each is left out of the answer."""
     from hybrid.config import check
 
     found: list[str] = []

@@ -35,7 +35,7 @@ _VERSION_S = 15.0
 
 
 def settings_roots_of(project: str | None, environ: Mapping[str, str]) -> SettingsRoots:
-    """Where settings lie for a directory.
+    """Return the folders below which settings lie for a directory.
 
     Raises:
         ProjectError: The directory does not exist.
@@ -221,7 +221,7 @@ def _not_ours_to_change(roots: SettingsRoots) -> list[Install]:
 
 
 def _foreign(args: argparse.Namespace, roots: SettingsRoots, home: Path) -> list[str]:
-    """What to say of hooks of replaced systems, after switching them off where that was asked for."""
+    """Return lines on hooks of replaced systems, after switching them off where that was asked for."""
     found = [each for each in find_foreign(roots) if each.client == args.client]
     if not found:
         return []
@@ -274,7 +274,7 @@ def _subagents(args: argparse.Namespace, client: Client, notes: list[str]) -> Se
 
 
 def claude_version(environ: Mapping[str, str]) -> tuple[int, ...] | None:
-    """What `claude --version` says, or None when it cannot be told."""
+    """Return the version that `claude --version` prints, or None when it cannot be told."""
     program = shutil.which("claude", path=environ.get("PATH"))
     if program is None:
         return None

@@ -71,7 +71,7 @@ def line_of(event: dict[str, Any]) -> str:
 
 
 def item_place(item: dict[str, Any]) -> str:
-    """What an item of an event is of: the id of a record, else path and first line."""
+    """Return the origin of an item of an event: the id of a record, else path and first line."""
     return str(item["id"]) if item.get("id") else f"{item['path']}:{item['start_line']}"
 
 

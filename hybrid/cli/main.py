@@ -68,7 +68,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 class CommandModule(Protocol):
-    """What a module of this package offers."""
+    """The functions that a module of this package offers."""
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
         """Add the command's arguments."""

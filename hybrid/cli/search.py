@@ -91,7 +91,7 @@ def _print(found: SearchResult, args: argparse.Namespace) -> None:
 
 
 def _gate(part: ResultList) -> str:
-    """What opened the gate of a kind; nothing when it was not asked."""
+    """Return what opened the gate of a kind; nothing when it was not asked."""
     from hybrid.answer.log_fields import gate_part
     from hybrid.cli.gate_words import gate_rows
 

@@ -72,13 +72,13 @@ def rows(found: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _paused(pause: dict[str, Any]) -> str:
-    """What is paused, and until when."""
+    """Return the pauses, and until when they last."""
     what = f"{pause['scope']} {pause['name'] or ''}".rstrip()
     return f"{what}, until `hybrid resume`" if pause["is_endless"] else f"{what}, until {pause['until']}"
 
 
 def _records(records: dict[str, Any]) -> str:
-    """What agents may get of lessons and lore, and what waits for the owner's word."""
+    """Return what agents may get of lessons and lore, and what waits for the owner to accept it."""
     from hybrid.knowledge.record_figures import in_words
 
     lessons, lore = records["lessons"], records["lore"]
@@ -95,7 +95,7 @@ def _records(records: dict[str, Any]) -> str:
 
 
 def _memory(memory: dict[str, Any]) -> str:
-    """What is known of earlier sessions."""
+    """Return the counts of the memory."""
     from hybrid.health.memory_figures import rows_in_words
 
     n = memory["sessions"]
@@ -111,7 +111,7 @@ def _memory(memory: dict[str, Any]) -> str:
 
 
 def _gate(gate: dict[str, Any]) -> str:
-    """Where the gate opens: both bars of a calibrated index, else the one threshold in force."""
+    """Return both bars of a calibrated index, else the one threshold in force."""
     bars, allowed, expected = gate["thresholds"], gate["allowed_rates"], gate["expected_rates"]
     if bars is None:
         return _without_bars(gate["threshold"], gate["source"])

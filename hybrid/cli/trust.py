@@ -61,7 +61,7 @@ def accept_here(workspace: Workspace) -> Accepted:
 
 
 def accepted_lines(accepted: Accepted, root: Path) -> list[str]:
-    """What a command that accepts besides says about it; nothing when there is nothing new."""
+    """Return lines for a command that accepts a tree besides; nothing when there is nothing new."""
     from hybrid.knowledge.record_figures import in_words
 
     records = in_words(accepted.counts)

@@ -52,6 +52,7 @@ class Waits(Struct, frozen=True):
         busy: At most so long while another process builds, for as long as it does.
         tries: After so many failures in a row only a new request leads to another try.
         noisy: Between two looks at a path that changes all the time and never matters, such as a log in the tree.
+        clock: Gives monotonic seconds, from which the waits are counted.
     """
 
     first: float = 2.0
@@ -60,10 +61,11 @@ class Waits(Struct, frozen=True):
     busy: float = 5.0
     tries: int = 6
     noisy: float = 10.0
+    clock: Callable[[], float] = time.monotonic
 
 
 class Result(Struct, frozen=True):
-    """How the last build of a project went.
+    """The result of the last build of a project.
 
     Attributes:
         state: `built`; `refused`, `busy` or `failed` with a `reason`.
@@ -101,7 +103,7 @@ class Result(Struct, frozen=True):
 
 
 class _Request(Struct, frozen=True):
-    """What waits for one project; `paths` None means everything."""
+    """The build that waits for one project; `paths` None means everything."""
 
     cwd: str
     environ: Mapping[str, str]
@@ -133,24 +135,21 @@ class Builder:
         on_done: Callable[[Path, Result], None] | None = None,
         on_error: Callable[[Path, str], None] | None = None,
         spawn: Callable[[], subprocess.Popen[bytes]] = spawn_worker,
-        clock: Callable[[], float] = time.monotonic,
         waits: Waits | None = None,
     ) -> None:
-        """A builder that rests until something is requested.
+        """Make a builder that rests until something is requested.
 
         Args:
             home: `$HYBRID_HOME`.
             on_done: Told the root and the result after each build or refusal, on the builder's thread.
             on_error: Told the root and a message when a build failed; not when another process builds.
             spawn: Starts a worker.
-            clock: Monotonic seconds.
             waits: Before the next try.
         """
         self._home = home
         self._on_done = on_done
         self._on_error = on_error
         self._worker = WorkerProcess(spawn)
-        self._clock = clock
         self._waits = waits or Waits()
         self._queue: OrderedDict[Path, _Request] = OrderedDict()
         self._building: Path | None = None
@@ -195,10 +194,10 @@ class Builder:
             return root in self._queue or self._building == root
 
     def last_result(self, root: Path) -> dict[str, Any] | None:
-        """How the last build of a project went, as JSON; None before the first."""
+        """Return the result of a project's last build as JSON; None before the first."""
         with self._changed:
             result = self._results.get(root)
-            return None if result is None else result.as_json(self._clock())
+            return None if result is None else result.as_json(self._waits.clock())
 
     def close(self) -> None:
         """Stop at once; a build that runs is given up, and its work is gone on with by the next one."""
@@ -215,10 +214,10 @@ class Builder:
         if last is None or last.state != "refused" or last.reason == "no_project":
             # Who asks where there was no project has just seen one.
             return False
-        return self._clock() - last.at_s < self._waits.refused
+        return self._waits.clock() - last.at_s < self._waits.refused
 
     def _earliest(self, root: Path) -> float:
-        """When a project may be tried: a failure is not repeated at once, however many requests come."""
+        """Return the earliest time of the next try: a failure is not repeated at once, however many requests come."""
         last = self._results.get(root)
         if last is None or last.failures == 0:
             return 0.0
@@ -226,10 +225,10 @@ class Builder:
         return last.at_s + min(self._waits.first * 2 ** min(last.failures - 1, 20), longest)
 
     def _not_before(self, root: Path, paths: frozenset[str] | None) -> float:
-        """Later, when only such paths are asked for that never matter."""
+        """Return the earliest time of a request; later when all its paths changed often and never mattered."""
         looks = self._idle_looks.get(root)
         is_noise = paths is not None and looks is not None and all(looks[path] >= _NOISY_LOOKS for path in paths)
-        return self._clock() + self._waits.noisy if is_noise else 0.0
+        return self._waits.clock() + self._waits.noisy if is_noise else 0.0
 
     def _count_looks(self, root: Path, result: Result) -> None:
         if result.state != "built" or result.is_full or result.paths is None:
@@ -254,10 +253,10 @@ class Builder:
             self._finish(root, request, answer)
 
     def _take(self) -> tuple[Path, _Request] | None:
-        """The oldest request that may be tried; None when the builder was closed."""
+        """Wait for the oldest request that may be tried; None when the builder was closed."""
         with self._changed:
             while not self._is_closed:
-                now_s = self._clock()
+                now_s = self._waits.clock()
                 due_s = {root: max(wish.not_before_s, self._earliest(root)) for root, wish in self._queue.items()}
                 ready = next((root for root, at_s in due_s.items() if at_s <= now_s), None)
                 if ready is not None:
@@ -284,7 +283,7 @@ class Builder:
                 summary=answer.get("summary", {}),
                 folders=tuple(answer.get("folders", ())),
                 failures=failures,
-                at_s=self._clock(),
+                at_s=self._waits.clock(),
             )
             self._results[root] = result
             if state == "busy" or (is_bad and failures < self._waits.tries):
@@ -331,7 +330,7 @@ class _Tree(Struct):
 
 
 class Freshness:
-    """Which projects are watched and built.
+    """Watches the projects of live sessions and has their indexes built.
 
     Args:
         home: `$HYBRID_HOME`.
@@ -402,11 +401,11 @@ class Freshness:
 
     @property
     def is_building(self) -> bool:
-        """A build is running or waiting."""
+        """Return whether a build runs or waits."""
         return self._builder.is_busy
 
     def figures(self) -> dict[str, Any]:
-        """For `hybrid daemon status`."""
+        """Return the figures for `hybrid daemon status`."""
         with self._lock:
             roots = {str(root): len(tree.sessions) for root, tree in self._trees.items()}
         return {
@@ -429,7 +428,7 @@ class Freshness:
         self._builder.close()
 
     def _heard(self, workspace: Workspace, root: Path, environ: Mapping[str, str]) -> _Tree:
-        """The tree, which from here on is the last one that was heard of."""
+        """Return the tree, and put it last: the tree that was heard of longest ago is dropped first."""
         new = _Tree(workspace.require_project().key, workspace.log, environ)
         tree = self._trees[root] = self._trees.pop(root, new)
         tree.environ = environ

@@ -53,7 +53,7 @@ class HttpInterface:
         OSError: The port is taken, or the home is read-only.
     """
 
-    def __init__(self, home: Path, port: int, answers: Answers) -> None:
+    def __init__(self, home: Path, port: int, answers: RequestAnswerer) -> None:
         self._path = Path(run_folder(str(home))) / NAME
         self._server = _Server(port, answers)
         self._wake, self._waker = socket.socketpair()
@@ -68,7 +68,7 @@ class HttpInterface:
 
     @property
     def port(self) -> int:
-        """Where it listens."""
+        """The port on which it listens."""
         return self._server.server_port
 
     def close(self) -> None:
@@ -115,7 +115,7 @@ class _Server(ThreadingHTTPServer):
     # On Windows, that would let another program take the port over.
     allow_reuse_address = os.name == "posix"
 
-    def __init__(self, port: int, answers: Answers) -> None:
+    def __init__(self, port: int, answers: RequestAnswerer) -> None:
         self._answers = answers
         self._open: dict[socket.socket, float] = {}
         self._lock = threading.Lock()
@@ -161,7 +161,7 @@ class _Server(ThreadingHTTPServer):
         super().shutdown_request(request)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing: a client hung up, or an answer failed, which was said to it."""
+        """Print nothing: the client hung up, or has the error as its answer."""
 
 
 # --- one request ------------------------------------------------------------------------------------------
@@ -191,11 +191,11 @@ class RouteError(Exception):
         self.headers = headers or {}
 
 
-class Answers(Protocol):
-    """What answers the requests."""
+class RequestAnswerer(Protocol):
+    """Answers requests; the service fulfils it."""
 
     def answer(self, path: str, given: Mapping[str, str | list[str]]) -> dict[str, Any] | str:
-        """The answer to a path with its parameters, each of them with one value or several.
+        """Answer a path with its parameters, each of them with one value or several.
 
         Raises:
             RouteError: It cannot be answered; says the status.
@@ -203,12 +203,12 @@ class Answers(Protocol):
         ...
 
     def asked(self) -> None:
-        """Somebody who knows the token asks something."""
+        """Note that somebody who knows the token asks something."""
         ...
 
 
 class Door(Struct, frozen=True):
-    """Who may come in, and who answers.
+    """The conditions under which a request is answered.
 
     Attributes:
         token: What must be known.
@@ -220,7 +220,7 @@ class Door(Struct, frozen=True):
     token: str
     hosts: frozenset[str]
     origins: frozenset[str]
-    answers: Answers
+    answers: RequestAnswerer
 
 
 class _TooLongError(Exception):
@@ -310,7 +310,7 @@ class Handler(BaseHTTPRequestHandler):
         return self._door.answers.answer(target.path, given)
 
     def _check_place(self) -> None:
-        """Only who addresses this very port of loopback, and no page of another origin.
+        """Refuse whoever does not address this very port of loopback, and pages of other origins.
 
         A name that leads here (DNS rebinding) stands in `Host`; a page says where it comes from.
         """
@@ -352,7 +352,7 @@ class Handler(BaseHTTPRequestHandler):
             self.wfile.write(body)
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """What the base class refuses, as JSON."""
+        """Send the refusals of the base class as JSON."""
         self.close_connection = True
         self._refuse(int(code), message or explain or "the request cannot be read")
 
@@ -366,8 +366,8 @@ class Handler(BaseHTTPRequestHandler):
                 n_bytes += len(part)
 
     def version_string(self) -> str:
-        """Not which Python."""
+        """Return a name without the version of Python."""
         return "hybrid"
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base class calls it so
-        """Nothing is written to standard error."""
+        """Write nothing to standard error."""

@@ -60,7 +60,7 @@ _SEVERAL = ("type", "file", "path")
 """May be given more than once."""
 
 
-class Given:
+class Parameters:
     """The parameters of a request.
 
     Raises:
@@ -93,7 +93,7 @@ class Given:
         return found
 
     def number(self, name: str, default: int | None = None) -> int | None:
-        """A number of rows; 0 only where nothing else is said by default."""
+        """Return a number of rows; 0 is possible only without a default."""
         text = self.one(name)
         if not text or (text == "0" and default is None):
             return 0 if text else default
@@ -103,7 +103,7 @@ class Given:
             raise RouteError(400, f"{name}: {error}") from error
 
     def flag(self, name: str) -> bool:
-        """`1`, `true` or nothing after the name switch it on."""
+        """Return whether it is on: `1`, `true` or nothing after the name."""
         found = self.one(name, "0").lower()
         if found not in ("", "0", "1", "true", "false"):
             raise RouteError(400, f"{name} = {found!r} must be true or false")
@@ -137,12 +137,12 @@ _PARAMETERS = {
     "/observations": ("form",),
     "/schema": (),
 }
-"""Path → its parameters. Any other one is a mistake, and is said to be one."""
+"""Path → its parameters; any other parameter is refused."""
 _PATHS = ("/health", *(f"{path}/{{id}}" if path == "/observations" else path for path in _PARAMETERS))
 
 
 class _Looking(Struct, frozen=True):
-    """The memory as one request looks at it."""
+    """The memory in the scope and at the time of one request."""
 
     workspace: Workspace
     store: MemoryStore
@@ -180,8 +180,8 @@ class Routes:
             "/files": self._files,
         }
 
-    def answer(self, path: str, given: Mapping[str, str | list[str]]) -> dict[str, Any] | str:
-        """The answer to a path: an object, or a text where that was asked for.
+    def answer(self, path: str, values: Mapping[str, str | list[str]]) -> dict[str, Any] | str:
+        """Answer a path with an object, or with a text where that was asked for.
 
         Raises:
             RouteError: 404 for an unknown path, project or record, 400 for a wrong parameter, 503 when the memory is
@@ -192,7 +192,7 @@ class Routes:
         is_known = route in _PARAMETERS and bool(slash) == (route == "/observations")
         if not is_known:
             raise RouteError(404, f"nothing is at {path}; there are {', '.join(_PATHS)}")
-        parameters = Given(given, _PARAMETERS[route])
+        parameters = Parameters(values, _PARAMETERS[route])
         if route == "/schema":
             return cast("dict[str, Any]", json.loads(shipped(*SCHEMA).read_bytes()))
         try:
@@ -206,12 +206,12 @@ class Routes:
             is_passing = isinstance(error, (BusyError, MemoryBusyError))
             raise RouteError(503, str(error), {"Retry-After": "1"} if is_passing else None) from error
 
-    def _looking(self, given: Given) -> _Looking:
+    def _looking(self, parameters: Parameters) -> _Looking:
         # Whether projects are kept apart is a question of what agents get unasked; here the owner asks.
         flags = {"memory.cross_project": True}
         workspace = open_workspace(self._home, environ=self._environ, flags=flags)
         store = self._kinds().stores.memory(workspace)
-        project = given.one("project")
+        project = parameters.one("project")
         key, name = project_named(project, self._home, store) if project else ("", "")
         now_ms = time.time_ns() // 1_000_000
         if store.exists:
@@ -219,13 +219,13 @@ class Routes:
                 flush(workspace, store, now_ms)
         return _Looking(workspace, store, MemoryScope(key, name, key, is_cross=not key), now_ms)
 
-    def _context(self, looking: _Looking, given: Given) -> dict[str, Any] | str:
-        """What a session is told at its start: the last summary, then the newest rows by day.
+    def _context(self, looking: _Looking, parameters: Parameters) -> dict[str, Any] | str:
+        """Return what a session gets at its start: the last summary, then the newest rows by day.
 
         With `form=text` only that text, for a script that hands it on.
         """
-        form = given.choice("form", _CONTEXT_FORMS)
-        filters = given.filters(min(max(looking.workspace.config.memory.session_start, 1), MAX_LIMIT))
+        form = parameters.choice("form", _CONTEXT_FORMS)
+        filters = parameters.filters(min(max(looking.workspace.config.memory.session_start, 1), MAX_LIMIT))
         wanted, scope = looking.wanted(filters), looking.scope
         found = recent(looking.store, wanted, looking.present, limit=filters.limit, is_cross=scope.is_cross)
         summary = looking.store.last_summary(scope.key) if scope.key else None
@@ -240,11 +240,11 @@ class Routes:
         last = row_json(RankedRow(summary)) if summary is not None else None
         return _form(looking, found, summary=last) | {"text": "\n".join(lines)}
 
-    def _search(self, looking: _Looking, given: Given) -> dict[str, Any]:
-        query = given.one("query")
+    def _search(self, looking: _Looking, parameters: Parameters) -> dict[str, Any]:
+        query = parameters.one("query")
         if not query.strip():
             raise RouteError(400, "query: say what to search")
-        filters, mode = given.filters(), cast("Mode", given.choice("mode", _MODES))
+        filters, mode = parameters.filters(), cast("Mode", parameters.choice("mode", _MODES))
         wanted = looking.wanted(filters)
         if not self._searching.acquire(timeout=_SEARCH_WAIT_S):
             raise BusyError("other searches are not done yet")
@@ -254,11 +254,11 @@ class Routes:
             )
         finally:
             self._searching.release()
-        return _listed(looking, given, found, query=query)
+        return _listed(looking, parameters, found, query=query)
 
-    def _timeline(self, looking: _Looking, given: Given) -> dict[str, Any]:
-        at, filters = given.one("at"), given.filters()
-        before, after = around(filters.limit, given.number("before"), given.number("after"))
+    def _timeline(self, looking: _Looking, parameters: Parameters) -> dict[str, Any]:
+        at, filters = parameters.one("at"), parameters.filters()
+        before, after = around(filters.limit, parameters.number("before"), parameters.number("after"))
         identity = id_of(at)
         if identity is None:
             with _wrong_parameter("at: "):
@@ -274,17 +274,17 @@ class Routes:
             with _wrong_parameter():
                 wanted = scope.wanted(filters, looking.now_ms)
             rows = looking.store.timeline(*identity, before, after, wanted)
-        return _listed(looking, given, [RankedRow(row) for row in rows], at=at, by_day=True)
+        return _listed(looking, parameters, [RankedRow(row) for row in rows], at=at, by_day=True)
 
-    def _files(self, looking: _Looking, given: Given) -> dict[str, Any]:
-        paths, filters = given.paths("path"), given.filters()
+    def _files(self, looking: _Looking, parameters: Parameters) -> dict[str, Any]:
+        paths, filters = parameters.paths("path"), parameters.filters()
         if not paths:
             raise RouteError(400, "path: say which file or folder, relative to its project")
         found = of_files(looking.store, paths, looking.wanted(filters), looking.present, limit=filters.limit)
-        return _listed(looking, given, found, files=list(paths), by_day=True)
+        return _listed(looking, parameters, found, files=list(paths), by_day=True)
 
-    def _observation(self, looking: _Looking, name: str, given: Given) -> dict[str, Any]:
-        return _listed(looking, given, [RankedRow(_row(looking, name))])
+    def _observation(self, looking: _Looking, name: str, parameters: Parameters) -> dict[str, Any]:
+        return _listed(looking, parameters, [RankedRow(_row(looking, name))])
 
 
 def _row(looking: _Looking, name: str) -> Row:
@@ -298,25 +298,25 @@ def _row(looking: _Looking, name: str) -> Row:
 
 
 def _listed(
-    looking: _Looking, given: Given, found: Sequence[RankedRow], *, by_day: bool = False, **echoed: object
+    looking: _Looking, parameters: Parameters, found: Sequence[RankedRow], *, by_day: bool = False, **echoed: object
 ) -> dict[str, Any]:
     """The answer of a list; with `form` or `explain` also as the command prints it."""
     text = None
-    if given.one("form") or given.flag("explain"):
-        form, is_explained = given.choice("form", FORMS), given.flag("explain")
+    if parameters.one("form") or parameters.flag("explain"):
+        form, is_explained = parameters.choice("form", FORMS), parameters.flag("explain")
         text = list_text(found, form, here=looking.scope.present, by_day=by_day, is_explained=is_explained)
     return _form(looking, found, **echoed) | {"text": text}
 
 
 def _form(looking: _Looking, found: Sequence[RankedRow], **echoed: object) -> dict[str, Any]:
-    """What was asked comes first; `query` is None where nothing was."""
+    """Return the answer as an object; the question comes first, and `query` is None without one."""
     project = looking.scope.name or None
     return {"query": None, **echoed, "project": project, "records": [row_json(one) for one in found]}
 
 
 @contextlib.contextmanager
 def _wrong_parameter(prefix: str = "") -> Generator[None]:
-    """What is raised within is the fault of who asks."""
+    """Turn the errors of the block into status 400: the request is at fault."""
     try:
         yield
     except HybridError as error:

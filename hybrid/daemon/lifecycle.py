@@ -35,7 +35,7 @@ _MOST_FILES = 4096
 def run_service(
     home: Path, environ: Mapping[str, str], *, project: str = "", is_tcp: bool = False, is_marked: bool = False
 ) -> int:
-    """Be the service of a `$HYBRID_HOME` until it is time to stop; returns the exit code.
+    """Run the service of a `$HYBRID_HOME` until it is time to stop; return the exit code.
 
     Args:
         home: Of the user.
@@ -82,7 +82,7 @@ def end_service(home: Path) -> bool:
 
 
 def wait_for_end(pid: int, timeout_s: float) -> bool:
-    """Wait until the process of a service is gone; it lets go of its lock a moment before. Made to end at the last.
+    """Wait until the process of a service is gone, which frees its lock a moment before; kill it when the time is over.
 
     Args:
         pid: Of the service; 0 for none.
@@ -123,13 +123,13 @@ def _is_alive(pid: int) -> bool:
 
 
 def hung_process(home: Path) -> int | None:
-    """The process of a service that holds its lock, which one that does not answer does too; None without one."""
+    """Return the process that holds the service's lock, also of a service that does not answer; None without one."""
     run = Path(run_folder(str(home)))
     return (_holder(run) or None) if _is_held(run) else None
 
 
 def detach_from_caller() -> None:
-    """Let go of what the caller left open: its pipes and sockets would stay open as long as we live."""
+    """Close what the caller left open: its pipes and sockets would stay open as long as we live."""
     if sys.platform != "win32":
         os.closerange(3, 4096)
         os.umask(0o077)
@@ -161,7 +161,7 @@ def _serve(home: Path, environ: Mapping[str, str], *, project: str, is_tcp: bool
 
 
 def _has_room(home: Path, run: Path) -> bool:
-    """Is there no other service, or was one that is older or hung made to end?"""
+    """Return whether no other service is left: one that is older or hung is made to end."""
     until_s = time.monotonic() + _HUNG_S
     pid = _holder(run)
     while _is_held(run):
@@ -179,7 +179,7 @@ def _has_room(home: Path, run: Path) -> bool:
 
 
 def _is_own(run: Path) -> bool:
-    """Is the folder ours alone? Whoever can write there can tell hooks where to send prompts."""
+    """Return whether the folder is ours alone: whoever can write there can tell hooks where to send prompts."""
     if sys.platform == "win32":
         return True
     try:
@@ -192,7 +192,7 @@ def _is_own(run: Path) -> bool:
 
 
 def _is_held(run: Path) -> bool:
-    """Does a service live? A lock that cannot be opened here proves nothing of the number beside it."""
+    """Return whether a service lives; a lock that cannot be opened here proves nothing of the number beside it."""
     path = run / "daemon.lock"
     if path.is_symlink() or not os.access(path, os.W_OK):
         return False
@@ -238,7 +238,7 @@ def _end(run: Path, pid: int, *, wait_s: float) -> bool:
 
 
 def _is_service(pid: int) -> bool:
-    """Is a process a service? Its number may have become that of a stranger; where nothing tells, the lock must do."""
+    """Return whether a process is a service: a number may now be a stranger's. Without /proc the lock decides."""
     if pid <= 0 or pid == os.getpid():
         return False
     try:

@@ -64,7 +64,7 @@ class Listener:
             raise
 
     def is_reachable(self) -> bool:
-        """Do the socket and the file that tells of it still stand as they were made?"""
+        """Return whether the socket and the file that announces it still stand as they were made."""
         path = Path(endpoint_path(str(self._home)))
         try:
             return path.read_bytes() == self._announcement and (self._path is None or self._path.is_socket())
@@ -72,7 +72,7 @@ class Listener:
             return False
 
     def accepted(self) -> Connection | None:
-        """The next connection, or None when it was given up meanwhile; what comes by port must prove itself later."""
+        """Return the next connection, or None when it was given up; one that comes by port proves itself later."""
         try:
             sock, _ = self.socket.accept()
         except OSError:
@@ -147,7 +147,7 @@ class Listener:
 
 
 def _folders(home: Path, environ: Mapping[str, str]) -> Iterator[Path]:
-    """Where a socket may lie, best first."""
+    """Yield the folders in which a socket may lie, best first."""
     yield Path(run_folder(str(home)))
     runtime = environ.get("XDG_RUNTIME_DIR", "")
     if runtime.startswith("/"):
@@ -156,7 +156,7 @@ def _folders(home: Path, environ: Mapping[str, str]) -> Iterator[Path]:
 
 
 def _is_private(folder: Path) -> bool:
-    """Make the folder; is it a folder of ours that nobody else can look into?"""
+    """Make the folder; return whether it is ours and nobody else can look into it."""
     with contextlib.suppress(FileExistsError):
         folder.mkdir(mode=0o700, parents=True)
     status = folder.lstat()
@@ -218,8 +218,8 @@ _NONE_S = 0.05
 _STACK_BYTES = 1 << 20
 
 
-class Answers(Protocol):
-    """What a server needs of the service behind it."""
+class EventService(Protocol):
+    """The operations of the service that the server calls."""
 
     def event(self, message: list[bytes], connection: Connection) -> None:
         """Answer a hook event on its connection and record what was delivered."""
@@ -237,7 +237,7 @@ class Answers(Protocol):
 class Server:
     """The loop that accepts; every connection has a thread of its own, which a slow client keeps waiting alone."""
 
-    def __init__(self, listener: Listener, answers: Answers) -> None:
+    def __init__(self, listener: Listener, answers: EventService) -> None:
         self._listener = listener
         self._answers = answers
         self._started_s = time.monotonic()

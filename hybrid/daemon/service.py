@@ -51,11 +51,13 @@ if TYPE_CHECKING:
 _SPARE_S = 0.1
 """Seconds after the end of a batch at which it is closed: two clocks may disagree a little."""
 _MOST_BATCHES = 100
-"""Batches that are told at once; the rest follows a moment later."""
+"""Batches that are closed at once; the rest follows a moment later."""
 
 
 class Batches:
-    """When the batches of each memory are over.
+    """Knows when the batches of each memory end, and closes them though no event follows.
+
+    A client that was killed sends nothing more: without a clock its last tool uses would wait for another event.
 
     Args:
         kinds: Gives what is open for an environment.
@@ -79,13 +81,13 @@ class Batches:
                 self._due[path] = (due_s, workspace, environ)
 
     def seconds_left(self) -> float | None:
-        """Until the next batch may be over; None when nothing waits."""
+        """Return the seconds until the next batch may be over; None when nothing waits."""
         with self._lock:
             due = [due_s for due_s, _, _ in self._due.values()]
         return max(min(due) - time.monotonic(), 0.0) if due else None
 
     def close_due(self) -> None:
-        """Tell the batches that are over, and bring the index of their memory up to date."""
+        """Close the batches that are over, and bring the index of their memory up to date."""
         now_s = time.monotonic()
         with self._lock:
             due = [path for path, (due_s, _, _) in self._due.items() if due_s <= now_s]
@@ -298,14 +300,14 @@ class Service:
             self._http_error = f"port {settings.http_port}: {error}"
 
     def _http_figures(self) -> dict[str, Any] | None:
-        """Where HTTP is answered, or why not; None when it is switched off, or not there yet."""
+        """Return the port of HTTP or the error that prevents it; None when it is switched off or not there yet."""
         http = self._http
         if http is None and not self._http_error:
             return None
         return {"port": http.port if http else None, "error": self._http_error or None}
 
     def asked(self) -> None:
-        """A program of the owner asks over HTTP: the service is needed."""
+        """Note that a program of the owner asks over HTTP: the service is needed."""
         self._active_s = time.monotonic()
 
     def answer(self, path: str, given: Mapping[str, str | list[str]]) -> dict[str, Any] | str:
@@ -321,14 +323,14 @@ class Service:
 
     @contextlib.contextmanager
     def _working(self, until_s: float) -> Generator[None]:
-        """One of the places where answers are worked out; a text that comes too late is not worth it."""
+        """Hold one of the places where answers are worked out; give up when the answer would come too late."""
         with self._engine:
             if time.monotonic() > until_s:
                 raise TimeoutError("too late: the hook does not wait any more")
             yield
 
     def _own_environ(self, given: Mapping[str, str] = MappingProxyType({})) -> dict[str, str]:
-        """The settings that a client has in its environment, and nothing else of it."""
+        """Return our environment with the client's settings, and nothing else of the client's."""
         return self._environ | dict(given) | {"HYBRID_HOME": str(self._home)}
 
     def _open_kinds(self, environ: Mapping[str, str]) -> OpenKinds:
@@ -351,7 +353,7 @@ class Service:
             self._keep_memory_small(workspace, kinds)
 
     def _keep_memory_small(self, workspace: Workspace, kinds: OpenKinds) -> None:
-        """Once a day, let go what the settings do not want to be kept."""
+        """Once a day, remove what is older or more than the settings allow."""
         now_s = time.monotonic()
         if now_s < self._pruned_s + _PRUNE_EVERY_S:
             return
@@ -401,7 +403,7 @@ class _Request:
 
 
 def _code_stamp() -> tuple[int, int]:
-    """Changes when another version is installed in our place: modules that are not imported yet would not fit."""
+    """Return values that change when another version is installed: modules that are not imported yet would not fit."""
     try:
         status = Path(hybrid.__file__).stat()
     except OSError:
@@ -410,7 +412,7 @@ def _code_stamp() -> tuple[int, int]:
 
 
 def _rss_bytes() -> int | None:
-    """Memory of this process; None where the system does not tell."""
+    """Return the resident memory of this process in bytes; None where the system does not tell."""
     if sys.platform == "win32":
         return None
     try:

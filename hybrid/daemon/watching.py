@@ -35,7 +35,7 @@ _IS_RECURSIVE = sys.platform != "linux"
 
 
 class Notifier(Protocol):
-    """What `watchfiles` offers below its generators; a test may give another."""
+    """The part of `watchfiles` below its generators; a test may give another."""
 
     def watch(
         self, debounce_ms: int, step_ms: int, timeout_ms: int, stop_event: threading.Event | None
@@ -122,7 +122,7 @@ class Watcher:
                 self._trees[root] = _Tree(str(root), _git_folders(root))
 
     def learn(self, root: Path, folders: Collection[str]) -> None:
-        """The folders of a project in which a change matters, relative to its real path; the root always does.
+        """Take over the folders of a project in which a change matters, relative to its real path, besides the root.
 
         When the watches of new folders stand, everything is reported as changed (an empty path): what happened in them
         before was not seen. A project that is not followed, or has too many folders, is passed over.
@@ -142,7 +142,7 @@ class Watcher:
                 thread.start()
 
     def learn_below(self, root: Path, within: Collection[str], folders: Collection[str]) -> None:
-        """After a look at new folders: below `within`, these matter and no others."""
+        """Take over the folders of a look at new ones: below `within`, these matter and no others."""
         with self._lock:
             tree = self._trees.get(root)
             if tree is None:
@@ -219,7 +219,7 @@ class Watcher:
                 self._on_change(root, {""})
 
     def _renew(self, tree: _Tree, old: Notifier) -> tuple[Notifier, set[tuple[int, str]]]:
-        """Another notifier for the folders of now, and what the old one had still to tell."""
+        """Open a notifier for the present folders; return it with what the old one still reports."""
         if self._is_recursive:
             tree.is_renewing = False
             return old, set()
@@ -268,7 +268,7 @@ def _matters(tree: _Tree, path: str) -> bool:
 
 
 def _identity(root: Path) -> tuple[tuple[int, int] | None, ...]:
-    """Changes when a project was removed, moved away or put in the place of another, or its repository was."""
+    """Return values that change when a project or its repository was removed, moved or replaced."""
     found: list[tuple[int, int] | None] = []
     for path in (root, root / ".git"):
         try:
@@ -286,7 +286,7 @@ def _tells_of_its_end(tree: _Tree, found: set[tuple[int, str]] | str) -> bool:
 
 
 def _git_folders(root: Path) -> tuple[str, ...]:
-    """Where the repository keeps what decides on files, HEAD and index, and the rules that all working trees share."""
+    """Return the folders of the repository whose files decide what is indexed: HEAD and index, and the shared rules."""
     folders = folders_of(root)
     return () if folders is None else (str(folders[0]), str(folders[1] / "info"))
 
@@ -311,7 +311,7 @@ def _relative(tree: _Tree, found: Iterable[tuple[int, str]]) -> set[tuple[int, s
 
 
 def _folders_in(root: str, path: str, limit: int) -> list[str]:
-    """A folder with those in it, breadth first; nothing for a file or a link, nor below a repository."""
+    """Return a folder and the folders in it, breadth first; nothing for a file or a link, nor below a repository."""
     found: list[str] = []
     waiting = [path]
     while waiting and len(found) < limit:

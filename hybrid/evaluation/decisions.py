@@ -22,7 +22,7 @@ FALSE_RATES = (0.01, 0.02, 0.05)
 
 
 class Rates(Struct, frozen=True):
-    """What a threshold does.
+    """The rates of a threshold.
 
     Attributes:
         threshold: Scores from here on open; ∞ opens for nothing.
@@ -107,7 +107,7 @@ def finite(value: float) -> float | None:
 
 
 class Spread(Struct, frozen=True):
-    """How far values lie apart.
+    """Mean and quantiles of values.
 
     Attributes:
         mean: Of all.
@@ -157,7 +157,7 @@ class MarkedDecision(Struct, frozen=True):
 
 
 class MarkedReport(Struct, frozen=True):
-    """What marks say of the gate.
+    """The marked decisions of the gate, and their figures.
 
     Attributes:
         decisions: Of the gate and the rules before it.
@@ -179,7 +179,7 @@ class MarkedReport(Struct, frozen=True):
 
     @property
     def is_enough(self) -> bool:
-        """Are there enough marks of both kinds for a rate?"""
+        """Return whether there are enough marks of both kinds for a rate."""
         return min(len(self.wanted), len(self.unwanted)) >= FEWEST
 
     @property

@@ -24,14 +24,14 @@ CHARS_PER_TOKEN = 4
 """Characters of a token of a large language model, roughly, in English and in code."""
 
 
-class Passage(Struct, frozen=True):
+class FilePassage(Struct, frozen=True):
     """Lines of a file, 1-based and inclusive; without lines it stands for the whole file."""
 
     path: str
     start_line: int | None = None
     end_line: int | None = None
 
-    def hits(self, target: Passage) -> bool:
+    def hits(self, target: FilePassage) -> bool:
         """Same file and, where both have lines, a line in common."""
         if self.path != target.path:
             return False
@@ -42,7 +42,9 @@ class Passage(Struct, frozen=True):
         return start <= wanted_end and wanted_start <= end
 
 
-def target_ranks(ranking: Sequence[Passage], targets: Iterable[Passage], *, depth: int = DEPTH) -> list[int | None]:
+def target_ranks(
+    ranking: Sequence[FilePassage], targets: Iterable[FilePassage], *, depth: int = DEPTH
+) -> list[int | None]:
     """For each target the rank, from 1, of the first passage that hits it; None when none of the first `depth` does."""
     top = ranking[:depth]
     return [next((rank for rank, found in enumerate(top, 1) if found.hits(target)), None) for target in targets]
@@ -70,9 +72,9 @@ def _discount(rank: int) -> float:
     return 1 / math.log2(rank + 1)
 
 
-def files_of(passages: Iterable[Passage]) -> list[Passage]:
+def files_of(passages: Iterable[FilePassage]) -> list[FilePassage]:
     """Their files in order of first appearance, each once."""
-    return [Passage(path) for path in dict.fromkeys(passage.path for passage in passages)]
+    return [FilePassage(path) for path in dict.fromkeys(passage.path for passage in passages)]
 
 
 def recall(ranks: Sequence[int | None], *, depth: int) -> float:
@@ -86,7 +88,7 @@ def reciprocal_rank(ranks: Iterable[int | None]) -> float:
 
 
 def tokens_to_hit(
-    ranking: Sequence[Passage], targets: Sequence[Passage], n_chars: Sequence[int], *, depth: int = DEPTH
+    ranking: Sequence[FilePassage], targets: Sequence[FilePassage], n_chars: Sequence[int], *, depth: int = DEPTH
 ) -> float:
     """Tokens of the passages from the top to the first that hits a target, that one included; of all without one.
 
@@ -101,7 +103,7 @@ def tokens_to_hit(
     return sum(n_chars[: next(hits, len(top))]) / CHARS_PER_TOKEN
 
 
-def score(ranking: Sequence[Passage], targets: Sequence[Passage]) -> dict[str, float]:
+def score(ranking: Sequence[FilePassage], targets: Sequence[FilePassage]) -> dict[str, float]:
     """The measures `NAMES` of one query."""
     of_files = target_ranks(files_of(ranking), files_of(targets))
     return {

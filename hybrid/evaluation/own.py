@@ -22,7 +22,7 @@ from hybrid.base.atomic import write_atomic
 from hybrid.base.digest import chunk_digest, digest8
 from hybrid.chunking.chunker import chunk_document
 from hybrid.chunking.prose import headings_of
-from hybrid.evaluation.measures import Passage
+from hybrid.evaluation.measures import FilePassage
 from hybrid.evaluation.qrels import JudgedQuery, QrelsError, query_of, read_lines, unique
 from hybrid.index.roles import bit, roles
 from hybrid.redact import mask
@@ -81,12 +81,12 @@ _UNSPACED = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff]")
 
 
 def is_docstring(line: str) -> bool:
-    """Does a line open a string that stands for itself, as docstrings do?"""
+    """Return whether a line opens a string that stands for itself, as docstrings do."""
     return _DOCSTRING.match(line) is not None
 
 
 def is_remark(lines: Sequence[str]) -> bool:
-    """Are these lines a comment or docstring and nothing else, by their beginning?"""
+    """Return whether these lines are a comment or docstring and nothing else, by their beginning."""
     return bool(lines) and _OPENING.match(lines[0]) is not None
 
 
@@ -184,8 +184,8 @@ class Proposal(Struct, frozen=True):
     query: str
     category: str
     language: str
-    target: Passage
-    held_out: Passage | None = None
+    target: FilePassage
+    held_out: FilePassage | None = None
 
 
 def propose(source: Source, limits: ChunkLimits, *, n: int, seed: int = _SEED) -> list[Proposal]:
@@ -248,8 +248,8 @@ def _of_remarks(
             continue
         query = question_of(lines[span.start_line - 1 : span.end_line], definition.name)
         if query:
-            target = Passage(document.path, definition.start_line, definition.end_line)
-            held_out = Passage(document.path, span.start_line, span.end_line)
+            target = FilePassage(document.path, definition.start_line, definition.end_line)
+            held_out = FilePassage(document.path, span.start_line, span.end_line)
             yield Proposal(query, "semantic", document.language, target, held_out)
 
 
@@ -284,8 +284,8 @@ def _of_headings(document: Document, lines: Sequence[str]) -> Iterator[Proposal]
         body = "\n".join(lines[heading.end_line : end]).strip()
         if n_words(title) < _FEWEST_TITLE_WORDS or len(body) < _FEWEST_SECTION_CHARS or _VERSION.search(title):
             continue
-        target = Passage(document.path, heading.end_line + 1, end)
-        held_out = Passage(document.path, heading.start_line, heading.end_line)
+        target = FilePassage(document.path, heading.end_line + 1, end)
+        held_out = FilePassage(document.path, heading.start_line, heading.end_line)
         yield Proposal(title, "heading", document.language, target, held_out)
 
 
@@ -293,7 +293,7 @@ def _of_names(document: Document, definitions: Iterable[Definition]) -> Iterator
     for definition in definitions:
         name = definition.name
         if definition.is_full and len(name) >= _FEWEST_NAME_CHARS and _NAME.match(name):
-            target = Passage(document.path, definition.start_line, definition.end_line)
+            target = FilePassage(document.path, definition.start_line, definition.end_line)
             yield Proposal(name, "symbol", document.language, target)
 
 
@@ -342,8 +342,8 @@ class Own(Struct, frozen=True):
     left_out: tuple[str, ...]
 
     @property
-    def held_out(self) -> tuple[Passage, ...]:
-        """What no query may find, in order of path and line."""
+    def held_out(self) -> tuple[FilePassage, ...]:
+        """The passages that no query may find, in order of path and line."""
         found = {passage for query in self.queries for passage in query.held_out}
         return tuple(sorted(found, key=lambda each: (each.path, each.start_line or 0, each.end_line or 0)))
 
@@ -421,7 +421,7 @@ def _checked(fields: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
     return query_of({"repo": "", **fields}).id, {"repo": "", **fields}
 
 
-def _fields(passage: Passage, lines: Lines) -> dict[str, Any]:
+def _fields(passage: FilePassage, lines: Lines) -> dict[str, Any]:
     start, end = passage.start_line or 1, passage.end_line or 1
     digest = _digest(lines(passage.path) or (), start, end)
     return {"path": passage.path, "start_line": start, "end_line": end, "digest": digest}

@@ -242,5 +242,5 @@ def _draw_ablation(rows: Mapping[str, Form], axes: Axes) -> None:
 
 
 def _lengths(values: Sequence[float]) -> list[float]:
-    """Of error bars, which must not be below 0 by a rounding error."""
+    """Return the lengths of error bars, none of them below 0 by a rounding error."""
     return [max(0.0, value) for value in values]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 from msgspec import Struct
 
 from hybrid.base.errors import HybridError
-from hybrid.evaluation.measures import Passage
+from hybrid.evaluation.measures import FilePassage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -45,8 +45,8 @@ class JudgedQuery(Struct, frozen=True):
     text: str
     category: str
     language: str
-    targets: tuple[Passage, ...]
-    held_out: tuple[Passage, ...] = ()
+    targets: tuple[FilePassage, ...]
+    held_out: tuple[FilePassage, ...] = ()
 
 
 class JudgedPrompt(Struct, frozen=True):
@@ -126,12 +126,12 @@ def query_of(fields: Mapping[str, Any]) -> JudgedQuery:
 
 
 def _path(target: object) -> str:
-    """Of a target that is a path, or has one."""
+    """Return the path of a target that is a path, or has one."""
     return str(cast("Mapping[str, Any]", target)["path"]) if isinstance(target, dict) else str(target)
 
 
-def _target(fields: Mapping[str, Any]) -> Passage:
-    return Passage(str(fields["path"]), _line(fields, "start_line"), _line(fields, "end_line"))
+def _target(fields: Mapping[str, Any]) -> FilePassage:
+    return FilePassage(str(fields["path"]), _line(fields, "start_line"), _line(fields, "end_line"))
 
 
 def _line(fields: Mapping[str, Any], name: str) -> int | None:
@@ -155,7 +155,7 @@ def _prompt(fields: Mapping[str, Any]) -> JudgedPrompt:
 
 
 def read_lines(path: Path, make: Callable[[Mapping[str, Any]], T]) -> Iterator[T]:
-    """What is made of each line of a JSONL file; blank lines are passed over.
+    """Yield what `make` gives for each line of a JSONL file; blank lines are passed over.
 
     Raises:
         QrelsError: The file cannot be read, or a line is not of the form that `make` expects; it names the line.

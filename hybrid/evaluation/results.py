@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from hybrid.evaluation.measures import Passage
+    from hybrid.evaluation.measures import FilePassage
     from hybrid.evaluation.qrels import JudgedQuery
     from hybrid.evaluation.timing import Times
     from hybrid.evaluation.trees import Configuration
@@ -42,7 +42,7 @@ class Answered(Struct, frozen=True):
 
     query: JudgedQuery
     label: str
-    ranking: tuple[Passage, ...]
+    ranking: tuple[FilePassage, ...]
     scores: Mapping[str, float]
     latency_ms: float
 
@@ -146,8 +146,8 @@ _IS_BETTER = np.array([-1.0 if measure == TOKENS else 1.0 for measure in MEASURE
 """The sign of a difference that is an improvement, for each of `MEASURES`."""
 
 
-class Kept(Struct, frozen=True):
-    """Whether what is chosen on one half of the data is better on the other half.
+class ChoiceOnHalves(Struct, frozen=True):
+    """The worth, on one half of the data, of a choice that was made on the other half.
 
     Attributes:
         n: Random halves.
@@ -163,7 +163,7 @@ class Kept(Struct, frozen=True):
 
 
 class Difference(Struct, frozen=True):
-    """What a measure is in two configurations, over the same queries.
+    """A measure in two configurations, over the same queries.
 
     Attributes:
         measure: One of `MEASURES`.
@@ -189,7 +189,7 @@ class Difference(Struct, frozen=True):
     better: float
     equal: float
     worse: float
-    kept: Kept | None
+    kept: ChoiceOnHalves | None
 
     @property
     def is_clear(self) -> bool:
@@ -275,7 +275,7 @@ def interval(deltas: Sequence[NDArray[np.float64]]) -> tuple[NDArray[np.float64]
     return low, high
 
 
-def _halves(units: NDArray[np.float64]) -> list[Kept] | None:
+def _halves(units: NDArray[np.float64]) -> list[ChoiceOnHalves] | None:
     """For each measure, what choosing on a random half is worth on the other half.
 
     Args:
@@ -292,7 +292,7 @@ def _halves(units: NDArray[np.float64]) -> list[Kept] | None:
         chosen[half] = inside.mean(axis=0) * _IS_BETTER > _EQUAL
         gains[half] = outside.mean(axis=0) * _IS_BETTER * np.where(chosen[half], 1, -1)
     return [
-        Kept(
+        ChoiceOnHalves(
             n=N_HALVES,
             second_chosen=float(chosen[:, at].mean()),
             gain=float(gains[:, at].mean()),

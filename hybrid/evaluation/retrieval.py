@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
 
-from hybrid.evaluation.measures import DEPTH, TOKENS, Passage, score, tokens_to_hit
+from hybrid.evaluation.measures import DEPTH, TOKENS, FilePassage, score, tokens_to_hit
 from hybrid.evaluation.qrels import QrelsError
 from hybrid.evaluation.results import Answered, Results
 from hybrid.evaluation.timing import BARE, Runner, time_ms, timed
-from hybrid.evaluation.trees import WHOLE, Opener, Scope, Tree, repositories
+from hybrid.evaluation.trees import WHOLE, IndexScope, Tree, TreeOpener, repositories
 from hybrid.prompting.query import make_query
 from hybrid.upkeep.indexing import file_source
 
@@ -38,7 +38,7 @@ _BARE_STARTS = 3
 
 
 class Plan(Struct, frozen=True):
-    """What is evaluated, and how.
+    """The queries, repositories and configurations of an evaluation.
 
     Attributes:
         judged: Queries by the name of their set; at least one.
@@ -54,7 +54,7 @@ class Plan(Struct, frozen=True):
 
 
 class Evaluation(Struct):
-    """What an evaluation found.
+    """The results of an evaluation.
 
     Attributes:
         results: By the name of the set.
@@ -92,7 +92,7 @@ def trees_of(
     found = repositories({query.repo for query in judged}, folder, only)
     known = roots or {}
     return {
-        name: Tree(path, WHOLE if is_whole else Scope(known.get(name, ""), code_only=True))
+        name: Tree(path, WHOLE if is_whole else IndexScope(known.get(name, ""), code_only=True))
         for name, path in found.items()
     }
 
@@ -113,7 +113,7 @@ def evaluate_retrieval(
         ModelError: The embedder cannot be loaded.
         ConfigError: The settings of a configuration are wrong.
     """
-    opener = Opener(plan.configurations, home, load)
+    opener = TreeOpener(plan.configurations, home, load)
     found = Evaluation({name: Results(plan.configurations) for name in plan.judged}, model=opener.model)
     for repo, tree in plan.trees.items():
         asked = {name: [query for query in queries if query.repo == repo] for name, queries in plan.judged.items()}
@@ -162,9 +162,9 @@ def _ask(searcher: Searcher, query: JudgedQuery, configuration: Configuration, n
     return Answered(query, configuration.label, ranking, scores, latency_ms)
 
 
-def _search(searcher: Searcher, query: JudgedQuery, configuration: Configuration) -> tuple[Passage, ...]:
+def _search(searcher: Searcher, query: JudgedQuery, configuration: Configuration) -> tuple[FilePassage, ...]:
     found = searcher.search(make_query(query.text), top_k=RANKED, mode=configuration.mode)
-    return tuple(Passage(hit.path, hit.start_line, hit.end_line) for hit in found.hits)
+    return tuple(FilePassage(hit.path, hit.start_line, hit.end_line) for hit in found.hits)
 
 
 class _Sizes:
@@ -175,7 +175,7 @@ class _Sizes:
         self._source = file_source(project.root, workspace.config.index, workspace.home)
         self._ends = lru_cache(maxsize=None)(self._read)
 
-    def of(self, passage: Passage) -> int:
+    def of(self, passage: FilePassage) -> int:
         ends = self._ends(passage.path)
         start, end = (passage.start_line or 1) - 1, min(passage.end_line or len(ends) - 1, len(ends) - 1)
         return ends[end] - ends[start] if start < end else 0
@@ -194,7 +194,7 @@ def write_run(path: Path, answered: Sequence[Answered]) -> None:
     path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
 
-def _passages(ranking: Sequence[Passage]) -> list[dict[str, Any]]:
+def _passages(ranking: Sequence[FilePassage]) -> list[dict[str, Any]]:
     return [
         {"path": passage.path, "start_line": passage.start_line, "end_line": passage.end_line} for passage in ranking
     ]

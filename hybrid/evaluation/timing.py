@@ -88,7 +88,7 @@ def alternate(first: Callable[[], object], second: Callable[[], object], n: int)
 
 
 def machine() -> dict[str, Any]:
-    """What the figures were taken on, and how busy it was."""
+    """Return the machine that the figures were taken on, and its load."""
     import numpy as np
 
     return {
@@ -138,7 +138,7 @@ class Watched(Struct, frozen=True):
 
 
 class Runner(Struct, frozen=True):
-    """How processes are started.
+    """Starts processes.
 
     Attributes:
         environ: Their environment.

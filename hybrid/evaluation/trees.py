@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 
     from hybrid.config import Config, Loaded
-    from hybrid.evaluation.measures import Passage
+    from hybrid.evaluation.measures import FilePassage
     from hybrid.index.plan import Summary
     from hybrid.search.searcher import Mode
     from hybrid.types import Document, Embedder, Found, Source
@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     """The settings in force with `section.key=value` assignments on top."""
 
 
-class Scope(Struct, frozen=True):
-    """What of a repository is indexed.
+class IndexScope(Struct, frozen=True):
+    """The part of a repository that is indexed.
 
     Attributes:
         folder: Only files in this folder, relative to the repository; empty for all.
@@ -56,7 +56,7 @@ class Scope(Struct, frozen=True):
 
     folder: str = ""
     code_only: bool = False
-    held_out: tuple[Passage, ...] = ()
+    held_out: tuple[FilePassage, ...] = ()
     left_out: tuple[str, ...] = ()
     variant: str = ""
 
@@ -68,7 +68,7 @@ class Scope(Struct, frozen=True):
         return "|".join([label, *map(repr, more)])
 
 
-WHOLE = Scope()
+WHOLE = IndexScope()
 
 
 @contextlib.contextmanager
@@ -129,7 +129,7 @@ def settings_in_force(
     return loaded
 
 
-def workspace_at(root: Path, home: Path, loaded: Loaded, scope: Scope = WHOLE) -> Workspace:
+def workspace_at(root: Path, home: Path, loaded: Loaded, scope: IndexScope = WHOLE) -> Workspace:
     """The workspace of a folder, as if it were the top of a project."""
     root = root.resolve()
     key, tree = (hashlib.sha256(text.encode()).hexdigest()[:16] for text in (str(root), f"{root}|{scope.label}"))
@@ -147,7 +147,7 @@ def workspace_at(root: Path, home: Path, loaded: Loaded, scope: Scope = WHOLE) -
     return Workspace(home, project, loaded)
 
 
-def build_index(workspace: Workspace, scope: Scope = WHOLE, *, embedder: Embedder | None = None) -> Summary:
+def build_index(workspace: Workspace, scope: IndexScope = WHOLE, *, embedder: Embedder | None = None) -> Summary:
     """Bring the index of a workspace up to date, restricted to a scope.
 
     The restriction is made before indexing, so that statistics come from what is in the scope and nothing else.
@@ -182,7 +182,7 @@ def _is_program(document: Document) -> bool:
 class ScopedSource:
     """The documents of another source that lie in a scope; fulfils `hybrid.types.Source`."""
 
-    def __init__(self, source: Source, scope: Scope) -> None:
+    def __init__(self, source: Source, scope: IndexScope) -> None:
         self._source = source
         self._scope = scope
 
@@ -209,7 +209,7 @@ class ScopedSource:
         return self._source.skipped
 
 
-def _without(document: Document, held_out: Sequence[Passage]) -> Document:
+def _without(document: Document, held_out: Sequence[FilePassage]) -> Document:
     """The document with some of its lines blank."""
     lines = document.text.split("\n")
     for passage in held_out:
@@ -282,7 +282,7 @@ class Tree(Struct, frozen=True):
     """A repository on disk, and what of it is indexed."""
 
     root: Path
-    scope: Scope
+    scope: IndexScope
 
 
 class Opened(Struct, frozen=True):
@@ -301,7 +301,7 @@ class Opened(Struct, frozen=True):
     workspace: Workspace
 
 
-class Opener:
+class TreeOpener:
     """Opens repositories for a fixed list of configurations; an embedder is loaded once."""
 
     def __init__(self, configurations: Sequence[Configuration], home: Path, load: Load) -> None:
@@ -357,7 +357,7 @@ class Opener:
         embedder = self._embedder(workspace.config.model.name, self._home)
         return build_index(workspace, self._scope(tree, workspace.loaded), embedder=embedder)
 
-    def _scope(self, tree: Tree, loaded: Loaded) -> Scope:
+    def _scope(self, tree: Tree, loaded: Loaded) -> IndexScope:
         key = _index_key(loaded)
         return tree.scope if key == _index_key(self._in_force) else replace(tree.scope, variant=key)
 
@@ -367,7 +367,7 @@ def _load_embedder(name: str, home: Path) -> Embedder:
 
 
 def _index_key(loaded: Loaded) -> str:
-    """What of the settings decides the index."""
+    """Return a digest of the settings that decide the index."""
     config = loaded.config
     content = replace(config.index, workers=0, auto=True, auto_max_files=0, watch=True, debounce_ms=50, quota_mb=1)
     return hashlib.sha256(repr((content, config.model, config.gate.hub)).encode()).hexdigest()[:16]

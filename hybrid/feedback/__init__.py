@@ -1,1 +1,1 @@
-"""What the owner can see afterwards: the event log, the counters of a repository, its hot topics, its health."""
+"""The traces of decisions that the owner can see: event log, health, marks, counters of a project, its hot topics."""

@@ -105,7 +105,7 @@ class EventLog:
 
 
 def log_folder(home: Path) -> Path:
-    """Where the log of a `$HYBRID_HOME` lies."""
+    """Return the folder of the log of a `$HYBRID_HOME`."""
     return home / FOLDER
 
 
@@ -127,7 +127,7 @@ def newest_events(folder: str | Path, *, max_bytes: int) -> Iterator[dict[str, A
 
 
 def compared_in(event: Mapping[str, Any]) -> tuple[Any, Any]:
-    """What a gate compared: score and bar of the files; None for what an event does not hold.
+    """Return score and bar that a gate compared: those of the files, or None for what an event does not hold.
 
     Of an injection without a file, those of the kind of records that was open most clearly.
     """
@@ -187,12 +187,12 @@ _NO_DECISION = frozenset({"Stop", "SessionEnd", "PreCompact", CITED})
 
 
 def is_decision(event: dict[str, Any]) -> bool:
-    """Did an agent get an answer, silence included, to something that can have one?"""
+    """Return whether an agent got an answer, silence included, to something that can have one."""
     return not event.get("error") and event.get("event") not in _NO_DECISION
 
 
 def is_prompt(event: dict[str, Any]) -> bool:
-    """Is it the answer to what a person typed? Lines of the first versions name no event: they had no other."""
+    """Return whether it answers what a person typed; lines of the first versions name no event: they had no other."""
     return is_decision(event) and event.get("event") in (None, PROMPT) and not event.get("is_report")
 
 

@@ -52,7 +52,7 @@ _KEPT = (
 
 
 class Mark(Struct, frozen=True):
-    """What a person said of one decision.
+    """A person's verdict on one decision.
 
     Attributes:
         is_good: Speaking was good; of a silent decision: it should have spoken. Either way context was wanted.
@@ -68,7 +68,7 @@ class Mark(Struct, frozen=True):
 
     @property
     def event_id(self) -> str:
-        """Of the decision."""
+        """The id of the decision."""
         return str(self.event["id"])
 
     @property
@@ -163,7 +163,7 @@ def held(folder: Path) -> Generator[None]:
 
 
 def _fields(line: bytes) -> dict[str, Any] | None:
-    """What a line says, if it is a mark of a decision."""
+    """Return the fields of a line that is a mark of a decision, else None."""
     try:
         read: object = json.loads(line)
     except (ValueError, RecursionError):

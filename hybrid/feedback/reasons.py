@@ -1,4 +1,4 @@
-"""Why an event got a text or nothing: every reason with its sentence, its short form and its advice.
+"""The reasons for which an event gets a text or nothing, each with its sentence, short form and advice.
 
 The engine gives a decision one of these names; the log keeps it; `explain`, its advice and the status line show it. A
 new reason is added here and nowhere else. Standard library only: the status line is run many times a minute.

@@ -50,7 +50,7 @@ class HookState(Struct):
         return asdict(self)
 
 
-class Given(Struct, frozen=True):
+class InjectedChunk(Struct, frozen=True):
     """A chunk that was injected: its key (`path:start:end:digest8`), file and name."""
 
     key: str
@@ -97,7 +97,7 @@ def update_state(folder: Path, change: Callable[[HookState], None]) -> HookState
         return state
 
 
-def count_injection(state: HookState, topic_id: str, given: Sequence[Given]) -> None:
+def count_injection(state: HookState, topic_id: str, given: Sequence[InjectedChunk]) -> None:
     """Note one injection in the counters."""
     state.last_session_id = topic_id
     state.last_injected_chunks = [chunk.key for chunk in given]
@@ -162,7 +162,7 @@ _MARK = re.compile(r"[\\|`_*<\[\]]")
 
 
 def is_hot_topics_due(state: HookState, *, every: int) -> bool:
-    """Have enough injections passed since the file was last written?"""
+    """Return whether enough injections passed since the file was last written."""
     return state.injection_count - state.hot_topics_generated_at >= every
 
 

@@ -1,1 +1,1 @@
-"""How everything is: `hybrid status` and the checks of `hybrid doctor`; reads, and changes nothing."""
+"""The state of everything: `hybrid status` and the checks of `hybrid doctor`; reads, and changes nothing."""

@@ -54,7 +54,7 @@ _MOST_FILES = 20_000
 
 
 class Finding(Struct, frozen=True):
-    """What one check found.
+    """One finding of a check.
 
     Attributes:
         level: `ok`, `warning` (works, but not as it could) or `problem`.
@@ -241,14 +241,14 @@ def _index(workspace: Workspace) -> Iterator[Finding]:
 
 
 def _stale(index: Mapping[str, Any]) -> str:
-    """What the next build brings up to date."""
+    """Return in words what the next build brings up to date."""
     changed = f"{index['stale_documents']} changed since" if index["stale_documents"] else ""
     uncalibrated = "" if index["is_calibrated"] or not index["chunks"] else "not calibrated for the gate"
     return ", ".join(filter(None, (changed, uncalibrated)))
 
 
 def _missing(workspace: Workspace, name: str) -> Finding:
-    """No index yet, and whether the service would make one by itself."""
+    """Return the finding for a missing index: it says whether the service would make one by itself."""
     from hybrid.upkeep.automatic import refused, was_forgotten
 
     if was_forgotten(workspace):
@@ -344,7 +344,7 @@ def _uncleaned_rows(workspace: Workspace) -> Iterator[Finding]:
 
 
 def _waiting_rows(workspace: Workspace) -> Iterator[str]:
-    """What of the memory waits; one that cannot be read is a finding of its own."""
+    """Yield the memory when it waits to be cleaned or cannot be read."""
     import sqlite3
     from contextlib import closing
 
@@ -367,7 +367,7 @@ def _waiting_rows(workspace: Workspace) -> Iterator[str]:
 
 
 def _done(known: Cleaned) -> str:
-    """What was changed, and when; nothing when nothing was."""
+    """Return in words what was changed, and when; nothing when nothing was."""
     counts = (
         (known.memory, "row", "rows"),
         (known.lines, "line of log and counters", "lines of log and counters"),

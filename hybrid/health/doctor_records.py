@@ -53,7 +53,7 @@ _RENUMBER = "hybrid lessons renumber"
 
 
 def check_records(workspace: Workspace, environ: Mapping[str, str]) -> Iterator[Finding]:
-    """Everything about lessons and lore that its owner should know.
+    """Report everything about lessons and lore that its owner should know.
 
     Args:
         workspace: Of any directory.
@@ -163,7 +163,7 @@ def _of_folders(workspace: Workspace, environ: Mapping[str, str]) -> Iterator[Fi
 
 
 def _of_records_index(workspace: Workspace) -> Iterator[Finding]:
-    """The index of the records; everything in it can be made again from their files."""
+    """Report a damaged index of the records; all of it can be made again from their files."""
     from hybrid.knowledge.views import FOLDER
 
     folder = workspace.home / FOLDER
@@ -224,7 +224,7 @@ _LONG_S = 3_600
 
 
 def check_memory(workspace: Workspace) -> Iterator[Finding]:
-    """Everything about the memory that its owner should know."""
+    """Report everything about the memory that its owner should know."""
     settings = workspace.config.memory
     store = RecordStores().memory(workspace)
     if not settings.enabled:
@@ -250,7 +250,7 @@ def check_memory(workspace: Workspace) -> Iterator[Finding]:
 
 
 def check_waiting(workspace: Workspace) -> Iterator[Finding]:
-    """What hooks kept because they ran out of time, and nobody took in yet."""
+    """Report the events that hooks kept because they ran out of time, and that nobody took in yet."""
     spool = Spool(str(workspace.home))
     waiting = spool.waiting()
     if not waiting:
@@ -263,7 +263,7 @@ def check_waiting(workspace: Workspace) -> Iterator[Finding]:
 
 
 def _damage(path: Path) -> str:
-    """What `PRAGMA integrity_check` finds first; empty for a whole database."""
+    """Return the first finding of `PRAGMA integrity_check`; empty for a whole database."""
     try:
         with closing(open_for_reading(path, FAMILY)) as db:
             (found,) = db.execute("PRAGMA integrity_check(1)").fetchone()
@@ -273,7 +273,7 @@ def _damage(path: Path) -> str:
 
 
 def _of_memory_index(workspace: Workspace, store: MemoryStore, counted: MemoryStats) -> Iterator[Finding]:
-    """How far the indexes reach, and whether they can be opened."""
+    """Report how far the indexes reach, and those that cannot be opened."""
     from hybrid.index.snapshot import open_snapshot
     from hybrid.knowledge.memory_views import n_behind, places_of_store
     from hybrid.models.registry import embedder_info

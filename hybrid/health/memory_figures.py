@@ -1,4 +1,4 @@
-"""How the memory is: its part of `hybrid status`, and the figures of `hybrid memory stats`.
+"""The state of the memory: its part of `hybrid status`, and the figures of `hybrid memory stats`.
 
 The status changes nothing: a damaged database is reported, and set aside by whoever uses it next.
 """
@@ -100,7 +100,7 @@ def _mismatch(path: Path) -> str:
 
 
 def _index_bytes(home: Path, store: MemoryStore) -> int:
-    """Of the segments; texts and vectors besides stand in the catalog that all records share."""
+    """Return the bytes of the segments; texts and vectors besides stand in the catalog that all records share."""
     from hybrid.knowledge.memory_views import places_of_store
 
     folders = [place.folder for place, _ in places_of_store(home, store)]

@@ -1,4 +1,4 @@
-"""How a project is: the JSON of `hybrid status`; reads everything, changes nothing."""
+"""The state of a project: the JSON of `hybrid status`; reads everything, changes nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the agents call: one module reads their events, one writes the answer, `direct` answers without a service.
+"""Called by the agents: one module reads their events, one writes the answer, `direct` answers without a service.
 
 Standard library only, but for `direct`, which is imported when an answer is needed and no service runs.
 """

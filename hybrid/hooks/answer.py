@@ -63,7 +63,7 @@ def write_answer(text: str, *, client: str, name: str, event: str, notice: str =
 
 
 def printed_answer(text: str, event: HookEvent, *, notice: str = "") -> bytes:
-    """What the hook of an event prints: the answer on a line of its own, or nothing.
+    """Return what the hook of an event prints: the answer on a line of its own, or nothing.
 
     Args:
         text: What to add.
@@ -93,7 +93,7 @@ def deliver(reply: Reply, printed: bytes, connection: Connection, elapsed_ms: Ca
 
 
 def client_of(client: str, environ: Mapping[str, str]) -> str:
-    """Who really calls: other products run the hooks of Claude Code's settings files too, each with its own dialect.
+    """Return the client that really calls: others run hooks of Claude Code's settings too, each with its dialect.
 
     Where Copilot and Claude Code run inside each other both marks are inherited; Copilot's answer suits both.
 

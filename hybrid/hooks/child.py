@@ -26,7 +26,7 @@ _PLACES = 2
 
 @contextlib.contextmanager
 def place(home: str) -> Generator[bool]:
-    """One of the places for the block; False when all are taken. The system frees that of a process that died.
+    """Hold one of the places for the block; False when all are taken. The system frees that of a process that died.
 
     Where no file can be written no service can start either, so nobody is in its way.
     """
@@ -77,7 +77,7 @@ class Child:
         self._connection = Connection(ours)
 
     def answer(self, left_s: Callable[[], float], set_deadline: Callable[[int], None]) -> tuple[bytes, str]:
-        """What to print, and one line for a person.
+        """Wait for the answer; return the bytes to print and one line for a person.
 
         Args:
             left_s: Gives the seconds until the deadline.
@@ -114,7 +114,7 @@ def tell_failure(parent: Connection, line: str) -> None:
 
 
 def _let_go(kept: int) -> None:
-    """Let go of all that the caller gave the hook: its pipes, its terminal, its group, and whatever it left open."""
+    """Close all that the caller gave the hook: its pipes, its terminal, and whatever it left open; leave its group."""
     import signal
 
     signal.alarm(_LONGEST_S)

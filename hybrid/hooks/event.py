@@ -210,7 +210,7 @@ def _flat(fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def _response(event: dict[str, Any], output: dict[str, Any]) -> object:
-    """What a tool of OpenCode answered: of a subagent its text, else its output and exit code."""
+    """Return the answer of a tool of OpenCode: the text of a subagent, else output and exit code."""
     text = output.get("output")
     if event.get("tool") in _SUBAGENT_TOOLS or not isinstance(text, str):
         return text
@@ -314,7 +314,7 @@ def _id(fields: dict[str, Any], *names: str) -> str:
 
 
 def _directory(fields: dict[str, Any], cwd: str) -> str:
-    """Where the event happened: the directory that it names, else that of the hook.
+    """Return the directory that the event names, else that of the hook.
 
     Many clients cannot write a name that is no UTF-8, and put marks in the place of what is none. The hook's own
     directory is meant where it looks the same with such marks.

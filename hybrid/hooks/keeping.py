@@ -286,7 +286,7 @@ def _event(name: bytes, data: bytes) -> str | None:
 
 
 def _worth(event: str | None, lower: bytes) -> int:
-    """What an event is worth; `lower` is its input in small letters."""
+    """Return the worth of an event; `lower` is its input in small letters."""
     if event == "PostToolUse":
         return Worth.TOOL
     if b"lesson" in lower:

@@ -1,4 +1,4 @@
-"""What clients call their events, and our word for each. Standard library only and cheap to import."""
+"""The clients' words for their events, and our word for each. Standard library only and cheap to import."""
 
 from __future__ import annotations
 

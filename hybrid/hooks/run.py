@@ -554,7 +554,7 @@ def _first_deadline_s(environ: Mapping[str, str]) -> float:
 
 
 def _session_directory(event: Input) -> str:
-    """Where the session works, which need not be where its client starts hooks; only then the event is read here."""
+    """Return the directory of the session; its client may start hooks elsewhere, so the event is read here."""
     import json
 
     try:

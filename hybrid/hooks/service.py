@@ -42,13 +42,13 @@ class Input:
         self.data = data
 
     def parts(self, environ: bytes) -> tuple[bytes, ...]:
-        """What is kept of the event: client, name, directory, environment, input."""
+        """Return the parts that are sent and kept: client, name, directory, environment, input."""
         texts = (self.client, self.name, self.cwd)
         return (*(text.encode("utf-8", "surrogateescape") for text in texts), environ, self.data)
 
 
 def environment_of(environ: Mapping[str, str]) -> bytes:
-    """What hybrid needs of a client's environment, as it is sent and kept."""
+    """Return the variables of a client that hybrid needs, as they are sent and kept."""
     variables = (f"{name}={value}" for name, value in environ.items() if name.startswith("HYBRID_") or name in MARKS)
     return "\0".join(variables).encode("utf-8", "surrogateescape")
 
@@ -68,7 +68,7 @@ class Call:
         self._is_greeted = False
 
     def reach(self, timeout_s: float) -> bool:
-        """Is there a service that can answer us? One that is older than we are is told to end."""
+        """Return whether a service can answer us; one that is older than we are is told to end."""
         try:
             if self._connection is None:
                 endpoint = read_endpoint(self._home)
@@ -103,7 +103,7 @@ class Call:
                 time.sleep(_AGAIN_S)
 
     def ask(self, event: Input, *, elapsed_ms: float, left_s: float) -> tuple[bytes, str]:
-        """What to print, and one line for a person.
+        """Ask for the answer; return the bytes to print and one line for a person.
 
         Args:
             event: As it came.

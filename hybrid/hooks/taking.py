@@ -26,7 +26,7 @@ from hybrid.workspace import open_workspace
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from hybrid.ipc.spool import Kept
+    from hybrid.ipc.spool import KeptEvent
     from hybrid.knowledge.open_kinds import OpenKinds
     from hybrid.workspace import Workspace
 
@@ -172,7 +172,7 @@ class Taker:
                 n_taken += self._take_one(kept, dropped)
         return n_taken
 
-    def _take_one(self, waiting: Kept, dropped: Counter[str]) -> bool:
+    def _take_one(self, waiting: KeptEvent, dropped: Counter[str]) -> bool:
         kept = self.spool.begin(waiting)
         parts = self.spool.read(kept) if kept is not None else None
         if kept is None:

@@ -1,1 +1,1 @@
-"""How a hook process and the service talk: where it listens, the wire, how it is started. Standard library only."""
+"""The connection between a hook process and the service: endpoint, wire, start. Standard library only."""

@@ -1,4 +1,4 @@
-"""Where the service of a `$HYBRID_HOME` listens: the file `run/daemon`, which it writes and every hook reads.
+"""The address of the service of a `$HYBRID_HOME`: the file `run/daemon`, which it writes and every hook reads.
 
 Standard library only and cheap to import. The file and the folder of the socket belong to their owner alone.
 """
@@ -31,7 +31,7 @@ def endpoint_path(home: str) -> str:
 
 
 def read_endpoint(home: str) -> dict[str, str] | None:
-    """What the service wrote: `pid`, `version`, `protocol`, and `socket` or `port` with `token`; None without one."""
+    """Return what the service wrote: `pid`, `version`, `protocol`, `socket` or `port`, `token`; None without a file."""
     return read_pairs(endpoint_path(home)) or None
 
 

@@ -21,7 +21,7 @@ _EVERYTHING = "*"
 
 
 class HookSettings:
-    """What a hook must know by itself.
+    """The settings that a hook must know by itself.
 
     Attributes:
         deadline_ms: After which it gives up.
@@ -98,7 +98,7 @@ def _path(home: str) -> str:
 
 
 def _stamp(home: str) -> str:
-    """What the settings were resolved from: this version's defaults, and the user's file as it is."""
+    """Return what the settings were resolved from: this version's defaults, and the user's file as it is."""
     try:
         status = os.stat(os.path.join(home, "config.toml"))  # noqa: PTH116, PTH118
     except OSError:

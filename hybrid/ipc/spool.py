@@ -35,7 +35,7 @@ MAX_TRIES = 12
 
 
 class Worth:
-    """How late an event is dropped when the spool is full; of equal ones the largest goes first, then the oldest."""
+    """The order in which a full spool drops events: low values first; of equal ones the largest, then the oldest."""
 
     TOOL = 0
     """A use of a tool: as large as what the tool read, and one of many."""
@@ -71,7 +71,7 @@ def time_of(key: str) -> int:
     return int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 16 else 0
 
 
-class Kept:
+class KeptEvent:
     """An event that waits, by the name of its file.
 
     Attributes:
@@ -127,7 +127,7 @@ class Spool:
         data = packed((_VERSION, *parts))
         if len(data) > MAX_EVENT_BYTES:
             return False
-        kept = Kept(key, len(data), worth, 0)
+        kept = KeptEvent(key, len(data), worth, 0)
         try:
             self._make_folder()
             if not self._make_room(kept, on_drop):
@@ -158,7 +158,7 @@ class Spool:
             return False
         return any(name.endswith((_SUFFIX, ".tmp")) for name in names)
 
-    def waiting(self) -> list[Kept]:
+    def waiting(self) -> list[KeptEvent]:
         """The events that wait, oldest first; none without a folder."""
         try:
             names = os.listdir(self.folder)  # noqa: PTH208
@@ -167,9 +167,9 @@ class Spool:
         events = [kept for kept in map(_kept, names) if kept is not None]
         return sorted(events, key=lambda kept: kept.name)
 
-    def begin(self, kept: Kept) -> Kept | None:
+    def begin(self, kept: KeptEvent) -> KeptEvent | None:
         """Count a try of an event in the name of its file, before it is read; None when somebody else has it."""
-        begun = Kept(kept.key, kept.size_bytes, kept.worth, kept.n_tries + 1)
+        begun = KeptEvent(kept.key, kept.size_bytes, kept.worth, kept.n_tries + 1)
         try:
             os.rename(self._path(kept.name), self._path(begun.name))  # noqa: PTH104
             # When it was tried: the time that a rename changes is that of the creation on Windows.
@@ -178,7 +178,7 @@ class Spool:
             return None
         return begun
 
-    def is_due(self, kept: Kept) -> bool:
+    def is_due(self, kept: KeptEvent) -> bool:
         """Return whether an event may be tried now: each try waits twice as long as the one before."""
         if kept.n_tries == 0:
             return True
@@ -188,7 +188,7 @@ class Spool:
             return False
         return not 0 <= time.time() - tried_s < min(2.0**kept.n_tries, _LONGEST_WAIT_S)
 
-    def read(self, kept: Kept) -> list[bytes] | None:
+    def read(self, kept: KeptEvent) -> list[bytes] | None:
         """The parts of an event; None for a file that is not ours, damaged, or of another version."""
         flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
         try:
@@ -205,7 +205,7 @@ class Spool:
             return None
         return parts[1:] if parts[:1] == [_VERSION] else None
 
-    def remove(self, kept: Kept) -> bool:
+    def remove(self, kept: KeptEvent) -> bool:
         """Delete an event; False when it is gone already, or cannot be deleted."""
         try:
             os.unlink(self._path(kept.name))  # noqa: PTH108
@@ -250,11 +250,11 @@ class Spool:
         if hasattr(os, "getuid") and status.st_mode & 0o077:
             os.chmod(self.folder, 0o700)  # noqa: PTH101
 
-    def _make_room(self, new: Kept, on_drop: Callable[[str], None]) -> bool:
+    def _make_room(self, new: KeptEvent, on_drop: Callable[[str], None]) -> bool:
         """Drop what is worth least if the spool is full; False when that is the new event itself."""
         events = [*(kept for kept in self.waiting() if kept.key != new.key), new]
         n_left, total = len(events), sum(kept.size_bytes for kept in events)
-        surplus: list[Kept] = []
+        surplus: list[KeptEvent] = []
         for kept in sorted(events, key=lambda kept: (kept.worth, -kept.size_bytes, kept.name)):
             if n_left <= MAX_EVENTS and total <= MAX_BYTES:
                 break
@@ -274,7 +274,7 @@ class Spool:
         return os.path.join(self.folder, name)  # noqa: PTH118
 
 
-def _kept(name: str) -> Kept | None:
+def _kept(name: str) -> KeptEvent | None:
     """The event of a file name; None for any other file."""
     parts = name.removesuffix(_SUFFIX).split("-")
     if not name.endswith(_SUFFIX) or len(parts) != 5 or len(name) > 100:
@@ -285,7 +285,7 @@ def _kept(name: str) -> Kept | None:
     size_bytes, worth, n_tries = map(int, numbers)
     if not (random.isascii() and random.isalnum()) or size_bytes > MAX_EVENT_BYTES:
         return None
-    kept = Kept(f"{at}-{random}", size_bytes, worth, n_tries)
+    kept = KeptEvent(f"{at}-{random}", size_bytes, worth, n_tries)
     return kept if kept.name == name else None
 
 

@@ -14,7 +14,7 @@ from msgspec.structs import asdict
 from hybrid.answer.decide import decide
 from hybrid.answer.turn import Turn
 from hybrid.evaluation.results import interval
-from hybrid.evaluation.trees import WHOLE, Configuration, Opener, Tree, repositories
+from hybrid.evaluation.trees import WHOLE, Configuration, Tree, TreeOpener, repositories
 from hybrid.knowledge.open_kinds import OpenKinds
 from hybrid.types import HookEvent
 from hybrid_lab.records.setup import GivenFiles
@@ -102,7 +102,7 @@ def evaluate_injections(
         ModelError: The embedder cannot be loaded.
     """
     ways = [IN_FORCE, *against]
-    opener = Opener(ways, home, load)
+    opener = TreeOpener(ways, home, load)
     judged = {name: [prompt for prompt in of_set if _is_judged(prompt)] for name, of_set in prompts.items()}
     names = {prompt.repo for of_set in judged.values() for prompt in of_set if prompt.repo}
     asked: dict[tuple[str, str], dict[str, list[list[float]]]] = {}

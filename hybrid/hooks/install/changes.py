@@ -66,7 +66,7 @@ class Target(Struct, frozen=True):
 
 
 class FileChange(Struct, frozen=True):
-    """What was done to a file, or would be.
+    """The change that was made to a file, or would be.
 
     Attributes:
         client: Name of the client.
@@ -217,7 +217,7 @@ def take_out(removal: Removal, copy: Path, *, home: Path) -> None:
 
 
 def _missing(record: InstallRecord, text: str) -> tuple[str, ...]:
-    """What `--replace` took out and a text does not hold."""
+    """Return the hooks that `--replace` took out and a text does not hold."""
     if not record.taken:
         return ()
     try:
@@ -236,7 +236,7 @@ def _missing(record: InstallRecord, text: str) -> tuple[str, ...]:
 def _without(
     target: Target, data: bytes | None, known: tuple[InstallRecord, bytes] | None, name: str
 ) -> tuple[str, str, bytes]:
-    """What to do, the text there is, and the bytes to write."""
+    """Return the action, the present text, and the bytes to write."""
     if data is None:
         return "absent", "", b""
     text = data.decode("utf-8", "replace")
@@ -260,7 +260,7 @@ def _without(
 def _record(
     target: Target, path: Path, data: bytes | None, journal: InstallJournal, *, had: bool
 ) -> tuple[InstallRecord, bytes]:
-    """The record to keep, and what the file would be without us."""
+    """Return the record to keep, and the bytes of the file without us."""
     fresh = InstallRecord(
         str(path), target.client.name, target.scope, "", data is not None, files.missing_folders(path)
     )
@@ -298,7 +298,7 @@ def _write(target: Target, record: InstallRecord, original: bytes, new: bytes, j
 
 @contextlib.contextmanager
 def _held(home: Path, *, is_dry_run: bool) -> Generator[InstallJournal]:
-    """The journal, with the lock on them unless nothing is to be written."""
+    """Give the journal for the block, locked unless nothing is to be written."""
     journal = InstallJournal(home)
     if is_dry_run:
         yield journal

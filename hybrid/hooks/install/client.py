@@ -1,4 +1,4 @@
-"""What the installers need to know of a coding agent: its files, events, and the form of one registration.
+"""A coding agent as the installers see it: its files, its events, and the form of one registration.
 
 One module in `clients` fills in these values for each agent; `merge` and `install` act on them alone.
 """
@@ -27,7 +27,7 @@ END_TIMEOUT_S = 3
 
 
 class SettingsRoots(Struct, frozen=True):
-    """Where settings are looked for.
+    """The folders below which settings of clients lie.
 
     Attributes:
         user_home: The user's home folder.

@@ -37,7 +37,7 @@ _SAFE_WORD = re.compile(r"[\w./:\\=+-]+\Z")
 
 
 class Launcher(Struct, frozen=True):
-    """How to start us.
+    """The words that start us.
 
     Attributes:
         program: Words before `hook run`; empty for the portable form, which finds `hybrid` on the PATH and is silent
@@ -66,7 +66,7 @@ def absolute_launcher(python: str = sys.executable) -> Launcher:
 
 
 def arguments(client: str, event: str) -> list[str]:
-    """What comes after the program."""
+    """Return the arguments after the program."""
     return ["hook", "run", "--client", client, "--event", event]
 
 

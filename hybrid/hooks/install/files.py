@@ -33,7 +33,7 @@ _TEMPORARY = re.compile(r"\d+\.\d+\.tmp")
 
 
 def real_path(path: Path, scope: Scope, root: Path | None) -> Path:
-    """The file to write: people link their own settings from elsewhere; a link in a project may lead anywhere.
+    """Return the file to write: people link their own settings from elsewhere; a link in a project may lead anywhere.
 
     Raises:
         ProjectError: A link stands in a project's file or folder.
@@ -52,7 +52,7 @@ def real_path(path: Path, scope: Scope, root: Path | None) -> Path:
 
 
 def read_bytes(path: Path) -> bytes | None:
-    """What a file holds; None when there is none.
+    """Return the bytes of a file; None when there is none.
 
     Raises:
         SettingsError: Far too long for settings, or not a file.
@@ -123,7 +123,7 @@ def remove_folders(folders: Sequence[str]) -> None:
 
 
 class InstallRecord(Struct, frozen=True):
-    """What we know of a file that we changed.
+    """The state of a file before our first change, and the digest of what we wrote.
 
     Attributes:
         path: Absolute, links resolved.

@@ -61,7 +61,7 @@ class Install(Struct, frozen=True):
 
     @property
     def removal(self) -> str:
-        """What to type or do to be called from there no longer."""
+        """The command or step that removes this registration."""
         if self.scope == "plugin":
             return f"claude plugin uninstall {self.commands[0].split()[1]}"
         if self.scope not in SCOPES:
@@ -70,7 +70,7 @@ class Install(Struct, frozen=True):
 
     @property
     def renewal(self) -> str:
-        """What to type or do to be called from there as this version wants."""
+        """The command or step that brings this registration up to date."""
         if self.scope not in SCOPES:
             return f"mend it in {self.path} by hand"
         scope = "" if self.scope == "user" else f" --scope {self.scope}"
@@ -135,7 +135,7 @@ class Double(NamedTuple):
 
 
 def doubled(installs: Sequence[Install]) -> list[Double]:
-    """What would be injected twice: all places of a client add up."""
+    """Return the prompts that would be answered twice: all places of a client add up."""
     found: list[Double] = []
     for name in CLIENTS:
         calls = [each for each in installs if each.client == name]

@@ -154,7 +154,7 @@ def is_bare(text: str, own: Container[str]) -> bool:
 
 
 def _problem(root: JsonNode) -> str:
-    """What keeps us from changing the settings, in words; empty for nothing."""
+    """Return the reason against changing the settings, in words; empty without one."""
     if root.kind != "object":
         return "it holds no object"
     keys = [item.key for item in root.items]
@@ -191,7 +191,7 @@ def _add(text: str, wanted: Sequence[tuple[str, dict[str, Any]]]) -> str:
 
 
 def _first_path(root: JsonNode, unwanted: Callable[[object], bool]) -> tuple[int, int, int | None] | None:
-    """Where the first handler to remove stands: event, element of its list, handler of the group if there is one."""
+    """Return the position of the first handler to remove: event, element of its list, handler of the group if any."""
     hooks = root.member("hooks")
     for at_event, event in enumerate(hooks.node.items if hooks else ()):
         for at_element, element in enumerate(event.node.items):
@@ -302,7 +302,7 @@ def ours_in(text: str, client: Client, *, name: str) -> list[RegisteredCommand]:
 
 
 def outdated_in(text: str, client: Client, present: Sequence[RegisteredCommand]) -> str:
-    """What an earlier version registered otherwise than this one does, in words; empty for nothing.
+    """Return what an earlier version registered otherwise than this one, in words; empty for nothing.
 
     Args:
         text: Of the file.

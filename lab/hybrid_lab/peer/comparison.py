@@ -23,7 +23,7 @@ from msgspec import Struct, field
 
 import hybrid
 from hybrid.base.errors import HybridError
-from hybrid.evaluation.measures import DEPTH, Passage, mean_of, score
+from hybrid.evaluation.measures import DEPTH, FilePassage, mean_of, score
 from hybrid.evaluation.timing import BARE, Runner, machine, runner
 from hybrid.evaluation.trees import repositories
 from hybrid_lab.peer.figures import PeerReport, RepoFigures, Round, side_figures
@@ -191,7 +191,7 @@ def _scores(asked: Round, queries: Sequence[JudgedQuery], name: str) -> dict[str
     rankings = asked.answer["rankings"]
     if len(rankings) != len(queries):
         raise PeerError(f"{name} answered {len(rankings)} of {len(queries)} queries")
-    ranked = [tuple(Passage(*place) for place in ranking) for ranking in rankings]
+    ranked = [tuple(FilePassage(*place) for place in ranking) for ranking in rankings]
     return mean_of([score(ranking, query.targets) for ranking, query in zip(ranked, queries, strict=True)])
 
 

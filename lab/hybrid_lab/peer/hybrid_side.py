@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from hybrid import __version__
 from hybrid.evaluation.timing import timed
-from hybrid.evaluation.trees import Scope, build_index, settings_in_force, workspace_at
+from hybrid.evaluation.trees import IndexScope, build_index, settings_in_force, workspace_at
 from hybrid.index.snapshot import open_snapshot
 from hybrid.models.registry import load_embedder
 from hybrid.prompting.query import make_query
@@ -77,8 +77,8 @@ def query(job: dict[str, Any]) -> dict[str, Any]:
     return {"load_s": load_ms / 1000, "open_s": open_ms / 1000, "times_ms": times_ms, "rankings": rankings}
 
 
-def _workspace(job: dict[str, Any]) -> tuple[Workspace, Scope]:
-    scope = Scope(job["folder"], code_only=True)
+def _workspace(job: dict[str, Any]) -> tuple[Workspace, IndexScope]:
+    scope = IndexScope(job["folder"], code_only=True)
     return workspace_at(Path(job["root"]), Path(job["home"]), settings_in_force(), scope), scope
 
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from hybrid.evaluation.measures import (
     NAMES,
-    Passage,
+    FilePassage,
     files_of,
     mean_of,
     ndcg,
@@ -63,18 +63,18 @@ def test_ndcg_of_hand_worked_ranks(ranks: list[int | None], expected: float) -> 
 @pytest.mark.parametrize(
     ("passage", "target", "expected"),
     [
-        (Passage("a.py", 1, 5), Passage("a.py", 5, 9), True),
-        (Passage("a.py", 5, 9), Passage("a.py", 1, 5), True),
-        (Passage("a.py", 1, 4), Passage("a.py", 5, 9), False),
-        (Passage("a.py", 1, 20), Passage("a.py", 5, 9), True),
-        (Passage("a.py", 1, 4), Passage("a.py"), True),
-        (Passage("a.py"), Passage("a.py", 5, 9), True),
-        (Passage("b.py", 5, 9), Passage("a.py", 5, 9), False),
-        (Passage("src/a.py"), Passage("a.py"), False),
+        (FilePassage("a.py", 1, 5), FilePassage("a.py", 5, 9), True),
+        (FilePassage("a.py", 5, 9), FilePassage("a.py", 1, 5), True),
+        (FilePassage("a.py", 1, 4), FilePassage("a.py", 5, 9), False),
+        (FilePassage("a.py", 1, 20), FilePassage("a.py", 5, 9), True),
+        (FilePassage("a.py", 1, 4), FilePassage("a.py"), True),
+        (FilePassage("a.py"), FilePassage("a.py", 5, 9), True),
+        (FilePassage("b.py", 5, 9), FilePassage("a.py", 5, 9), False),
+        (FilePassage("src/a.py"), FilePassage("a.py"), False),
     ],
     ids=["touches", "touches from below", "above", "around", "whole file wanted", "whole file given", "file", "folder"],
 )
-def test_a_passage_hits_lines_in_common(passage: Passage, target: Passage, expected: bool) -> None:
+def test_a_passage_hits_lines_in_common(passage: FilePassage, target: FilePassage, expected: bool) -> None:
     """Paths must be equal, and where both have lines they must share one."""
 
     assert expected is passage.hits(target)
@@ -82,23 +82,33 @@ def test_a_passage_hits_lines_in_common(passage: Passage, target: Passage, expec
 
 def test_the_first_hitting_passage_is_the_rank_of_a_target() -> None:
     """Several chunks of one file take several places; only the first that overlaps counts for a target."""
-    ranking = [Passage("a.py", 1, 9), Passage("a.py", 10, 19), Passage("b.py", 1, 5), Passage("a.py", 15, 30)]
-    targets = [Passage("a.py", 12, 14), Passage("b.py"), Passage("c.py"), Passage("a.py")]
+    ranking = [
+        FilePassage("a.py", 1, 9),
+        FilePassage("a.py", 10, 19),
+        FilePassage("b.py", 1, 5),
+        FilePassage("a.py", 15, 30),
+    ]
+    targets = [FilePassage("a.py", 12, 14), FilePassage("b.py"), FilePassage("c.py"), FilePassage("a.py")]
 
     assert [2, 3, None, 1] == target_ranks(ranking, targets)
 
 
 def test_passages_beyond_the_depth_do_not_count() -> None:
     """The eleventh chunk is not looked at."""
-    ranking = [Passage(f"{n}.py") for n in range(11)]
+    ranking = [FilePassage(f"{n}.py") for n in range(11)]
 
-    assert [10, None] == target_ranks(ranking, [Passage("9.py"), Passage("10.py")])
+    assert [10, None] == target_ranks(ranking, [FilePassage("9.py"), FilePassage("10.py")])
 
 
 def test_scores_of_a_hand_worked_query() -> None:
     """NDCG counts chunks; recall, reciprocal rank and success count files at their best chunk."""
-    ranking = [Passage("x.py", 1, 9), Passage("x.py", 10, 19), Passage("a.py", 1, 9), Passage("b.py", 1, 9)]
-    targets = [Passage("a.py", 5, 5), Passage("b.py", 50, 60), Passage("c.py")]
+    ranking = [
+        FilePassage("x.py", 1, 9),
+        FilePassage("x.py", 10, 19),
+        FilePassage("a.py", 1, 9),
+        FilePassage("b.py", 1, 9),
+    ]
+    targets = [FilePassage("a.py", 5, 5), FilePassage("b.py", 50, 60), FilePassage("c.py")]
     expected = {
         "nDCG@10": (1 / LOG4) / (1 + 1 / LOG3 + 1 / LOG4),
         "R@5": 2 / 3,
@@ -113,26 +123,31 @@ def test_scores_of_a_hand_worked_query() -> None:
 @pytest.mark.parametrize(
     ("targets", "expected"),
     [
-        ([Passage("a.py", 10, 10)], 30.0),
-        ([Passage("a.py", 10, 10), Passage("x.py")], 10.0),
-        ([Passage("a.py", 99, 99)], 100.0),
+        ([FilePassage("a.py", 10, 10)], 30.0),
+        ([FilePassage("a.py", 10, 10), FilePassage("x.py")], 10.0),
+        ([FilePassage("a.py", 99, 99)], 100.0),
         ([], 100.0),
     ],
     ids=["up to the hit", "first of two", "miss", "no target"],
 )
-def test_tokens_are_read_up_to_the_first_hit(targets: list[Passage], expected: float) -> None:
+def test_tokens_are_read_up_to_the_first_hit(targets: list[FilePassage], expected: float) -> None:
     """The chunk that hits is read, too; a miss costs all; four characters are a token."""
-    ranking = [Passage("x.py", 1, 9), Passage("a.py", 1, 9), Passage("a.py", 10, 19), Passage("b.py", 1, 9)]
+    ranking = [
+        FilePassage("x.py", 1, 9),
+        FilePassage("a.py", 1, 9),
+        FilePassage("a.py", 10, 19),
+        FilePassage("b.py", 1, 9),
+    ]
 
     assert expected == tokens_to_hit(ranking, targets, [40, 20, 60, 280])
 
 
 def test_nothing_beyond_the_depth_is_read() -> None:
     """An agent sees ten chunks; a hit in the eleventh is none."""
-    ranking = [Passage(f"{n}.py") for n in range(11)]
+    ranking = [FilePassage(f"{n}.py") for n in range(11)]
 
-    assert 25.0 == tokens_to_hit(ranking, [Passage("10.py")], [10] * 11)
-    assert 0.0 == tokens_to_hit([], [Passage("10.py")], [])
+    assert 25.0 == tokens_to_hit(ranking, [FilePassage("10.py")], [10] * 11)
+    assert 0.0 == tokens_to_hit([], [FilePassage("10.py")], [])
 
 
 def test_the_summary_has_mean_and_median_of_the_tokens() -> None:
@@ -159,9 +174,9 @@ def test_reciprocal_rank_takes_the_best() -> None:
 
 def test_files_keep_the_order_of_their_best_chunk() -> None:
     """Each file stands once, where it first appears."""
-    passages = [Passage("b.py", 1, 2), Passage("a.py", 1, 2), Passage("b.py", 3, 4)]
+    passages = [FilePassage("b.py", 1, 2), FilePassage("a.py", 1, 2), FilePassage("b.py", 3, 4)]
 
-    assert [Passage("b.py"), Passage("a.py")] == files_of(passages)
+    assert [FilePassage("b.py"), FilePassage("a.py")] == files_of(passages)
 
 
 def test_the_mean_of_nothing_is_not_a_number() -> None:

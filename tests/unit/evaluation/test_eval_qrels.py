@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from hybrid.evaluation.measures import Passage
+from hybrid.evaluation.measures import FilePassage
 from hybrid.evaluation.qrels import JudgedPrompt, JudgedQuery, QrelsError, read_prompts, read_queries, read_roots
 
 
@@ -11,10 +11,10 @@ def test_queries_are_read_with_their_targets(queries_file: Path) -> None:
     found = {query.id: query for query in read_queries(queries_file)}
 
     assert (
-        JudgedQuery("q1", "boats", "lower the anchor", "semantic", "python", (Passage("src/anchor.py", 1, 3),))
+        JudgedQuery("q1", "boats", "lower the anchor", "semantic", "python", (FilePassage("src/anchor.py", 1, 3),))
         == found["q1"]
     )
-    assert JudgedQuery("q4", "far-away", "anything", "", "", (Passage("x.c"),)) == found["q4"]
+    assert JudgedQuery("q4", "far-away", "anything", "", "", (FilePassage("x.c"),)) == found["q4"]
 
 
 def test_prompts_are_read_with_their_judgement(prompts_file: Path) -> None:

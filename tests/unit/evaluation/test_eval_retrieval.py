@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 
 from hybrid.config import Loaded
-from hybrid.evaluation.measures import TOKENS, Passage, score
+from hybrid.evaluation.measures import TOKENS, FilePassage, score
 from hybrid.evaluation.qrels import JudgedQuery, QrelsError, read_queries
 from hybrid.evaluation.results import Answered
 from hybrid.evaluation.retrieval import Evaluation, Plan, evaluate_retrieval, trees_of, write_run
-from hybrid.evaluation.trees import MODES, WHOLE, Configuration, Scope, Tree, against, in_force, settings_in_force
+from hybrid.evaluation.trees import MODES, WHOLE, Configuration, IndexScope, Tree, against, in_force, settings_in_force
 
 SETTINGS = ("model.name=hashing-64",)
 LEXICAL = (Configuration("lexical", (), "lexical"),)
@@ -120,7 +120,7 @@ def test_a_setting_of_the_index_has_an_index_of_its_own(repos: Path, queries_fil
     judged = read_queries(queries_file)
     small = ("index.chunk_max_chars=200", "index.chunk_cut_chars=150", "index.chunk_merge_chars=100")
     ways = [Configuration("lexical", (), "lexical"), against(small, "lexical")]
-    chain = [JudgedQuery("c", "boats", "fathom chain", "", "", (Passage("src/chain.py"),))]
+    chain = [JudgedQuery("c", "boats", "fathom chain", "", "", (FilePassage("src/chain.py"),))]
     found = evaluate([*judged, *chain], trees_of(judged, repos, only=["boats"]), tmp_path / "home", ways)
     before, after = (answers(found, way.label)["c"].ranking for way in ways)
     longest = [max((p.end_line or 0) - (p.start_line or 0) for p in ranking) for ranking in (before, after)]
@@ -132,17 +132,19 @@ def test_a_setting_of_the_index_has_an_index_of_its_own(repos: Path, queries_fil
 def test_what_is_held_out_is_not_found(repos: Path, tmp_path: Path) -> None:
     """Its lines are blank for the index, the other lines keep their numbers, and the file itself is not touched."""
     (repos / "boats" / "queries.md").write_text("# Notes\n\nLower the anchor to the sea floor.\n")
-    query = JudgedQuery("q", "boats", "lower to the sea floor", "", "", (Passage("src/anchor.py", 1, 3),))
-    scope = Scope(held_out=(Passage("src/anchor.py", 2, 2), Passage("docs/anchor.md")), left_out=("queries.md",))
+    query = JudgedQuery("q", "boats", "lower to the sea floor", "", "", (FilePassage("src/anchor.py", 1, 3),))
+    scope = IndexScope(
+        held_out=(FilePassage("src/anchor.py", 2, 2), FilePassage("docs/anchor.md")), left_out=("queries.md",)
+    )
     open_tree, hidden = (Tree(repos / "boats", each) for each in (WHOLE, scope))
     before = answers(evaluate([query], {"boats": open_tree}, tmp_path / "home"))["q"].ranking
     after = answers(evaluate([query], {"boats": hidden}, tmp_path / "home"))["q"].ranking
-    named = JudgedQuery("q", "boats", "drop_anchor", "", "", (Passage("src/anchor.py"),))
+    named = JudgedQuery("q", "boats", "drop_anchor", "", "", (FilePassage("src/anchor.py"),))
     by_name = answers(evaluate([named], {"boats": hidden}, tmp_path / "home"))["q"].ranking
 
     assert {"src/anchor.py", "docs/anchor.md", "queries.md"} == {passage.path for passage in before}
     assert () == after
-    assert Passage("src/anchor.py", 1, 3) == by_name[0]
+    assert FilePassage("src/anchor.py", 1, 3) == by_name[0]
     assert "Lower the anchor" in (repos / "boats" / "src" / "anchor.py").read_text(encoding="utf-8")
 
 
@@ -155,7 +157,7 @@ def test_the_run_file_has_chunks_best_first(repos: Path, queries_file: Path, tmp
     (line,) = [json.loads(text) for text in (tmp_path / "run.jsonl").read_text().splitlines()]
 
     assert "q3" == line["id"]
-    assert answered[0].ranking == tuple(Passage(**result) for result in line["results"])
+    assert answered[0].ranking == tuple(FilePassage(**result) for result in line["results"])
 
 
 def test_no_repository_is_an_error(queries_file: Path, tmp_path: Path) -> None:

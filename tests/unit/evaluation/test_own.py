@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hybrid.evaluation.measures import Passage
+from hybrid.evaluation.measures import FilePassage
 from hybrid.evaluation.own import Proposal, read_own, write_own
 from hybrid.evaluation.qrels import QrelsError
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 CODE = ["import sea", "", "def drop(depth):", '    """Lower the anchor to the floor."""', "    return depth"]
-SEMANTIC = Proposal("Lower the anchor", "semantic", "python", Passage("a.py", 3, 5), Passage("a.py", 4, 4))
-SYMBOL = Proposal("drop", "symbol", "python", Passage("a.py", 3, 5))
+SEMANTIC = Proposal("Lower the anchor", "semantic", "python", FilePassage("a.py", 3, 5), FilePassage("a.py", 4, 4))
+SYMBOL = Proposal("drop", "symbol", "python", FilePassage("a.py", 3, 5))
 
 
 def tree(**files: list[str]) -> Callable[[str], list[str] | None]:
@@ -56,7 +56,7 @@ def test_what_was_written_is_read(written: Path) -> None:
         (query.text, query.targets) for query in own.queries
     ]
     assert {"ships"} == {query.repo for query in own.queries}
-    assert ((Passage("a.py", 4, 4),), ()) == (own.held_out, own.left_out)
+    assert ((FilePassage("a.py", 4, 4),), ()) == (own.held_out, own.left_out)
 
 
 def test_passages_follow_text_that_moved(written: Path) -> None:
@@ -64,8 +64,8 @@ def test_passages_follow_text_that_moved(written: Path) -> None:
     moved = ["# one", "# two", *CODE[:4], "    return depth + 1"]
     own = read_own(written, "boats", tree(a_py=moved))
 
-    assert [(Passage("a.py", 5, 7),), (Passage("a.py", 3, 5),)] == [query.targets for query in own.queries]
-    assert (Passage("a.py", 6, 6),) == own.held_out
+    assert [(FilePassage("a.py", 5, 7),), (FilePassage("a.py", 3, 5),)] == [query.targets for query in own.queries]
+    assert (FilePassage("a.py", 6, 6),) == own.held_out
 
 
 def test_a_query_whose_words_cannot_be_held_out_is_left_out(written: Path) -> None:
@@ -91,7 +91,7 @@ def test_corrected_lines_count_as_they_stand(written: Path) -> None:
     written.write_text(f"{json.dumps(first)}\n\n{json.dumps(second)}\n")
     own = read_own(written, "boats", tree(a_py=CODE, b_py=["x"]))
 
-    assert (Passage("a.py", 1, 2), Passage("b.py")) == own.queries[0].targets
+    assert (FilePassage("a.py", 1, 2), FilePassage("b.py")) == own.queries[0].targets
     assert "where do anchors go" == own.queries[0].text
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hybrid.config import load
-from hybrid.evaluation.measures import Passage
+from hybrid.evaluation.measures import FilePassage
 from hybrid.evaluation.own import Proposal, propose
 from hybrid.upkeep.indexing import chunk_limits, file_source
 
@@ -86,9 +86,9 @@ def test_a_docstring_asks_for_its_definition(proposals: Propose) -> None:
     assert ["Lower the anchor to the sea floor"] == list(found)
     (proposal,) = found.values()
     lines = ANCHOR.split("\n")
-    assert proposal.held_out == Passage("src/anchor.py", 6, 9)
+    assert proposal.held_out == FilePassage("src/anchor.py", 6, 9)
     assert '    """Lower the anchor to the sea floor.' == lines[5]
-    assert Passage("src/anchor.py", 5, 10) == proposal.target
+    assert FilePassage("src/anchor.py", 5, 10) == proposal.target
     assert "python" == proposal.language
 
 
@@ -97,7 +97,7 @@ def test_a_comment_above_asks_for_what_is_below(proposals: Propose) -> None:
     (proposal,) = of("semantic", proposals({"oven.go": OVEN})).values()
 
     assert "warms the oven for bread" == proposal.query
-    assert (Passage("oven.go", 3, 4), Passage("oven.go", 5, 7)) == (proposal.held_out, proposal.target)
+    assert (FilePassage("oven.go", 3, 4), FilePassage("oven.go", 5, 7)) == (proposal.held_out, proposal.target)
 
 
 def test_a_heading_asks_for_its_section(proposals: Propose) -> None:
@@ -105,8 +105,8 @@ def test_a_heading_asks_for_its_section(proposals: Propose) -> None:
     found = of("heading", proposals({"docs/boats.md": DOCS, "CHANGELOG.md": DOCS.replace("Dropping", "Losing")}))
 
     assert ["Dropping the anchor"] == list(found)
-    assert Passage("docs/boats.md", 5, 6) == found["Dropping the anchor"].held_out
-    assert Passage("docs/boats.md", 7, 9) == found["Dropping the anchor"].target
+    assert FilePassage("docs/boats.md", 5, 6) == found["Dropping the anchor"].held_out
+    assert FilePassage("docs/boats.md", 7, 9) == found["Dropping the anchor"].target
 
 
 def test_a_name_asks_for_its_definition(proposals: Propose) -> None:

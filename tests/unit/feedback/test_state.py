@@ -8,16 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid.feedback.state import NAME, Given, HookState, count_injection, is_corrupt, read_state, update_state
+from hybrid.feedback.state import NAME, HookState, InjectedChunk, count_injection, is_corrupt, read_state, update_state
 from tests.support.builders import python_process
 from tests.support.examples import examples
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-FIRST = Given("src/a.py:1:3:00000000", "src/a.py", "retry")
-SECOND = Given("src/a.py:9:12:11111111", "src/a.py", "")
-THIRD = Given("b.md:1:3:22222222", "b.md", "Deploy")
+FIRST = InjectedChunk("src/a.py:1:3:00000000", "src/a.py", "retry")
+SECOND = InjectedChunk("src/a.py:9:12:11111111", "src/a.py", "")
+THIRD = InjectedChunk("b.md:1:3:22222222", "b.md", "Deploy")
 
 
 def _write(folder: Path, content: object) -> None:
@@ -76,7 +76,7 @@ def test_the_rarest_chunks_go_when_there_are_too_many() -> None:
     """The counters of chunks stay bounded, and those counted most stay."""
     state = HookState()
     for number in range(3000):
-        count_injection(state, "t", [Given(f"f{number}", "f", ""), FIRST])
+        count_injection(state, "t", [InjectedChunk(f"f{number}", "f", ""), FIRST])
 
     assert len(state.chunk_frequencies) <= 2000
     assert 3000 == state.chunk_frequencies[FIRST.key]["count"]
@@ -192,6 +192,8 @@ def test_a_folder_that_cannot_be_written_is_no_error(tmp_path: Path) -> None:
 
 def test_a_state_of_odd_names_is_written(tmp_path: Path) -> None:
     """Paths with lone surrogates, as undecodable file names have, survive."""
-    update_state(tmp_path, lambda state: count_injection(state, "t", [Given("\udce4.py:1:2:00", "\udce4.py", "f")]))
+    update_state(
+        tmp_path, lambda state: count_injection(state, "t", [InjectedChunk("\udce4.py:1:2:00", "\udce4.py", "f")])
+    )
 
     assert {"\udce4.py": 1} == read_state(tmp_path).file_frequencies

@@ -57,7 +57,7 @@ GEMINI = Client(
 
 
 class TrustChange(Struct, frozen=True):
-    """What was done to the list, or would be.
+    """The change that was made to the list, or would be.
 
     Attributes:
         path: The file.
@@ -118,7 +118,7 @@ def _without(text: str, cleaned: Collection[Path]) -> str:
 
 
 def _first(root: JsonNode, cleaned: Collection[Path]) -> tuple[int, int] | None:
-    """Where the first entry to remove stands: project, and entry in its list."""
+    """Return the position of the first entry to remove: project, and entry in its list."""
     for at_project, project in enumerate(root.items if is_object(root.value) else ()):
         if project.node.kind != "array" or _calls_us(Path(project.key), cleaned):
             continue
