@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from hybrid.ask.memory_filters import MemoryScope
     from hybrid.knowledge.open_kinds import OpenKinds
     from hybrid.records.memory.store import MemoryStore
-    from hybrid.records.memory.types import MemoryKind, Row
+    from hybrid.records.memory.types import Row
     from hybrid.search.ranking.memory import Parts
     from hybrid.search.searcher import Mode
     from hybrid.workspace import Workspace
@@ -47,16 +47,29 @@ class RankedRow(Struct, frozen=True):
         return None if self.parts is None else self.parts.score
 
 
-def recent(store: MemoryStore, wanted: RowFilter, present: Present, *, limit: int, is_cross: bool) -> list[RankedRow]:
-    """The newest rows, newest first; at least half of them the present project's when it has so many.
+class RowRequest(Struct, frozen=True):
+    """Which rows to look up.
+
+    Attributes:
+        wanted: Restricts them.
+        present: From where is looked back.
+        limit: Rows at most, 1 to `MAX_LIMIT`.
+    """
+
+    wanted: RowFilter
+    present: Present
+    limit: int
+
+
+def recent(store: MemoryStore, request: RowRequest, *, is_cross: bool) -> list[RankedRow]:
+    """Return the newest rows, newest first; at least half of them the present project's when it has so many.
 
     Args:
         store: Of the memory.
-        wanted: Restricts them.
-        present: From where is looked back.
-        limit: 1 to `MAX_LIMIT`.
+        request: Which rows.
         is_cross: Also other projects' rows.
     """
+    wanted, present, limit = request.wanted, request.present, request.limit
     if wanted.key or not is_cross or not present.key:
         rows = store.newest(replace(wanted, key=wanted.key or ("" if is_cross else present.key)), limit)
     else:
@@ -65,14 +78,7 @@ def recent(store: MemoryStore, wanted: RowFilter, present: Present, *, limit: in
 
 
 def search(
-    workspace: Workspace,
-    kinds: OpenKinds,
-    query: str,
-    wanted: RowFilter,
-    present: Present,
-    *,
-    limit: int,
-    mode: Mode = "hybrid",
+    workspace: Workspace, kinds: OpenKinds, query: str, request: RowRequest, *, mode: Mode = "hybrid"
 ) -> list[RankedRow]:
     """The rows that fit a query, best first.
 
@@ -84,6 +90,7 @@ def search(
     from hybrid.knowledge.memory_collection import FairSearcher, is_told_here, ranked, row_of
     from hybrid.sources.memory import project_glob
 
+    wanted, present, limit = request.wanted, request.present, request.limit
     view, problems = kinds.memory(workspace)
     if problems:
         raise HybridError(problems[0])
@@ -106,19 +113,10 @@ def search(
     return [RankedRow(row, parts) for hit, parts in best if (row := view.rows.get(hit.path)) is not None]
 
 
-def of_files(
-    store: MemoryStore, paths: Sequence[str], wanted: RowFilter, present: Present, *, limit: int
-) -> list[RankedRow]:
-    """What was done with some files, the newest first."""
-    rows = store.of_files(tuple(paths), wanted, limit)
-    return [RankedRow(row, parts_of(remembered(row), present)) for row in rows]
-
-
-def timeline(
-    store: MemoryStore, kind: MemoryKind, number: int, wanted: RowFilter, *, before: int, after: int
-) -> list[RankedRow]:
-    """What happened around a row, oldest first; empty when there is no such row."""
-    return [RankedRow(row) for row in store.timeline(kind, number, before, after, wanted)]
+def of_files(store: MemoryStore, paths: Sequence[str], request: RowRequest) -> list[RankedRow]:
+    """Return what was done with some files, the newest first."""
+    rows = store.of_files(tuple(paths), request.wanted, request.limit)
+    return [RankedRow(row, parts_of(remembered(row), request.present)) for row in rows]
 
 
 def row_json(found: RankedRow) -> dict[str, Any]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import secrets
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,9 +11,12 @@ from hybrid.base.home import expanded
 from hybrid.cli.common import print_json, say
 from hybrid.cli.lore_reading import open_lore, record_of
 from hybrid.records.errors import LoreError, NoRecordError
+from hybrid.records.lore.decisions import DecisionDraft
 from hybrid.records.lore.files import LoreFolder
+from hybrid.records.lore.handoffs import GitState, HandoffDraft
 from hybrid.records.lore.importing import KINDS, import_folder
-from hybrid.records.lore.writing import git_state, head_commit
+from hybrid.records.lore.patterns import AntiPatternDraft, PatternDraft
+from hybrid.records.lore.writing import LoreWriter, Moment, git_state, head_commit
 from hybrid.render.numbers import amount
 
 if TYPE_CHECKING:
@@ -19,6 +24,7 @@ if TYPE_CHECKING:
 
     from hybrid.cli.lore_reading import OpenLore
     from hybrid.records.lore.importing import ImportReport
+    from hybrid.records.lore.writing import LoreDraft
 
 
 _SHOWN_PROBLEMS = 5
@@ -27,33 +33,15 @@ _SHOWN_PROBLEMS = 5
 def add_pattern(args: argparse.Namespace) -> int:
     """`pattern add`."""
     _require(args, "name", "solution")
-    lore = open_lore(args)
-    identity = lore.writer().add_pattern(
-        args.name,
-        args.solution,
-        problem=args.problem,
-        context=args.context,
-        category=args.category,
-        confidence=args.confidence,
-        is_forced=args.force,
-    )
-    return _written(args, lore, identity)
+    draft = PatternDraft(args.name, args.solution, args.context, args.problem, args.category, args.confidence)
+    return _add(args, open_lore(args), draft)
 
 
 def add_anti_pattern(args: argparse.Namespace) -> int:
     """`anti-pattern add`."""
     _require(args, "name", "symptom", "fix")
-    lore = open_lore(args)
-    identity = lore.writer().add_anti_pattern(
-        args.name,
-        args.symptom,
-        args.risk,
-        args.fix,
-        category=args.category,
-        severity=args.severity,
-        is_forced=args.force,
-    )
-    return _written(args, lore, identity)
+    draft = AntiPatternDraft(args.name, args.symptom, args.risk, args.fix, args.category, args.severity)
+    return _add(args, open_lore(args), draft)
 
 
 def decide(args: argparse.Namespace) -> int:
@@ -62,15 +50,9 @@ def decide(args: argparse.Namespace) -> int:
     _require(args, "text", "why")
     lore = open_lore(args)
     project = lore.workspace.project
-    identity = lore.writer().decide(
-        args.text,
-        args.why,
-        alternatives=args.alternative,
-        tags=args.tag,
-        git_commit=head_commit(project.root) if project else None,
-        is_forced=args.force,
-    )
-    return _written(args, lore, identity)
+    commit = head_commit(project.root) if project else None
+    draft = DecisionDraft(args.text, args.why, tuple(args.alternative), tuple(args.tag), commit)
+    return _add(args, lore, draft)
 
 
 def hand_off(args: argparse.Namespace) -> int:
@@ -79,22 +61,16 @@ def hand_off(args: argparse.Namespace) -> int:
     _require(args, "message")
     lore = open_lore(args)
     project = lore.workspace.project
-    identity = lore.writer().hand_off(
-        args.message,
-        next_steps=args.next,
-        blockers=args.blocker,
-        questions=args.question,
-        git=git_state(project.root) if project else None,
-        is_forced=args.force,
-    )
-    return _written(args, lore, identity)
+    git = git_state(project.root) if project else GitState()
+    draft = HandoffDraft(args.message, tuple(args.next), tuple(args.blocker), tuple(args.question), git)
+    return _add(args, lore, draft)
 
 
 def retract(args: argparse.Namespace) -> int:
     """`retract`: a decision is taken back, a pattern deprecated."""
     lore = open_lore(args)
     identity = _whole_id(lore, args.id)
-    is_changed = lore.writer().retract(identity, args.reason)
+    is_changed = _writer(lore).retract(identity, args.reason)
     return _written(args, lore, identity, "retracted" if is_changed else "was withdrawn already")
 
 
@@ -102,7 +78,7 @@ def supersede(args: argparse.Namespace) -> int:
     """`supersede`."""
     lore = open_lore(args)
     old, new = _whole_id(lore, args.old), _whole_id(lore, args.new)
-    is_changed = lore.writer().supersede(old, new)
+    is_changed = _writer(lore).supersede(old, new)
     return _written(args, lore, old, f"superseded by {new}" if is_changed else "was withdrawn already")
 
 
@@ -144,6 +120,15 @@ def _print_report(args: argparse.Namespace, report: ImportReport, target: LoreFo
         say(f"not read: {len(report.problems) - len(shown)} more; --verbose shows all")
     if not args.quiet:
         say(f"{'to' if args.dry_run else 'in'} {target.path}")
+
+
+def _add(args: argparse.Namespace, lore: OpenLore, draft: LoreDraft) -> int:
+    return _written(args, lore, _writer(lore).add(draft, is_forced=args.force))
+
+
+def _writer(lore: OpenLore) -> LoreWriter:
+    """Return what writes at this moment, for this project."""
+    return LoreWriter(lore.shelf, lore.target, lore.names.name, Moment(time.time(), lambda: secrets.token_hex(4)))
 
 
 def _written(args: argparse.Namespace, lore: OpenLore, identity: str, what: str = "written") -> int:

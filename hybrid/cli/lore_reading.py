@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import secrets
 import sys
-import time
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -18,7 +16,6 @@ from hybrid.records.lore.files import project_folder
 from hybrid.records.lore.importing import shown_fields
 from hybrid.records.lore.showing import one_line
 from hybrid.records.lore.types import Handoff, day_of
-from hybrid.records.lore.writing import LoreWriter, Moment
 from hybrid.render.frame import Entry, render_entry
 from hybrid.render.marks import neutralise_line
 
@@ -47,11 +44,6 @@ class OpenLore(Struct, frozen=True):
     shelf: LoreShelf
     target: LoreFolder
     names: ProjectNames
-
-    def writer(self) -> LoreWriter:
-        """Writes at this moment, for this project."""
-        moment = Moment(time.time(), lambda: secrets.token_hex(4))
-        return LoreWriter(self.shelf, self.target, self.names.name, moment)
 
 
 def open_lore(args: argparse.Namespace) -> OpenLore:

@@ -23,7 +23,7 @@ from hybrid.ask.memory_filters import (
     rows_of,
     since_ms,
 )
-from hybrid.ask.memory_lookup import RankedRow, list_text, newest_first, nothing_known, row_json
+from hybrid.ask.memory_lookup import RankedRow, RowRequest, list_text, newest_first, nothing_known, row_json
 from hybrid.base.errors import HybridError
 from hybrid.cli.common import print_json, query_of, say, workspace_of
 from hybrid.knowledge.stores import RecordStores
@@ -128,7 +128,7 @@ def recent(args: argparse.Namespace) -> int:
     memory = flushed(open_memory(args), args)
     filters = _filters(args, memory)
     wanted = memory.scope.wanted(filters, memory.now_ms)
-    found = newest(memory.store, wanted, memory.present, limit=filters.limit, is_cross=memory.scope.is_cross)
+    found = newest(memory.store, RowRequest(wanted, memory.present, filters.limit), is_cross=memory.scope.is_cross)
     if args.json:
         return _print_json(memory, found)
     if not args.quiet:
@@ -150,7 +150,8 @@ def search(args: argparse.Namespace) -> int:
     query = query_of(args.query)
     if not memory.workspace.config.memory.enabled and not args.quiet:
         sys.stderr.write("hybrid: warning: the memory is switched off, so it is not searched: `memory.enabled`\n")
-    found = find(memory.workspace, OpenKinds(), query, wanted, memory.present, limit=filters.limit, mode=args.mode)
+    request = RowRequest(wanted, memory.present, filters.limit)
+    found = find(memory.workspace, OpenKinds(), query, request, mode=args.mode)
     if args.json:
         return _print_json(memory, found, query=query)
     return _print(args, memory, found, _NOTHING)
@@ -164,7 +165,7 @@ def of_files(args: argparse.Namespace) -> int:
     filters = _filters(args, memory)
     paths = _paths(args.path, memory)
     wanted = memory.scope.wanted(filters, memory.now_ms)
-    found = find(memory.store, paths, wanted, memory.present, limit=filters.limit)
+    found = find(memory.store, paths, RowRequest(wanted, memory.present, filters.limit))
     if args.json:
         return _print_json(memory, found, files=list(paths))
     return _print(args, memory, found, _NOTHING, by_day=True)

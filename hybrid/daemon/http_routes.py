@@ -29,6 +29,7 @@ from hybrid.ask.memory_filters import (
 )
 from hybrid.ask.memory_lookup import (
     RankedRow,
+    RowRequest,
     list_text,
     newest_first,
     nothing_known,
@@ -157,6 +158,9 @@ class _Looking(Struct, frozen=True):
         with _wrong_parameter():
             return self.scope.wanted(filters, self.now_ms)
 
+    def request(self, filters: Filters) -> RowRequest:
+        return RowRequest(self.wanted(filters), self.present, filters.limit)
+
 
 class Routes:
     """Answers about the memory of a `$HYBRID_HOME`.
@@ -226,8 +230,8 @@ class Routes:
         """
         form = parameters.choice("form", _CONTEXT_FORMS)
         filters = parameters.filters(min(max(looking.workspace.config.memory.session_start, 1), MAX_LIMIT))
-        wanted, scope = looking.wanted(filters), looking.scope
-        found = recent(looking.store, wanted, looking.present, limit=filters.limit, is_cross=scope.is_cross)
+        scope = looking.scope
+        found = recent(looking.store, looking.request(filters), is_cross=scope.is_cross)
         summary = looking.store.last_summary(scope.key) if scope.key else None
         lines = [scope.heading]
         if summary is not None:
@@ -245,13 +249,11 @@ class Routes:
         if not query.strip():
             raise RouteError(400, "query: say what to search")
         filters, mode = parameters.filters(), cast("Mode", parameters.choice("mode", _MODES))
-        wanted = looking.wanted(filters)
+        request = looking.request(filters)
         if not self._searching.acquire(timeout=_SEARCH_WAIT_S):
             raise BusyError("other searches are not done yet")
         try:
-            found = search(
-                looking.workspace, self._kinds(), query, wanted, looking.present, limit=filters.limit, mode=mode
-            )
+            found = search(looking.workspace, self._kinds(), query, request, mode=mode)
         finally:
             self._searching.release()
         return _listed(looking, parameters, found, query=query)
@@ -280,7 +282,7 @@ class Routes:
         paths, filters = parameters.paths("path"), parameters.filters()
         if not paths:
             raise RouteError(400, "path: say which file or folder, relative to its project")
-        found = of_files(looking.store, paths, looking.wanted(filters), looking.present, limit=filters.limit)
+        found = of_files(looking.store, paths, looking.request(filters))
         return _listed(looking, parameters, found, files=list(paths), by_day=True)
 
     def _observation(self, looking: _Looking, name: str, parameters: Parameters) -> dict[str, Any]:

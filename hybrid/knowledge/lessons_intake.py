@@ -314,7 +314,7 @@ def _added(
     Raises:
         LessonsBusyError: Another process is writing; nothing was written.
     """
-    from hybrid.records.lessons.writing import Offer  # Most prompts hold no lesson.
+    from hybrid.records.lessons.writing import Elsewhere, Offer  # Most prompts hold no lesson.
 
     told: dict[int, tuple[str, Lesson | None]] = {}
     offers: dict[int, Offer] = {}
@@ -326,7 +326,7 @@ def _added(
     if not offers:
         return told
     try:
-        adopted = store.adopt(list(offers.values()), today=today, others=others)
+        adopted = store.adopt(list(offers.values()), today=today, elsewhere=Elsewhere(lessons=tuple(others)))
         written = {lesson.id: lesson for lesson in store.read().lessons}
     except LessonsBusyError:
         raise

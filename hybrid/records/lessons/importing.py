@@ -110,7 +110,12 @@ def import_lessons(
         if mine and store is None:
             raise LessonsError(f"{file} holds lessons of a project ({mine[0].id}): go to a project, or use --project")
         if store is not None and (mine or used[level]):
-            done += _import(mine, store, problems, file, used[level], today=today, is_dry=is_dry)
+            offers, unfit = _offers(mine, file)
+            problems += unfit
+            # Ids of what was deleted there stand in somebody's notes: here, too, they name nothing else.
+            elsewhere = writing.Elsewhere(ids=used[level])
+            adopted = store.adopt([offer for _, offer in offers], today=today, is_dry=is_dry, elsewhere=elsewhere)
+            done += [_imported(lesson, adoption) for (lesson, _), adoption in zip(offers, adopted, strict=True)]
     done.sort(key=lambda one: one.lesson.line)
     return ImportReport(
         file,
@@ -121,7 +126,7 @@ def import_lessons(
     )
 
 
-def _read(file: Path, data: bytes) -> tuple[list[Lesson], list[Problem], dict[Level, str]]:
+def _read(file: Path, data: bytes) -> tuple[list[Lesson], list[Problem], dict[Level, tuple[str, ...]]]:
     """The lessons of a file with their counters, wherever those stand; and the highest id that a level ever had."""
     document = parse(files.decoded(data))
     beside = [parse_counters(read_counters(file.with_name(name))) for name in _COUNTERS]
@@ -129,37 +134,25 @@ def _read(file: Path, data: bytes) -> tuple[list[Lesson], list[Problem], dict[Le
     for entry in document.entries:
         counters = next((found for found in beside if found.has(entry.id)), beside[0])
         lessons.append(lesson_of(entry, counters.counts(entry.id, counts_of(entry))))
-    used: dict[Level, str] = {}
+    used: dict[Level, tuple[str, ...]] = {}
     for level, letter in PREFIXES.items():
         highest = max([document.largest_number(level), *(found.largest_number(letter) for found in beside)])
-        used[level] = f"{letter}{highest:03d}" if highest else ""
+        used[level] = (f"{letter}{highest:03d}",) if highest else ()
     return lessons, [Problem(str(file), line, message) for line, message in document.problems], used
 
 
-def _import(
-    lessons: Sequence[Lesson],
-    store: LessonStore,
-    problems: list[Problem],
-    file: Path,
-    used: str,
-    *,
-    today: date,
-    is_dry: bool,
-) -> list[ImportedLesson]:
-    offers: list[Offer] = []
-    offered: list[Lesson] = []
+def _offers(lessons: Sequence[Lesson], file: Path) -> tuple[list[tuple[Lesson, Offer]], list[Problem]]:
+    """Return the lessons that the form of our file can hold, each with its offer, and why others are left out."""
+    offers: list[tuple[Lesson, Offer]] = []
+    problems: list[Problem] = []
     for lesson in lessons:
         learned = lesson.learned if _DATE.fullmatch(lesson.learned) else ""
         offer = replace(writing.offer_of(lesson), wanted=lesson.id, learned=learned)
         try:
-            offers.append(replace(offer, draft=texts.checked(offer.draft)))
+            offers.append((lesson, replace(offer, draft=texts.checked(offer.draft))))
         except LessonsError as error:
             problems.append(Problem(str(file), lesson.line, str(error)))
-            continue
-        offered.append(lesson)
-    # Ids of what was deleted there stand in somebody's notes: here, too, they name nothing else.
-    adopted = store.adopt(offers, today=today, is_dry=is_dry, reserved=[used] if used else [])
-    return [_imported(lesson, one) for lesson, one in zip(offered, adopted, strict=True)]
+    return offers, problems
 
 
 def _imported(lesson: Lesson, adopted: Adoption) -> ImportedLesson:

@@ -18,6 +18,7 @@ import re
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from hybrid.records.lessons.types import AI, CATEGORIES, TYPES
 from hybrid.redact import redact
@@ -258,7 +259,7 @@ def _from_typed(line: str) -> CapturedLesson | None:
     if match is None:
         return None
     level: Level = "system" if match["system"] else "project"
-    return _lesson(match, match["rest"], level=level, default="correction")
+    return _lesson(match, match["rest"], CapturedLesson(level, "correction", "", ""))
 
 
 def _from_written(line: str) -> CapturedLesson | None:
@@ -268,21 +269,28 @@ def _from_written(line: str) -> CapturedLesson | None:
     named = (match["type"] or "").strip().lower()
     is_bold_to_the_end = match["bold"] and not (match["ended"] or match["ended_after"])
     rest = match["rest"].rstrip().removesuffix(match["bold"]) if is_bold_to_the_end else match["rest"]
-    return _lesson(match, rest, level="project", default="pattern", type_=named if named in TYPES else "", source=AI)
+    type_ = named if named in TYPES else ""
+    return _lesson(match, rest, CapturedLesson("project", "pattern", "", "", type_, AI))
 
 
-def _lesson(
-    match: re.Match[str], written: str, *, level: Level, default: str, type_: str = "", source: str = ""
-) -> CapturedLesson | None:
+def _lesson(match: re.Match[str], written: str, lesson: CapturedLesson) -> CapturedLesson | None:
+    """Return a lesson with what was written in its line; None when that says nothing.
+
+    Args:
+        match: Of the line.
+        written: What follows the colon.
+        lesson: What is known of it beforehand; its category is that of a line that names none.
+    """
     rest = redact(" ".join(written.split()))
     if _PLACEHOLDER.fullmatch(rest):  # The help line of LESSONS.md, copied as it is.
         return None
     named = _CATEGORY.match(rest)
-    category = named["category"].lower() if named else default
+    category = named["category"].lower() if named else lesson.category
     title, content = _title_and_content(rest[named.end() :] if named else rest)
     if not content:
         return None
-    return CapturedLesson(level, category, title, content, type_, source, not (match["before"] or match["after"]))
+    is_promotable = not (match["before"] or match["after"])
+    return replace(lesson, category=category, title=title, content=content, is_promotable=is_promotable)
 
 
 def _title_and_content(rest: str) -> tuple[str, str]:

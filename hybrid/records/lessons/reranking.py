@@ -13,6 +13,8 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
+from msgspec import Struct
+
 from hybrid.redact import redact
 
 if TYPE_CHECKING:
@@ -76,40 +78,44 @@ class ModelClient(Protocol):
         ...
 
 
-def rerank(
-    query: str,
-    lessons: Sequence[Rated],
-    *,
-    api_key: str,
-    timeout_s: float,
-    model: str,
-    client: ModelClient | None = None,
-) -> list[str] | None:
+class ModelService(Struct, frozen=True):
+    """Whom a language model is asked at.
+
+    Attributes:
+        api_key: Key of the service; an empty one means that nobody may be asked.
+        model: Name of the model.
+        client: Used instead of a new one of the `anthropic` package.
+    """
+
+    api_key: str
+    model: str
+    client: ModelClient | None = None
+
+
+def rerank(query: str, lessons: Sequence[Rated], service: ModelService, *, timeout_s: float) -> list[str] | None:
     """Ids of the lessons, best first by the model's ratings; equal ratings keep the order of `lessons`.
 
     Args:
         query: The prompt; its first 2,000 characters are sent.
         lessons: In local order; of more than 50 the rest follows unrated.
-        api_key: Key of the service; an empty one means that nobody may be asked.
+        service: Whom to ask.
         timeout_s: Time for everything, loading the package included, in seconds.
-        model: Name of the model.
-        client: Used instead of a new one of the `anthropic` package.
 
     Returns:
         None when there is no answer in time, no package, an error, or an answer that does not rate every lesson.
     """
     rated = lessons[:MAX_LESSONS]
-    if not api_key or not rated or timeout_s <= 0:
+    if not service.api_key or not rated or timeout_s <= 0:
         return None
     answers: list[str] = []
     is_late = threading.Event()
 
     def ask() -> None:
         try:
-            asked = client or _new_client(api_key, timeout_s)
+            client = service.client or _new_client(service.api_key, timeout_s)
             # Loading the package takes a second the first time: nothing is sent that nobody waits for any more.
             if not is_late.is_set():
-                answers.append(_ask(query, rated, asked, model))
+                answers.append(_ask(query, rated, client, service.model))
         except Exception:  # noqa: BLE001 - whatever a foreign package raises, the local order stands.
             return
 
@@ -193,6 +199,6 @@ def reranker(settings: LessonsConfig, environ: Mapping[str, str], until_s: float
     def ask(query: str, lessons: Sequence[Lesson]) -> list[str] | None:
 
         left_s = until_s - time.monotonic() - _MARGIN_S
-        return rerank(query, lessons, api_key=key, timeout_s=left_s, model=settings.haiku_model)
+        return rerank(query, lessons, ModelService(key, settings.haiku_model), timeout_s=left_s)
 
     return ask

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from hybrid.records.lessons.counters import Counters
     from hybrid.records.lessons.document import LessonsDocument
     from hybrid.records.lessons.types import Draft, Lesson, LessonEdit, Level
-    from hybrid.records.lessons.writing import Adoption, CitingMessage, LessonsChange, Offer
+    from hybrid.records.lessons.writing import Adoption, CitingMessage, Elsewhere, LessonsChange, Offer
 
 _LOCK_S = 10.0
 
@@ -137,8 +137,7 @@ class LessonStore:
         today: date,
         is_forced: bool = False,
         is_dry: bool = False,
-        others: Sequence[Lesson] = (),
-        reserved: Iterable[str] = (),
+        elsewhere: Elsewhere | None = None,
     ) -> list[Adoption]:
         """Write several lessons as one step, with their ids where those are free and with their counters.
 
@@ -147,8 +146,7 @@ class LessonStore:
             today: Learned then, where an offer does not say.
             is_forced: Duplicates are written too.
             is_dry: Only say what would be done.
-            others: Lessons of another store; what resembles an active one of them is a duplicate, too.
-            reserved: Ids that name lessons elsewhere: no new lesson gets one, though an offer may keep its own.
+            elsewhere: What is known beside this store; None for nothing.
 
         Raises:
             LessonsError: See `add`.
@@ -156,7 +154,8 @@ class LessonStore:
         from hybrid.records.lessons import texts, writing
         from hybrid.records.lessons.writing import LessonsChange
 
-        kept_free = [name for name in reserved if name[:1] == PREFIXES[self.level]]
+        elsewhere = elsewhere or writing.Elsewhere()
+        kept_free = [name for name in elsewhere.ids if name[:1] == PREFIXES[self.level]]
         offers = [replace(offer, draft=texts.checked(offer.draft)) for offer in offers]
         done: list[Adoption] = []
 
@@ -166,10 +165,8 @@ class LessonStore:
             highest = max([used, *map(number_of, kept_free)])
             counters = counters.with_numbers(kept_free) if highest > used else counters
             # Into an empty file everything comes as it was, also what was counted here while another file was read.
-            used = used if known else 0
-            done[:] = writing.plan(
-                offers, known, level=self.level, highest=highest, used=used, is_forced=is_forced, others=others
-            )
+            numbers = writing.IdNumbers(self.level, highest, used if known else 0)
+            done[:] = writing.plan(offers, known, numbers, is_forced=is_forced, others=elsewhere.lessons)
             taken = [adopted for adopted in done if adopted.lesson_id is not None]
             if not taken:
                 return LessonsChange(document, counters)

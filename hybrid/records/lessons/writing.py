@@ -59,13 +59,37 @@ class Adoption(Struct, frozen=True):
     duplicate_of: Lesson | None = None
 
 
+class Elsewhere(Struct, frozen=True):
+    """What is known beside a store that takes offers.
+
+    Attributes:
+        lessons: Of another store; an offer that resembles an active one of them is a duplicate, too.
+        ids: They name lessons elsewhere: no new lesson gets one, though an offer may keep its own.
+    """
+
+    lessons: tuple[Lesson, ...] = ()
+    ids: tuple[str, ...] = ()
+
+
+class IdNumbers(Struct, frozen=True):
+    """The numbers of the ids of a store.
+
+    Attributes:
+        level: It gives the first letter of the ids.
+        highest: The largest number that was ever used; new ids have numbers above it.
+        used: The largest number that an offer cannot keep.
+    """
+
+    level: Level
+    highest: int
+    used: int
+
+
 def plan(
     offers: Sequence[Offer],
     known: Sequence[Lesson],
+    numbers: IdNumbers,
     *,
-    level: Level,
-    highest: int,
-    used: int,
     is_forced: bool,
     others: Sequence[Lesson] = (),
 ) -> list[Adoption]:
@@ -74,9 +98,7 @@ def plan(
     Args:
         offers: In order.
         known: All lessons of the store, superseded ones included.
-        level: It gives the first letter of the ids.
-        highest: The largest number that was ever used; new ids have numbers above it.
-        used: The largest number that an offer cannot keep.
+        numbers: Of the store's ids.
         is_forced: Duplicates get an id too.
         others: Lessons of another store, which an offer may resemble as well.
 
@@ -86,8 +108,8 @@ def plan(
     words = [(said_words(lesson.title, lesson.content), lesson) for lesson in (*known, *others) if lesson.is_active]
     gone = {(lesson.title, lesson.content): lesson for lesson in known if not lesson.is_active}
     taken: set[str] = set()
-    wanted = [_number(offer.wanted, level) for offer in offers]
-    highest = max([highest, *wanted])
+    wanted = [_number(offer.wanted, numbers.level) for offer in offers]
+    highest = max([numbers.highest, *wanted])
     plans: list[Adoption] = []
     for offer, number in zip(offers, wanted, strict=True):
         mine = said_words(offer.draft.title, offer.draft.content)
@@ -97,9 +119,10 @@ def plan(
         if twin is not None:
             plans.append(Adoption(offer, None, twin))
             continue
-        if number <= used or offer.wanted in taken:  # What was ever used names another lesson in somebody's notes.
+        # What was ever used names another lesson in somebody's notes.
+        if number <= numbers.used or offer.wanted in taken:
             highest += 1
-            lesson_id = new_id(level, highest)
+            lesson_id = new_id(numbers.level, highest)
         else:
             lesson_id = offer.wanted
         taken.add(lesson_id)

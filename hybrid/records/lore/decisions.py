@@ -14,7 +14,7 @@ from hybrid.records.lore.types import Decision, is_mapping, project_of, text_of
 from hybrid.records.types import Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
 MAX_BYTES = 64_000_000
 """Of the file: about 100,000 decisions; it is never compacted."""
@@ -100,43 +100,44 @@ def line_of(fields: Mapping[str, object]) -> bytes:
         return json.dumps(fields, separators=(",", ":")).encode("ascii")
 
 
-def new_decision(
-    identity: str,
-    decision: str,
-    rationale: str,
-    *,
-    alternatives: Sequence[str] = (),
-    tags: Sequence[str] = (),
-    **more: str | None,
-) -> dict[str, Any]:
-    """A decision's keys in the order of the format.
+class DecisionDraft(Struct, frozen=True):
+    """A decision before it has an id.
 
-    Args:
-        identity: `dec-…`.
+    Attributes:
         decision: What was decided.
         rationale: Why.
         alternatives: What else was thought of.
         tags: Words.
-        more: `timestamp`, `session_id`, `type`, `git_commit`, `project`; null where they are not known.
+        git_commit: Id of the commit that was checked out; None where that is not known.
     """
+
+    decision: str
+    rationale: str
+    alternatives: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    git_commit: str | None = None
+
+
+def new_decision(identity: str, draft: DecisionDraft, *, timestamp: str, project: str) -> dict[str, Any]:
+    """Return a decision's keys in the order of the format; null stands for an empty project."""
     return {
         "id": identity,
-        "timestamp": more.get("timestamp"),
-        "session_id": more.get("session_id"),
-        "decision": decision,
-        "rationale": rationale,
-        "alternatives": list(alternatives),
+        "timestamp": timestamp,
+        "session_id": None,
+        "decision": draft.decision,
+        "rationale": draft.rationale,
+        "alternatives": list(draft.alternatives),
         "outcome": "pending",
         "status": "active",
         "superseded_by": None,
         "retracted_reason": None,
-        "type": more.get("type") or "other",
+        "type": "other",
         "entities": [],
-        "tags": list(tags),
+        "tags": list(draft.tags),
         "lesson_learned": None,
         "related_decisions": [],
-        "git_commit": more.get("git_commit"),
-        "project": more.get("project"),
+        "git_commit": draft.git_commit,
+        "project": project or None,
     }
 
 

@@ -11,7 +11,7 @@ from msgspec import Struct
 from hybrid.records.lore.types import Handoff, is_mapping, mapping_of, project_of, text_of, texts_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    pass
 
 MAX_BYTES = 5_000_000
 MAX_FILES = 2_000
@@ -28,6 +28,24 @@ class GitState(Struct, frozen=True):
     commits: tuple[str, ...] = ()
     uncommitted: tuple[str, ...] = ()
     stash_count: int = 0
+
+
+class HandoffDraft(Struct, frozen=True):
+    """A handoff before it has an id.
+
+    Attributes:
+        message: Where things stand.
+        next_steps: What to do next.
+        blockers: What is in the way.
+        questions: What is open.
+        git: The state of the repository.
+    """
+
+    message: str
+    next_steps: tuple[str, ...] = ()
+    blockers: tuple[str, ...] = ()
+    questions: tuple[str, ...] = ()
+    git: GitState = GitState()
 
 
 def is_session_file(name: str) -> bool:
@@ -52,45 +70,31 @@ def read_session(data: bytes, file: str) -> Handoff | str:
     return _handoff(session, identity, file)
 
 
-def new_session(
-    identity: str,
-    message: str,
-    *,
-    at: str,
-    project: str | None,
-    next_steps: Sequence[str] = (),
-    blockers: Sequence[str] = (),
-    questions: Sequence[str] = (),
-    git: GitState | None = None,
-) -> dict[str, Any]:
-    """A session that holds nothing but a handoff, in the order of the format.
+def new_session(identity: str, draft: HandoffDraft, *, created_at: str, project: str) -> dict[str, Any]:
+    """Return a session that holds nothing but a handoff, its keys in the order of the format.
 
     Args:
         identity: `session-…`.
-        message: Where things stand.
-        at: ISO time.
-        project: Name, or None.
-        next_steps: What to do next.
-        blockers: What is in the way.
-        questions: What is open.
-        git: The state of the repository.
+        draft: The handoff.
+        created_at: ISO time.
+        project: Name; null stands for an empty one.
     """
-    git = git or GitState()
+    git = draft.git
     return {
         "id": identity,
-        "started_at": at,
-        "ended_at": at,
+        "started_at": created_at,
+        "ended_at": created_at,
         "summary": "",
         "goals_addressed": [],
         "decisions_made": [],
         "patterns_learned": [],
         "open_threads": [],
         "handoff": {
-            "message": message,
-            "next_steps": list(next_steps),
-            "blockers": list(blockers),
-            "questions": list(questions),
-            "created_at": at,
+            "message": draft.message,
+            "next_steps": list(draft.next_steps),
+            "blockers": list(draft.blockers),
+            "questions": list(draft.questions),
+            "created_at": created_at,
         },
         "git_state": {
             "branch": git.branch,
@@ -98,7 +102,7 @@ def new_session(
             "uncommitted": list(git.uncommitted),
             "stash_count": git.stash_count,
         },
-        "context": {"project": project, "active_files": [], "recent_commands": [], "environment": {}},
+        "context": {"project": project or None, "active_files": [], "recent_commands": [], "environment": {}},
         "parent_session": None,
     }
 

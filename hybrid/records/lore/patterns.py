@@ -8,6 +8,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, cast
 
+from msgspec import Struct
+
 from hybrid.records.errors import LoreWriteError, NoRecordError
 from hybrid.records.lore.types import (
     DEPRECATED_MARK,
@@ -48,29 +50,58 @@ def read_patterns(data: bytes, file: str) -> PatternFile:
     return _file_of(read_items(_split(data)[1]), file)
 
 
-def new_pattern(identity: str, name: str, solution: str, **more: str | float) -> dict[str, str | float | int]:
-    """A pattern's keys in their order.
+class PatternDraft(Struct, frozen=True):
+    """A pattern before it has an id; attributes as of `Pattern`."""
 
-    Args:
-        identity: `pat-…`.
-        name: Title.
-        solution: What to do.
-        more: `context`, `problem`, `category`, `origin`, `confidence`, `created_at`, `project`; the last is left
-            out when it is not given.
-    """
+    name: str
+    solution: str
+    context: str = ""
+    problem: str = ""
+    category: str = "general"
+    confidence: float = DEFAULT_CONFIDENCE
+
+
+class AntiPatternDraft(Struct, frozen=True):
+    """An anti-pattern before it has an id; attributes as of `AntiPattern`."""
+
+    name: str
+    symptom: str
+    risk: str
+    fix: str
+    category: str = "general"
+    severity: str = "medium"
+
+
+def new_pattern(identity: str, draft: PatternDraft, *, created_at: str, project: str) -> dict[str, str | float | int]:
+    """Return a pattern's keys in the order of the format; an empty project is left out."""
     record: dict[str, str | float | int] = {
         "id": identity,
-        "name": name,
-        "context": more.get("context", ""),
-        "problem": more.get("problem", ""),
-        "solution": solution,
-        "category": more.get("category", "general"),
-        "origin": more.get("origin", ""),
-        "confidence": more.get("confidence", DEFAULT_CONFIDENCE),
+        "name": draft.name,
+        "context": draft.context,
+        "problem": draft.problem,
+        "solution": draft.solution,
+        "category": draft.category,
+        "origin": "",
+        "confidence": draft.confidence,
         "validations": 0,
-        "created_at": more.get("created_at", ""),
+        "created_at": created_at,
     }
-    return record | ({"project": more["project"]} if more.get("project") else {})
+    return record | ({"project": project} if project else {})
+
+
+def new_anti_pattern(identity: str, draft: AntiPatternDraft, *, created_at: str, project: str) -> dict[str, str]:
+    """Return an anti-pattern's keys in the order of the format; an empty project is left out."""
+    record = {
+        "id": identity,
+        "name": draft.name,
+        "symptom": draft.symptom,
+        "risk": draft.risk,
+        "fix": draft.fix,
+        "category": draft.category,
+        "severity": draft.severity,
+        "created_at": created_at,
+    }
+    return record | ({"project": project} if project else {})
 
 
 def with_new(data: bytes, section: str, records: Sequence[Mapping[str, object]], file: str) -> bytes:

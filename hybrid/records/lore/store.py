@@ -102,25 +102,23 @@ class LoreStore:
             return _NO_PATTERNS
         from hybrid.records.lore import patterns  # Brings the reader of YAML, which many a prompt has no need of.
 
-        def read(data: bytes) -> PatternFile:
-            return patterns.read_patterns(data, str(path))
+        def parse(data: bytes | Problem | None) -> PatternFile:
+            if isinstance(data, Problem):
+                return PatternFile((), (), (data,))
+            return _NO_PATTERNS if data is None else patterns.read_patterns(data, str(path))
 
-        def refused(problem: Problem) -> PatternFile:
-            return PatternFile((), (), (problem,))
-
-        self._patterns = self._again(path, self._patterns, patterns.MAX_BYTES, read, refused, _NO_PATTERNS)
+        self._patterns = self._again(path, self._patterns, patterns.MAX_BYTES, parse)
         return self._patterns.content
 
     def _decision_file(self) -> DecisionFile:
         path = self.folder.decisions
 
-        def read(data: bytes) -> DecisionFile:
-            return self._lines.read(data, str(path))
+        def parse(data: bytes | Problem | None) -> DecisionFile:
+            if isinstance(data, Problem):
+                return DecisionFile((), (data,))
+            return _NO_DECISIONS if data is None else self._lines.read(data, str(path))
 
-        def refused(problem: Problem) -> DecisionFile:
-            return DecisionFile((), (problem,))
-
-        self._decisions = self._again(path, self._decisions, decisions.MAX_BYTES, read, refused, _NO_DECISIONS)
+        self._decisions = self._again(path, self._decisions, decisions.MAX_BYTES, parse)
         return self._decisions.content
 
     def _session_contents(self) -> list[_Kept[Handoff | Problem | None]]:
@@ -128,14 +126,16 @@ class LoreStore:
         now: dict[str, _Kept[Handoff | Problem | None]] = {}
         for path in self._session_files():
 
-            def read(data: bytes, path: Path = path) -> Handoff | Problem | None:
-                found = handoffs.read_session(data, str(path))
-                if isinstance(found, str):
-                    return Problem(str(path), 0, found)
-                return None if found.is_empty else found
+            def parse(data: bytes | Problem | None, path: Path = path) -> Handoff | Problem | None:
+                if not isinstance(data, bytes):
+                    return data
+                handoff = handoffs.read_session(data, str(path))
+                if isinstance(handoff, str):
+                    return Problem(str(path), 0, handoff)
+                return None if handoff.is_empty else handoff
 
             before = self._sessions.get(path.name)
-            now[path.name] = self._again(path, before, handoffs.MAX_BYTES, read, _itself, None)
+            now[path.name] = self._again(path, before, handoffs.MAX_BYTES, parse)
         self._sessions = now
         return list(now.values())
 
@@ -152,20 +152,25 @@ class LoreStore:
         path: Path,
         before: _Kept[_Read] | None,
         limit_bytes: int,
-        read: Callable[[bytes], _Read],
-        refused: Callable[[Problem], _Read],
-        missing: _Read,
+        parse: Callable[[bytes | Problem | None], _Read],
     ) -> _Kept[_Read]:
-        """What a file holds now; as before while its stamp proves that nothing changed."""
+        """Return what a file holds now; as before while its stamp proves that nothing changed.
+
+        Args:
+            path: Of the file.
+            before: What it held last; None for a file that was not read yet.
+            limit_bytes: A longer file is refused.
+            parse: Reads the bytes; it is given a problem for a file that is refused, and None for a missing one.
+        """
         stamp, now_ns = stamp_of(path, self.folder), self._now_ns()
         if before is not None and before.is_proof and before.stamp == stamp:
             return before
-        is_proof = stamp is None or stamp.is_proof_at(now_ns)
+        data: bytes | Problem | None
         try:
             data = read_file(path, self.folder, limit_bytes)
         except LoreReadError as error:
-            return _Kept(stamp, is_proof, refused(Problem(str(path), 0, str(error))))
-        return _Kept(stamp, is_proof, missing if data is None else read(data))
+            data = Problem(str(path), 0, str(error))
+        return _Kept(stamp, stamp is None or stamp.is_proof_at(now_ns), parse(data))
 
 
 class LoreShelf:
@@ -201,7 +206,3 @@ class LoreShelf:
             while len(self._makers) > _MOST_MAKERS:
                 del self._makers[next(iter(self._makers))]
             return known[2]
-
-
-def _itself(problem: Problem) -> Handoff | Problem | None:
-    return problem

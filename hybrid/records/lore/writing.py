@@ -10,23 +10,27 @@ of files that are not committed stays empty.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import Struct
+from msgspec.structs import asdict, replace
 
 from hybrid.base.atomic import read_regular
 from hybrid.project.git_folder import folders_of, read_small
 from hybrid.records.errors import DuplicateError, LoreError, NoRecordError
 from hybrid.records.lore import decisions, handoffs, patterns
+from hybrid.records.lore.decisions import DecisionDraft
 from hybrid.records.lore.files import append_decisions, check_place, check_size, held, read_file, replace_file
-from hybrid.records.lore.handoffs import GitState
+from hybrid.records.lore.handoffs import GitState, HandoffDraft
+from hybrid.records.lore.patterns import AntiPatternDraft, PatternDraft
 from hybrid.records.lore.showing import kind_of, one_line
 from hybrid.records.lore.types import AntiPattern, Decision, Handoff, Pattern, seconds_of, written_time
 from hybrid.records.scoring import jaccard, tokens
 from hybrid.redact import redact
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from hybrid.records.lore.files import LoreFolder
@@ -106,6 +110,19 @@ class Moment(Struct, frozen=True):
         return f"{'pat' if kind == 'pattern' else 'anti'}-{int(self.now_s) % 1_000_000:06d}-{self.new_hex()}"
 
 
+LoreDraft = PatternDraft | AntiPatternDraft | DecisionDraft | HandoffDraft
+_Draft = TypeVar("_Draft", bound=LoreDraft)
+
+_KINDS: dict[type[LoreDraft], str] = {
+    PatternDraft: "pattern",
+    AntiPatternDraft: "anti-pattern",
+    DecisionDraft: "decision",
+    HandoffDraft: "handoff",
+}
+_NO_TEXTS = frozenset(("confidence", "git_commit", "git"))
+"""Attributes of drafts that nobody typed: a number, and what the repository says, which `git_state` redacts."""
+
+
 class LoreWriter:
     """Writes into one of the folders that count for a project."""
 
@@ -123,90 +140,26 @@ class LoreWriter:
         self._project = redact(project)
         self._moment = moment
 
-    def add_pattern(self, name: str, solution: str, *, is_forced: bool = False, **more: str | float) -> str:
-        """Add a pattern before the others of the file; `more` as of `patterns.new_pattern`.
+    def add(self, draft: LoreDraft, *, is_forced: bool = False) -> str:
+        """Write a new record: an appended decision, a session of its own, or a pattern before the others of its file.
+
+        Args:
+            draft: Of any kind; its secrets are taken out.
+            is_forced: Write it although a recent record says nearly the same.
 
         Returns:
             Its id.
 
         Raises:
-            DuplicateError: A recent pattern says nearly the same, and it is not forced.
+            DuplicateError: A recent record of its kind says nearly the same, and it is not forced.
             LoreError: The file cannot be read or changed, or another process holds it.
         """
-        texts = {key: redact(value) if isinstance(value, str) else value for key, value in more.items()}
-        identity = self._free_id("pattern")
-        stamped: dict[str, str | float] = {"created_at": self._moment.written, "project": self._project}
-        record = patterns.new_pattern(identity, redact(name), redact(solution), **(texts | stamped))
-        self._add_to_yaml("patterns", record, is_forced=is_forced)
-        return identity
-
-    def add_anti_pattern(
-        self, name: str, symptom: str, risk: str, fix: str, *, category: str, severity: str, is_forced: bool = False
-    ) -> str:
-        """Add an anti-pattern before the others of the file; returns its id and raises as `add_pattern`."""
-        identity = self._free_id("anti-pattern")
-        texts = {"name": name, "symptom": symptom, "risk": risk, "fix": fix, "category": category, "severity": severity}
-        record = {"id": identity} | {key: redact(text) for key, text in texts.items()}
-        named = {"project": self._project} if self._project else {}
-        self._add_to_yaml("anti_patterns", record | {"created_at": self._moment.written} | named, is_forced=is_forced)
-        return identity
-
-    def decide(
-        self,
-        decision: str,
-        rationale: str,
-        *,
-        alternatives: Sequence[str] = (),
-        tags: Sequence[str] = (),
-        git_commit: str | None = None,
-        is_forced: bool = False,
-    ) -> str:
-        """Append a decision; returns its id and raises as `add_pattern`."""
-        identity = self._free_id("decision")
-        fields = decisions.new_decision(
-            identity,
-            redact(decision),
-            redact(rationale),
-            alternatives=[redact(text) for text in alternatives],
-            tags=[redact(text) for text in tags],
-            timestamp=self._moment.written,
-            git_commit=git_commit,
-            project=self._project or None,
-        )
+        identity = self._free_id(_KINDS[type(draft)])
         with held(self._target):
-            made = decisions.decision_of(fields)
-            self._refuse_duplicate("" if isinstance(made, str) else said(made), Decision, is_forced=is_forced)
-            append_decisions(self._target, [decisions.line_of(fields)])
-        return identity
-
-    def hand_off(
-        self,
-        message: str,
-        *,
-        next_steps: Sequence[str] = (),
-        blockers: Sequence[str] = (),
-        questions: Sequence[str] = (),
-        git: GitState | None = None,
-        is_forced: bool = False,
-    ) -> str:
-        """Write a session with a handoff; returns its id and raises as `add_pattern`."""
-        identity = self._free_id("handoff")
-        session = handoffs.new_session(
-            identity,
-            redact(message),
-            at=self._moment.written,
-            project=self._project or None,
-            next_steps=[redact(text) for text in next_steps],
-            blockers=[redact(text) for text in blockers],
-            questions=[redact(text) for text in questions],
-            git=git,
-        )
-        path = self._target.sessions / f"{identity}.json"
-        with held(self._target):
-            check_place(path, self._target)
-            made = handoffs.read_session(handoffs.session_bytes(session), str(path))
-            self._refuse_duplicate("" if isinstance(made, str) else said(made), Handoff, is_forced=is_forced)
-            replace_file(path, handoffs.session_bytes(session))
+            record, write = self._prepared(identity, _without_secrets(draft))
+            if not is_forced:
+                self._refuse_duplicate(record)
+            write()
         return identity
 
     def retract(self, identity: str, reason: str) -> bool:
@@ -255,21 +208,42 @@ class LoreWriter:
             except NoRecordError:
                 return identity
 
-    def _add_to_yaml(self, section: str, record: Mapping[str, object], *, is_forced: bool) -> None:
-        path = self._target.patterns
-        with held(self._target):
-            before = read_file(path, self._target, patterns.MAX_BYTES) or b""
-            after = patterns.with_new(before, section, [record], str(path))
-            made = patterns.read_patterns(after, str(path))
-            (new,) = [one for one in (*made.patterns, *made.anti_patterns) if one.id == record["id"]]
-            self._refuse_duplicate(said(new), type(new), is_forced=is_forced)
-            check_size(len(after), patterns.MAX_BYTES, str(path))
-            replace_file(path, after)
+    def _prepared(self, identity: str, draft: LoreDraft) -> tuple[AnyLore, Callable[[], None]]:
+        """Return a new record as it will be read, and what writes it; the caller holds the lock."""
+        if isinstance(draft, DecisionDraft):
+            return self._decision(identity, draft)
+        return self._session(identity, draft) if isinstance(draft, HandoffDraft) else self._pattern(identity, draft)
 
-    def _refuse_duplicate(self, text: str, of: type[AnyLore], *, is_forced: bool) -> None:
-        if is_forced:
-            return
-        near = near_duplicate(text, [one for lore in self._shelf.read() for one in latest(lore, of)])
+    def _decision(self, identity: str, draft: DecisionDraft) -> tuple[AnyLore, Callable[[], None]]:
+        fields = decisions.new_decision(identity, draft, timestamp=self._moment.written, project=self._project)
+        record = decisions.decision_of(fields)
+        assert isinstance(record, Decision)
+        return record, partial(append_decisions, self._target, [decisions.line_of(fields)])
+
+    def _session(self, identity: str, draft: HandoffDraft) -> tuple[AnyLore, Callable[[], None]]:
+        session = handoffs.new_session(identity, draft, created_at=self._moment.written, project=self._project)
+        path, data = self._target.sessions / f"{identity}.json", handoffs.session_bytes(session)
+        check_place(path, self._target)
+        record = handoffs.read_session(data, str(path))
+        assert isinstance(record, Handoff)
+        return record, partial(replace_file, path, data)
+
+    def _pattern(self, identity: str, draft: PatternDraft | AntiPatternDraft) -> tuple[AnyLore, Callable[[], None]]:
+        stamped = {"created_at": self._moment.written, "project": self._project}
+        path = self._target.patterns
+        before = read_file(path, self._target, patterns.MAX_BYTES) or b""
+        if isinstance(draft, PatternDraft):
+            after = patterns.with_new(before, "patterns", [patterns.new_pattern(identity, draft, **stamped)], str(path))
+        else:
+            fields = patterns.new_anti_pattern(identity, draft, **stamped)
+            after = patterns.with_new(before, "anti_patterns", [fields], str(path))
+        made = patterns.read_patterns(after, str(path))
+        (record,) = [one for one in (*made.patterns, *made.anti_patterns) if one.id == identity]
+        check_size(len(after), patterns.MAX_BYTES, str(path))
+        return record, partial(replace_file, path, after)
+
+    def _refuse_duplicate(self, record: AnyLore) -> None:
+        near = near_duplicate(said(record), [one for lore in self._shelf.read() for one in latest(lore, type(record))])
         if near is not None:
             raise DuplicateError(
                 f"nothing was written: {kind_of(near.record)} {near.record.id} says nearly the same "
@@ -299,6 +273,14 @@ class LoreWriter:
                 return False
             replace_file(path, patterns.with_deprecated(before, identity, str(path)))
         return True
+
+
+def _without_secrets(draft: _Draft) -> _Draft:
+    texts = {name: value for name, value in asdict(draft).items() if name not in _NO_TEXTS}
+    redacted = {
+        name: redact(value) if isinstance(value, str) else tuple(map(redact, value)) for name, value in texts.items()
+    }
+    return replace(draft, **redacted)
 
 
 def _active(store: LoreStore, identity: str) -> list[Decision]:

@@ -121,29 +121,57 @@ def add_event(db: sqlite3.Connection, owner: Owner, event: PendingEvent) -> int 
     return session.id
 
 
-def flush_first(database: Database, session: int, *, make: Make, now_ms: float, window_ms: int) -> Flushed:
-    """Tell the first batch of a session when it has ended; one at most, for who waits for the answer."""
-    due = database.read(lambda db: _first_due(db, session, now_ms, window_ms), None)
-    return Flushed(0) if due is None else _tell(database, due, make)
+class Batcher:
+    """Turns the batches of a database into observations.
 
-
-def flush(
-    database: Database, *, make: Make, now_ms: int, window_ms: int, session_id: str = "", most: int | None = None
-) -> Flushed:
-    """Tell the batches of all sessions that have ended, or everything of one session; see `MemoryStore.flush`.
-
-    What comes while it is at work is left to the next one.
+    Args:
+        database: Of the memory.
+        make: Turns a batch into what is told of it.
+        window_ms: The longest pause within a batch, in milliseconds.
     """
-    n_made, done = 0, list[Flushed]()
-    by_ms = math.inf if session_id else now_ms
-    for session, last in database.read(lambda db: _waiting_sessions(db, session_id), []):
-        while most is None or n_made < most:
-            due = database.read(lambda db, one=session, last=last: _first_due(db, one, by_ms, window_ms, last), None)
-            if due is None:
-                break
-            n_made += 1
-            done.append(_tell(database, due, make))
-    return Flushed(sum(one.n for one in done), tuple(failure for one in done for failure in one.failures))
+
+    def __init__(self, database: Database, make: Make, window_ms: int) -> None:
+        self._database = database
+        self._make = make
+        self._window_ms = window_ms
+
+    def flush_first(self, session: int, now_ms: float) -> Flushed:
+        """Tell the first batch of a session when it has ended; one at most, for who waits for the answer."""
+        due = self._first_due(session, now_ms, MAX_INT)
+        return Flushed(0) if due is None else self._tell(due)
+
+    def flush(self, now_ms: int, session_id: str, most: int | None) -> Flushed:
+        """Tell the batches of all sessions that have ended, or everything of one session; see `MemoryStore.flush`.
+
+        What comes while it is at work is left to the next one.
+        """
+        n_made, done = 0, list[Flushed]()
+        by_ms = math.inf if session_id else now_ms
+        for session, last in self._database.read(lambda db: _waiting_sessions(db, session_id), []):
+            while most is None or n_made < most:
+                due = self._first_due(session, by_ms, last)
+                if due is None:
+                    break
+                n_made += 1
+                done.append(self._tell(due))
+        return Flushed(sum(one.n for one in done), tuple(failure for one in done for failure in one.failures))
+
+    def _first_due(self, session: int, now_ms: float, last: int) -> Due | None:
+        return self._database.read(lambda db: _first_due(db, session, now_ms, self._window_ms, last), None)
+
+    def _tell(self, due: Due) -> Flushed:
+        """Turn a batch into what is told of it; nothing when somebody else did so meanwhile, or it was forgotten."""
+        events = [one.event for one in due.batch]
+        failure = ""
+        try:
+            told = self._make(events, due.prompt)
+            told = None if told is None else clean_told(told)
+        except Exception as error:  # noqa: BLE001 - the extractor may be anybody's; what was observed is kept whatever it does
+            failure = one_line(f"{events[0].tool}: {type(error).__name__}: {error}")
+            told = _bare(events, failure)
+        if not self._database.write(lambda db: _store(db, due.batch, told, is_bare=bool(failure))):
+            return Flushed(0)
+        return Flushed(1, (failure,) if failure else ())
 
 
 def _is_seen(db: sqlite3.Connection, event: PendingEvent) -> bool:
@@ -166,7 +194,7 @@ def _waiting_sessions(db: sqlite3.Connection, session_id: str) -> list[tuple[int
     ).fetchall()
 
 
-def _first_due(db: sqlite3.Connection, session: int, now_ms: float, window_ms: int, last: int = MAX_INT) -> Due | None:
+def _first_due(db: sqlite3.Connection, session: int, now_ms: float, window_ms: int, last: int) -> Due | None:
     """The first batch of a session when it has ended: others follow it, or the window has passed at a time.
 
     Args:
@@ -189,21 +217,6 @@ def _first_due(db: sqlite3.Connection, session: int, now_ms: float, window_ms: i
     payloads = dict(db.execute(f"SELECT id, payload FROM pending_events WHERE id IN ({marks(ids)})", ids).fetchall())
     batch = [replace(one, event=replace(one.event, payload=payloads[one.id])) for one in found[0]]
     return Due(batch, _prompt_text(db, batch[0]))
-
-
-def _tell(database: Database, due: Due, make: Make) -> Flushed:
-    """Turn a batch into what is told of it; nothing when somebody else did so meanwhile, or it was forgotten."""
-    events = [one.event for one in due.batch]
-    failure = ""
-    try:
-        told = make(events, due.prompt)
-        told = None if told is None else clean_told(told)
-    except Exception as error:  # noqa: BLE001 - the extractor may be anybody's; what was observed is kept whatever it does
-        failure = one_line(f"{events[0].tool}: {type(error).__name__}: {error}")
-        told = _bare(events, failure)
-    if not database.write(lambda db: _store(db, due.batch, told, is_bare=bool(failure))):
-        return Flushed(0)
-    return Flushed(1, (failure,) if failure else ())
 
 
 def _store(db: sqlite3.Connection, batch: Sequence[Waiting], told: Extracted | None, *, is_bare: bool) -> bool:

@@ -166,9 +166,9 @@ def _keep(db: sqlite3.Connection, row: AnyRow) -> str:
             ),
         )
     elif isinstance(row, UserPrompt):
-        insert_prompt(db, session, row.owner, row.text, row.prompt_number, row.created_ms)
+        insert_prompt(db, session, row)
     else:
-        insert_summary(db, session, row.owner, row.told, row.prompt_number, row.created_ms)
+        insert_summary(db, session, row)
     return _kind(row)
 
 

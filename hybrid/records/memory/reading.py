@@ -263,13 +263,8 @@ def rows(db: sqlite3.Connection, kind: MemoryKind, ids: Sequence[int]) -> dict[i
     return {identity: found[identity] for identity in ids if identity in found}
 
 
-def timeline(
-    db: sqlite3.Connection, kind: MemoryKind, identity: int, before: int, after: int, wanted: RowFilter
-) -> list[Row]:
-    """The wanted rows around a row in the order of time, with that row; empty when it is not there."""
-    anchor = rows(db, kind, [identity]).get(identity)
-    if anchor is None:
-        return []
+def timeline(db: sqlite3.Connection, anchor: Row, before: int, after: int, wanted: RowFilter) -> list[Row]:
+    """The wanted rows around a row in the order of time, with that row."""
     place = _place(anchor)
     return [*_beside(db, place, wanted, before, False), anchor, *_beside(db, place, wanted, after, True)]
 

@@ -145,7 +145,7 @@ class MemoryStore:
             return False
         try:
             now_ms = event.created_ms
-            flushed = batching.flush_first(self.database, session, make=make, now_ms=now_ms, window_ms=window_ms)
+            flushed = batching.Batcher(self.database, make, window_ms).flush_first(session, now_ms)
             failures = flushed.failures
         except MemoryBusyError as error:
             # What was asked for is done.
@@ -173,9 +173,7 @@ class MemoryStore:
             return Flushed(0)
         from hybrid.records.memory import batching
 
-        return batching.flush(
-            self.database, make=make, now_ms=now_ms, window_ms=window_ms, session_id=session_id, most=most
-        )
+        return batching.Batcher(self.database, make, window_ms).flush(now_ms, session_id, most)
 
     def n_waiting(self) -> int:
         """Uses of tools that wait for those that follow."""
@@ -189,7 +187,6 @@ class MemoryStore:
         *,
         digest: str = "",
         discovery_tokens: int = 0,
-        prompt_number: int | None = None,
     ) -> Observation | None:
         """Store what somebody tells; None for what is there or was forgotten, and for a repeat, which is counted.
 
@@ -199,20 +196,12 @@ class MemoryStore:
             now_ms: Of its time.
             digest: What makes it the same; made of all the rest when empty.
             discovery_tokens: As of an `Observation`.
-            prompt_number: None for the last prompt of the session.
         """
         from hybrid.records.memory import writing
 
         def work(db: sqlite3.Connection) -> Row | None:
-            identity = writing.add_observation(
-                db,
-                clean_owner(owner),
-                told,
-                now_ms,
-                digest=digest,
-                discovery_tokens=discovery_tokens,
-                prompt_number=prompt_number,
-            )
+            new = writing.NewObservation(0, clean_owner(owner), told, 0, discovery_tokens, now_ms, digest)
+            identity = writing.add_observation(db, new)
             return None if identity is None else reading.rows(db, "observation", [identity])[identity]
 
         row = self.database.write(work)
@@ -256,7 +245,12 @@ class MemoryStore:
 
     def timeline(self, kind: MemoryKind, identity: int, before: int, after: int, wanted: RowFilter) -> list[Row]:
         """The wanted rows around a row, and it, oldest first; empty when it is not there."""
-        return self.database.read(lambda db: reading.timeline(db, kind, identity, before, after, wanted), [])
+
+        def read(db: sqlite3.Connection) -> list[Row]:
+            anchor = reading.rows(db, kind, [identity]).get(identity)
+            return reading.timeline(db, anchor, before, after, wanted) if anchor else []
+
+        return self.database.read(read, [])
 
     def timeline_at(self, ms: int, before: int, after: int, wanted: RowFilter) -> list[Row]:
         """The wanted rows around a time, oldest first."""

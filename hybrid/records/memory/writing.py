@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from hybrid.records.memory.texts import (
     as_json,
@@ -23,7 +24,7 @@ from hybrid.records.memory.texts import (
     short_key,
     summary_parts,
 )
-from hybrid.records.memory.types import Extracted
+from hybrid.records.memory.types import Extracted, SessionSummary, UserPrompt
 
 if TYPE_CHECKING:
     import sqlite3
@@ -124,17 +125,18 @@ def add_prompt(db: sqlite3.Connection, owner: Owner, text: str, now_ms: int, *, 
         "WHERE id = ?",
         (number, text, session.id),
     )
-    insert_prompt(db, session.id, owner, text, number, now_ms)
+    insert_prompt(db, session.id, UserPrompt(0, owner, text, number, now_ms))
     return number
 
 
-def insert_prompt(db: sqlite3.Connection, session: int, owner: Owner, text: str, number: int, now_ms: int) -> None:
-    """Store a prompt under its number."""
-    digest = prompt_digest(owner.session_id, number, text)
+def insert_prompt(db: sqlite3.Connection, session: int, prompt: UserPrompt) -> None:
+    """Store a prompt under its number, in a session of which the row is given."""
+    owner, now_ms, number = prompt.owner, prompt.created_ms, prompt.prompt_number
+    digest = prompt_digest(owner.session_id, number, prompt.text)
     db.execute(
         "INSERT INTO user_prompts(session_id, project_key, project, created_at_epoch, created_at, prompt_number, "
         "digest, prompt_text) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        (session, owner.key, owner.project, now_ms, iso(now_ms), number, digest, text),
+        (session, owner.key, owner.project, now_ms, iso(now_ms), number, digest, prompt.text),
     )
 
 
@@ -163,24 +165,19 @@ def is_forgotten(db: sqlite3.Connection, digest: str) -> bool:
     return db.execute("SELECT 1 FROM forgotten WHERE row = ?", (short_key(digest),)).fetchone() is not None
 
 
-def add_observation(
-    db: sqlite3.Connection,
-    owner: Owner,
-    told: Extracted,
-    now_ms: int,
-    *,
-    digest: str,
-    discovery_tokens: int,
-    prompt_number: int | None,
-) -> int | None:
-    """Store what somebody tells; None for what is there or was forgotten, and for a repeat, which is counted."""
-    told = clean_told(told)
-    is_given, digest = bool(digest), clean(digest) or _own_digest(owner, told, now_ms)
+def add_observation(db: sqlite3.Connection, new: NewObservation) -> int | None:
+    """Store what somebody tells; None for what is there or was forgotten, and for a repeat, which is counted.
+
+    Args:
+        db: The database.
+        new: Session and prompt are those of its owner now; an empty digest is made of all the rest.
+    """
+    told, is_given = clean_told(new.told), bool(new.digest)
+    digest = clean(new.digest) or _own_digest(new.owner, told, new.created_ms)
     if is_forgotten(db, digest) or (is_given and is_known(db, digest)):
         return None
-    session = open_session(db, owner, now_ms)
-    number = session.prompt_number if prompt_number is None else prompt_number
-    new = NewObservation(session.id, owner, told, number, discovery_tokens, now_ms, digest)
+    session = open_session(db, new.owner, new.created_ms)
+    new = replace(new, session=session.id, told=told, prompt_number=session.prompt_number, digest=digest)
     identity, is_new = keep(db, new)
     return identity if is_new else None
 
@@ -247,7 +244,7 @@ def add_summary(db: sqlite3.Connection, owner: Owner, told: Summarised, now_ms: 
         "SELECT id, digest FROM session_summaries WHERE session_id = ? AND prompt_number = ?", (session.id, number)
     ).fetchone()
     if row is None:
-        return insert_summary(db, session.id, owner, told, number, now_ms)
+        return insert_summary(db, session.id, SessionSummary(0, owner, told, number, now_ms))
     digest = summary_digest(owner.session_id, number, told)
     if row[1] != digest:
         db.execute(
@@ -259,10 +256,9 @@ def add_summary(db: sqlite3.Connection, owner: Owner, told: Summarised, now_ms: 
     return row[0]
 
 
-def insert_summary(
-    db: sqlite3.Connection, session: int, owner: Owner, told: Summarised, number: int, now_ms: int
-) -> int:
-    """Store a summary of a prompt that has none."""
+def insert_summary(db: sqlite3.Connection, session: int, summary: SessionSummary) -> int:
+    """Store a summary of a prompt that has none, in a session of which the row is given; return the summary's row."""
+    owner, told, number, now_ms = summary.owner, summary.told, summary.prompt_number, summary.created_ms
     cursor = db.execute(
         "INSERT INTO session_summaries(session_id, project_key, project, created_at_epoch, created_at, prompt_number, "
         "digest, request, investigated, learned, completed, next_steps, notes) "

@@ -198,25 +198,24 @@ def _texts(record: GivenRecord, n: int) -> list[str]:
 
 def _pattern(record: GivenRecord) -> dict[str, Any]:
     context, problem, solution = _texts(record, 3)
-    return patterns.new_pattern(record.id, record.name, solution, context=context, problem=problem, created_at=_WRITTEN)
+    draft = patterns.PatternDraft(record.name, solution, context, problem)
+    return patterns.new_pattern(record.id, draft, created_at=_WRITTEN, project="")
 
 
 def _anti(record: GivenRecord) -> dict[str, Any]:
-    symptom, risk, fix = _texts(record, 3)
-    about = {"category": "general", "severity": "medium", "created_at": _WRITTEN}
-    return {"id": record.id, "name": record.name, "symptom": symptom, "risk": risk, "fix": fix} | about
+    draft = patterns.AntiPatternDraft(record.name, *_texts(record, 3))
+    return dict(patterns.new_anti_pattern(record.id, draft, created_at=_WRITTEN, project=""))
 
 
 def _decision(record: GivenRecord, project: str) -> dict[str, Any]:
     why, *alternatives = record.text.split("\n")
-    return decisions.new_decision(
-        record.id, record.name, why, alternatives=alternatives, timestamp=_WRITTEN, project=project or None
-    )
+    draft = decisions.DecisionDraft(record.name, why, tuple(alternatives))
+    return decisions.new_decision(record.id, draft, timestamp=_WRITTEN, project=project)
 
 
 def _handoff(record: GivenRecord, project: str) -> dict[str, Any]:
     message = "\n".join(part for part in (record.name, record.text) if part)
-    return handoffs.new_session(record.id, message, at=_WRITTEN, project=project or None)
+    return handoffs.new_session(record.id, handoffs.HandoffDraft(message), created_at=_WRITTEN, project=project)
 
 
 # --- every repository --------------------------------------------------------------------------------------

@@ -183,7 +183,9 @@ class _Measurement:
     def _search(self, query: str) -> None:
         store = self._kinds.stores.memory(self._workspace)
         present = present_of(self._workspace, store)
-        memory_lookup.search(self._workspace, self._kinds, query, RowFilter(), present, limit=_TOP_K)
+        memory_lookup.search(
+            self._workspace, self._kinds, query, memory_lookup.RowRequest(RowFilter(), present, _TOP_K)
+        )
 
     def _decide(self, prompt: str, *, workspace: Workspace | None = None) -> str:
         return decided_text(workspace or self._workspace, self._kinds, prompt, self._runner.environ)

@@ -40,7 +40,8 @@ def found(talk: Talk, kinds: OpenKinds, query: str, **wanted: object) -> list[st
     """Titles of what a search finds, best first."""
     workspace = talk.workspace()
     present = present_of(workspace, store_of(talk, kinds))
-    rows = memory_lookup.search(workspace, kinds, query, RowFilter(**wanted), present, limit=5)  # type: ignore[arg-type]
+    request = memory_lookup.RowRequest(RowFilter(**wanted), present, 5)  # type: ignore[arg-type]
+    rows = memory_lookup.search(workspace, kinds, query, request)
     return [one.row.told.title for one in rows if hasattr(one.row.told, "title")]
 
 

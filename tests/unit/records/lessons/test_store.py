@@ -18,7 +18,7 @@ from hybrid.records.lessons import files
 from hybrid.records.lessons.store import LessonStore
 from hybrid.records.lessons.texts import title_form
 from hybrid.records.lessons.types import Draft, LessonEdit
-from hybrid.records.lessons.writing import CitingMessage, Offer
+from hybrid.records.lessons.writing import CitingMessage, Elsewhere, Offer
 from tests.support.examples import examples
 
 if TYPE_CHECKING:
@@ -583,10 +583,10 @@ def test_lessons_of_another_store_count_as_known(tmp_path: Path) -> None:
     store, system = new_store(tmp_path), new_system(tmp_path)
     system.add(draft(), today=TODAY)
 
-    (found,) = store.adopt([Offer(draft())], today=TODAY, others=system.read().lessons)
+    (found,) = store.adopt([Offer(draft())], today=TODAY, elsewhere=Elsewhere(lessons=system.read().lessons))
     assert (None, "S001") == (found.lesson_id, getattr(found.duplicate_of, "id", None))
     system.delete("S001")
-    (found,) = store.adopt([Offer(draft())], today=TODAY, others=system.read().lessons)
+    (found,) = store.adopt([Offer(draft())], today=TODAY, elsewhere=Elsewhere(lessons=system.read().lessons))
     assert "L001" == found.lesson_id
 
 

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from hybrid.records.lore.decisions import DecisionDraft
 from tests.support.builders import python_process
 
 if TYPE_CHECKING:
@@ -12,19 +13,22 @@ if TYPE_CHECKING:
 _WRITE = """
     import secrets, sys
     from pathlib import Path
+    from hybrid.records.lore.decisions import DecisionDraft
     from hybrid.records.lore.files import LoreFolder
+    from hybrid.records.lore.handoffs import HandoffDraft
+    from hybrid.records.lore.patterns import PatternDraft
     from hybrid.records.lore.store import LoreShelf, LoreStore
     from hybrid.records.lore.writing import LoreWriter, Moment
 
     folder, who = LoreFolder(Path(sys.argv[1]), "personal"), sys.argv[2]
     writer = LoreWriter(LoreShelf([LoreStore(folder)]), folder, "", Moment(1e9, lambda: secrets.token_hex(4)))
     for n in range(300):
-        print("decided", writer.decide(f"{who} choice{n}", f"reason{n}", is_forced=True), flush=True)
-        print("learned", writer.add_pattern(f"{who} way{n}", f"do{n}", is_forced=True), flush=True)
-        last = writer.decide(f"{who} mistake{n}", f"haste{n}", is_forced=True)
+        print("decided", writer.add(DecisionDraft(f"{who} choice{n}", f"reason{n}"), is_forced=True), flush=True)
+        print("learned", writer.add(PatternDraft(f"{who} way{n}", f"do{n}"), is_forced=True), flush=True)
+        last = writer.add(DecisionDraft(f"{who} mistake{n}", f"haste{n}"), is_forced=True)
         writer.retract(last, "wrong")
         print("retracted", last, flush=True)
-        print("left", writer.hand_off(f"{who} handoff{n}"), flush=True)
+        print("left", writer.add(HandoffDraft(f"{who} handoff{n}")), flush=True)
 """
 
 
@@ -46,6 +50,6 @@ def test_a_killed_process_loses_nothing_that_it_reported(lore: Given) -> None:
         assert {"retracted"} >= {statuses[one] for said, one in told if said == "retracted"}
         assert {one for said, one in told if said == "learned"} <= {one.id for one in read.patterns}
         assert {one for said, one in told if said == "left"} <= {one.id for one in read.handoffs}
-    identity = lore.writer().decide("After", "all of it")
+    identity = lore.writer().add(DecisionDraft("After", "all of it"))
 
     assert identity in {one.id for one in lore.store.read().decisions}

@@ -5,7 +5,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hybrid.records.errors import LoreWriteError, NoRecordError
-from hybrid.records.lore.patterns import new_pattern, read_patterns, with_deprecated, with_new
+from hybrid.records.lore.patterns import PatternDraft, new_pattern, read_patterns, with_deprecated, with_new
 
 FILE = """\
 # What we learned.
@@ -41,7 +41,7 @@ anti_patterns:
       severity: medium
 # the end
 """
-NEW = new_pattern("pat-000009-dddddddd", "New", "Do it", created_at="2026-02-10T00:00:00Z")
+NEW = new_pattern("pat-000009-dddddddd", PatternDraft("New", "Do it"), created_at="2026-02-10T00:00:00Z", project="")
 
 
 def _ids(data: bytes) -> list[str]:
@@ -217,7 +217,9 @@ _FILES = st.sampled_from(
 def test_whatever_is_written_is_read_again(text: str, name: str, solution: str, tail: bytes) -> None:
     """A record of any text is read as it was given, the others stay, and every old byte is still there in order."""
     before = text.encode() + b"\n# " + tail.replace(b"\n", b" ").replace(b"\r", b" ") + b"\n"
-    record = new_pattern("pat-000009-dddddddd", f"n{name}", solution, problem=name)
+    record = new_pattern(
+        "pat-000009-dddddddd", PatternDraft(f"n{name}", solution, problem=name), created_at="", project=""
+    )
     try:
         after = with_new(before, "patterns", [record], "f")
     except LoreWriteError:
@@ -234,7 +236,7 @@ def test_whatever_is_written_is_read_again(text: str, name: str, solution: str, 
 @given(_TEXTS)
 def test_withdrawing_changes_two_values(name: str) -> None:
     """The name gets its mark, the confidence becomes 0; all other bytes and records stay."""
-    record = new_pattern("pat-000009-dddddddd", f"n{name}", "Do it")
+    record = new_pattern("pat-000009-dddddddd", PatternDraft(f"n{name}", "Do it"), created_at="", project="")
     before = with_new(FILE.encode(), "patterns", [record], "f")
     after = with_deprecated(before, "pat-000009-dddddddd", "f")
     new, *others = read_patterns(after, "f").patterns

@@ -7,6 +7,7 @@ import pytest
 from msgspec.structs import astuple
 
 from hybrid.records.lore import patterns
+from hybrid.records.lore.decisions import DecisionDraft
 from hybrid.records.lore.eligible import ProjectNames, eligible_records, latest_handoff
 from hybrid.records.lore.files import LoreFolder, lore_folders
 from hybrid.records.lore.store import LoreShelf, LoreStore
@@ -232,7 +233,7 @@ def test_only_what_changed_is_read_again(lore: Given) -> None:
     assert records is shelf.records(SHOP)
     assert stamps == store.stamps()
 
-    lore.writer().decide("Use tabs", "habit")
+    lore.writer().add(DecisionDraft("Use tabs", "habit"))
 
     assert stamps != store.stamps()
     assert ["dec-1", "dec-00000001"] == [one.id for one in store.read().decisions]
@@ -275,7 +276,7 @@ def test_no_link_leads_out_of_a_projects_folder(other_lore: Given, lore: Given) 
     assert () == read.decisions
     assert "is a link" in read.problems[0].message
     with pytest.raises(Exception, match="is a link"):
-        other_lore.writer().decide("Write there", "why")
+        other_lore.writer().add(DecisionDraft("Write there", "why"))
     assert 1 == lore.folder.decisions.read_bytes().count(b"\n")
 
 

@@ -11,7 +11,10 @@ from typing import Any
 import pytest
 
 from hybrid.records.errors import DuplicateError, LoreError, LoreWriteError, NoRecordError
+from hybrid.records.lore.decisions import DecisionDraft
+from hybrid.records.lore.handoffs import HandoffDraft
 from hybrid.records.lore.importing import import_folder
+from hybrid.records.lore.patterns import AntiPatternDraft, PatternDraft
 from hybrid.records.lore.types import mapping_of
 from hybrid.records.types import Record
 from tests.support.builders import CHECKOUT
@@ -25,7 +28,9 @@ def test_a_decision_is_appended_with_every_key(lore: Given) -> None:
     lore.decisions(decision("dec-9"))
     with lore.folder.decisions.open("ab") as file:
         file.write(b'{"id": "half')
-    identity = lore.writer().decide(f"Use {TOKEN}", "because", alternatives=["b"], tags=["t"], git_commit="c" * 40)
+    identity = lore.writer().add(
+        DecisionDraft(f"Use {TOKEN}", "because", alternatives=("b",), tags=("t",), git_commit="c" * 40)
+    )
     lines = lore.folder.decisions.read_bytes().split(b"\n")
 
     assert "dec-00000001" == identity
@@ -72,8 +77,8 @@ def test_retracting_keeps_unknown_keys_and_the_old_line(lore: Given) -> None:
 def test_superseding(lore: Given) -> None:
     """The old decision names the new one and is given no more; both must be decisions, and two."""
     writer = lore.writer()
-    old = writer.decide("Use JSON files", "simple")
-    new = writer.decide("Use SQLite", "many writers")
+    old = writer.add(DecisionDraft("Use JSON files", "simple"))
+    new = writer.add(DecisionDraft("Use SQLite", "many writers"))
 
     assert writer.supersede(old, new)
     assert [f"[decision] {new} (2026-02-10)"] == lore.shown()
@@ -99,10 +104,10 @@ def test_patterns_anti_patterns_and_handoffs_are_written(lore: Given) -> None:
     """Ids hold the last six digits of the second; patterns stand newest first; a session has the whole schema."""
     writer = lore.writer()
 
-    assert "pat-702484-00000001" == writer.add_pattern("First", "Do this", problem="p", confidence=0.7)
-    assert "pat-702484-00000002" == writer.add_pattern("Second", "Do something else entirely")
-    assert "anti-702484-00000003" == writer.add_anti_pattern("N", "s", "r", "f", category="git", severity="low")
-    assert "session-20260210-054804-00000004" == writer.hand_off("Half done", next_steps=["test it"])
+    assert "pat-702484-00000001" == writer.add(PatternDraft("First", "Do this", problem="p", confidence=0.7))
+    assert "pat-702484-00000002" == writer.add(PatternDraft("Second", "Do something else entirely"))
+    assert "anti-702484-00000003" == writer.add(AntiPatternDraft("N", "s", "r", "f", category="git", severity="low"))
+    assert "session-20260210-054804-00000004" == writer.add(HandoffDraft("Half done", next_steps=("test it",)))
     read = lore.store.read()
     assert ["Second", "First"] == [one.name for one in read.patterns]
     assert ("shop", 0.7) == (read.patterns[1].project, read.patterns[1].confidence)
@@ -117,22 +122,22 @@ def test_patterns_anti_patterns_and_handoffs_are_written(lore: Given) -> None:
 def test_a_near_duplicate_needs_force(lore: Given) -> None:
     """Of the last twenty of its kind only; other kinds and older ones do not count."""
     writer = lore.writer()
-    first = writer.decide("Use JSONL for storage", "append-only")
+    first = writer.add(DecisionDraft("Use JSONL for storage", "append-only"))
     with pytest.raises(DuplicateError, match=f"{first} says nearly the same .*--force"):
-        writer.decide("use jsonl for storage!", "append only")
-    writer.decide("Use JSONL for storage", "append-only", is_forced=True)
-    writer.add_pattern("Use JSONL for storage", "append-only")
+        writer.add(DecisionDraft("use jsonl for storage!", "append only"))
+    writer.add(DecisionDraft("Use JSONL for storage", "append-only"), is_forced=True)
+    writer.add(PatternDraft("Use JSONL for storage", "append-only"))
     with pytest.raises(DuplicateError, match="pattern"):
-        writer.add_pattern("Use JSONL for storage", "append-only")
+        writer.add(PatternDraft("Use JSONL for storage", "append-only"))
     lore.decisions(decision("dec-old", "Paint it red"), *(decision(f"dec-{n}", f"word{n} thing{n}") for n in range(20)))
-    assert lore.writer().decide("Paint it red", "append-only, grep-friendly")
+    assert lore.writer().add(DecisionDraft("Paint it red", "append-only, grep-friendly"))
 
 
 def test_a_refused_write_changes_nothing(lore: Given) -> None:
     """A file in a form that cannot be added to keeps its bytes."""
     lore.patterns("patterns: [{id: a, name: b}]\n")
     with pytest.raises(LoreWriteError):
-        lore.writer().add_pattern("New", "Do it")
+        lore.writer().add(PatternDraft("New", "Do it"))
 
     assert b"patterns: [{id: a, name: b}]\n" == lore.folder.patterns.read_bytes()
 
@@ -141,15 +146,17 @@ def test_two_processes_lose_no_record(lore: Given) -> None:
     """Each of two writers adds decisions and patterns at the same time; all are there afterwards."""
     program = (
         "import sys; from pathlib import Path\n"
+        "from hybrid.records.lore.decisions import DecisionDraft\n"
         "from hybrid.records.lore.files import LoreFolder\n"
+        "from hybrid.records.lore.patterns import PatternDraft\n"
         "from hybrid.records.lore.store import LoreShelf, LoreStore\n"
         "from hybrid.records.lore.writing import LoreWriter, Moment\n"
         "import secrets\n"
         "folder = LoreFolder(Path(sys.argv[1]), 'personal')\n"
         "writer = LoreWriter(LoreShelf([LoreStore(folder)]), folder, '', Moment(1e9, lambda: secrets.token_hex(4)))\n"
         "for n in range(25):\n"
-        "    writer.decide(f'{sys.argv[2]} number{n}', f'reason{n}', is_forced=True)\n"
-        "    writer.add_pattern(f'{sys.argv[2]} number{n}', f'do{n}', is_forced=True)\n"
+        "    writer.add(DecisionDraft(f'{sys.argv[2]} number{n}', f'reason{n}'), is_forced=True)\n"
+        "    writer.add(PatternDraft(f'{sys.argv[2]} number{n}', f'do{n}'), is_forced=True)\n"
     )
     environ = os.environ | {"PYTHONPATH": str(CHECKOUT)}
     command = [sys.executable, "-c", program, str(lore.folder.path)]
@@ -281,10 +288,10 @@ def test_a_file_that_cannot_be_written_is_named(lore: Given, place: str) -> None
     blocked.parent.mkdir(parents=True, exist_ok=True)
     blocked.write_bytes(b"")
     write = {
-        "journal": lambda: lore.writer().decide("Use tabs", "habit"),
-        "patterns": lambda: lore.writer().add_pattern("A", "b"),
-        "transfer": lambda: lore.writer().hand_off("Half done"),
-        ".": lambda: lore.writer().decide("Use tabs", "habit"),
+        "journal": lambda: lore.writer().add(DecisionDraft("Use tabs", "habit")),
+        "patterns": lambda: lore.writer().add(PatternDraft("A", "b")),
+        "transfer": lambda: lore.writer().add(HandoffDraft("Half done")),
+        ".": lambda: lore.writer().add(DecisionDraft("Use tabs", "habit")),
     }[place]
 
     with pytest.raises(LoreWriteError, match=rf"^{re.escape(str(blocked))}.* cannot be written \(.*\).*make room"):
@@ -299,7 +306,7 @@ def test_a_full_disk_is_told(lore: Given, monkeypatch: pytest.MonkeyPatch) -> No
 
     monkeypatch.setattr("hybrid.records.lore.files.append_line", full)
     with pytest.raises(LoreWriteError, match=rf"decisions\.jsonl cannot be written \({os.strerror(errno.ENOSPC)}\)"):
-        lore.writer().decide("Use tabs", "habit")
+        lore.writer().add(DecisionDraft("Use tabs", "habit"))
 
 
 def test_importing_nothing_or_oneself_is_refused(lore: Given, other_lore: Given) -> None:
