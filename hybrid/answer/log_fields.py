@@ -14,7 +14,7 @@ from hybrid.sources.records import record_id
 
 if TYPE_CHECKING:
     from hybrid.answer.turn import Decision
-    from hybrid.prompting.clean import Cleaned
+    from hybrid.prompting.clean import CleanedPrompt
     from hybrid.types import Hit, Item, Verdict
 
 _PROMPT_CHARS = 80
@@ -42,7 +42,7 @@ def place_of(hit: Hit) -> dict[str, Any]:
     }
 
 
-def prompt_part(cleaned: Cleaned, decision: Decision, how: str) -> dict[str, Any]:
+def prompt_part(cleaned: CleanedPrompt, decision: Decision, how: str) -> dict[str, Any]:
     """The prompt as the log keeps it: without private spans, secrets replaced; nothing of one that opted out.
 
     Args:
@@ -64,7 +64,7 @@ def prompt_part(cleaned: Cleaned, decision: Decision, how: str) -> dict[str, Any
     }
 
 
-def _kept(cleaned: Cleaned, decision: Decision) -> str:
+def _kept(cleaned: CleanedPrompt, decision: Decision) -> str:
     if decision.query:
         return decision.query
     return "" if cleaned.is_opted_out else cleaned.text

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 
 from hybrid.base.home import is_switched_off
-from hybrid.prompting.clean import Cleaned, clean
+from hybrid.prompting.clean import CleanedPrompt, clean
 from hybrid.render.numbers import amount, compared, number
 from hybrid.session.pauses import is_paused
 from hybrid.types import Item, Verdict, Withheld
@@ -145,7 +145,7 @@ class Turn(Struct, frozen=True, dict=True, eq=False):
         return Decision("paused", scope) if scope else None
 
     @cached_property
-    def cleaned(self) -> Cleaned:
+    def cleaned(self) -> CleanedPrompt:
         """The prompt without what must be neither searched nor stored."""
         return clean(self.event.prompt)
 

@@ -44,7 +44,7 @@ MAX_SCAN_CHARS = 400_000
 """Of a longer text the beginning is looked through."""
 
 
-class Definition(Struct, frozen=True):
+class DefinitionLine(Struct, frozen=True):
     """A definition's first line.
 
     Attributes:
@@ -83,7 +83,7 @@ def is_prose(path: str) -> bool:
     return path.lower().endswith(_PROSE_SUFFIXES)
 
 
-def definitions(text: str, path: str = "") -> Iterator[Definition]:
+def definitions(text: str, path: str = "") -> Iterator[DefinitionLine]:
     """Yield definitions of a text in order; of prose the headings.
 
     Args:
@@ -100,7 +100,7 @@ def definitions(text: str, path: str = "") -> Iterator[Definition]:
             continue
         close = text.find("\n", match.end())
         line = text[match.start() : close if close >= 0 else end].strip()
-        yield Definition(name, _word(found), _columns(found["indent"]), match.start(), line[:300])
+        yield DefinitionLine(name, _word(found), _columns(found["indent"]), match.start(), line[:300])
 
 
 def enclosing(text: str, position: int, path: str = "") -> str:

@@ -41,7 +41,7 @@ _HARNESS_PREFIXES = (
 _CODEX_ROLES: dict[str, Role] = {"assistant": "agent", "user": "user"}
 
 
-class Said(Struct, frozen=True):
+class Utterance(Struct, frozen=True):
     """Something that was said.
 
     Attributes:
@@ -55,7 +55,7 @@ class Said(Struct, frozen=True):
     id: str
 
 
-def said_in(entry: object) -> Said | None:
+def said_in(entry: object) -> Utterance | None:
     """Return what a person or the agent said in an entry, which may be any value of JSON; None for all else."""
     fields = _dict(entry)
     read = _READERS.get(fields.get("type")) if isinstance(fields.get("type"), str) else None
@@ -66,7 +66,7 @@ def said_in(entry: object) -> Said | None:
     return None if is_harness else said
 
 
-def _of_claude_or_qwen(fields: dict[str, Any]) -> Said | None:
+def _of_claude_or_qwen(fields: dict[str, Any]) -> Utterance | None:
     """Read Claude Code, Qwen Code: `{"type": "assistant", "message": {"content" or "parts": […]}, "uuid": …}`."""
     message = _dict(fields.get("message"))
     is_other = fields.get("isSidechain") or fields.get("isMeta") or fields.get("isCompactSummary")
@@ -75,39 +75,39 @@ def _of_claude_or_qwen(fields: dict[str, Any]) -> Said | None:
     shown = _dict(fields.get("systemPayload")).get("displayText")
     text = shown if isinstance(shown, str) else _texts(message.get("content", message.get("parts")))
     role: Role = "agent" if fields["type"] == "assistant" else "user"
-    return Said(role, text, _id(message.get("id"), fields.get("uuid")))
+    return Utterance(role, text, _id(message.get("id"), fields.get("uuid")))
 
 
-def _of_codex(fields: dict[str, Any]) -> Said | None:
+def _of_codex(fields: dict[str, Any]) -> Utterance | None:
     """Read Codex: `{"type": "response_item", "payload": {"type": "message", "role": …, …}}`, or the payload."""
     payload = _dict(fields.get("payload")) or fields
     role = _CODEX_ROLES.get(str(payload.get("role")))
     if payload.get("type") != "message" or role is None:
         return None
-    return Said(role, _texts(payload.get("content")), _id(payload.get("id")))
+    return Utterance(role, _texts(payload.get("content")), _id(payload.get("id")))
 
 
-def _of_gemini(fields: dict[str, Any]) -> Said | None:
+def _of_gemini(fields: dict[str, Any]) -> Utterance | None:
     """Read Gemini CLI: `{"type": "gemini", "id": …, "content": text or parts}`."""
     role: Role = "agent" if fields["type"] == "gemini" else "user"
-    return Said(role, _texts(fields.get("displayContent") or fields.get("content")), _id(fields.get("id")))
+    return Utterance(role, _texts(fields.get("displayContent") or fields.get("content")), _id(fields.get("id")))
 
 
-def _of_copilot(fields: dict[str, Any]) -> Said | None:
+def _of_copilot(fields: dict[str, Any]) -> Utterance | None:
     """Read Copilot CLI: `{"type": "assistant.message", "data": {"content": text, "messageId": …}}`."""
     data = _dict(fields.get("data"))
     if data.get("parentToolCallId") or data.get("agentId") or fields.get("agentId"):
         return None
     role: Role = "agent" if fields["type"] == "assistant.message" else "user"
-    return Said(role, _texts(data.get("content")), _id(data.get("messageId"), fields.get("id")))
+    return Utterance(role, _texts(data.get("content")), _id(data.get("messageId"), fields.get("id")))
 
 
-def _of_user(fields: dict[str, Any]) -> Said | None:
+def _of_user(fields: dict[str, Any]) -> Utterance | None:
     """Read an entry of the type `user`, which three clients have."""
     return _of_claude_or_qwen(fields) if "message" in fields else _of_gemini(fields)
 
 
-_READERS: dict[Any, Callable[[dict[str, Any]], Said | None]] = {
+_READERS: dict[Any, Callable[[dict[str, Any]], Utterance | None]] = {
     "assistant": _of_claude_or_qwen,
     "user": _of_user,
     "gemini": _of_gemini,
@@ -246,7 +246,7 @@ def last_exchange(path: Path, *, max_bytes: int = MAX_BYTES) -> Exchange:
         return Exchange()
 
 
-def _exchange(said: list[Said]) -> Exchange:
+def _exchange(said: list[Utterance]) -> Exchange:
     user = next((number for number in range(len(said) - 1, -1, -1) if said[number].role == "user"), -1)
     agent = next((one.text for one in reversed(said[user + 1 :])), "")
     return Exchange(said[user].text if user >= 0 else "", agent)
@@ -298,7 +298,7 @@ def _read_lines(file: BinaryIO, begin: int, end: int, *, is_line_start: bool) ->
     return data[first:last], begin + first
 
 
-def _agent_lines(data: bytes, begin: int) -> Iterator[tuple[Said, int]]:
+def _agent_lines(data: bytes, begin: int) -> Iterator[tuple[Utterance, int]]:
     """Yield what the agent said in whole lines, with the offset after each line."""
     at = 0
     while at < len(data):
@@ -311,7 +311,7 @@ def _agent_lines(data: bytes, begin: int) -> Iterator[tuple[Said, int]]:
         at = end
 
 
-def _said(line: bytes) -> Said | None:
+def _said(line: bytes) -> Utterance | None:
     if len(line) > MAX_LINE_BYTES or not line.strip():
         return None
     try:
@@ -320,7 +320,7 @@ def _said(line: bytes) -> Said | None:
         return None
 
 
-def _merged(said: Iterator[tuple[Said, int]]) -> tuple[AgentText, ...]:
+def _merged(said: Iterator[tuple[Utterance, int]]) -> tuple[AgentText, ...]:
     """Return one text per message id: clients write a message in parts, or once more when it grew."""
     found: dict[str, AgentText] = {}
     for number, (one, end) in enumerate(said):
@@ -354,7 +354,7 @@ def _texts_of_document(file: BinaryIO, since: int, max_bytes: int) -> tuple[tupl
     return _merged(new), max((end for _, _, end in messages), default=since)
 
 
-def _document(file: BinaryIO, max_bytes: int) -> Iterator[tuple[Said, int, int]]:
+def _document(file: BinaryIO, max_bytes: int) -> Iterator[tuple[Utterance, int, int]]:
     """Yield what was said, with the offsets of each message; nothing of a document that is too long."""
     file.seek(0)
     data = file.read(max_bytes + 1)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from hybrid.capture.transcript import AgentText
     from hybrid.knowledge.record_files import Stores
-    from hybrid.prompting.clean import Cleaned
+    from hybrid.prompting.clean import CleanedPrompt
     from hybrid.records.lessons.messages import CapturedLesson
     from hybrid.records.lessons.store import LessonStore
     from hybrid.records.lessons.writing import CitingMessage
@@ -76,7 +76,7 @@ class _Said(Struct, frozen=True):
     read_to: int | None = None
 
 
-def learn_from_prompt(workspace: Workspace, event: HookEvent, cleaned: Cleaned) -> IntakeReport:
+def learn_from_prompt(workspace: Workspace, event: HookEvent, cleaned: CleanedPrompt) -> IntakeReport:
     """Write down the lessons in a typed prompt; they count as given to the session, which has just read them.
 
     Args:

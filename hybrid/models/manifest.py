@@ -27,7 +27,7 @@ Engine = Literal["weighted-bag", "static-embedding", "sentence-transformers"]
 _READ_BYTES = 1 << 20
 
 
-class Manifest(Struct, frozen=True):
+class ModelManifest(Struct, frozen=True):
     """The facts of a model that its folder states.
 
     Attributes:
@@ -104,7 +104,7 @@ class Manifest(Struct, frozen=True):
             )
 
 
-def read_manifest(folder: Path) -> Manifest:
+def read_manifest(folder: Path) -> ModelManifest:
     """Return the manifest of a model's folder.
 
     Raises:
@@ -123,11 +123,11 @@ def read_manifest(folder: Path) -> Manifest:
         raise ModelError(f"{path}: {error}") from error
 
 
-def verify(folder: Path) -> Manifest:
+def verify(folder: Path) -> ModelManifest:
     """Read a folder's manifest and compare the files beside it with it.
 
     Raises:
-        ModelError: As `read_manifest` and `Manifest.verify`.
+        ModelError: As `read_manifest` and `ModelManifest.verify`.
     """
     manifest = read_manifest(folder)
     manifest.verify(folder)
@@ -147,13 +147,13 @@ def file_sha256(path: Path) -> str:
     return digest.hexdigest()
 
 
-def _parse(data: dict[str, Any]) -> Manifest:
+def _parse(data: dict[str, Any]) -> ModelManifest:
     gate = _table(data, "gate")
     files = {name: _digest(name, value) for name, value in _table(data, "files").items()}
     engine = _text(data, "engine")
     if engine not in get_args(Engine):
         raise ValueError(f"engine = {engine!r}: must be one of {', '.join(get_args(Engine))}")
-    return Manifest(
+    return ModelManifest(
         name=_text(data, "name"),
         id=_text(data, "id", ""),
         version=_text(data, "version", ""),

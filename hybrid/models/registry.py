@@ -17,7 +17,7 @@ from msgspec import Struct
 from hybrid.base.errors import ModelError
 from hybrid.base.resources import shipped
 from hybrid.models.folders import FolderFacts, downloaded, fetch, folder_sha256, is_repository, read_facts
-from hybrid.models.manifest import MANIFEST_NAME, Manifest, read_manifest
+from hybrid.models.manifest import MANIFEST_NAME, ModelManifest, read_manifest
 from hybrid.types import EmbedderInfo
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class ModelDescription(Struct, frozen=True):
     extra: str
     is_shipped: bool
     folder: Path | None
-    manifest: Manifest | None
+    manifest: ModelManifest | None
 
 
 class _Located(Struct, frozen=True):
@@ -72,7 +72,7 @@ class _Located(Struct, frozen=True):
 
     name: str
     repository: str
-    manifest: Manifest | None
+    manifest: ModelManifest | None
     folder: Path | None
     is_shipped: bool
 
@@ -173,7 +173,7 @@ def _hashing_dim(name: str) -> int:
     return int(found.group(1) or 64) if found else 0
 
 
-def _manifests() -> list[tuple[Manifest, Path]]:
+def _manifests() -> list[tuple[ModelManifest, Path]]:
     folders = sorted(path.parent for path in shipped("models").glob(f"*/{MANIFEST_NAME}"))
     return [(read_manifest(folder), folder) for folder in folders]
 
@@ -206,12 +206,12 @@ def _located_folder(name: str) -> _Located:
 
 
 @cache
-def _shipped_manifest(folder: Path) -> Manifest:
+def _shipped_manifest(folder: Path) -> ModelManifest:
     """Read a manifest in `models/` once: a service that runs while another version is installed ends."""
     return read_manifest(folder)
 
 
-def _known(name: str) -> tuple[Manifest, Path] | None:
+def _known(name: str) -> tuple[ModelManifest, Path] | None:
     """Return the manifest in `models/` of a short name (which is the folder's) or a hub id, and its folder."""
     folder = shipped("models", name)
     if "/" not in name and (folder / MANIFEST_NAME).is_file():

@@ -29,7 +29,7 @@ from hybrid.project.registry import Marks, choose_key, load_registry
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from hybrid.project.registry import Entry, KeyChoice
+    from hybrid.project.registry import KeyChoice, RegistryEntry
 
 
 FOLDER_NAME = ".hybrid"
@@ -224,7 +224,7 @@ def explain_none(cwd: Path, home: Path) -> str:
     return "no git working tree here or above, and no .hybrid folder"
 
 
-def _why_key(marks: Marks, choice: KeyChoice, entry: Entry | None) -> tuple[str, str]:
+def _why_key(marks: Marks, choice: KeyChoice, entry: RegistryEntry | None) -> tuple[str, str]:
     if choice.reason == "origin URL":
         return "origin", f"made from the origin {marks.origin}"
     # With an origin by now, the key of the path is one that was kept.
@@ -239,7 +239,7 @@ def _why_key(marks: Marks, choice: KeyChoice, entry: Entry | None) -> tuple[str,
     return "registry", f"kept from before: {known}{f'; the key was made for {first}' if first else ''}"
 
 
-def _first_of(entry: Entry | None) -> str:
+def _first_of(entry: RegistryEntry | None) -> str:
     if entry is None:
         return ""
     return next(iter((*entry.origins, *entry.paths)), "")

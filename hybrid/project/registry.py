@@ -50,7 +50,7 @@ class Marks(Struct, frozen=True):
     identity: str
 
 
-class Entry(Struct, frozen=True):
+class RegistryEntry(Struct, frozen=True):
     """The marks remembered of a key; the newest stands last."""
 
     name: str
@@ -83,7 +83,7 @@ def choose_key(marks: Marks, home: Path) -> KeyChoice:
     return _choose(marks, load_registry(home))
 
 
-def load_registry(home: Path) -> dict[str, Entry]:
+def load_registry(home: Path) -> dict[str, RegistryEntry]:
     """Return all remembered keys; empty when the registry is missing or damaged."""
     return _load(registry_path(home)) or {}
 
@@ -127,7 +127,7 @@ def mark_forgotten(key: str, home: Path) -> None:
     Raises:
         OSError: `$HYBRID_HOME` cannot be written.
     """
-    entry = load_registry(home).get(key, Entry("", (), (), ()))
+    entry = load_registry(home).get(key, RegistryEntry("", (), (), ()))
     known = [Marks("", origin, "", "") for origin in entry.origins]
     known += [Marks("", "", "", identity) for identity in entry.identities]
     known += [Marks("", "", path, "") for path in entry.paths[-1:] if not entry.origins]
@@ -157,7 +157,7 @@ def path_key(path: str) -> str:
     return hashlib.sha256(os.fsencode(path)).hexdigest()[:16]
 
 
-def _choose(marks: Marks, entries: dict[str, Entry]) -> KeyChoice:
+def _choose(marks: Marks, entries: dict[str, RegistryEntry]) -> KeyChoice:
     known, known_by = _known_key(marks, entries)
     key = known or (_origin_key(marks.origin) if marks.origin else _free_path_key(marks, entries))
     if marks.origin and key == _origin_key(marks.origin):
@@ -166,7 +166,7 @@ def _choose(marks: Marks, entries: dict[str, Entry]) -> KeyChoice:
     return KeyChoice(key, "main working tree path" if is_own_path else "registered", known_by)
 
 
-def _known_key(marks: Marks, entries: dict[str, Entry]) -> tuple[str | None, str]:
+def _known_key(marks: Marks, entries: dict[str, RegistryEntry]) -> tuple[str | None, str]:
     """Return the remembered key, and what the project is known by."""
     for key, entry in entries.items():
         if marks.identity and marks.identity in entry.identities:
@@ -185,13 +185,13 @@ def _origin_key(origin: str) -> str:
     return hashlib.sha256(origin.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-def _free_path_key(marks: Marks, entries: dict[str, Entry]) -> str:
+def _free_path_key(marks: Marks, entries: dict[str, RegistryEntry]) -> str:
     """Return the key of a path, or another one when the project that had this path first lives on elsewhere."""
     key = path_key(marks.path)
     return key if key not in entries else path_key(f"{marks.path}\n{marks.identity}")
 
 
-def _change(home: Path, change: Callable[[dict[str, Entry]], dict[str, Entry]]) -> bool:
+def _change(home: Path, change: Callable[[dict[str, RegistryEntry]], dict[str, RegistryEntry]]) -> bool:
     path = registry_path(home)
     try:
         with locked(path.with_suffix(".lock"), _LOCK_TIMEOUT_S) as is_held:
@@ -202,7 +202,7 @@ def _change(home: Path, change: Callable[[dict[str, Entry]], dict[str, Entry]]) 
         return False
 
 
-def _rewrite(path: Path, change: Callable[[dict[str, Entry]], dict[str, Entry]]) -> None:
+def _rewrite(path: Path, change: Callable[[dict[str, RegistryEntry]], dict[str, RegistryEntry]]) -> None:
     before = _load(path)
     if before is None:
         set_aside(path)
@@ -211,11 +211,11 @@ def _rewrite(path: Path, change: Callable[[dict[str, Entry]], dict[str, Entry]])
         write_atomic(path, _dump(after))
 
 
-def _grown(marks: Marks, key: str, entries: dict[str, Entry]) -> Entry:
-    known = entries.get(key, Entry(marks.name, (), (), ()))
+def _grown(marks: Marks, key: str, entries: dict[str, RegistryEntry]) -> RegistryEntry:
+    known = entries.get(key, RegistryEntry(marks.name, (), (), ()))
     # An origin leads to one key only: that of the project that had it first.
     is_taken = any(marks.origin in entry.origins for other, entry in entries.items() if other != key)
-    return Entry(
+    return RegistryEntry(
         name=marks.name,
         origins=known.origins if is_taken else _with(known.origins, marks.origin),
         paths=_with(known.paths, marks.path),
@@ -229,7 +229,7 @@ def _with(values: tuple[str, ...], newest: str) -> tuple[str, ...]:
     return (*(value for value in values if value != newest), newest)[-_MAX_REMEMBERED:]
 
 
-def _dump(entries: dict[str, Entry]) -> bytes:
+def _dump(entries: dict[str, RegistryEntry]) -> bytes:
     projects = {
         key: {
             "name": entry.name,
@@ -243,7 +243,7 @@ def _dump(entries: dict[str, Entry]) -> bytes:
     return (json.dumps({"version": _VERSION, "projects": projects}, indent=1) + "\n").encode("ascii")
 
 
-def _load(path: Path) -> dict[str, Entry] | None:
+def _load(path: Path) -> dict[str, RegistryEntry] | None:
     """Read the entries of a registry file; empty when it is missing, None when it is damaged."""
     try:
         raw = path.read_bytes()
@@ -257,8 +257,10 @@ def _load(path: Path) -> dict[str, Entry] | None:
         return None
 
 
-def _entry(raw: dict[str, Any]) -> Entry:
-    return Entry(str(raw["name"]), _strings(raw["origins"]), _strings(raw["paths"]), _strings(raw["identities"]))
+def _entry(raw: dict[str, Any]) -> RegistryEntry:
+    return RegistryEntry(
+        str(raw["name"]), _strings(raw["origins"]), _strings(raw["paths"]), _strings(raw["identities"])
+    )
 
 
 def _strings(raw: object) -> tuple[str, ...]:

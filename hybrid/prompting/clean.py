@@ -31,7 +31,7 @@ _SPACES = re.compile(r"(?<=\S)[^\S\n]{2,}(?=\S)")
 _BLANK_LINES = re.compile(r"\n{3,}")
 
 
-class Cleaned(Struct, frozen=True):
+class CleanedPrompt(Struct, frozen=True):
     """A prompt without what must be neither searched nor stored.
 
     Attributes:
@@ -56,7 +56,7 @@ class Cleaned(Struct, frozen=True):
         return f"/{self.command_name} {self.text}".rstrip() if self.command_name else self.text
 
 
-def clean(prompt: str) -> Cleaned:
+def clean(prompt: str) -> CleanedPrompt:
     """Clean a prompt as it came from a client; any string is accepted, in time linear in its length."""
     text = _cut_injected(plain_text(prompt))
     is_opted_out = OPT_OUT in text.lower()
@@ -64,12 +64,12 @@ def clean(prompt: str) -> Cleaned:
     text = text.strip()
     if text[:80].lower().startswith(_MACHINE_PREFIXES):
         report = _report_of(text)
-        return Cleaned(report or "", had_private, is_opted_out, True, report)
+        return CleanedPrompt(report or "", had_private, is_opted_out, True, report)
     text = _tidy(_cut_elements(text, BLOCK_TAGS))
     command = _SLASH_COMMAND.match(text)
     if command is None:
-        return Cleaned(text, had_private, is_opted_out)
-    return Cleaned(text[command.end() :], had_private, is_opted_out, command_name=command.group(1))
+        return CleanedPrompt(text, had_private, is_opted_out)
+    return CleanedPrompt(text[command.end() :], had_private, is_opted_out, command_name=command.group(1))
 
 
 def _cut_injected(text: str) -> str:

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from hybrid.base.patterns import compiled
 from hybrid.base.tokens import query_tokens
 from hybrid.prompting import symbols, traces
-from hybrid.prompting.traces import Place
+from hybrid.prompting.traces import SourceLine
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -286,7 +286,7 @@ class Query(Struct, frozen=True):
     is_symbol_like: bool
     identifiers: tuple[str, ...]
     paths: tuple[str, ...]
-    places: tuple[Place, ...] = ()
+    places: tuple[SourceLine, ...] = ()
     passages: tuple[Passage, ...] = ()
     focus: str = ""
 
@@ -335,14 +335,14 @@ def narrowed(query: Query, subject: str) -> Query:
     )
 
 
-def _with_paths(found: tuple[Place, ...], paths: tuple[str, ...]) -> tuple[Place, ...]:
+def _with_paths(found: tuple[SourceLine, ...], paths: tuple[str, ...]) -> tuple[SourceLine, ...]:
     known = {place.path for place in found}
-    more: dict[str, Place] = {}
+    more: dict[str, SourceLine] = {}
     for path in paths:
         parts, is_installed = traces.parts_of_path(path)
         joined = "/".join(parts)
         if parts and joined not in known:
-            more[joined] = Place(joined, is_installed=is_installed)
+            more[joined] = SourceLine(joined, is_installed=is_installed)
     return (*found, *more.values())
 
 

@@ -20,7 +20,7 @@ from hybrid.prompting import symbols
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Sequence
 
-    from hybrid.prompting.clean import Cleaned
+    from hybrid.prompting.clean import CleanedPrompt
 
 
 # --- Turns of the conversation -------------------------------------------------------------------------------------
@@ -47,7 +47,7 @@ _MIN_SWAPPED_CHARS = 4
 _MAX_TYPO_SHARE = 0.34
 
 
-class Turn(Enum):
+class TurnKind(Enum):
     """The kind of turn that words are; the value is the reason of the verdict."""
 
     NONE = ""
@@ -60,18 +60,18 @@ def plain_words(text: str) -> list[str]:
     return _WORD.findall(_without_apostrophes(text).lower())
 
 
-def turn_of(words: Sequence[str]) -> Turn:
+def turn_of(words: Sequence[str]) -> TurnKind:
     """Return the kind of turn that words are, `NONE` when one of them may be worth a search. No words are no turn."""
     if not words:
-        return Turn.NONE
+        return TurnKind.NONE
     if _is_english_turn(words):
         sets = _sets()
         said = [word for word in (_squeeze(word, sets.any_english) for word in words) if word not in sets.function]
         is_courtesy = all(word in sets.courtesy or _is_number(word) for word in said)
-        return Turn.ACKNOWLEDGEMENT if is_courtesy else Turn.SESSION_TURN
+        return TurnKind.ACKNOWLEDGEMENT if is_courtesy else TurnKind.SESSION_TURN
     if _is_covered_by_language(words) or _is_covered_by_phrases(words):
-        return Turn.SESSION_TURN
-    return Turn.NONE
+        return TurnKind.SESSION_TURN
+    return TurnKind.NONE
 
 
 class _Sets:
@@ -325,7 +325,9 @@ class PromptVerdict(Struct, frozen=True):
     reason: str
 
 
-def prompt_verdict(cleaned: Cleaned, *, min_prompt_length: int, skip_prefixes: Sequence[str] = ()) -> PromptVerdict:
+def prompt_verdict(
+    cleaned: CleanedPrompt, *, min_prompt_length: int, skip_prefixes: Sequence[str] = ()
+) -> PromptVerdict:
     """Judge a cleaned prompt.
 
     Args:
@@ -337,7 +339,7 @@ def prompt_verdict(cleaned: Cleaned, *, min_prompt_length: int, skip_prefixes: S
     return PromptVerdict(not reason, reason or SEARCH)
 
 
-def _formal_reason(cleaned: Cleaned, min_prompt_length: int, skip_prefixes: Sequence[str]) -> str:
+def _formal_reason(cleaned: CleanedPrompt, min_prompt_length: int, skip_prefixes: Sequence[str]) -> str:
     """Return why nothing is to happen, whatever the words say; empty when they decide."""
     if cleaned.is_opted_out:
         return "opted_out"
@@ -362,8 +364,8 @@ def _wording_reason(text: str) -> str:
 def _verdict_of_words(words: Sequence[str], text: str) -> str:
     if not words:
         return "acknowledgement" if len(text) <= _TURN_CHARS else ""
-    turn = turn_of(words) if len(text) <= _TURN_CHARS else Turn.NONE
-    if turn is not Turn.NONE:
+    turn = turn_of(words) if len(text) <= _TURN_CHARS else TurnKind.NONE
+    if turn is not TurnKind.NONE:
         return turn.value
     if len(words) < MIN_WORDS and len(text) <= _TURN_CHARS and not _count_in(text, _UNSPACED_RANGES):
         return "too_few_words"
@@ -375,7 +377,9 @@ def _is_technical(text: str) -> bool:
     if symbols.has_code(text):
         return True
     names = [*symbols.identifiers(text), *symbols.paths(text)]
-    return any(turn_of(plain_words(name)) is Turn.NONE or not re.fullmatch(r"\w+(?:[./]\w+)+", name) for name in names)
+    return any(
+        turn_of(plain_words(name)) is TurnKind.NONE or not re.fullmatch(r"\w+(?:[./]\w+)+", name) for name in names
+    )
 
 
 def _is_role_play(words: Sequence[str]) -> bool:

@@ -78,7 +78,7 @@ _STANDARD = (
 )
 
 
-class Place(Struct, frozen=True):
+class SourceLine(Struct, frozen=True):
     """A place in code that a text names.
 
     Attributes:
@@ -96,7 +96,7 @@ class Place(Struct, frozen=True):
     is_installed: bool = False
 
 
-def places(text: str) -> tuple[Place, ...]:
+def places(text: str) -> tuple[SourceLine, ...]:
     """Return the places with a line number that a text names, each once; of a trace the frame that failed is first.
 
     Understood are traces of Python, IPython, Node and browsers, the JVM, Go, Rust, .NET, Ruby, PHP, gdb and sanitizers,
@@ -104,7 +104,7 @@ def places(text: str) -> tuple[Place, ...]:
     """
     if not _MAYBE.search(text):
         return ()
-    found: list[Place] = []
+    found: list[SourceLine] = []
     for number, (frames, is_last_deepest) in enumerate(_traces(_ends(text).split("\n"))):
         ordered = frames[::-1] if is_last_deepest else frames
         found += [place for frame in ordered if (place := _place(frame, number)) is not None]
@@ -236,9 +236,9 @@ def _last_name(name: str) -> str:
     return words[-1] if words else ""
 
 
-def _place(frame: _Frame, trace: int) -> Place | None:
+def _place(frame: _Frame, trace: int) -> SourceLine | None:
     parts, is_installed = parts_of_path(frame.path)
-    return Place("/".join(parts), frame.line, frame.name, trace, is_installed) if parts else None
+    return SourceLine("/".join(parts), frame.line, frame.name, trace, is_installed) if parts else None
 
 
 def _ends(text: str) -> str:

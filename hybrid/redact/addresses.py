@@ -10,7 +10,7 @@ from hybrid.redact.names import Clarity
 from hybrid.redact.patterns import Secret, occurrences, possible
 from hybrid.redact.values import (
     REGION,
-    Place,
+    Position,
     bits_per_char,
     has_both,
     is_basic,
@@ -95,8 +95,8 @@ def header_values(text: str, lower: str, letters: str) -> Iterator[Secret]:
         if "," in text[end : match.start(2)] and compiled(REGION).fullmatch(value) is not None:
             continue  # `get_secret("api-key", "eu-west-1")`
         # Behind a scheme stands a literal; without one it may be a name of code.
-        place = Place.QUOTED if scheme else Place.INLINE
-        if is_secret(value, Clarity.SECRET, place) or (scheme == "basic" and is_basic(value)):
+        position = Position.QUOTED if scheme else Position.INLINE
+        if is_secret(value, Clarity.SECRET, position) or (scheme == "basic" and is_basic(value)):
             yield Secret("authorization", match.start(2), match.end(2))
     for _, end in occurrences(lower, possible(("_auth", '"auth'), letters)):
         match = compiled(_REGISTRY_AUTH).match(text, end - 4)

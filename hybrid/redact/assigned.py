@@ -7,7 +7,7 @@ In the order of reading:
 2. Where its value is. `_Key.spans` tries, in order: a user and a password, a sentence (`sentences`), a call with
    credentials, a list (`lists`), the literal that a reference falls back to, what stands after a sign (a literal, a
    value without quotes, a block), and what stands further away (a comment, a field of a form, a declaration).
-3. What stays. `values.is_secret` judges the value by how clear the key is and by its `values.Place`: the place alone
+3. What stays. `values.is_secret` judges the value by how clear the key is and by its `values.Position`: the place alone
    says how far a value without quotes may be a name of code. References, types, placeholders and calls stay.
 4. What is masked: the value without its quotes and the marks after it; the key stays. Of a value in pieces, each piece.
 """
@@ -33,7 +33,16 @@ from hybrid.redact.sentences import (
     value_before,
     value_later,
 )
-from hybrid.redact.values import REGION, Place, ScannedText, TellingName, has_both, is_generated, is_marked, is_secret
+from hybrid.redact.values import (
+    REGION,
+    Position,
+    ScannedText,
+    TellingName,
+    has_both,
+    is_generated,
+    is_marked,
+    is_secret,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -236,13 +245,13 @@ class _Key(TellingName):
         text, end = self.text, self.end
         if "cred" in self.name.lower() or (self.name.lower() == "auth" and text[end : end + 1] == ":"):
             match = compiled(_LOGIN).match(text, end)
-            if match is not None and is_secret(match["value"], Clarity.PASSWORD, Place.LOOSE):
+            if match is not None and is_secret(match["value"], Clarity.PASSWORD, Position.LOOSE):
                 return [match.span("value")]
         if self.clear is Clarity.PASSWORD and text.startswith(("--", "-"), self.start) and text[end : end + 1] == " ":
             before = text[max(0, self.start - 100) : self.start].rpartition("\n")[2]
             match = compiled(_LOOSE).match(text, end)
             if match is not None and compiled(USER_BESIDE, re.IGNORECASE).search(before) is not None:
-                return [match.span("value")] if self.is_secret(match["value"], Place.SETTING) else []
+                return [match.span("value")] if self.is_secret(match["value"], Position.SETTING) else []
         word = compiled(_WORD).match(text, end)
         is_prose = word is not None and text.find("=", end, end + 44) < 0
         if is_prose and not may_follow(self):
@@ -252,19 +261,19 @@ class _Key(TellingName):
             if match is not None:
                 span = self.without_end_marks(match, "value")
                 value = text[slice(*span)]
-                if (has_both(value) or is_marked(value)) and self.is_secret(value, Place.PROSE):
+                if (has_both(value) or is_marked(value)) and self.is_secret(value, Position.PROSE):
                     return [span]
         if self.clear <= Clarity.WEAK or text.find(" --", end, end + 60) >= 0:
-            given = self.one(_VALUE_OPTION, Place.SETTING)
+            given = self.one(_VALUE_OPTION, Position.SETTING)
             if given:
                 return given
         if word is not None and is_prose:
             # Two words of a sentence, which is the most frequent case by far.
             return (value_after(self) if word.group(1) in LINKS else []) or value_later(self) or value_before(self)
         if text.startswith(" Content", end):
-            return self.one(_CONTENT, Place.SETTING)
+            return self.one(_CONTENT, Position.SETTING)
         if self.name.lower() == "keyname":
-            return self.one(_KEY_LIST, Place.QUOTED)
+            return self.one(_KEY_LIST, Position.QUOTED)
         return (
             self._arguments()
             or list_items(self)
@@ -282,9 +291,9 @@ class _Key(TellingName):
     def _after_sign(self) -> list[tuple[int, int]]:
         text, end = self.text, self.end
         if text[end : end + 1] in (">", " ") and self._is_in_tag():
-            return self.one(_ELEMENT, Place.QUOTED)
+            return self.one(_ELEMENT, Position.QUOTED)
         if text.find("alue", end, end + 160) >= 0:
-            spans = self.one(_PAIR, Place.SETTING) or self.one(_VALUE_OPTION, Place.SETTING)
+            spans = self.one(_PAIR, Position.SETTING) or self.one(_VALUE_OPTION, Position.SETTING)
             if spans:
                 return spans
         sign = compiled(_SIGN).match(text, end)
@@ -310,8 +319,8 @@ class _Key(TellingName):
                     else self.clear
                 )
                 is_plain = compiled(_CONSTRUCTOR).match(match.group()) is not None
-                place = Place.QUOTED if is_plain else Place.LOOSE
-                return [match.span("value")] if is_secret(match["value"], clear, place) else []
+                position = Position.QUOTED if is_plain else Position.LOOSE
+                return [match.span("value")] if is_secret(match["value"], clear, position) else []
             return value_later(self) if mark == ":" else []
         return self._further()
 
@@ -325,28 +334,28 @@ class _Key(TellingName):
         if compiled(REGION).fullmatch(value):
             return []
         most = Clarity.SECRET if value.replace("-", "").isalpha() else Clarity.PASSWORD
-        return [span] if self.is_secret(value, Place.QUOTED, most=most) else []
+        return [span] if self.is_secret(value, Position.QUOTED, most=most) else []
 
     def _elsewhere(self) -> list[tuple[int, int]]:
         """Return a value that stands further away: in a block, in a field of a form, before the name in a comment."""
         text, end = self.text, self.end
         following = text[end : end + 1]
         if following in (" ", ")", ".", ",", "\n", ""):
-            spans = value_before(self) or (self.one(VALUE_LATE, Place.LOOSE) if following in (",", ")") else [])
+            spans = value_before(self) or (self.one(VALUE_LATE, Position.LOOSE) if following in (",", ")") else [])
             if spans:
                 return spans
         if following in ('"', "'", "\\") and "{" in text[end : end + 100]:
-            spans = self.one(_DECLARATION, Place.QUOTED)
+            spans = self.one(_DECLARATION, Position.QUOTED)
             if spans:
                 return spans
         if following in ('"', "'", "\\", "]", ")"):
-            spans = self.one(_FORM_CALL, Place.QUOTED)
+            spans = self.one(_FORM_CALL, Position.QUOTED)
             if spans:
                 return spans
         if following in ("\n", "", '"', "\\") or text[end : end + 2] == ".\n":
             line_start = max(text.rfind("\n", 0, self.start) + 1, self.start - 300)
             match = compiled(_COMMENT).search(text[line_start : self.start])
-            if match is not None and self.is_secret(match["value"], Place.QUOTED):
+            if match is not None and self.is_secret(match["value"], Position.QUOTED):
                 return [(line_start + match.start("value"), line_start + match.end("value"))]
         return []
 
@@ -380,13 +389,13 @@ class _Key(TellingName):
             value = self.text[start:end]
             is_chosen = self.clear is Clarity.PASSWORD
             is_sure = is_generated(value) or (is_chosen and (has_both(value) or is_marked(value) or " " in value))
-            return [(start, end)] if is_sure and self.is_secret(value, Place.QUOTED) else None
+            return [(start, end)] if is_sure and self.is_secret(value, Position.QUOTED) else None
         pieces = [(start, end), *self._further_literals(end, quote if sign["quote"] else "")]
         value = "".join(self.text[begin:stop] for begin, stop in pieces)
         changed = compiled(_CHANGE).match(self.text, end + len(sign["quote"] or ""))
         if changed is not None:  # `password = "old" -> "new"`, as plans of changes have it.
             both = [(start, end), changed.span("value")]
-            return [span for span in both if self.is_secret(self.text[slice(*span)], Place.QUOTED)]
+            return [span for span in both if self.is_secret(self.text[slice(*span)], Position.QUOTED)]
         if mark == "," and compiled(REGION).fullmatch(value):
             return []  # `lookup("db-password", "eu-west-1")`: where a secret is kept, not what it is.
         # `("password", "new-password")` lists two names; only what is assigned counts as chosen by a person.
@@ -394,12 +403,12 @@ class _Key(TellingName):
         most = Clarity.SECRET if is_word and mark in (",", "||", "??", "or") else Clarity.PASSWORD
         if "f" in sign["open"].lower() and "{" in value:
             return []
-        place = Place.QUOTED if mark != "(" or len(pieces) > 1 else Place.INLINE
-        if place is Place.INLINE and self.text[end : end + 12].lstrip("\\\"'`")[:1] == ")":
-            place = Place.QUOTED
+        position = Position.QUOTED if mark != "(" or len(pieces) > 1 else Position.INLINE
+        if position is Position.INLINE and self.text[end : end + 12].lstrip("\\\"'`")[:1] == ")":
+            position = Position.QUOTED
         if " " in value and self.name.isupper() and mark == "=" and not sign["gap"]:
             value = value.lower()  # In settings of shells stands no label, whose words have capitals.
-        return pieces if self.is_secret(value.strip(), place, most=most) else []
+        return pieces if self.is_secret(value.strip(), position, most=most) else []
 
     def _takes_argument(self) -> bool:
         """Return True for an option, and for the commands that set a value: what stands in quotes after them is one."""
@@ -449,7 +458,7 @@ class _Key(TellingName):
         if mark == "=" and not sign["gap"] and self.text[self.start - 1 : self.start] == "/":
             cut = compiled(r"[/\s\"'`;,&<>(){}\[\]|\\]").search(self.text, start, run.end())
             stop = run.end() if cut is None else cut.start()  # A part of a path, as a folder is called.
-            return [(start, stop)] if self.is_secret(self.text[start:stop], Place.SETTING) else []
+            return [(start, stop)] if self.is_secret(self.text[start:stop], Position.SETTING) else []
         line_start = self._line_start()
         begins_line = self._begins_line(line_start)
         is_upper = self.name.isupper() and mark == "=" and not sign["gap"]
@@ -457,8 +466,8 @@ class _Key(TellingName):
         if is_upper and quote in ("'", '"'):  # `putenv("PASSWORD=several words")`
             end = self._literal_end(start, quote)
             value = self.text[start:end].lower() if end > 0 else ""
-            is_first = self.is_secret(value.partition(" ")[0], Place.ENVIRONMENT)  # Then a command follows.
-            if " " in value and not is_first and self.is_secret(value, Place.QUOTED):
+            is_first = self.is_secret(value.partition(" ")[0], Position.ENVIRONMENT)  # Then a command follows.
+            if " " in value and not is_first and self.is_secret(value, Position.QUOTED):
                 return [(start, end)]
         if begins_line or (is_upper and self.text[self.start - 1 : self.start] not in (".", "$", "{", "%")):
             end = self._setting_end(start, run.end(), is_form=not is_upper)
@@ -468,40 +477,40 @@ class _Key(TellingName):
                 is_code = (
                     mark == "<-" or after[:1] in (";", ",") or (not is_upper and self._is_between_code(line_start, end))
                 )
-                place = Place.INLINE if is_code else Place.ENVIRONMENT if is_upper else Place.SETTING
-                return self._further_lines(start, end) if self.is_secret(value, place) else []
+                position = Position.INLINE if is_code else Position.ENVIRONMENT if is_upper else Position.SETTING
+                return self._further_lines(start, end) if self.is_secret(value, position) else []
         match = compiled(_INLINE_END).search(self.text, start, run.end())
         end = run.end() if match is None else match.start()
         value = self.text[start:end]
         before = self.text[self.start - 1 : self.start]
         if mark in ("=", ":") and stands_beside_user(self):
             value = value.rstrip(".")
-            return [(start, start + len(value))] if is_secret(value, Clarity.PASSWORD, Place.SETTING) else []
+            return [(start, start + len(value))] if is_secret(value, Clarity.PASSWORD, Position.SETTING) else []
         if mark == "=" and self._has_setting_before(line_start, is_joined=not sign["gap"]):
-            return [(start, end)] if self.is_secret(value, Place.SETTING) else []
+            return [(start, end)] if self.is_secret(value, Position.SETTING) else []
         if self.text[end : end + 1] in ("(", "[") or (
             not sign["gap"] and mark == ":" and before in (":", "/") and self.text[self.start - 2 : self.start] != " /"
         ):
             return []
         if sign["gap"] and mark == ":":
             value = value.rstrip(".?:")  # A mark at the end may belong to the password.
-            is_one = self.is_secret(value.rstrip("!"), Place.PROSE) or self.is_secret(value, Place.PROSE)
+            is_one = self.is_secret(value.rstrip("!"), Position.PROSE) or self.is_secret(value, Position.PROSE)
             return [(start, start + len(value))] if is_one else []
         is_option = self.name.startswith("--")
         is_connection = is_option or before in (";", "?", "&") or (before in ("-", " ", '"', "'") and mark == "=")
         is_sure = is_option or before in (";", "?", "&", "/", ",") or self.text.startswith("/:", self.start - 2)
-        place = (
-            Place.SETTING
+        position = (
+            Position.SETTING
             if (is_connection or is_sure) and not sign["gap"] and self.clear is Clarity.PASSWORD
-            else Place.INLINE
+            else Position.INLINE
         )
-        if place is Place.SETTING and not is_sure and not any(map(str.isdigit, value)):
-            place = Place.INLINE
+        if position is Position.SETTING and not is_sure and not any(map(str.isdigit, value)):
+            position = Position.INLINE
         if is_sure and mark == "=" and not sign["gap"] and self.clear is Clarity.PASSWORD and self._is_typed(value):
             return [(start, end)]
         if self.name.lower() == "key" and before in ("?", "&"):
-            return [(start, end)] if len(value) >= 24 and is_secret(value, Clarity.SECRET, place) else []
-        return [(start, end)] if self.is_secret(value, place) else []
+            return [(start, end)] if len(value) >= 24 and is_secret(value, Clarity.SECRET, position) else []
+        return [(start, end)] if self.is_secret(value, position) else []
 
     @staticmethod
     def _is_typed(value: str) -> bool:
@@ -560,7 +569,7 @@ class _Key(TellingName):
             spans.append(line.span("value"))
             at = line.end()
         value = "".join(self.text[begin:end] for begin, end in spans)
-        return spans if spans and " " not in value and self.is_secret(value, Place.QUOTED) else []
+        return spans if spans and " " not in value and self.is_secret(value, Position.QUOTED) else []
 
     # --- where a line begins, and what stands around it ----------------------------------------------------
 
@@ -593,11 +602,11 @@ class _Key(TellingName):
         before = self.text[self.start - 1 : self.start]
         following = self.text[self.end : self.end + 1]
         if following in (">", " ", '"', "'", "\\") and self._is_in_tag():
-            spans = self.one(_ELEMENT, Place.QUOTED)
+            spans = self.one(_ELEMENT, Position.QUOTED)
             if spans:
                 return spans
         if following == "<":
-            return self.one(_PLIST, Place.QUOTED)
+            return self.one(_PLIST, Position.QUOTED)
         if following not in " \t:*\n`\"'":
             return []
         match = compiled(_LOOSE).match(self.text, self.end)
@@ -607,8 +616,8 @@ class _Key(TellingName):
             # `--password X`, `ENV PASSWORD X`, and a column of names before one of values.
             is_setting = before == "-" or self.name.startswith("-") or self.text.startswith("ENV ", self.start - 4)
             is_setting |= match.start("value") > self.end + 1 and self.text[span[1] : span[1] + 1] in ("\n", "\r", "")
-            place = Place.SETTING if is_setting and any(map(str.isdigit, value)) else Place.LOOSE
-            if self.is_secret(value, place):
+            position = Position.SETTING if is_setting and any(map(str.isdigit, value)) else Position.LOOSE
+            if self.is_secret(value, position):
                 return [span]
         return value_after(self) or value_later(self)
 

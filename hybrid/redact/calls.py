@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from hybrid.base.patterns import compiled
 from hybrid.redact.names import Clarity
 from hybrid.redact.patterns import Secret, occurrences, possible
-from hybrid.redact.values import Place, is_generated, is_secret
+from hybrid.redact.values import Position, is_generated, is_secret
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -84,7 +84,7 @@ def _among(text: str, literals: list[re.Match[str]], clear: Clarity, start: int)
         between = compiled(_LITERAL).sub("", text[start : one.start()])
         if ")" in between:
             continue  # The call ended before.
-        if is_secret(one.group(2), clear, Place.QUOTED):
+        if is_secret(one.group(2), clear, Position.QUOTED):
             yield Secret("password", one.start(2), one.end(2))
 
 

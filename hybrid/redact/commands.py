@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from hybrid.base.patterns import compiled
 from hybrid.redact.names import Clarity
 from hybrid.redact.patterns import Secret, occurrences, possible
-from hybrid.redact.values import Place, has_both, is_example_word, is_reference, is_secret
+from hybrid.redact.values import Position, has_both, is_example_word, is_reference, is_secret
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -298,5 +298,5 @@ def _is_password(value: str, *, is_quoted: bool) -> bool:
     if len(value) < 4 or is_reference(value) or is_example_word(value) or value.startswith(("-", "$", "<", "[")):
         return False
     if is_quoted:
-        return is_secret(value, Clarity.PASSWORD, Place.QUOTED)
-    return is_secret(value, Clarity.PASSWORD, Place.SETTING) and (has_both(value) or len(value) >= 6)
+        return is_secret(value, Clarity.PASSWORD, Position.QUOTED)
+    return is_secret(value, Clarity.PASSWORD, Position.SETTING) and (has_both(value) or len(value) >= 6)

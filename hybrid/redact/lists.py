@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from hybrid.base.patterns import compiled
 from hybrid.redact.names import Clarity, clarity
-from hybrid.redact.values import Place, has_both, is_secret
+from hybrid.redact.values import Position, has_both, is_secret
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -56,7 +56,7 @@ def list_items(key: TellingName) -> list[tuple[int, int]]:
     item = compiled(_LIST_ITEM).match(key.text, at.end())
     while item is not None and len(spans) < _MAX_PIECES:
         value = item["value"]
-        if is_secret(value, Clarity.PASSWORD if is_password else Clarity.SECRET, Place.QUOTED) and (
+        if is_secret(value, Clarity.PASSWORD if is_password else Clarity.SECRET, Position.QUOTED) and (
             is_password or (has_both(value) and (is_plural or compiled(_RULE).match(value) is None))
         ):
             spans.append(item.span("value"))
@@ -70,7 +70,7 @@ def _flow_items(key: TellingName) -> list[tuple[int, int]]:
     item = None if at is None else compiled(_FLOW_ITEM).match(key.text, at.end())
     spans: list[tuple[int, int]] = []
     while item is not None and len(spans) < _MAX_PIECES:
-        if compiled(_RULE).match(item["value"]) is None and key.is_secret(item["value"], Place.INLINE):
+        if compiled(_RULE).match(item["value"]) is None and key.is_secret(item["value"], Position.INLINE):
             spans.append(item.span("value"))
         item = compiled(_FLOW_ITEM).match(key.text, item.end()) if item["more"] else None
     return spans
@@ -100,7 +100,7 @@ def _walk(text: str, start: int, dash: str, clear: Clarity) -> tuple[int, list[t
         if item is None:
             break
         value = item["value"]
-        if has_both(value) and compiled(_RULE).match(value) is None and is_secret(value, clear, Place.SETTING):
+        if has_both(value) and compiled(_RULE).match(value) is None and is_secret(value, clear, Position.SETTING):
             spans.append(item.span("value"))
         if not text.startswith(dash, item.end()):
             at = item.end()
@@ -164,7 +164,7 @@ def _of_rows(text: str, at: int, mark: str, n_cells: int, columns: dict[int, Cla
             return
         for number, cell in enumerate(cells):
             value = cell.strip(" \r\"'`")
-            if number in columns and is_secret(value, columns[number], Place.SETTING):
+            if number in columns and is_secret(value, columns[number], Position.SETTING):
                 start = at + cell.index(value)
                 yield start, start + len(value)
             at += len(cell) + 1
@@ -186,6 +186,6 @@ def _inserted(text: str, start: int) -> Iterator[tuple[int, int]]:
         if row is None:
             return
         for number, cell in enumerate(compiled(_SQL_CELL).finditer(text, *row.span("cells"))):
-            if number in columns and cell["quoted"] and is_secret(cell["quoted"], columns[number], Place.QUOTED):
+            if number in columns and cell["quoted"] and is_secret(cell["quoted"], columns[number], Position.QUOTED):
                 yield cell.span("quoted")
         at = row.end()

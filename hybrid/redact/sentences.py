@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from hybrid.base.patterns import compiled
 from hybrid.redact.names import Clarity
-from hybrid.redact.values import Place, has_both, is_marked
+from hybrid.redact.values import Position, has_both, is_marked
 
 if TYPE_CHECKING:
     from hybrid.redact.values import TellingName
@@ -80,34 +80,34 @@ def may_follow(key: TellingName) -> bool:
 def value_after(key: TellingName) -> list[tuple[int, int]]:
     """Return a value after its name: `password is X`, `password from X to Y`."""
     match = compiled(_FROM).match(key.text, key.end) if key.text.startswith(" from", key.end) else None
-    if match is not None and key.is_secret(match["value"].rstrip(".,;:!?)"), Place.PROSE):
+    if match is not None and key.is_secret(match["value"].rstrip(".,;:!?)"), Position.PROSE):
         return [key.without_end_marks(match, "old"), key.without_end_marks(match, "value")]
     match = compiled(_PROSE).match(key.text, key.end)
     if match is None:
         return []
     if match["quoted"] is not None:
-        place = Place.QUOTED if key.clear >= Clarity.SECRET else Place.PROSE
-        return [match.span("quoted")] if key.is_secret(match["quoted"].strip(), place) else []
+        position = Position.QUOTED if key.clear >= Clarity.SECRET else Position.PROSE
+        return [match.span("quoted")] if key.is_secret(match["quoted"].strip(), position) else []
     span = key.without_end_marks(match, "value")
-    return [span] if key.is_secret(key.text[slice(*span)], Place.PROSE) else []
+    return [span] if key.is_secret(key.text[slice(*span)], Position.PROSE) else []
 
 
 def value_later(key: TellingName) -> list[tuple[int, int]]:
     """Return a value after a colon further on, or alone on the line after one that ends in a colon or is a command."""
     text, end = key.text, key.end
-    patterns: list[tuple[str, Place]] = [(VALUE_LATE, Place.LOOSE)]
+    patterns: list[tuple[str, Position]] = [(VALUE_LATE, Position.LOOSE)]
     if text.find(":", end, end + 110) >= 0:
-        patterns = [(_LATER, Place.LOOSE), (_NEXT_LINE, Place.LOOSE)]
+        patterns = [(_LATER, Position.LOOSE), (_NEXT_LINE, Position.LOOSE)]
     before = text[max(0, key.start - 240) : key.start]
     before = before[max(0, before.rfind("\n")) :]
     if any(mark in before for mark in _PROMPT_MARKS) and compiled(_PROMPT).search(before) is not None:
-        patterns.append((_COMMAND_OUTPUT, Place.SETTING))
-    for pattern, place in patterns:
+        patterns.append((_COMMAND_OUTPUT, Position.SETTING))
+    for pattern, position in patterns:
         match = compiled(pattern).match(text, end)
         if match is not None:
             span = key.without_end_marks(match, "value")
             value = text[slice(*span)]
-            if key.is_secret(value, place) and (place is Place.LOOSE or has_both(value) or is_marked(value)):
+            if key.is_secret(value, position) and (position is Position.LOOSE or has_both(value) or is_marked(value)):
                 return [span]
     return []
 
@@ -121,7 +121,7 @@ def value_before(key: TellingName) -> list[tuple[int, int]]:
         return []
     low = max(0, key.start - 320)
     match = compiled(_VALUE_BEFORE).search(key.text[low : key.start])
-    if match is None or not key.is_secret(match["value"], Place.PROSE):
+    if match is None or not key.is_secret(match["value"], Position.PROSE):
         return []
     return [(low + match.start("value"), low + match.end("value"))]
 

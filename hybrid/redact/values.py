@@ -18,7 +18,7 @@ from hybrid.base.patterns import compiled
 from hybrid.redact.names import Clarity
 
 
-class Place(Enum):
+class Position(Enum):
     """The position of a value beside its name."""
 
     QUOTED = 1
@@ -132,30 +132,30 @@ _MAX_LOWER_RUN = 2.6
 
 
 @lru_cache(maxsize=2048)
-def is_secret(value: str, clear: Clarity, place: Place) -> bool:
+def is_secret(value: str, clear: Clarity, position: Position) -> bool:
     """Return whether a value is a secret, standing as it does beside a name that is so clear."""
     if clear is Clarity.NONE or len(value) < 4 or is_reference(value) or is_placeholder(value):
         return False
-    if clear is Clarity.WEAK and place is not Place.QUOTED and compiled(r"[()\[\]{}]").search(value):
+    if clear is Clarity.WEAK and position is not Position.QUOTED and compiled(r"[()\[\]{}]").search(value):
         return False
     if clear is Clarity.WEAK:
-        if place is Place.ENVIRONMENT and len(value) >= 20 and has_both(value) and is_mixed_case(value):
+        if position is Position.ENVIRONMENT and len(value) >= 20 and has_both(value) and is_mixed_case(value):
             return not is_plain_id(value)
         is_long_hex = len(value) > 32 and compiled(r"[0-9a-fA-F]+").fullmatch(value) is not None
         return (is_generated(value) and not is_long_hex and not is_plain_id(value)) or (
-            place is Place.QUOTED and is_dense(value)
+            position is Position.QUOTED and is_dense(value)
         )
-    if place is Place.QUOTED:
+    if position is Position.QUOTED:
         return _is_literal(value, clear)
-    if place in (Place.SETTING, Place.ENVIRONMENT):
-        return _is_setting(value, clear, may_hold_brackets=place is Place.ENVIRONMENT)
+    if position in (Position.SETTING, Position.ENVIRONMENT):
+        return _is_setting(value, clear, may_hold_brackets=position is Position.ENVIRONMENT)
     if clear in (Clarity.PASSWORD, Clarity.PASS) and is_marked(value):
         return True
     if clear >= Clarity.TOKEN and compiled(r"(?=.*\d)[a-z0-9]{6}\.[a-z0-9]{16}").fullmatch(value):
         return True  # How a node joins a cluster of Kubernetes.
-    if place is Place.INLINE:
+    if position is Position.INLINE:
         return _is_no_name(value)
-    return _is_no_word(value, is_loose=place is Place.LOOSE)
+    return _is_no_word(value, is_loose=position is Position.LOOSE)
 
 
 def _is_literal(value: str, clear: Clarity) -> bool:
@@ -516,14 +516,14 @@ class TellingName:
         self.start = start
         self.end = end
 
-    def is_secret(self, value: str, place: Place, *, most: Clarity = Clarity.PASSWORD) -> bool:
+    def is_secret(self, value: str, position: Position, *, most: Clarity = Clarity.PASSWORD) -> bool:
         """Return whether a value that stands so beside the name is a secret."""
-        return is_secret(value, min(self.clear, most), place)
+        return is_secret(value, min(self.clear, most), position)
 
-    def one(self, pattern: str, place: Place) -> list[tuple[int, int]]:
+    def one(self, pattern: str, position: Position) -> list[tuple[int, int]]:
         """Return the span of the value that a pattern finds after the name, when it is a secret."""
         match = compiled(pattern).match(self.text, self.end)
-        return [match.span("value")] if match is not None and self.is_secret(match["value"], place) else []
+        return [match.span("value")] if match is not None and self.is_secret(match["value"], position) else []
 
     def without_end_marks(self, match: re.Match[str], group: str) -> tuple[int, int]:
         """Return a value without the marks that end a sentence after it."""

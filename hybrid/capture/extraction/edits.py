@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from hybrid.capture.definitions import Definition, definitions, is_prose
+from hybrid.capture.definitions import DefinitionLine, definitions, is_prose
 from hybrid.capture.extraction.wording import (
-    Told,
+    ObservationDraft,
     base,
     clip,
     code,
@@ -64,7 +64,7 @@ class Swap(Struct, frozen=True):
     name: str = ""
 
 
-class Change(Struct, frozen=True):
+class EditDiff(Struct, frozen=True):
     """The difference that one edit made.
 
     Attributes:
@@ -85,7 +85,7 @@ class Change(Struct, frozen=True):
     comment: str
     beside: str
     swaps: tuple[Swap, ...]
-    defined: tuple[Definition, ...]
+    defined: tuple[DefinitionLine, ...]
     undefined: tuple[str, ...]
     where: str
 
@@ -105,7 +105,7 @@ class Change(Struct, frozen=True):
         return (old, new) if is_rename and not any(swap.name for swap in self.swaps) else None
 
 
-def change_of(edit: Edit) -> Change:
+def diff_of(edit: Edit) -> EditDiff:
     """Compare the old and the new text of an edit."""
     old, new = edit.old.split("\n")[:_MAX_LINES], edit.new.split("\n")[:_MAX_LINES]
     if not edit.old:
@@ -133,7 +133,7 @@ def change_of(edit: Edit) -> Change:
         )
     before, after = list(definitions(edit.old, edit.file)), list(definitions(edit.new, edit.file))
     names_before, names_after = {one.name for one in before}, {one.name for one in after}
-    return Change(
+    return EditDiff(
         edit=edit,
         added=_telling(added),
         removed=_telling(removed),
@@ -256,7 +256,7 @@ def is_fix(prompt: str) -> bool:
     return first == "fix" if first else bool(_FIXING.search(prompt[:600]))
 
 
-def type_of_edit(file: str, changes: Sequence[Change], prompt: str) -> ObservationType:
+def type_of_edit(file: str, changes: Sequence[EditDiff], prompt: str) -> ObservationType:
     """Return the type of an edit of a file."""
     comment = " ".join(change.comment for change in changes)
     added = " ".join(" ".join(change.added[:20]) for change in changes)
@@ -279,7 +279,7 @@ def type_of_edit(file: str, changes: Sequence[Change], prompt: str) -> Observati
     return "refactor" if moved else "change"
 
 
-def concepts_of_edit(kind: str, changes: Sequence[Change]) -> tuple[str, ...]:
+def concepts_of_edit(kind: str, changes: Sequence[EditDiff]) -> tuple[str, ...]:
     """Return the concepts that an edit teaches."""
     text = " ".join(
         change.comment or " ".join(change.added[:30] if is_prose(change.edit.file) else ()) for change in changes
@@ -304,32 +304,34 @@ _ALIKE_CHARS = 8
 _OPENING = re.compile(r"(?i)^(?:however|but|so|note that|also|first|then|otherwise),? ")
 
 
-def tell_edit(use: ToolUse, prompt: str) -> list[Told]:
+def tell_edit(use: ToolUse, prompt: str) -> list[ObservationDraft]:
     """Return one draft for each file that a use edited or wrote."""
     if use.is_failed:
         return [_failed(use, prompt)]
     by_file: dict[str, list[Edit]] = {}
     for edit in use.edits:
         by_file.setdefault(edit.file, []).append(edit)
-    return [_of_file(file, [change_of(edit) for edit in edits], prompt) for file, edits in by_file.items() if file]
+    return [_of_file(file, [diff_of(edit) for edit in edits], prompt) for file, edits in by_file.items() if file]
 
 
-def _failed(use: ToolUse, prompt: str) -> Told:
+def _failed(use: ToolUse, prompt: str) -> ObservationDraft:
     file = next(iter(use.files_written), "a file")
     why = clip(use.error or use.output, 200)
     wanted = [f"It was to put {code(edit.new, 120)} for {code(edit.old, 120)}." for edit in use.edits[:2] if edit.new]
     narrative = joined([f"Editing {file} failed: {why}.", *wanted, reason(prompt)])
     subject = f"{base(file)} failed: {why}"
-    return Told("discovery", "Edit of", subject, narrative, facts=(why,), concepts=("gotcha",), files_read=(file,))
+    return ObservationDraft(
+        "discovery", "Edit of", subject, narrative, facts=(why,), concepts=("gotcha",), files_read=(file,)
+    )
 
 
-def _of_file(file: str, changes: list[Change], prompt: str) -> Told:
+def _of_file(file: str, changes: list[EditDiff], prompt: str) -> ObservationDraft:
     kind = type_of_edit(file, changes, prompt)
     where = listed(once(change.where for change in changes), 60)
     verb, subject = _title(file, changes, kind, terms_of(prompt))
     parts = [sentence for change in changes for sentence in _sentences(change, prompt)]
     opening = f"{'Created' if changes[0].edit.is_new else 'Edited'} {file}" + (f", in {where}" if where else "") + "."
-    return Told(
+    return ObservationDraft(
         type=kind,
         verb=verb,
         subject=subject,
@@ -345,7 +347,7 @@ def _of_file(file: str, changes: list[Change], prompt: str) -> Told:
 # The title
 
 
-def _title(file: str, changes: list[Change], kind: ObservationType, wanted: frozenset[str]) -> tuple[str, str]:
+def _title(file: str, changes: list[EditDiff], kind: ObservationType, wanted: frozenset[str]) -> tuple[str, str]:
     name = base(file)
     says = next((one for change in changes for one in sentences(change.comment) if len(one) > 20), "")
     if (
@@ -375,11 +377,11 @@ def _last(where: str) -> str:
     return where.replace("::", ".").rpartition(".")[2]
 
 
-def _is_renaming(changes: list[Change]) -> bool:
+def _is_renaming(changes: list[EditDiff]) -> bool:
     return all(change.renamed for change in changes)
 
 
-def _of_change(changes: list[Change], name: str, where: str, wanted: frozenset[str]) -> tuple[str, str]:
+def _of_change(changes: list[EditDiff], name: str, where: str, wanted: frozenset[str]) -> tuple[str, str]:
     short = name.rpartition("/")[2]
     room = _TITLE_ROOM - len(" from ") - min(len(short), 30)
     phrase = _phrases(changes, wanted, max(room, 30))
@@ -393,7 +395,7 @@ def _of_change(changes: list[Change], name: str, where: str, wanted: frozenset[s
     return verb.capitalize(), f"{rest} {preposition} {place}"
 
 
-def _of_new_file(name: str, change: Change, wanted: frozenset[str]) -> str:
+def _of_new_file(name: str, change: EditDiff, wanted: frozenset[str]) -> str:
     room = _TITLE_ROOM - len("Create : ") - len(name)
     names = [_called(one.name, one.word) for one in change.defined if one.indent == 0 or one.is_test]
     says = next(iter(sentences(change.comment)), "")
@@ -407,7 +409,7 @@ def _of_new_file(name: str, change: Change, wanted: frozenset[str]) -> str:
     return f"{name}: {clip(' '.join(lines), room)}" if lines else name
 
 
-def _phrases(changes: list[Change], wanted: frozenset[str], room: int, *, is_fix: bool = False) -> str:
+def _phrases(changes: list[EditDiff], wanted: frozenset[str], room: int, *, is_fix: bool = False) -> str:
     """Return a phrase for each change, every phrase once, as many as there is room for."""
     every = once(_phrase(change, wanted, room, is_fix=is_fix) for change in changes)
     shown = ""
@@ -418,7 +420,7 @@ def _phrases(changes: list[Change], wanted: frozenset[str], room: int, *, is_fix
     return shown
 
 
-def _phrase(change: Change, wanted: frozenset[str], room: int, *, is_fix: bool) -> str:
+def _phrase(change: EditDiff, wanted: frozenset[str], room: int, *, is_fix: bool) -> str:
     """Return a phrase for one edit, beginning with a verb."""
     if change.renamed:
         return f"rename {code(change.renamed[0], room)} to {code(change.renamed[1], room)}"
@@ -459,7 +461,7 @@ def _of_swap(swap: Swap, room: int) -> str:
     return f"replace {code(swap.old, max(half, room - 16 - len(new)))} with {new}"
 
 
-def _telling_swap(change: Change, room: int) -> Swap | None:
+def _telling_swap(change: EditDiff, room: int) -> Swap | None:
     """Return the exchange that says most about the edit; None when new lines say more."""
     useful = [
         swap
@@ -487,7 +489,7 @@ def _called(name: str, word: str) -> str:
 # The narrative
 
 
-def _sentences(change: Change, prompt: str) -> list[str]:
+def _sentences(change: EditDiff, prompt: str) -> list[str]:
     found: list[str] = []
     if change.renamed:
         found.append(f"Renamed {change.renamed[0]} to {change.renamed[1]}.")
@@ -511,7 +513,7 @@ def _quoted(word: str, lines: tuple[str, ...], prompt: str, n: int) -> list[str]
     return [f"{word} lines: {' / '.join(clip(line, _QUOTED_CHARS) for line in chosen)}."] if chosen else []
 
 
-def _facts(file: str, changes: list[Change]) -> tuple[str, ...]:
+def _facts(file: str, changes: list[EditDiff]) -> tuple[str, ...]:
     facts = [f"+{sum(len(c.added) for c in changes)} −{sum(len(c.removed) for c in changes)} lines in {file}"]
     for change in changes:
         if change.renamed:

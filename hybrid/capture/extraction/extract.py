@@ -11,7 +11,7 @@ from hybrid.capture.extraction.runs import tell_command
 from hybrid.capture.extraction.searches import tell_search
 from hybrid.capture.extraction.wording import (
     NARRATIVE_CHARS,
-    Told,
+    ObservationDraft,
     clip,
     code,
     joined,
@@ -67,7 +67,7 @@ def extract(uses: Sequence[ToolUse], prompt: str) -> Extracted | None:
     )
 
 
-def _tell(use: ToolUse, prompt: str) -> list[Told]:
+def _tell(use: ToolUse, prompt: str) -> list[ObservationDraft]:
     if _NOT_DONE.search(use.error[:300]):
         return []
     if use.kind in ("edit", "write") and (use.edits or use.is_failed):
@@ -84,19 +84,19 @@ def _tell(use: ToolUse, prompt: str) -> list[Told]:
     return [told] if told else []
 
 
-def _one_edit(every: list[Told]) -> Told | None:
+def _one_edit(every: list[ObservationDraft]) -> ObservationDraft | None:
     """Return the only draft of a batch whose others say the same."""
     titles = {(told.verb, told.subject) for told in every}
     return every[0] if len(titles) == 1 and len(every) > 1 and not every[0].place else None
 
 
-def _batch(every: list[Told]) -> Told:
+def _batch(every: list[ObservationDraft]) -> ObservationDraft:
     """Join drafts: one title over all, the narratives side by side, the weightiest type."""
     room = NARRATIVE_CHARS - 130
     share = max(120, room // len(every))
     parts = once(clip(_REASON.sub("", told.narrative), share) for told in every)
     why = _REASON.search(every[0].narrative)
-    return Told(
+    return ObservationDraft(
         type=_ORDER[min(_ORDER.index(told.type) for told in every)],
         verb=every[0].verb,
         subject=_subjects(every),
@@ -109,7 +109,7 @@ def _batch(every: list[Told]) -> Told:
     )
 
 
-def _subjects(every: list[Told]) -> str:
+def _subjects(every: list[ObservationDraft]) -> str:
     """Join subjects; a beginning that all have in common stands once."""
     verb, room = every[0].verb, MAX_TITLE_CHARS - len(every[0].verb) - 1
     subjects = once(told.subject if told.verb == verb else f"{told.verb} {told.subject}" for told in every)
@@ -130,7 +130,7 @@ def _shortened(subject: str, max_chars: int) -> str:
     return f"{clip(run, max_chars - len(outcome) - len(arrow))}{arrow}{outcome}"
 
 
-def _tell_agent(use: ToolUse, prompt: str) -> Told | None:
+def _tell_agent(use: ToolUse, prompt: str) -> ObservationDraft | None:
     """Return the task of a subagent and its report."""
     if not use.query and not use.description:
         return None
@@ -143,7 +143,7 @@ def _tell_agent(use: ToolUse, prompt: str) -> Told | None:
         [f"Sent a subagent: {clip(use.query or task, 240)}.", f"It reported: {' '.join(key) or gist}" if report else ""]
     )
     subject = f"{task}" + (f" → {gist}" if gist else " failed" if use.is_failed else "")
-    return Told(
+    return ObservationDraft(
         "discovery",
         "Subagent:",
         subject,
@@ -154,7 +154,7 @@ def _tell_agent(use: ToolUse, prompt: str) -> Told | None:
     )
 
 
-def _tell_web(use: ToolUse, prompt: str) -> Told | None:
+def _tell_web(use: ToolUse, prompt: str) -> ObservationDraft | None:
     """Return what a page or a search in the web said."""
     if not use.query:
         return None
@@ -166,12 +166,12 @@ def _tell_web(use: ToolUse, prompt: str) -> Told | None:
         [f"{'Fetched' if is_page else 'Searched the web for'} {clip(use.query, 240)}.", *key, reason(prompt)]
     )
     subject = f"{clip(use.query, 48)}: {result}"
-    return Told(
+    return ObservationDraft(
         "discovery", "Fetch" if is_page else "Search the web for", subject, narrative, facts=(clip(use.query, 200),)
     )
 
 
-def _tell_other(use: ToolUse, prompt: str) -> Told | None:
+def _tell_other(use: ToolUse, prompt: str) -> ObservationDraft | None:
     """Return the question and the answer of a tool that is not known, such as one of a server's."""
     said = sentences(use.output or use.error)
     name = use.tool.rpartition("__")[2] or use.tool
@@ -186,4 +186,6 @@ def _tell_other(use: ToolUse, prompt: str) -> Told | None:
     )
     narrative = joined([f"Used {use.tool}{f' for {clip(asked, 240)}' if asked else ''}.", *key, reason(prompt)])
     kind: ObservationType = "change" if use.files_written else "discovery"
-    return Told(kind, "Use", subject, narrative, files_read=use.files_read, files_modified=use.files_written)
+    return ObservationDraft(
+        kind, "Use", subject, narrative, files_read=use.files_read, files_modified=use.files_written
+    )

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from hybrid.base.tokens import part_terms
-from hybrid.capture.definitions import Definition, definitions, is_prose
+from hybrid.capture.definitions import DefinitionLine, definitions, is_prose
 from hybrid.capture.extraction.wording import (
-    Told,
+    ObservationDraft,
     base,
     clip,
     code,
@@ -39,7 +39,7 @@ _HEADS = ("source: ", "expression: ", "---", "snapshot_kind: ", "input_file: ", 
 _ATTRIBUTES = ("#[", "@", "pub use", "///", "//", "#", "*", "/*")
 
 
-def tell_read(use: ToolUse, prompt: str) -> Told | None:
+def tell_read(use: ToolUse, prompt: str) -> ObservationDraft | None:
     """Return what a read showed; None when neither a file nor a text is known."""
     files = use.files_read
     if not files:
@@ -48,8 +48,8 @@ def tell_read(use: ToolUse, prompt: str) -> Told | None:
         why = clip(use.error or use.output, 160)
         narrative = joined([f"Reading {files[0]} failed: {why}.", reason(prompt)])
         subject = f"{base(files[0])} failed: {why}"
-        return Told("discovery", "Read", subject, narrative, "", (why,), ("gotcha",), files)
-    return told_of_text(FileText(files, use.output, use.start_line, use.end_line, use.total_lines), prompt)
+        return ObservationDraft("discovery", "Read", subject, narrative, "", (why,), ("gotcha",), files)
+    return draft_of_text(FileText(files, use.output, use.start_line, use.end_line, use.total_lines), prompt)
 
 
 class FileText(Struct, frozen=True):
@@ -94,12 +94,12 @@ class _Outline(Struct, frozen=True):
         wanted: Terms of the prompt, which decide what is telling.
     """
 
-    every: list[Definition]
-    chosen: list[Definition]
+    every: list[DefinitionLine]
+    chosen: list[DefinitionLine]
     wanted: frozenset[str]
 
 
-def told_of_text(shown: FileText, prompt: str, *, how: str = "Read") -> Told:
+def draft_of_text(shown: FileText, prompt: str, *, how: str = "Read") -> ObservationDraft:
     """Return what a text read from files says, also when a command read it."""
     file, text, total = shown.file, shown.text, shown.total_lines
     wanted = terms_of(prompt)
@@ -108,7 +108,7 @@ def told_of_text(shown: FileText, prompt: str, *, how: str = "Read") -> Told:
     lines = f"lines {shown.lines[0]}-{shown.lines[1]} of {total} of " if shown.lines else ""
     size = f" ({amount(total, 'line')})" if total and not shown.is_part else ""
     opening = f"{how} {lines}{file}{size}."
-    return Told(
+    return ObservationDraft(
         type="discovery",
         verb="Read",
         subject=_subject(shown, outline),
@@ -120,9 +120,9 @@ def told_of_text(shown: FileText, prompt: str, *, how: str = "Read") -> Told:
     )
 
 
-def _chosen(every: list[Definition], wanted: frozenset[str]) -> list[Definition]:
+def _chosen(every: list[DefinitionLine], wanted: frozenset[str]) -> list[DefinitionLine]:
     """Return the definitions to name first: those that share words with the prompt, then containers, then the rest."""
-    first: dict[str, Definition] = {}
+    first: dict[str, DefinitionLine] = {}
     for one in every:
         first.setdefault(one.name, one)
     counts: dict[str, int] = {}
@@ -175,13 +175,13 @@ def _sentences(shown: FileText, outline: _Outline) -> list[str]:
     return [*parts, *([f"Key lines: {' / '.join(key)}"] if key else [])]
 
 
-def _of_definition(one: Definition, text: str) -> str:
+def _of_definition(one: DefinitionLine, text: str) -> str:
     doc = _doc(one, text)
     line = clip(one.line.rstrip("{: "), 90)
     return f"`{line}`" + (f" ({clip(doc, 110)})" if doc else "")
 
 
-def _doc(one: Definition, text: str) -> str:
+def _doc(one: DefinitionLine, text: str) -> str:
     """Return the first sentence of the comment above a definition, or of the docstring below it."""
     above = text[max(0, one.start - 1_500) : one.start].rstrip("\n").split("\n")
     block: list[str] = []

@@ -9,10 +9,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from hybrid.capture.definitions import without_counts
-from hybrid.capture.extraction.reads import FileText, told_of_text
-from hybrid.capture.extraction.searches import SearchRun, folder_name, told_of_search
+from hybrid.capture.extraction.reads import FileText, draft_of_text
+from hybrid.capture.extraction.searches import SearchRun, draft_of_search, folder_name
 from hybrid.capture.extraction.wording import (
-    Told,
+    ObservationDraft,
     base,
     clip,
     code,
@@ -306,7 +306,7 @@ _PROGRESS = re.compile(
 )
 
 
-def tell_command(use: ToolUse, prompt: str) -> Told | None:
+def tell_command(use: ToolUse, prompt: str) -> ObservationDraft | None:
     """Return what a command did; None for one that tells nothing, such as `pwd` or a search's empty listing."""
     line = line_of(use.command)
     if not line.shown:
@@ -324,26 +324,26 @@ def tell_command(use: ToolUse, prompt: str) -> Told | None:
     is_log = use.files_read[:1] and use.files_read[0].endswith(_LOGS) and outcome.status
     if line.work == "read" and not use.is_failed and use.files_read and output.strip() and not is_log:
         how = f"Read with {code(clip(use.command, 200), 160)}"
-        return told_of_text(FileText(use.files_read, output), prompt, how=f"{how}:")
+        return draft_of_text(FileText(use.files_read, output), prompt, how=f"{how}:")
     if line.work == "git" and not use.is_failed:
         return _of_git(use, line, output, outcome, prompt)
     return _of_run(use, line, output, outcome, prompt)
 
 
-def _of_search(use: ToolUse, line: CommandLine, output: str, prompt: str) -> Told:
+def _of_search(use: ToolUse, line: CommandLine, output: str, prompt: str) -> ObservationDraft:
     lines = "\n".join(telling_lines(output))
     if any(_COUNTING.match(word) for word in line.words[1:]):
         lines = without_counts(lines)
     folders = [word for word in line.words[1:] if "/" in word and word != line.query and not word.startswith("-")]
     scope = squeeze(folder_name(folders[-1]), 40) if folders else ""
     file = next((path for path in use.files_read if not path.endswith("/")), "") if len(use.files_read) == 1 else ""
-    told = told_of_search(SearchRun(line.query, lines, scope, file, line.program), prompt)
+    told = draft_of_search(SearchRun(line.query, lines, scope, file, line.program), prompt)
     if use.files_written:
         return replace(told, files_modified=use.files_written)
     return told
 
 
-def _of_listing(use: ToolUse, line: CommandLine, output: str, prompt: str) -> Told | None:
+def _of_listing(use: ToolUse, line: CommandLine, output: str, prompt: str) -> ObservationDraft | None:
     """Return a listing of files; what only says where one is tells nothing."""
     names = [one.strip() for one in output.split("\n") if one.strip() and not one.endswith((" .", " ..", "/."))]
     if line.program not in ("ls", "tree", "wc", "du", "which") or len(names) < 2:
@@ -352,16 +352,18 @@ def _of_listing(use: ToolUse, line: CommandLine, output: str, prompt: str) -> To
     place = next((word for word in reversed(line.words[1:]) if not word.startswith("-")), "the folder")
     subject = f"{squeeze(place, 36)}: {listed(shown, 70 - min(36, len(place)))}"
     narrative = joined([f"Listed {place} with {code(line.shown, 120)}: {listed(shown, 500)}.", reason(prompt)])
-    return Told("discovery", "List", subject, narrative, use.description, files_read=use.files_read)
+    return ObservationDraft("discovery", "List", subject, narrative, use.description, files_read=use.files_read)
 
 
-def _of_git(use: ToolUse, line: CommandLine, output: str, outcome: Outcome, prompt: str) -> Told | None:
+def _of_git(use: ToolUse, line: CommandLine, output: str, outcome: Outcome, prompt: str) -> ObservationDraft | None:
     sub = next((word for word in line.words[1:] if not word.startswith("-")), "")
     if commit := _COMMIT.search(output):
         narrative = joined(
             [f"Committed {commit[2]} on {commit[1]}: {commit[3]}.", *_key(outcome, prompt), reason(prompt)]
         )
-        return Told("change", "Commit", commit[3], narrative, use.description, (f"commit {commit[2]} on {commit[1]}",))
+        return ObservationDraft(
+            "change", "Commit", commit[3], narrative, use.description, (f"commit {commit[2]} on {commit[1]}",)
+        )
     if sub in ("diff", "show"):
         return _of_diff(use, line, output, prompt)
     if sub == "status":
@@ -369,11 +371,13 @@ def _of_git(use: ToolUse, line: CommandLine, output: str, outcome: Outcome, prom
     if not output.strip() and sub in ("add", "checkout", "restore", "rm", "reset"):
         subject = code(line.shown, 60) + (f": {use.description}" if use.description else "")
         narrative = joined([f"Ran {code(use.command, 400)}: {use.description}.", reason(prompt)])
-        return Told("change", "Run", subject, narrative, use.description, (f"command: {clip(use.command, 160)}",))
+        return ObservationDraft(
+            "change", "Run", subject, narrative, use.description, (f"command: {clip(use.command, 160)}",)
+        )
     return _of_run(use, line, output, outcome, prompt) if output.strip() else None
 
 
-def _of_diff(use: ToolUse, line: CommandLine, output: str, prompt: str) -> Told | None:
+def _of_diff(use: ToolUse, line: CommandLine, output: str, prompt: str) -> ObservationDraft | None:
     files = once([*_DIFF_FILE.findall(output), *_STAT_FILE.findall(output), *use.files_read])
     if not output.strip():
         return None
@@ -388,13 +392,13 @@ def _of_diff(use: ToolUse, line: CommandLine, output: str, prompt: str) -> Told 
     narrative = [f"Looked at {code(line.shown, 160)}: {brief.removeprefix('of ')}.", f"Files: {listed(files, 300)}."]
     narrative += [f"Changed lines: {' / '.join(key)}"] if key else []
     narrative += [f"Counts: {' / '.join(once(telling_lines(output))[-6:])}"] if stat else []
-    return Told(
+    return ObservationDraft(
         "discovery", "Review diff", brief, joined([*narrative, reason(prompt)]), use.description,
         (f"git diff {clip(brief, 140)}",), ("what-changed",), tuple(path for path in files if "..." not in path)[:10],
     )  # fmt: skip
 
 
-def _of_status(use: ToolUse, line: CommandLine, output: str, prompt: str) -> Told | None:
+def _of_status(use: ToolUse, line: CommandLine, output: str, prompt: str) -> ObservationDraft | None:
     files = _STATUS.findall(output)
     if not files:
         return None
@@ -402,7 +406,7 @@ def _of_status(use: ToolUse, line: CommandLine, output: str, prompt: str) -> Tol
     narrative = joined(
         [f"{code(line.shown, 100)} showed {len(files)} changed files: {listed(files, 600)}.", reason(prompt)]
     )
-    return Told("discovery", "Git status", brief, narrative, use.description, concepts=("what-changed",))
+    return ObservationDraft("discovery", "Git status", brief, narrative, use.description, concepts=("what-changed",))
 
 
 def _shown(output: str) -> str:
@@ -412,14 +416,14 @@ def _shown(output: str) -> str:
     return "only build progress shown" if _PROGRESS.search(output) else clip(output.strip().rpartition("\n")[2], 50)
 
 
-def _of_run(use: ToolUse, line: CommandLine, output: str, outcome: Outcome, prompt: str) -> Told | None:
+def _of_run(use: ToolUse, line: CommandLine, output: str, outcome: Outcome, prompt: str) -> ObservationDraft | None:
     if not output.strip() and not use.is_failed and line.work != "check" and not use.files_written:
         return None if line.work in ("list", "read", "git") or not use.description else _silent(use, line, prompt)
     kind: ObservationType = "discovery" if outcome.status == "failed" else "change"
     brief = outcome.brief or _last(outcome, prompt) or _shown(output)
     verb, subject = _title(use, line, brief)
     how = _ending(use, outcome, brief)
-    return Told(
+    return ObservationDraft(
         type=kind,
         verb=verb,
         subject=subject,
@@ -432,10 +436,12 @@ def _of_run(use: ToolUse, line: CommandLine, output: str, outcome: Outcome, prom
     )
 
 
-def _silent(use: ToolUse, line: CommandLine, prompt: str) -> Told:
+def _silent(use: ToolUse, line: CommandLine, prompt: str) -> ObservationDraft:
     narrative = joined([f"Ran {code(use.command, 400)}, which printed nothing: {use.description}.", reason(prompt)])
     facts = (f"command: {clip(use.command, 160)}",)
-    return Told("change", "Run", f"{code(line.shown, 50)}: {use.description}", narrative, use.description, facts)
+    return ObservationDraft(
+        "change", "Run", f"{code(line.shown, 50)}: {use.description}", narrative, use.description, facts
+    )
 
 
 def _title(use: ToolUse, line: CommandLine, brief: str) -> tuple[str, str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from hybrid.capture.extraction.wording import (
-    Told,
+    ObservationDraft,
     base,
     clip,
     code,
@@ -117,7 +117,7 @@ def matches_of(output: str, file: str = "") -> list[SearchMatch]:
     return matches
 
 
-def tell_search(use: ToolUse, prompt: str) -> Told | None:
+def tell_search(use: ToolUse, prompt: str) -> ObservationDraft | None:
     """Return what a search found; that nothing was found is told too. None without a pattern."""
     if not use.query.strip():
         return None
@@ -127,10 +127,10 @@ def tell_search(use: ToolUse, prompt: str) -> Told | None:
     where = where or (
         use.description if _SUFFIX.search(use.description) or not use.description else f"{use.description} files"
     )
-    return told_of_search(SearchRun(use.query, use.output, where, file, use.tool, use.error), prompt)
+    return draft_of_search(SearchRun(use.query, use.output, where, file, use.tool, use.error), prompt)
 
 
-def told_of_search(search: SearchRun, prompt: str) -> Told:
+def draft_of_search(search: SearchRun, prompt: str) -> ObservationDraft:
     """Return what a search found, also when a command searched."""
     query, scope, file, output = search.query, search.scope, search.file, search.output
     is_none = _NONE.match(output) is not None
@@ -147,7 +147,7 @@ def told_of_search(search: SearchRun, prompt: str) -> Told:
     opening = f"{searched}{f' with {search.tool}' if search.tool else ''}"
     opening = f"{opening}: {brief if is_nothing or search.error else _count(result)}."
     shown = [match for match in result.lines if match.text][:4]
-    return Told(
+    return ObservationDraft(
         type="discovery",
         verb=verb,
         subject=f"{code(pattern, max(room, 24))}{place}: {brief}",

@@ -40,7 +40,7 @@ _PATTERN = re.compile(r"(?i)\b(?:pattern|convention|idiom|always|never|as elsewh
 _POLITE = re.compile(r"(?i)^(?:please|can you|could you|now|ok(?:ay)?|hi|hello|hey|then|also|so|and)[,:]?\s+")
 
 
-class Told(Struct, frozen=True):
+class ObservationDraft(Struct, frozen=True):
     """The draft of an observation: one use told, before those of a batch become one.
 
     Attributes:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hybrid.index.segment import Segment
-    from hybrid.prompting.traces import Place
+    from hybrid.prompting.traces import SourceLine
     from hybrid.search.ranking.corpus import Corpus
 
 _OUTER_FRAME = 0.5
@@ -40,7 +40,7 @@ class PlaceScores(Struct, frozen=True):
     chunks: NDArray[np.float32]
 
 
-def score_places(corpus: Corpus, places: Sequence[Place]) -> PlaceScores:
+def score_places(corpus: Corpus, places: Sequence[SourceLine]) -> PlaceScores:
     """Score every file and chunk by the places that a query names.
 
     A path counts 1 when it ends in the whole path of a file, or a file's path ends in all of it; files that it fits
@@ -74,7 +74,7 @@ def score_places(corpus: Corpus, places: Sequence[Place]) -> PlaceScores:
     return found
 
 
-def _files_named(corpus: Corpus, place: Place) -> Iterator[tuple[int, float]]:
+def _files_named(corpus: Corpus, place: SourceLine) -> Iterator[tuple[int, float]]:
     """The files that a path fits best, each with how well it fits."""
     wanted, _ = parts_of_path(place.path)
     best: list[tuple[int, float]] = []
@@ -92,7 +92,7 @@ def _files_named(corpus: Corpus, place: Place) -> Iterator[tuple[int, float]]:
         yield file, min(1.0, top) / len(closest)
 
 
-def _likeness(wanted: tuple[str, ...], path: tuple[str, ...], place: Place) -> float:
+def _likeness(wanted: tuple[str, ...], path: tuple[str, ...], place: SourceLine) -> float:
     """How well a path fits a file's path, in [0, 1] and a little more the more parts agree; 0 for another file."""
     n = _n_agreeing(wanted, path)
     if not n:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid.prompting.clean import Cleaned, clean
+from hybrid.prompting.clean import CleanedPrompt, clean
 from hybrid.render.frame import Entry, Format, render_frame
 
 CAPTURED = Path(__file__).parents[2] / "fixtures" / "hooks"
@@ -20,7 +20,7 @@ def test_a_plain_prompt_stays_as_it_is():
     """A prompt without anything to cut comes back unchanged."""
     prompt = "why does the exporter drop the last row?\n\n    for row in rows[:-1]:\n        write(row)"
 
-    assert Cleaned(prompt) == clean(prompt)
+    assert CleanedPrompt(prompt) == clean(prompt)
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_a_name_that_begins_like_the_private_tag_is_not_private():
     """`<private_key>` and `<private-key>` are elements of somebody's XML."""
     prompt = "read <private_key> and <private-key> from the file"
 
-    assert Cleaned(prompt) == clean(prompt)
+    assert CleanedPrompt(prompt) == clean(prompt)
 
 
 @pytest.mark.parametrize("fmt", ["text", "xml", "json"])
@@ -77,7 +77,7 @@ def test_the_first_prompt_of_gemini_loses_the_context_of_the_session_start():
     """The captured first prompt of Gemini CLI begins with a hook's context; the question remains."""
     prompt = captured_prompt("gemini-0.61.0/BeforeAgent.json")
 
-    assert Cleaned("How does the payment client retry?") == clean(prompt)
+    assert CleanedPrompt("How does the payment client retry?") == clean(prompt)
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_the_first_prompt_of_gemini_loses_the_context_of_the_session_start():
 )
 def test_prompts_that_a_client_wrote_are_machine_made(prompt: str):
     """Each known beginning of a machine-made prompt is recognised, and nothing of it is left to search."""
-    assert Cleaned("", is_machine_made=True) == clean(prompt)
+    assert CleanedPrompt("", is_machine_made=True) == clean(prompt)
 
 
 def test_a_prompt_about_a_machine_made_form_is_human():
@@ -133,7 +133,7 @@ def test_of_a_slash_command_the_arguments_remain():
 @pytest.mark.parametrize("prompt", ["/usr/lib is not found", "/api/users/1 answers 500", "/ is not a command", "//x y"])
 def test_a_path_at_the_beginning_is_no_slash_command(prompt: str):
     """A slash command is one word without a second slash."""
-    assert Cleaned(prompt) == clean(prompt)
+    assert CleanedPrompt(prompt) == clean(prompt)
 
 
 @pytest.mark.parametrize("prompt", ["fix the parser [no-hybrid]", "[NO-HYBRID] fix the parser"])

@@ -3,14 +3,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hybrid.prompting.query import MAX_NAMES, Passage, Query, make_query
-from hybrid.prompting.traces import Place
+from hybrid.prompting.traces import SourceLine
 
 
 def test_a_short_prompt_is_its_own_query():
     """Text under the limit is searched as it is, with the names found in it."""
     text = "why does Client.retry in src/net.py loop?"
     names, paths = ("Client.retry",), ("src/net.py",)
-    expected = Query(text, False, names, paths, (Place("src/net.py"),), (Passage(text, 1.0),), text)
+    expected = Query(text, False, names, paths, (SourceLine("src/net.py"),), (Passage(text, 1.0),), text)
 
     assert expected == make_query(text)
 

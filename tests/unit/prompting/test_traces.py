@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from hybrid.prompting.traces import MAX_PLACES, Place, is_frame, parts_of_path, places
+from hybrid.prompting.traces import MAX_PLACES, SourceLine, is_frame, parts_of_path, places
 
 PYTHON = """
 Traceback (most recent call last):
@@ -164,7 +164,7 @@ def test_frames_know_their_trace() -> None:
     found = places(f"{PYTHON}\n{story}\n{PHP}")
 
     assert [0, 0, 0, 1, 1] == [place.trace for place in found]
-    assert Place("taxes/rates.py", 7, "tax", 0, True) == found[0]
+    assert SourceLine("taxes/rates.py", 7, "tax", 0, True) == found[0]
     assert not found[1].is_installed
 
 
