@@ -124,6 +124,7 @@ class LessonsConfig(Struct, frozen=True):
     max_false_open_rate: float
     max_other_task_rate: float
     session_start: int
+    remind_every: int
     after_report: int
     capture: bool
     use_haiku_scoring: bool
@@ -320,6 +321,7 @@ _RANGES: dict[str, tuple[float, float]] = {
     "lessons.max_false_open_rate": (0, 1),
     "lessons.max_other_task_rate": (0, 1),
     "lessons.session_start": (0, 100),
+    "lessons.remind_every": (0, 10_000),
     "lessons.after_report": (0, 100),
     "lore.budget_chars": (0, 9_000),
     "lore.threshold": (0, 1),

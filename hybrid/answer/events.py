@@ -396,9 +396,17 @@ def _decision(turn: Turn) -> Decision:
     if event.event != "UserPromptSubmit":
         return decide(turn)
     learned = learn_from_prompt(turn.workspace, event, turn.cleaned)
-    decision = decide(turn)
+    decision = _reminded(turn, decide(turn))
     untold = turn.workspace.ledgers.read(turn.key).untold
     return replace(decision, notices=learned.notices, untold=untold, is_unfinished=learned.is_busy)
+
+
+def _reminded(turn: Turn, decision: Decision) -> Decision:
+    if not turn.workspace.config.lessons.remind_every:
+        return decision
+    from hybrid.answer.session_start import remind
+
+    return remind(turn, decision)
 
 
 def _keep_books(turn: Turn) -> Decision:

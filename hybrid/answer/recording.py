@@ -37,6 +37,8 @@ def record(turn: Turn, decision: Decision, *, latency_ms: float) -> None:
     with contextlib.suppress(OSError):
         if decision.reason != "late":  # It never reached the agent.
             _note_in_ledger(turn, decision)
+            if turn.event.event == "UserPromptSubmit" and workspace.config.lessons.remind_every:
+                workspace.ledgers.note_prompt(turn.key, is_reminded=decision.reason == "reminded")
     with contextlib.suppress(OSError):
         workspace.log.append(_event_line(turn, decision, latency_ms))
     with contextlib.suppress(OSError):

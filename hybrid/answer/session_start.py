@@ -156,6 +156,9 @@ _OFTEN = 2
 _HOW_TO_SEARCH = 'Passages that fit a prompt are added to it. More: hybrid search "words" (--path GLOB narrows it)'
 _BEFORE_COMPACTION = "Given earlier in this session, before its conversation was shortened."
 _LESSONS_HEADING = "## Recent Lessons"
+_REMINDER_HEADING = "## Most used lessons, once more"
+_SILENT_ABOUT_A_REQUEST = ("gate", "no_results", "same_topic", "all_seen")
+"""Reasons of a silence where the prompt asked for something; a reminder beside thanks would be noise."""
 _FROM_THE_CALLER = "Given to the session that started this subagent."
 
 
@@ -337,6 +340,27 @@ def _orientation(turn: Turn, given: Mapping[str, str]) -> Decision:
     return Decision("oriented", text=text, items=tuple(items))
 
 
+def remind(turn: Turn, decision: Decision) -> Decision:
+    """Return the reminder of the lessons that are used most, if it is due and the prompt gets nothing else.
+
+    Only lessons that were cited at least once come again: an agent that is told something twice must need it.
+    """
+    every = turn.workspace.config.lessons.remind_every
+    if not every or decision.reason not in _SILENT_ABOUT_A_REQUEST:
+        return decision
+    if turn.workspace.ledgers.read(turn.key).n_prompts + 1 < every:
+        return decision
+    lessons = _lessons(turn.workspace, turn.kinds, is_cited=True)
+    if not lessons:
+        return decision
+    items, entries = [item for item, _ in lessons], [entry for _, entry in lessons]
+    entries[0] = replace(entries[0], heading=_REMINDER_HEADING)
+    text = render_frame(entries, fmt=turn.workspace.config.hooks.format, footer=Footer(cites_lessons=True))
+    if len(text.encode("utf-8")) > HARD_CAP_BYTES:
+        return decision
+    return replace(decision, reason="reminded", detail=decision.reason, text=text, items=tuple(items))
+
+
 def _handoff(turn: Turn) -> Entry | None:
     """The latest handoff of the project in one line, if it is new enough; it comes whole with the first injection."""
     settings = turn.workspace.config.lore
@@ -355,7 +379,7 @@ def _handoff(turn: Turn) -> Entry | None:
     return Entry("handoff", f"{latest.shown} {short} (`hybrid lore latest`)")
 
 
-def _lessons(workspace: Workspace, kinds: OpenKinds) -> list[tuple[Item, Entry]]:
+def _lessons(workspace: Workspace, kinds: OpenKinds, *, is_cited: bool = False) -> list[tuple[Item, Entry]]:
     """The lessons that are used most, within their share of the budget, each with its form in the frame."""
     settings = workspace.config.lessons
     if not (settings.enabled and settings.session_start):
@@ -365,6 +389,8 @@ def _lessons(workspace: Workspace, kinds: OpenKinds) -> list[tuple[Item, Entry]]
     except (HybridError, OSError):
         return []
     numbered = [(path, record, found.active[record.id]) for path, record in RecordSource(found.records).by_path.items()]
+    if is_cited:
+        numbered = [one for one in numbered if one[2].uses]
     # The newest of equal ones first: a project that has cited none yet begins with what it learned last.
     newest = sorted(numbered, key=lambda one: (one[2].learned, one[2].id), reverse=True)
     best = sorted(newest, key=lambda one: (-one[2].uses, -one[2].velocity))[: settings.session_start]

@@ -113,6 +113,8 @@ def line_of(newest_first: Iterable[dict[str, Any]], *, is_building: Callable[[],
         return f"hybrid: {notes} given back" if reason == "given_back" and count else "hybrid: ready"
     if reason == "injected":
         return f"hybrid: {notes}{_numbers(last)}"
+    if reason == "reminded":
+        return f"hybrid: {notes} once more"
     known = reason_of(reason)
     return f"hybrid: silent{_numbers(last) if reason == 'gate' else f' ({(known and known.short) or reason})'}"
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         "budget",
         "oriented",
         "given_back",
+        "reminded",
         "briefed",
         "resumed",
         "repeated",
@@ -87,6 +88,7 @@ REASONS: dict[ReasonName, Reason] = {
     "budget": Reason("No result fits the budget.", short="nothing fits the budget"),
     "oriented": Reason("A new session was told where it is and how to search."),
     "given_back": Reason("After a compaction the session got back the best of what it had been given."),
+    "reminded": Reason("The lessons that are used most were given again, as `lessons.remind_every` wants it."),
     "briefed": Reason("A subagent got the best of what its session had been given."),
     "resumed": Reason("A resumed session still has what it was given."),
     "repeated": Reason(

@@ -119,6 +119,7 @@ class Ledger(Struct, frozen=True):
         read_to: Bytes of the transcript in which citations were looked for.
         is_new: Nothing was ever noted of the session.
         untold: Lines for the user that nobody could be shown when they were due.
+        n_prompts: Prompts since the session was last reminded of its lessons; counted only where reminders are wanted.
     """
 
     given: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -130,6 +131,7 @@ class Ledger(Struct, frozen=True):
     read_to: int = 0
     is_new: bool = True
     untold: tuple[str, ...] = ()
+    n_prompts: int = 0
 
     def allows(self, digest: bytes, form: str) -> bool:
         """May a chunk be given in this form? What was shown in part may follow once in full, nothing comes twice."""
@@ -239,6 +241,14 @@ class LedgerStore:
         """
         self._append(key, {"told": n_lines})
 
+    def note_prompt(self, key: SessionKey, *, is_reminded: bool) -> None:
+        """Count a prompt; one that brought a reminder begins a new count.
+
+        Raises:
+            OSError: The disk is full or read-only.
+        """
+        self._append(key, {"prompt": "reminded" if is_reminded else "counted"})
+
     def end(self, key: SessionKey) -> None:
         """Stamp the end of a session; a resumed one keeps its ledger."""
         self._stamp(key, "end")
@@ -298,6 +308,7 @@ class _Reading:
         self._n_damaged = 0
         self._read_to = 0
         self._untold: list[str] = []
+        self._n_prompts = 0
 
     def ledger(self) -> Ledger:
         """What was read."""
@@ -311,6 +322,7 @@ class _Reading:
             self._read_to,
             is_new=False,
             untold=tuple(self._untold),
+            n_prompts=self._n_prompts,
         )
 
     def add(self, line: bytes) -> None:
@@ -324,6 +336,8 @@ class _Reading:
         if (why := entry.get("reset")) is not None:
             self._given, self._topic = {}, ""
             self._remembered = {} if why == "clear" else self._remembered
+        if prompt := entry.get("prompt"):
+            self._n_prompts = 0 if prompt == "reminded" else self._n_prompts + 1
         for digest, form in entry.get("given", ()):
             if self._given.get(digest) != "full":
                 self._given[str(digest)] = str(form)

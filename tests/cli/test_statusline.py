@@ -51,9 +51,10 @@ def _event(reason: str, **fields: Any) -> dict[str, Any]:
         ([{"event": "SessionStart", "reason": "oriented"}], "hybrid: ready"),
         ([{"event": "SessionStart", "reason": "resumed"}, _event("gate")], "hybrid: ready"),
         ([{"event": "SessionStart", "reason": "given_back", "items": [{}]}], "hybrid: 1 note given back"),
+        ([{"event": "UserPromptSubmit", "reason": "reminded", "items": [{}, {}]}], "hybrid: 2 notes once more"),
         ([_event("gate"), {"event": "SessionStart", "reason": "oriented"}], "hybrid: silent"),
     ],
-    ids=range(18),
+    ids=range(19),
 )
 def test_one_line_for_the_last_prompt(events: list[dict[str, Any]], expected: str) -> None:
     """What the last prompt of the session got, and the numbers behind it; other events do not hide it.
