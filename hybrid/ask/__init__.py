@@ -1,1 +1,1 @@
-"""What a person looks up by hand: a search over all kinds, and the memory; with the JSON that `--json` prints."""
+"""Look-ups by hand: a search over all kinds, and the memory; with the JSON that `--json` prints."""

@@ -38,7 +38,7 @@ def hit_json(hit: Hit, *, project: str | None, text: str | None) -> dict[str, An
 
 
 def steps_json(hit: Hit) -> dict[str, Any]:
-    """How a hit got its place: rank and score in each leg, the fusion, and the evidence for its file."""
+    """Return what gave a hit its place: rank and score in each leg, the fusion, and the evidence for its file."""
     return {
         "dense": {"rank": hit.cosine_rank, "cosine": hit.cosine},
         "lexical": {"rank": hit.bm25_rank, "bm25": hit.bm25},
@@ -141,7 +141,7 @@ def fates_of(decision: Decision) -> dict[str, str]:
 
 
 def fate_of(hit: Hit, kind: KindSearch, fates: Mapping[str, str]) -> str:
-    """What became of one hit of a kind."""
+    """Return the fate of one hit of a kind."""
     return fates.get(hit.key) or (FATE_OF_OTHERS if kind.verdict.is_open else FATE_OF_CLOSED)
 
 

@@ -52,7 +52,7 @@ _FIRST = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
 class Filters(Struct, frozen=True):
-    """What restricts the rows, as it was written.
+    """The filters of a request, as they were written.
 
     Attributes:
         limit: 1 to `MAX_LIMIT`.
@@ -68,7 +68,7 @@ class Filters(Struct, frozen=True):
 
 
 class MemoryScope(Struct, frozen=True):
-    """Whose rows are looked at.
+    """The projects whose rows are looked at.
 
     Attributes:
         key: Only this project's; empty for all.
@@ -84,11 +84,11 @@ class MemoryScope(Struct, frozen=True):
 
     @property
     def heading(self) -> str:
-        """What a list of these rows is called."""
+        """The heading of a list of these rows."""
         return f"# {self.name or 'all projects'} recent context"
 
     def wanted(self, filters: Filters, now_ms: int) -> RowFilter:
-        """What the store is asked for.
+        """Return the filter that the store understands.
 
         Raises:
             HybridError: A filter has no such form.
@@ -125,7 +125,7 @@ def checked_limit(text: str) -> int:
 
 
 def around(limit: int, before: int | None, after: int | None) -> tuple[int, int]:
-    """How many rows are wanted before and after one, so that with it there are `limit` unless told otherwise."""
+    """Return the numbers of rows before and after one, so that with it there are `limit` unless told otherwise."""
     before = (limit - 1) // 2 if before is None else before
     return before, max(limit - 1 - before, 0) if after is None else after
 

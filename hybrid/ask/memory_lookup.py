@@ -48,7 +48,7 @@ class RankedRow(Struct, frozen=True):
 
 
 class RowRequest(Struct, frozen=True):
-    """Which rows to look up.
+    """A request for rows.
 
     Attributes:
         wanted: Restricts them.
@@ -193,7 +193,7 @@ def list_text(
 
 
 def nothing_known(store: MemoryStore, scope: MemoryScope, window_ms: int) -> str:
-    """What a list of the newest rows says when it has none.
+    """Return the text of a list of the newest rows that has none.
 
     Args:
         store: May hold uses of tools of which nothing is told yet.

@@ -1,4 +1,4 @@
-"""What a search by hand finds: the files, and each kind of records, every one a list with ranks of its own.
+"""Searches by hand: the files and each kind of records, every one a list with ranks of its own.
 
 Commands ask here; nothing is recorded. The lists are never merged by score.
 """
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class SearchRequest(Struct, frozen=True):
-    """What to look for.
+    """A request of a search by hand.
 
     Attributes:
         kinds: Kinds of hits (`code`, `lesson`, …), found whatever a gate says. Empty: the files, then the records that

@@ -274,7 +274,7 @@ def _require_content(content: str | None) -> None:
 
 
 def edit_of(lesson: Lesson) -> LessonEdit:
-    """What the user changes in `$VISUAL` or `$EDITOR`; an empty edit when nothing.
+    """Return what the user changes in `$VISUAL` or `$EDITOR`; an empty edit when nothing.
 
     Raises:
         LessonsError: No editor is set, it failed, or what it left is not one lesson with this id.

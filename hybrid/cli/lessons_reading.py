@@ -336,7 +336,7 @@ def _n_lines(name: str, root: Path, paths: Collection[str] | None) -> int | None
 
 
 def _symbols(text: str, paths: Collection[str], knows: Callable[[str], bool]) -> list[str]:
-    """What stands in back-ticks and looks made, not written: with an underscore, a capital inside, dots or brackets."""
+    """Return names in back-ticks that look like code: with an underscore, a capital inside, dots or brackets."""
     names = [
         name for name in _QUOTED.findall(text) if _SYMBOL.fullmatch(name) and not _is_file_name(name, paths, knows)
     ]
@@ -354,7 +354,7 @@ def _is_file_name(name: str, paths: Collection[str], knows: Callable[[str], bool
 
 
 def _is_there(name: str, root: Path, paths: Collection[str] | None) -> bool:
-    """Whether the tree has it, from its root or, as people shorten paths, somewhere below."""
+    """Return whether the tree has it, from its root or, as people shorten paths, somewhere below."""
     short = name.removeprefix("./").rstrip("/")
     if (root / short).exists():
         return True

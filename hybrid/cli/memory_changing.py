@@ -104,7 +104,7 @@ def forget(args: argparse.Namespace) -> int:
 
 
 def _what(args: argparse.Namespace, memory: OpenMemory, ids: list[tuple[MemoryKind, int]]) -> str:
-    """What would be forgotten, for a person; empty when there is nothing."""
+    """Return a text for a person that says what would be forgotten; empty when there is nothing."""
     store = memory.store
     if args.everything:
         counted = store.stats()

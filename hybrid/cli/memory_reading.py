@@ -254,7 +254,7 @@ def _paths(texts: Sequence[str], memory: OpenMemory) -> tuple[str, ...]:
 
 
 def _print_json(memory: OpenMemory, found: Sequence[RankedRow], **echoed: object) -> int:
-    """What was asked comes first; `query` is None where nothing was."""
+    """Print the rows as JSON after what was asked; `query` is None where nothing was."""
     project = memory.scope.name or None
     print_json({"query": None, **echoed, "project": project, "records": [row_json(one) for one in found]})
     return 0 if found else 1
@@ -279,7 +279,7 @@ def _print(
 
 
 def _origin(one: RankedRow, memory: OpenMemory) -> str:
-    """Of which session, and what was asked there."""
+    """Return a line with the session of a row, and what was asked there."""
     row = one.row
     prompts = memory.store.prompts(row.owner.session_id)
     asked = next((prompt.text for prompt in prompts if prompt.prompt_number == row.prompt_number), "")

@@ -1,1 +1,1 @@
-"""What a project knows, open for use: files, lessons, lore, memory; how each is taken in and given out."""
+"""The knowledge of a project, open for use: how files, lessons, lore and memory are taken in and given out."""

@@ -65,7 +65,7 @@ class Collection(Protocol):
 
     @property
     def searcher(self) -> Searcher:
-        """Of its index."""
+        """The searcher of its index."""
         ...
 
     @property
@@ -89,7 +89,7 @@ class Collection(Protocol):
         ...
 
     def text(self, hit: Hit) -> str | None:
-        """What a hit says now; None when it is gone or says something else."""
+        """Return the text of a hit as it is now; None when it is gone or says something else."""
         ...
 
     def shown(self, hit: Hit) -> Hit:
@@ -101,7 +101,7 @@ class Collection(Protocol):
         ...
 
     def left_out(self, hit: Hit) -> str:
-        """Why `ordered` leaves out a hit, as a word for `Withheld.reason`."""
+        """Return the word for `Withheld.reason` when `ordered` leaves out a hit."""
         ...
 
     def ordered(self, hits: Sequence[Hit], query: Query, rows: Mapping[int, float] | None = None) -> list[Hit]:
@@ -257,11 +257,11 @@ class RecordCollection:
         return sorted(hits, key=lambda hit: place.get(ids.get(hit.path, ""), len(place)))
 
     def _is_relevant(self, hit: Hit) -> bool:
-        """Does a lesson reach the integer scale, or is it near in sense?"""
+        """Return whether a lesson reaches the least relevance, or is near in sense."""
         return self._score(hit) >= self._min_score or (hit.cosine is not None and hit.cosine >= self.min_cosine)
 
     def _is_told(self, hit: Hit) -> bool:
-        """Does a word of the query stand in the record, or is it nearer than some record always is by chance?"""
+        """Return whether a word of the query stands in the record, or it is nearer than records are by chance."""
         return self._is_gate_fixed or hit.bm25 is not None or (hit.cosine is not None and hit.cosine >= TELLING_COSINE)
 
     def _score(self, hit: Hit) -> int:
@@ -269,7 +269,7 @@ class RecordCollection:
         return self._scores.get(record.id, 0) if record else 0
 
     def _trust(self, hit: Hit) -> float:
-        """What a lesson is worth for its citations, in [`LEAST_TRUSTED`, 1]."""
+        """Return the factor of a lesson for its citations, in [`LEAST_TRUSTED`, 1]."""
         record = self._view.by_path.get(hit.path)
         lessons = self._view.lessons
         lesson = lessons.active.get(record.id) if record and lessons else None

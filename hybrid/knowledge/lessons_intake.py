@@ -54,7 +54,7 @@ _LOCK_S = 1.0
 
 
 class TurnReport(Struct, frozen=True):
-    """What the end of a turn told.
+    """The outcome of taking in the end of a turn.
 
     Attributes:
         problems: What could not be noted, a sentence each: the event takes no answer, so it is left in the log.
@@ -70,7 +70,7 @@ class TurnReport(Struct, frozen=True):
 
 
 class _Said(Struct, frozen=True):
-    """What the agent said since the last end of a turn; `read_to` is None when there is no offset to be noted."""
+    """The agent's messages since the last end of a turn; `read_to` is None when there is no offset to be noted."""
 
     texts: tuple[AgentText, ...] = ()
     read_to: int | None = None
@@ -203,7 +203,7 @@ def _typed(text: str) -> str:
 
 
 def _said(workspace: Workspace, event: HookEvent) -> _Said:
-    """What the agent said since this was asked last, from the transcript."""
+    """Return the agent's messages since the last call, from the transcript."""
     if not event.transcript:
         return _Said()
     ledger = workspace.ledgers.read(session_key(workspace, event))
@@ -265,7 +265,7 @@ NOT_RECORDED = "LESSON NOT RECORDED"
 
 
 class IntakeReport(Struct, frozen=True):
-    """What was written down.
+    """The outcome of writing lessons down.
 
     Attributes:
         notices: A line for the user about each lesson.

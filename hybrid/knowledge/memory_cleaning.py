@@ -90,7 +90,7 @@ def cleaned_payload(use: ToolUse) -> ToolUse:
 
 
 def cleaned_told(told: _Told) -> _Told:
-    """What is told, once more without private spans and secrets, whoever made it."""
+    """Return an observation or summary without private spans and secrets, whoever made it."""
     fields = {name: value for name, value in asdict(told).items() if name != "type"}
     cleaned = {
         name: tuple(value) if isinstance(fields[name], tuple) else value
@@ -100,7 +100,7 @@ def cleaned_told(told: _Told) -> _Told:
 
 
 def rules_of_rows() -> Rules:
-    """How rows that earlier versions stored are cleaned: as when they are stored, if there is anything to hide."""
+    """Return what cleans rows of earlier versions: as when rows are stored, if there is anything to hide."""
     return Rules(_cleaned_row_text, _cleaned_row, _cleaned_row, _cleaned_waiting)
 
 

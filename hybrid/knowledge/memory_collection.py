@@ -72,7 +72,7 @@ class AskingSession(Struct, frozen=True):
     lost_before_ms: int = 0
 
     def has(self, row: Row) -> bool:
-        """Does its agent know the row because it did it itself?"""
+        """Return whether its agent knows the row because it did it itself."""
         return bool(self.id) and row.owner.session_id == self.id and row.created_ms >= self.lost_before_ms
 
 
@@ -207,7 +207,7 @@ def _joined(own: Searched, found: Searched, ending: str, top_k: int) -> tuple[Hi
 
 
 def _evidence(searched: Searched) -> float:
-    """What the best hit has; 0 where the ranker weighs none."""
+    """Return the sum of evidence of the best hit; 0 where the ranker weighs none."""
     return sum(searched.hits[0].evidence.values()) if searched.hits else 0.0
 
 

@@ -51,7 +51,7 @@ _PRIVATE_TURN = OPT_OUT
 
 
 def is_remembering(workspace: Workspace) -> bool:
-    """Is anything of this project to be kept?"""
+    """Return whether anything of this project is to be kept."""
     memory, project = workspace.config.memory, workspace.project
     if not (memory.enabled and memory.capture) or project is None:
         return False
@@ -160,7 +160,7 @@ def keep_small(workspace: Workspace, store: MemoryStore, now_ms: int) -> int:
 
 
 def maker(workspace: Workspace) -> Callable[[Sequence[PendingEvent], str], Extracted | None]:
-    """What turns a batch of events into what is told of them, by the extractor of the settings."""
+    """Return what turns a batch of events into an observation: the extractor of the settings, with clean results."""
     name = workspace.config.memory.extractor
 
     def make(events: Sequence[PendingEvent], prompt: str) -> Extracted | None:
@@ -245,7 +245,7 @@ def is_of_private_turn(workspace: Workspace, event: HookEvent, store: MemoryStor
 
 
 def _keep_summary(workspace: Workspace, event: HookEvent, store: MemoryStore, now_ms: int) -> tuple[str, ...]:
-    """What the turn was about; of a turn that touched nothing and said nothing there is none."""
+    """Store a summary of the turn; a turn that touched nothing and said nothing has none."""
     failures = flush(workspace, store, now_ms, session_id=_session_id(event))
     if is_of_private_turn(workspace, event, store, now_ms):
         return failures

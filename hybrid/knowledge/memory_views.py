@@ -62,7 +62,7 @@ class RowsAt:
         self._found |= dict.fromkeys(missing) | rows_at(self._store, missing)
 
     def text(self, path: str) -> str:
-        """What is searched of a row; empty when it is gone."""
+        """Return the searched text of a row; empty when it is gone."""
         if path not in self._texts:
             row = self.get(path)
             self._texts[path] = record_text(record_of(row)) if row else ""
@@ -214,7 +214,7 @@ class MemoryViews:
 
 
 def changed_part(place: Place, store: MemoryStore, source: MemorySource) -> Part | None:
-    """What changed since an index was brought up to date; None when that is not known, and all must be looked at."""
+    """Return the rows that changed since an index was built; None when they are unknown: all must be looked at."""
     known = _read_seen(place)
     changes = store.changes_since(known) if known is not None else None
     if changes is None:
@@ -284,12 +284,12 @@ def n_behind(place: Place, store: MemoryStore) -> int | None:
 
 
 def _name(path: Path, own: str) -> str:
-    """Of an index: which database, and whether only one project's part of it."""
+    """Return the name of an index, made of its database and of the one project that it holds, if it holds one."""
     return f"memory-{sha256_hex(str(path).encode('utf-8', 'surrogateescape'))[:12]}{'-' + own if own else ''}"
 
 
 def _read_seen(place: Place) -> int | None:
-    """How far the index reaches; None when that is unknown."""
+    """Return the number of the last change in the index; None when that is unknown."""
     try:
         return int(json.loads((place.folder / _SEEN).read_bytes())["change"])
     except (OSError, ValueError, TypeError, KeyError):

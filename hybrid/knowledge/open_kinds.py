@@ -141,7 +141,7 @@ class OpenFiles:
 
 
 def _stamp(folder: Path) -> tuple[int, ...]:
-    """What a new generation changes; empty without an index."""
+    """Return the stamp that a new generation changes; empty without an index."""
     try:
         status = (folder / "manifest.json").stat()
     except OSError:

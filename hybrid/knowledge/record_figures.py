@@ -1,4 +1,4 @@
-"""Which record files there are, what they hold, and what is wrong with them; `trust`, `status` and `doctor` ask.
+"""The record files of a tree, their counts and their problems, for `trust`, `status` and `doctor`.
 
 Reads only, and reads the files themselves: nothing of the record index is opened.
 """

@@ -85,12 +85,12 @@ def open_stores(workspace: Workspace, *, lock_s: float = _LOCK_S) -> Stores:
 
 
 def tree_files(project: Project) -> tuple[Path, Path]:
-    """Where lessons stand in a working tree: ours, and those of an older tool."""
+    """Return the lesson files of a working tree: ours, and that of an older tool."""
     return project.root / FOLDER_NAME / FILE, project.root / OLDER_FOLDER / FILE
 
 
 def own_file(project: Project, home: Path) -> Path:
-    """Where the lessons of a tree stand that is not accepted, or holds no `.hybrid/`."""
+    """Return the lesson file of a tree that is not accepted, or holds no `.hybrid/`."""
     return project_folder(project, home) / "trees" / project.tree / FILE
 
 

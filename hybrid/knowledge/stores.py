@@ -71,7 +71,7 @@ class ActiveLessons(Struct, frozen=True, dict=True):
 
 
 class _Kept(Struct, frozen=True):
-    """What was read when the files had these stamps; `is_proof` says whether the same stamps mean the same content."""
+    """The lessons of files at some stamps; `is_proof` tells that the same stamps mean the same content."""
 
     stamps: object
     is_proof: bool
@@ -167,7 +167,7 @@ def _active_lessons(stores: Sequence[LessonStore]) -> tuple[list[Lesson], tuple[
 
 
 def names_of(workspace: Workspace) -> ProjectNames:
-    """What the project of a workspace is called, and the other ones that are known here."""
+    """Return the names of the project of a workspace, and those of the other projects that are known here."""
     project = workspace.project
     registry = [(key, entry.name) for key, entry in load_registry(workspace.home).items()]
     return project_names(project.name if project else "", project.key if project else "", registry)

@@ -240,7 +240,7 @@ def _n_indexed(place: Place) -> int:
 
 
 def place_of(home: Path, name: str) -> Place:
-    """Where a view lies."""
+    """Return the paths of a view."""
     folder = home / FOLDER
     return Place(
         catalog=folder / "catalog.db", folder=folder / "views" / name, tree=name, root=name, lock=folder / "build.lock"

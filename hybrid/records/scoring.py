@@ -45,7 +45,7 @@ _ID = re.compile(r"([A-Za-z]*)([0-9]{1,18})")
 
 
 class Scorable(Protocol):
-    """What is needed of a lesson to score it."""
+    """The part of a lesson that is scored."""
 
     @property
     def id(self) -> str:
@@ -69,7 +69,7 @@ class Scorable(Protocol):
 
     @property
     def uses(self) -> int:
-        """How often it was cited, 0 or more."""
+        """The number of its citations that count, 0 or more."""
         ...
 
 
@@ -178,7 +178,7 @@ def tokens(text: str) -> list[str]:
 
 
 def searched_text(lesson: Scorable) -> str:
-    """What a lesson is found by: title, content, and each trigger three times."""
+    """Return the text that a lesson is found by: title, content, and each trigger three times."""
     parts = [lesson.title, lesson.content, *(trigger for trigger in lesson.triggers for _ in range(TRIGGER_WEIGHT))]
     return "\n".join(parts)
 

@@ -23,7 +23,7 @@ class Record(Struct, frozen=True):
         triggers: Words that name the record although its title does not hold them.
         created_at: ISO date or time; empty when unknown.
         project: Name or key that it is attributed to; empty when to none.
-        is_attributed: Whether it names a project at all, or is of a kind that belongs to every project.
+        is_attributed: True if it names a project at all, or is of a kind that belongs to every project.
     """
 
     kind: RecordKind

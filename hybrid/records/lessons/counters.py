@@ -64,7 +64,7 @@ class Counters(Struct, frozen=True):
 
     Attributes:
         raw: Everything that it holds.
-        is_damaged: Whether it could not be read, so that it is set aside by the next write.
+        is_damaged: True if it could not be read, so that it is set aside by the next write.
     """
 
     raw: Mapping[str, Any] = field(default_factory=dict[str, Any])
@@ -76,7 +76,7 @@ class Counters(Struct, frozen=True):
         Args:
             lesson_id: Its id.
             inline: What stands in the file of lessons itself.
-            is_inline_first: Whether uses, velocity and last there count although there is an entry here.
+            is_inline_first: True if uses, velocity and last there count although there is an entry here.
         """
         entry = self._entry(lesson_id)
         if entry is None:
@@ -193,7 +193,7 @@ def read_counters(path: Path) -> bytes | None:
 
 
 def parse_counters(data: bytes | None) -> Counters:
-    """What `read_counters` gave, as a value; damaged bytes give empty counters that say so."""
+    """Return the bytes of `read_counters` as a value; damaged bytes give empty counters that say so."""
     if data is not None and not data.strip():
         return Counters()
     try:

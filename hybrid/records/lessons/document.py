@@ -186,7 +186,7 @@ def parse(text: str) -> LessonsDocument:
 
 
 def new_file_text(level: Level) -> str:
-    """What a new LESSONS.md holds before its first entry."""
+    """Return the text of a new LESSONS.md before its first entry."""
     return _HELP.format(title=_TITLES[level], example=f"{PREFIXES[level]}001")
 
 

@@ -134,7 +134,7 @@ def _make_ordinary(target: Path) -> None:
 
 
 def stamp_of(path: Path) -> Stamp:
-    """What changes when a file is changed or replaced, also when its times are set back; a link is followed."""
+    """Return the stamp of a file; it differs once the file is changed or replaced, even if its times are set back."""
     try:
         found = os.stat(path)  # noqa: PTH116 - half the time of `Path.stat`, and asked on every prompt
     except OSError:
@@ -148,7 +148,7 @@ _THEIRS = "stats.json"
 
 
 class Content(Struct, frozen=True):
-    """What the files hold at one moment; None for counters that cannot be read.
+    """The bytes of the files at one moment; None for counters that cannot be read.
 
     Attributes:
         data: The file of lessons.
@@ -183,12 +183,12 @@ class Storage:
         self._parsed: tuple[bytes, LessonsDocument] | None = None
 
     def stamps(self) -> tuple[Stamp, ...]:
-        """Of every file that is read."""
+        """Return the stamp of every file that is read."""
         read = [self._file, self._counters, *([self._theirs] if self._keeps_inline else [])]
         return tuple(map(stamp_of, read))
 
     def content(self) -> Content:
-        """What both files hold now.
+        """Return the bytes of both files as they are now.
 
         Raises:
             LessonsFileError: The file of lessons is too long, cannot be read, or leads out of the tree.
@@ -197,7 +197,7 @@ class Storage:
         return Content(read_bytes(self._target()), read_counters(self._counters), theirs)
 
     def values(self, content: Content) -> tuple[LessonsDocument, Counters]:
-        """The same as values; a document is parsed once."""
+        """Return the bytes as values; a document is parsed once."""
         if self._parsed is None or self._parsed[0] != content.data:
             self._parsed = (content.data, parse(decoded(content.data)))
         counters = parse_counters(content.beside)

@@ -37,7 +37,7 @@ _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
 class ImportedLesson(Struct, frozen=True):
-    """What became of one lesson of the source.
+    """The outcome for one lesson of the source.
 
     Attributes:
         lesson: As it stands there.
@@ -51,7 +51,7 @@ class ImportedLesson(Struct, frozen=True):
 
 
 class ImportReport(Struct, frozen=True):
-    """What an import did, or would do.
+    """The outcome of an import, or of a dry run.
 
     Attributes:
         file: The LESSONS.md that was read.

@@ -38,7 +38,7 @@ def body_of(line: str) -> str:
 
 
 def end_of(line: str) -> str:
-    """What ends the line; empty for a last line without."""
+    """Return the end of the line; empty for a last line without one."""
     return line[len(body_of(line)) :]
 
 
@@ -59,7 +59,7 @@ def heading_level(line: str) -> int:
 
 
 def hidden_lines(lines: Sequence[str]) -> tuple[bytearray, list[tuple[int, str]]]:
-    """Which lines stand in a fenced code block or in a comment of several lines, the marks included.
+    """Mark the lines of fenced code blocks and of comments over several lines, their marks included.
 
     A fence or comment that nothing closes hides nothing: half a file would be gone through one slip.
 
@@ -166,7 +166,7 @@ class LessonEntry(Struct, frozen=True):
         content: Their text, without the quote marks and outer blank lines.
         heading: Index of the heading.
         end: Index after its last line.
-        is_ai_marked: Whether the title ends with the mark of an agent.
+        is_ai_marked: True if the title ends with the mark of an agent.
     """
 
     id: str

@@ -28,7 +28,7 @@ _SHOWN_CHARS = 40
 
 
 class Lessons(Struct, frozen=True):
-    """What a store holds at one moment.
+    """The lessons of a store at one moment.
 
     Attributes:
         lessons: In the order of the file, superseded ones and tombstones included.
@@ -58,7 +58,7 @@ def lessons_of(
         counters: Of the file beside it.
         file: Its path, for problems.
         level: Entries of the other level are told as a problem and not read: their ids belong to another store.
-        is_inline_first: Whether counters in the file count before those beside it.
+        is_inline_first: True if counters in the file count before those beside it.
     """
     lessons: list[Lesson] = []
     problems = [Problem(str(file), line, message) for line, message in document.problems]

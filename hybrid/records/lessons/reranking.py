@@ -43,7 +43,7 @@ _INSTRUCTIONS = (
 
 
 class Rated(Protocol):
-    """What is sent of a lesson."""
+    """The part of a lesson that is sent."""
 
     @property
     def id(self) -> str:
@@ -74,12 +74,12 @@ class ModelClient(Protocol):
 
     @property
     def messages(self) -> Messages:
-        """Where requests are made."""
+        """The part of the client that makes requests."""
         ...
 
 
 class ModelService(Struct, frozen=True):
-    """Whom a language model is asked at.
+    """A language model, and how it is reached.
 
     Attributes:
         api_key: Key of the service; an empty one means that nobody may be asked.

@@ -35,7 +35,7 @@ _LOCK_S = 10.0
 
 
 class AddOutcome(Struct, frozen=True):
-    """What became of a draft.
+    """The outcome for a draft.
 
     Attributes:
         lesson: As it was written; None when it was not.
@@ -47,7 +47,7 @@ class AddOutcome(Struct, frozen=True):
 
 
 class DecayReport(Struct, frozen=True):
-    """What a decay did.
+    """The outcome of a decay.
 
     Attributes:
         on: ISO date.
@@ -83,7 +83,7 @@ class LessonStore:
         self._read: tuple[Content, Lessons] | None = None
 
     def stamps(self) -> tuple[files.Stamp, ...]:
-        """What changes when a file does that is read; a change within the clock's grain may not show."""
+        """Return the stamps of the files that are read; a change within the clock's grain may not show."""
         return self._storage.stamps()
 
     def read(self) -> Lessons:

@@ -52,7 +52,7 @@ class Lesson(Struct, frozen=True):
         source: `ai`, or empty for people.
         triggers: Words that name the lesson although its text does not hold them.
         superseded: Id of the lesson that replaced it, `deleted`, or empty while it is active.
-        is_promotable: Whether it may be offered to all projects.
+        is_promotable: True if it may be offered to all projects.
         uses: Citations that count, 0 to 100; they fade.
         velocity: Recent citations, from 0; halved every week.
         learned: ISO date, empty when unknown.
@@ -81,7 +81,7 @@ class Lesson(Struct, frozen=True):
 
     @property
     def level(self) -> Level:
-        """Whose lesson it is."""
+        """The level, by the first letter of the id."""
         return "system" if self.id.startswith("S") else "project"
 
     @property
@@ -160,7 +160,7 @@ class Draft(Struct, frozen=True):
 
 
 class LessonEdit(Struct, frozen=True):
-    """What is to change in a lesson; None leaves it as it is, an empty value takes it away."""
+    """A change of a lesson: None leaves a value as it is, an empty one takes it away."""
 
     title: str | None = None
     content: str | None = None
@@ -177,7 +177,7 @@ def number_of(lesson_id: str) -> int:
 
 
 def trust(injections: int, citations: int) -> float:
-    """How useful a lesson proved when it was given, 0.2 to 1; 1 until it was given three times."""
+    """Return how useful a lesson proved when it was given, 0.2 to 1; 1 until it was given three times."""
     if injections < _TRUSTED_AFTER:
         return 1.0
     return min(max(((citations + 1) / (injections + 2)) / 0.5, _LEAST_TRUST), 1.0)

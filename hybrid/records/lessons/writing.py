@@ -52,7 +52,7 @@ class Offer(Struct, frozen=True):
 
 
 class Adoption(Struct, frozen=True):
-    """What becomes of an offer: an id, or the lesson that it nearly is."""
+    """The outcome for an offer: an id, or the lesson that it nearly is."""
 
     offer: Offer
     lesson_id: str | None
@@ -60,7 +60,7 @@ class Adoption(Struct, frozen=True):
 
 
 class Elsewhere(Struct, frozen=True):
-    """What is known beside a store that takes offers.
+    """The lessons and ids that are known beside a store that takes offers.
 
     Attributes:
         lessons: Of another store; an offer that resembles an active one of them is a duplicate, too.
@@ -143,7 +143,7 @@ def new_id(level: Level, number: int) -> str:
 
 
 def new_entry(adopted: Adoption, *, today: date, is_inline: bool) -> NewEntry:
-    """How an adopted offer is written.
+    """Return the entry that is written for an adopted offer.
 
     Args:
         adopted: With an id.
@@ -328,7 +328,7 @@ class CitingMessage(Struct, frozen=True):
 def counting(
     said: Iterable[CitingMessage], marks: Iterable[str], known: Collection[str]
 ) -> tuple[dict[str, int], list[str]]:
-    """How often each lesson counts now, and the marks of all messages that count no more.
+    """Return how often each lesson counts now, and the marks of all messages that count no more.
 
     Args:
         said: Messages in order.

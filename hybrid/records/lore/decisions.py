@@ -24,7 +24,7 @@ BOM = b"\xef\xbb\xbf"
 
 
 class DecisionFile(Struct, frozen=True):
-    """What a file holds: the last line of each id, in the order of these lines."""
+    """The decisions of a file: the last line of each id, in the order of these lines."""
 
     decisions: tuple[Decision, ...]
     problems: tuple[Problem, ...]

@@ -1,4 +1,4 @@
-"""Which records of lore may be given in a project, or are listed there: not withdrawn, and not another project's.
+"""The records of lore that a project may be given or lists: neither withdrawn nor another project's.
 
 Pure but for a memory of its work. What is withdrawn in one folder is withdrawn in all: a decision that was copied into
 a project and retracted there is not given from the personal folder either.
@@ -50,7 +50,7 @@ _BETWEEN_WORDS = re.compile(r"[^\w.\-]+")
 
 
 class ProjectNames(Struct, frozen=True, dict=True):
-    """What a project is called, and what the other ones are called that are known here.
+    """The names of a project, and those of the other projects that are known here.
 
     Attributes:
         name: Its name; empty outside of any project, where every record that names a project is another one's.
@@ -77,7 +77,7 @@ NOWHERE = ProjectNames("")
 
 
 class Mentions(Struct, frozen=True):
-    """What a record says about projects.
+    """The projects that a record speaks of.
 
     Attributes:
         named: The words of each project that it names, see `values.projects_of`; words may be empty.
@@ -91,7 +91,7 @@ class Mentions(Struct, frozen=True):
 
 
 def mentions_of(fields: Mapping[str, object]) -> Mentions:
-    """What a record says about projects, from its `project`, `context.project`, entities and tags."""
+    """Return the projects that a record speaks of, in its `project`, `context.project`, entities and tags."""
     named = tuple([words_of(name) for name in projects_of(fields)])
     texts = [*texts_of(fields.get("entities")), *texts_of(fields.get("tags"))]
     if not texts:
@@ -101,7 +101,7 @@ def mentions_of(fields: Mapping[str, object]) -> Mentions:
 
 
 def attributed(mentions: Mentions, project: ProjectNames) -> Attribution:
-    """Whose a record is.
+    """Return whether a record is this project's, another one's, or nobody's.
 
     What stands in its `project` decides alone when it is there: a name that the registry does not know, or something
     that is no name, makes it another project's too, since it was attributed on purpose, and giving it away would be the
@@ -159,7 +159,7 @@ _BATCH = 100
 
 
 class _Made(Struct, frozen=True):
-    """What was found out about a value; it is kept so that its id is not used anew. Another project's has no record."""
+    """A value with its record, which another project's value lacks; it is kept so that its `id()` is not used anew."""
 
     value: Decision | Handoff
     whose: Attribution
@@ -229,7 +229,7 @@ def eligible_records(lores: Sequence[Lore], project: ProjectNames) -> tuple[Reco
 
 
 def whose_is(value: Decision | Handoff, project: ProjectNames) -> Attribution:
-    """Whose a decision or handoff is."""
+    """Return whether a decision or handoff is this project's, another one's, or nobody's."""
     return attributed(mentions_of(value.fields), project)
 
 
@@ -331,7 +331,7 @@ def best_matches(query: str, records: Sequence[Listed], *, top_k: int) -> list[L
 
 
 def status_of(value: AnyLore) -> str:
-    """What has become of a record."""
+    """Return the status of a record."""
     if isinstance(value, (Pattern, AntiPattern)):
         return "deprecated" if value.is_deprecated else "active"
     if not isinstance(value, Decision) or value.is_active:

@@ -1,4 +1,4 @@
-"""Where lore lies, and its files on disk: bounded, locked, never through a link out of a project."""
+"""The folders of lore and their files on disk: bounded, locked, never through a link out of a project."""
 
 from __future__ import annotations
 

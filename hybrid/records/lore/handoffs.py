@@ -22,7 +22,7 @@ _TIME_IN_ID = re.compile(r"session-(\d{4})(\d{2})(\d{2})-(\d{2})(\d{2})(\d{2})(?
 
 
 class GitState(Struct, frozen=True):
-    """What the repository looked like; all may be empty."""
+    """The state of the repository; all may be empty."""
 
     branch: str = ""
     commits: tuple[str, ...] = ()

@@ -34,7 +34,7 @@ _TEXT_KEYS = frozenset("id name context problem solution symptom risk fix catego
 
 
 class ImportReport(Struct):
-    """What an import did, or would do.
+    """The outcome of an import, or of a dry run.
 
     Attributes:
         added: Kind → records added.
@@ -231,7 +231,7 @@ def _changed(value: object, text: Callable[[str], str], key: Callable[[str], str
 
 
 def _number(key: str, value: object) -> object:
-    """What stood without quotes most likely, as the number that it is; the reader gives text for everything."""
+    """Return a value that most likely stood without quotes as a number; the reader gives text for everything."""
     if key in _TEXT_KEYS or not isinstance(value, str) or not _NUMBER.fullmatch(value):
         return value
     return Verbatim(value)

@@ -36,7 +36,7 @@ _NO_DECISIONS = DecisionFile((), ())
 
 
 class _Kept(Struct, Generic[_Read], frozen=True):
-    """What a file held when it had this stamp; `is_proof` says whether the same stamp means the same content."""
+    """The content of a file at a stamp; `is_proof` tells that the same stamp means the same content."""
 
     stamp: Stamp | None
     is_proof: bool
@@ -183,7 +183,7 @@ class LoreShelf:
         self._makers: dict[tuple[object, ...], tuple[tuple[Lore, ...], RecordMaker, tuple[Record, ...]]] = {}
 
     def read(self) -> tuple[Lore, ...]:
-        """What each folder holds now."""
+        """Return the content of each folder as it is now."""
         return tuple(store.read() for store in self.stores)
 
     def stamps(self) -> tuple[Stamp, ...]:

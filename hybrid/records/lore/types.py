@@ -97,7 +97,7 @@ class Decision(Struct, frozen=True):
 
 
 class Handoff(Struct, frozen=True):
-    """What one session left for the next; `file` is the path of the session."""
+    """A note that one session left for the next; `file` is the path of the session."""
 
     id: str
     created_at: str
@@ -135,7 +135,7 @@ class Lore(Struct, frozen=True):
 
 
 class PatternFile(Struct, frozen=True):
-    """What a file of patterns holds, in its order."""
+    """The records of a file of patterns, in its order."""
 
     patterns: tuple[Pattern, ...]
     anti_patterns: tuple[AntiPattern, ...]

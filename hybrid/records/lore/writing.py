@@ -74,7 +74,7 @@ def latest(lore: Lore, of: type[AnyLore]) -> Sequence[AnyLore]:
 
 
 def said(record: AnyLore) -> str:
-    """What a record says: the texts that make it another one when they change."""
+    """Return the texts that make a record another one when they change."""
     if isinstance(record, Pattern):
         return "\n".join((record.name, record.context, record.problem, record.solution))
     if isinstance(record, AntiPattern):

@@ -44,7 +44,7 @@ class YamlError(Exception):
 
 
 class Span(Struct, frozen=True):
-    """Where a value stands: lines and columns from 0, in characters; the end is exclusive.
+    """The place of a value: lines and columns from 0, in characters; the end is exclusive.
 
     Attributes:
         style: `'`, `"`, `|`, `>` or empty for a plain one.
@@ -81,7 +81,7 @@ class BrokenPart(Struct, frozen=True):
 
 
 class SectionStart(Struct, frozen=True):
-    """Where the first record of a section begins: its dash, and the column of its keys; lines and columns from 0."""
+    """The begin of a section's first record: its dash, and the column of its keys; lines and columns from 0."""
 
     line: int
     column: int
@@ -89,7 +89,7 @@ class SectionStart(Struct, frozen=True):
 
 
 class YamlRecords(Struct, frozen=True):
-    """What a text holds.
+    """The records of a text.
 
     Attributes:
         items: Records in the order of the text.
@@ -129,7 +129,7 @@ def _message_of(error: Exception) -> str:
 
 
 def _line_of(error: Exception) -> int:
-    """Where the mistake is; of something that never ends, where it begins."""
+    """Return the line of the mistake; of something that never ends, the line where it begins."""
     is_open = "end of stream" in _message_of(error)
     marks = (
         getattr(error, name, None) for name in (("context_mark", "problem_mark") if is_open else ("problem_mark",))
@@ -407,7 +407,7 @@ def with_values(text: str, values: Iterable[tuple[Span, str]]) -> str:
 
 
 def prefixed(text: str, span: Span, prefix: str, value: str) -> str:
-    """How a scalar is written with a prefix before it; its own characters stay as they are where that can be.
+    """Return a scalar as it is written with a prefix; its own characters stay as they are where that can be.
 
     Args:
         text: The whole.

@@ -262,7 +262,7 @@ def _were_seen(db: sqlite3.Connection, batch: Sequence[Waiting]) -> bool:
 
 
 def _bare(events: Sequence[PendingEvent], failure: str) -> Extracted:
-    """What can be told without an extractor: the tool, and the beginning of what it was given and gave."""
+    """Return an observation that needs no extractor: the tool, and the beginning of what it was given and gave."""
     payload = "\n".join(event.payload for event in events)
     return clean_told(
         Extracted("change", f"Use {events[0].tool}", f"extraction failed: {failure}"[:200], payload[:_BARE_CHARS])

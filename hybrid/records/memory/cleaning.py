@@ -38,7 +38,7 @@ STAGES = (*_TABLES, _WORDS, _FILE, "")
 
 
 class Rules(Struct, frozen=True):
-    """How a text is cleaned; each gives its argument back, equal, when there is nothing to hide.
+    """Functions that clean what rows hold; each gives its argument back, equal, when there is nothing to hide.
 
     Attributes:
         text: A prompt.
@@ -54,7 +54,7 @@ class Rules(Struct, frozen=True):
 
 
 class CleaningState(Struct, frozen=True):
-    """How far the rows of a database are cleaned.
+    """The state of cleaning the rows of a database.
 
     Attributes:
         rules: Under which rules it is or will be; empty when that never began.
@@ -77,7 +77,7 @@ class CleaningState(Struct, frozen=True):
 
 
 def progress_of(db: sqlite3.Connection) -> CleaningState:
-    """How far the database is."""
+    """Return the state that the database notes."""
     row = db.execute("SELECT rules, stage, up_to, n_rows, at_epoch FROM cleaned").fetchone()
     return CleaningState() if row is None else CleaningState(*row)
 

@@ -50,7 +50,7 @@ class Database:
         return self.path.is_file()
 
     def read(self, work: Callable[[sqlite3.Connection], _T], missing: _T) -> _T:
-        """What the work finds in one consistent state; `missing` when there is no file, which is not made.
+        """Return what the work reads in one consistent state, or `missing` when there is no file, which is not made.
 
         It sees what was committed: nothing of a `write` that is not done.
 
@@ -127,7 +127,7 @@ class _Line:
         self._file: tuple[int, int] | None = None
 
     def done(self, work: Callable[[sqlite3.Connection], _T], begin: str) -> _T:
-        """What the work gives, in a transaction that begins so; within one that this thread has begun, in that."""
+        """Return the result of the work, in a transaction that begins so or that this thread has begun."""
         with self._lock:
             connection = self._opened()
             if not begin or connection.in_transaction:
@@ -167,7 +167,7 @@ class _Line:
 
 
 def size_bytes(path: Path) -> int:
-    """Of a database and its log; 0 when there is none."""
+    """Return the bytes of a database and its log; 0 when there is none."""
     total = 0
     for name in (path.name, f"{path.name}-wal"):
         with contextlib.suppress(OSError):

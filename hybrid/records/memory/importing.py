@@ -285,7 +285,7 @@ def _session(given: Mapping[str, Any], owner: Owner, now_ms: int) -> Session:
 
 
 def owner_of(session_id: object, key: object, project: object) -> Owner:
-    """Whose a row is.
+    """Return the owner of a row.
 
     Raises:
         ValueError: Session or key are missing.

@@ -145,7 +145,7 @@ def select(db: sqlite3.Connection, kind: MemoryKind, clause: Clause, order: str,
 
 
 def _hiding(db: sqlite3.Connection) -> Callable[[str], str]:
-    """What takes secrets out of a text that is read: nothing is left to do once the rows are cleaned."""
+    """Return what takes secrets out of a text that is read: nothing is left to do once the rows are cleaned."""
     sql = "SELECT 1 FROM cleaned WHERE rules = ? AND stage IN ('words', 'file', '')"
     return redact if db.execute(sql, (REDACT_VERSION,)).fetchone() is None else str
 
@@ -158,7 +158,7 @@ def _row(kind: MemoryKind, values: tuple[Any, ...], hide: Callable[[str], str]) 
 
 
 def told_of_observation(values: Sequence[Any], hide: Callable[[str], str] = str) -> Extracted:
-    """What is told by the columns from `type` to `files_modified`.
+    """Return the observation that the columns from `type` to `files_modified` hold.
 
     Args:
         values: Of the columns.
@@ -201,7 +201,7 @@ _OLDEST_FIRST = "r.created_at_epoch, r.id"
 
 
 def _place(row: Row) -> tuple[int, int, int]:
-    """Where a row stands in time."""
+    """Return the sort key of a row: its time, its kind, its id."""
     return row.created_ms, MEMORY_KINDS.index(kind_of(row)), row.id
 
 
@@ -337,7 +337,7 @@ def touched_files(db: sqlite3.Connection, session_id: str) -> tuple[str, ...]:
 
 
 def stats(db: sqlite3.Connection, n_bytes: int) -> MemoryStats:
-    """What there is, counted."""
+    """Count all rows."""
     tables = ("sessions", "observations", "session_summaries", "user_prompts", "pending_events")
     counts = tuple(db.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in tables)
     by_type = dict(db.execute("SELECT type, count(*) FROM observations GROUP BY type").fetchall())

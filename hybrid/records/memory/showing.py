@@ -32,7 +32,7 @@ _MOST_FILES = 5
 
 
 def kind_of(row: Row) -> MemoryKind:
-    """What a row is."""
+    """Return the kind of a row."""
     return "observation" if isinstance(row, Observation) else "summary"
 
 
@@ -94,7 +94,7 @@ def shown_number(row: Row) -> str:
 
 
 def searched_lines(row: Row) -> list[str]:
-    """What is searched of a row besides its title."""
+    """Return the lines of a row that are searched besides its title."""
     told = row.told
     if isinstance(row, Observation):
         found = [row.told.subtitle, row.told.narrative, *row.told.facts, " ".join(row.told.files)]
@@ -104,7 +104,7 @@ def searched_lines(row: Row) -> list[str]:
 
 
 def body_lines(row: Row) -> tuple[str, ...]:
-    """What stands below the title in the frame: short, since what is more is found by the number."""
+    """Return the lines below the title in the frame: few, since the rest is found by the number."""
     told = row.told
     if isinstance(row, SessionSummary):
         pairs = [(name.replace("_", " ").capitalize(), getattr(told, name)) for name in _SHOWN_PARTS]

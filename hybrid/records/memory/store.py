@@ -129,7 +129,7 @@ class MemoryStore:
         Nothing is locked while `make` is at work.
 
         Args:
-            owner: Whose it is.
+            owner: Session and project.
             event: The use.
             window_ms: The longest pause within a batch.
             make: Turns a batch into what is told.
@@ -191,10 +191,10 @@ class MemoryStore:
         """Store what somebody tells; None for what is there or was forgotten, and for a repeat, which is counted.
 
         Args:
-            owner: Whose it is.
-            told: What is told.
-            now_ms: Of its time.
-            digest: What makes it the same; made of all the rest when empty.
+            owner: Session and project.
+            told: The observation.
+            now_ms: When it was made.
+            digest: By this it is known again; made of all the rest when empty.
             discovery_tokens: As of an `Observation`.
         """
         from hybrid.records.memory import writing
@@ -330,7 +330,7 @@ class MemoryStore:
         return exporting.all_rows(self.database, RowFilter(kinds=(kind,)))
 
     def stats(self) -> MemoryStats:
-        """What there is, counted."""
+        """Count all rows."""
         return self.database.read(lambda db: reading.stats(db, size_bytes(self.path)), NO_STATS)
 
     # --- what changed, for an index of the rows ------------------------------------------------------------
@@ -355,7 +355,7 @@ class MemoryStore:
     # --- rules for secrets that are newer than rows --------------------------------------------------------
 
     def cleaned(self) -> cleaning.CleaningState:
-        """How far the rows stand under the present rules; a memory that is not there does."""
+        """Return the state of cleaning; a memory that is not there is clean."""
         from hybrid.records.memory import cleaning
 
         return self.database.read(cleaning.progress_of, cleaning.CleaningState(REDACT_VERSION, ""))

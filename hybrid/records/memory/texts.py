@@ -37,7 +37,7 @@ def clean(text: str) -> str:
 
 
 def clean_owner(owner: Owner) -> Owner:
-    """Whose a row is, as it is stored; digests are made of this form."""
+    """Return an owner as it is stored; digests are made of this form."""
     return Owner(clean(owner.session_id), clean(owner.key), clean(owner.project))
 
 
@@ -48,7 +48,7 @@ def one_line(text: str) -> str:
 
 
 def clean_told(told: Extracted) -> Extracted:
-    """What is told, as it is stored: one line where one is promised, nothing empty, each file and concept once."""
+    """Return an observation as it is stored: one line where promised, nothing empty, each file and concept once."""
     title = one_line(told.title)
     return Extracted(
         type=told.type if told.type in get_args(ObservationType) else "change",

@@ -28,7 +28,7 @@ MAX_INT = 2**63 - 1
 
 
 class Owner(Struct, frozen=True):
-    """Whose a row is.
+    """The session and the project of a row.
 
     Attributes:
         session_id: The client's, never empty.
@@ -42,7 +42,7 @@ class Owner(Struct, frozen=True):
 
 
 class Extracted(Struct, frozen=True):
-    """What is told of some tool uses; made by an extractor, free of secrets.
+    """An observation as an extractor tells it of some tool uses, free of secrets.
 
     Attributes:
         type: What sort of thing was done.
@@ -95,7 +95,7 @@ class Observation(Struct, frozen=True):
 
 
 class Summarised(Struct, frozen=True):
-    """What the end of a turn says of a session; empty where nothing is known.
+    """A summary of a session, made at the end of a turn; empty where nothing is known.
 
     Attributes:
         request: What was asked for.
@@ -173,7 +173,7 @@ class PendingEvent(Struct, frozen=True):
 
 
 class RowFilter(Struct, frozen=True):
-    """Which rows; every part restricts before a limit counts.
+    """A filter of rows; every part restricts before a limit counts.
 
     Attributes:
         key: Project key; empty for all projects.
@@ -206,7 +206,7 @@ None when they tell nothing. What it raises is reported and costs nothing but a 
 
 
 class Flushed(Struct, frozen=True):
-    """What became of pending batches.
+    """The outcome of a flush.
 
     Attributes:
         n: Batches that are pending no more: stored, counted as repeats, or dropped as telling nothing.
@@ -218,7 +218,7 @@ class Flushed(Struct, frozen=True):
 
 
 class ForgetReport(Struct, frozen=True):
-    """What was forgotten.
+    """The outcome of forgetting.
 
     Attributes:
         n: Rows: observations, summaries, prompts and sessions.
@@ -231,7 +231,7 @@ class ForgetReport(Struct, frozen=True):
 
 
 class ImportReport(Struct, frozen=True):
-    """What an import brought, or would bring when it was tried only.
+    """The outcome of an import, or of a dry run.
 
     Attributes:
         n_sessions: New ones; so for the others.
@@ -255,7 +255,7 @@ class ImportReport(Struct, frozen=True):
 
 
 class ProjectCount(Struct, frozen=True):
-    """How many observations and summaries a project has."""
+    """The numbers of observations and summaries of a project."""
 
     key: str
     project: str
@@ -264,7 +264,7 @@ class ProjectCount(Struct, frozen=True):
 
 
 class MemoryStats(Struct, frozen=True):
-    """What the memory holds.
+    """The figures of the memory.
 
     Attributes:
         n_sessions: Sessions; so for the other counts.

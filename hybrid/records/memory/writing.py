@@ -104,7 +104,7 @@ def add_prompt(db: sqlite3.Connection, owner: Owner, text: str, now_ms: int, *, 
 
     Args:
         db: The database.
-        owner: Whose it is.
+        owner: Session and project.
         text: Of the prompt.
         now_ms: When it was typed.
         key: Of its event: the same event a second time is not stored again.
@@ -141,17 +141,17 @@ def insert_prompt(db: sqlite3.Connection, session: int, prompt: UserPrompt) -> N
 
 
 def prompt_digest(session_id: str, number: int, text: str) -> str:
-    """What makes a prompt the same."""
+    """Return the digest by which a prompt is known again."""
     return digest_of("prompt", session_id, number, text)
 
 
 def summary_digest(session_id: str, number: int, told: Summarised) -> str:
-    """What makes a summary the same."""
+    """Return the digest by which a summary is known again."""
     return digest_of("summary", session_id, number, summary_parts(told))
 
 
 def session_digest(session_id: str) -> str:
-    """What a forgotten session is known by."""
+    """Return the digest by which a forgotten session is known."""
     return digest_of("session", session_id)
 
 
