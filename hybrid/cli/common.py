@@ -36,7 +36,7 @@ def workspace_of(
     is_strict: bool = True,
     is_accepting: bool = False,
 ) -> Workspace:
-    """The workspace that the command line names.
+    """Return the workspace that the command line names.
 
     Args:
         args: With `project`.
@@ -107,7 +107,7 @@ def print_table(rows: Sequence[tuple[str, str]]) -> None:
 
 
 def share(text: str) -> float:
-    """An argument in −1 to 1."""
+    """Return an argument in −1 to 1."""
     try:
         value = float(text)
     except ValueError:
@@ -121,7 +121,7 @@ _MAX_SECONDS = 1_000_000
 
 
 def seconds(text: str) -> float:
-    """An argument that is a time to wait, from 0 on."""
+    """Return an argument that is a time to wait, from 0 on."""
     try:
         value = float(text)
     except ValueError:
@@ -132,7 +132,7 @@ def seconds(text: str) -> float:
 
 
 def query_of(words: Sequence[str]) -> str:
-    """The words of a query as one text.
+    """Return the words of a query as one text.
 
     Raises:
         HybridError: There is nothing but spaces in them.
@@ -148,7 +148,7 @@ _SHOWN_CHARS = 50
 
 
 def positive(text: str) -> int:
-    """An argument that is a whole number from 1; a larger one than anybody can mean is refused too."""
+    """Return an argument that is a whole number from 1; a larger one than anybody can mean is refused too."""
     is_number = text.isascii() and text.isdigit() and len(text) <= len(str(_MAX_NUMBER))
     if not is_number or not 1 <= int(text) <= _MAX_NUMBER:
         shown = text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]}…"

@@ -89,7 +89,7 @@ def _check(args: argparse.Namespace, workspace: Workspace) -> int:
 
 
 def _plain(value: object) -> str:
-    """A value as `hybrid config set` takes it."""
+    """Return a value as `hybrid config set` takes it."""
     if isinstance(value, tuple):
         return json.dumps(value, ensure_ascii=False)
     return str(value).lower() if isinstance(value, bool) else str(value)
@@ -129,7 +129,7 @@ def _write(args: argparse.Namespace) -> int:
 
 
 def _layer_file(args: argparse.Namespace, workspace: Workspace) -> Path:
-    """The file to write; the project's folder is made for a value that is set."""
+    """Return the file to write; the project's folder is made for a value that is set."""
     if args.user:
         return workspace.home / "config.toml"
     from hybrid.project.places import create_folder

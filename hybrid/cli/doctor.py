@@ -187,7 +187,7 @@ def installs_of(workspace: Workspace, client: str | None) -> list[Install]:
 
 
 def foreign_of(workspace: Workspace, client: str | None) -> list[Foreign]:
-    """Hooks of the systems that hybrid replaces."""
+    """Return the hooks of the systems that hybrid replaces."""
     from hybrid.hooks.install.foreign import find_foreign
 
     return [found for found in find_foreign(settings_roots(workspace)) if client in (None, found.client)]
@@ -261,7 +261,7 @@ def _service_answered(version: object, pid: object, took_ms: float) -> Finding:
 
 
 def build_findings(projects: object) -> Iterator[Finding]:
-    """Projects whose last build in the background failed."""
+    """Yield the projects whose last build in the background failed."""
     for project in cast("list[dict[str, Any]]", projects if isinstance(projects, list) else []):
         build = cast("dict[str, Any]", project.get("last_build") or {})
         if build.get("state") == "failed":
@@ -279,7 +279,7 @@ def _socket_rights(socket: object) -> Iterator[Finding]:
 
 
 def _callers(workspace: Workspace) -> set[object]:
-    """Clients that the end of the event log knows."""
+    """Return the clients that the end of the event log knows."""
     from hybrid.feedback.events import log_folder, newest_events
 
     return {event.get("client") for event in newest_events(log_folder(workspace.home), max_bytes=_LOG_BYTES)}
@@ -360,13 +360,13 @@ def run(args: argparse.Namespace) -> int:
 
 
 def line_of(finding: Finding) -> str:
-    """A finding in one line, and its remedy in a second one."""
+    """Return a finding in one line, and its remedy in a second one."""
     line = f"{_MARKS[finding.level]}  {finding.area:<9}{finding.what}"
     return f"{line}\n{'':<18}→ {finding.remedy}" if finding.remedy else line
 
 
 def form(finding: Finding) -> dict[str, str | None]:
-    """A finding as JSON."""
+    """Return a finding as JSON."""
     return {"level": finding.level, "area": finding.area, "what": finding.what, "remedy": finding.remedy or None}
 
 

@@ -234,7 +234,7 @@ def _lines_of(workspace: Workspace) -> Lines:
 
 
 def _inside(path: Path, root: Path) -> tuple[str, ...]:
-    """The file's own path in the project, which must not be searched: it holds every query."""
+    """Return the file's own path in the project, which must not be searched: it holds every query."""
     resolved = path.resolve()
     return (resolved.relative_to(root).as_posix(),) if root in resolved.parents else ()
 
@@ -307,7 +307,7 @@ def _refuse(args: argparse.Namespace) -> int:
 
 
 def _measures() -> dict[str, _Measure]:
-    """Our own measures, and those of installed distributions; these replace ours of the same name."""
+    """Return our own measures, and those of installed distributions; these replace ours of the same name."""
     from importlib.metadata import entry_points
 
     modules = {entry.name: entry.load() for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name)}

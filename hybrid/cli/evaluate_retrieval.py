@@ -97,7 +97,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _named(paths: Sequence[Path]) -> dict[str, Path]:
-    """Files by a short name: without folder and suffix, unless that stands for two of them."""
+    """Return the files by a short name: without folder and suffix, unless that stands for two of them."""
     stems = [path.stem for path in paths]
     return {str(path) if stems.count(path.stem) > 1 else path.stem: path for path in paths}
 
@@ -140,7 +140,7 @@ def check_ways(args: argparse.Namespace) -> None:
 
 
 def ways_of(args: argparse.Namespace, config: Config) -> Ways:
-    """The configurations that the command line asks for."""
+    """Return the configurations that the command line asks for."""
     from hybrid.evaluation.trees import MODES, ablations, against, in_force
 
     mode = args.mode or ("hybrid" if args.against or args.ablation else "all")
@@ -179,7 +179,7 @@ def show(args: argparse.Namespace, found: Evaluation, ways: Ways) -> int:
 
 
 def form_of(found: Evaluation, ways: Ways) -> dict[str, Any]:
-    """All that was found, as JSON knows it."""
+    """Return all that was found, as JSON knows it."""
     from hybrid.evaluation.measures import MEASURES
     from hybrid.evaluation.timing import sum_up
 

@@ -66,5 +66,5 @@ def print_table(title: str, heads: Sequence[str], rows: Iterable[Sequence[str]])
 
 
 def percent(share: float | None) -> str:
-    """A share in percent; a dash for None."""
+    """Return a share in percent; a dash for None."""
     return "–" if share is None else f"{share:.1%}"

@@ -116,7 +116,7 @@ def _of_kinds(event: Event, config: Config) -> list[str]:
 
 
 def _fixed(event: Event) -> list[str]:
-    """The raw top cosine that would have done; a fixed threshold takes the place of every bar."""
+    """Return the raw top cosine that would have done; a fixed threshold takes the place of every bar."""
     top = event.get("top_cosine")
     if top is None:
         return []
@@ -284,7 +284,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _last(workspace: Workspace) -> dict[str, Any] | None:
-    """The newest answer to a prompt, or failure; without any, the newest event of another kind."""
+    """Return the newest answer to a prompt, or failure; without any, the newest event of another kind."""
     newest = next(filter(workspace.is_here, workspace.log.newest()), None)
     here = filter(workspace.is_here, workspace.log.newest())
     return next((event for event in here if event.get("error") or is_prompt(event)), newest)
@@ -318,7 +318,7 @@ def _titles(workspace: Workspace, event: dict[str, Any]) -> dict[str, str]:
 
 
 def lines_of(event: dict[str, Any], titles: Mapping[str, str] = MappingProxyType({})) -> list[str]:
-    """One event in full.
+    """Return one event in full.
 
     Args:
         event: Of the log.
@@ -354,14 +354,14 @@ def lines_of(event: dict[str, Any], titles: Mapping[str, str] = MappingProxyType
 
 
 def _gates(event: dict[str, Any]) -> list[tuple[str, str]]:
-    """The verdict of each kind; lines of earlier versions know only that on files."""
+    """Return the verdict of each kind; lines of earlier versions know only that on files."""
     kinds: dict[str, dict[str, Any]] = event.get("kinds") or {}
     rows = [] if event.get("gate_kind") in kinds else gate_rows(event)
     return rows + [row for kind, said in kinds.items() for row in kind_rows(kind, said)]
 
 
 def _place(item: dict[str, Any]) -> str:
-    """A record by its id, else the lines of a file."""
+    """Return a record by its id, else the lines of a file."""
     return (
         f"[{item['kind']}] {item['id']}"
         if item.get("id")

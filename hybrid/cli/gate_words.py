@@ -28,7 +28,7 @@ _TALK = {"chat": "like small talk", "probe": "is it about code"}
 
 
 def gate_rows(said: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """The verdict as (label, text), a line each; none when the gate was not asked.
+    """Return the verdict as (label, text), a line each; none when the gate was not asked.
 
     Args:
         said: With the keys that `hybrid.answer.log_fields.gate_part` gives to a line of the event log; lines of earlier
@@ -48,7 +48,7 @@ def gate_rows(said: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def kind_rows(kind: str, said: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """The verdict on a kind of records, as `gate_rows` with the kind for a label; `said` has `is_open` too."""
+    """Return the verdict on a kind of records, as `gate_rows` with the kind for a label; `said` has `is_open` too."""
     state = "open" if said.get("is_open") else "closed"
     rows = gate_rows(said)
     text = f"{state}: {rows[0][1]}" if rows else state
@@ -70,7 +70,7 @@ def _parts(parts: Mapping[str, float | None], *, is_talk: bool) -> list[tuple[st
 
 
 def _named(parts: Mapping[str, float | None], words: Mapping[str, str]) -> str:
-    """The parts that changed something; one that is switched off is 0."""
+    """Return the parts that changed something; one that is switched off is 0."""
     shown = [(name, f"{parts.get(name) or 0:+.2f}") for name in words]
     return ", ".join(
         f"{name} {typeset(value.removeprefix('+') if name == 'cosine' else value)} ({words[name]})"
@@ -80,5 +80,5 @@ def _named(parts: Mapping[str, float | None], words: Mapping[str, str]) -> str:
 
 
 def typeset(shown: str) -> str:
-    """A number with the sign that people read."""
+    """Return a number with the sign that people read."""
     return shown.replace("-", "−")

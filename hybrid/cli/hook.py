@@ -201,7 +201,7 @@ def _status_rows(found: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def _place_row(client: str, place: Mapping[str, Any]) -> tuple[str, str]:
-    """One place in which a client is told to call us."""
+    """Return one place in which a client is told to call us."""
     state = "" if place["is_runnable"] else f"; {place['program']} is not there: install the hooks again"
     if place["outdated"] and not state:
         state = f"; {place['outdated']}: run `{place['renewal']}`"

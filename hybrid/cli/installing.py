@@ -50,7 +50,7 @@ def settings_roots_of(project: str | None, environ: Mapping[str, str]) -> Settin
 
 
 def installed_here(project: str | None) -> dict[str, Any]:
-    """The `installed` part of the status."""
+    """Return the `installed` part of the status."""
     roots = settings_roots_of(project, os.environ)
     return installed_part(find_installs(roots))
 
@@ -153,7 +153,7 @@ def run_uninstall(args: argparse.Namespace) -> int:
 
 
 def _forget_trust(roots: SettingsRoots, done: Sequence[FileChange], *, is_dry_run: bool) -> list[FileChange]:
-    """The change of Gemini CLI's list of hooks it has seen."""
+    """Return the change of Gemini CLI's list of hooks it has seen."""
     cleaned = {change.path for change in done if change.client == GEMINI.name}
     found = forget_trust(roots, cleaned=cleaned, is_dry_run=is_dry_run)
     if found is None:
@@ -163,7 +163,7 @@ def _forget_trust(roots: SettingsRoots, done: Sequence[FileChange], *, is_dry_ru
 
 
 def _left(clients: Sequence[Client], here: Sequence[Target], home: Path) -> list[Path]:
-    """Files of other projects that still call us."""
+    """Return the files of other projects that still call us."""
     known = {os.path.realpath(target.path) for target in here}
     recorded = [target.path for client in clients for target in recorded_targets(client, home=home)]
     return [path for path in recorded if str(path) not in known and _calls_us(path)]
@@ -196,7 +196,7 @@ def _home() -> Path:
 
 
 def client_named(name: str) -> Client:
-    """The client of that name.
+    """Return the client of that name.
 
     Raises:
         HybridError: There is none.
@@ -215,7 +215,7 @@ def _elsewhere(client: Client, target: Target, roots: SettingsRoots) -> list[Ins
 
 
 def _not_ours_to_change(roots: SettingsRoots) -> list[Install]:
-    """The plugin, and files that are only looked at."""
+    """Return the plugin, and files that are only looked at."""
     found = find_installs(roots)
     return [each for each in found if each.scope not in SCOPES]
 
@@ -256,7 +256,7 @@ def _failures(client: Client, scope: Scope) -> Sequence[Registration]:
 
 
 def _subagents(args: argparse.Namespace, client: Client, notes: list[str]) -> Sequence[Registration]:
-    """The event of starting subagents, where it was asked for and the client is known to understand it."""
+    """Return the event of starting subagents, where it was asked for and the client is known to understand it."""
     if not args.subagents:
         return ()
     if client is not CLAUDE:
@@ -289,7 +289,7 @@ def claude_version(environ: Mapping[str, str]) -> tuple[int, ...] | None:
 
 
 def _copilot(client: Client, scope: Scope, roots: SettingsRoots) -> list[str]:
-    """A warning where Copilot would run both its own hooks and those of Claude Code's project file."""
+    """Return a warning where Copilot would run both its own hooks and those of Claude Code's project file."""
     found = find_installs(roots)
     registered = {(each.client, each.scope) for each in found} | {(client.name, scope)}
     has_own = any(name == "copilot" for name, _ in registered)
@@ -300,7 +300,7 @@ def _copilot(client: Client, scope: Scope, roots: SettingsRoots) -> list[str]:
 
 
 def _targets(clients: Sequence[Client], scope: str, roots: SettingsRoots, home: Path) -> list[Target]:
-    """The files to clean, each once."""
+    """Return the files to clean, each once."""
     found: dict[Path, Target] = {}
     for client in clients:
         for each in SCOPES:

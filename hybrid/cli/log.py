@@ -117,7 +117,7 @@ def _follow(folder: Path, shown: list[dict[str, Any]], is_wanted: Callable[[dict
 
 
 def _newer(folder: Path, is_wanted: Callable[[dict[str, Any]], bool], last_id: object) -> list[dict[str, Any]]:
-    """Events after one, newest first."""
+    """Return the events after one, newest first."""
     events = filter(is_wanted, newest_events(folder, max_bytes=_FOLLOWED_BYTES))
     return list(takewhile(lambda event: event.get("id") != last_id, events))
 
@@ -157,7 +157,7 @@ def _local(at: object) -> str:
 
 
 def _seconds(at: object) -> float:
-    """A time of the log in seconds since 1970; 0 for what is none."""
+    """Return a time of the log in seconds since 1970; 0 for what is none."""
     try:
         return datetime.fromisoformat(str(at)).timestamp()
     except (ValueError, OverflowError):

@@ -213,12 +213,12 @@ def _run_hook(argv: Sequence[str], started_s: float) -> int:
 
 
 def load_command(name: str) -> CommandModule:
-    """The module of a command."""
+    """Return the module of a command."""
     return cast("CommandModule", importlib.import_module(f"hybrid.cli.{COMMANDS[name][0]}"))
 
 
 def parser_of(name: str, module: CommandModule) -> argparse.ArgumentParser:
-    """The argument parser of a command."""
+    """Return the argument parser of a command."""
     parser = _Parser(
         prog=f"hybrid {name}", description=COMMANDS[name][1], formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -227,7 +227,7 @@ def parser_of(name: str, module: CommandModule) -> argparse.ArgumentParser:
 
 
 def overview() -> str:
-    """The text of `hybrid --help`."""
+    """Return the text of `hybrid --help`."""
     width = max(map(len, COMMANDS))
     lines = [
         "hybrid: a quiet, local context engine for coding agents",

@@ -124,7 +124,7 @@ def _list(args: argparse.Namespace, workspace: Workspace) -> int:
 
 
 def _logged_or_marked(workspace: Workspace, event_id: str) -> dict[str, Any] | None:
-    """A decision by the beginning of its id; one that the log rotated away is still known by its mark."""
+    """Return a decision by the beginning of its id; one that the log rotated away is still known by its mark."""
     marked = {mark.event_id: dict(mark.event) for mark in read_marks(log_folder(workspace.home))}
     logged = {str(event["id"]): event for event in workspace.log.newest() if event.get("id")}
     events = marked | logged
@@ -132,7 +132,7 @@ def _logged_or_marked(workspace: Workspace, event_id: str) -> dict[str, Any] | N
 
 
 def _only(ids: Iterable[str], beginning: str) -> str:
-    """The one id that begins so; empty when none does.
+    """Return the one id that begins so; empty when none does.
 
     Raises:
         HybridError: It is empty, or several do: what is written down must be the decision that was meant.

@@ -61,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def form(model: ModelDescription) -> dict[str, Any]:
-    """A model as JSON."""
+    """Return a model as JSON."""
     return {
         "name": model.name,
         "id": model.id or None,

@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def duration_s(text: str) -> float:
-    """Seconds of `90s`, `30m`, `2h` or `1d`.
+    """Return the seconds of `90s`, `30m`, `2h` or `1d`.
 
     Raises:
         argparse.ArgumentTypeError: The text is no such time.
@@ -72,7 +72,7 @@ def _pause_s(text: str) -> float:
 
 
 def session_id(given: str) -> str:
-    """The session that `--session` means: the given one, else the one this command runs in.
+    """Return the session that `--session` means: the given one, else the one this command runs in.
 
     Raises:
         HybridError: No session is given and the environment names none.
@@ -86,7 +86,7 @@ def session_id(given: str) -> str:
 
 
 def pause_line(found: Pause, *, project: str = "") -> str:
-    """A pause in words, with the command that ends it.
+    """Return a pause in words, with the command that ends it.
 
     Args:
         found: The pause.

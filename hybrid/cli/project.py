@@ -44,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def project_form(workspace: Workspace, cwd: Path) -> dict[str, Any]:
-    """The JSON of the command; without a project every key but `path`, `home` and `reason` is null."""
+    """Return the JSON of the command; without a project every key but `path`, `home` and `reason` is null."""
     from hybrid.project.find import explain_none
 
     form: dict[str, Any] = dict.fromkeys(_KEYS)

@@ -62,7 +62,7 @@ def index_records(workspace: Workspace) -> None:
 
 
 def describe(summary: Summary) -> str:
-    """A build in two lines for people."""
+    """Return a build in two lines for people."""
     changes = f"added {summary.added}, changed {summary.changed}, removed {summary.removed}"
     vectors = f"embedded {summary.embedded}, reused {summary.reused}"
     lines = [

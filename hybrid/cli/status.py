@@ -32,7 +32,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def rows(found: dict[str, Any]) -> list[tuple[str, str]]:
-    """The status as (label, text) for people."""
+    """Return the status as (label, text) for people."""
     project, index, gate, hooks, health = (found[key] for key in ("project", "index", "gate", "hooks", "health"))
     latency = health["latency_ms"]["p50"]
     decided = local_time(health["last_success"] or "none")
@@ -124,7 +124,7 @@ def _gate(gate: dict[str, Any]) -> str:
 
 
 def _without_bars(threshold: float | None, source: str) -> str:
-    """The one threshold on the raw top cosine: of a setting, or in place of the bars that an index lacks."""
+    """Return the one threshold on the raw top cosine: of a setting, or in place of the bars that an index lacks."""
     if source != "auto":
         return f"opens from a raw top cosine of {threshold} ({source})"
     if threshold is None:

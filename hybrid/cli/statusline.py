@@ -67,7 +67,7 @@ def main() -> int:
 
 
 def _setting() -> str:
-    """The member of Claude Code's settings, with the fastest way to start this installation."""
+    """Return the member of Claude Code's settings, with the fastest way to start this installation."""
     import shlex
 
     from hybrid.ipc.start import start_command
@@ -92,7 +92,7 @@ def _line() -> str:
 
 
 def line_of(newest_first: Iterable[dict[str, Any]], *, is_building: Callable[[], bool]) -> str:
-    """The line for a session's events.
+    """Return the line for a session's events.
 
     Args:
         newest_first: Events of one session.
@@ -120,7 +120,7 @@ def line_of(newest_first: Iterable[dict[str, Any]], *, is_building: Callable[[],
 
 
 def _is_start(event: dict[str, Any]) -> bool:
-    """Was a session told something, or left as it is, when it began or went on?"""
+    """Return whether an event is the beginning or going on of a session, whatever the session was told."""
     return event.get("reason") in STARTS
 
 
@@ -132,7 +132,7 @@ def _numbers(event: dict[str, Any]) -> str:
 
 
 def _session() -> str:
-    """The session in the client's JSON; empty by hand, where the newest event of any session counts."""
+    """Return the session in the client's JSON; empty by hand, where the newest event of any session counts."""
     if sys.stdin.isatty():
         return ""
     found: Any = json.loads(sys.stdin.buffer.read(_INPUT_BYTES).decode("utf-8-sig", "replace") or "{}")

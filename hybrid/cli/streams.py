@@ -76,7 +76,7 @@ _LABEL_COLUMNS, _BAR_COLUMNS = 36, 60
 
 @contextmanager
 def build_progress(*, is_quiet: bool) -> Generator[Progress]:
-    """A `Progress` that draws a bar on standard error, when that is a terminal."""
+    """Give a `Progress` that draws a bar on standard error, when that is a terminal."""
     if is_quiet or not sys.stderr.isatty():
         # Every command imports this module, few of them build.
         from hybrid.index.plan import silent

@@ -87,7 +87,7 @@ class Result(Struct, frozen=True):
     at_s: float
 
     def as_json(self, now_s: float) -> dict[str, Any]:
-        """Stable keys for `hybrid daemon status`."""
+        """Return stable keys for `hybrid daemon status`."""
         return {
             "state": self.state,
             "reason": self.reason or None,

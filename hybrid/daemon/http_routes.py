@@ -78,16 +78,16 @@ class Parameters:
         self._values = values
 
     def one(self, name: str, default: str = "") -> str:
-        """The value of a parameter."""
+        """Return the value of a parameter."""
         return cast("str", self._values.get(name, default))
 
     def several(self, name: str) -> tuple[str, ...]:
-        """All values of a parameter, each once."""
+        """Return all values of a parameter, each once."""
         found = self._values.get(name, [])
         return tuple(dict.fromkeys([found] if isinstance(found, str) else found))
 
     def choice(self, name: str, choices: Sequence[str]) -> str:
-        """One of some words, by default the first."""
+        """Return one of some words, by default the first."""
         found = self.one(name, choices[0])
         if found not in choices:
             raise RouteError(400, f"{name} = {found!r} is none of {', '.join(choices)}")
@@ -111,12 +111,12 @@ class Parameters:
         return found in ("", "1", "true")
 
     def filters(self, default_limit: int = DEFAULT_LIMIT) -> Filters:
-        """The filters of every list."""
+        """Return the filters of every list."""
         limit = self.number("limit", default_limit) or default_limit
         return Filters(limit, self.one("since"), self.several("type"), self.paths("file"))
 
     def paths(self, name: str) -> tuple[str, ...]:
-        """Paths of a project, relative to its root."""
+        """Return the paths of a project, relative to its root."""
         return project_paths(self.several(name), None, None)
 
 
@@ -302,7 +302,7 @@ def _row(looking: _Looking, name: str) -> Row:
 def _listed(
     looking: _Looking, parameters: Parameters, found: Sequence[RankedRow], *, by_day: bool = False, **echoed: object
 ) -> dict[str, Any]:
-    """The answer of a list; with `form` or `explain` also as the command prints it."""
+    """Return the answer of a list; with `form` or `explain` also as the command prints it."""
     text = None
     if parameters.one("form") or parameters.flag("explain"):
         form, is_explained = parameters.choice("form", FORMS), parameters.flag("explain")

@@ -201,7 +201,7 @@ def give_back_memory() -> None:
 
 @cache
 def _glibc() -> ctypes.CDLL | None:
-    """The C library of Linux systems with glibc; others give back by themselves, or cannot be asked."""
+    """Return the C library of Linux systems with glibc; others give back by themselves, or cannot be asked."""
     if sys.platform != "linux":
         return None
     library = ctypes.CDLL(None)

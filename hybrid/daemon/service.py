@@ -394,7 +394,7 @@ class _Request:
         self.environ = environment(environ)
 
     def event(self) -> HookEvent:
-        """The event.
+        """Return the event.
 
         Raises:
             EventError: It is none.

@@ -167,7 +167,7 @@ class Watcher:
             return tree is not None and tree.is_watching
 
     def roots(self) -> list[Path]:
-        """Projects that are watched, in order of path."""
+        """Return the projects that are watched, in order of path."""
         with self._lock:
             return sorted(root for root, tree in self._trees.items() if tree.is_watching)
 

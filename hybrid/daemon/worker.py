@@ -39,7 +39,7 @@ _NOT_PASSED_ON = ("HYBRID_", "PYTHON", "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FI
 
 
 def spawn_worker() -> subprocess.Popen[bytes]:
-    """A worker, ready for requests; it ends with its stdin.
+    """Return a worker, ready for requests; it ends with its stdin.
 
     Raises:
         OSError: The system starts no more processes.
@@ -48,7 +48,7 @@ def spawn_worker() -> subprocess.Popen[bytes]:
 
 
 def spawn_python(function: str, environ: Mapping[str, str], *, has_pipes: bool = False) -> subprocess.Popen[bytes]:
-    """A process for work in the background, with this package and without the caller's own settings.
+    """Return a process for work in the background, with this package and without the caller's own settings.
 
     Args:
         function: The function of this module that the process runs.

@@ -36,7 +36,7 @@ class Rates(Struct, frozen=True):
 
 
 def auc(wanted: Sequence[float], unwanted: Sequence[float]) -> float:
-    """Probability that a random wanted score is above a random unwanted one; equal scores count one half.
+    """Return the probability that a random wanted score is above a random unwanted one; equal scores count one half.
 
     NaN when either is empty.
 
@@ -57,12 +57,12 @@ def auc(wanted: Sequence[float], unwanted: Sequence[float]) -> float:
 
 
 def open_rate(scores: Sequence[float], threshold: float) -> float:
-    """Share of the scores that reach the threshold; −∞ never does. NaN for no scores."""
+    """Return the share of the scores that reach the threshold; −∞ never does. NaN for no scores."""
     return sum(-math.inf < score >= threshold for score in scores) / len(scores) if scores else math.nan
 
 
 def rates_at(threshold: float, wanted: Sequence[float], unwanted: Sequence[float]) -> Rates:
-    """Both rates at a threshold."""
+    """Return both rates at a threshold."""
     return Rates(threshold, open_rate(wanted, threshold), open_rate(unwanted, threshold))
 
 
@@ -72,7 +72,7 @@ def at_false_rate(limit: float, wanted: Sequence[float], unwanted: Sequence[floa
 
 
 def best_rates(wanted: Sequence[float], unwanted: Sequence[float]) -> Rates:
-    """The observed score with the largest true rate − false rate (Youden's J); the highest of equal ones."""
+    """Return the observed score with the largest true rate − false rate (Youden's J); the highest of equal ones."""
     return max(
         _sweep(wanted, unwanted),
         key=lambda rates: (rates.true_rate - rates.false_rate, rates.threshold),
@@ -81,7 +81,7 @@ def best_rates(wanted: Sequence[float], unwanted: Sequence[float]) -> Rates:
 
 
 def usual_rates(wanted: Sequence[float], unwanted: Sequence[float]) -> list[tuple[str, Rates]]:
-    """The thresholds for each of `FALSE_RATES` and the best one, by name, with what each does."""
+    """Return the thresholds for each of `FALSE_RATES` and the best one, by name, with what each does."""
     rows = [(f"{rate:.0%} false", at_false_rate(rate, wanted, unwanted)) for rate in FALSE_RATES]
     return [*rows, ("largest true - false", best_rates(wanted, unwanted))]
 
@@ -90,19 +90,19 @@ _NEVER = Rates(math.inf, 0.0, 0.0)
 
 
 def _sweep(wanted: Sequence[float], unwanted: Sequence[float]) -> list[Rates]:
-    """The rates at every finite score, ascending; the rate of nothing counts as 0."""
+    """Return the rates at every finite score, ascending; the rate of nothing counts as 0."""
     ordered, others = sorted(wanted), sorted(unwanted)
     thresholds = sorted({score for score in (*ordered, *others) if math.isfinite(score)})
     return [Rates(threshold, share_from(ordered, threshold), share_from(others, threshold)) for threshold in thresholds]
 
 
 def share_from(ordered: Sequence[float], threshold: float) -> float:
-    """Share of ascending scores that reach a threshold; 0 for no scores."""
+    """Return the share of ascending scores that reach a threshold; 0 for no scores."""
     return 1 - bisect_left(ordered, threshold) / len(ordered) if ordered else 0.0
 
 
 def finite(value: float) -> float | None:
-    """The value as JSON can hold it: None instead of an infinity or NaN."""
+    """Return the value as JSON can hold it: None instead of an infinity or NaN."""
     return value if math.isfinite(value) else None
 
 
@@ -121,7 +121,7 @@ class Spread(Struct, frozen=True):
 
 
 def spread(values: Sequence[float]) -> Spread:
-    """Mean and quantiles, linear between neighbours; NaN without any value."""
+    """Return the mean and quantiles, linear between neighbours; NaN without any value."""
     if not values:
         return Spread(math.nan, math.nan, math.nan)
     ordered = sorted(values)
@@ -192,7 +192,7 @@ class MarkedReport(Struct, frozen=True):
         return usual_rates(*self.margins)
 
     def as_json(self) -> dict[str, Any]:
-        """Stable keys; rates, AUC and shifts are None or empty when there are too few marks."""
+        """Return stable keys; rates, AUC and shifts are None or empty when there are too few marks."""
         wanted, unwanted = self.wanted, self.unwanted
         return {
             "n_wanted": len(wanted),

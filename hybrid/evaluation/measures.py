@@ -78,7 +78,7 @@ def files_of(passages: Iterable[FilePassage]) -> list[FilePassage]:
 
 
 def recall(ranks: Sequence[int | None], *, depth: int) -> float:
-    """Share of the targets whose rank is at most `depth`; 0 without targets."""
+    """Return the share of the targets whose rank is at most `depth`; 0 without targets."""
     return sum(rank is not None and rank <= depth for rank in ranks) / len(ranks) if ranks else 0.0
 
 
@@ -104,7 +104,7 @@ def tokens_to_hit(
 
 
 def score(ranking: Sequence[FilePassage], targets: Sequence[FilePassage]) -> dict[str, float]:
-    """The measures `NAMES` of one query."""
+    """Return the measures `NAMES` of one query."""
     of_files = target_ranks(files_of(ranking), files_of(targets))
     return {
         "nDCG@10": ndcg(target_ranks(ranking, targets)),
@@ -116,14 +116,14 @@ def score(ranking: Sequence[FilePassage], targets: Sequence[FilePassage]) -> dic
 
 
 def mean_of(scores: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    """The mean of each measure; NaN for no scores."""
+    """Return the mean of each measure; NaN for no scores."""
     if not scores:
         return dict.fromkeys(NAMES, math.nan)
     return {name: math.fsum(score[name] for score in scores) / len(scores) for name in NAMES}
 
 
 def summary_of(scores: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    """The mean of each measure of `NAMES`, and mean and median of the tokens; NaN for no scores.
+    """Return the mean of each measure of `NAMES`, and mean and median of the tokens; NaN for no scores.
 
     Args:
         scores: One mapping a query, with each of `MEASURES`.

@@ -105,19 +105,19 @@ def question_of(lines: Sequence[str], name: str) -> str:
 
 
 def n_words(text: str) -> int:
-    """Words of a text; in scripts without spaces two characters count as one."""
+    """Return words of a text; in scripts without spaces two characters count as one."""
     return max(len(re.findall(r"[^\W\d_]{2,}|\w{3,}", text)), len(_UNSPACED.findall(text)) // 2)
 
 
 def without_markup(text: str) -> str:
-    """A text without links, tags and emphasis."""
+    """Return a text without links, tags and emphasis."""
     for pattern, kept in _MARKUP:
         text = pattern.sub(kept, text)
     return " ".join(text.split())
 
 
 def _description(lines: Iterable[str]) -> str:
-    """The first paragraph."""
+    """Return the first paragraph."""
     found: list[str] = []
     for line in lines:
         bare = _CLOSING.sub("", line)
@@ -254,7 +254,7 @@ def _of_remarks(
 
 
 def _docstring(definition: Definition, lines: Sequence[str], by_start: dict[int, LineSpan]) -> LineSpan | None:
-    """The string right below the head of a definition, when something else follows it."""
+    """Return the string right below the head of a definition, when something else follows it."""
     for number in range(definition.start_line + 1, definition.end_line):
         if lines[number - 2].rstrip().endswith(":"):
             span = by_start.get(number)
@@ -264,7 +264,7 @@ def _docstring(definition: Definition, lines: Sequence[str], by_start: dict[int,
 
 
 def _leading(definition: Definition, lines: Sequence[str], by_end: dict[int, LineSpan]) -> LineSpan | None:
-    """The comment that ends right above a definition, or above its decorators."""
+    """Return the comment that ends right above a definition, or above its decorators."""
     above = definition.start_line - 1
     while above > 0 and lines[above - 1].lstrip().startswith(_LEADS) and above not in by_end:
         above -= 1
@@ -301,14 +301,14 @@ def _of_names(document: Document, definitions: Iterable[Definition]) -> Iterator
 
 
 def _unambiguous(proposals: Iterable[Proposal]) -> list[Proposal]:
-    """Those whose query no other one of their category asks."""
+    """Return those whose query no other one of their category asks."""
     found = list(proposals)
     counts = Counter((each.category, each.query.lower()) for each in found)
     return [each for each in found if counts[each.category, each.query.lower()] == 1]
 
 
 def _spread(proposals: Sequence[Proposal], random: Random) -> list[Proposal]:
-    """All of them, so ordered that any beginning holds languages, then folders, then files in equal shares."""
+    """Return all of them, so ordered that any beginning holds languages, then folders, then files in equal shares."""
     return _in_turn(proposals, [lambda each: each.language, _folder, lambda each: each.target.path], random)
 
 
@@ -435,7 +435,7 @@ def _digest(lines: Sequence[str], start: int, end: int) -> str:
 
 
 def _follow(fields: Mapping[str, Any], lines: Lines) -> dict[str, Any] | None:
-    """The line with its passages where they are now; None when that cannot be told of what must be held out."""
+    """Return the line with its passages where they are now; None when that cannot be told of what must be held out."""
     held_out = [_moved(passage, lines) for passage in fields.get("held_out") or ()]
     if None in held_out or any(lines(str(passage["path"])) is None for passage in fields["gold"]):
         return None
@@ -464,7 +464,7 @@ def _moved(passage: Mapping[str, Any], lines: Lines) -> dict[str, Any] | None:
 
 
 def _places(lines: Sequence[str], n_lines: int, digest: str) -> Iterator[int]:
-    """First lines of every passage of this length with this text."""
+    """Yield first lines of every passage of this length with this text."""
     return (
         start for start in range(1, len(lines) - n_lines + 2) if _digest(lines, start, start + n_lines - 1) == digest
     )

@@ -105,7 +105,7 @@ def read_roots(path: Path) -> dict[str, str]:
 
 
 def query_of(fields: Mapping[str, Any]) -> JudgedQuery:
-    """The query of one line.
+    """Return the query of one line.
 
     Raises:
         KeyError: Something that every query has is missing.
@@ -174,7 +174,7 @@ def read_lines(path: Path, make: Callable[[Mapping[str, Any]], T]) -> Iterator[T
 
 
 def unique(path: Path, entries: Iterable[T], key: Callable[[T], str]) -> list[T]:
-    """The entries of a file in order.
+    """Return the entries of a file in order.
 
     Raises:
         QrelsError: A key stands twice, or there is no entry.

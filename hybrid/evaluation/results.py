@@ -61,7 +61,7 @@ class Results(Struct):
     missing: tuple[str, ...] = ()
 
     def of(self, label: str) -> list[Answered]:
-        """The answers in one configuration, in the order of the queries."""
+        """Return the answers in one configuration, in the order of the queries."""
         return [answer for answer in self.answered if answer.label == label]
 
     def by_repo(self, label: str) -> dict[str, dict[str, float]]:
@@ -69,15 +69,15 @@ class Results(Struct):
         return self._by(label, lambda query: query.repo)
 
     def by_category(self, label: str) -> dict[str, dict[str, float]]:
-        """The same by category, over all its queries."""
+        """Return the same by category, over all its queries."""
         return self._by(label, lambda query: query.category or "none")
 
     def by_language(self, label: str) -> dict[str, dict[str, float]]:
-        """The same by language, over all its queries."""
+        """Return the same by language, over all its queries."""
         return self._by(label, lambda query: query.language or "none")
 
     def overall(self, label: str) -> dict[str, float]:
-        """Means of the repositories' means, so that each weighs the same; the median is of all queries."""
+        """Return means of the repositories' means, so that each weighs the same; the median is of all queries."""
         rows = list(self.by_repo(label).values())
         if not rows:
             return summary_of([])
@@ -103,7 +103,7 @@ class Results(Struct):
         return {name: summary_of(groups[name]) for name in sorted(groups)}
 
     def as_json(self, *, bare_ms: float) -> dict[str, Any]:
-        """Stable keys; what is not a number is None.
+        """Return stable keys; what is not a number is None.
 
         Args:
             bare_ms: Median of bare interpreter starts in the same run.
@@ -197,12 +197,12 @@ class Difference(Struct, frozen=True):
         return self.low > 0 or self.high < 0
 
     def as_json(self) -> dict[str, Any]:
-        """Stable keys."""
+        """Return stable keys."""
         return to_builtins(self)
 
 
 def compare(results: Results, first: str, second: str) -> dict[str, Difference]:
-    """A difference for each of `MEASURES`, always the same for the same answers; empty when nothing was asked.
+    """Return a difference for each of `MEASURES`, always the same for the same answers; empty when nothing was asked.
 
     Args:
         results: With the answers of both configurations.
@@ -248,7 +248,7 @@ def _by_repo(answered: Sequence[Answered]) -> dict[str, NDArray[np.float64]]:
 
 
 def _means(values: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
-    """The mean of each repository, shape (n_repositories, n_measures)."""
+    """Return the mean of each repository, shape (n_repositories, n_measures)."""
     return np.array([rows.mean(axis=0) for rows in values])
 
 

@@ -77,7 +77,7 @@ def trees_of(
     is_whole: bool = False,
     only: Sequence[str] = (),
 ) -> dict[str, Tree]:
-    """The repositories of queries that are there.
+    """Return the repositories of queries that are there.
 
     Args:
         judged: Queries of any sets.

@@ -54,25 +54,25 @@ class Times(Struct, frozen=True):
 
 
 def sum_up(times_ms: Sequence[float]) -> Times:
-    """The summary of at least one time; the percentile is the nearest rank."""
+    """Return the summary of at least one time; the percentile is the nearest rank."""
     ordered = sorted(times_ms)
     return Times(len(ordered), median(ordered), ordered[math.ceil(0.95 * len(ordered)) - 1], ordered[0])
 
 
 def timed(action: Callable[[], T]) -> tuple[T, float]:
-    """The result of one call, and its wall time in milliseconds."""
+    """Return the result of one call, and its wall time in milliseconds."""
     started = time.perf_counter()
     result = action()
     return result, (time.perf_counter() - started) * 1000
 
 
 def time_ms(action: Callable[[], object]) -> float:
-    """Wall time of one call."""
+    """Return the wall time of one call."""
     return timed(action)[1]
 
 
 def time_each(action: Callable[[T], object], arguments: Iterable[T]) -> list[float]:
-    """Wall time of a call with each argument, after one call that is not counted."""
+    """Return the wall time of a call with each argument, after one call that is not counted."""
     listed = list(arguments)
     for argument in listed[:1]:
         action(argument)

@@ -73,7 +73,7 @@ WHOLE = IndexScope()
 
 @contextlib.contextmanager
 def scratch_home(chosen: Path | None) -> Generator[Path]:
-    """A folder for the indexes: the chosen one, which stays, or a temporary one, which is removed."""
+    """Give a folder for the indexes: the chosen one, which stays, or a temporary one, which is removed."""
     if chosen is not None:
         chosen.mkdir(parents=True, exist_ok=True)
         yield chosen.resolve()
@@ -83,7 +83,7 @@ def scratch_home(chosen: Path | None) -> Generator[Path]:
 
 
 def repositories(names: Iterable[str], folder: Path, only: Iterable[str] = ()) -> dict[str, Path]:
-    """Those of the named repositories that lie in a folder, in order of name.
+    """Return those of the named repositories that lie in a folder, in order of name.
 
     Args:
         names: Of repositories; one with a slash lies in a folder of its last part.
@@ -105,7 +105,7 @@ def repositories(names: Iterable[str], folder: Path, only: Iterable[str] = ()) -
 def settings_in_force(
     assignments: Iterable[str] = (), *, environ: Mapping[str, str] = os.environ, folder: Path | None = None
 ) -> Loaded:
-    """The user's settings with `section.key=value` assignments on top.
+    """Return the user's settings with `section.key=value` assignments on top.
 
     Args:
         assignments: As on a command line.
@@ -130,7 +130,7 @@ def settings_in_force(
 
 
 def workspace_at(root: Path, home: Path, loaded: Loaded, scope: IndexScope = WHOLE) -> Workspace:
-    """The workspace of a folder, as if it were the top of a project."""
+    """Return the workspace of a folder, as if it were the top of a project."""
     root = root.resolve()
     key, tree = (hashlib.sha256(text.encode()).hexdigest()[:16] for text in (str(root), f"{root}|{scope.label}"))
     project = Project(
@@ -210,7 +210,7 @@ class ScopedSource:
 
 
 def _without(document: Document, held_out: Sequence[FilePassage]) -> Document:
-    """The document with some of its lines blank."""
+    """Return the document with some of its lines blank."""
     lines = document.text.split("\n")
     for passage in held_out:
         start, end = passage.start_line or 1, min(passage.end_line or len(lines), len(lines))
@@ -247,12 +247,12 @@ class Configuration(Struct, frozen=True):
 
 
 def in_force(modes: Sequence[Mode]) -> list[Configuration]:
-    """The settings in force in each mode; the label is the mode."""
+    """Return the settings in force in each mode; the label is the mode."""
     return [Configuration(mode, (), mode) for mode in modes]
 
 
 def against(settings: Sequence[str], mode: Mode) -> Configuration:
-    """The settings in force with others on top; the label names those."""
+    """Return the settings in force with others on top; the label names those."""
     return Configuration(", ".join(settings), tuple(settings), mode)
 
 
@@ -374,7 +374,7 @@ def _index_key(loaded: Loaded) -> str:
 
 
 def _with_settings(searcher: Searcher, workspace: Workspace) -> Searcher:
-    """A searcher of the same open index with the settings of a workspace."""
+    """Return a searcher of the same open index with the settings of a workspace."""
     return Searcher(
         searcher.snapshot, searcher.embedder, workspace.config.search, searcher.gate, workspace.config.ranking
     )

@@ -56,11 +56,11 @@ class EventLog:
         return event_id
 
     def find(self, event_id: str) -> dict[str, Any] | None:
-        """The event whose id begins so, or None."""
+        """Return the event whose id begins so, or None."""
         return next((event for event in self.newest() if str(event.get("id", "")).startswith(event_id)), None)
 
     def newest(self) -> Iterator[dict[str, Any]]:
-        """Events of all projects, newest first; half-written or foreign lines are passed over."""
+        """Yield the events of all projects, newest first; half-written or foreign lines are passed over."""
         # A rotation between two parts makes the first one the second: what it held is not given twice. Whole lines are
         # compared: two events of one millisecond may share an id.
         given: set[bytes] = set()
@@ -73,7 +73,7 @@ class EventLog:
 
     @contextlib.contextmanager
     def held_parts(self) -> Generator[list[Path]]:
-        """The files of the log, which do not change their names meanwhile; lines may still be added to the newest.
+        """Give the files of the log, which do not change their names meanwhile; lines may still be added to the newest.
 
         Raises:
             OSError: Another process changes the names just now.
@@ -110,7 +110,7 @@ def log_folder(home: Path) -> Path:
 
 
 def newest_events(folder: str | Path, *, max_bytes: int) -> Iterator[dict[str, Any]]:
-    """Events at the end of the log, newest first, for callers that cannot wait for all of it.
+    """Yield the events at the end of the log, newest first, for callers that cannot wait for all of it.
 
     Args:
         folder: As of an `EventLog`.
@@ -145,7 +145,7 @@ def compared_in(event: Mapping[str, Any]) -> tuple[Any, Any]:
 
 
 def _end_of(path: str, max_bytes: int) -> tuple[bytes, bool]:
-    """The end of a file, and whether that is all of it."""
+    """Return the end of a file, and whether that is all of it."""
     try:
         with open(path, "rb") as file:  # noqa: PTH123
             begin = max(file.seek(0, os.SEEK_END) - max_bytes, 0)
@@ -197,7 +197,7 @@ def is_prompt(event: dict[str, Any]) -> bool:
 
 
 def health(newest_first: Iterable[dict[str, Any]]) -> dict[str, Any]:
-    """The `health` part of the status: a success is any decision that was made, silence included.
+    """Return the `health` part of the status: a success is any decision that was made, silence included.
 
     Args:
         newest_first: Events of one project, newest first.

@@ -82,7 +82,7 @@ class Mark(Struct, frozen=True):
         return self.event.get("reason") == "injected"
 
     def as_json(self) -> dict[str, Any]:
-        """The keys as they stand in the file."""
+        """Return the keys as they stand in the file."""
         return {
             "id": self.event_id,
             "mark": self.word,
@@ -93,7 +93,7 @@ class Mark(Struct, frozen=True):
 
 
 def read_marks(folder: Path) -> list[Mark]:
-    """The marks that count, the one that was made last first.
+    """Return the marks that count, the one that was made last first.
 
     Args:
         folder: Of the event log.

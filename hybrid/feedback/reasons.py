@@ -125,5 +125,5 @@ PROMPT_RULES = {
 
 
 def reason_of(name: object) -> Reason | None:
-    """The reason of a line of the log; None for one that this version does not know."""
+    """Return the reason of a line of the log; None for one that this version does not know."""
     return REASONS.get(name)  # pyright: ignore[reportArgumentType, reportCallIssue] - the line may hold anything

@@ -46,7 +46,7 @@ class HookState(Struct):
     hot_topics_generated_at: int = 0
 
     def as_json(self) -> dict[str, Any]:
-        """The keys as they stand in the file."""
+        """Return the keys as they stand in the file."""
         return asdict(self)
 
 
@@ -59,7 +59,7 @@ class InjectedChunk(Struct, frozen=True):
 
 
 def read_state(folder: Path) -> HookState:
-    """The counters of a repository; defaults when the file is missing, damaged or half wrong."""
+    """Return the counters of a repository; defaults when the file is missing, damaged or half wrong."""
     try:
         data = _read(folder)
     except (OSError, ValueError, RecursionError):
@@ -68,7 +68,7 @@ def read_state(folder: Path) -> HookState:
 
 
 def is_corrupt(folder: Path) -> bool:
-    """True when a state file exists and is a link, or cannot be read as JSON of the right shape."""
+    """Return True when a state file exists and is a link, or cannot be read as JSON of the right shape."""
     try:
         return not isinstance(_read(folder), dict)
     except FileNotFoundError:
@@ -179,7 +179,7 @@ def write_hot_topics(folder: Path, state: HookState, *, now: datetime | None = N
 
 
 def hot_topics(state: HookState, now: datetime) -> str:
-    """The Markdown; valid with no data too. Equal counts are ordered by file and name."""
+    """Return the Markdown; valid with no data too. Equal counts are ordered by file and name."""
     chunks = sorted(state.chunk_frequencies.values(), key=lambda entry: (-entry["count"], entry["file"], entry["name"]))
     files = sorted(state.file_frequencies.items(), key=lambda item: (-item[1], item[0]))
     lines = [

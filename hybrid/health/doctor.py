@@ -70,7 +70,7 @@ class Finding(Struct, frozen=True):
 
 
 def check_all(workspace: Workspace, environ: Mapping[str, str]) -> Iterator[Finding]:
-    """Every check of this module, in the order a person would go; a check that breaks is a problem itself."""
+    """Yield every check of this module, in the order a person would go; a check that breaks is a problem itself."""
     checks: tuple[tuple[str, Callable[[], Iterator[Finding]]], ...] = (
         ("python", _python),
         ("install", _install),
@@ -88,7 +88,7 @@ def check_all(workspace: Workspace, environ: Mapping[str, str]) -> Iterator[Find
 
 
 def guarded(area: str, check: Callable[[], Iterator[Finding]]) -> Iterator[Finding]:
-    """The findings of a check; what it cannot read is a finding too."""
+    """Yield the findings of a check; what it cannot read is a finding too."""
     try:
         yield from list(check())
     except (HybridError, OSError) as error:
@@ -169,7 +169,7 @@ def repair_rights(home: Path) -> int:
 
 
 def _readable_by_others(home: Path) -> list[Path]:
-    """The home itself and what tells of its owner, where group or others have rights; links are passed over."""
+    """Return the home itself and what tells of its owner, where group or others have rights; links are passed over."""
     found: list[Path] = []
     candidates = [home, home / "pauses.json"]
     for name in _PRIVATE:
@@ -379,7 +379,7 @@ def _done(known: Cleaned) -> str:
 
 
 def _uncleaned_files(home: Path) -> Iterator[Finding]:
-    """Damaged files of any project; `doctor` names those of the present one anyway."""
+    """Yield damaged files of any project; `doctor` names those of the present one anyway."""
     found = sorted(path for folder in ("projects", "log") for path in (home / folder).rglob("*.corrupt-*"))
     for path in found[:_MOST_LINES]:
         what = f"{path} was set aside, is never cleaned and may hold secrets"
@@ -387,7 +387,7 @@ def _uncleaned_files(home: Path) -> Iterator[Finding]:
 
 
 def _in_own_texts(workspace: Workspace, environ: Mapping[str, str]) -> Iterator[Finding]:
-    """Lines of the user's own records that hold a secret; they are shown without it, and never rewritten."""
+    """Yield the lines of the user's own records that hold a secret; they are shown without it, and never rewritten."""
     project, home = workspace.project, workspace.home
     files = [store.file for store in open_stores(workspace).all]
     files += sorted((home / "projects").glob(f"*/trees/*/{LESSONS}"))
@@ -403,7 +403,7 @@ def _in_own_texts(workspace: Workspace, environ: Mapping[str, str]) -> Iterator[
 
 
 def _lines_with_secrets(path: Path) -> list[int]:
-    """Numbers of the lines in which a secret begins, from 1."""
+    """Return the numbers of the lines in which a secret begins, from 1."""
     try:
         with path.open("rb") as file:
             text = file.read(_MAX_BYTES).decode("utf-8", "replace")

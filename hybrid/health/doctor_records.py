@@ -94,7 +94,7 @@ def _summary(lessons: Sequence[Lessons], lores: Sequence[Lore]) -> str:
 
 
 def _of_problems(problems: Iterable[Problem]) -> Iterator[Finding]:
-    """A warning for each malformed place, with its file and line; what is beside it is read all the same."""
+    """Yield a warning for each malformed place, with its file and line; what is beside it is read all the same."""
     told: Counter[str] = Counter()
     for problem in problems:
         told[problem.file] += 1
@@ -146,7 +146,7 @@ def _left_behind(workspace: Workspace, project: Project) -> Iterator[Finding]:
 
 
 def _of_folders(workspace: Workspace, environ: Mapping[str, str]) -> Iterator[Finding]:
-    """Folders of lore that are named but not there, or that lead out of the tree."""
+    """Yield the folders of lore that are named but not there, or that lead out of the tree."""
     configured = workspace.config.lore.data_dir.strip()
     folder = personal_folder(workspace.home, environ, configured)
     is_named = configured or environ.get("LORE_DATA_DIR", "").strip()
@@ -173,7 +173,7 @@ def _of_records_index(workspace: Workspace) -> Iterator[Finding]:
 
 
 def _of_rerank(workspace: Workspace, environ: Mapping[str, str]) -> Iterator[Finding]:
-    """The re-rank of lessons by a language model, switched on without what it needs."""
+    """Yield the re-rank of lessons by a language model, switched on without what it needs."""
     if not workspace.config.lessons.use_haiku_scoring:
         return
     on = "lessons.use_haiku_scoring is on, but lessons keep their local order"

@@ -29,7 +29,7 @@ FAMILY = "memory"
 
 
 def memory_status(workspace: Workspace) -> dict[str, Any]:
-    """The `memory` part of the status."""
+    """Return the `memory` part of the status."""
     store = RecordStores().memory(workspace)
     counted, problem = read_counts(store)
     settings = workspace.config.memory
@@ -44,7 +44,7 @@ def memory_status(workspace: Workspace) -> dict[str, Any]:
 
 
 def figures_form(workspace: Workspace, store: MemoryStore, counted: MemoryStats) -> dict[str, Any]:
-    """The JSON of `hybrid memory stats`."""
+    """Return the JSON of `hybrid memory stats`."""
     return {
         **_counts(counted),
         "by_type": dict(counted.by_type),
@@ -76,7 +76,7 @@ def _counts(counted: MemoryStats) -> dict[str, Any]:
 
 
 def read_counts(store: MemoryStore) -> tuple[MemoryStats, str]:
-    """The counts, and what is wrong with the database; nothing is migrated, repaired or made."""
+    """Return the counts, and what is wrong with the database; nothing is migrated, repaired or made."""
     if not store.exists:
         return NO_STATS, ""
     try:
@@ -91,7 +91,7 @@ def read_counts(store: MemoryStore) -> tuple[MemoryStats, str]:
 
 
 def _mismatch(path: Path) -> str:
-    """An older format is brought up to date by its next use, and is no problem."""
+    """Return an older format is brought up to date by its next use, and is no problem."""
     with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as db:
         (found,) = db.execute("PRAGMA user_version").fetchone()
     if found > migrations(FAMILY)[-1][0]:

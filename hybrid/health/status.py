@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 def status(
     workspace: Workspace, *, installed: Mapping[str, Any] | None = None, environ: Mapping[str, str] = os.environ
 ) -> dict[str, Any]:
-    """The status with its stable keys; absent values are None.
+    """Return the status with its stable keys; absent values are None.
 
     Args:
         workspace: Of the project.
@@ -75,7 +75,7 @@ def status(
 
 
 def _gate(workspace: Workspace, model: EmbedderInfo, calibration: Calibration | None) -> dict[str, Any]:
-    """The `gate` part of the status: the calibrated bars of the index, or the one threshold in force.
+    """Return the `gate` part of the status: the calibrated bars of the index, or the one threshold in force.
 
     `threshold` is that of tasks; a prompt must rise above both bars, so that fewer pass than each of them allows:
     `expected_rates` are the shares of the background's prompts that pass both.
@@ -111,7 +111,7 @@ def _gate(workspace: Workspace, model: EmbedderInfo, calibration: Calibration | 
 
 
 def _finite(value: float) -> float | None:
-    """A bar with four digits; None for one that keeps nothing out."""
+    """Return a bar with four digits; None for one that keeps nothing out."""
     return round(value, 4) + 0.0 if math.isfinite(value) and value > LOWEST_BAR else None
 
 
@@ -123,7 +123,7 @@ def _built_at(folder: Path) -> str | None:
 
 
 def hooks_status(workspace: Workspace, *, installed: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """The `hooks` part of the status; `hybrid hook status --json` gives it alone."""
+    """Return the `hooks` part of the status; `hybrid hook status --json` gives it alone."""
     settings = workspace.config.hooks
     folder = workspace.state_folder
     state = read_state(folder)
@@ -148,7 +148,7 @@ def hooks_status(workspace: Workspace, *, installed: Mapping[str, Any] | None = 
 
 
 def _index(workspace: Workspace, model: EmbedderInfo) -> tuple[dict[str, Any], Calibration | None]:
-    """The `index` part, and the calibration of the snapshot, if it has one.
+    """Return the `index` part, and the calibration of the snapshot, if it has one.
 
     Without one, since an older version built it or `gate.hub` was switched, it is stale: the next build adds it.
     """
@@ -234,7 +234,7 @@ def _is_building(lock: Path) -> bool:
 
 
 def _size(folder: Path, only: str = "") -> int:
-    """Bytes of the files of a folder; with `only`, of those whose name begins so."""
+    """Return the bytes of the files of a folder; with `only`, of those whose name begins so."""
     total = 0
     try:
         for path in folder.iterdir():

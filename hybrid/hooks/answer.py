@@ -36,7 +36,7 @@ _WITHOUT_NOTICE = ("copilot", "opencode")
 
 
 def write_answer(text: str, *, client: str, name: str, event: str, notice: str = "") -> str:
-    """The answer that adds a text to the agent's context, or tells the user something.
+    """Return the answer that adds a text to the agent's context, or tells the user something.
 
     Empty when there is nothing to say or nobody to hear it.
 

@@ -38,7 +38,7 @@ _REST_S = 0.7
 
 
 def read_event(event: Input) -> dict[str, Any]:
-    """The fields of an event as it came.
+    """Return the fields of an event as it came.
 
     Raises:
         EventError: It is none.

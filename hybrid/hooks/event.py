@@ -42,7 +42,7 @@ _CLOSING = {ord("{"): b"}", ord("["): b"]"}
 
 
 def shortened(data: bytes) -> bytes:
-    """An event whose long texts are cut in their middle, and which has no more values than are read.
+    """Return an event whose long texts are cut in their middle, and which has no more values than are read.
 
     Args:
         data: JSON in UTF-8.
@@ -62,7 +62,7 @@ def shortened(data: bytes) -> bytes:
 
 
 def _parts(data: bytes, plain: bytes, pieces: Sequence[bytes], limit: int) -> Iterator[bytes]:
-    """The event piece by piece; long texts without their middle."""
+    """Yield the event piece by piece; long texts without their middle."""
     kept_to = at = 0
     for number, piece in enumerate(pieces):
         end = at + len(piece)
@@ -76,13 +76,13 @@ def _parts(data: bytes, plain: bytes, pieces: Sequence[bytes], limit: int) -> It
 
 
 def _before_escape(plain: bytes, at: int) -> int:
-    """A place to cut at or shortly before one, where no escape is torn apart."""
+    """Return a place to cut at or shortly before one, where no escape is torn apart."""
     begin = max(plain.rfind(b"\\", at - 5, at), plain.rfind(b"\0", at - 1, at))
     return begin if begin >= 0 and begin + (6 if plain[begin + 1 : begin + 2] == b"u" else 2) > at else at
 
 
 def _beginning(data: bytes, plain: bytes) -> bytes:
-    """The beginning of an event, with whatever it opens closed again; an empty one when not one value fits."""
+    """Return the beginning of an event, with whatever it opens closed again; an empty one when not one value fits."""
     open_marks = bytearray()
     end, closing = 0, b""
     is_text = False
@@ -133,7 +133,7 @@ class EventError(ValueError):
 
 
 def parse_event(data: bytes, *, client: str, event: str, cwd: str) -> dict[str, Any]:
-    """The event on a hook's standard input, as the fields of a `HookEvent`.
+    """Return the event on a hook's standard input, as the fields of a `HookEvent`.
 
     Args:
         data: UTF-8, possibly with a byte order mark, possibly broken.
@@ -218,7 +218,7 @@ def _response(event: dict[str, Any], output: dict[str, Any]) -> object:
 
 
 def _report(tool: str, response: object) -> str:
-    """The final text of a subagent; empty for other tools, and for one that was only launched."""
+    """Return the final text of a subagent; empty for other tools, and for one that was only launched."""
     if tool.lower() not in _SUBAGENT_TOOLS:
         return ""
     answer = _dict(response)
@@ -230,12 +230,12 @@ def _report(tool: str, response: object) -> str:
 
 
 def _message(event: str, fields: dict[str, Any]) -> str:
-    """The last text of the agent, at the end of its turn."""
+    """Return the last text of the agent, at the end of its turn."""
     return _text(fields, "last_assistant_message", "prompt_response")[:MAX_PROMPT_CHARS] if event == "Stop" else ""
 
 
 def _texts(parts: object) -> str:
-    """The texts of content blocks; what a client adds for itself (usage, how to go on) is left out."""
+    """Return the texts of content blocks; what a client adds for itself (usage, how to go on) is left out."""
     if not _is_list(parts):
         return ""
     texts = [part.get("text") for part in map(_dict, parts) if not part.get("synthetic")]
@@ -243,7 +243,7 @@ def _texts(parts: object) -> str:
 
 
 def _paths(tool: str, arguments: object) -> list[str]:
-    """The files that a tool wrote, as the client names them."""
+    """Return the files that a tool wrote, as the client names them."""
     if isinstance(arguments, str) and arguments.startswith("{"):
         try:
             arguments = json.loads(arguments)
@@ -260,7 +260,7 @@ def _paths(tool: str, arguments: object) -> list[str]:
 
 
 def _patched(text: str) -> list[str]:
-    """The file names in a patch of Codex's form, each once."""
+    """Return the file names in a patch of Codex's form, each once."""
     if _PATCH_BEGIN not in text:
         return []
     lines = text[text.index(_PATCH_BEGIN) :].splitlines()
@@ -269,7 +269,7 @@ def _patched(text: str) -> list[str]:
 
 
 def _dict(value: object) -> dict[str, Any]:
-    """The value if it is an object, else an empty one."""
+    """Return the value if it is an object, else an empty one."""
     return value if _is_object(value) else {}
 
 
@@ -282,12 +282,12 @@ def _is_list(value: object) -> TypeGuard[list[Any]]:
 
 
 def _either(fields: dict[str, Any], *names: str) -> Any:
-    """The first of the fields that is there."""
+    """Return the first of the fields that is there."""
     return next((fields[name] for name in names if fields.get(name) is not None), None)
 
 
 def bounded_id(text: str) -> str:
-    """A client's name of something as it may be kept: short, and without secrets.
+    """Return a client's name of something as it may be kept: short, and without secrets.
 
     What is left out is told apart by 32 hex digits of its SHA-256, so that different names stay different.
     """
@@ -325,13 +325,13 @@ def _directory(fields: dict[str, Any], cwd: str) -> str:
 
 
 def _path(fields: dict[str, Any], *names: str) -> str:
-    """The first of the fields that is text and not empty, as a path; empty for one that no system takes."""
+    """Return the first of the fields that is text and not empty, as a path; empty for one that no system takes."""
     path = _clean_path(_first_text(fields, *names))
     return path if len(path) <= MAX_PATH_CHARS else ""
 
 
 def _text(fields: dict[str, Any], *names: str) -> str:
-    """The first of the fields that is text and not empty; lone surrogates become question marks."""
+    """Return the first of the fields that is text and not empty; lone surrogates become question marks."""
     return _clean(_first_text(fields, *names))
 
 
@@ -345,7 +345,7 @@ def _clean(text: str) -> str:
 
 
 def _clean_path(path: str) -> str:
-    """The path as Python names it, with surrogates in place of bytes that are no UTF-8; others as `_clean`."""
+    """Return the path as Python names it, with surrogates in place of bytes that are no UTF-8; others as `_clean`."""
     try:
         path.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:

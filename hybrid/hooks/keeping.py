@@ -65,7 +65,7 @@ def _may_teach(name: str, data: bytes) -> bool:
 
 
 def _directories(data: bytes) -> list[str]:
-    """The working directories that an event names. In JSON no text can hold the name with both its quotes."""
+    """Return the working directories that an event names. In JSON no text can hold the name with both its quotes."""
     paths: list[str] = []
     at = data.find(b'"cwd"')
     while at >= 0 and len(paths) < _MOST_DIRECTORIES:
@@ -78,7 +78,7 @@ def _directories(data: bytes) -> list[str]:
 
 
 def _unescaped(text: str) -> str:
-    r"""A text of JSON with the characters in place of its `\uXXXX`; other escapes stay."""
+    r"""Return a text of JSON with the characters in place of its `\uXXXX`; other escapes stay."""
     if "\\u" not in text:
         return text
     plain = text.encode("latin-1", "backslashreplace").decode("raw_unicode_escape", "replace")
@@ -280,7 +280,7 @@ def _note_turn(home: str, key: str, value: object) -> None:
 
 
 def _event(name: bytes, data: bytes) -> str | None:
-    """Our word for an event by its name, or by its input, in JSON whose texts hold no bare quotes."""
+    """Return our word for an event by its name, or by its input, in JSON whose texts hold no bare quotes."""
     name = name or data.partition(b'"hook_event_name"')[2].partition(b'"')[2].partition(b'"')[0]
     return event_of(name.decode("ascii", "replace"))
 
@@ -295,7 +295,7 @@ def _worth(event: str | None, lower: bytes) -> int:
 
 
 def _without_private(value: object, *, is_part: bool = True) -> object:
-    """A value of JSON without private spans; of a text with `[no-hybrid]` only that mark stays.
+    """Return a value of JSON without private spans; of a text with `[no-hybrid]` only that mark stays.
 
     A span may be opened in one text and closed in another; only a prompt is seen whole by who typed it.
     """

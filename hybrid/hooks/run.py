@@ -85,7 +85,7 @@ def main(argv: list[str]) -> int:
 
 
 def _options(argv: list[str]) -> tuple[dict[str, str], list[str]]:
-    """The options of `hook run` by name, and the arguments that are none."""
+    """Return the options of `hook run` by name, and the arguments that are none."""
     options: dict[str, str] = {}
     unknown: list[str] = []
     words = iter(argv)
@@ -543,12 +543,12 @@ def _append(path: str, line: bytes) -> None:
 
 
 def _plain(text: str) -> str:
-    """A text that can stand in JSON as it is; empty for one that cannot."""
+    """Return a text that can stand in JSON as it is; empty for one that cannot."""
     return text if text.isascii() and text.isprintable() and not set(text) & set('"\\') else ""
 
 
 def _first_deadline_s(environ: Mapping[str, str]) -> float:
-    """The deadline until the settings are read; on a slow machine that alone may outlast it."""
+    """Return the deadline until the settings are read; on a slow machine that alone may outlast it."""
     text = environ.get("HYBRID_HOOKS_DEADLINE_MS", "")
     return max(HARD_STOP_S, int(text) / 1000) if text.isascii() and text.isdigit() else HARD_STOP_S
 

@@ -37,13 +37,13 @@ _WRITING_S = 5.0
 
 
 def environment(sent: bytes) -> dict[str, str]:
-    """The variables of a client as they were sent or kept."""
+    """Return the variables of a client as they were sent or kept."""
     pairs = sent.decode("utf-8", "surrogateescape").split("\0")
     return dict(pair.split("=", 1) for pair in pairs if "=" in pair)
 
 
 def event_of_parts(parts: list[bytes], key: str) -> tuple[HookEvent, dict[str, str]]:
-    """An event and its client's variables, of client, name, directory, variables and input.
+    """Return an event and its client's variables, of client, name, directory, variables and input.
 
     Raises:
         EventError: It is none.

@@ -14,7 +14,7 @@ _LOOK_S = 0.02
 
 
 def ask(home: str, operation: str, *, timeout_s: float = _ASK_S) -> dict[str, Any] | None:
-    """The answer to an operation (`status`, `stop`), or None when no service answers in time.
+    """Return the answer to an operation (`status`, `stop`), or None when no service answers in time.
 
     Args:
         home: `$HYBRID_HOME`.
@@ -38,7 +38,7 @@ def ask(home: str, operation: str, *, timeout_s: float = _ASK_S) -> dict[str, An
 
 
 def daemon_status(home: str, *, timeout_s: float = _ASK_S) -> dict[str, Any]:
-    """The `daemon` part of the status: `running`, `pid`, `uptime_s`, `rss_bytes`, and what it says besides.
+    """Return the `daemon` part of the status: `running`, `pid`, `uptime_s`, `rss_bytes`, and what it says besides.
 
     Args:
         home: `$HYBRID_HOME`.

@@ -26,7 +26,7 @@ def run_folder(home: str) -> str:
 
 
 def endpoint_path(home: str) -> str:
-    """The file that tells where the service listens."""
+    """Return the file that tells where the service listens."""
     return os.path.join(run_folder(home), "daemon")  # noqa: PTH118
 
 
@@ -71,12 +71,12 @@ class Greeting:
         self.pid = int(pid) if pid.isascii() and pid.isdigit() else 0
 
     def is_usable(self, version: str) -> bool:
-        """May a hook of this version use the service? One of an older version is replaced."""
+        """Return whether a hook of this version may use the service; a service of an older version is replaced."""
         return self.protocol == str(PROTOCOL) and not is_newer(version, self.version)
 
 
 def is_newer(version: str, than: str) -> bool:
-    """Is a version newer than another one? Compared number by number; what follows a number does not count."""
+    """Return whether a version is newer than another, number by number; what follows a number does not count."""
     return _numbers(version) > _numbers(than)
 
 

@@ -48,7 +48,7 @@ class HookSettings:
 
 
 def read_settings(home: str, environ: Mapping[str, str]) -> HookSettings | None:
-    """The settings, or None when nobody resolved them since they changed.
+    """Return the settings, or None when nobody resolved them since they changed.
 
     Args:
         home: `$HYBRID_HOME`.

@@ -66,7 +66,7 @@ def is_key(key: bytes) -> bool:
 
 
 def time_of(key: str) -> int:
-    """Milliseconds since 1970 at which the hook of an event started; 0 for what is no key."""
+    """Return the milliseconds since 1970 at which the hook of an event started; 0 for what is no key."""
     digits = key.partition("-")[0]
     return int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 16 else 0
 
@@ -159,7 +159,7 @@ class Spool:
         return any(name.endswith((_SUFFIX, ".tmp")) for name in names)
 
     def waiting(self) -> list[KeptEvent]:
-        """The events that wait, oldest first; none without a folder."""
+        """Return the events that wait, oldest first; none without a folder."""
         try:
             names = os.listdir(self.folder)  # noqa: PTH208
         except OSError:
@@ -189,7 +189,7 @@ class Spool:
         return not 0 <= time.time() - tried_s < min(2.0**kept.n_tries, _LONGEST_WAIT_S)
 
     def read(self, kept: KeptEvent) -> list[bytes] | None:
-        """The parts of an event; None for a file that is not ours, damaged, or of another version."""
+        """Return the parts of an event; None for a file that is not ours, damaged, or of another version."""
         flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
         try:
             descriptor = os.open(self._path(kept.name), flags)
@@ -275,7 +275,7 @@ class Spool:
 
 
 def _kept(name: str) -> KeptEvent | None:
-    """The event of a file name; None for any other file."""
+    """Return the event of a file name; None for any other file."""
     parts = name.removesuffix(_SUFFIX).split("-")
     if not name.endswith(_SUFFIX) or len(parts) != 5 or len(name) > 100:
         return None

@@ -53,18 +53,18 @@ _KEPT = (
 
 
 def entry_script() -> str:
-    """Path of the script that starts any command of this installation, under `python -I -S`."""
+    """Return the path of the script that starts any command of this installation, under `python -I -S`."""
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120 - pathlib is 6 ms
     return os.path.join(package, "entry.py")  # noqa: PTH118
 
 
 def start_command(*arguments: str) -> list[str]:
-    """A command line of this installation that neither the environment nor the working directory can change."""
+    """Return a command line of this installation that neither the environment nor the working directory can change."""
     return [sys.executable, "-I", "-S", entry_script(), *arguments]
 
 
 def kept_environment(environ: Mapping[str, str], home: str) -> dict[str, str]:
-    """The environment that the service and its builds get."""
+    """Return the environment that the service and its builds get."""
     kept = {name: environ[name] for name in _KEPT if name in environ}
     # A query is one small matrix-vector product: a second thread costs more than it gives.
     return kept | {"HYBRID_HOME": home, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
@@ -91,12 +91,12 @@ def start_service(home: str, environ: Mapping[str, str], *, cwd: str = "") -> bo
 
 
 def starting_mark(home: str) -> str:
-    """The file whose age tells when a service was started last that does not listen yet."""
+    """Return the file whose age tells when a service was started last that does not listen yet."""
     return os.path.join(run_folder(home), "starting")  # noqa: PTH118
 
 
 def _may_start(home: str) -> bool:
-    """True for one caller in five seconds, where files can be written at all."""
+    """Return True for one caller in five seconds, where files can be written at all."""
     folder, marker = run_folder(home), starting_mark(home)
     try:
         if -1 < time.time() - os.stat(marker).st_mtime < _AGAIN_S:  # noqa: PTH116

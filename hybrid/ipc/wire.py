@@ -34,13 +34,13 @@ class WireError(OSError):
 
 
 def packed(parts: tuple[bytes, ...]) -> bytes:
-    """The bytes of a message: the length of all that follows, then each part after its own length."""
+    """Return the bytes of a message: the length of all that follows, then each part after its own length."""
     body = b"".join(len(part).to_bytes(_HEAD, "big") + part for part in parts)
     return len(body).to_bytes(_HEAD, "big") + body
 
 
 def unpacked(body: bytes | bytearray) -> list[bytes]:
-    """The parts of a message without its first length.
+    """Return the parts of a message without its first length.
 
     Raises:
         WireError: The lengths do not fit.
@@ -95,7 +95,7 @@ class Connection:
         most_bytes: int = MAX_BYTES,
         before: Callable[[int], None] = lambda _: None,
     ) -> list[bytes]:
-        """The next message.
+        """Return the next message.
 
         Args:
             timeout_s: For all of it.
@@ -161,7 +161,7 @@ def proof(token: str, role: bytes, challenge: bytes) -> bytes:
 
 
 def read_pairs(path: str) -> dict[str, str]:
-    """The values of `pairs` in a file; empty when it is missing, damaged, or not written by us for sure."""
+    """Return the values of `pairs` in a file; empty when it is missing, damaged, or not written by us for sure."""
     try:
         with open(path, "rb") as file:  # noqa: PTH123 - pathlib costs a hook 6 ms
             if not _is_own(file.fileno()):
@@ -177,7 +177,7 @@ def read_pairs(path: str) -> dict[str, str]:
 
 
 def pairs(values: dict[str, str]) -> bytes:
-    """A small file of names and values, one pair a line, that is read without any parser.
+    """Return a small file of names and values, one pair a line, that is read without any parser.
 
     A path may hold a line end: it stands as `%0A`, and `%` as `%25`.
     """
@@ -186,7 +186,7 @@ def pairs(values: dict[str, str]) -> bytes:
 
 
 def _is_own(descriptor: int) -> bool:
-    """Is a file ours, and can only we write it? Prompts must not go where a stranger says."""
+    """Return whether a file is ours and only we can write it: prompts must not go where a stranger says."""
     if not hasattr(os, "getuid"):
         return True
     status = os.fstat(descriptor)

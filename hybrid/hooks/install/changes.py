@@ -105,7 +105,7 @@ class Removal(Struct, frozen=True):
 
 
 def target_of(client: Client, scope: Scope, roots: SettingsRoots) -> Target:
-    """The file of a scope.
+    """Return the file of a scope.
 
     Raises:
         ProjectError: The client has no such scope, or there is no project here.
@@ -321,7 +321,7 @@ def diff(old: str, new: str, name: str) -> str:
 
 
 def recorded_targets(client: Client, *, home: Path) -> list[Target]:
-    """Files of a client that we changed anywhere, for a removal that leaves none behind."""
+    """Return the files of a client that we changed anywhere, for a removal that leaves none behind."""
     scopes: dict[str, Scope] = {"user": "user", "project": "project", "local": "local"}
     return [
         Target(client, scopes[record.scope], Path(record.path), None)

@@ -99,7 +99,7 @@ class Client(Struct, frozen=True):
         return False
 
     def entry(self, registration: Registration, launcher: Launcher) -> dict[str, Any]:
-        """The element of the event's list that calls us."""
+        """Return the element of the event's list that calls us."""
         handler = self.handler(registration, launcher)
         if not self.is_grouped:
             return handler
@@ -110,7 +110,7 @@ class Client(Struct, frozen=True):
 def line_handler(
     registration: Registration, launcher: Launcher, *, client: str, named: bool = False, per_second: int = 1, **how: str
 ) -> dict[str, Any]:
-    """A handler with one command line, as most clients take it.
+    """Return a handler with one command line, as most clients take it.
 
     Args:
         registration: The event.

@@ -58,7 +58,7 @@ PORTABLE = Launcher()
 
 
 def absolute_launcher(python: str = sys.executable) -> Launcher:
-    """Our own interpreter, as it was called (that of a virtual environment is a link), and our own file.
+    """Return our own interpreter, as it was called (that of a virtual environment is a link), and our own file.
 
     `-I` and `-S`: neither the project's folder nor PYTHONPATH is searched, and site-packages costs no time.
     """
@@ -71,12 +71,12 @@ def arguments(client: str, event: str) -> list[str]:
 
 
 def portable_line(client: str, event: str) -> str:
-    """A shell line without any path: no error and no output where `hybrid` is not installed."""
+    """Return a shell line without any path: no error and no output where `hybrid` is not installed."""
     return f"hybrid {' '.join(arguments(client, event))} 2>/dev/null || true"
 
 
 def as_words(launcher: Launcher, *, client: str, event: str) -> list[str]:
-    """The command word by word, for clients that need no shell; it ends with 0 also where we were uninstalled.
+    """Return the command word by word, for clients that need no shell; it ends with 0 also where we were uninstalled.
 
     Args:
         launcher: How to start us; not the portable one.
@@ -90,7 +90,7 @@ def as_words(launcher: Launcher, *, client: str, event: str) -> list[str]:
 
 
 def as_line(launcher: Launcher, *, client: str, event: str, windows_shell: str = "cmd") -> str:
-    """The command as one line for a shell; it ends with 0 also where we were uninstalled.
+    """Return the command as one line for a shell; it ends with 0 also where we were uninstalled.
 
     Args:
         launcher: How to start us.
@@ -111,7 +111,7 @@ def as_line(launcher: Launcher, *, client: str, event: str, windows_shell: str =
 
 
 def command_text(handler: Mapping[str, Any]) -> str:
-    """All that a handler of any client runs, as one text."""
+    """Return all that a handler of any client runs, as one text."""
     parts = [handler.get(key) for key in ("command", "exec", "args", "bash", "powershell")]
     words = [part if is_list(part) else [part] for part in parts if part]
     return " ".join(str(word) for group in words for word in group)
@@ -123,7 +123,7 @@ def is_ours(handler: object) -> bool:
 
 
 def program_of(handler: Mapping[str, Any]) -> str:
-    """The file or name that a handler starts, as far as can be told; behind our guard, what that runs."""
+    """Return the file or name that a handler starts, as far as can be told; behind our guard, what that runs."""
     words = handler.get("args")
     if is_list(words) and words[:2] == ["-c", _GUARD] and len(words) > 2:
         return str(words[2])

@@ -70,7 +70,7 @@ def read_bytes(path: Path) -> bytes | None:
 
 
 def decoded(data: bytes | None, path: Path) -> str:
-    """The text, line ends and byte order mark kept.
+    """Return the text, line ends and byte order mark kept.
 
     Raises:
         SettingsError: It is not UTF-8.
@@ -101,7 +101,7 @@ def sweep(path: Path) -> None:
 
 
 def missing_folders(path: Path) -> tuple[str, ...]:
-    """Folders that writing a file would make, outermost first."""
+    """Return the folders that writing a file would make, outermost first."""
     missing = [str(folder) for folder in path.parents if not folder.exists()]
     return tuple(reversed(missing))
 
@@ -146,7 +146,7 @@ class InstallRecord(Struct, frozen=True):
     copies: tuple[str, ...] = ()
 
     def with_written(self, digest: str) -> InstallRecord:
-        """The same after another write of ours."""
+        """Return the same after another write of ours."""
         return replace(self, written=digest)
 
 
@@ -166,7 +166,7 @@ class InstallJournal:
         return self._folder / "lock"
 
     def get(self, path: Path) -> tuple[InstallRecord, bytes] | None:
-        """The record of a file and its original bytes; None also when either cannot be read."""
+        """Return the record of a file and its original bytes; None also when either cannot be read."""
         try:
             record = _read_record(self._at(path))
             original = self._original(path).read_bytes()
@@ -212,7 +212,7 @@ class InstallJournal:
                 self._folder.rmdir()
 
     def all(self) -> Iterator[InstallRecord]:
-        """Every record that can be read, by path."""
+        """Yield every record that can be read, by path."""
         found: list[InstallRecord] = []
         for file in sorted(self._folder.glob("*.json")):
             with contextlib.suppress(OSError, ValueError, TypeError, KeyError):
@@ -227,7 +227,7 @@ class InstallJournal:
 
 
 def digest_of(data: bytes) -> str:
-    """Hex SHA-256."""
+    """Return the hex SHA-256."""
     return hashlib.sha256(data).hexdigest()
 
 

@@ -62,7 +62,7 @@ class Foreign(Struct, frozen=True):
 
 
 def find_foreign(roots: SettingsRoots) -> list[Foreign]:
-    """Hooks and plugins of the systems we replace, in every client and scope; unreadable files hold none."""
+    """Return the hooks and plugins of the systems we replace, in every client and scope; unreadable files hold none."""
     hooks = [found for client in CLIENTS.values() for scope in SCOPES for found in _hooks(client, scope, roots)]
     return [*hooks, *_plugins(roots)]
 
@@ -122,7 +122,7 @@ def _scope(text: str) -> Scope:
 
 
 def _removal(path: Path, here: Sequence[Foreign], roots: SettingsRoots) -> Removal:
-    """The file with and without the hooks of other systems that stand in it."""
+    """Return the file with and without the hooks of other systems that stand in it."""
     target = target_of(CLIENTS[here[0].client], here[0].scope, roots)
     data = files.read_bytes(target.real) or b""
     new = _without(files.decoded(data, path), here).encode()

@@ -103,7 +103,7 @@ def find_installs(roots: SettingsRoots) -> list[Install]:
 
 
 def unreadable(roots: SettingsRoots) -> list[str]:
-    """Settings files that do not parse, in words: their client reads none of their hooks."""
+    """Return the settings files that do not parse, in words: their client reads none of their hooks."""
     problems: list[str] = []
     for client, path in settings_files(roots):
         try:
@@ -168,7 +168,7 @@ def _but_one(calls: Sequence[Install]) -> str:
 
 
 def installed_part(installs: Sequence[Install]) -> dict[str, Any]:
-    """The `installed` part of the status: client → its first place, all of them under `places`."""
+    """Return the `installed` part of the status: client → its first place, all of them under `places`."""
     part: dict[str, Any] = {}
     for each in installs:
         place = each.as_json()
@@ -178,7 +178,7 @@ def installed_part(installs: Sequence[Install]) -> dict[str, Any]:
 
 
 def settings_files(roots: SettingsRoots) -> Iterator[tuple[Client, Path]]:
-    """Every file in which a client may call us, whether it exists or not."""
+    """Yield every file in which a client may call us, whether it exists or not."""
     for client in CLIENTS.values():
         for scope in SCOPES:
             if (path := client.files(scope, roots)) is not None:
@@ -238,7 +238,7 @@ def _in_codex_config(roots: SettingsRoots) -> Iterator[Install]:
 
 
 def _managed(environ: Mapping[str, str]) -> Iterator[Install]:
-    """Settings of an administrator, and the parts beside them."""
+    """Yield the settings of an administrator, and the parts beside them."""
     for path in (MANAGED, *sorted((MANAGED.parent / "managed-settings.d").glob("*.json"))):
         yield from _in_text(CLAUDE, "managed", path, _text_or_empty(path), environ)
 
@@ -259,7 +259,7 @@ def _text(path: Path) -> str:
 
 
 def _text_or_empty(path: Path) -> str:
-    """The text; empty also for what is not to be read as settings."""
+    """Return the text; empty also for what is not to be read as settings."""
     try:
         return _text(path)
     except HybridError:

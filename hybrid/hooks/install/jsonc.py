@@ -62,7 +62,7 @@ class JsonNode(Struct, frozen=True):
     kind: str = "atom"
 
     def member(self, key: str) -> JsonItem | None:
-        """The last member of that name, which is the one that counts."""
+        """Return the last member of that name, which is the one that counts."""
         return next((item for item in reversed(self.items) if item.key == key), None)
 
 
@@ -77,7 +77,7 @@ def is_list(value: object) -> TypeGuard[list[Any]]:
 
 
 def parse(text: str) -> JsonNode:
-    """The one value of a text; a byte order mark is passed over.
+    """Return the one value of a text; a byte order mark is passed over.
 
     Raises:
         JsoncError: It is no JSON, even with comments and trailing commas allowed.
@@ -96,7 +96,7 @@ class _Parser:
         self._text = text
 
     def skip(self, at: int) -> int:
-        """The position after space and comments."""
+        """Return the position after space and comments."""
         text = self._text
         while at < len(text):
             found = _SPACE.match(text, at) or _LINE_COMMENT.match(text, at) or _BLOCK_COMMENT.match(text, at)
@@ -106,7 +106,7 @@ class _Parser:
         return at
 
     def value(self, at: int, depth: int) -> JsonNode:
-        """The value that begins here."""
+        """Return the value that begins here."""
         if depth > _MAX_DEPTH:
             raise self.problem(at, "nested too deeply")
         first = self._text[at : at + 1]
@@ -123,7 +123,7 @@ class _Parser:
             raise self.problem(at, "a number is too long") from error
 
     def problem(self, at: int, what: str) -> JsoncError:
-        """An error that names the line."""
+        """Return an error that names the line."""
         return JsoncError(f"line {self._text.count(chr(10), 0, at) + 1}: {what}")
 
     def _container(self, start: int, depth: int, *, close: str) -> JsonNode:
@@ -221,7 +221,7 @@ def remove_item(text: str, container: JsonNode, index: int) -> str:
 
 
 def _key_and_value(text: str, key: str | None, value: Any, indent: str | None) -> str:
-    """A value as JSON, after its key in an object.
+    """Return a value as JSON, after its key in an object.
 
     Args:
         text: Whose line ends and step of indentation are used.
@@ -241,23 +241,23 @@ def _newline(text: str) -> str:
 
 
 def _space_before(text: str, at: int) -> int:
-    """Length of the space that ends at a position."""
+    """Return the length of the space that ends at a position."""
     return at - len(text[:at].rstrip(" \t\r\n"))
 
 
 def _line_indent(text: str, at: int) -> str:
-    """The space that the line of a position begins with."""
+    """Return the space that the line of a position begins with."""
     line = text[text.rfind("\n", 0, at) + 1 : at].lstrip("\ufeff")
     return line[: len(line) - len(line.lstrip(" \t"))]
 
 
 def _own_indent(text: str, at: int) -> str | None:
-    """The space before something that begins its line, or None."""
+    """Return the space before something that begins its line, or None."""
     found = _INDENT.search(text[:at])
     return found.group(1) if found else None
 
 
 def _unit(text: str) -> str:
-    """One step of indentation: that of the first line that has any, else two spaces."""
+    """Return one step of indentation: that of the first line that has any, else two spaces."""
     found = re.search(r"\n([ \t]+)\"", text)
     return found.group(1) if found else "  "

@@ -47,7 +47,7 @@ class ExistingHook(Struct, frozen=True):
 
 
 def read(text: str, name: str) -> JsonNode:
-    """The settings; a text without anything counts as `{}`.
+    """Return the settings; a text without anything counts as `{}`.
 
     Args:
         text: Of the file.
@@ -66,7 +66,7 @@ def read(text: str, name: str) -> JsonNode:
 
 
 def commands(root: JsonNode) -> Iterator[ExistingHook]:
-    """Every command that is registered for any event, in order."""
+    """Yield every command that is registered for any event, in order."""
     hooks = root.member("hooks")
     for event in hooks.node.items if hooks else ():
         for element in event.node.items:
@@ -80,7 +80,7 @@ def commands(root: JsonNode) -> Iterator[ExistingHook]:
 
 
 def install_text(text: str, wanted: Sequence[tuple[str, dict[str, Any]]], *, base: Mapping[str, Any], name: str) -> str:
-    """The text with exactly these entries of ours; unchanged where they stand already.
+    """Return the text with exactly these entries of ours; unchanged where they stand already.
 
     Args:
         text: Of the file, empty for a new one.
@@ -111,7 +111,7 @@ def strip_text(
     keep: Container[str] = (),
     unwanted: Callable[[object], bool] = is_ours,
 ) -> str:
-    """The text without our entries, and without lists and groups that this empties.
+    """Return the text without our entries, and without lists and groups that this empties.
 
     Args:
         text: Of the file.
@@ -173,7 +173,7 @@ def _problem(root: JsonNode) -> str:
 
 
 def _shown(entry: tuple[str, Any]) -> str:
-    """The order that entries are compared in."""
+    """Return the order that entries are compared in."""
     return json.dumps(entry, sort_keys=True)
 
 
@@ -251,7 +251,7 @@ class RegisteredCommand(Struct, frozen=True):
 def with_hooks(
     text: str, client: Client, registrations: Sequence[Registration], launcher: Launcher, *, name: str
 ) -> str:
-    """The text with our hooks for these events, and no other of ours.
+    """Return the text with our hooks for these events, and no other of ours.
 
     Raises:
         SettingsError: The file is not ours to change.
@@ -265,7 +265,7 @@ def with_hooks(
 
 
 def without_hooks(text: str, client: Client, *, keep: Container[str] = (), name: str) -> str:
-    """The text without our hooks; empty where that leaves nothing.
+    """Return the text without our hooks; empty where that leaves nothing.
 
     Raises:
         SettingsError: The file does not parse.
@@ -276,7 +276,7 @@ def without_hooks(text: str, client: Client, *, keep: Container[str] = (), name:
 
 
 def ours_in(text: str, client: Client, *, name: str) -> list[RegisteredCommand]:
-    """Our commands, in order.
+    """Return our commands, in order.
 
     Raises:
         SettingsError: The file does not parse.
@@ -336,7 +336,7 @@ def is_left_empty(text: str, client: Client) -> bool:
 
 
 def _module(client: Client, launcher: Launcher) -> str:
-    """The shipped module with the command filled in."""
+    """Return the shipped module with the command filled in."""
     template = shipped("hooks", client.module, "hybrid.js").read_text(encoding="utf-8")
     command = json.dumps([*(launcher.program or ("hybrid",))])
     return _COMMAND.sub(lambda _: f"const COMMAND = {command}", template, count=1)
