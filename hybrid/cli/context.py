@@ -61,15 +61,15 @@ def run(args: argparse.Namespace) -> int:
     return 0 if decision.is_injected else 1
 
 
-def _gate_form(said: Verdict | None) -> dict[str, Any]:
+def _gate_form(verdict: Verdict | None) -> dict[str, Any]:
     """Return what the gate compared, with the keys of the event log; every value is None when it was not asked."""
     return {
-        "top_cosine": said and said.top_cosine,
-        "threshold": said and said.threshold,
-        "threshold_source": said and said.source,
-        "score": said and said.score,
-        "bar": (said and said.bar) or None,
-        "parts": (said and dict(said.parts)) or None,
+        "top_cosine": verdict and verdict.top_cosine,
+        "threshold": verdict and verdict.threshold,
+        "threshold_source": verdict and verdict.source,
+        "score": verdict and verdict.score,
+        "bar": (verdict and verdict.bar) or None,
+        "parts": (verdict and dict(verdict.parts)) or None,
     }
 
 
@@ -90,8 +90,8 @@ def _of_kind(kind: KindSearch, decision: Decision) -> list[str]:
     """Return what the gate of a kind compared, its fusion, and the fate of each of its hits."""
     from hybrid.ask.json_output import fate_of, fates_of, hits_of
 
-    said = _gate_form(kind.verdict) | {"is_open": kind.verdict.is_open}
-    rows = gate_rows(said) if kind.kind == "files" else kind_rows(kind.kind, said)
+    compared = _gate_form(kind.verdict) | {"is_open": kind.verdict.is_open}
+    rows = gate_rows(compared) if kind.kind == "files" else kind_rows(kind.kind, compared)
     lines = [f"{label:<11} {text}" for label, text in rows]
     hits, fates = hits_of(kind, decision), fates_of(decision)
     if not hits:

@@ -114,12 +114,12 @@ def judge(command: str, ran: Ran) -> Finding:
 
 def _is_answer(out: bytes) -> bool:
     try:
-        found: object = json.loads(out)
+        value: object = json.loads(out)
     except (ValueError, RecursionError):
         return False
-    if not isinstance(found, dict):
+    if not isinstance(value, dict):
         return False
-    answer = cast("dict[str, Any]", found).get("hookSpecificOutput")
+    answer = cast("dict[str, Any]", value).get("hookSpecificOutput")
     return isinstance(answer, dict) and bool(cast("dict[str, Any]", answer).get("additionalContext"))
 
 
@@ -182,15 +182,15 @@ def installs_of(workspace: Workspace, client: str | None) -> list[Install]:
     from hybrid.hooks.install.found import find_installs
 
     roots = settings_roots(workspace)
-    found = find_installs(roots)
-    return [install for install in found if client in (None, install.client)]
+    installs = find_installs(roots)
+    return [install for install in installs if client in (None, install.client)]
 
 
 def foreign_of(workspace: Workspace, client: str | None) -> list[Foreign]:
     """Return the hooks of the systems that hybrid replaces."""
     from hybrid.hooks.install.foreign import find_foreign
 
-    return [found for found in find_foreign(settings_roots(workspace)) if client in (None, found.client)]
+    return [hook for hook in find_foreign(settings_roots(workspace)) if client in (None, hook.client)]
 
 
 def check_service(workspace: Workspace) -> Iterator[Finding]:
@@ -236,8 +236,8 @@ def check_hooks(workspace: Workspace, client: str | None) -> Iterator[Finding]:
             yield Finding("problem", "hooks", what, f"take `{member}` out of that file")
     for what in unreadable(settings_roots(workspace)):
         yield Finding("warning", "hooks", what, "mend the file: its client reads no hook of it either")
-    for found in foreign_of(workspace, client):
-        yield Finding("warning", "hooks", f"also adds to prompts: {found}", "hybrid doctor --fix-foreign")
+    for hook in foreign_of(workspace, client):
+        yield Finding("warning", "hooks", f"also adds to prompts: {hook}", "hybrid doctor --fix-foreign")
 
 
 def check_command(installs: Sequence[Install]) -> Iterator[Finding]:
@@ -396,7 +396,7 @@ def _mended(args: argparse.Namespace, workspace: Workspace) -> list[str]:
         from hybrid.hooks.install.foreign import switch_off
 
         copies = switch_off(foreign, roots=settings_roots(workspace), home=workspace.home)
-        lines += [f"switched off {found}" for found in foreign]
+        lines += [f"switched off {hook}" for hook in foreign]
         lines += [f"the file as it was: {copy}" for copy in copies]
     return lines
 

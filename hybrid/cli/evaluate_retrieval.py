@@ -87,13 +87,13 @@ def run(args: argparse.Namespace) -> int:
         only=args.only,
     )
     ways = ways_of(args, load(()).config)
-    found = evaluate_ways(args, Plan(judged, trees, ways.all, tuple(args.only)), load)
+    evaluation = evaluate_ways(args, Plan(judged, trees, ways.all, tuple(args.only)), load)
     if args.run:
         from hybrid.evaluation.retrieval import write_run
 
-        (results,) = found.results.values()
+        (results,) = evaluation.results.values()
         write_run(args.run, results.of(ways.in_force[-1].label))
-    return show(args, found, ways)
+    return show(args, evaluation, ways)
 
 
 def _named(paths: Sequence[Path]) -> dict[str, Path]:
@@ -164,9 +164,9 @@ def evaluate_ways(args: argparse.Namespace, plan: Plan, load: Load) -> Evaluatio
 # --- output ------------------------------------------------------------------------------------------------
 
 
-def show(args: argparse.Namespace, found: Evaluation, ways: Ways) -> int:
+def show(args: argparse.Namespace, evaluation: Evaluation, ways: Ways) -> int:
     """Print what was found, and draw it; the exit code is 1 when nothing was asked."""
-    form = form_of(found, ways)
+    form = form_of(evaluation, ways)
     if args.plot:
         from hybrid.evaluation.plot import write_bars
 
@@ -175,36 +175,36 @@ def show(args: argparse.Namespace, found: Evaluation, ways: Ways) -> int:
         print_json(form)
     else:
         print_forms(form, is_quiet=args.quiet)
-    return 0 if any(results.answered for results in found.results.values()) else 1
+    return 0 if any(results.answered for results in evaluation.results.values()) else 1
 
 
-def form_of(found: Evaluation, ways: Ways) -> dict[str, Any]:
+def form_of(evaluation: Evaluation, ways: Ways) -> dict[str, Any]:
     """Return all that was found, as JSON knows it."""
     from hybrid.evaluation.measures import MEASURES
     from hybrid.evaluation.timing import sum_up
 
     return {
-        "model": found.model,
+        "model": evaluation.model,
         "measures": list(MEASURES),
-        "bare_start": sum_up(found.bare_ms).as_json(),
+        "bare_start": sum_up(evaluation.bare_ms).as_json(),
         "repositories": {
             name: {"documents": built.documents, "chunks": built.chunks, "build_s": round(built.seconds, 3)}
-            for name, built in found.builds.items()
+            for name, built in evaluation.builds.items()
         },
-        "sets": {name: _set_form(found, name, ways) for name in found.results},
+        "sets": {name: _set_form(evaluation, name, ways) for name in evaluation.results},
     }
 
 
-def _set_form(found: Evaluation, name: str, ways: Ways) -> dict[str, Any]:
+def _set_form(evaluation: Evaluation, name: str, ways: Ways) -> dict[str, Any]:
     from hybrid.evaluation.results import compare
 
-    results, base = found.results[name], ways.in_force[-1].label
+    results, base = evaluation.results[name], ways.in_force[-1].label
 
     def compared(others: Sequence[Configuration]) -> dict[str, Any]:
         return {each.label: _forms(compare(results, base, each.label)) for each in others}
 
     return {
-        **results.as_json(bare_ms=median(found.bare_ms)),
+        **results.as_json(bare_ms=median(evaluation.bare_ms)),
         "n": {
             "repositories": results.n_queries(),
             "categories": results.n_queries(lambda query: query.category or "none"),
@@ -236,41 +236,41 @@ def print_forms(form: Mapping[str, Any], *, is_quiet: bool) -> None:
         is_quiet: Leave out what is told by category and language.
     """
     sets: Mapping[str, Any] = form["sets"]
-    for name, found in sets.items():
+    for name, results in sets.items():
         if len(sets) > 1:
-            say(f"== {name}: {amount(found['queries'], 'query', 'queries')}")
+            say(f"== {name}: {amount(results['queries'], 'query', 'queries')}")
             say("")
-        _print_set(found, is_quiet=is_quiet)
+        _print_set(results, is_quiet=is_quiet)
 
 
-def _print_set(found: Mapping[str, Any], *, is_quiet: bool) -> None:
-    configurations: Mapping[str, Any] = found["configurations"]
-    if not found["queries"]:
+def _print_set(results: Mapping[str, Any], *, is_quiet: bool) -> None:
+    configurations: Mapping[str, Any] = results["configurations"]
+    if not results["queries"]:
         say("no query is about a repository that is there")
         say("")
     else:
-        for label in found["in_force"]:
-            _print_groups(label, found, _GROUPS[:1] if is_quiet else _GROUPS)
-        for second, differences in found["against"].items():
-            _print_difference(found["in_force"][-1], second, differences)
+        for label in results["in_force"]:
+            _print_groups(label, results, _GROUPS[:1] if is_quiet else _GROUPS)
+        for second, differences in results["against"].items():
+            _print_difference(results["in_force"][-1], second, differences)
             if not is_quiet:
-                _print_beside(configurations[found["in_force"][-1]], configurations[second], found["n"])
-        if found["ablation"]:
-            _print_ablation(found["ablation"])
-        shown = [*found["in_force"], *found["against"]]
+                _print_beside(configurations[results["in_force"][-1]], configurations[second], results["n"])
+        if results["ablation"]:
+            _print_ablation(results["ablation"])
+        shown = [*results["in_force"], *results["against"]]
         n_repos = len(configurations[shown[0]]["repositories"])
         rows = {label: configurations[label]["overall"] for label in shown}
         _print_latency({label: configurations[label]["latency"] for label in shown})
         _print_scores(f"mean of the means of {amount(n_repos, 'repository', 'repositories')}", rows, {})
         say("nDCG@10 and tokens count chunks: where lines are judged, the right file with another chunk is no hit;")
         say("the other measures count files.")
-    if found["missing"]:
-        say(f"not there: {', '.join(found['missing'])}")
+    if results["missing"]:
+        say(f"not there: {', '.join(results['missing'])}")
 
 
-def _print_groups(label: str, found: Mapping[str, Any], groups: Iterable[tuple[str, str]]) -> None:
+def _print_groups(label: str, results: Mapping[str, Any], groups: Iterable[tuple[str, str]]) -> None:
     for key, name in groups:
-        _print_scores(f"{label}: by {name}", found["configurations"][label][key], found["n"][key])
+        _print_scores(f"{label}: by {name}", results["configurations"][label][key], results["n"][key])
 
 
 def _print_scores(title: str, rows: Mapping[str, Mapping[str, float]], counts: Mapping[str, int]) -> None:

@@ -94,8 +94,8 @@ def _of_bar(event: Event, missed: str, config: Config) -> list[str]:
     ]
 
 
-def _bar(said: Event) -> str:
-    return "talk" if said["bar"] == "talk" else "tasks"
+def _bar(compared: Event) -> str:
+    return "talk" if compared["bar"] == "talk" else "tasks"
 
 
 def _of_kinds(event: Event, config: Config) -> list[str]:
@@ -103,13 +103,14 @@ def _of_kinds(event: Event, config: Config) -> list[str]:
     lines: list[str] = []
     kinds: dict[str, Event] = event.get("kinds") or {}
     for kind in (kind for kind in _RECORDS if kind in kinds):
-        said = kinds[kind]
-        if said.get("is_open") or not said.get("bar") or None in (said.get("score"), said.get("threshold")):
+        compared = kinds[kind]
+        score, threshold = compared.get("score"), compared.get("threshold")
+        if compared.get("is_open") or not compared.get("bar") or score is None or threshold is None:
             continue
-        key = _RATES[_bar(said)]
+        key = _RATES[_bar(compared)]
         value = getattr(getattr(config, kind), key)
         lines.append(
-            f"Of the {kind} it missed by {_by(said['threshold'] - said['score'])} what {BARS[_bar(said)]} may reach "
+            f"Of the {kind} it missed by {_by(threshold - score)} what {BARS[_bar(compared)]} may reach "
             f"there by chance: `{kind}.{key}` ({value}) sets that bar."
         )
     return lines
@@ -293,11 +294,11 @@ def _last(workspace: Workspace) -> dict[str, Any] | None:
 def _earlier(workspace: Workspace, event: dict[str, Any]) -> list[dict[str, Any]]:
     """Older events of the same conversation, newest first."""
     keys = ("client", "session", "agent", "project")
-    found: list[dict[str, Any]] = []
+    events: list[dict[str, Any]] = []
     for other in dropwhile(lambda other: other.get("id") != event.get("id"), workspace.log.newest()):
         if all(other.get(key) == event.get(key) for key in keys):
-            found.append(other)
-    return found[1:]
+            events.append(other)
+    return events[1:]
 
 
 def _titles(workspace: Workspace, event: dict[str, Any]) -> dict[str, str]:
@@ -307,7 +308,7 @@ def _titles(workspace: Workspace, event: dict[str, Any]) -> dict[str, str]:
     from hybrid.records.memory.showing import name_of, title_of
 
     items = [item for item in event.get("items") or () if item.get("kind") in ("observation", "summary")]
-    ids = [found for item in items if (found := id_of(str(item.get("id") or "")))]
+    ids = [identity for item in items if (identity := id_of(str(item.get("id") or "")))]
     if not ids:
         return {}
     try:
@@ -357,7 +358,7 @@ def _gates(event: dict[str, Any]) -> list[tuple[str, str]]:
     """Return the verdict of each kind; lines of earlier versions know only that on files."""
     kinds: dict[str, dict[str, Any]] = event.get("kinds") or {}
     rows = [] if event.get("gate_kind") in kinds else gate_rows(event)
-    return rows + [row for kind, said in kinds.items() for row in kind_rows(kind, said)]
+    return rows + [row for kind, compared in kinds.items() for row in kind_rows(kind, compared)]
 
 
 def _place(item: dict[str, Any]) -> str:

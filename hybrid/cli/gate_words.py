@@ -47,10 +47,10 @@ def gate_rows(said: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [("gate", row), *_parts(said.get("parts") or {}, is_talk=said["bar"] == "talk")]
 
 
-def kind_rows(kind: str, said: Mapping[str, Any]) -> list[tuple[str, str]]:
+def kind_rows(kind: str, compared: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return the verdict on a kind of records, as `gate_rows` with the kind for a label; `said` has `is_open` too."""
-    state = "open" if said.get("is_open") else "closed"
-    rows = gate_rows(said)
+    state = "open" if compared.get("is_open") else "closed"
+    rows = gate_rows(compared)
     text = f"{state}: {rows[0][1]}" if rows else state
     return [(kind, text), *(("", part) for _, part in rows[1:])]
 

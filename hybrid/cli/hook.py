@@ -135,13 +135,13 @@ def _wrong(flags: Mapping[str, object]) -> list[str]:
     """Return the mistakes in values of options; each is left out of the answer."""
     from hybrid.config import check
 
-    found: list[str] = []
+    mistakes: list[str] = []
     for key, value in flags.items():
         try:
             check(key, value) if value is not None else None
         except ConfigError as error:
-            found.append(str(error))
-    return found
+            mistakes.append(str(error))
+    return mistakes
 
 
 def _hot_topics(args: argparse.Namespace) -> int:
@@ -179,25 +179,25 @@ def _status(args: argparse.Namespace) -> int:
     from hybrid.cli.installing import installed_here
     from hybrid.health.status import hooks_status
 
-    found = hooks_status(workspace_of(args, is_strict=False), installed=installed_here(args.project))
+    figures = hooks_status(workspace_of(args, is_strict=False), installed=installed_here(args.project))
     if args.json or not sys.stdout.isatty():
-        print_json(found)
+        print_json(figures)
     else:
-        for label, value in _status_rows(found):
+        for label, value in _status_rows(figures):
             say(f"{label:<18}{value}")
     return 0
 
 
-def _status_rows(found: Mapping[str, Any]) -> list[tuple[str, str]]:
-    places = [(client, place) for client, part in found["installed"].items() for place in part["places"]]
+def _status_rows(figures: Mapping[str, Any]) -> list[tuple[str, str]]:
+    places = [(client, place) for client, part in figures["installed"].items() for place in part["places"]]
     rows = [
         *(_place_row(client, place) for client, place in places),
         *([] if places else [("installed", "in no client that hybrid knows of: hybrid hook install --client NAME")]),
-        ("injections", f"{found['injection_count']}, last {local_time(found['last_injection_time'] or 'never')}"),
-        ("last topic id", found["last_session_id"] or "none"),
-        *((key, str(value)) for key, value in found["config"].items()),
+        ("injections", f"{figures['injection_count']}, last {local_time(figures['last_injection_time'] or 'never')}"),
+        ("last topic id", figures["last_session_id"] or "none"),
+        *((key, str(value)) for key, value in figures["config"].items()),
     ]
-    return [*rows, ("set aside", ", ".join(found["set_aside"]))] if found["set_aside"] else rows
+    return [*rows, ("set aside", ", ".join(figures["set_aside"]))] if figures["set_aside"] else rows
 
 
 def _place_row(client: str, place: Mapping[str, Any]) -> tuple[str, str]:

@@ -45,8 +45,8 @@ def settings_roots_of(project: str | None, environ: Mapping[str, str]) -> Settin
     directory = Path(project) if project else Path.cwd()
     if not directory.is_dir():
         raise ProjectError(f"{directory} is not a directory")
-    found = find_project(directory, _home(), Path.home())
-    return SettingsRoots(Path.home(), found.root if found else None, environ)
+    project_here = find_project(directory, _home(), Path.home())
+    return SettingsRoots(Path.home(), project_here.root if project_here else None, environ)
 
 
 def installed_here(project: str | None) -> dict[str, Any]:
@@ -208,43 +208,45 @@ def client_named(name: str) -> Client:
 
 def _elsewhere(client: Client, target: Target, roots: SettingsRoots) -> list[Install]:
     """Other places from which the same client would call us in this project."""
-    found = find_installs(roots)
+    installs = find_installs(roots)
     return [
-        each for each in found if each.client == client.name and (each.path, each.scope) != (target.path, target.scope)
+        each
+        for each in installs
+        if each.client == client.name and (each.path, each.scope) != (target.path, target.scope)
     ]
 
 
 def _not_ours_to_change(roots: SettingsRoots) -> list[Install]:
     """Return the plugin, and files that are only looked at."""
-    found = find_installs(roots)
-    return [each for each in found if each.scope not in SCOPES]
+    installs = find_installs(roots)
+    return [each for each in installs if each.scope not in SCOPES]
 
 
 def _foreign(args: argparse.Namespace, roots: SettingsRoots, home: Path) -> list[str]:
     """Return lines on hooks of replaced systems, after switching them off where that was asked for."""
-    found = [each for each in find_foreign(roots) if each.client == args.client]
-    if not found:
+    hooks = [each for each in find_foreign(roots) if each.client == args.client]
+    if not hooks:
         return []
     if not args.replace:
-        return [f"other systems add to the same prompts ({_named(found)}): --replace switches them off"]
+        return [f"other systems add to the same prompts ({_named(hooks)}): --replace switches them off"]
     # Where others work, or in other projects, nobody would answer in their place.
-    wider = [each for each in found if SCOPES.index(each.scope) < SCOPES.index(args.scope)]
-    found = [each for each in found if each not in wider]
+    wider = [each for each in hooks if SCOPES.index(each.scope) < SCOPES.index(args.scope)]
+    hooks = [each for each in hooks if each not in wider]
     notes = [
         f"another system adds to the same prompts from a wider scope ({each}): take it out there, or install with "
         f"--scope {each.scope} --replace in place of --scope {args.scope}"
         for each in wider
     ]
-    if not found:
+    if not hooks:
         return notes
     if args.dry_run:
-        return [f"would switch off {_named(found)}", *notes]
-    copies = switch_off(found, roots=roots, home=home)
-    return [f"switched off {_named(found)}; as it was: {', '.join(map(str, copies))}", *notes]
+        return [f"would switch off {_named(hooks)}", *notes]
+    copies = switch_off(hooks, roots=roots, home=home)
+    return [f"switched off {_named(hooks)}; as it was: {', '.join(map(str, copies))}", *notes]
 
 
-def _named(found: Sequence[Foreign]) -> str:
-    return "; ".join(map(str, found))
+def _named(hooks: Sequence[Foreign]) -> str:
+    return "; ".join(map(str, hooks))
 
 
 def _failures(client: Client, scope: Scope) -> Sequence[Registration]:
@@ -279,19 +281,19 @@ def claude_version(environ: Mapping[str, str]) -> tuple[int, ...] | None:
     if program is None:
         return None
     try:
-        said = subprocess.run(
+        output = subprocess.run(
             [program, "--version"], stdin=subprocess.DEVNULL, capture_output=True, timeout=_VERSION_S, check=False
         ).stdout.decode("utf-8", "replace")
     except (OSError, subprocess.SubprocessError):
         return None
-    found = re.match(r"\s*(\d+)\.(\d+)\.(\d+)", said)
-    return tuple(map(int, found.groups())) if found else None
+    match = re.match(r"\s*(\d+)\.(\d+)\.(\d+)", output)
+    return tuple(map(int, match.groups())) if match else None
 
 
 def _copilot(client: Client, scope: Scope, roots: SettingsRoots) -> list[str]:
     """Return a warning where Copilot would run both its own hooks and those of Claude Code's project file."""
-    found = find_installs(roots)
-    registered = {(each.client, each.scope) for each in found} | {(client.name, scope)}
+    installs = find_installs(roots)
+    registered = {(each.client, each.scope) for each in installs} | {(client.name, scope)}
     has_own = any(name == "copilot" for name, _ in registered)
     has_shared = bool(registered & {("claude", "project"), ("claude", "local")})
     if client.name not in ("claude", "copilot") or not (has_own and has_shared):
@@ -301,17 +303,17 @@ def _copilot(client: Client, scope: Scope, roots: SettingsRoots) -> list[str]:
 
 def _targets(clients: Sequence[Client], scope: str, roots: SettingsRoots, home: Path) -> list[Target]:
     """Return the files to clean, each once."""
-    found: dict[Path, Target] = {}
+    targets: dict[Path, Target] = {}
     for client in clients:
         for each in SCOPES:
             if scope in ("all", "here", each) and client.files(each, roots) is not None:
                 target = target_of(client, each, roots)
-                found[Path(os.path.realpath(target.path))] = target
+                targets[Path(os.path.realpath(target.path))] = target
         if scope == "all":
-            found |= {each.path: each for each in recorded_targets(client, home=home) if each.path not in found}
+            targets |= {each.path: each for each in recorded_targets(client, home=home) if each.path not in targets}
         elif scope != "here" and len(clients) == 1:
             target_of(client, _known(scope), roots)  # Says what is wrong with a scope that the client has not.
-    return list(found.values())
+    return list(targets.values())
 
 
 def _known(scope: str) -> Scope:

@@ -197,18 +197,18 @@ def _run_hook(argv: Sequence[str], started_s: float) -> int:
     Exit code 2 would take the user's prompt away, a line on standard error would be shown on every prompt; only a
     terminal there means that a person tries it.
     """
-    said = io.StringIO()
+    output = io.StringIO()
     code = 0
     with contextlib.suppress(Exception, KeyboardInterrupt):
-        with contextlib.redirect_stderr(said) if "--debug" not in argv else contextlib.nullcontext():
+        with contextlib.redirect_stderr(output) if "--debug" not in argv else contextlib.nullcontext():
             code = _run(argv, started_s, is_tolerant=argv[0] != _STATUS_LINE)
         sys.stdout.flush()
     if sys.stderr.isatty():
-        sys.stderr.write(said.getvalue())
+        sys.stderr.write(output.getvalue())
     if code != 0 and argv[0] != _STATUS_LINE:
         from hybrid.hooks.run import note_failure
 
-        note_failure(said.getvalue().strip().rsplit("\n", 1)[-1])
+        note_failure(output.getvalue().strip().rsplit("\n", 1)[-1])
     return 0
 
 

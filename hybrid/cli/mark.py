@@ -139,10 +139,12 @@ def _only(ids: Iterable[str], beginning: str) -> str:
     """
     if not beginning:
         raise HybridError("an empty ID means no event; `hybrid log` shows ids, `--last` is the last one")
-    found = [event_id for event_id in ids if event_id.startswith(beginning)]
-    if len(found) > 1:
-        raise HybridError(f"{len(found)} events begin with {beginning!r}; give more of the ID, `hybrid log` shows it")
-    return found[0] if found else ""
+    matching = [event_id for event_id in ids if event_id.startswith(beginning)]
+    if len(matching) > 1:
+        raise HybridError(
+            f"{len(matching)} events begin with {beginning!r}; give more of the ID, `hybrid log` shows it"
+        )
+    return matching[0] if matching else ""
 
 
 def _last(workspace: Workspace) -> dict[str, Any] | None:

@@ -71,35 +71,35 @@ def _pause_s(text: str) -> float:
     return seconds
 
 
-def session_id(given: str) -> str:
+def session_id(named: str) -> str:
     """Return the session that `--session` means: the given one, else the one this command runs in.
 
     Raises:
         HybridError: No session is given and the environment names none.
     """
-    found = given or next(filter(None, map(os.environ.get, _SESSION_VARIABLES)), "")
-    if not found:
+    session = named or next(filter(None, map(os.environ.get, _SESSION_VARIABLES)), "")
+    if not session:
         raise HybridError("`--session` needs an ID here: no agent session runs this command; `hybrid log` shows ids")
     from hybrid.hooks.event import bounded_id
 
-    return bounded_id(found)  # As events name it: of a longer id nothing would be paused.
+    return bounded_id(session)  # As events name it: of a longer id nothing would be paused.
 
 
-def pause_line(found: Pause, *, project: str = "") -> str:
+def pause_line(entry: Pause, *, project: str = "") -> str:
     """Return a pause in words, with the command that ends it.
 
     Args:
-        found: The pause.
+        entry: The pause.
         project: Name of the project, when it is the one that is paused.
     """
     where = {
         "all": "everywhere",
-        "project": f"in project {project or found.name}",
-        "session": f"in session {found.name}",
+        "project": f"in project {project or entry.name}",
+        "session": f"in session {entry.name}",
     }
-    option = {"all": " --all", "project": "", "session": f" --session {found.name}"}
-    until = "" if found.until_s is None else f" until {_local(found.until_s)}"
-    return f"{where[found.scope]}{until}: `hybrid resume{option[found.scope]}`"
+    option = {"all": " --all", "project": "", "session": f" --session {entry.name}"}
+    until = "" if entry.until_s is None else f" until {_local(entry.until_s)}"
+    return f"{where[entry.scope]}{until}: `hybrid resume{option[entry.scope]}`"
 
 
 def _wanted(args: argparse.Namespace, workspace: Workspace, now_s: float) -> Pause:
@@ -114,16 +114,16 @@ def _wanted(args: argparse.Namespace, workspace: Workspace, now_s: float) -> Pau
 
 
 def _resume(args: argparse.Namespace, home: Path, wanted: Pause) -> int:
-    keys = frozenset(found.key for found in pauses(home)) if args.all else frozenset({wanted.key})
+    keys = frozenset(entry.key for entry in pauses(home)) if args.all else frozenset({wanted.key})
     n_ended = resume(home, keys)
     text = "resumed" if n_ended else "nothing was paused here"
-    left = [pause_line(found) for found in pauses(home) if found.scope == "all"]
+    left = [pause_line(entry) for entry in pauses(home) if entry.scope == "all"]
     return _told(args, home, 0 if n_ended else 1, "; still paused ".join([text, *left]))
 
 
 def _told(args: argparse.Namespace, home: Path, code: int, text: str) -> int:
     if args.json:
-        print_json({"pauses": [found.as_json(time.time()) for found in pauses(home)]})
+        print_json({"pauses": [entry.as_json(time.time()) for entry in pauses(home)]})
     elif not args.quiet:
         say_line(text)
     return code

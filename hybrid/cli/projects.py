@@ -62,8 +62,8 @@ def _forget(args: argparse.Namespace, workspace: Workspace, project: IndexedProj
     from hybrid.hooks.taking import forget_waiting
     from hybrid.upkeep.forgetting import forget
 
-    def is_of_project(found: Workspace, _event: HookEvent) -> bool:
-        return found.project is not None and found.project.key == project.key
+    def is_of_project(workspace_of_event: Workspace, _event: HookEvent) -> bool:
+        return workspace_of_event.project is not None and workspace_of_event.project.key == project.key
 
     # First, while the project is still known by its key.
     forget_waiting(workspace.home, os.environ, is_of_project)

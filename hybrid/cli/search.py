@@ -54,16 +54,16 @@ def run(args: argparse.Namespace) -> int:
     wanted = _wanted(args)
     workspace = workspace_of(args)
     query = make_query(query_of(args.query))
-    found = find(workspace, query, wanted, OpenKinds())
+    result = find(workspace, query, wanted, OpenKinds())
     if not args.quiet:
-        for problem in found.problems:
+        for problem in result.problems:
             sys.stderr.write(f"hybrid: warning: {problem}\n")
     if args.json:
         name = workspace.require_project().name
-        print_json(search_json(query, args.mode, found, project=name, is_explained=args.explain))
+        print_json(search_json(query, args.mode, result, project=name, is_explained=args.explain))
     else:
-        _print(found, args)
-    return 0 if any(part.hits for part in found.lists) else 1
+        _print(result, args)
+    return 0 if any(part.hits for part in result.lists) else 1
 
 
 def _wanted(args: argparse.Namespace) -> SearchRequest:
@@ -77,17 +77,17 @@ def _wanted(args: argparse.Namespace) -> SearchRequest:
     return SearchRequest(kinds, args.path, args.mode, args.limit)
 
 
-def _print(found: SearchResult, args: argparse.Namespace) -> None:
+def _print(result: SearchResult, args: argparse.Namespace) -> None:
     """Each list; a heading says which it is once there are records."""
-    shown = [part for part in found.lists if part.hits]
+    shown = [part for part in result.lists if part.hits]
     if not shown:
         say("Nothing found.")
     has_headings = not args.quiet and any(part.kind != "files" for part in shown)
     for number, part in enumerate(shown):
         if has_headings:
             say(f"{'' if number == 0 else chr(10)}{part.kind.capitalize()}{_gate(part) if args.explain else ''}")
-        for one in part.hits:
-            _print_hit(one, is_quiet=args.quiet, is_explained=args.explain, is_whole=args.verbose)
+        for hit in part.hits:
+            _print_hit(hit, is_quiet=args.quiet, is_explained=args.explain, is_whole=args.verbose)
 
 
 def _gate(part: ResultList) -> str:

@@ -23,17 +23,17 @@ def run(args: argparse.Namespace) -> int:
     from hybrid.health.status import status
 
     # A mistake in a settings file is part of the status, not a reason to give none.
-    found = status(workspace_of(args, is_strict=False), installed=installed_here(args.project))
+    figures = status(workspace_of(args, is_strict=False), installed=installed_here(args.project))
     if args.json or not (sys.stdout.isatty() or args.table):
-        print_json(found)
+        print_json(figures)
     else:
-        print_table(rows(found))
+        print_table(rows(figures))
     return 0
 
 
-def rows(found: dict[str, Any]) -> list[tuple[str, str]]:
+def rows(figures: dict[str, Any]) -> list[tuple[str, str]]:
     """Return the status as (label, text) for people."""
-    project, index, gate, hooks, health = (found[key] for key in ("project", "index", "gate", "hooks", "health"))
+    project, index, gate, hooks, health = (figures[key] for key in ("project", "index", "gate", "hooks", "health"))
     latency = health["latency_ms"]["p50"]
     decided = local_time(health["last_success"] or "none")
     indexed = f"{amount(index['documents'], 'document')}, {amount(index['chunks'], 'chunk')}"
@@ -44,7 +44,7 @@ def rows(found: dict[str, Any]) -> list[tuple[str, str]]:
         ("Last built", local_time(index["last_built_at"] or "never: run `hybrid reindex`")),
         ("Stale documents", str(index["stale_documents"])),
         ("Languages", ", ".join(f"{name} {count}" for name, count in list(index["languages"].items())[:8]) or "–"),
-        ("Model", f"{found['model']['name']}, {found['model']['dim']} dimensions"),
+        ("Model", f"{figures['model']['name']}, {figures['model']['dim']} dimensions"),
         ("Gate", _gate(gate) if index["chunks"] else "closed: nothing is indexed"),
         ("Injections", f"{hooks['injection_count']}, last {local_time(hooks['last_injection_time'] or 'never')}"),
         (
@@ -52,9 +52,9 @@ def rows(found: dict[str, Any]) -> list[tuple[str, str]]:
             f"{decided}, median {latency:.0f} ms" if latency else "none",
         ),
     ]
-    shown.insert(-1, ("Records", _records(found["records"])))
-    shown.insert(-1, ("Memory", _memory(found["memory"])))
-    shown += [("Paused", _paused(pause)) for pause in found["paused"]]
+    shown.insert(-1, ("Records", _records(figures["records"])))
+    shown.insert(-1, ("Memory", _memory(figures["memory"])))
+    shown += [("Paused", _paused(pause)) for pause in figures["paused"]]
     if index["error"]:
         shown.append(("Index error", index["error"]))
     if health["last_error"]:
@@ -62,9 +62,9 @@ def rows(found: dict[str, Any]) -> list[tuple[str, str]]:
         shown.append(
             ("Last error", f"{local_time(error['at'])}: {error['message']} ({health['consecutive_failures']} in a row)")
         )
-    shown += [("Settings", problem) for problem in found["config_problems"]]
-    if found["config_waiting"]:
-        shown.append(("Settings", f"wait for `hybrid trust`: {', '.join(found['config_waiting'])}"))
+    shown += [("Settings", problem) for problem in figures["config_problems"]]
+    if figures["config_waiting"]:
+        shown.append(("Settings", f"wait for `hybrid trust`: {', '.join(figures['config_waiting'])}"))
     set_aside = [*index["set_aside"], *hooks["set_aside"]]
     if set_aside:
         shown.append(("Set aside", ", ".join(set_aside)))
@@ -82,11 +82,11 @@ def _records(records: dict[str, Any]) -> str:
     from hybrid.knowledge.record_figures import in_words
 
     lessons, lore = records["lessons"], records["lore"]
-    given = in_words({"lessons": lessons["project"] + lessons["system"], **lore})
+    counts = in_words({"lessons": lessons["project"] + lessons["system"], **lore})
     verbs = {"lessons": "are", "lore": "is"}
     off = [f"{name} {verb} switched off" for name, verb in verbs.items() if not records[name]["enabled"]]
     waiting = in_words(records["waiting"] or {})
-    parts = [given or "none", *off]
+    parts = [counts or "none", *off]
     if waiting:
         parts.append(f"{waiting} in the tree not accepted: `hybrid trust`")
     if records["problems"]:

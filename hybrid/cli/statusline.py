@@ -135,9 +135,9 @@ def _session() -> str:
     """Return the session in the client's JSON; empty by hand, where the newest event of any session counts."""
     if sys.stdin.isatty():
         return ""
-    found: Any = json.loads(sys.stdin.buffer.read(_INPUT_BYTES).decode("utf-8-sig", "replace") or "{}")
+    value: Any = json.loads(sys.stdin.buffer.read(_INPUT_BYTES).decode("utf-8-sig", "replace") or "{}")
     with contextlib.suppress(KeyError, TypeError):
-        session: Any = found["session_id"]
+        session: Any = value["session_id"]
         return session if isinstance(session, str) else ""
     return ""
 

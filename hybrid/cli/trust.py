@@ -109,7 +109,7 @@ def _moved_lines(moved: Moved | None, root: Path) -> list[str]:
         return []
     report, lines = moved.report, list[str]()
     if report.imported:
-        ids = ", ".join(str(one.lesson_id) for one in report.imported)
+        ids = ", ".join(str(entry.lesson_id) for entry in report.imported)
         lines.append(
             f"Moved {amount(len(report.imported), 'lesson')} learned here before into {_short(moved.file, root)}: {ids}"
         )

@@ -86,8 +86,8 @@ class HttpInterface:
         self._waker.close()
 
     def _announce(self) -> bytes:
-        found = {"port": self.port, "token": self._server.door.token, "pid": os.getpid()}
-        data = json.dumps(found).encode() + b"\n"
+        address = {"port": self.port, "token": self._server.door.token, "pid": os.getpid()}
+        data = json.dumps(address).encode() + b"\n"
         # A file that is replaced keeps its rights, and those may have let others read it.
         self._path.unlink(missing_ok=True)
         write_atomic(self._path, data, durable=False)
@@ -194,7 +194,7 @@ class RouteError(Exception):
 class RequestAnswerer(Protocol):
     """Answers requests; the service fulfils it."""
 
-    def answer(self, path: str, given: Mapping[str, str | list[str]]) -> dict[str, Any] | str:
+    def answer(self, path: str, values: Mapping[str, str | list[str]]) -> dict[str, Any] | str:
         """Answer a path with its parameters, each of them with one value or several.
 
         Raises:
@@ -280,13 +280,13 @@ class Handler(BaseHTTPRequestHandler):
             return
         self.close_connection = True
         try:
-            found = self._answered()
+            answer = self._answered()
         except RouteError as error:
             self._refuse(error.status, str(error), error.headers)
         except Exception as error:  # noqa: BLE001 - the rim: one answer fails, not the service
             self._refuse(500, f"{type(error).__name__}: {error}")
         else:
-            self._send(200, found)
+            self._send(200, answer)
 
     def _answered(self) -> dict[str, Any] | str:
         self._check_place()
@@ -303,11 +303,11 @@ class Handler(BaseHTTPRequestHandler):
             pairs = parse_qsl(target.query, keep_blank_values=True, errors="strict", max_num_fields=_MOST_FIELDS)
         except ValueError as error:
             raise RouteError(400, f"the parameters cannot be read: {error}") from error
-        given: dict[str, str | list[str]] = {}
+        values: dict[str, str | list[str]] = {}
         for name, value in pairs:
-            before = given.get(name)
-            given[name] = value if before is None else [*([before] if isinstance(before, str) else before), value]
-        return self._door.answers.answer(target.path, given)
+            before = values.get(name)
+            values[name] = value if before is None else [*([before] if isinstance(before, str) else before), value]
+        return self._door.answers.answer(target.path, values)
 
     def _check_place(self) -> None:
         """Refuse whoever does not address this very port of loopback, and pages of other origins.
@@ -323,13 +323,13 @@ class Handler(BaseHTTPRequestHandler):
             raise RouteError(403, "pages of other origins get nothing")
 
     def _check_token(self) -> None:
-        given = self.headers.get_all("Authorization") or [""]
-        scheme, _, token = given[0].strip().partition(" ")
+        headers = self.headers.get_all("Authorization") or [""]
+        scheme, _, token = headers[0].strip().partition(" ")
         # Compared whatever the scheme: how long it takes tells nothing.
         is_right = hmac.compare_digest(token.strip().encode("utf-8", "replace"), self._door.token.encode())
-        if not is_right or scheme.lower() != "bearer" or len(given) != 1:
-            said = f"a token is needed: `Authorization: Bearer TOKEN`, with the token of run/{NAME} in HYBRID_HOME"
-            raise RouteError(401, said, {"WWW-Authenticate": 'Bearer realm="hybrid"'})
+        if not is_right or scheme.lower() != "bearer" or len(headers) != 1:
+            message = f"a token is needed: `Authorization: Bearer TOKEN`, with the token of run/{NAME} in HYBRID_HOME"
+            raise RouteError(401, message, {"WWW-Authenticate": 'Bearer realm="hybrid"'})
 
     def _refuse(self, status: int, message: str, headers: Mapping[str, str] | None = None) -> None:
         self._send(status, {"error": message, "status": status}, headers)

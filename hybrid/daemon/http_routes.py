@@ -83,15 +83,15 @@ class Parameters:
 
     def several(self, name: str) -> tuple[str, ...]:
         """Return all values of a parameter, each once."""
-        found = self._values.get(name, [])
-        return tuple(dict.fromkeys([found] if isinstance(found, str) else found))
+        values = self._values.get(name, [])
+        return tuple(dict.fromkeys([values] if isinstance(values, str) else values))
 
     def choice(self, name: str, choices: Sequence[str]) -> str:
         """Return one of some words, by default the first."""
-        found = self.one(name, choices[0])
-        if found not in choices:
-            raise RouteError(400, f"{name} = {found!r} is none of {', '.join(choices)}")
-        return found
+        value = self.one(name, choices[0])
+        if value not in choices:
+            raise RouteError(400, f"{name} = {value!r} is none of {', '.join(choices)}")
+        return value
 
     def number(self, name: str, default: int | None = None) -> int | None:
         """Return a number of rows; 0 is possible only without a default."""
@@ -105,10 +105,10 @@ class Parameters:
 
     def flag(self, name: str) -> bool:
         """Return whether it is on: `1`, `true` or nothing after the name."""
-        found = self.one(name, "0").lower()
-        if found not in ("", "0", "1", "true", "false"):
-            raise RouteError(400, f"{name} = {found!r} must be true or false")
-        return found in ("", "1", "true")
+        value = self.one(name, "0").lower()
+        if value not in ("", "0", "1", "true", "false"):
+            raise RouteError(400, f"{name} = {value!r} must be true or false")
+        return value in ("", "1", "true")
 
     def filters(self, default_limit: int = DEFAULT_LIMIT) -> Filters:
         """Return the filters of every list."""
@@ -231,18 +231,18 @@ class Routes:
         form = parameters.choice("form", _CONTEXT_FORMS)
         filters = parameters.filters(min(max(looking.workspace.config.memory.session_start, 1), MAX_LIMIT))
         scope = looking.scope
-        found = recent(looking.store, looking.request(filters), is_cross=scope.is_cross)
+        ranked = recent(looking.store, looking.request(filters), is_cross=scope.is_cross)
         summary = looking.store.last_summary(scope.key) if scope.key else None
         lines = [scope.heading]
         if summary is not None:
             lines.append(list_text([RankedRow(summary)], "full"))
         window_ms = looking.workspace.config.memory.batch_window_ms
-        listed = list_text(newest_first(found), "index", here=scope.present, by_day=True)
+        listed = list_text(newest_first(ranked), "index", here=scope.present, by_day=True)
         lines.append(listed or nothing_known(looking.store, scope, window_ms))
         if form == "text":
             return "\n".join(lines)
         last = row_json(RankedRow(summary)) if summary is not None else None
-        return _form(looking, found, summary=last) | {"text": "\n".join(lines)}
+        return _form(looking, ranked, summary=last) | {"text": "\n".join(lines)}
 
     def _search(self, looking: _Looking, parameters: Parameters) -> dict[str, Any]:
         query = parameters.one("query")
@@ -253,10 +253,10 @@ class Routes:
         if not self._searching.acquire(timeout=_SEARCH_WAIT_S):
             raise BusyError("other searches are not done yet")
         try:
-            found = search(looking.workspace, self._kinds(), query, request, mode=mode)
+            ranked = search(looking.workspace, self._kinds(), query, request, mode=mode)
         finally:
             self._searching.release()
-        return _listed(looking, parameters, found, query=query)
+        return _listed(looking, parameters, ranked, query=query)
 
     def _timeline(self, looking: _Looking, parameters: Parameters) -> dict[str, Any]:
         at, filters = parameters.one("at"), parameters.filters()
@@ -282,8 +282,8 @@ class Routes:
         paths, filters = parameters.paths("path"), parameters.filters()
         if not paths:
             raise RouteError(400, "path: say which file or folder, relative to its project")
-        found = of_files(looking.store, paths, looking.request(filters))
-        return _listed(looking, parameters, found, files=list(paths), by_day=True)
+        ranked = of_files(looking.store, paths, looking.request(filters))
+        return _listed(looking, parameters, ranked, files=list(paths), by_day=True)
 
     def _observation(self, looking: _Looking, name: str, parameters: Parameters) -> dict[str, Any]:
         return _listed(looking, parameters, [RankedRow(_row(looking, name))])
@@ -300,20 +300,20 @@ def _row(looking: _Looking, name: str) -> Row:
 
 
 def _listed(
-    looking: _Looking, parameters: Parameters, found: Sequence[RankedRow], *, by_day: bool = False, **echoed: object
+    looking: _Looking, parameters: Parameters, ranked: Sequence[RankedRow], *, by_day: bool = False, **echoed: object
 ) -> dict[str, Any]:
     """Return the answer of a list; with `form` or `explain` also as the command prints it."""
     text = None
     if parameters.one("form") or parameters.flag("explain"):
         form, is_explained = parameters.choice("form", FORMS), parameters.flag("explain")
-        text = list_text(found, form, here=looking.scope.present, by_day=by_day, is_explained=is_explained)
-    return _form(looking, found, **echoed) | {"text": text}
+        text = list_text(ranked, form, here=looking.scope.present, by_day=by_day, is_explained=is_explained)
+    return _form(looking, ranked, **echoed) | {"text": text}
 
 
-def _form(looking: _Looking, found: Sequence[RankedRow], **echoed: object) -> dict[str, Any]:
+def _form(looking: _Looking, ranked: Sequence[RankedRow], **echoed: object) -> dict[str, Any]:
     """Return the answer as an object; the question comes first, and `query` is None without one."""
     project = looking.scope.name or None
-    return {"query": None, **echoed, "project": project, "records": [row_json(one) for one in found]}
+    return {"query": None, **echoed, "project": project, "records": [row_json(row) for row in ranked]}
 
 
 @contextlib.contextmanager

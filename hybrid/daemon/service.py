@@ -310,7 +310,7 @@ class Service:
         """Note that a program of the owner asks over HTTP: the service is needed."""
         self._active_s = time.monotonic()
 
-    def answer(self, path: str, given: Mapping[str, str | list[str]]) -> dict[str, Any] | str:
+    def answer(self, path: str, values: Mapping[str, str | list[str]]) -> dict[str, Any] | str:
         """Answer over HTTP; see `http_routes.Routes.answer`."""
         from hybrid.daemon.http_routes import Routes  # As a rule nobody asks.
 
@@ -319,7 +319,7 @@ class Service:
                 environ = self._own_environ()
                 self._routes = Routes(self._home, environ, lambda: self._open_kinds(environ))
             routes = self._routes
-        return routes.answer(path, given)
+        return routes.answer(path, values)
 
     @contextlib.contextmanager
     def _working(self, until_s: float) -> Generator[None]:
@@ -329,9 +329,9 @@ class Service:
                 raise TimeoutError("too late: the hook does not wait any more")
             yield
 
-    def _own_environ(self, given: Mapping[str, str] = MappingProxyType({})) -> dict[str, str]:
+    def _own_environ(self, sent: Mapping[str, str] = MappingProxyType({})) -> dict[str, str]:
         """Return our environment with the client's settings, and nothing else of the client's."""
-        return self._environ | dict(given) | {"HYBRID_HOME": str(self._home)}
+        return self._environ | dict(sent) | {"HYBRID_HOME": str(self._home)}
 
     def _open_kinds(self, environ: Mapping[str, str]) -> OpenKinds:
         """Return what is open for clients with this environment: only the folder of their lore tells them apart."""

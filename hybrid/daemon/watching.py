@@ -191,15 +191,15 @@ class Watcher:
             notifier = self._open(tree)
             while not tree.is_over:
                 self._report(root, tree, set())
-                found = notifier.watch(max(_LONGEST_BATCH_MS, self._step_ms), self._step_ms, _WAIT_MS, tree.wake)
-                is_gone = _identity(root) != identity or _tells_of_its_end(tree, found)
+                reported = notifier.watch(max(_LONGEST_BATCH_MS, self._step_ms), self._step_ms, _WAIT_MS, tree.wake)
+                is_gone = _identity(root) != identity or _tells_of_its_end(tree, reported)
                 if is_gone:
                     return
-                if found == "stop":
+                if reported == "stop":
                     # What was reported until then is thrown away with the wait.
                     tree.wake.clear()
                     tree.is_blind = True
-                changes = _relative(tree, found) if isinstance(found, set) else set[tuple[int, str]]()
+                changes = _relative(tree, reported) if isinstance(reported, set) else set[tuple[int, str]]()
                 self._note_new_folders(tree, changes)
                 if tree.is_renewing:
                     # The new watches stand before the old ones go and before anyone looks: nothing is missed between.
@@ -269,20 +269,20 @@ def _matters(tree: _Tree, path: str) -> bool:
 
 def _identity(root: Path) -> tuple[tuple[int, int] | None, ...]:
     """Return values that change when a project or its repository was removed, moved or replaced."""
-    found: list[tuple[int, int] | None] = []
+    identity: list[tuple[int, int] | None] = []
     for path in (root, root / ".git"):
         try:
             status = path.stat()
-            found.append((status.st_dev, status.st_ino))
+            identity.append((status.st_dev, status.st_ino))
         except OSError:
-            found.append(None)
-    return tuple(found)
+            identity.append(None)
+    return tuple(identity)
 
 
-def _tells_of_its_end(tree: _Tree, found: set[tuple[int, str]] | str) -> bool:
+def _tells_of_its_end(tree: _Tree, reported: set[tuple[int, str]] | str) -> bool:
     """Return whether the project or its repository was removed; another one in its place may have the same identity."""
     ends = {(_DELETED, path) for path in (tree.root, *tree.git)}
-    return isinstance(found, set) and not ends.isdisjoint(found)
+    return isinstance(reported, set) and not ends.isdisjoint(reported)
 
 
 def _git_folders(root: Path) -> tuple[str, ...]:
@@ -296,10 +296,10 @@ def _existing(tree: _Tree, folders: Iterable[str]) -> list[str]:
     return [tree.root, *(path for path in (*inside, *tree.git) if Path(path).is_dir())]
 
 
-def _relative(tree: _Tree, found: Iterable[tuple[int, str]]) -> set[tuple[int, str]]:
+def _relative(tree: _Tree, reported: Iterable[tuple[int, str]]) -> set[tuple[int, str]]:
     changes: set[tuple[int, str]] = set()
     own, info = tree.git or ("", "")
-    for kind, path in found:
+    for kind, path in reported:
         folder, name = os.path.split(path)
         if folder == own and name in _GIT_FILES:
             changes.add((kind, f".git/{name}"))
@@ -312,17 +312,17 @@ def _relative(tree: _Tree, found: Iterable[tuple[int, str]]) -> set[tuple[int, s
 
 def _folders_in(root: str, path: str, limit: int) -> list[str]:
     """Return a folder and the folders in it, breadth first; nothing for a file or a link, nor below a repository."""
-    found: list[str] = []
+    folders: list[str] = []
     waiting = [path]
-    while waiting and len(found) < limit:
+    while waiting and len(folders) < limit:
         folder = waiting.pop(0)
         full = Path(root, folder)
         if full.is_symlink() or not full.is_dir() or (full / ".git").exists():
             continue
-        found.append(folder)
+        folders.append(folder)
         with contextlib.suppress(OSError), os.scandir(full) as entries:
             waiting.extend(f"{folder}/{entry.name}" for entry in entries if entry.is_dir(follow_symlinks=False))
-    return found
+    return folders
 
 
 def _is_below(path: str, top: str) -> bool:

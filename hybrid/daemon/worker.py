@@ -231,8 +231,8 @@ class _Worker:
         def reason() -> str:
             return reason_against(workspace, is_first=request["is_first"]) if is_there else "no_project"
 
-        if found := reason():
-            raise RefusedError(found)
+        if refusal := reason():
+            raise RefusedError(refusal)
         # Nobody waits for this process: it takes one core and leaves the others alone. The owner may forget the project
         # just now: a second look under the lock notices it.
         done = bring_up_to_date(
@@ -247,9 +247,9 @@ class _Worker:
     def _embedder_of(self, workspace: Workspace) -> LazyEmbedder:
         from hybrid.models.registry import LazyEmbedder
 
-        found = LazyEmbedder(workspace.config.model.name, workspace.home)
-        if self._embedder is None or self._embedder.info != found.info:
-            self._embedder = found
+        embedder = LazyEmbedder(workspace.config.model.name, workspace.home)
+        if self._embedder is None or self._embedder.info != embedder.info:
+            self._embedder = embedder
         return self._embedder
 
 

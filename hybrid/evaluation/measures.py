@@ -47,7 +47,7 @@ def target_ranks(
 ) -> list[int | None]:
     """For each target the rank, from 1, of the first passage that hits it; None when none of the first `depth` does."""
     top = ranking[:depth]
-    return [next((rank for rank, found in enumerate(top, 1) if found.hits(target)), None) for target in targets]
+    return [next((rank for rank, passage in enumerate(top, 1) if passage.hits(target)), None) for target in targets]
 
 
 def ndcg(ranks: Sequence[int | None], *, depth: int = DEPTH) -> float:
@@ -99,7 +99,7 @@ def tokens_to_hit(
         depth: Passages that are read at most.
     """
     top = ranking[:depth]
-    hits = (place for place, found in enumerate(top, 1) if any(found.hits(target) for target in targets))
+    hits = (place for place, passage in enumerate(top, 1) if any(passage.hits(target) for target in targets))
     return sum(n_chars[: next(hits, len(top))]) / CHARS_PER_TOKEN
 
 

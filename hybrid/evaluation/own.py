@@ -118,7 +118,7 @@ def without_markup(text: str) -> str:
 
 def _description(lines: Iterable[str]) -> str:
     """Return the first paragraph."""
-    found: list[str] = []
+    parts: list[str] = []
     for line in lines:
         bare = _CLOSING.sub("", line)
         bare = _LEADING_TAG.sub("", _OPENING.sub("", bare, count=1).strip())
@@ -126,10 +126,10 @@ def _description(lines: Iterable[str]) -> str:
             break
         bare = without_markup(bare)
         if any(char.isalpha() for char in bare):
-            found.append(bare)
-        elif found:
+            parts.append(bare)
+        elif parts:
             break
-    return " ".join(found)
+    return " ".join(parts)
 
 
 def _first_sentence(text: str) -> str:
@@ -199,8 +199,8 @@ def propose(source: Source, limits: ChunkLimits, *, n: int, seed: int = _SEED) -
         n: How many at most.
         seed: Of the choice among those that are alike.
     """
-    found = _unambiguous(itertools.chain.from_iterable(_of_document(each, limits) for each in _documents(source)))
-    by_category = {category: [each for each in found if each.category == category] for category in _SHARES}
+    proposals = _unambiguous(itertools.chain.from_iterable(_of_document(each, limits) for each in _documents(source)))
+    by_category = {category: [each for each in proposals if each.category == category] for category in _SHARES}
     spread = {category: _spread(each, Random(seed)) for category, each in by_category.items()}
     chosen = {category: each[: int(n * _SHARES[category])] for category, each in spread.items()}
     for category, each in spread.items():
@@ -212,10 +212,10 @@ def propose(source: Source, limits: ChunkLimits, *, n: int, seed: int = _SEED) -
 
 
 def _documents(source: Source) -> Iterator[Document]:
-    for found in source.scan():
-        if roles(found.path, ()) & _NOT_ASKED_FOR or not found.path.isprintable():
+    for file in source.scan():
+        if roles(file.path, ()) & _NOT_ASKED_FOR or not file.path.isprintable():
             continue
-        document = source.read(found)
+        document = source.read(file)
         if not isinstance(document, Skipped):
             yield document
 
@@ -302,9 +302,9 @@ def _of_names(document: Document, definitions: Iterable[Definition]) -> Iterator
 
 def _unambiguous(proposals: Iterable[Proposal]) -> list[Proposal]:
     """Return those whose query no other one of their category asks."""
-    found = list(proposals)
-    counts = Counter((each.category, each.query.lower()) for each in found)
-    return [each for each in found if counts[each.category, each.query.lower()] == 1]
+    listed = list(proposals)
+    counts = Counter((each.category, each.query.lower()) for each in listed)
+    return [each for each in listed if counts[each.category, each.query.lower()] == 1]
 
 
 def _spread(proposals: Sequence[Proposal], random: Random) -> list[Proposal]:
@@ -344,8 +344,8 @@ class Own(Struct, frozen=True):
     @property
     def held_out(self) -> tuple[FilePassage, ...]:
         """The passages that no query may find, in order of path and line."""
-        found = {passage for query in self.queries for passage in query.held_out}
-        return tuple(sorted(found, key=lambda each: (each.path, each.start_line or 0, each.end_line or 0)))
+        passages = {passage for query in self.queries for passage in query.held_out}
+        return tuple(sorted(passages, key=lambda each: (each.path, each.start_line or 0, each.end_line or 0)))
 
 
 def write_own(path: Path, proposals: Sequence[Proposal], repo: str, lines: Lines, *, is_forced: bool) -> None:
@@ -452,13 +452,13 @@ def _follow(fields: Mapping[str, Any], lines: Lines) -> dict[str, Any] | None:
 
 def _moved(passage: Mapping[str, Any], lines: Lines) -> dict[str, Any] | None:
     """The passage where its text stands now; as it is when it carries no digest; None when its text is not there."""
-    found = lines(str(passage["path"]))
+    text = lines(str(passage["path"]))
     digest, start, end = (passage.get(name) for name in ("digest", "start_line", "end_line"))
-    if found is None:
+    if text is None:
         return None
-    if not digest or start is None or end is None or _digest(found, start, end) == digest:
+    if not digest or start is None or end is None or _digest(text, start, end) == digest:
         return dict(passage)
-    places = list(_places(found, end - start + 1, digest))
+    places = list(_places(text, end - start + 1, digest))
     # A text that stands twice, such as a closing bracket, says nothing about where it went.
     return _shifted(passage, places[0] - start) if len(places) == 1 else None
 

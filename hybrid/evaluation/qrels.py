@@ -179,11 +179,11 @@ def unique(path: Path, entries: Iterable[T], key: Callable[[T], str]) -> list[T]
     Raises:
         QrelsError: A key stands twice, or there is no entry.
     """
-    found: dict[str, T] = {}
+    by_key: dict[str, T] = {}
     for entry in entries:
-        if key(entry) in found:
+        if key(entry) in by_key:
             raise QrelsError(f"{path}: id {key(entry)!r} stands twice")
-        found[key(entry)] = entry
-    if not found:
+        by_key[key(entry)] = entry
+    if not by_key:
         raise QrelsError(f"{path} holds no line")
-    return list(found.values())
+    return list(by_key.values())

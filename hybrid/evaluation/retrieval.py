@@ -89,11 +89,11 @@ def trees_of(
     Raises:
         QrelsError: None is there.
     """
-    found = repositories({query.repo for query in judged}, folder, only)
+    paths = repositories({query.repo for query in judged}, folder, only)
     known = roots or {}
     return {
         name: Tree(path, WHOLE if is_whole else IndexScope(known.get(name, ""), code_only=True))
-        for name, path in found.items()
+        for name, path in paths.items()
     }
 
 
@@ -114,24 +114,24 @@ def evaluate_retrieval(
         ConfigError: The settings of a configuration are wrong.
     """
     opener = TreeOpener(plan.configurations, home, load)
-    found = Evaluation({name: Results(plan.configurations) for name in plan.judged}, model=opener.model)
+    evaluation = Evaluation({name: Results(plan.configurations) for name in plan.judged}, model=opener.model)
     for repo, tree in plan.trees.items():
         asked = {name: [query for query in queries if query.repo == repo] for name, queries in plan.judged.items()}
         if not any(asked.values()):
             continue
         report_repo(repo)
         opened = opener.open(tree)
-        found.builds[repo] = opened.built
-        found.bare_ms += [time_ms(lambda: _start_bare(home)) for _ in range(_BARE_STARTS)]
+        evaluation.builds[repo] = opened.built
+        evaluation.bare_ms += [time_ms(lambda: _start_bare(home)) for _ in range(_BARE_STARTS)]
         n_chars = _Sizes(opened.workspace)
         for name, queries in asked.items():
-            found.results[name].answered += _ask_all(opened.searchers, plan.configurations, queries, n_chars)
-    if not found.builds:
+            evaluation.results[name].answered += _ask_all(opened.searchers, plan.configurations, queries, n_chars)
+    if not evaluation.builds:
         raise QrelsError("no query is about any of the repositories that are there")
     for name, queries in plan.judged.items():
         wanted = set(plan.only) or {query.repo for query in queries}
-        found.results[name].missing = tuple(sorted(wanted - found.builds.keys()))
-    return found
+        evaluation.results[name].missing = tuple(sorted(wanted - evaluation.builds.keys()))
+    return evaluation
 
 
 def _start_bare(cwd: Path) -> str:
@@ -145,14 +145,14 @@ def _ask_all(
     n_chars: _Sizes,
 ) -> list[Answered]:
     """Every query in every configuration; they take turns at being first, so that whatever is warm serves all."""
-    found: list[Answered] = []
+    answered: list[Answered] = []
     for number, query in enumerate(queries):
         first = number % len(configurations)
         for configuration in (*configurations[first:], *configurations[:first]):
             if number == 0:  # What is made once for an open index is not part of a query.
                 _search(searchers[configuration.label], query, configuration)
-            found.append(_ask(searchers[configuration.label], query, configuration, n_chars))
-    return found
+            answered.append(_ask(searchers[configuration.label], query, configuration, n_chars))
+    return answered
 
 
 def _ask(searcher: Searcher, query: JudgedQuery, configuration: Configuration, n_chars: _Sizes) -> Answered:
@@ -163,8 +163,8 @@ def _ask(searcher: Searcher, query: JudgedQuery, configuration: Configuration, n
 
 
 def _search(searcher: Searcher, query: JudgedQuery, configuration: Configuration) -> tuple[FilePassage, ...]:
-    found = searcher.search(make_query(query.text), top_k=RANKED, mode=configuration.mode)
-    return tuple(FilePassage(hit.path, hit.start_line, hit.end_line) for hit in found.hits)
+    result = searcher.search(make_query(query.text), top_k=RANKED, mode=configuration.mode)
+    return tuple(FilePassage(hit.path, hit.start_line, hit.end_line) for hit in result.hits)
 
 
 class _Sizes:

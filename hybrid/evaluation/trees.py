@@ -94,12 +94,12 @@ def repositories(names: Iterable[str], folder: Path, only: Iterable[str] = ()) -
         QrelsError: None of them is there.
     """
     wanted = set(names) & set(only) if only else set(names)
-    found = {name: folder / name.rpartition("/")[2] for name in sorted(wanted)}
-    found = {name: path for name, path in found.items() if path.is_dir()}
-    if not found:
+    paths = {name: folder / name.rpartition("/")[2] for name in sorted(wanted)}
+    paths = {name: path for name, path in paths.items() if path.is_dir()}
+    if not paths:
         shown = ", ".join(sorted(wanted)[:5]) or "no name is left"
         raise QrelsError(f"{folder} holds none of the judged repositories ({shown}); --repos names their parent folder")
-    return found
+    return paths
 
 
 def settings_in_force(
@@ -190,8 +190,8 @@ class ScopedSource:
         """As `Source.scan`."""
         prefix = f"{self._scope.folder}/" if self._scope.folder else ""
         left_out = self._scope.left_out
-        found = self._source.scan()
-        return (each for each in found if each.path.startswith(prefix) and each.path not in left_out)
+        files = self._source.scan()
+        return (each for each in files if each.path.startswith(prefix) and each.path not in left_out)
 
     def read(self, found: Found) -> Document | Skipped:
         """As `Source.read`; a document of another kind is skipped as `out_of_scope`, what is held out is blank."""
@@ -263,16 +263,19 @@ def ablations(config: Config, mode: Mode) -> list[Configuration]:
         config: In force; without the evidence ranker its pieces have no say, and only the legs are left.
         mode: Of what they are compared with; a leg can only be switched off where both take part.
     """
-    found: list[Configuration] = []
+    configurations: list[Configuration] = []
     if mode == "hybrid":
-        found += [Configuration("lexical leg alone", (), "lexical"), Configuration("dense leg alone", (), "dense")]
+        configurations += [
+            Configuration("lexical leg alone", (), "lexical"),
+            Configuration("dense leg alone", (), "dense"),
+        ]
     if config.search.ranker != "evidence":
-        return found
-    found.append(Configuration("fusion alone", ("search.ranker=rrf",), mode))
+        return configurations
+    configurations.append(Configuration("fusion alone", ("search.ranker=rrf",), mode))
     weighted = [name for name, weight in asdict(config.ranking).items() if weight]
     off = {name: tuple(f"ranking.{piece}=0" for piece in pieces) for name, pieces in _KINDS.items()}
     off |= {name: (f"ranking.{name}=0",) for name in weighted}
-    return [*found, *(Configuration(f"no {name}", settings, mode) for name, settings in off.items())]
+    return [*configurations, *(Configuration(f"no {name}", settings, mode) for name, settings in off.items())]
 
 
 # --- opening ----------------------------------------------------------------------------------------------

@@ -63,11 +63,11 @@ class EventLog:
         """Yield the events of all projects, newest first; half-written or foreign lines are passed over."""
         # A rotation between two parts makes the first one the second: what it held is not given twice. Whole lines are
         # compared: two events of one millisecond may share an id.
-        given: set[bytes] = set()
+        lines: set[bytes] = set()
         for number in range(self._keep + 1):
-            before, given = given, set[bytes]()
+            before, lines = lines, set[bytes]()
             for line, event in _events(self._part(number)):
-                given.add(line)
+                lines.add(line)
                 if line not in before:
                     yield event
 
@@ -134,12 +134,12 @@ def compared_in(event: Mapping[str, Any]) -> tuple[Any, Any]:
     kinds: dict[str, dict[str, Any]] = event.get("kinds") or {}
     items: list[dict[str, Any]] = event.get("items") or []
     if kinds and items and all(item.get("id") for item in items):
-        opened = [said for said in kinds.values() if said.get("is_open") and said.get("score") is not None]
-        if not any(said.get("is_open") for said in kinds.values()):
+        opened = [verdict for verdict in kinds.values() if verdict.get("is_open") and verdict.get("score") is not None]
+        if not any(verdict.get("is_open") for verdict in kinds.values()):
             return None, None  # Given without a search: a handoff, or the last summaries.
         if opened:
-            said = max(opened, key=lambda said: said["score"] - (said.get("threshold") or 0))
-            return said["score"], said.get("threshold")
+            verdict = max(opened, key=lambda verdict: verdict["score"] - (verdict.get("threshold") or 0))
+            return verdict["score"], verdict.get("threshold")
     # Lines of earlier versions have no score: they compared the raw top cosine.
     return event.get("score", event.get("top_cosine")), event.get("threshold")
 

@@ -105,14 +105,14 @@ def read_marks(folder: Path) -> list[Mark]:
         data = (folder / NAME).read_bytes()
     except FileNotFoundError:
         return []
-    found: dict[str, Mark] = {}
+    marks: dict[str, Mark] = {}
     for line in data.splitlines():
         if (fields := _fields(line)) is None:
             continue
         event_id = str(fields["id"])
-        found.pop(event_id, None)  # A later mark takes the place at the end.
-        found[event_id] = _mark(fields)
-    return list(reversed(found.values()))
+        marks.pop(event_id, None)  # A later mark takes the place at the end.
+        marks[event_id] = _mark(fields)
+    return list(reversed(marks.values()))
 
 
 def add_mark(folder: Path, event: Mapping[str, Any], *, is_good: bool, note: str = "") -> Mark:

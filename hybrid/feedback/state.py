@@ -97,16 +97,16 @@ def update_state(folder: Path, change: Callable[[HookState], None]) -> HookState
         return state
 
 
-def count_injection(state: HookState, topic_id: str, given: Sequence[InjectedChunk]) -> None:
+def count_injection(state: HookState, topic_id: str, injected: Sequence[InjectedChunk]) -> None:
     """Note one injection in the counters."""
     state.last_session_id = topic_id
-    state.last_injected_chunks = [chunk.key for chunk in given]
+    state.last_injected_chunks = [chunk.key for chunk in injected]
     state.last_injection_time = datetime.now(timezone.utc).isoformat(timespec="seconds")
     state.injection_count += 1
-    for chunk in given:
+    for chunk in injected:
         entry = state.chunk_frequencies.setdefault(chunk.key, {"count": 0, "file": chunk.file, "name": chunk.name})
         entry["count"] += 1
-    for file in sorted({chunk.file for chunk in given}):
+    for file in sorted({chunk.file for chunk in injected}):
         state.file_frequencies[file] = state.file_frequencies.get(file, 0) + 1
     if len(state.chunk_frequencies) > _MOST_CHUNKS:
         # Of equally rare ones the newest stay: reversed, since the sort keeps the order of equals.
@@ -124,19 +124,19 @@ def _parse(data: object) -> HookState:
     state = HookState()
     if not isinstance(data, dict):
         return state
-    found = cast("dict[str, object]", data)
+    stored = cast("dict[str, object]", data)
     for name in ("last_session_id", "last_injection_time"):
-        if isinstance(value := found.get(name), str):
+        if isinstance(value := stored.get(name), str):
             setattr(state, name, value)
     for name in ("injection_count", "hot_topics_generated_at"):
-        if _is_count(value := found.get(name)):
+        if _is_count(value := stored.get(name)):
             setattr(state, name, value)
-    if isinstance(chunks := found.get("last_injected_chunks"), list):
+    if isinstance(chunks := stored.get("last_injected_chunks"), list):
         state.last_injected_chunks = [key for key in cast("list[object]", chunks) if isinstance(key, str)]
-    if isinstance(files := found.get("file_frequencies"), dict):
+    if isinstance(files := stored.get("file_frequencies"), dict):
         pairs = cast("dict[str, object]", files).items()
         state.file_frequencies = {file: cast("int", count) for file, count in pairs if _is_count(count)}
-    if isinstance(entries := found.get("chunk_frequencies"), dict):
+    if isinstance(entries := stored.get("chunk_frequencies"), dict):
         for key, entry in cast("dict[str, object]", entries).items():
             if isinstance(entry, dict) and _is_count(cast("dict[str, object]", entry).get("count")):
                 fields = cast("dict[str, object]", entry)

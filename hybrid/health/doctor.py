@@ -113,12 +113,12 @@ def _install() -> Iterator[Finding]:
 
 def _how_installed() -> str:
     try:
-        found = metadata.distribution(_DISTRIBUTION)
-        direct = json.loads(found.read_text("direct_url.json") or "{}")
+        distribution = metadata.distribution(_DISTRIBUTION)
+        direct = json.loads(distribution.read_text("direct_url.json") or "{}")
     except (metadata.PackageNotFoundError, ValueError):
         return " (run from a checkout)"
-    if found.version != __version__:
-        return f" (but {_DISTRIBUTION} {found.version} is installed)"
+    if distribution.version != __version__:
+        return f" (but {_DISTRIBUTION} {distribution.version} is installed)"
     return " (editable)" if direct.get("dir_info", {}).get("editable") else ""
 
 
@@ -170,7 +170,7 @@ def repair_rights(home: Path) -> int:
 
 def _readable_by_others(home: Path) -> list[Path]:
     """Return the home itself and what tells of its owner, where group or others have rights; links are passed over."""
-    found: list[Path] = []
+    readable: list[Path] = []
     candidates = [home, home / "pauses.json"]
     for name in _PRIVATE:
         candidates.append(home / name)
@@ -180,8 +180,8 @@ def _readable_by_others(home: Path) -> list[Path]:
         with contextlib.suppress(OSError):
             mode = path.lstat().st_mode
             if not stat.S_ISLNK(mode) and stat.S_IMODE(mode) & 0o077:
-                found.append(path)
-    return found
+                readable.append(path)
+    return readable
 
 
 def _switch(workspace: Workspace, environ: Mapping[str, str]) -> Iterator[Finding]:
@@ -263,8 +263,8 @@ def _missing(workspace: Workspace, name: str) -> Finding:
 
 
 def _set_aside(workspace: Workspace) -> Iterator[Finding]:
-    found = [path for folder in _state_folders(workspace) for path in sorted(folder.glob("*.corrupt-*"))]
-    for path in found:
+    damaged = [path for folder in _state_folders(workspace) for path in sorted(folder.glob("*.corrupt-*"))]
+    for path in damaged:
         yield Finding("warning", "state", f"{path} was damaged and set aside", f"look at it, then rm '{path}'")
     if is_damaged(workspace.home):
         yield Finding("warning", "state", "pauses.json is damaged: nothing is paused", "hybrid pause, or resume, again")
@@ -272,7 +272,7 @@ def _set_aside(workspace: Workspace) -> Iterator[Finding]:
     if is_registry_damaged:
         what = f"{registry.registry_path(workspace.home)} is damaged: a project that was moved is taken for a new one"
         yield Finding("warning", "state", what, "hybrid reindex, in each project; the first sets the file aside")
-    if not (found or is_registry_damaged):
+    if not (damaged or is_registry_damaged):
         yield Finding("ok", "state", "no state file was set aside")
 
 
@@ -285,8 +285,8 @@ def _state_folders(workspace: Workspace) -> list[Path]:
 
 
 def _failures(workspace: Workspace) -> Iterator[Finding]:
-    found = health(filter(workspace.is_here, workspace.log.newest()))
-    count, last = found["consecutive_failures"], cast("dict[str, Any] | None", found["last_error"])
+    figures = health(filter(workspace.is_here, workspace.log.newest()))
+    count, last = figures["consecutive_failures"], cast("dict[str, Any] | None", figures["last_error"])
     if count and last:
         level = "problem" if count >= _MANY_FAILURES else "warning"
         yield Finding(
@@ -297,11 +297,11 @@ def _failures(workspace: Workspace) -> Iterator[Finding]:
         )
     elif last:
         yield Finding(
-            "ok", "log", f"last decision {local_time(found['last_success'])}; last error {_when(last)}, working since"
+            "ok", "log", f"last decision {local_time(figures['last_success'])}; last error {_when(last)}, working since"
         )
     else:
         yield Finding(
-            "ok", "log", f"last decision {local_time(found['last_success'] or 'none yet')}; no error recorded"
+            "ok", "log", f"last decision {local_time(figures['last_success'] or 'none yet')}; no error recorded"
         )
 
 
@@ -374,14 +374,14 @@ def _done(known: Cleaned) -> str:
         (known.rebuilt, "index made again", "indexes made again"),
         (known.dropped, "index dropped", "indexes dropped"),
     )
-    parts = [f"{n:,} {one if n == 1 else many}" for n, one, many in counts if n]
+    parts = [f"{n:,} {singular if n == 1 else plural}" for n, singular, plural in counts if n]
     return f"; cleaned on {known.at[:10]}: {', '.join(parts)}" if parts else ""
 
 
 def _uncleaned_files(home: Path) -> Iterator[Finding]:
     """Yield damaged files of any project; `doctor` names those of the present one anyway."""
-    found = sorted(path for folder in ("projects", "log") for path in (home / folder).rglob("*.corrupt-*"))
-    for path in found[:_MOST_LINES]:
+    damaged = sorted(path for folder in ("projects", "log") for path in (home / folder).rglob("*.corrupt-*"))
+    for path in damaged[:_MOST_LINES]:
         what = f"{path} was set aside, is never cleaned and may hold secrets"
         yield Finding("warning", _AREA, what, f"look at it, then rm '{path}'")
 

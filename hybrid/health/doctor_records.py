@@ -61,7 +61,7 @@ def check_records(workspace: Workspace, environ: Mapping[str, str]) -> Iterator[
     """
     lessons = [read_lessons(store) for store in open_stores(workspace).all]
     lores = RecordStores(environ).shelf(workspace).read()
-    problems = [problem for one in lessons for problem in one.problems]
+    problems = [problem for read in lessons for problem in read.problems]
     problems += [problem for lore in lores for problem in lore.problems]
     findings = [
         *_of_problems(problems),
@@ -90,19 +90,19 @@ def renumber_twins(workspace: Workspace) -> list[str]:
 
 
 def _summary(lessons: Sequence[Lessons], lores: Sequence[Lore]) -> str:
-    return in_words({"lessons": sum(len(one.active) for one in lessons), **lore_counts(lores)}) or "none yet"
+    return in_words({"lessons": sum(len(read.active) for read in lessons), **lore_counts(lores)}) or "none yet"
 
 
 def _of_problems(problems: Iterable[Problem]) -> Iterator[Finding]:
     """Yield a warning for each malformed place, with its file and line; what is beside it is read all the same."""
-    told: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for problem in problems:
-        told[problem.file] += 1
-        if told[problem.file] > _MOST_PROBLEMS:
+        counts[problem.file] += 1
+        if counts[problem.file] > _MOST_PROBLEMS:
             continue
         what = str(problem) if problem.line or problem.file not in problem.message else problem.message
         yield Finding("warning", _AREA, what, _remedy(problem))
-    for file, count in told.items():
+    for file, count in counts.items():
         if count > _MOST_PROBLEMS:
             more = count - _MOST_PROBLEMS
             yield Finding("warning", _AREA, f"{file}: {more:,} more places to mend", "mend those above first")
@@ -266,10 +266,10 @@ def _damage(path: Path) -> str:
     """Return the first finding of `PRAGMA integrity_check`; empty for a whole database."""
     try:
         with closing(open_for_reading(path, FAMILY)) as db:
-            (found,) = db.execute("PRAGMA integrity_check(1)").fetchone()
+            (verdict,) = db.execute("PRAGMA integrity_check(1)").fetchone()
     except (HybridError, OSError, sqlite3.DatabaseError) as error:
         return str(error)
-    return "" if found == "ok" else str(found)
+    return "" if verdict == "ok" else str(verdict)
 
 
 def _of_memory_index(workspace: Workspace, store: MemoryStore, counted: MemoryStats) -> Iterator[Finding]:

@@ -49,8 +49,13 @@ def figures_form(workspace: Workspace, store: MemoryStore, counted: MemoryStats)
         **_counts(counted),
         "by_type": dict(counted.by_type),
         "by_project": [
-            {"key": one.key, "project": one.project, "observations": one.n_observations, "summaries": one.n_summaries}
-            for one in counted.by_project
+            {
+                "key": project.key,
+                "project": project.project,
+                "observations": project.n_observations,
+                "summaries": project.n_summaries,
+            }
+            for project in counted.by_project
         ],
         "path": str(store.path),
         "index_bytes": _index_bytes(workspace.home, store),
@@ -93,8 +98,8 @@ def read_counts(store: MemoryStore) -> tuple[MemoryStats, str]:
 def _mismatch(path: Path) -> str:
     """Return an older format is brought up to date by its next use, and is no problem."""
     with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as db:
-        (found,) = db.execute("PRAGMA user_version").fetchone()
-    if found > migrations(FAMILY)[-1][0]:
+        (version,) = db.execute("PRAGMA user_version").fetchone()
+    if version > migrations(FAMILY)[-1][0]:
         return f"{path} was written by a newer version: upgrade hybrid"
     return f"{path} has an older format, which its next use brings up to date"
 

@@ -217,11 +217,11 @@ def _catalog_part(workspace: Workspace) -> dict[str, Any]:
     except sqlite3.DatabaseError as error:
         raise IndexCorruptError(f"{place.catalog} is damaged ({error}): run `hybrid reindex`") from error
     source = file_source(project.root, workspace.config.index, workspace.home, record_paths(workspace))
-    found = {entry.path: entry.stamp for entry in source.scan()}
-    changed = sum(path not in known or known[path].stamp != stamp for path, stamp in found.items())
+    stamps = {entry.path: entry.stamp for entry in source.scan()}
+    changed = sum(path not in known or known[path].stamp != stamp for path, stamp in stamps.items())
     for reason, count in source.skipped.items():
         figures["skipped"][reason] = figures["skipped"].get(reason, 0) + count
-    return figures | {"stale_documents": changed + len(known.keys() - found.keys())}
+    return figures | {"stale_documents": changed + len(known.keys() - stamps.keys())}
 
 
 def _is_building(lock: Path) -> bool:

@@ -59,10 +59,10 @@ def read_settings(home: str, environ: Mapping[str, str]) -> HookSettings | None:
     # A file of an earlier form does not say what may be kept.
     if values.get("stamp") != _stamp(home) or not deadline.isdigit() or "is_remembering" not in values:
         return None
-    given = environ.get("HYBRID_HOOKS_DEADLINE_MS", "")
+    override = environ.get("HYBRID_HOOKS_DEADLINE_MS", "")
     enabled = environ.get("HYBRID_DAEMON_ENABLED", "").lower()
     return HookSettings(
-        int(given if given.isascii() and given.isdigit() else deadline),
+        int(override if override.isascii() and override.isdigit() else deadline),
         (enabled if enabled in ("true", "false") else values.get("is_daemon_enabled")) == "true",
         is_remembering=values.get("is_remembering") == "true",
         is_learning=values.get("is_learning") == "true",

@@ -213,11 +213,11 @@ class InstallJournal:
 
     def all(self) -> Iterator[InstallRecord]:
         """Yield every record that can be read, by path."""
-        found: list[InstallRecord] = []
+        records: list[InstallRecord] = []
         for file in sorted(self._folder.glob("*.json")):
             with contextlib.suppress(OSError, ValueError, TypeError, KeyError):
-                found.append(_read_record(file))
-        yield from sorted(found, key=lambda record: record.path)
+                records.append(_read_record(file))
+        yield from sorted(records, key=lambda record: record.path)
 
     def _at(self, path: Path) -> Path:
         return self._folder / f"{digest_of(str(path).encode('utf-8', 'surrogateescape'))[:16]}.json"

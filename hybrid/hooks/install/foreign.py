@@ -63,15 +63,15 @@ class Foreign(Struct, frozen=True):
 
 def find_foreign(roots: SettingsRoots) -> list[Foreign]:
     """Return the hooks and plugins of the systems we replace, in every client and scope; unreadable files hold none."""
-    hooks = [found for client in CLIENTS.values() for scope in SCOPES for found in _hooks(client, scope, roots)]
+    hooks = [hook for client in CLIENTS.values() for scope in SCOPES for hook in _hooks(client, scope, roots)]
     return [*hooks, *_plugins(roots)]
 
 
-def switch_off(found: Sequence[Foreign], *, roots: SettingsRoots, home: Path) -> list[Path]:
+def switch_off(hooks: Sequence[Foreign], *, roots: SettingsRoots, home: Path) -> list[Path]:
     """Remove these hooks and switch off these plugins; each file is kept as it was under `installs/replaced`.
 
     Args:
-        found: What to remove, from `find_foreign`.
+        hooks: What to remove, from `find_foreign`.
         roots: Where settings lie.
         home: `HYBRID_HOME`.
 
@@ -82,9 +82,9 @@ def switch_off(found: Sequence[Foreign], *, roots: SettingsRoots, home: Path) ->
         HybridError: A file is not to be changed, for a reason that is said.
         OSError: It cannot be written.
     """
-    paths = dict.fromkeys(each.path for each in found)
+    paths = dict.fromkeys(each.path for each in hooks)
     # All are read before the first is written: one that is not to be changed leaves the others alone.
-    removals = [_removal(path, [each for each in found if each.path == path], roots) for path in paths]
+    removals = [_removal(path, [each for each in hooks if each.path == path], roots) for path in paths]
     return [_write(removal, home) for removal in removals]
 
 
@@ -96,9 +96,9 @@ def _hooks(client: Client, scope: Scope, roots: SettingsRoots) -> Iterator[Forei
         root = read(files.decoded(files.read_bytes(path), path), str(path))
     except (HybridError, OSError):
         return
-    for found in commands(root):
-        if (system := _system(found.handler)) is not None:
-            yield Foreign(system, client.name, scope, path, found.event, command_text(found.handler))
+    for hook in commands(root):
+        if (system := _system(hook.handler)) is not None:
+            yield Foreign(system, client.name, scope, path, hook.event, command_text(hook.handler))
 
 
 def _plugins(roots: SettingsRoots) -> Iterator[Foreign]:

@@ -98,8 +98,8 @@ def find_installs(roots: SettingsRoots) -> list[Install]:
         roots: Where settings lie. Of its environment `CLAUDE_CONFIG_DIR`, `CODEX_HOME`, `QWEN_HOME`, `GEMINI_CLI_HOME`,
             `COPILOT_HOME` and `XDG_CONFIG_HOME` move a client's folder; `PATH` is where programs are looked for.
     """
-    found = [install for client in CLIENTS.values() for install in _of_client(client, roots)]
-    return [*found, *_in_codex_config(roots), *_managed(roots.environ), *_plugins(roots)]
+    installs = [install for client in CLIENTS.values() for install in _of_client(client, roots)]
+    return [*installs, *_in_codex_config(roots), *_managed(roots.environ), *_plugins(roots)]
 
 
 def unreadable(roots: SettingsRoots) -> list[str]:
@@ -136,31 +136,33 @@ class Double(NamedTuple):
 
 def doubled(installs: Sequence[Install]) -> list[Double]:
     """Return the prompts that would be answered twice: all places of a client add up."""
-    found: list[Double] = []
+    doubles: list[Double] = []
     for name in CLIENTS:
         calls = [each for each in installs if each.client == name]
         if len(calls) > 1:
             where = ", ".join(f"{each.path} ({each.scope})" for each in calls)
-            found.append(
+            doubles.append(
                 Double(f"{CLIENTS[name].label} calls hybrid from {len(calls)} places: {where}", _but_one(calls))
             )
     for each in installs:
         again = f"{each.removal}, then install it again"
-        found += [Double(f"{each.path} calls hybrid twice for {event}", again) for event in _repeated(each.events)]
+        doubles += [Double(f"{each.path} calls hybrid twice for {event}", again) for event in _repeated(each.events)]
     own = [each for each in installs if each.client == "copilot"]
     shared = [each for each in installs if each.client == "claude" and each.scope in ("project", "local")]
     if own and shared:
         what = f"Copilot CLI has hooks of its own and runs those of {shared[0].path} in trusted folders too"
-        found.append(Double(what, _but_one([*own, *shared])))
-    return found
+        doubles.append(Double(what, _but_one([*own, *shared])))
+    return doubles
 
 
 def switched_off(roots: SettingsRoots) -> list[tuple[Path, str]]:
     """(settings file, member) where all hooks of Claude Code, or all but an administrator's, are switched off."""
     paths = [path for scope in SCOPES if (path := CLAUDE.files(scope, roots)) is not None]
-    found = [(path, "disableAllHooks") for path in (*paths, MANAGED) if _settings(path).get("disableAllHooks") is True]
+    switches = [
+        (path, "disableAllHooks") for path in (*paths, MANAGED) if _settings(path).get("disableAllHooks") is True
+    ]
     is_managed_only = _settings(MANAGED).get("allowManagedHooksOnly") is True
-    return [*found, (MANAGED, "allowManagedHooksOnly")] if is_managed_only else found
+    return [*switches, (MANAGED, "allowManagedHooksOnly")] if is_managed_only else switches
 
 
 def _but_one(calls: Sequence[Install]) -> str:

@@ -99,10 +99,10 @@ class _Parser:
         """Return the position after space and comments."""
         text = self._text
         while at < len(text):
-            found = _SPACE.match(text, at) or _LINE_COMMENT.match(text, at) or _BLOCK_COMMENT.match(text, at)
-            if not found:
+            match = _SPACE.match(text, at) or _LINE_COMMENT.match(text, at) or _BLOCK_COMMENT.match(text, at)
+            if not match:
                 break
-            at = found.end()
+            at = match.end()
         return at
 
     def value(self, at: int, depth: int) -> JsonNode:
@@ -114,11 +114,11 @@ class _Parser:
             return self._container(at, depth, close="}")
         if first == "[":
             return self._container(at, depth, close="]")
-        found = _STRING.match(self._text, at) or _ATOM.match(self._text, at)
-        if not found:
+        match = _STRING.match(self._text, at) or _ATOM.match(self._text, at)
+        if not match:
             raise self.problem(at, "a value is missing or misspelt")
         try:
-            return JsonNode(at, found.end(), json.loads(found.group()))
+            return JsonNode(at, match.end(), json.loads(match.group()))
         except ValueError as error:  # Python refuses to read a number of thousands of digits.
             raise self.problem(at, "a number is too long") from error
 
@@ -142,10 +142,10 @@ class _Parser:
     def _item(self, start: int, depth: int, *, has_key: bool) -> JsonItem:
         key, at = "", start
         if has_key:
-            found = _STRING.match(self._text, start)
-            if not found:
+            match = _STRING.match(self._text, start)
+            if not match:
                 raise self.problem(start, "the name of a member is missing")
-            key, at = json.loads(found.group()), self.skip(found.end())
+            key, at = json.loads(match.group()), self.skip(match.end())
             if self._text[at : at + 1] != ":":
                 raise self.problem(at, "a colon is missing")
             at = self.skip(at + 1)
@@ -253,11 +253,11 @@ def _line_indent(text: str, at: int) -> str:
 
 def _own_indent(text: str, at: int) -> str | None:
     """Return the space before something that begins its line, or None."""
-    found = _INDENT.search(text[:at])
-    return found.group(1) if found else None
+    match = _INDENT.search(text[:at])
+    return match.group(1) if match else None
 
 
 def _unit(text: str) -> str:
     """Return one step of indentation: that of the first line that has any, else two spaces."""
-    found = re.search(r"\n([ \t]+)\"", text)
-    return found.group(1) if found else "  "
+    match = re.search(r"\n([ \t]+)\"", text)
+    return match.group(1) if match else "  "

@@ -91,7 +91,7 @@ def install_text(text: str, wanted: Sequence[tuple[str, dict[str, Any]]], *, bas
     Raises:
         SettingsError: As `read`.
     """
-    mine = [(found.event, found.entry) for found in commands(read(text, name)) if is_ours(found.handler)]
+    mine = [(hook.event, hook.entry) for hook in commands(read(text, name)) if is_ours(hook.handler)]
     if sorted(mine, key=_shown) == sorted(wanted, key=_shown):
         return text
     if not text.strip("\ufeff \t\r\n"):
@@ -282,8 +282,8 @@ def ours_in(text: str, client: Client, *, name: str) -> list[RegisteredCommand]:
         SettingsError: The file does not parse.
     """
     if client.module:
-        found = _COMMAND.search(text) if text.startswith(_MODULE_MARK) else None
-        words: list[str] = json.loads(found.group(1)) if found else []
+        match = _COMMAND.search(text) if text.startswith(_MODULE_MARK) else None
+        words: list[str] = json.loads(match.group(1)) if match else []
         line = " ".join([*words, "hook", "run", "--client", client.name])
         return [
             RegisteredCommand(each.event, line, words[0], tuple(words[1:])) for each in client.registrations if words

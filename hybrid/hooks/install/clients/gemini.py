@@ -108,8 +108,8 @@ def forget_trust(
 
 def _without(text: str, cleaned: Collection[Path]) -> str:
     root = parse(text or "{}")
-    while (found := _first(root, cleaned)) is not None:
-        at_project, at_entry = found
+    while (position := _first(root, cleaned)) is not None:
+        at_project, at_entry = position
         entries = root.items[at_project].node
         is_last = len(entries.items) == 1
         text = remove_item(text, root, at_project) if is_last else remove_item(text, entries, at_entry)
