@@ -168,8 +168,8 @@ def test_concurrent_updates_lose_nothing(tmp_path: Path) -> None:
     script = """
         import sys
         from pathlib import Path
-        from hybrid.feedback.state import Given, count_injection, update_state
-        given = [Given(sys.argv[2], "shared.py", "f")]
+        from hybrid.feedback.state import InjectedChunk, count_injection, update_state
+        given = [InjectedChunk(sys.argv[2], "shared.py", "f")]
         for _ in range(25):
             while update_state(Path(sys.argv[1]), lambda state: count_injection(state, "t", given)) is None:
                 pass
