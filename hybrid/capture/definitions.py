@@ -93,14 +93,14 @@ def definitions(text: str, path: str = "") -> Iterator[DefinitionLine]:
     pattern = _PROSE if is_prose(path) else _CODE
     end = min(len(text), MAX_SCAN_CHARS)
     for match in pattern.finditer(text, 0, end):
-        found = match.groupdict()
-        name = found.get("heading") or next((found[group] for group in _GROUPS if found.get(group)), "")
+        groups = match.groupdict()
+        name = groups.get("heading") or next((groups[group] for group in _GROUPS if groups.get(group)), "")
         name = name.strip(' "`#')
         if not name or name in _NO_NAMES:
             continue
         close = text.find("\n", match.end())
         line = text[match.start() : close if close >= 0 else end].strip()
-        yield DefinitionLine(name, _word(found), _columns(found["indent"]), match.start(), line[:300])
+        yield DefinitionLine(name, _word(groups), _columns(groups["indent"]), match.start(), line[:300])
 
 
 def enclosing(text: str, position: int, path: str = "") -> str:
@@ -115,26 +115,26 @@ def enclosing(text: str, position: int, path: str = "") -> str:
     line_end = text.find("\n", position)
     indent = _indent(text[position : line_end if line_end >= 0 else len(text)])
     names: list[str] = []
-    for one in reversed(list(definitions(text[max(0, position - 60_000) : position], path))):
+    for definition in reversed(list(definitions(text[max(0, position - 60_000) : position], path))):
         if is_prose(path):
-            return one.name
-        if one.indent >= indent or (names and not one.is_container):
+            return definition.name
+        if definition.indent >= indent or (names and not definition.is_container):
             continue
-        names.insert(0, one.name)
-        indent = one.indent
+        names.insert(0, definition.name)
+        indent = definition.indent
         if indent == 0 or len(names) == 2:
             break
     return ("::" if path.endswith((".rs", ".cpp", ".cc", ".h", ".hpp")) else ".").join(names)
 
 
-def _word(found: dict[str, str | None]) -> str:
-    if found.get("heading"):
+def _word(groups: dict[str, str | None]) -> str:
+    if groups.get("heading"):
         return "heading"
-    if found.get("impl"):
+    if groups.get("impl"):
         return "impl"
-    if found.get("test"):
+    if groups.get("test"):
         return "test"
-    return (found.get("word") or ("table" if found.get("table") else "function")).rstrip("*!")
+    return (groups.get("word") or ("table" if groups.get("table") else "function")).rstrip("*!")
 
 
 def _indent(line: str) -> int:
@@ -219,10 +219,10 @@ def _depth(lines: list[str], number: int, defining: set[int]) -> int:
 
 def _lines_of(text: str, path: str) -> set[int]:
     """Return the numbers of the lines that define something, from 0."""
-    found: set[int] = set()
+    numbers: set[int] = set()
     number = at = 0
-    for one in definitions(text, path):
-        number += text.count("\n", at, one.start)
-        at = one.start
-        found.add(number)
-    return found
+    for definition in definitions(text, path):
+        number += text.count("\n", at, definition.start)
+        at = definition.start
+        numbers.add(number)
+    return numbers

@@ -64,12 +64,12 @@ _SHELL_FRAME = re.compile(
 )
 
 
-def kind_of(tool: str, given: dict[str, Any]) -> ToolKind:
+def kind_of(tool: str, fields: dict[str, Any]) -> ToolKind:
     """Return the kind of a tool by its name as any client spells it; `view` of a tool that edits is a read."""
     name = tool.rpartition("__")[2].lower() if tool.startswith("mcp__") else tool.lower()
     kind = _KINDS.get(name.rpartition(".")[2], "other")
-    if kind in ("edit", "other") and given.get("command") in ("view", "create", "str_replace", "insert"):
-        return {"view": "read", "create": "write"}.get(given["command"], "edit")  # type: ignore[return-value]
+    if kind in ("edit", "other") and fields.get("command") in ("view", "create", "str_replace", "insert"):
+        return {"view": "read", "create": "write"}.get(fields["command"], "edit")  # type: ignore[return-value]
     if kind == "other" and not tool.startswith("mcp__") and any(word in name for word in _WRITING):
         return "edit"
     return kind
@@ -93,18 +93,18 @@ def first_text(fields: dict[str, Any], names: tuple[str, ...]) -> str:
     return next((value for name in names if isinstance(value := fields.get(name), str) and value), "")
 
 
-def query_of(given: dict[str, Any]) -> str:
+def query_of(fields: dict[str, Any]) -> str:
     """Return the question of a search, a fetch or a subagent."""
-    found = first_text(given, _QUERY_FIELDS)
-    queries = given.get("queries") or given.get("urls")
-    if not found and isinstance(queries, list):
-        found = ", ".join(one for one in cast("list[object]", queries) if isinstance(one, str))
-    return found
+    query = first_text(fields, _QUERY_FIELDS)
+    queries = fields.get("queries") or fields.get("urls")
+    if not query and isinstance(queries, list):
+        query = ", ".join(entry for entry in cast("list[object]", queries) if isinstance(entry, str))
+    return query
 
 
-def command_of(given: dict[str, Any]) -> str:
+def command_of(fields: dict[str, Any]) -> str:
     """Return the command line; a list of arguments is joined, and the shell around it left out."""
-    value = next((given[name] for name in COMMAND_FIELDS if name in given), None)
+    value = next((fields[name] for name in COMMAND_FIELDS if name in fields), None)
     if isinstance(value, list):
         words = [str(word) for word in cast("list[object]", value) if isinstance(word, (str, int, float))]
         if len(words) >= 3 and words[1] in ("-lc", "-c", "/c", "-Command"):
@@ -113,13 +113,13 @@ def command_of(given: dict[str, Any]) -> str:
     return value if isinstance(value, str) else ""
 
 
-def replacements(given: dict[str, Any]) -> list[tuple[str, str]]:
+def replacements(fields: dict[str, Any]) -> list[tuple[str, str]]:
     """Return pairs of old and new text that the arguments of an editing tool name."""
-    edits = given.get("edits")
+    edits = fields.get("edits")
     if isinstance(edits, list):
-        objects = [arguments(one) for one in cast("list[object]", edits)]
-        return [pair for one in objects for pair in replacements({**one, "edits": None})]
-    old, new = first_text(given, _OLD_FIELDS), first_text(given, _NEW_FIELDS)
+        objects = [arguments(edit) for edit in cast("list[object]", edits)]
+        return [pair for edit in objects for pair in replacements({**edit, "edits": None})]
+    old, new = first_text(fields, _OLD_FIELDS), first_text(fields, _NEW_FIELDS)
     return [(old, new)] if old or new else []
 
 
@@ -157,9 +157,9 @@ def _of_object(fields: dict[str, Any], depth: int) -> str:
     if isinstance(file, dict):
         return result_text(cast("object", file), depth + 1)
     listed = result_text(cast("object", names), depth + 1) if isinstance(names, list) else ""
-    found = next((result_text(fields[name], depth + 1) for name in _RESULT_FIELDS if fields.get(name)), "")
+    text = next((result_text(fields[name], depth + 1) for name in _RESULT_FIELDS if fields.get(name)), "")
     errors = fields.get("stderr")
-    parts = [found, errors if isinstance(errors, str) else "", "" if listed and listed in found else listed]
+    parts = [text, errors if isinstance(errors, str) else "", "" if listed and listed in text else listed]
     return "\n".join(part for part in parts if part)
 
 
@@ -196,8 +196,8 @@ def exit_code(value: object, text: str, error: str) -> int | None:
         for name in ("exit_code", "exitCode", "exit", "returncode"):
             if isinstance(known.get(name), int) and not isinstance(known[name], bool):
                 return known[name]
-    for one in (error, text[:300], text[-300:]):
-        match = _EXIT.search(one)
+    for place in (error, text[:300], text[-300:]):
+        match = _EXIT.search(place)
         if match:
             return int(match[1] or match[2])
     return None
@@ -207,8 +207,8 @@ def is_failure(value: object, error: str, code: int | None) -> bool:
     """Return whether the tool failed: by its error, its exit code, or what the result says of itself."""
     fields = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
     kind = fields.get("resultType", fields.get("result_type"))
-    said = kind in _BAD_RESULTS or fields.get("is_error") is True or fields.get("isError") is True
-    return bool(error) or said or bool(fields.get("interrupted")) or (code is not None and code != 0)
+    says_so = kind in _BAD_RESULTS or fields.get("is_error") is True or fields.get("isError") is True
+    return bool(error) or says_so or bool(fields.get("interrupted")) or (code is not None and code != 0)
 
 
 # --- Patches: `apply_patch`, unified diffs and hunks of clients ----------------------------------------------------
@@ -225,39 +225,39 @@ def patched(text: str) -> list[tuple[str, str, str, bool]]:
     """
     if PATCH_BEGIN not in text:
         return []
-    found: list[tuple[str, str, str, bool]] = []
+    patches: list[tuple[str, str, str, bool]] = []
     path, is_new, lines = "", False, list[str]()
     for line in [*text[text.index(PATCH_BEGIN) :].splitlines(), "*** End Patch"]:
         mark = next((mark for mark in _MARKS if line.startswith(mark)), "")
         if mark or line.startswith(("@@", "*** End Patch")):
             if path and lines:
-                found.append((path, *sides(lines), is_new))
+                patches.append((path, *sides(lines), is_new))
             lines = []
         if mark:
             path, is_new = line[len(mark) :].strip(), _MARKS[mark] == "add"
             if _MARKS[mark] == "delete":
-                found.append((path, "", "", False))
+                patches.append((path, "", "", False))
         elif line.startswith("*** Move to: "):
-            found.append((line[len("*** Move to: ") :].strip(), "", "", True))
+            patches.append((line[len("*** Move to: ") :].strip(), "", "", True))
         elif line.startswith("*** End Patch"):
             break
         elif not line.startswith("*** "):
             lines += (
                 [" " + line[2:].strip()] if line.startswith("@@") and line.strip("@ ") else [line] * (line[:2] != "@@")
             )
-    return found[:_MAX_HUNKS]
+    return patches[:_MAX_HUNKS]
 
 
 def hunks(value: object) -> list[tuple[str, str]]:
     """Return old and new text of each hunk of a `structuredPatch`, at most 20."""
     if not isinstance(value, list):
         return []
-    found: list[tuple[str, str]] = []
+    pairs: list[tuple[str, str]] = []
     for hunk in cast("list[object]", value)[:_MAX_HUNKS]:
         lines = cast("dict[str, Any]", hunk).get("lines") if isinstance(hunk, dict) else None
         if isinstance(lines, list):
-            found.append(sides([line for line in cast("list[object]", lines) if isinstance(line, str)]))
-    return found
+            pairs.append(sides([line for line in cast("list[object]", lines) if isinstance(line, str)]))
+    return pairs
 
 
 def sides(lines: list[str]) -> tuple[str, str]:

@@ -169,37 +169,37 @@ class Texts:
         return value if value is None or isinstance(value, (bool, int, float)) else _LEFT
 
     def _object(self, fields: dict[object, object], depth: int, like: Leaf) -> object:
-        found: dict[str, object] = {}
-        for key, one in fields.items():
+        copy: dict[str, object] = {}
+        for key, item in fields.items():
             if not isinstance(key, str) or len(key) > _MAX_KEY_CHARS:
                 continue
             name = key.replace('"', "")
-            if isinstance(one, str) and len(one) <= _MAX_KEYED_CHARS and "\n" not in one:
+            if isinstance(item, str) and len(item) <= _MAX_KEYED_CHARS and "\n" not in item:
                 before, after = f'\n"{name}": "', '"'  # A value is a secret when its name says so.
             else:
-                before, after = " " if key in COMMAND_FIELDS and not isinstance(one, str) else "\n", ""
+                before, after = " " if key in COMMAND_FIELDS and not isinstance(item, str) else "\n", ""
             taken = self._taken(
-                one, depth + 1, Leaf("", before, after, like.scope, is_output=like.is_output), is_item=False
+                item, depth + 1, Leaf("", before, after, like.scope, is_output=like.is_output), is_item=False
             )
             if taken is not _LEFT:
-                found[key] = taken
+                copy[key] = taken
             if self._is_full:
                 break
-        return found
+        return copy
 
     def _list(self, items: Sequence[object], depth: int, like: Leaf) -> object:
         if not like.scope:
             self._n_scopes += 1
             like = Leaf("", like.before, like.after, self._n_scopes, is_output=like.is_output)
-        found: list[object] = []
-        for one in items:
-            here = like if found else Leaf("", "\n", "", like.scope, is_output=like.is_output)
-            taken = self._taken(one, depth + 1, here, is_item=True)
+        copy: list[object] = []
+        for item in items:
+            here = like if copy else Leaf("", "\n", "", like.scope, is_output=like.is_output)
+            taken = self._taken(item, depth + 1, here, is_item=True)
             if taken is not _LEFT:
-                found.append(taken)
+                copy.append(taken)
             if self._is_full:
                 break
-        return found
+        return copy
 
     def _text(self, text: str, depth: int, like: Leaf, *, is_json: bool) -> object:
         if len(text) > self._room:
@@ -241,9 +241,9 @@ def filled(value: object) -> object:
     if isinstance(value, Leaf):
         return value.whole
     if isinstance(value, dict):
-        return {key: filled(one) for key, one in cast("dict[str, object]", value).items()}
+        return {key: filled(item) for key, item in cast("dict[str, object]", value).items()}
     if isinstance(value, list):
-        return [filled(one) for one in cast("list[object]", value)]
+        return [filled(item) for item in cast("list[object]", value)]
     return value
 
 
@@ -275,13 +275,13 @@ def cut_out(leaves: Sequence[Leaf], find: Callable[[str], Iterable[Cut]]) -> Non
 
 def _merged(cuts: Iterable[Cut]) -> list[Cut]:
     """Cuts in order, those that overlap as one."""
-    found: list[Cut] = []
+    merged: list[Cut] = []
     for start, end, instead in sorted(cuts, key=lambda cut: (cut[0], -cut[1])):
-        if found and start < found[-1][1]:
-            found[-1] = (found[-1][0], max(end, found[-1][1]), found[-1][2])
+        if merged and start < merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]), merged[-1][2])
         elif end > start:
-            found.append((start, end, instead))
-    return found
+            merged.append((start, end, instead))
+    return merged
 
 
 def _plain(text: str, *, is_output: bool) -> str:

@@ -71,16 +71,16 @@ def _is_ours(command: str, depth: int) -> bool:
 
 def _pipelines(command: str) -> list[list[list[str]]]:
     """Return the commands of a line, by pipeline, each as its words."""
-    found: list[list[list[str]]] = [[[]]]
+    pipelines: list[list[list[str]]] = [[[]]]
     for token in _tokens(command):
         if token and not token.strip("\n;&|()"):
             if token.strip("\n") in ("|", "|&"):
-                found[-1].append([])
+                pipelines[-1].append([])
             else:
-                found.append([[]])
+                pipelines.append([[]])
         else:
-            found[-1][-1].append(token)
-    return [pipeline for pipeline in found if any(pipeline)]
+            pipelines[-1][-1].append(token)
+    return [pipeline for pipeline in pipelines if any(pipeline)]
 
 
 def _tokens(command: str) -> list[str]:
@@ -280,7 +280,7 @@ def _split(text: str, separators: tuple[str, ...]) -> list[str]:
     parts, quote, begin, at = list[str](), "", 0, 0
     while at < len(text):
         char = text[at]
-        mark = "" if quote else next((one for one in separators if text.startswith(one, at)), "")
+        mark = "" if quote else next((separator for separator in separators if text.startswith(separator, at)), "")
         if char == "\\" and quote != "'":
             at += 2
             continue

@@ -102,7 +102,7 @@ def summarise(request: str, agent_text: str, observed: Sequence[Extracted]) -> S
 
 def _parts(text: str) -> dict[str, list[str]]:
     """Return the sentences of an agent's text by the field that their heading names, else by their own words."""
-    found: dict[str, list[str]] = {field: [] for field in _FIELDS}
+    parts: dict[str, list[str]] = {field: [] for field in _FIELDS}
     field, level = "", 0
     for line in _FENCE.sub("", text).splitlines():
         heading = _HEADING.match(line)
@@ -115,13 +115,13 @@ def _parts(text: str) -> dict[str, list[str]]:
                 continue
         lead = _LEAD.match(line)
         of_lead = _field_of(lead[1]) if lead else ""
-        said = _ended(lead[2] if lead and of_lead else _BULLET.sub("", line))
-        if said:
-            for sentence in sentences(said) if not (of_lead or field) else [said]:
+        content = _ended(lead[2] if lead and of_lead else _BULLET.sub("", line))
+        if content:
+            for sentence in sentences(content) if not (of_lead or field) else [content]:
                 target = of_lead or field or _field_of_sentence(sentence)
                 if target:
-                    found[target].append(_NEXT.sub("", sentence) if target == "next_steps" else sentence)
-    return found
+                    parts[target].append(_NEXT.sub("", sentence) if target == "next_steps" else sentence)
+    return parts
 
 
 def _field_of(heading: str) -> str:
@@ -160,13 +160,13 @@ def _gist(text: str, max_chars: int) -> str:
 
 def _looked_at(observed: Sequence[Extracted]) -> str:
     """Return the files that were read and not changed."""
-    changed = {path for told in observed for path in told.files_modified}
-    reads = [told for told in observed if told.title.startswith("Read ")]
-    read = once(base(path) for told in reads for path in told.files_read if path not in changed)
+    changed = {path for observation in observed for path in observation.files_modified}
+    reads = [observation for observation in observed if observation.title.startswith("Read ")]
+    read = once(base(path) for observation in reads for path in observation.files_read if path not in changed)
     return f"Read {listed(read, MAX_FIELD_CHARS // 2)}." if read else ""
 
 
 def _done(observed: Sequence[Extracted]) -> str:
     """Return the titles of what was changed."""
-    titles = once(told.title for told in observed if told.files_modified)
+    titles = once(observation.title for observation in observed if observation.files_modified)
     return clip("; ".join(titles), MAX_FIELD_CHARS)

@@ -105,14 +105,14 @@ class PathRoots(Struct, frozen=True, eq=False):
 
     def _real(self, path: str) -> str:
         """Return a path without links, looked up once."""
-        found = self._resolved.get(path)
-        if found is None:
+        real = self._resolved.get(path)
+        if real is None:
             try:
-                found = _plain(os.path.realpath(path), _is_windows(self.root))
+                real = _plain(os.path.realpath(path), _is_windows(self.root))
             except (OSError, ValueError):  # A circle of links, a null byte.
-                found = path
-            self._resolved[path] = found
-        return found
+                real = path
+            self._resolved[path] = real
+        return real
 
 
 def _slashes(path: str) -> str:
@@ -266,31 +266,31 @@ class ToolUse(Struct, frozen=True):
 
 def _known(cls: type[ToolUse | Edit], value: dict[str, Any]) -> dict[str, Any]:
     names = cls.__struct_fields__
-    return {name: one for name, one in value.items() if name in names}
+    return {name: field for name, field in value.items() if name in names}
 
 
 def tool_use(call: ToolCall, roots: PathRoots) -> ToolUse:
     """Return the use of a tool that an event tells of."""
-    given = dialects.arguments(call.arguments)
-    kind = dialects.kind_of(call.tool, given)
+    arguments = dialects.arguments(call.arguments)
+    kind = dialects.kind_of(call.tool, arguments)
     raw = dialects.result_text(call.result)
     code = dialects.exit_code(call.result, raw, call.error) if kind == "command" else None
     text, error = dialects.cleaned(raw), dialects.cleaned(call.error)
-    command = dialects.command_of(given) if kind == "command" else ""
+    command = dialects.command_of(arguments) if kind == "command" else ""
     use = ToolUse(
         tool=call.tool,
         kind=kind,
         command=roots.shortened(command[:4_000]),
-        description=dialects.first_text(given, _SCOPE_FIELDS if kind == "search" else _REASON_FIELDS)[:500],
-        query="" if kind in ("command", "edit", "write", "read") else dialects.query_of(given)[:2_000],
+        description=dialects.first_text(arguments, _SCOPE_FIELDS if kind == "search" else _REASON_FIELDS)[:500],
+        query="" if kind in ("command", "edit", "write", "read") else dialects.query_of(arguments)[:2_000],
         error=error,
         is_failed=dialects.is_failure(call.result, error, code),
         exit_code=code,
     )
-    use = _with_files(use, given, call.result, roots)
+    use = _with_files(use, arguments, call.result, roots)
     if kind == "read":
-        use = _with_span(use, given, call.result)
-    if kind == "search" and given.get("output_mode") == "count":
+        use = _with_span(use, arguments, call.result)
+    if kind == "search" and arguments.get("output_mode") == "count":
         text = without_counts(text)
     if use.edits and not use.is_failed:
         text = ""  # It says the edit once more, or shows the file.
@@ -322,10 +322,13 @@ def is_skipped(tool: str, n_chars: int, skip_tools: Sequence[str]) -> bool:
     return tool in skip_tools or is_our_tool(tool) or n_chars < MIN_CHARS
 
 
-def _with_files(use: ToolUse, given: dict[str, Any], response: object, roots: PathRoots) -> ToolUse:
+def _with_files(use: ToolUse, arguments: dict[str, Any], response: object, roots: PathRoots) -> ToolUse:
     """Return the files and edits that its arguments name."""
-    path = dialects.first_text(given, dialects.PATH_FIELDS)
-    patch = next((one for one in given.values() if isinstance(one, str) and dialects.PATCH_BEGIN in one), "")
+    path = dialects.first_text(arguments, dialects.PATH_FIELDS)
+    patch = next(
+        (argument for argument in arguments.values() if isinstance(argument, str) and dialects.PATCH_BEGIN in argument),
+        "",
+    )
     patch = patch or (use.command if dialects.PATCH_BEGIN in use.command else "")
     if patch:
         edits = [Edit(roots.relative(file), old, new, "", new_) for file, old, new, new_ in dialects.patched(patch)]
@@ -333,24 +336,24 @@ def _with_files(use: ToolUse, given: dict[str, Any], response: object, roots: Pa
     if use.kind in ("edit", "write"):
         file = roots.relative(path) if path else ""
         written = (file,) if file else ()
-        return replace(use, files_written=written, edits=tuple(_edits(file, given, response, use.kind == "write")))
+        return replace(use, files_written=written, edits=tuple(_edits(file, arguments, response, use.kind == "write")))
     if use.kind == "command":
         read, written = files_of_command(use.command)
         return replace(
             use, files_read=_once(map(roots.relative, read)), files_written=_once(map(roots.relative, written))
         )
-    many = given.get("paths")
+    many = arguments.get("paths")
     named = (
         [path]
         if path
-        else [one for one in cast("list[object]", many) if isinstance(one, str)]
+        else [argument for argument in cast("list[object]", many) if isinstance(argument, str)]
         if isinstance(many, list)
         else []
     )
     return replace(use, files_read=_once(map(roots.relative, named)))
 
 
-def _edits(file: str, given: dict[str, Any], response: object, is_write: bool) -> Iterable[Edit]:
+def _edits(file: str, arguments: dict[str, Any], response: object, is_write: bool) -> Iterable[Edit]:
     answer = cast("dict[str, Any]", response) if isinstance(response, dict) else {}
     original = answer.get("originalFile")
     before = original if isinstance(original, str) else ""
@@ -358,20 +361,20 @@ def _edits(file: str, given: dict[str, Any], response: object, is_write: bool) -
     if is_write and before and changed:
         pairs, is_new = changed, False
     else:
-        pairs, is_new = dialects.replacements(given), is_write and not before
+        pairs, is_new = dialects.replacements(arguments), is_write and not before
     for old, new in pairs[:_MAX_EDITS]:
         at = before.find(old) if old and before else -1
         where = enclosing(before, at + dialects.first_change(old, new), file) if at >= 0 else ""
         yield Edit(file, old, new, where, is_new)
 
 
-def _with_span(use: ToolUse, given: dict[str, Any], response: object) -> ToolUse:
+def _with_span(use: ToolUse, arguments: dict[str, Any], response: object) -> ToolUse:
     """Add the lines that were read, by the result, else by the arguments."""
     answer = cast("dict[str, Any]", response) if isinstance(response, dict) else {}
     file = cast("dict[str, Any]", answer.get("file")) if isinstance(answer.get("file"), dict) else {}
-    start = _number(file.get("startLine")) or _number(given.get("offset")) or _number(given.get("start_line"))
-    n_lines = _number(file.get("numLines")) or _number(given.get("limit"))
-    end = start + n_lines - 1 if start and n_lines else _number(given.get("end_line"))
+    start = _number(file.get("startLine")) or _number(arguments.get("offset")) or _number(arguments.get("start_line"))
+    n_lines = _number(file.get("numLines")) or _number(arguments.get("limit"))
+    end = start + n_lines - 1 if start and n_lines else _number(arguments.get("end_line"))
     return replace(use, start_line=start, end_line=end, total_lines=_number(file.get("totalLines")))
 
 
@@ -386,15 +389,15 @@ def _bounded(use: ToolUse, text: str, roots: PathRoots) -> ToolUse:
     while True:
         of_edit = int(_EDIT_CHARS * room / (2 * n_edits))
         limit = int((_READ_CHARS if use.kind == "read" else _OUTPUT_CHARS) * room)
-        found = replace(
+        shortened = replace(
             use,
             command=cut(use.command, int(4_000 * room)),
             output=condensed(text, file, limit) if use.kind == "read" else cut(text, limit),
             error=cut(roots.shortened(use.error), int(_OUTPUT_CHARS * room / 2)),
             edits=tuple(replace(edit, old=cut(edit.old, of_edit), new=cut(edit.new, of_edit)) for edit in use.edits),
         )
-        if room < 0.01 or len(found.as_json().encode("utf-8", "replace")) < MAX_JSON_BYTES:
-            return found
+        if room < 0.01 or len(shortened.as_json().encode("utf-8", "replace")) < MAX_JSON_BYTES:
+            return shortened
         room /= 2
 
 

@@ -59,11 +59,11 @@ def said_in(entry: object) -> Utterance | None:
     """Return what a person or the agent said in an entry, which may be any value of JSON; None for all else."""
     fields = _dict(entry)
     read = _READERS.get(fields.get("type")) if isinstance(fields.get("type"), str) else None
-    said = read(fields) if read else None
-    if said is None or not said.text.strip():
+    utterance = read(fields) if read else None
+    if utterance is None or not utterance.text.strip():
         return None
-    is_harness = said.role == "user" and said.text.lstrip()[:80].lower().startswith(_HARNESS_PREFIXES)
-    return None if is_harness else said
+    is_harness = utterance.role == "user" and utterance.text.lstrip()[:80].lower().startswith(_HARNESS_PREFIXES)
+    return None if is_harness else utterance
 
 
 def _of_claude_or_qwen(fields: dict[str, Any]) -> Utterance | None:
@@ -232,24 +232,24 @@ def last_exchange(path: Path, *, max_bytes: int = MAX_BYTES) -> Exchange:
     try:
         with _open(path) as file:
             if _is_document(path, file):
-                return _exchange([said for said, _, _ in _document(file, max_bytes)])
+                return _exchange([utterance for utterance, _, _ in _document(file, max_bytes)])
             size = file.seek(0, os.SEEK_END)
             look = _FIRST_LOOK_BYTES
             while True:
                 begin = max(0, size - min(look, max_bytes))
                 data, _ = _read_lines(file, begin, size, is_line_start=begin == 0)
-                found = _exchange([said for line in data.split(b"\n") if (said := _said(line))])
-                if found.user or begin == 0 or look >= max_bytes:
-                    return found
+                exchange = _exchange([utterance for line in data.split(b"\n") if (utterance := _said(line))])
+                if exchange.user or begin == 0 or look >= max_bytes:
+                    return exchange
                 look *= 8
     except OSError:
         return Exchange()
 
 
-def _exchange(said: list[Utterance]) -> Exchange:
-    user = next((number for number in range(len(said) - 1, -1, -1) if said[number].role == "user"), -1)
-    agent = next((one.text for one in reversed(said[user + 1 :])), "")
-    return Exchange(said[user].text if user >= 0 else "", agent)
+def _exchange(utterances: list[Utterance]) -> Exchange:
+    user = next((number for number in range(len(utterances) - 1, -1, -1) if utterances[number].role == "user"), -1)
+    agent = next((utterance.text for utterance in reversed(utterances[user + 1 :])), "")
+    return Exchange(utterances[user].text if user >= 0 else "", agent)
 
 
 # Files
@@ -305,9 +305,9 @@ def _agent_lines(data: bytes, begin: int) -> Iterator[tuple[Utterance, int]]:
         end = data.index(b"\n", at) + 1
         line = data[at:end]
         if any(hint in line for hint in _AGENT_HINTS):
-            said = _said(line)
-            if said is not None and said.role == "agent":
-                yield said, begin + end
+            utterance = _said(line)
+            if utterance is not None and utterance.role == "agent":
+                yield utterance, begin + end
         at = end
 
 
@@ -320,19 +320,19 @@ def _said(line: bytes) -> Utterance | None:
         return None
 
 
-def _merged(said: Iterator[tuple[Utterance, int]]) -> tuple[AgentText, ...]:
+def _merged(utterances: Iterator[tuple[Utterance, int]]) -> tuple[AgentText, ...]:
     """Return one text per message id: clients write a message in parts, or once more when it grew."""
-    found: dict[str, AgentText] = {}
-    for number, (one, end) in enumerate(said):
-        key = one.id or f"\n{number}"
-        known = found.get(key)
+    texts: dict[str, AgentText] = {}
+    for number, (utterance, end) in enumerate(utterances):
+        key = utterance.id or f"\n{number}"
+        known = texts.get(key)
         if known is None:
-            found[key] = AgentText(one.text, one.id, end)
-        elif one.text.startswith(known.text):
-            found[key] = replace(known, text=one.text, end_offset=end)
-        elif one.text not in known.text:
-            found[key] = replace(known, text=f"{known.text}\n\n{one.text}", end_offset=end)
-    return tuple(found.values())
+            texts[key] = AgentText(utterance.text, utterance.id, end)
+        elif utterance.text.startswith(known.text):
+            texts[key] = replace(known, text=utterance.text, end_offset=end)
+        elif utterance.text not in known.text:
+            texts[key] = replace(known, text=f"{known.text}\n\n{utterance.text}", end_offset=end)
+    return tuple(texts.values())
 
 
 # The single document of older Gemini versions: rewritten as a whole, but what is before a message stays as long.
@@ -350,7 +350,7 @@ def _texts_of_document(file: BinaryIO, since: int, max_bytes: int) -> tuple[tupl
         return (), size
     messages = list(_document(file, max_bytes))
     # By its begin: the last message may have grown since, when results of tools were added to it.
-    new = ((said, end) for said, begin, end in messages if said.role == "agent" and begin >= since)
+    new = ((utterance, end) for utterance, begin, end in messages if utterance.role == "agent" and begin >= since)
     return _merged(new), max((end for _, _, end in messages), default=since)
 
 
@@ -368,8 +368,8 @@ def _document(file: BinaryIO, max_bytes: int) -> Iterator[tuple[Utterance, int, 
         except (ValueError, RecursionError):
             return
         begin, end = end, end + len(text[position:after].encode("utf-8", "surrogateescape"))
-        if (said := said_in(entry)) is not None:
-            yield said, begin, end
+        if (utterance := said_in(entry)) is not None:
+            yield utterance, begin, end
         comma = _BETWEEN.match(text, after)
         position = comma.end() if comma else 0
         end += position - after if comma else 0

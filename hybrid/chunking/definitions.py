@@ -193,7 +193,7 @@ def parse(text: str, language: str) -> Parsed:
 
 def _is_initialised(declaration: Node) -> bool:
     """Return whether a declaration gives what it declares a value, as of a lambda."""
-    return any(one.type == "init_declarator" for one in declaration.children_by_field_name("declarator"))
+    return any(declarator.type == "init_declarator" for declarator in declaration.children_by_field_name("declarator"))
 
 
 def _in_order(captures: Mapping[str, Sequence[Node]]) -> Iterator[tuple[int, int, str, Node]]:

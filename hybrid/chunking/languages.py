@@ -198,10 +198,10 @@ def language_of(path: str, first_line: str = "") -> str | None:
         return _EXTENSIONS[extension]
     if name.partition(".")[0] in ("dockerfile", "containerfile", "makefile"):
         return _NAMES[name.partition(".")[0]]
-    found = _by_first_line(first_line)
-    if found is None and stem and stem.partition(".")[0] in _DOC_NAMES:
+    language = _by_first_line(first_line)
+    if language is None and stem and stem.partition(".")[0] in _DOC_NAMES:
         return "text"
-    return found
+    return language
 
 
 def kind_of(path: str, language: str) -> FileKind:
@@ -215,9 +215,9 @@ def kind_of(path: str, language: str) -> FileKind:
 
 
 def _by_first_line(first_line: str) -> str | None:
-    found = _SHEBANG.match(first_line)
-    if found is not None:
-        interpreter = found.group(1).lower()
+    shebang = _SHEBANG.match(first_line)
+    if shebang is not None:
+        interpreter = shebang.group(1).lower()
         return _INTERPRETERS.get(interpreter) or _INTERPRETERS.get(interpreter.rstrip("0123456789.-"))
     if _HTML.match(first_line):
         return "html"

@@ -217,10 +217,10 @@ _ELIXIR_RESERVED = frozenset(
 
 def elixir_attribute(node: Node) -> Sequence[Named]:
     """Return a type, or a module attribute that is not one of the language's own."""
-    found = re.match(r"@(\w+)\s+(\w+)?", text_of(node))
-    if found is None or found.group(1) in _ELIXIR_RESERVED:
+    match = re.match(r"@(\w+)\s+(\w+)?", text_of(node))
+    if match is None or match.group(1) in _ELIXIR_RESERVED:
         return []
-    return [Named((found.group(2) if found.group(1) in _ELIXIR_TYPES else found.group(1)) or "")]
+    return [Named((match.group(2) if match.group(1) in _ELIXIR_TYPES else match.group(1)) or "")]
 
 
 # --- Go, Rust, C, C++, Objective-C, Swift, Zig ---------------------------------------------------------------------
@@ -373,8 +373,8 @@ def zig_test(node: Node) -> Sequence[Named]:
 
 def erlang_function(node: Node) -> Sequence[Named]:
     """Return the function a clause belongs to."""
-    found = re.match(r"'?([\w@]+)'?\s*\(", text_of(node))
-    return [Named(found.group(1), kind="function")] if found else []
+    match = re.match(r"'?([\w@]+)'?\s*\(", text_of(node))
+    return [Named(match.group(1), kind="function")] if match else []
 
 
 def lisp_form(node: Node) -> Sequence[Named]:
@@ -411,8 +411,8 @@ def r_assignment(node: Node) -> Sequence[Named]:
 
 def julia_function(node: Node) -> Sequence[Named]:
     """Return the name behind the keyword, without its module."""
-    found = re.match(r"(?:function|macro|const|struct|mutable struct|abstract type)?\s*([\w.!@]+)", text_of(node)[:200])
-    return [Named(found.group(1).rsplit(".", 1)[-1])] if found else []
+    match = re.match(r"(?:function|macro|const|struct|mutable struct|abstract type)?\s*([\w.!@]+)", text_of(node)[:200])
+    return [Named(match.group(1).rsplit(".", 1)[-1])] if match else []
 
 
 def make_rule(node: Node) -> Sequence[Named]:

@@ -66,10 +66,10 @@ def _markdown(lines: Sequence[str]) -> Iterator[Heading]:
             fence = "" if is_inline else opened.group(1)
         elif len(line) > _MAX_HEADING_CHARS:
             continue
-        elif found := _ATX.match(line):
-            yield Heading(_plain(found.group(2) or ""), len(found.group(1)), number, number)
-        elif number > 1 and (found := _SETEXT.match(line)) and _is_title(lines[number - 2]):
-            yield Heading(_plain(lines[number - 2]), 1 if found.group(1)[0] == "=" else 2, number - 1, number)
+        elif heading := _ATX.match(line):
+            yield Heading(_plain(heading.group(2) or ""), len(heading.group(1)), number, number)
+        elif number > 1 and (heading := _SETEXT.match(line)) and _is_title(lines[number - 2]):
+            yield Heading(_plain(lines[number - 2]), 1 if heading.group(1)[0] == "=" else 2, number - 1, number)
 
 
 def _is_title(line: str) -> bool:
@@ -142,9 +142,9 @@ _LATEX_LEVELS = {"part": 1, "chapter": 2, "section": 3, "subsection": 4, "subsub
 
 def _latex(lines: Sequence[str]) -> Iterator[Heading]:
     for number, line in enumerate(lines, start=1):
-        found = _LATEX.match(line)
-        if found is not None and len(found.group(2)) <= _MAX_HEADING_CHARS:
-            yield Heading(_plain(found.group(2)), _LATEX_LEVELS[found.group(1)], number, number)
+        heading = _LATEX.match(line)
+        if heading is not None and len(heading.group(2)) <= _MAX_HEADING_CHARS:
+            yield Heading(_plain(heading.group(2)), _LATEX_LEVELS[heading.group(1)], number, number)
 
 
 def _marked(mark: str, block: str) -> Callable[[Sequence[str]], Iterator[Heading]]:
@@ -157,8 +157,8 @@ def _marked(mark: str, block: str) -> Callable[[Sequence[str]], Iterator[Heading
         for number, line in enumerate(lines, start=1):
             if border.match(line):
                 in_block = not in_block
-            elif not in_block and len(line) <= _MAX_HEADING_CHARS and (found := heading.match(line)):
-                yield Heading(_plain(found.group(2)), len(found.group(1)), number, number)
+            elif not in_block and len(line) <= _MAX_HEADING_CHARS and (match := heading.match(line)):
+                yield Heading(_plain(match.group(2)), len(match.group(1)), number, number)
 
     return find
 
@@ -266,12 +266,12 @@ def _section_chunks(section: _Section, lines: TextLines, limits: ChunkLimits, co
 
 def _definitions(headings: Sequence[Heading], sections: Sequence[_Section], n_lines: int) -> list[Definition]:
     """Return the headings as definitions; each reaches to the next heading of its own or a higher level."""
-    found: list[Definition] = []
+    definitions: list[Definition] = []
     ends = _ends(headings, n_lines)
     for heading, section, end_line in zip(headings, sections[-len(headings) :], ends, strict=True):
         if not heading.title:
             continue
-        found.append(
+        definitions.append(
             Definition(
                 name=heading.title[:_MAX_TITLE_CHARS],
                 kind="heading",
@@ -283,7 +283,7 @@ def _definitions(headings: Sequence[Heading], sections: Sequence[_Section], n_li
                 is_value=False,
             )
         )
-    return found
+    return definitions
 
 
 def _ends(headings: Sequence[Heading], n_lines: int) -> list[int]:

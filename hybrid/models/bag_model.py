@@ -111,9 +111,9 @@ class _Runs(dict[bytes, tuple[int, ...]]):
 
     def __missing__(self, run: bytes) -> tuple[int, ...]:
         words = self.words_of(run)
-        found = self[run] = words[0] if len(words) == 1 else tuple(chain.from_iterable(words))
+        tokens = self[run] = words[0] if len(words) == 1 else tuple(chain.from_iterable(words))
         self.n_words[run] = len(words)
-        return found
+        return tokens
 
     def words_of(self, run: bytes) -> Words:
         """Return the words of a run."""
@@ -163,18 +163,18 @@ def pieces(word: str, ids: dict[str, int]) -> tuple[int, ...]:
     if word in ids:
         return (ids[word],)
     word = word[:_LONGEST_WORD]
-    found: list[int] = []
+    tokens: list[int] = []
     start = 0
-    while start < len(word) and len(found) < _MOST_PIECES:
+    while start < len(word) and len(tokens) < _MOST_PIECES:
         for end in range(len(word), start + _SHORTEST_PIECE - 1, -1):
             known = ids.get(word[start:end])
             if known is not None:
-                found.append(known)
+                tokens.append(known)
                 start = end
                 break
         else:
             start += 1
-    return tuple(found)
+    return tuple(tokens)
 
 
 # --- Token ids to bags ---------------------------------------------------------------------------------------------

@@ -169,8 +169,8 @@ def known_models(environ: Mapping[str, str] = os.environ) -> list[ModelDescripti
 
 def _hashing_dim(name: str) -> int:
     """Return the dimension that a name of the hashing embedder asks for; 0 for every other name."""
-    found = _HASHING.fullmatch(name)
-    return int(found.group(1) or 64) if found else 0
+    match = _HASHING.fullmatch(name)
+    return int(match.group(1) or 64) if match else 0
 
 
 def _manifests() -> list[tuple[ModelManifest, Path]]:

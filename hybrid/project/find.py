@@ -71,10 +71,10 @@ def find_project(cwd: Path, home: Path, user_home: Path) -> Project | None:
             with `.hybrid/` inside it comes first: such a repository holds settings, and may not be indexed anyway.
     """
     folder = real_path(cwd)
-    found = _find_tree(folder)
+    tree = _find_tree(folder)
     marked = _find_marked(folder, home)
-    if found is not None and (marked is None or not _is_too_wide(found[0], user_home)):
-        return _of_tree(*found, home)
+    if tree is not None and (marked is None or not _is_too_wide(tree[0], user_home)):
+        return _of_tree(*tree, home)
     return _of_folder(marked, home) if marked is not None else None
 
 

@@ -145,10 +145,10 @@ def pieces(text: str) -> tuple[str, ...]:
     sentences = [part for part in _SENTENCES.split(prose) if part]
     clauses = [clause for sentence in sentences for clause in _clauses(sentence)]
     parts = [*(content_words(part) for part in (*sentences, *clauses)), *blocks]
-    found = [part for part in dict.fromkeys(parts) if part != whole and _is_telling(part)]
-    if len(found) > MAX_PIECES:
-        found = [*found[:_HEAD_PIECES], *found[_HEAD_PIECES - MAX_PIECES :]]
-    return (whole, *found)
+    telling = [part for part in dict.fromkeys(parts) if part != whole and _is_telling(part)]
+    if len(telling) > MAX_PIECES:
+        telling = [*telling[:_HEAD_PIECES], *telling[_HEAD_PIECES - MAX_PIECES :]]
+    return (whole, *telling)
 
 
 def _clauses(sentence: str) -> list[str]:

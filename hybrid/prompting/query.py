@@ -103,15 +103,15 @@ def passages(text: str) -> tuple[Passage, ...]:
     """
     if "\n" not in text.strip():
         return (Passage(text, 1.0),)
-    found: list[tuple[str, list[str]]] = []
+    runs: list[tuple[str, list[str]]] = []
     for kind, line in _kinds(text):
-        if found and found[-1][0] == kind:
-            found[-1][1].append(line)
+        if runs and runs[-1][0] == kind:
+            runs[-1][1].append(line)
         else:
-            found.append((kind, [line]))
-    if not any(WEIGHTS[kind] for kind, _ in found):
+            runs.append((kind, [line]))
+    if not any(WEIGHTS[kind] for kind, _ in runs):
         return (Passage(text, 1.0),)
-    return tuple(Passage("\n".join(lines), WEIGHTS[kind]) for kind, lines in found)
+    return tuple(Passage("\n".join(lines), WEIGHTS[kind]) for kind, lines in runs)
 
 
 def _kinds(text: str) -> Iterator[tuple[str, str]]:
@@ -207,14 +207,14 @@ def _is_rule(line: str) -> bool:
     return len(line) - len(head) - tail <= _MAX_TITLE and compiled(_RULE).search(line[len(line) - tail :]) is not None
 
 
-def _tables(found: list[tuple[str, str]]) -> list[tuple[str, str]]:
+def _tables(lines: list[tuple[str, str]]) -> list[tuple[str, str]]:
     """Return the lines with those of tables of versions as a kind of their own."""
-    result = list(found)
+    result = list(lines)
     start, is_row = 0, cache(_is_row)
-    for end in range(len(found) + 1):
-        if end < len(found) and is_row(*found[end]):
+    for end in range(len(lines) + 1):
+        if end < len(lines) and is_row(*lines[end]):
             continue
-        rows = found[start:end]
+        rows = lines[start:end]
         if _is_table([line for _, line in rows]):
             result[start:end] = [("environment", line) for _, line in rows]
         start = end + 1
@@ -335,15 +335,15 @@ def narrowed(query: Query, subject: str) -> Query:
     )
 
 
-def _with_paths(found: tuple[SourceLine, ...], paths: tuple[str, ...]) -> tuple[SourceLine, ...]:
-    known = {place.path for place in found}
+def _with_paths(places: tuple[SourceLine, ...], paths: tuple[str, ...]) -> tuple[SourceLine, ...]:
+    known = {place.path for place in places}
     more: dict[str, SourceLine] = {}
     for path in paths:
         parts, is_installed = traces.parts_of_path(path)
         joined = "/".join(parts)
         if parts and joined not in known:
             more[joined] = SourceLine(joined, is_installed=is_installed)
-    return (*found, *more.values())
+    return (*places, *more.values())
 
 
 def _shortened(text: str, limit_chars: int) -> str:

@@ -66,8 +66,8 @@ def turn_of(words: Sequence[str]) -> TurnKind:
         return TurnKind.NONE
     if _is_english_turn(words):
         sets = _sets()
-        said = [word for word in (_squeeze(word, sets.any_english) for word in words) if word not in sets.function]
-        is_courtesy = all(word in sets.courtesy or _is_number(word) for word in said)
+        content = [word for word in (_squeeze(word, sets.any_english) for word in words) if word not in sets.function]
+        is_courtesy = all(word in sets.courtesy or _is_number(word) for word in content)
         return TurnKind.ACKNOWLEDGEMENT if is_courtesy else TurnKind.SESSION_TURN
     if _is_covered_by_language(words) or _is_covered_by_phrases(words):
         return TurnKind.SESSION_TURN

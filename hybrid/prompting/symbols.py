@@ -70,25 +70,25 @@ def identifiers(text: str) -> tuple[str, ...]:
     camelCase, PascalCase, snake_case, dotted and scoped names, calls, `--flags`, `$variables`, and what stands in
     backticks when it is a single word. Addresses, file names and names of well-known products are not among them.
     """
-    found: dict[str, None] = {}
+    names: dict[str, None] = {}
     for quoted in _BACKTICKED.findall(text):
         if not re.search(r"\s", quoted) and not _is_path(quoted):
-            found[quoted.removesuffix("()")] = None
+            names[quoted.removesuffix("()")] = None
     for match in _IDENTIFIER.finditer(_unusual(text)):
         name = match.group()
         if _is_identifier(name):
-            found[name.removesuffix("()")] = None
-    return tuple(found)
+            names[name.removesuffix("()")] = None
+    return tuple(names)
 
 
 def paths(text: str) -> tuple[str, ...]:
     """Return paths and file names, each once, in order, as typed without a leading `@` and closing punctuation."""
-    found: dict[str, None] = {}
+    by_path: dict[str, None] = {}
     for match in _PATH.finditer(_unusual(text)):
         path = match.group().rstrip(".")
         if _is_path(path):
-            found[path.removeprefix("@")] = None
-    return tuple(found)
+            by_path[path.removeprefix("@")] = None
+    return tuple(by_path)
 
 
 def _unusual(text: str) -> str:

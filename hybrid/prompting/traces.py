@@ -104,11 +104,11 @@ def places(text: str) -> tuple[SourceLine, ...]:
     """
     if not _MAYBE.search(text):
         return ()
-    found: list[SourceLine] = []
+    lines: list[SourceLine] = []
     for number, (frames, is_last_deepest) in enumerate(_traces(_ends(text).split("\n"))):
         ordered = frames[::-1] if is_last_deepest else frames
-        found += [place for frame in ordered if (place := _place(frame, number)) is not None]
-    return tuple(dict.fromkeys(found))[:MAX_PLACES]
+        lines += [place for frame in ordered if (place := _place(frame, number)) is not None]
+    return tuple(dict.fromkeys(lines))[:MAX_PLACES]
 
 
 def is_frame(line: str) -> bool:
@@ -158,16 +158,16 @@ class _Frame(Struct, frozen=True):
 
 def _traces(lines: list[str]) -> list[tuple[list[_Frame], bool]]:
     """Return the frames that stand together, in order of the text, and whether the last of them is the deepest."""
-    found: list[tuple[list[_Frame], bool]] = []
+    traces: list[tuple[list[_Frame], bool]] = []
     last = -_GAP - 1
     for number, form, frames in _frames(lines):
         is_last_deepest = form in _LAST_IS_DEEPEST
-        if found and number - last <= _gap(form) and found[-1][1] == is_last_deepest:
-            found[-1][0].extend(frames)
+        if traces and number - last <= _gap(form) and traces[-1][1] == is_last_deepest:
+            traces[-1][0].extend(frames)
         else:
-            found.append((frames, is_last_deepest))
+            traces.append((frames, is_last_deepest))
         last = number
-    return found
+    return traces
 
 
 def _frames(lines: list[str]) -> Iterator[tuple[int, str, list[_Frame]]]:

@@ -141,9 +141,9 @@ def _masked_line(line: str) -> str:
 
 def find_secrets(text: str) -> list[Secret]:
     """Return the secrets of a text in order; of two that overlap the one that begins first, then the longer."""
-    found = sorted(_all_secrets(text), key=lambda secret: (secret.start, -secret.end, secret.kind == "secret"))
+    secrets = sorted(_all_secrets(text), key=lambda secret: (secret.start, -secret.end, secret.kind == "secret"))
     kept: list[Secret] = []
-    for secret in found:
+    for secret in secrets:
         if not kept or secret.start >= kept[-1].end:
             kept.append(secret)
     return kept

@@ -123,11 +123,13 @@ def cookies(text: str, lower: str, letters: str) -> Iterator[Secret]:
         for start, after in occurrences(lower, (word,)):
             following = lower.find(word, after, after + 500) if word == "curl" else -1
             stop = following if following >= 0 else len(text)
-            found = compiled(pattern, re.IGNORECASE).match(text, start, stop) if start >= end else None
-            if found is None:
+            header = compiled(pattern, re.IGNORECASE).match(text, start, stop) if start >= end else None
+            if header is None:
                 continue
-            end = found.end()
-            for match in compiled(_COOKIE, re.IGNORECASE).finditer(text, found.start("cookies"), found.end("cookies")):
+            end = header.end()
+            for match in compiled(_COOKIE, re.IGNORECASE).finditer(
+                text, header.start("cookies"), header.end("cookies")
+            ):
                 value = match.group(2)
                 if has_both(value) and bits_per_char(value) >= 3 and not is_reference(value):
                     yield Secret("cookie", match.start(2), match.end(2))

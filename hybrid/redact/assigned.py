@@ -264,9 +264,9 @@ class _Key(TellingName):
                 if (has_both(value) or is_marked(value)) and self.is_secret(value, Position.PROSE):
                     return [span]
         if self.clear <= Clarity.WEAK or text.find(" --", end, end + 60) >= 0:
-            given = self.one(_VALUE_OPTION, Position.SETTING)
-            if given:
-                return given
+            option = self.one(_VALUE_OPTION, Position.SETTING)
+            if option:
+                return option
         if word is not None and is_prose:
             # Two words of a sentence, which is the most frequent case by far.
             return (value_after(self) if word.group(1) in LINKS else []) or value_later(self) or value_before(self)
@@ -286,7 +286,7 @@ class _Key(TellingName):
         name = self.name.lower()
         if "auth" not in name and "cred" not in name:
             return []
-        return [(one.start, one.end) for one in credentials_after(self.text, name, self.end)]
+        return [(secret.start, secret.end) for secret in credentials_after(self.text, name, self.end)]
 
     def _after_sign(self) -> list[tuple[int, int]]:
         text, end = self.text, self.end

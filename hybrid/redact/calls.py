@@ -44,8 +44,8 @@ def argument_secrets(text: str, lower: str, letters: str) -> Iterator[Secret]:
         number, stop = _WORDS[word], 0
         for _, end in occurrences(lower, (word,)):
             if end >= stop:  # Else it stands among the arguments that were looked at.
-                found, stop = arguments_after(text, end - word.endswith("("), number)
-                yield from found
+                secrets, stop = arguments_after(text, end - word.endswith("("), number)
+                yield from secrets
 
 
 def credentials_after(text: str, name: str, end: int) -> list[Secret]:
@@ -73,19 +73,23 @@ def arguments_after(text: str, end: int, number: int) -> tuple[list[Secret], int
         stop = closed if closed >= 0 else stop
         number = sum(1 for _ in compiled(_LITERAL).finditer(text, opened.end(), stop))
     if number == _GENERATED:
-        literals = [one for one in compiled(_LITERAL).finditer(text, opened.end(), stop) if is_generated(one.group(2))]
+        literals = [
+            literal
+            for literal in compiled(_LITERAL).finditer(text, opened.end(), stop)
+            if is_generated(literal.group(2))
+        ]
         return list(_among(text, literals[:1], Clarity.SECRET, opened.end())), stop
     literals = list(islice(compiled(_LITERAL).finditer(text, opened.end(), stop), number))
     return list(_among(text, literals[max(0, number - 1) : number], clear, opened.end())), stop
 
 
 def _among(text: str, literals: list[re.Match[str]], clear: Clarity, start: int) -> Iterator[Secret]:
-    for one in literals:
-        between = compiled(_LITERAL).sub("", text[start : one.start()])
+    for literal in literals:
+        between = compiled(_LITERAL).sub("", text[start : literal.start()])
         if ")" in between:
             continue  # The call ended before.
-        if is_secret(one.group(2), clear, Position.QUOTED):
-            yield Secret("password", one.start(2), one.end(2))
+        if is_secret(literal.group(2), clear, Position.QUOTED):
+            yield Secret("password", literal.start(2), literal.end(2))
 
 
 # --- Literals beside references ------------------------------------------------------------------------------------

@@ -183,13 +183,13 @@ def tokens(text: str, pieces: str) -> Iterator[Secret]:
 
 def _of_form(text: str, kind: str, word: str, pattern: str, joins: _Joins) -> Iterator[tuple[int, int]]:
     """Yield the tokens of a form that have one of its literals, and the pieces of those that are written as several."""
-    found = compiled(_alone(pattern))
+    form = compiled(_alone(pattern))
     offsets = (-len(word),) if pattern.startswith("(?<=") else _INSIDE.get(word, _AT_START)
     run_end, n_tries = 0, 0
     for start, end in occurrences(text, (word,)):
         match = None
         for before in offsets:
-            match = found.match(text, start - before) if match is None and start >= before else match
+            match = form.match(text, start - before) if match is None and start >= before else match
         if match is not None and _is_token(kind, match.group()):
             yield match.span()
         if match is not None and text[match.end() : match.end() + 1] not in _QUOTES:
@@ -199,7 +199,7 @@ def _of_form(text: str, kind: str, word: str, pattern: str, joins: _Joins) -> It
             n_tries = 0 if joins.after(run_end) else _MAX_TRIES
         if n_tries < _MAX_TRIES and run_end - end <= _MAX_PIECE:
             n_tries += 1
-            yield from _put_together(kind, (start, run_end), found, offsets, joins)
+            yield from _put_together(kind, (start, run_end), form, offsets, joins)
 
 
 def _beside_keys(text: str, pieces: str) -> Iterator[Secret]:

@@ -152,7 +152,7 @@ def table_values(text: str, lower: str, start: int, end: int) -> list[tuple[int,
 def _telling(names: list[str]) -> dict[int, Clarity]:
     """Return the telling columns → how clearly their names say that they hold secrets."""
     clear = {number: clarity(name.replace(" ", "_")) for number, name in enumerate(names)}
-    return {number: found for number, found in clear.items() if found > Clarity.WEAK}
+    return {number: degree for number, degree in clear.items() if degree > Clarity.WEAK}
 
 
 def _of_rows(text: str, at: int, mark: str, n_cells: int, columns: dict[int, Clarity]) -> Iterator[tuple[int, int]]:

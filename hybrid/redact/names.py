@@ -169,29 +169,29 @@ def clarity(name: str, before: str = "") -> Clarity:
     joined = "_".join(words)
     if "public" in joined or "your" in words or "publishable" in joined or "site_key" in joined:
         return Clarity.NONE
-    for phrase, found in _PHRASES:
+    for phrase, clear in _PHRASES:
         match = None
         for match in compiled(phrase).finditer(joined):  # noqa: B007 (the last one counts)
             pass
         if match is not None:
-            return _judged(joined, match, found)
+            return _judged(joined, match, clear)
     return Clarity.NONE
 
 
-def _judged(joined: str, match: re.Match[str], found: Clarity) -> Clarity:
+def _judged(joined: str, match: re.Match[str], clear: Clarity) -> Clarity:
     tail = joined[match.end() :]
     if tail[:1] == "s" and tail[1:2] in ("", "_"):
-        found, tail = min(found, Clarity.TOKEN), tail[1:]
+        clear, tail = min(clear, Clarity.TOKEN), tail[1:]
     elif tail[:1].isalpha():
         return Clarity.NONE  # `tokenizer`, `passenger`, `keyboard`
     words = [word for word in tail.split("_") if word and not word.isdigit()]
     if words and words[-1] in _NO_VALUE:
         return Clarity.NONE
-    if found is Clarity.TOKEN and _PARSED.intersection(joined[: match.start()].split("_")):
+    if clear is Clarity.TOKEN and _PARSED.intersection(joined[: match.start()].split("_")):
         return Clarity.WEAK
     if not _TAIL_OF_VALUE.issuperset(words):
-        return min(found, Clarity.WEAK)
-    return found
+        return min(clear, Clarity.WEAK)
+    return clear
 
 
 def word_before(lower: str, start: int) -> str:

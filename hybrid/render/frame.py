@@ -149,9 +149,9 @@ def _escape(text: str) -> str:
 
 def _first_lesson_id(entries: Sequence[Entry]) -> str:
     for entry in entries:
-        found = _LESSON_ID.match(entry.title) if entry.kind == "lesson" else None
-        if found:
-            return found.group()
+        lesson_id = _LESSON_ID.match(entry.title) if entry.kind == "lesson" else None
+        if lesson_id:
+            return lesson_id.group()
     return "L001"
 
 

@@ -189,7 +189,7 @@ def neutralise(text: str) -> str:
     text = plain_text(text)
     folds = None if text.isascii() else [_FOLDS[char] for char in text]
     folded = text if folds is None else "".join(folds)
-    changes = {found.span("at"): mark for pattern, mark in _RULES for found in pattern.finditer(folded)}
+    changes = {match.span("at"): mark for pattern, mark in _RULES for match in pattern.finditer(folded)}
     if not changes:
         return text
     # A character may fold to several (a ligature): then places in the folded text are not those in the text.

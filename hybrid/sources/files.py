@@ -195,15 +195,15 @@ class FileSource(FileReader):
         return Document(path, kind, language, text, digest)
 
     def _look_at(self, paths: list[str], is_record: Callable[[str], bool]) -> list[Found]:
-        found: list[Found] = []
+        files: list[Found] = []
         taken = set(paths)
         for path in paths:
             looked = self._look(path, taken, is_record)
             if isinstance(looked, Found):
-                found.append(looked)
+                files.append(looked)
             elif looked is not None:
                 self._skipped[looked] += 1
-        return found
+        return files
 
     def _look(self, path: str, taken: set[str], is_record: Callable[[str], bool]) -> Found | str | None:
         """Return the file, the reason for a skip, or None for what is no file: gone, or the folder of a submodule."""

@@ -295,10 +295,10 @@ def _executable(root: str) -> str:
 
     folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
     trusted = [folder for folder in folders if Path(folder).is_absolute() and not _is_inside(root, folder)]
-    found = shutil.which("git", path=os.pathsep.join(trusted))
-    if found is None or not Path(found).is_absolute() or _is_inside(root, found):
+    git = shutil.which("git", path=os.pathsep.join(trusted))
+    if git is None or not Path(git).is_absolute() or _is_inside(root, git):
         raise GitUnavailableError("git cannot be run: there is none on PATH outside of the project")
-    return found
+    return git
 
 
 def _is_inside(root: str, path: str) -> bool:

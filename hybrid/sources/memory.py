@@ -110,7 +110,7 @@ def rows_at(store: MemoryStore, paths: Iterable[str]) -> dict[str, Row]:
         name = parse_name(path.partition("/")[0])
         if name is not None:
             numbers.setdefault(name[0], []).append(name[1])
-    rows = [row for kind, found in numbers.items() for row in store.rows(kind, found).values()]
+    rows = [row for kind, row_numbers in numbers.items() for row in store.rows(kind, row_numbers).values()]
     return {path_of(row): row for row in rows}
 
 

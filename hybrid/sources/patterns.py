@@ -260,12 +260,12 @@ class FolderRules:
 
     def searches(self, folders: Iterable[str]) -> list[str]:
         """Return paths at or below which files may be brought back by the rules of these folders; empty = anywhere."""
-        found: dict[str, None] = {}
+        paths: dict[str, None] = {}
         for folder in folders:
             for base, lift in self._lifts_of(self._scope(folder)):
                 prefix = f"{folder}/"[:base]
-                found[f"{prefix}{lift.search}".rstrip("/")] = None
-        return list(found)
+                paths[f"{prefix}{lift.search}".rstrip("/")] = None
+        return list(paths)
 
     def lifts_in(self, folder: str) -> bool:
         """Return whether the file of this very folder, not one further up, holds a rule with `!`."""

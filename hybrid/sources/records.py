@@ -86,11 +86,11 @@ def record_id(path: str) -> str:
 
 
 def _numbered(records: Sequence[Record]) -> dict[str, Record]:
-    found: dict[str, Record] = {}
+    by_path: dict[str, Record] = {}
     for record in records:
         path, number = record.id, 1
-        while path in found:
+        while path in by_path:
             number += 1
             path = f"{record.id}~{number}"
-        found[path] = record
-    return found
+        by_path[path] = record
+    return by_path

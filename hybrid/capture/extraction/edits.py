@@ -132,7 +132,7 @@ def diff_of(edit: Edit) -> EditDiff:
             (line for line in new[j2 : j2 + 4] if line.strip() and not _ATTRIBUTE.match(line)), ""
         )
     before, after = list(definitions(edit.old, edit.file)), list(definitions(edit.new, edit.file))
-    names_before, names_after = {one.name for one in before}, {one.name for one in after}
+    names_before, names_after = {definition.name for definition in before}, {definition.name for definition in after}
     return EditDiff(
         edit=edit,
         added=_telling(added),
@@ -140,8 +140,8 @@ def diff_of(edit: Edit) -> EditDiff:
         comment="" if is_prose(edit.file) else remarks(added),
         beside="" if is_prose(edit.file) else " ".join(once(beside)),
         swaps=tuple(swaps),
-        defined=tuple(one for one in after if one.name not in names_before),
-        undefined=once(one.name for one in before if one.name not in names_after),
+        defined=tuple(definition for definition in after if definition.name not in names_before),
+        undefined=once(definition.name for definition in before if definition.name not in names_after),
         where=_where(edit, added + removed, following),
     )
 
@@ -205,8 +205,8 @@ def _open_brackets(pieces: list[str]) -> int:
 
 def _where(edit: Edit, changed: list[str], following: str) -> str:
     """Return the definition below, when only its attributes or comments changed; else the one around it."""
-    told = [line for line in changed if line.strip()]
-    if following and told and all(_ATTRIBUTE.match(line) or is_comment(line) for line in told):
+    filled = [line for line in changed if line.strip()]
+    if following and filled and all(_ATTRIBUTE.match(line) or is_comment(line) for line in filled):
         below = next(definitions(following, edit.file), None)
         if below is not None:
             return below.name
@@ -284,14 +284,14 @@ def concepts_of_edit(kind: str, changes: Sequence[EditDiff]) -> tuple[str, ...]:
     text = " ".join(
         change.comment or " ".join(change.added[:30] if is_prose(change.edit.file) else ()) for change in changes
     )
-    found = ["what-changed", "problem-solution" if kind == "bugfix" else ""]
-    return once([*found, *concepts_of_text(text)])
+    concepts = ["what-changed", "problem-solution" if kind == "bugfix" else ""]
+    return once([*concepts, *concepts_of_text(text)])
 
 
 def _first(head: str) -> str:
     """Return `fix`, `add` or `refactor`, the first that the opening words of a prompt ask for; empty for none."""
-    found = {"fix": _FIXING.search(head), "add": _ADDING.search(head), "refactor": _REFACTORING.search(head)}
-    places = [(match.start(), name) for name, match in found.items() if match]
+    matches = {"fix": _FIXING.search(head), "add": _ADDING.search(head), "refactor": _REFACTORING.search(head)}
+    places = [(match.start(), name) for name, match in matches.items() if match]
     return min(places)[1] if places else ""
 
 
@@ -349,7 +349,7 @@ def _of_file(file: str, changes: list[EditDiff], prompt: str) -> ObservationDraf
 
 def _title(file: str, changes: list[EditDiff], kind: ObservationType, wanted: frozenset[str]) -> tuple[str, str]:
     name = base(file)
-    says = next((one for change in changes for one in sentences(change.comment) if len(one) > 20), "")
+    says = next((sentence for change in changes for sentence in sentences(change.comment) if len(sentence) > 20), "")
     if (
         is_test_file(file)
         and says
@@ -389,18 +389,23 @@ def _of_change(changes: list[EditDiff], name: str, where: str, wanted: frozenset
     preposition = {"add": "to", "remove": "from", "change": "in"}.get(verb, "in")
     spare = _TITLE_ROOM - len(phrase) - 6
     where = "" if where in phrase else where
-    places = [f"{one} ({name})" for one in (where, _last(where)) if one]
+    places = [f"{scope} ({name})" for scope in (where, _last(where)) if scope]
     places += [_last(where), name] if preposition == "from" and where else [name]
-    place = next((one for one in places if len(one) <= spare), squeeze(short, max(spare, 20)))
+    place = next((scope for scope in places if len(scope) <= spare), squeeze(short, max(spare, 20)))
     return verb.capitalize(), f"{rest} {preposition} {place}"
 
 
 def _of_new_file(name: str, change: EditDiff, wanted: frozenset[str]) -> str:
     room = _TITLE_ROOM - len("Create : ") - len(name)
-    names = [_called(one.name, one.word) for one in change.defined if one.indent == 0 or one.is_test]
+    names = [
+        _called(definition.name, definition.word)
+        for definition in change.defined
+        if definition.indent == 0 or definition.is_test
+    ]
     says = next(iter(sentences(change.comment)), "")
     if is_prose(change.edit.file):
-        return f"{name}: {listed((one.name for one in change.defined), room) or clip(' '.join(change.added[:2]), room)}"
+        headings = listed((heading.name for heading in change.defined), room)
+        return f"{name}: {headings or clip(' '.join(change.added[:2]), room)}"
     if names:
         return f"{name} with {listed(names, room)}"
     if says:
@@ -426,8 +431,8 @@ def _phrase(change: EditDiff, wanted: frozenset[str], room: int, *, is_fix: bool
         return f"rename {code(change.renamed[0], room)} to {code(change.renamed[1], room)}"
     if change.defined:
         kind = "tests " if len(change.defined) > 1 else "test "
-        called = [_called(one.name, one.word) for one in change.defined]
-        prefix = kind if all(one.is_test for one in change.defined) else ""
+        called = [_called(definition.name, definition.word) for definition in change.defined]
+        prefix = kind if all(definition.is_test for definition in change.defined) else ""
         if len(change.undefined) == 1 and len(change.defined) == 1:
             return f"rename {change.undefined[0]} to {change.defined[0].name}"
         return f"add {prefix}{listed(called, max(room - 4 - len(prefix), 16))}"
@@ -436,7 +441,7 @@ def _phrase(change: EditDiff, wanted: frozenset[str], room: int, *, is_fix: bool
     swap = _telling_swap(change, room)
     if swap is not None:
         return _of_swap(swap, room)
-    says = next((one for one in sentences(change.comment) if len(one) > 20), "")
+    says = next((sentence for sentence in sentences(change.comment) if len(sentence) > 20), "")
     if is_fix and says and len(change.added_code) > 1:
         says = _OPENING.sub("", says)
         return clip(says[0].lower() + says[1:].removesuffix("."), room)
@@ -478,8 +483,8 @@ def _telling_swap(change: EditDiff, room: int) -> Swap | None:
 
 def _best(lines: tuple[str, ...], wanted: frozenset[str]) -> str:
     """Return the line that says most: one that shares words with the prompt, else the longest of the first."""
-    found = telling(lines, wanted, 1, max_chars=300)
-    return found[0] if found else max(lines[:6], key=len, default="")
+    best = telling(lines, wanted, 1, max_chars=300)
+    return best[0] if best else max(lines[:6], key=len, default="")
 
 
 def _called(name: str, word: str) -> str:
@@ -490,21 +495,21 @@ def _called(name: str, word: str) -> str:
 
 
 def _sentences(change: EditDiff, prompt: str) -> list[str]:
-    found: list[str] = []
+    parts: list[str] = []
     if change.renamed:
-        found.append(f"Renamed {change.renamed[0]} to {change.renamed[1]}.")
+        parts.append(f"Renamed {change.renamed[0]} to {change.renamed[1]}.")
     if change.undefined and not change.renamed:
-        found.append(f"Removed {listed(change.undefined, 160)}.")
+        parts.append(f"Removed {listed(change.undefined, 160)}.")
     if change.defined and not change.renamed:
-        found.append(f"Added {', '.join(code(one.line, 120) for one in change.defined[:5])}.")
+        parts.append(f"Added {', '.join(code(definition.line, 120) for definition in change.defined[:5])}.")
     if change.comment:
-        found.append(f"Comment: {clip(change.comment, 320)}")
+        parts.append(f"Comment: {clip(change.comment, 320)}")
     if change.beside:
-        found.append(f"Beside: {clip(change.beside, 200)}")
+        parts.append(f"Beside: {clip(change.beside, 200)}")
     for swap in change.swaps[:4]:
         if swap.old and swap.new and len(swap.old) + len(swap.new) < 240:
-            found.append(f"{swap.name + ': ' if swap.name else ''}{code(swap.old, 120)} became {code(swap.new, 120)}.")
-    return found + _quoted("Removed", change.removed, prompt, 3) + _quoted("New", change.added_code, prompt, 6)
+            parts.append(f"{swap.name + ': ' if swap.name else ''}{code(swap.old, 120)} became {code(swap.new, 120)}.")
+    return parts + _quoted("Removed", change.removed, prompt, 3) + _quoted("New", change.added_code, prompt, 6)
 
 
 def _quoted(word: str, lines: tuple[str, ...], prompt: str, n: int) -> list[str]:
@@ -519,6 +524,6 @@ def _facts(file: str, changes: list[EditDiff]) -> tuple[str, ...]:
         if change.renamed:
             facts.append(f"{change.renamed[0]} → {change.renamed[1]}")
         facts += [f"{swap.name}: {swap.old} → {swap.new}" for swap in change.swaps if swap.name]
-        facts += [f"defines {_called(one.name, one.word)}" for one in change.defined[:6]]
+        facts += [f"defines {_called(definition.name, definition.word)}" for definition in change.defined[:6]]
         facts += [f"removes {name}" for name in change.undefined[:6]]
     return once(clip(fact, 160) for fact in facts)[:10]

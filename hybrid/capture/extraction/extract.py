@@ -50,20 +50,20 @@ def extract(uses: Sequence[ToolUse], prompt: str) -> Extracted | None:
         uses: Of one tool, in order.
         prompt: What the user asked for; empty when unknown.
     """
-    every = [told for use in uses for told in _tell(use, prompt)]
-    if not every:
+    drafts = [draft for use in uses for draft in _tell(use, prompt)]
+    if not drafts:
         return None
-    told = _one_edit(every) or (every[0] if len(every) == 1 else _batch(every))
-    title = clip(f"{told.verb} {told.subject}", MAX_TITLE_CHARS)
+    draft = _one_edit(drafts) or (drafts[0] if len(drafts) == 1 else _batch(drafts))
+    title = clip(f"{draft.verb} {draft.subject}", MAX_TITLE_CHARS)
     return Extracted(
-        type=told.type,
+        type=draft.type,
         title=title,
-        subtitle=clip(told.subtitle, 200),
-        narrative=clip(told.narrative, NARRATIVE_CHARS),
-        facts=told.facts[:_MAX_FACTS],
-        concepts=told.concepts,
-        files_read=tuple(path for path in told.files_read if path not in told.files_modified),
-        files_modified=told.files_modified,
+        subtitle=clip(draft.subtitle, 200),
+        narrative=clip(draft.narrative, NARRATIVE_CHARS),
+        facts=draft.facts[:_MAX_FACTS],
+        concepts=draft.concepts,
+        files_read=tuple(path for path in draft.files_read if path not in draft.files_modified),
+        files_modified=draft.files_modified,
     )
 
 
@@ -80,40 +80,40 @@ def _tell(use: ToolUse, prompt: str) -> list[ObservationDraft]:
         "web": _tell_web,
     }
     maker = makers.get(use.kind, _tell_other)
-    told = maker(use, prompt)
-    return [told] if told else []
+    draft = maker(use, prompt)
+    return [draft] if draft else []
 
 
-def _one_edit(every: list[ObservationDraft]) -> ObservationDraft | None:
+def _one_edit(drafts: list[ObservationDraft]) -> ObservationDraft | None:
     """Return the only draft of a batch whose others say the same."""
-    titles = {(told.verb, told.subject) for told in every}
-    return every[0] if len(titles) == 1 and len(every) > 1 and not every[0].place else None
+    titles = {(draft.verb, draft.subject) for draft in drafts}
+    return drafts[0] if len(titles) == 1 and len(drafts) > 1 and not drafts[0].place else None
 
 
-def _batch(every: list[ObservationDraft]) -> ObservationDraft:
+def _batch(drafts: list[ObservationDraft]) -> ObservationDraft:
     """Join drafts: one title over all, the narratives side by side, the weightiest type."""
     room = NARRATIVE_CHARS - 130
-    share = max(120, room // len(every))
-    parts = once(clip(_REASON.sub("", told.narrative), share) for told in every)
-    why = _REASON.search(every[0].narrative)
+    share = max(120, room // len(drafts))
+    parts = once(clip(_REASON.sub("", draft.narrative), share) for draft in drafts)
+    why = _REASON.search(drafts[0].narrative)
     return ObservationDraft(
-        type=_ORDER[min(_ORDER.index(told.type) for told in every)],
-        verb=every[0].verb,
-        subject=_subjects(every),
+        type=_ORDER[min(_ORDER.index(draft.type) for draft in drafts)],
+        verb=drafts[0].verb,
+        subject=_subjects(drafts),
         narrative=joined([*parts, why[0] if why else ""]),
-        subtitle=next((told.subtitle for told in every if told.subtitle), ""),
-        facts=once(fact for told in every for fact in told.facts),
-        concepts=once(concept for told in every for concept in told.concepts),
-        files_read=once(path for told in every for path in told.files_read),
-        files_modified=once(path for told in every for path in told.files_modified),
+        subtitle=next((draft.subtitle for draft in drafts if draft.subtitle), ""),
+        facts=once(fact for draft in drafts for fact in draft.facts),
+        concepts=once(concept for draft in drafts for concept in draft.concepts),
+        files_read=once(path for draft in drafts for path in draft.files_read),
+        files_modified=once(path for draft in drafts for path in draft.files_modified),
     )
 
 
-def _subjects(every: list[ObservationDraft]) -> str:
+def _subjects(drafts: list[ObservationDraft]) -> str:
     """Join subjects; a beginning that all have in common stands once."""
-    verb, room = every[0].verb, MAX_TITLE_CHARS - len(every[0].verb) - 1
-    subjects = once(told.subject if told.verb == verb else f"{told.verb} {told.subject}" for told in every)
-    if len({told.place for told in every}) == 1 and every[0].place:
+    verb, room = drafts[0].verb, MAX_TITLE_CHARS - len(drafts[0].verb) - 1
+    subjects = once(draft.subject if draft.verb == verb else f"{draft.verb} {draft.subject}" for draft in drafts)
+    if len({draft.place for draft in drafts}) == 1 and drafts[0].place:
         head, colon, _ = subjects[0].partition(": ")
         if colon and all(subject.startswith(head + colon) for subject in subjects):
             return listed([subjects[0], *(subject[len(head) + 2 :] for subject in subjects[1:])], room)
@@ -136,9 +136,9 @@ def _tell_agent(use: ToolUse, prompt: str) -> ObservationDraft | None:
         return None
     report = sentences(use.output)
     task = use.description or clip(use.query, 60)
-    said = [one for one in report if not _FILLER.search(one)] or report
-    gist = next((one for one in said if len(one) > 20), "")
-    key = telling(said, terms_of(f"{prompt} {use.query}"), 8, max_chars=200)
+    content = [sentence for sentence in report if not _FILLER.search(sentence)] or report
+    gist = next((sentence for sentence in content if len(sentence) > 20), "")
+    key = telling(content, terms_of(f"{prompt} {use.query}"), 8, max_chars=200)
     narrative = joined(
         [f"Sent a subagent: {clip(use.query or task, 240)}.", f"It reported: {' '.join(key) or gist}" if report else ""]
     )
@@ -158,8 +158,8 @@ def _tell_web(use: ToolUse, prompt: str) -> ObservationDraft | None:
     """Return what a page or a search in the web said."""
     if not use.query:
         return None
-    said = sentences(use.output or use.error)
-    key = telling(said, terms_of(f"{prompt} {use.query}"), 6, max_chars=200) or said[:4]
+    answer = sentences(use.output or use.error)
+    key = telling(answer, terms_of(f"{prompt} {use.query}"), 6, max_chars=200) or answer[:4]
     is_page = "://" in use.query.split(" ")[0]
     result = "failed" if use.is_failed else clip(key[0], 60) if key else clip(use.output, 60) or "nothing"
     narrative = joined(
@@ -173,12 +173,12 @@ def _tell_web(use: ToolUse, prompt: str) -> ObservationDraft | None:
 
 def _tell_other(use: ToolUse, prompt: str) -> ObservationDraft | None:
     """Return the question and the answer of a tool that is not known, such as one of a server's."""
-    said = sentences(use.output or use.error)
+    answer = sentences(use.output or use.error)
     name = use.tool.rpartition("__")[2] or use.tool
     asked = use.query or use.description or use.command
-    if use.kind in ("plan", "list") or not (said or use.edits or use.files_written):
+    if use.kind in ("plan", "list") or not (answer or use.edits or use.files_written):
         return None
-    key = telling(said, terms_of(f"{prompt} {asked}"), 6, max_chars=200) or said[:4]
+    key = telling(answer, terms_of(f"{prompt} {asked}"), 6, max_chars=200) or answer[:4]
     subject = (
         f"{name}{f' {code(asked, 40)}' if asked else ''}"
         + (" failed" if use.is_failed else "")

@@ -103,7 +103,11 @@ def draft_of_text(shown: FileText, prompt: str, *, how: str = "Read") -> Observa
     """Return what a text read from files says, also when a command read it."""
     file, text, total = shown.file, shown.text, shown.total_lines
     wanted = terms_of(prompt)
-    every = [found for found in definitions(text, file) if len(found.name) > 2 and found.indent <= _DEEPEST]
+    every = [
+        definition
+        for definition in definitions(text, file)
+        if len(definition.name) > 2 and definition.indent <= _DEEPEST
+    ]
     outline = _Outline(every, _chosen(every, wanted), wanted)
     lines = f"lines {shown.lines[0]}-{shown.lines[1]} of {total} of " if shown.lines else ""
     size = f" ({amount(total, 'line')})" if total and not shown.is_part else ""
@@ -114,7 +118,7 @@ def draft_of_text(shown: FileText, prompt: str, *, how: str = "Read") -> Observa
         subject=_subject(shown, outline),
         narrative=joined([opening, *_sentences(shown, outline), reason(prompt)]),
         subtitle=clip(next(iter(sentences(_opening_comment(text, file))), ""), 160),
-        facts=once([f"{file} defines {listed((found.name for found in every), 140)}"] if every else []),
+        facts=once([f"{file} defines {listed((definition.name for definition in every), 140)}"] if every else []),
         concepts=once(["how-it-works", *concepts_of_text(comment_text(filter(is_comment, text.split("\n")[:40])))]),
         files_read=shown.files,
     )
@@ -123,22 +127,24 @@ def draft_of_text(shown: FileText, prompt: str, *, how: str = "Read") -> Observa
 def _chosen(every: list[DefinitionLine], wanted: frozenset[str]) -> list[DefinitionLine]:
     """Return the definitions to name first: those that share words with the prompt, then containers, then the rest."""
     first: dict[str, DefinitionLine] = {}
-    for one in every:
-        first.setdefault(one.name, one)
+    for definition in every:
+        first.setdefault(definition.name, definition)
     counts: dict[str, int] = {}
     shared = {name: wanted.intersection(part_terms(name)) for name in first}
     for terms in shared.values():
         for term in terms:
             counts[term] = counts.get(term, 0) + 1
     weight = {name: sum(1 / counts[term] for term in terms) for name, terms in shared.items()}
-    return sorted(first.values(), key=lambda one: (-weight[one.name], not one.is_container, one.start))
+    return sorted(
+        first.values(), key=lambda definition: (-weight[definition.name], not definition.is_container, definition.start)
+    )
 
 
 def _subject(shown: FileText, outline: _Outline) -> str:
     """Return the title of a read, without its verb."""
     name, text = base(shown.file), shown.text
     span = f":{shown.lines[0]}-{shown.lines[1]}" if shown.lines else ""
-    names = [found.name for found in outline.chosen]
+    names = [definition.name for definition in outline.chosen]
     if span and 0 < len(names) <= 2:
         return f"{listed(names, _TITLE_ROOM - len(name) - 10)} in {name}{span}"
     room = _TITLE_ROOM - len(f"Read {name}{span}: ")
@@ -175,27 +181,27 @@ def _sentences(shown: FileText, outline: _Outline) -> list[str]:
     return [*parts, *([f"Key lines: {' / '.join(key)}"] if key else [])]
 
 
-def _of_definition(one: DefinitionLine, text: str) -> str:
-    doc = _doc(one, text)
-    line = clip(one.line.rstrip("{: "), 90)
+def _of_definition(definition: DefinitionLine, text: str) -> str:
+    doc = _doc(definition, text)
+    line = clip(definition.line.rstrip("{: "), 90)
     return f"`{line}`" + (f" ({clip(doc, 110)})" if doc else "")
 
 
-def _doc(one: DefinitionLine, text: str) -> str:
+def _doc(definition: DefinitionLine, text: str) -> str:
     """Return the first sentence of the comment above a definition, or of the docstring below it."""
-    above = text[max(0, one.start - 1_500) : one.start].rstrip("\n").split("\n")
+    above = text[max(0, definition.start - 1_500) : definition.start].rstrip("\n").split("\n")
     block: list[str] = []
     for line in reversed(above):
         if not line.strip().startswith(_ATTRIBUTES):
             break
         if is_comment(line):
             block.insert(0, line)
-    found = comment_text(block)
-    if not found:
-        below = text[one.start : one.start + 600].split("\n", 2)
+    comment = comment_text(block)
+    if not comment:
+        below = text[definition.start : definition.start + 600].split("\n", 2)
         doc = below[1].strip() if len(below) > 1 else ""
-        found = doc.strip("\"' ") if doc.startswith(('"""', "'''")) else ""
-    return next(iter(sentences(found)), "")
+        comment = doc.strip("\"' ") if doc.startswith(('"""', "'''")) else ""
+    return next(iter(sentences(comment)), "")
 
 
 def _opening_comment(text: str, file: str) -> str:
@@ -209,5 +215,5 @@ def _opening_comment(text: str, file: str) -> str:
         if not is_comment(line):
             break
         block.append(line)
-    found = comment_text(block)
-    return "" if "copyright" in found.lower()[:80] or "licen" in found.lower()[:80] else found
+    comment = comment_text(block)
+    return "" if "copyright" in comment.lower()[:80] or "licen" in comment.lower()[:80] else comment

@@ -123,11 +123,11 @@ class Outcome(Struct, frozen=True):
 
 def telling_lines(output: str) -> tuple[str, ...]:
     """Return the lines of an output that are no progress and no passing test, each once in a row."""
-    found: list[str] = []
+    kept: list[str] = []
     for line in output.split("\n")[:4_000]:
-        if line.strip() and not _NOISE_LINE.match(line) and (not found or found[-1] != line):
-            found.append(line.rstrip())
-    return tuple(found)
+        if line.strip() and not _NOISE_LINE.match(line) and (not kept or kept[-1] != line):
+            kept.append(line.rstrip())
+    return tuple(kept)
 
 
 def outcome_of(output: str, *, is_failed: bool, exit_code: int | None) -> Outcome:
@@ -172,13 +172,13 @@ def _counts(text: str) -> tuple[str, Status]:
     if n_ok := len(_CARGO_OK.findall(text)):
         n_failed = len(_CARGO_FAILED.findall(text))
         return f"{n_failed} failed, {n_ok} passed" if n_failed else f"{n_ok} passed", "failed" if n_failed else "passed"
-    if (found := _PYTEST.findall(text)) or _PYTEST_NONE.search(text):
-        words = found[-1].strip(", ") if found else "no tests ran"
+    if (counts := _PYTEST.findall(text)) or _PYTEST_NONE.search(text):
+        words = counts[-1].strip(", ") if counts else "no tests ran"
         return words, "failed" if "failed" in words or "error" in words else "passed" if "passed" in words else ""
     if match := _UNITTEST.search(text):
         return f"{amount(int(match[1]), 'test')} {match[3] or match[2]}", "passed" if match[2] == "OK" else "failed"
-    if found := _JEST.findall(text):
-        words = found[-1].strip(" ,|").replace(" | ", ", ")
+    if counts := _JEST.findall(text):
+        words = counts[-1].strip(" ,|").replace(" | ", ", ")
         return words, "failed" if "failed" in words else "passed"
     if match := _JAVA.search(text):
         bad = int(match[2]) + int(match[3])
@@ -186,8 +186,8 @@ def _counts(text: str) -> tuple[str, Status]:
             f"{bad} failed of {amount(int(match[1]), 'test')}" if bad else f"{match[1]} passed",
             "failed" if bad else "passed",
         )
-    if found := _MOCHA.findall(text):
-        words = ", ".join(f"{n} {word}" for n, word in found)
+    if counts := _MOCHA.findall(text):
+        words = ", ".join(f"{n} {word}" for n, word in counts)
         return words, "failed" if "failing" in words else "passed"
     return _packages(text)
 
@@ -206,32 +206,32 @@ def _packages(text: str) -> tuple[str, Status]:
 
 
 def _failing(text: str) -> tuple[str, ...]:
-    found = [
+    names = [
         *_CARGO_FAILED.findall(text),
         *(name for name, _ in _PYTEST_FAILED.findall(text)),
         *_GO_FAILED.findall(text),
     ]
     if _JEST.search(text):
-        found += [name for name in _JEST_FAILED.findall(text) if not name.startswith("Test")]
-    return once(clip(name, 120) for name in found)[:20]
+        names += [name for name in _JEST_FAILED.findall(text) if not name.startswith("Test")]
+    return once(clip(name, 120) for name in names)[:20]
 
 
 def _errors(text: str) -> tuple[str, ...]:
     """Return the errors, the most telling pattern first; errors that only report others stand last."""
-    found: list[str] = []
+    errors: list[str] = []
     late: list[str] = []
     for pattern in _ERRORS:
         for number, match in enumerate(pattern.finditer(text)):
             if number == 8:
                 break
             parts = match.groupdict()
-            said = clip(parts["text"] or "", 220)
-            said = f"{parts['code']}: {said}" if parts.get("code") else said
+            message = clip(parts["text"] or "", 220)
+            message = f"{parts['code']}: {message}" if parts.get("code") else message
             place = parts.get("place") or ""
-            one = f"{said} ({place})" if place else said
-            if said and not any(said in known for known in found):
-                (late if _LATE.search(said) else found).append(one)
-    return once([*found, *late])[:8]
+            error = f"{message} ({place})" if place else message
+            if message and not any(message in known for known in errors):
+                (late if _LATE.search(message) else errors).append(error)
+    return once([*errors, *late])[:8]
 
 
 def _brief(outcome: Outcome, counts: str, exit_code: int | None) -> str:
@@ -337,10 +337,10 @@ def _of_search(use: ToolUse, line: CommandLine, output: str, prompt: str) -> Obs
     folders = [word for word in line.words[1:] if "/" in word and word != line.query and not word.startswith("-")]
     scope = squeeze(folder_name(folders[-1]), 40) if folders else ""
     file = next((path for path in use.files_read if not path.endswith("/")), "") if len(use.files_read) == 1 else ""
-    told = draft_of_search(SearchRun(line.query, lines, scope, file, line.program), prompt)
+    draft = draft_of_search(SearchRun(line.query, lines, scope, file, line.program), prompt)
     if use.files_written:
-        return replace(told, files_modified=use.files_written)
-    return told
+        return replace(draft, files_modified=use.files_written)
+    return draft
 
 
 def _of_listing(use: ToolUse, line: CommandLine, output: str, prompt: str) -> ObservationDraft | None:
@@ -385,7 +385,9 @@ def _of_diff(use: ToolUse, line: CommandLine, output: str, prompt: str) -> Obser
     if stat := _DIFF_STAT.search(output):
         brief = f"of {stat[1]} file{'s' * (stat[1] != '1')}, +{stat[2] or 0} −{stat[3] or 0}: {listed(short, 60)}"
     else:
-        changed = [one for one in _CHANGED.findall(output) if len(one.split(None, 1)[-1]) > 3]
+        changed = [
+            changed_line for changed_line in _CHANGED.findall(output) if len(changed_line.split(None, 1)[-1]) > 3
+        ]
         best = telling(changed, terms_of(prompt), 1, max_chars=50) or changed[:1]
         brief = f"of {listed(short, 44)}" + (f": {code(best[0].lstrip('+- '), 50)}" if best else "")
     key = telling(_CHANGED.findall(output), terms_of(prompt), 6, max_chars=110)
@@ -484,20 +486,20 @@ def _ending(use: ToolUse, outcome: Outcome, brief: str) -> str:
 
 
 def _details(use: ToolUse, outcome: Outcome, prompt: str) -> list[str]:
-    found = [f"Purpose: {use.description}."] if use.description else []
+    details = [f"Purpose: {use.description}."] if use.description else []
     if outcome.failing:
-        found.append(f"Failing tests: {listed(outcome.failing, 300)}.")
+        details.append(f"Failing tests: {listed(outcome.failing, 300)}.")
     if outcome.errors:
-        found.append(f"Errors: {' / '.join(clip(error, 200) for error in outcome.errors[:4])}")
+        details.append(f"Errors: {' / '.join(clip(error, 200) for error in outcome.errors[:4])}")
     if use.files_written:
-        found.append(f"It wrote {listed(use.files_written, 160)}.")
-    return found + _key(outcome, prompt)
+        details.append(f"It wrote {listed(use.files_written, 160)}.")
+    return details + _key(outcome, prompt)
 
 
 def _key(outcome: Outcome, prompt: str) -> list[str]:
     """Return the lines of the output that say most, and its last ones."""
-    told = "\n".join(outcome.errors)
-    lines = [line for line in outcome.lines if line.strip() not in told and len(line.strip()) > 3]
+    errors = "\n".join(outcome.errors)
+    lines = [line for line in outcome.lines if line.strip() not in errors and len(line.strip()) > 3]
     best = telling(lines[:-3], terms_of(prompt), 3, max_chars=120)
     shown = once([*best, *(clip(line, 120) for line in lines[-3:])])
     return [f"Output: {' / '.join(shown)}"] if shown else []

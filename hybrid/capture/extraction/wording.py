@@ -159,13 +159,13 @@ def telling(lines: Sequence[str], wanted: frozenset[str], n: int, *, max_chars: 
         for term in terms:
             counts[term] = counts.get(term, 0) + 1
     scored = [(sum(1 / counts[term] ** 0.5 for term in terms), -number) for number, (_, terms) in enumerate(of_line)]
-    best = sorted((one for one in scored if one[0] > 0), reverse=True)[: n * 3]
+    best = sorted((score for score in scored if score[0] > 0), reverse=True)[: n * 3]
     shown: dict[str, int] = {}
     for _, number in best:
         shown.setdefault(clip(of_line[-number][0], max_chars), -number)
         if len(shown) == n:
             break
-    return [line for line, _ in sorted(shown.items(), key=lambda one: one[1])]
+    return [line for line, _ in sorted(shown.items(), key=lambda score: score[1])]
 
 
 def is_comment(line: str) -> bool:
@@ -220,9 +220,9 @@ def once(items: Iterable[str]) -> tuple[str, ...]:
 
 def concepts_of_text(text: str) -> tuple[str, ...]:
     """Return the concepts that prose, such as a comment, names by its wording."""
-    found = [
+    concepts = [
         "why-it-exists" if _BECAUSE.search(text) else "",
         "trade-off" if _TRADING.search(text) else "",
         "pattern" if _PATTERN.search(text) else "",
     ]
-    return once(found)
+    return once(concepts)
