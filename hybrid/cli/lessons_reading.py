@@ -426,6 +426,6 @@ def _indexed(workspace: Workspace) -> tuple[Collection[str] | None, Callable[[st
     def knows(name: str) -> bool:
         last = re.split(r"\.|::", name.removesuffix("()"))[-1]
         whole = tokens_of_word(last)[:1]
-        return not whole or snapshot.document_frequency(whole[0]) > 0
+        return not whole or snapshot.terms.document_frequency(whole[0]) > 0
 
     return snapshot.live_documents().keys(), knows

@@ -379,5 +379,5 @@ def _index_key(loaded: Loaded) -> str:
 def _with_settings(searcher: Searcher, workspace: Workspace) -> Searcher:
     """Return a searcher of the same open index with the settings of a workspace."""
     return Searcher(
-        searcher.snapshot, searcher.embedder, workspace.config.search, searcher.gate, workspace.config.ranking
+        searcher.backend, searcher.embedder, workspace.config.search, searcher.gate, workspace.config.ranking
     )

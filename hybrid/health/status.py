@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from hybrid.index.snapshot import Snapshot
+    from hybrid.index.backend import SearchBackend
     from hybrid.search.gate.calibration import Calibration
     from hybrid.types import EmbedderInfo
     from hybrid.workspace import Workspace
@@ -181,8 +181,9 @@ def _index(workspace: Workspace, model: EmbedderInfo) -> tuple[dict[str, Any], C
         from hybrid.index.snapshot import open_snapshot
 
         snapshot = open_snapshot(place.folder, model=model.key)
-        index["generation"], index["segments"] = snapshot.generation, len(snapshot.segments)
-        index["truncated_chunks"], index["chunks_without_vector"] = snapshot.vectors_figures()
+        figures = snapshot.figures()
+        index["generation"], index["segments"] = snapshot.generation, figures.n_segments
+        index["truncated_chunks"], index["chunks_without_vector"] = figures.n_cut, figures.n_without_vector
         calibration = _calibration(workspace, snapshot)
         index["is_calibrated"] = calibration is not None
         is_uncalibrated = calibration is None and index["chunks"] > 0
@@ -196,12 +197,12 @@ def _index(workspace: Workspace, model: EmbedderInfo) -> tuple[dict[str, Any], C
     return index, calibration
 
 
-def _calibration(workspace: Workspace, snapshot: Snapshot) -> Calibration | None:
+def _calibration(workspace: Workspace, backend: SearchBackend) -> Calibration | None:
     from hybrid.models.registry import LazyEmbedder
     from hybrid.search.gate.verdict import open_gate
 
     embedder = LazyEmbedder(workspace.config.model.name, workspace.home)
-    gate = open_gate(snapshot, embedder, workspace.home, workspace.config.gate)
+    gate = open_gate(backend, embedder, workspace.home, workspace.config.gate)
     return gate.calibration if gate else None
 
 

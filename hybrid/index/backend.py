@@ -1,24 +1,51 @@
 """The search side of an index, whatever stores it: what `hybrid.search` and all above it are written against.
 
-Today one backend exists, the memory-mapped `Snapshot`. Fusion, gate and dedup are never the backend's: it answers
-with ranked rows and raw scores.
+A chunk is a *row*, a number from 0 up to `n_rows`. The rows of a file stand together, and files are numbered in the
+order of their rows. Numbers of what was removed are not given again within a generation; nothing gives them back.
+
+A search asks a backend for
+
+1. the dense leg and the lexical leg: the best rows and their scores, the highest score of all, and afterwards the
+   scores of whatever rows it needs (`dense`, `lexical`, `DenseLeg.cosines`);
+2. the nearest chunk of each piece of a prompt, in the same pass (`Closest`);
+3. what stands at given rows and files: places, vectors, lengths, roles, paths (`get`, `vectors`, `FieldTable`), and
+   which of them a filter lets through (`allows`);
+4. figures of the collection: counts, document frequencies, mean cosines, the mean vector;
+5. `terms`, `names` and `background`: postings of the query's terms, who defines or is called what it names, and what
+   the gate compares a prompt with.
+
+Fusion, ranking, gate and floor are never the backend's: it answers with rows and raw figures. No answer has an entry
+for every row; its size goes by what matches. Three things must be exact over everything, or rankings change. A backend
+that cannot have them has to come near them, which is its own affair:
+
+- mean and largest cosine, of chunks and of the mean vectors of files (`DenseLeg`): a statistic each, not a list;
+- all postings of a query's terms (`TermIndex`): the ranker counts in them how many chunks and files hold a term or a
+  relative of it, and a term of average rarity is held by a few in a hundred chunks;
+- all records of a collection that is judged record by record (`GateFigures.records`): each needs its own evidence.
 """
 
 from __future__ import annotations
 
-import math
+from abc import ABC, abstractmethod
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-import numpy as np
 from msgspec import Struct
 
 from hybrid.types import Ranked
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    import numpy as np
     from numpy.typing import NDArray
+
+ChunkField = Literal["file", "text_norm", "remark_norm"]
+"""Fields of a chunk: the number of its file; what BM25 divides a frequency in its text, or in its comments, by."""
+
+FileField = Literal["first_row", "end_row", "role", "text_norm", "vector_length", "stem_letters"]
+"""Fields of a file: its first row and the one behind its last; bits of `hybrid.index.roles.ROLES`; what BM25 divides a
+frequency in its text by; the length of the sum of its vectors; letters of the distinct words of its name."""
 
 
 class Filter(Struct, frozen=True):
@@ -35,21 +62,36 @@ class Filter(Struct, frozen=True):
     documents: frozenset[str] | None = None
 
 
-class Leg(Struct, frozen=True, dict=True):
+EVERYTHING = Filter()
+
+
+class Leg(ABC):
     """The answer of one leg.
 
     Attributes:
-        rows: The ranked ones, best first; ties by digest, then path and line.
-        scores: The leg's raw score of every row of the snapshot, shape (n_rows,); NaN where it has none.
+        rows: The ranked ones, best first; ties by digest, then path and line; shape (n_ranked,).
+        scores: Their raw scores, shape (n_ranked,).
     """
 
-    rows: NDArray[np.int64]
-    scores: NDArray[np.float64]
+    def __init__(self, rows: NDArray[np.int64], scores: NDArray[np.float64]) -> None:
+        self.rows = rows
+        self.scores = scores
+
+    @property
+    @abstractmethod
+    def top(self) -> float | None:
+        """The highest raw score of any row, whatever the filter of the ranking; None when no row has one."""
+        ...
+
+    @abstractmethod
+    def raw(self, row: int) -> float | None:
+        """The raw score of any row, ranked or not; None for one without."""
+        ...
 
     @cached_property
     def ranking(self) -> tuple[Ranked, ...]:
         """The ranked rows with rank and score, best first, ranks from 1."""
-        entries = zip(self.rows.tolist(), self.scores[self.rows].tolist(), strict=True)
+        entries = zip(self.rows.tolist(), self.scores.tolist(), strict=True)
         return tuple(Ranked(row, rank, raw) for rank, (row, raw) in enumerate(entries, 1))
 
     @cached_property
@@ -60,25 +102,52 @@ class Leg(Struct, frozen=True, dict=True):
     @property
     def best(self) -> float:
         """The raw score of the first ranked row; 0 without one."""
-        return float(self.scores[self.rows[0]]) if len(self.rows) else 0.0
+        return float(self.scores[0]) if len(self.rows) else 0.0
 
-    @cached_property
-    def top(self) -> float | None:
-        """The highest raw score of any row, whatever the filter of the ranking; None when no row has one."""
-        top = float(np.fmax.reduce(self.scores)) if len(self.scores) else math.nan  # NaN only when all are.
-        return None if math.isnan(top) else top
 
-    def raw(self, row: int) -> float | None:
-        """The raw score of a row, or None."""
-        score = float(self.scores[row])
-        return None if math.isnan(score) else score
+class CosineFigures(Struct, frozen=True):
+    """Figures of the cosines of a query to everything that can be found; 0 stands for what has no vector.
+
+    Attributes:
+        mean: In [−1, 1]; 0 for an empty collection.
+        largest: In [−1, 1]; 0 for an empty collection.
+    """
+
+    mean: float
+    largest: float
+
+
+class DenseLeg(Leg):
+    """The dense leg, which the ranker also asks for what is not among its best rows."""
+
+    @property
+    @abstractmethod
+    def chunks(self) -> CosineFigures:
+        """Figures over all chunks."""
+        ...
+
+    @property
+    @abstractmethod
+    def files(self) -> CosineFigures:
+        """Figures over all files, of the cosines that `of_files` gives."""
+        ...
+
+    @abstractmethod
+    def cosines(self, rows: NDArray[np.integer[Any]]) -> NDArray[np.float32]:
+        """The cosine of the query to any rows, shape (len(rows),); 0 for one without a vector."""
+        ...
+
+    @abstractmethod
+    def of_files(self, files: NDArray[np.integer[Any]]) -> NDArray[np.float32]:
+        """The cosine of the query to the mean vector of each file, shape (len(files),)."""
+        ...
 
 
 class Closest(Struct, frozen=True):
     """For each piece of a query, the chunk with the largest cosine − hub.
 
     Attributes:
-        rows: In the snapshot, shape (n_pieces,); −1 for a piece without a vector, or when nothing can be compared.
+        rows: Shape (n_pieces,); −1 for a piece without a vector, or when nothing can be compared.
         cosines: Of the piece to that chunk, shape (n_pieces,).
         hubs: Of that chunk, shape (n_pieces,); 0 where none was found.
     """
@@ -103,8 +172,276 @@ class ChunkView(Struct, frozen=True):
     digest: bytes
 
 
+class FieldTable(Protocol):
+    """What stands at given rows and files."""
+
+    @property
+    def n_files(self) -> int:
+        """One more than the largest number of a file."""
+        ...
+
+    @property
+    def n_live_files(self) -> int:
+        """Files that can be found."""
+        ...
+
+    @property
+    def mean_vector(self) -> NDArray[np.float32]:
+        """Mean of the vectors that can be found, shape (dim,)."""
+        ...
+
+    def of_rows(self, field: ChunkField, rows: NDArray[np.integer[Any]]) -> NDArray[Any]:
+        """A field of some rows, shape (len(rows),)."""
+        ...
+
+    def of_files(self, field: FileField, files: NDArray[np.integer[Any]]) -> NDArray[Any]:
+        """A field of some files, shape (len(files),)."""
+        ...
+
+    def path(self, file: int) -> str:
+        """Path of a file."""
+        ...
+
+    def row_at(self, file: int, line: int) -> int | None:
+        """The first chunk of a file that holds a line; None when the file is shorter."""
+        ...
+
+
+class Postings(Struct, frozen=True):
+    """Chunks that hold some of the terms asked for, and can be found; term after term.
+
+    Attributes:
+        terms: The terms held, by their place in the question, ascending.
+        starts: Where the chunks of each of `terms` begin, and where the last end, shape (len(terms) + 1,).
+        rows: Ascending within a term, shape (n,).
+        body: Frequency in the text, shape (n,).
+        named: Places in `rows` of those that hold the term in a name or path, ascending.
+        fields: Frequency there in each of `hybrid.index.analysis.NAME_FIELDS`, shape (5, len(named)).
+    """
+
+    terms: Sequence[int]
+    starts: NDArray[np.intp]
+    rows: NDArray[np.intp]
+    body: NDArray[np.float32]
+    named: NDArray[np.intp]
+    fields: NDArray[np.float32]
+
+
+class Remarks(Struct, frozen=True):
+    """Chunks whose comments hold some of the terms asked for, as `Postings` has those of the text.
+
+    Attributes:
+        terms: As in `Postings`.
+        starts: Shape (len(terms) + 1,).
+        rows: Shape (n,).
+        counts: Frequency in the comments, shape (n,).
+    """
+
+    terms: Sequence[int]
+    starts: NDArray[np.intp]
+    rows: NDArray[np.intp]
+    counts: NDArray[np.float32]
+
+
+class TermIndex(Protocol):
+    """The terms of the chunks.
+
+    Postings come in blocks. A row, and so a file, has all its postings in one block: what is added up over a row comes
+    in the order of the terms, so that sums of floats are the same however an index is split.
+    """
+
+    def document_frequency(self, term: str) -> int:
+        """Chunks that hold a term; a backend may count those that were removed, too."""
+        ...
+
+    def beginning_with(self, prefix: str, longest: int) -> Sequence[str]:
+        """The distinct terms with a prefix and at most `longest` letters, in any order."""
+        ...
+
+    def is_held(self, term: str) -> bool:
+        """Return whether a chunk that can be found holds a term."""
+        ...
+
+    def rows_of(self, term: str) -> NDArray[np.intp]:
+        """The rows that hold a term, those that cannot be found too."""
+        ...
+
+    def postings(self, terms: Sequence[str]) -> Iterator[Postings]:
+        """The chunks that hold the terms."""
+        ...
+
+    def remarks(self, terms: Sequence[str]) -> Iterator[Remarks]:
+        """The chunks whose comments hold the terms."""
+        ...
+
+
+class Definitions(Struct, frozen=True):
+    """Definitions of one spelling of a name.
+
+    Attributes:
+        name: Its spelling.
+        rows: The chunk that each starts in, shape (n,).
+        is_full: False for constants and fields, shape (n,).
+        is_nested: It stands inside of another, shape (n,).
+        scopes: Gives the names around each; asked for where an owner was named.
+    """
+
+    name: str
+    rows: NDArray[np.intp]
+    is_full: NDArray[np.bool_]
+    is_nested: NDArray[np.bool_]
+    scopes: Callable[[], Sequence[str]]
+
+
+class NamesWithWords(Struct, frozen=True):
+    """Names of definitions that hold some of the words asked for.
+
+    Attributes:
+        letters: Of all words of each name, shape (n_names,).
+        holding: For each word asked for the names that hold it, each once.
+        starts: Where the definitions of each name begin, and where the last end, shape (n_names + 1,).
+        rows: The chunk that each definition starts in, shape (n_definitions,).
+        is_full: As in `Definitions`, shape (n_definitions,).
+    """
+
+    letters: NDArray[np.uint16]
+    holding: Sequence[NDArray[np.intp]]
+    starts: NDArray[np.intp]
+    rows: NDArray[np.intp]
+    is_full: NDArray[np.bool_]
+
+
+class NameIndex(Protocol):
+    """Names of definitions and files. It may give what cannot be found any more; the ranker never shows that."""
+
+    def definitions(self, folded: str) -> Iterator[Definitions]:
+        """The definitions whose names are equal in folded form (`hybrid.index.naming.folded`), spelling by spelling."""
+        ...
+
+    def with_words(self, words: Sequence[str]) -> Iterator[NamesWithWords]:
+        """The names of definitions that hold any of some words, in blocks; a name may come in several."""
+        ...
+
+    def stems(self, prefix: str) -> Sequence[str]:
+        """The distinct words of file names with a prefix, in any order."""
+        ...
+
+    def files_with(self, part: Literal["stem", "path"], word: str) -> NDArray[np.int32]:
+        """The files that have a word in their name, or anywhere in their path; each once."""
+        ...
+
+    def files_called(self, parts: Sequence[str]) -> Iterator[tuple[int, str]]:
+        """The files that can be found whose name has all words of the last part of a path, each with its path.
+
+        None when a name tells too little: more than 64 of them have it, those in the folders of the path alone.
+        """
+        ...
+
+    def versioned(self) -> Mapping[int, str]:
+        """File → path, of those that can be found in a folder of one version; asked for once."""
+        ...
+
+
+class RecordBlock(Struct, frozen=True):
+    """Some records of a collection that is judged record by record.
+
+    Attributes:
+        vectors: int8, shape (n_records, dim).
+        scales: Of each vector, 0 where there is none, shape (n_records,).
+        hubs: Shape (n_records,).
+        term_vectors: int8, shape (n_terms, dim).
+        term_scales: 0 for a term that the model does not know, shape (n_terms,).
+        term_starts: Where the postings of each term begin, and where the last end, shape (n_terms + 1,).
+        holders: The record of each posting, shape (n_postings,).
+        is_live: Of each record; None when all can be found.
+    """
+
+    vectors: NDArray[np.int8]
+    scales: NDArray[np.float32]
+    hubs: NDArray[np.float32]
+    term_vectors: NDArray[np.int8]
+    term_scales: NDArray[np.float32]
+    term_starts: NDArray[np.uint32]
+    holders: NDArray[np.int32]
+    is_live: NDArray[np.bool_] | None
+
+
+class BackgroundFigures(Struct, frozen=True):
+    """How near the background comes to a collection by chance; the gate's bars are made of it.
+
+    Attributes:
+        n_rows: Chunks, removed ones too.
+        top: Largest cosine − hub of each calibration piece, shape (n_pieces,); None without anything to compare.
+        frequencies: Chunks that hold each term of the background, shape (n_terms,); a single 0 for an empty index.
+        records: Largest evidence of each calibration piece for one record, shape (n_pieces,); None for collections
+            that are not judged record by record.
+    """
+
+    n_rows: int
+    top: NDArray[np.float32] | None
+    frequencies: NDArray[np.float64]
+    records: NDArray[np.float32] | None
+
+
+class GateFigures(Protocol):
+    """What the gate compares prompts with, as the annotator of the build left it."""
+
+    @property
+    def key(self) -> str:
+        """Of the background; empty for an index that was built without one."""
+        ...
+
+    @property
+    def has_records(self) -> bool:
+        """Return whether every record is judged by itself."""
+        ...
+
+    def figures(self) -> BackgroundFigures:
+        """What the bars are made of; asked for once."""
+        ...
+
+    def records(self) -> Sequence[RecordBlock]:
+        """All records, in the order of their rows: collections of records are small."""
+        ...
+
+    def triggers(self) -> Iterator[tuple[int, str]]:
+        """Row and name of everything that a record defines besides its title."""
+        ...
+
+
+class BackendFigures(Struct, frozen=True):
+    """What `hybrid status` says of an index, and what the service counts.
+
+    Attributes:
+        size_bytes: Of what is mapped or held for searching.
+        n_segments: Pieces that it is stored in.
+        n_cut: Chunks that the model read only in part.
+        n_without_vector: Chunks without a vector.
+    """
+
+    size_bytes: int
+    n_segments: int
+    n_cut: int
+    n_without_vector: int
+
+
 class SearchBackend(Protocol):
     """An open, immutable view of one collection."""
+
+    @property
+    def generation(self) -> int:
+        """Grows with each commit."""
+        ...
+
+    @property
+    def dim(self) -> int:
+        """Numbers of a vector."""
+        ...
+
+    @property
+    def n_rows(self) -> int:
+        """One more than the largest row."""
+        ...
 
     @property
     def n_chunks(self) -> int:
@@ -112,12 +449,44 @@ class SearchBackend(Protocol):
         ...
 
     @property
-    def generation(self) -> int:
-        """Grows with each commit."""
+    def fields(self) -> FieldTable:
+        """Fields of its chunks and files."""
         ...
 
-    def dense(self, query: NDArray[np.float32], depth: int, only: Filter = ...) -> Leg:
-        """The chunks nearest to a unit vector, by true cosine."""
+    @property
+    def terms(self) -> TermIndex:
+        """Its terms."""
+        ...
+
+    @property
+    def names(self) -> NameIndex:
+        """Its names."""
+        ...
+
+    @property
+    def background(self) -> GateFigures:
+        """What its gate needs."""
+        ...
+
+    def figures(self) -> BackendFigures:
+        """Figures for people."""
+        ...
+
+    def dense(self, query: NDArray[np.float32], depth: int, only: Filter = ...) -> DenseLeg:
+        """The chunks nearest to a unit vector, by true cosine; a query of zeros ranks nothing."""
+        ...
+
+    def dense_with_pieces(
+        self, query: NDArray[np.float32], pieces: NDArray[np.float32], depth: int, only: Filter = ...
+    ) -> tuple[DenseLeg, Closest]:
+        """The dense leg of a query, and the closest chunk of each of its pieces in the same pass.
+
+        Args:
+            query: Unit vector or zeros, shape (dim,).
+            pieces: Unit vectors or zeros, shape (n_pieces, dim).
+            depth: Rows of the leg at most.
+            only: Restricts the rows of the leg; the closest chunks are those of the whole collection.
+        """
         ...
 
     def lexical(self, tokens: Sequence[str], depth: int, only: Filter = ...) -> Leg:
@@ -125,9 +494,25 @@ class SearchBackend(Protocol):
         ...
 
     def get(self, row: int) -> ChunkView:
-        """What a row is."""
+        """A chunk as a result shows it."""
         ...
 
-    def terms(self, row: int) -> dict[str, int]:
-        """Terms and frequencies of a row, as the lexical leg counts them."""
+    def tie_key(self, row: int) -> tuple[bytes, str, int]:
+        """Digest, path and first line: the order of rows with equal scores."""
+        ...
+
+    def vectors(self, rows: NDArray[np.integer[Any]]) -> NDArray[np.float32]:
+        """The vectors of some rows, shape (len(rows), dim); zeros for a row without one."""
+        ...
+
+    def allows(self, only: Filter, rows: NDArray[np.integer[Any]]) -> NDArray[np.bool_]:
+        """For each of some rows: can it be found, and does the filter keep it?"""
+        ...
+
+    def live_documents(self) -> Mapping[str, int]:
+        """Path → content id of every document that can be found."""
+        ...
+
+    def live_terms(self) -> Iterator[tuple[int, Mapping[str, int]]]:
+        """Every row that can be found with its terms and frequencies, ascending: for reference engines only."""
         ...

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import sys
 from bisect import bisect_left
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hybrid.base.arrays import read_arrays, unpack_string, unpack_strings
+from hybrid.base.memo import Memo
 from hybrid.types import Definition
 
 if TYPE_CHECKING:
@@ -167,7 +168,6 @@ def _learn(known: dict[str, int], name: str, what: str, length: int) -> None:
 
 DOCUMENT_KINDS = ("code", "doc", "lesson", "pattern", "anti-pattern", "decision", "handoff", "observation", "summary")
 """Segments keep the number: only ever add at the end."""
-_REMEMBERED_TERMS = 10_000
 
 
 class Segment:
@@ -200,7 +200,7 @@ class Segment:
                 raise ValueError(f"{path}: array {starts} does not end where {ends} does")
         if self.n_chunks and int(self.chunk_doc[-1]) >= self.n_documents:
             raise ValueError(f"{path}: array chunk_doc names a document beyond the last")
-        self._numbers: dict[str, int | None] = {}
+        self._numbers: Memo[str, int | None] = Memo(partial(self._find, "term"))
         self._tables: dict[str, tuple[memoryview, memoryview]] = {}
         dead = np.zeros(self.n_documents, np.bool_)
         dead[list(dead_documents)] = True
@@ -259,13 +259,7 @@ class Segment:
 
         Remembered, since both legs, the gate and the ranker ask for the terms of one prompt.
         """
-        try:
-            return self._numbers[term]
-        except KeyError:
-            if len(self._numbers) >= _REMEMBERED_TERMS:
-                self._numbers.clear()
-            number = self._numbers[term] = self._find("term", term)
-            return number
+        return self._numbers[term]
 
     def span(self, starts: str, number: int) -> slice:
         """Where what belongs to a number stands, by an array of starts that is one longer than the numbers."""

@@ -5,15 +5,18 @@ from __future__ import annotations
 import fnmatch
 import re
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hybrid.base.digest import sha256_hex
 from hybrid.base.errors import IndexCorruptError, IndexMismatchError
-from hybrid.index.backend import ChunkView, Closest, Filter, Leg
+from hybrid.index.backend import EVERYTHING, BackendFigures, ChunkView, Closest, Filter
+from hybrid.index.columns import Columns, ScannedLeg
 from hybrid.index.dense import NO_VECTOR, scan
+from hybrid.index.gate_figures import SegmentGate
 from hybrid.index.lexical import length_norms, okapi
+from hybrid.index.lookup import SegmentNames, SegmentTerms
 from hybrid.index.manifest import FORMAT_VERSION, Manifest, SegmentEntry, read_manifest
 from hybrid.index.segment import DOCUMENT_KINDS, Segment
 from hybrid.index.sorting import largest
@@ -26,11 +29,9 @@ if TYPE_CHECKING:
 
     from hybrid.index.dense import Scan
 
-_EVERYTHING = Filter()
 _GLOB_MARKS = re.compile(r"[*?\[]")
 _OPEN_ATTEMPTS = 3
 _NAMES_SHOWN = 3
-_REMEMBERED_TERMS = 10_000
 
 
 def open_snapshot(folder: Path, *, model: str, k1: float = 1.5, b: float = 0.75) -> Snapshot:
@@ -102,7 +103,10 @@ class Snapshot:
         self._k1 = k1
         self._b = b
         self._starts = np.cumsum([0, *(segment.n_chunks for segment in segments)])
-        self._frequencies: dict[str, int] = {}
+        self.fields = Columns(self.segments)
+        self.terms = SegmentTerms(self.fields)
+        self.names = SegmentNames(self.fields)
+        self.background = SegmentGate(manifest.background, self.fields.parts)
 
     @property
     def generation(self) -> int:
@@ -110,20 +114,25 @@ class Snapshot:
         return self.manifest.generation
 
     @property
+    def dim(self) -> int:
+        """Numbers of a vector."""
+        return self.manifest.dim
+
+    @property
     def n_rows(self) -> int:
         """Rows, tombstoned ones too."""
-        return int(self._starts[-1])
+        return self.fields.n_rows
 
-    @cached_property
+    @property
     def n_chunks(self) -> int:
         """Live chunks."""
-        return sum(segment.n_live for segment in self.segments)
+        return self.fields.n_live
 
     @cached_property
     def _norms(self) -> list[NDArray[np.float64]]:
         return length_norms(self.segments, k1=self._k1, b=self._b)
 
-    def dense(self, query: NDArray[np.float32], depth: int, only: Filter = _EVERYTHING) -> Leg:
+    def dense(self, query: NDArray[np.float32], depth: int, only: Filter = EVERYTHING) -> ScannedLeg:
         """See `SearchBackend.dense`; a query of zeros ranks nothing."""
         return self.dense_with_pieces(query, query[np.newaxis, :][:0], depth, only)[0]
 
@@ -132,8 +141,8 @@ class Snapshot:
         query: NDArray[np.float32],
         pieces: NDArray[np.float32],
         depth: int,
-        only: Filter = _EVERYTHING,
-    ) -> tuple[Leg, Closest]:
+        only: Filter = EVERYTHING,
+    ) -> tuple[ScannedLeg, Closest]:
         """The dense leg of a query, and the closest chunk of each of its pieces in the same pass.
 
         Args:
@@ -143,18 +152,18 @@ class Snapshot:
             only: Restricts the ranking of the leg; the closest chunks are those of the whole collection.
         """
         if not self.segments or not (query.any() or pieces.any()):
-            return _nothing(self.n_rows), self._closest([], pieces)
+            return self._nothing(), self._closest([], pieces)
         scans = [scan(segment, query, pieces) for segment in self.segments]
         closest = self._closest(scans, pieces)
         if not query.any():
-            return _nothing(self.n_rows), closest
+            return self._nothing(), closest
         scores = np.concatenate([one.cosines for one in scans], dtype=np.float64)
         is_missing = scores == NO_VECTOR
         rows = None
         if is_missing.any():
             scores[is_missing] = np.nan
             rows = np.flatnonzero(~is_missing)
-        return Leg(self._best(scores, rows, depth, only), scores), closest
+        return ScannedLeg(self._best(scores, rows, depth, only), scores, self.fields), closest
 
     def _closest(self, scans: Sequence[Scan], pieces: NDArray[np.float32]) -> Closest:
         rows = np.full(len(pieces), -1, np.int64)
@@ -169,28 +178,21 @@ class Snapshot:
             best[is_better] = one.best[is_better]
         return Closest(rows, cosines, hubs)
 
-    def document_frequency(self, term: str) -> int:
-        """Chunks that hold a term, tombstoned ones too; remembered, since a prompt asks for a term several times."""
-        found = self._frequencies.get(term)
-        if found is None:
-            if len(self._frequencies) >= _REMEMBERED_TERMS:
-                self._frequencies.clear()
-            spans = [segment.postings(term) for segment in self.segments]
-            found = self._frequencies[term] = sum(span.stop - span.start for span in spans)
-        return found
+    def _nothing(self) -> ScannedLeg:
+        return ScannedLeg(np.zeros(0, np.int64), np.full(self.n_rows, np.nan), self.fields)
 
-    def lexical(self, tokens: Sequence[str], depth: int, only: Filter = _EVERYTHING) -> Leg:
+    def lexical(self, tokens: Sequence[str], depth: int, only: Filter = EVERYTHING) -> ScannedLeg:
         """See `SearchBackend.lexical`."""
         if not self.segments or not tokens:
-            return _nothing(self.n_rows)
+            return self._nothing()
         scores = np.concatenate(okapi(self.segments, tokens, self._norms, k1=self._k1))
         is_found = scores > 0
         scores[~is_found] = np.nan
-        return Leg(self._best(scores, np.flatnonzero(is_found), depth, only), scores)
+        return ScannedLeg(self._best(scores, np.flatnonzero(is_found), depth, only), scores, self.fields)
 
     def get(self, row: int) -> ChunkView:
         """See `SearchBackend.get`."""
-        segment, local = self.locate(row)
+        segment, local = self._locate(row)
         doc = int(segment.chunk_doc[local])
         return ChunkView(
             kind=DOCUMENT_KINDS[int(segment.doc_kind[doc])],
@@ -205,7 +207,7 @@ class Snapshot:
             digest=segment.array("chunk_digest")[local].tobytes(),
         )
 
-    def vectors(self, rows: NDArray[np.intp]) -> NDArray[np.float32]:
+    def vectors(self, rows: NDArray[np.integer[Any]]) -> NDArray[np.float32]:
         """The vectors of some rows, shape (len(rows), dim); zeros for a row without one."""
         if len(self.segments) == 1:
             (segment,) = self.segments
@@ -218,24 +220,21 @@ class Snapshot:
             found[mine] = segment.vector[local] * segment.vector_scale[local, np.newaxis]
         return found
 
-    def terms(self, row: int) -> dict[str, int]:
-        """See `SearchBackend.terms`; visits every posting, so it is for reference engines only."""
-        segment, local = self.locate(row)
-        at = np.flatnonzero(segment.post_row == local)
-        of_term = np.searchsorted(segment.term_start, at, side="right") - 1
-        return {segment.text("term", int(t)): int(n) for t, n in zip(of_term, segment.post_tf[at], strict=True)}
+    def allows(self, only: Filter, rows: NDArray[np.integer[Any]]) -> NDArray[np.bool_]:
+        """See `SearchBackend.allows`."""
+        is_live = self.fields.is_live
+        found = np.ones(len(rows), np.bool_) if is_live is None else is_live[rows]
+        return found if only == EVERYTHING else found & self.mask(only)[rows]
 
-    def all_terms(self) -> Iterator[dict[str, int]]:
-        """What `terms` gives for every row of `live_rows`, in one pass over the postings."""
-        for segment in self.segments:
-            yield from segment.terms_of_chunks()
+    def live_terms(self) -> Iterator[tuple[int, dict[str, int]]]:
+        """See `SearchBackend.live_terms`; one pass over the postings."""
+        terms = (of_chunk for segment in self.segments for of_chunk in segment.terms_of_chunks())
+        yield from zip(self.live_rows(), terms, strict=True)
 
     def live_rows(self) -> Iterator[int]:
         """Rows that can be found, ascending."""
-        for start, segment in zip(self._starts, self.segments, strict=False):
-            rows = range(segment.n_chunks) if segment.is_live is None else np.flatnonzero(segment.is_live).tolist()
-            for local in rows:
-                yield int(start) + local
+        is_live = self.fields.is_live
+        yield from range(self.n_rows) if is_live is None else np.flatnonzero(is_live).tolist()
 
     def live_documents(self) -> dict[str, int]:
         """Path → content id of every document that can be found."""
@@ -246,16 +245,17 @@ class Snapshot:
             if is_live
         }
 
-    def vectors_figures(self) -> tuple[int, int]:
-        """How many live chunks the model read only in part, and how many have no vector."""
+    def figures(self) -> BackendFigures:
+        """See `SearchBackend.figures`."""
         cut = missing = 0
         for segment in self.segments:
             live = np.ones(segment.n_chunks, np.bool_) if segment.is_live is None else segment.is_live
             cut += int(segment.array("chunk_is_cut")[live].sum())
             missing += int((segment.vector_scale[live] == 0).sum())
-        return cut, missing
+        size_bytes = sum(entry.size_bytes for entry in self.manifest.segments)
+        return BackendFigures(size_bytes, len(self.segments), cut, missing)
 
-    def locate(self, row: int) -> tuple[Segment, int]:
+    def _locate(self, row: int) -> tuple[Segment, int]:
         """The segment that holds a row, and the number of the row in it."""
         number = int(np.searchsorted(self._starts, row, side="right")) - 1
         return self.segments[number], row - int(self._starts[number])
@@ -271,7 +271,7 @@ class Snapshot:
             depth: At most so many.
             only: Restricts the rows.
         """
-        if only != _EVERYTHING:
+        if only != EVERYTHING:
             allowed = self.mask(only)
             rows = np.flatnonzero(allowed) if rows is None else rows[allowed[rows]]
         values = scores if rows is None else scores[rows]
@@ -322,13 +322,13 @@ class Snapshot:
 
     def tie_key(self, row: int) -> tuple[bytes, str, int]:
         """Digest, path and first line: the order of rows with equal scores."""
-        segment, local = self.locate(row)
+        segment, local = self._locate(row)
         start_line = int(segment.array("chunk_start")[local])
         return segment.array("chunk_digest")[local].tobytes(), self.path(row), start_line
 
     def path(self, row: int) -> str:
         """Path of the document that a row belongs to."""
-        segment, local = self.locate(row)
+        segment, local = self._locate(row)
         return segment.text("doc_path", int(segment.chunk_doc[local]))
 
     def mask(self, only: Filter) -> NDArray[np.bool_]:
@@ -336,10 +336,6 @@ class Snapshot:
         if not self.segments:
             return np.zeros(0, np.bool_)
         return np.concatenate([_segment_mask(segment, only) for segment in self.segments])
-
-
-def _nothing(n_rows: int) -> Leg:
-    return Leg(np.zeros(0, np.int64), np.full(n_rows, np.nan))
 
 
 def _names(segment: Segment, row: int) -> str:

@@ -1,4 +1,4 @@
-"""Finds the largest and the distinct ones of many numbers; the encoder, both legs and the ranker call it."""
+"""Finds the largest, the distinct and the common ones of many numbers; the build, both legs and the ranker call it."""
 
 from __future__ import annotations
 
@@ -55,3 +55,11 @@ def distinct(values: NDArray[_Number]) -> NDArray[_Number]:
     """Each value once, ascending; `np.unique` and `np.union1d` import `numpy.ma`, 15 ms of a prompt."""
     ordered = np.sort(values)
     return ordered[runs(ordered)]
+
+
+def common(a: NDArray[np.int32], b: NDArray[np.int32]) -> NDArray[np.int32]:
+    """What stands in both of two ascending arrays without repetitions; `np.intersect1d` imports `numpy.ma`, too."""
+    if not len(b):
+        return a[:0]
+    places = np.minimum(np.searchsorted(b, a), len(b) - 1)
+    return a[b[places] == a]

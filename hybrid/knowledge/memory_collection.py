@@ -161,7 +161,7 @@ class FairSearcher(Searcher):
     def __init__(self, searcher: Searcher, key: str) -> None:
         self._inner = searcher
         self._key = key
-        self.snapshot = searcher.snapshot
+        self.backend = searcher.backend
         self.embedder = searcher.embedder
         self.gate = searcher.gate
 

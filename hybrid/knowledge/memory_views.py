@@ -152,7 +152,7 @@ class MemoryViews:
                 found = self._kept(key, newest, opened)
             finally:
                 self._lock.release()
-        return MemoryView(found.searcher, RowsAt(store), store) if found.searcher.snapshot.n_chunks else None
+        return MemoryView(found.searcher, RowsAt(store), store) if found.searcher.backend.n_chunks else None
 
     def _kept(self, key: Hashable, newest: int, opened: Callable[[], _Open]) -> _Open:
         """The index as it is to be, opened unless somebody did so meanwhile; under the lock."""

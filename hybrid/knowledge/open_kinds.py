@@ -86,7 +86,7 @@ class OpenFiles:
                 return known
             stamp = _stamp(folder)
             searcher = open_searcher(workspace, load=self.load)
-            size_bytes = sum(entry.size_bytes for entry in searcher.snapshot.manifest.segments)
+            size_bytes = searcher.backend.figures().size_bytes
             with self._lock:
                 self._open[key] = _OpenIndex(searcher, stamp, size_bytes, time.monotonic())
                 self._open.move_to_end(key)

@@ -15,11 +15,11 @@ from rank_bm25 import BM25Okapi  # pyright: ignore[reportMissingTypeStubs]
 from hybrid.index.backend import Filter, Leg
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from hybrid.index.snapshot import Snapshot
+    from hybrid.index.backend import SearchBackend
 
 
 class NonNegativeOkapi(BM25Okapi):
@@ -30,13 +30,34 @@ class NonNegativeOkapi(BM25Okapi):
             self.idf[term] = math.log((self.corpus_size - n + 0.5) / (n + 0.5) + 1)
 
 
-class ReferenceLexical:
-    """The lexical leg of a snapshot through rank-bm25; made once per snapshot, which reads every posting."""
+class KnownLeg(Leg):
+    """A leg whose scores are all at hand, by row."""
 
-    def __init__(self, snapshot: Snapshot, *, k1: float, b: float) -> None:
-        self._snapshot = snapshot
-        self._rows = list(snapshot.live_rows())
-        corpus = [[term for term, n in terms.items() for _ in range(n)] for terms in snapshot.all_terms()]
+    def __init__(self, rows: Sequence[int], scores: Mapping[int, float]) -> None:
+        super().__init__(np.array(rows, np.int64), np.array([scores[row] for row in rows], np.float64))
+        self._all = scores
+
+    @property
+    def top(self) -> float | None:
+        """See `Leg.top`."""
+        return max(self._all.values(), default=None)
+
+    def raw(self, row: int) -> float | None:
+        """See `Leg.raw`."""
+        return self._all.get(row)
+
+
+class ReferenceLexical:
+    """The lexical leg of an index through rank-bm25; made once per index, which reads every posting."""
+
+    def __init__(self, backend: SearchBackend, *, k1: float, b: float) -> None:
+        self._backend = backend
+        rows: list[int] = []
+        corpus: list[list[str]] = []
+        for row, terms in backend.live_terms():
+            rows.append(row)
+            corpus.append([term for term, n in terms.items() for _ in range(n)])
+        self._rows = np.array(rows, np.int64)
         # With k1 = 0 rank-bm25 divides 0 by 0 for a chunk without the term.
         self._engine = NonNegativeOkapi(corpus, k1=max(k1, 1e-12), b=b) if corpus else None
 
@@ -46,15 +67,15 @@ class ReferenceLexical:
             return np.zeros(0)
         # rank-bm25 divides by the mean length, which is 0 when no chunk has a token.
         with np.errstate(invalid="ignore", divide="ignore"):
-            found = np.asarray(cast("Any", self._engine).get_scores(list(tokens)), np.float64)
-        return np.nan_to_num(found)
+            scores = np.asarray(cast("Any", self._engine).get_scores(list(tokens)), np.float64)
+        return np.nan_to_num(scores)
 
     def lexical(self, tokens: Sequence[str], depth: int, only: Filter) -> Leg:
         """As `SearchBackend.lexical`."""
-        scores = np.full(self._snapshot.n_rows, np.nan)
-        if tokens and self._rows:
-            found = self.scores(tokens)
-            scores[self._rows] = np.where(found > 0, found, np.nan)
-        rows = np.flatnonzero(~np.isnan(scores) & self._snapshot.mask(only)).tolist()
-        order = sorted(rows, key=lambda row: (-scores[row], *self._snapshot.tie_key(row)))
-        return Leg(np.array(order[:depth], np.int64), scores)
+        scores = self.scores(tokens) if tokens else np.zeros(len(self._rows))
+        found = scores > 0
+        score_of = dict(zip(self._rows[found].tolist(), scores[found].tolist(), strict=True))
+        rows = self._rows[found]
+        ranked: list[int] = rows[self._backend.allows(only, rows)].tolist()
+        ranked.sort(key=lambda row: (-score_of[row], *self._backend.tie_key(row)))
+        return KnownLeg(ranked[:depth], score_of)

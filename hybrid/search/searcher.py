@@ -9,8 +9,8 @@ from msgspec import Struct
 
 from hybrid.base.errors import HybridError
 from hybrid.base.tokens import query_tokens
-from hybrid.index.backend import Filter
-from hybrid.index.snapshot import Snapshot, open_snapshot
+from hybrid.index.backend import EVERYTHING, Filter
+from hybrid.index.snapshot import open_snapshot
 from hybrid.models.registry import load_embedder
 from hybrid.prompting.query import narrowed
 from hybrid.search.floor import relevance
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hybrid.config import Config, GateConfig, RankingConfig, SearchConfig
-    from hybrid.index.backend import Leg
+    from hybrid.index.backend import DenseLeg, Leg, SearchBackend
     from hybrid.index.place import Place
     from hybrid.prompting.query import Query
     from hybrid.search.gate.verdict import Asked, Gate
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from hybrid.workspace import Workspace
 
 Mode = Literal["hybrid", "dense", "lexical"]
-_NO_FILTER = Filter()
 
 
 class Searched(Struct, frozen=True):
@@ -64,18 +63,18 @@ class Searched(Struct, frozen=True):
 
 
 class Searcher:
-    """Searches one open snapshot with the embedder it was built with; many queries, no state between them."""
+    """Searches one open index with the embedder it was built with; many queries, no state between them."""
 
     def __init__(
         self,
-        snapshot: Snapshot,
+        backend: SearchBackend,
         embedder: Embedder,
         settings: SearchConfig,
         gate: Gate | None = None,
         ranking: RankingConfig | None = None,
     ) -> None:
         """Without weights of the evidence the fused order stays."""
-        self.snapshot = snapshot
+        self.backend = backend
         self.embedder = embedder
         self.gate = gate
         self._settings = settings
@@ -88,7 +87,7 @@ class Searcher:
         *,
         top_k: int,
         mode: Mode = "hybrid",
-        only: Filter = _NO_FILTER,
+        only: Filter = EVERYTHING,
         is_judged: bool = False,
         asked: Asked | None = None,
         stops_when_closed: bool = False,
@@ -114,7 +113,7 @@ class Searcher:
         if verdict and verdict.subject:
             subject = narrowed(query, verdict.subject)
             vector = self.embedder.embed_query(subject.focus)
-            dense = self.snapshot.dense(vector, settings.depth, only)
+            dense = self.backend.dense(vector, settings.depth, only)
         lexical = self._lexical(query_tokens(subject.text), settings.depth, only)
         weights = self._weights(query, mode)
         chunks = self._ranked(subject, dense, lexical, only, top_k) if mode == "hybrid" else ()
@@ -122,7 +121,7 @@ class Searcher:
         found = [one_of((dense.ranks, lexical.ranks), row, weights=weights, rrf_k=settings.rrf_k) for row in evidence]
         if len(found) < top_k:
             fused = fuse(
-                (dense.ranking, lexical.ranking), weights=weights, rrf_k=settings.rrf_k, tie_key=self.snapshot.tie_key
+                (dense.ranking, lexical.ranking), weights=weights, rrf_k=settings.rrf_k, tie_key=self.backend.tie_key
             )
             found += [entry for entry in fused if entry.row not in evidence]
         hits = [
@@ -132,17 +131,15 @@ class Searcher:
         n_candidates = len({*(dense.ranks if weights[0] > 0 else ()), *(lexical.ranks if weights[1] > 0 else ())})
         return Searched(query, mode, n_candidates, dense.top, lexical.best, weights, tuple(hits), verdict)
 
-    def _ranked(self, query: Query, dense: Leg, lexical: Leg, only: Filter, top_k: int) -> Sequence[RankedChunk]:
+    def _ranked(self, query: Query, dense: DenseLeg, lexical: Leg, only: Filter, top_k: int) -> Sequence[RankedChunk]:
         """The chunks in order of the evidence for their files; none when the ranker is plain fusion."""
         if self._ranker is None:
             return ()
-        allowed = None if only == _NO_FILTER else self.snapshot.mask(only)
-        depth = self._settings.depth
-        return self._ranker.rank(query, dense, lexical, depth=depth, top_k=top_k, allowed=allowed)
+        return self._ranker.rank(query, dense, lexical, depth=self._settings.depth, top_k=top_k, only=only)
 
     @cached_property
     def _ranker(self) -> Ranker | None:
-        return Ranker(self.snapshot, self._ranking) if self._ranking else None
+        return Ranker(self.backend, self._ranking) if self._ranking else None
 
     def _dense(
         self,
@@ -152,12 +149,12 @@ class Searcher:
         *,
         is_judged: bool,
         asked: Asked | None,
-    ) -> tuple[Leg, Verdict | None]:
+    ) -> tuple[DenseLeg, Verdict | None]:
         depth = self._settings.depth
         if self.gate is None or not is_judged:
-            return self.snapshot.dense(vector, depth, only), None
+            return self.backend.dense(vector, depth, only), None
         asked = asked or self.gate.ask(query.text)
-        leg, closest = self.snapshot.dense_with_pieces(vector, asked.vectors, depth, only)
+        leg, closest = self.backend.dense_with_pieces(vector, asked.vectors, depth, only)
         return leg, self.gate.judge(asked, closest, leg.top)
 
     def _weights(self, query: Query, mode: Mode) -> tuple[float, float]:
@@ -170,15 +167,15 @@ class Searcher:
 
     def _lexical_leg(self) -> Callable[[Sequence[str], int, Filter], Leg]:
         if self._settings.lexical_engine == "postings":
-            return self.snapshot.lexical
+            return self.backend.lexical
         from hybrid.search.reference import ReferenceLexical
 
-        return ReferenceLexical(self.snapshot, k1=self._settings.bm25_k1, b=self._settings.bm25_b).lexical
+        return ReferenceLexical(self.backend, k1=self._settings.bm25_k1, b=self._settings.bm25_b).lexical
 
     def _hit(
         self, entry: Fused, rank: int, dense: Leg, lexical: Leg, chunk: RankedChunk | None, *, is_ranked: bool
     ) -> Hit:
-        view = self.snapshot.get(entry.row)
+        view = self.backend.get(entry.row)
         cosine, bm25 = dense.raw(entry.row), lexical.raw(entry.row)
         if is_ranked:
             share = chunk.share if chunk else 0.0
@@ -247,9 +244,9 @@ def open_collection(
 
     name, search = config.model.name, config.search
     model = embedder_info(name, home=home)
-    snapshot = open_snapshot(place.folder, model=model.key, k1=search.bm25_k1, b=search.bm25_b)
+    backend = open_snapshot(place.folder, model=model.key, k1=search.bm25_k1, b=search.bm25_b)
     embedder = load(name, home) if load else load_embedder(name, home=home)
     if embedder.info.key != model.key:
         raise HybridError(f"model {model.name} changed while it was loaded; try again")
-    opened = open_gate(snapshot, embedder, home, gate or config.gate)
-    return Searcher(snapshot, embedder, search, opened, config.ranking)
+    opened = open_gate(backend, embedder, home, gate or config.gate)
+    return Searcher(backend, embedder, search, opened, config.ranking)

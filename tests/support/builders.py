@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from hybrid.chunking.chunker import chunk_document
 from hybrid.config import load
 from hybrid.index.build import build
@@ -310,3 +312,12 @@ def python_process(script: str, *args: object, **environ: str) -> subprocess.Pop
 def open_index(place: Place, embedder: Embedder | None = None, **options: Any) -> Snapshot:
     """Open a built index for searching."""
     return open_snapshot(place.folder, model=(embedder or HashingEmbedder()).info.key, **options)
+
+
+def terms_of(snapshot: Snapshot, row: int) -> dict[str, int]:
+    """Terms and frequencies of a row, from every posting of its segment."""
+    part = next(part for part in reversed(snapshot.fields.parts) if part.first_row <= row)
+    segment = part.segment
+    at = np.flatnonzero(segment.post_row == row - part.first_row)
+    of_term = np.searchsorted(segment.term_start, at, side="right") - 1
+    return {segment.text("term", int(t)): int(n) for t, n in zip(of_term, segment.post_tf[at], strict=True)}

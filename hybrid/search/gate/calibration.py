@@ -1,4 +1,4 @@
-"""The thresholds of one corpus, from what its segments keep: no labels, no search, under a millisecond.
+"""The thresholds of one corpus, from the figures that its index keeps: no labels, no search, under a millisecond.
 
 The calibration part of the background is scored against the corpus; a threshold is the score that a wanted share of
 these prompts would exceed by chance.
@@ -13,16 +13,13 @@ import numpy as np
 from msgspec import Struct
 
 from hybrid.search.gate.hubs import NOTHING
-from hybrid.search.gate.meant import are_records
 from hybrid.search.gate.parts import MAX_ABSENT, MAX_NAMES, gain, length_penalty
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
     from hybrid.config import GateConfig
-    from hybrid.index.segment import Segment
+    from hybrid.index.backend import BackgroundFigures
     from hybrid.search.gate.background import Background
 
 SILENT = -9.0
@@ -51,19 +48,19 @@ class Calibration(Struct, frozen=True):
     expected_tasks: float
 
 
-def calibrate(background: Background, segments: Sequence[Segment], settings: GateConfig) -> Calibration:
+def calibrate(background: Background, figures: BackgroundFigures, settings: GateConfig) -> Calibration:
     """The bars of a corpus.
 
     Args:
-        background: That the segments were annotated with.
-        segments: Of one snapshot.
+        background: That the index was annotated with.
+        figures: Of the index.
         settings: Weights of the parts, and the rates allowed.
     """
-    evidence, talk = background_scores(background, segments, settings)
+    evidence, talk = background_scores(background, figures, settings)
     is_talk = background.array("prompt_is_talk").astype(np.bool_)
     talk_bar = _quantile(talk[is_talk], settings.max_false_open_rate)
     task_bar = _quantile(evidence[~is_talk], settings.max_other_task_rate)
-    if are_records(segments):
+    if figures.records is not None:
         task_bar = max(task_bar, settings.least)
     is_open = (talk > talk_bar) & (evidence > task_bar)
     return Calibration(
@@ -78,12 +75,11 @@ def calibrate(background: Background, segments: Sequence[Segment], settings: Gat
 
 
 def background_scores(
-    background: Background, segments: Sequence[Segment], settings: GateConfig
+    background: Background, figures: BackgroundFigures, settings: GateConfig
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Evidence of every calibration prompt, and evidence + talk, each of its best piece; shape (n_prompts,)."""
-    n_chunks = sum(segment.n_chunks for segment in segments)
     of_prompt = background.array("piece_prompt")
-    evidence = _evidence_of_pieces(background, segments, n_chunks, settings)
+    evidence = _evidence_of_pieces(background, figures, settings)
     # A prompt is scored with so many pieces besides the whole, which comes first.
     evidence[np.arange(len(of_prompt)) - np.searchsorted(of_prompt, of_prompt) > settings.pieces] = SILENT
     talk = evidence + settings.probe * background.array("piece_probe")
@@ -99,16 +95,14 @@ def background_scores(
 
 
 def _evidence_of_pieces(
-    background: Background, segments: Sequence[Segment], n_chunks: int, settings: GateConfig
+    background: Background, figures: BackgroundFigures, settings: GateConfig
 ) -> NDArray[np.float64]:
     n_pieces = len(background.piece_vectors)
-    tops = [segment.array("background_top") for segment in segments]
-    top = np.max(tops, axis=0) if tops else np.full(n_pieces, NOTHING, np.float32)
+    top = np.full(n_pieces, NOTHING, np.float32) if figures.top is None else figures.top
     null = background.array("piece_null") if settings.null else np.ones(n_pieces, np.float32)
-    n_here = np.sum([s.array("background_df") for s in segments], axis=0, dtype=np.float64)
-    n_here = np.broadcast_to(n_here, len(background.array("term_generic")))
+    n_here = np.broadcast_to(figures.frequencies, len(background.array("term_generic")))
     generic = background.array("term_generic").astype(np.float64)
-    gains = gain(n_here, n_chunks, generic, background.n_generic_documents)
+    gains = gain(n_here, figures.n_rows, generic, background.n_generic_documents)
     is_absent = (n_here == 0) & (generic == 0)
     words, words_at = background.array("piece_words"), background.array("piece_words_at")
     names, names_at = background.array("piece_names"), background.array("piece_names_at")
@@ -116,9 +110,9 @@ def _evidence_of_pieces(
     absent = np.minimum(_reduced(np.add, is_absent[words].astype(np.float64), words_at), MAX_ABSENT)
     known = np.minimum(_reduced(np.add, (n_here[names] > 0).astype(np.float64), names_at), MAX_NAMES)
     found = null * top + settings.lexical * lexical + settings.names * known - settings.absent * absent
-    if are_records(segments):
+    if figures.records is not None:
         # An identifier of a task of another project stands in the record that is nearest to it, or in none.
-        found = np.max([segment.array("background_record") for segment in segments], axis=0) + settings.names * known
+        found = figures.records + settings.names * known
     # A piece without a vector, or a corpus without a chunk, has no cosine to speak of.
     found[(top <= NOTHING) | ~background.piece_vectors.any(axis=1)] = SILENT
     return found

@@ -20,6 +20,7 @@ import numpy as np
 from msgspec import Struct
 
 from hybrid.base.arrays import unpack_strings
+from hybrid.index.gate_figures import record_block
 from hybrid.index.vectors import quantise
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hybrid.config import GateConfig
-    from hybrid.index.segment import Segment
+    from hybrid.index.backend import RecordBlock
     from hybrid.search.gate.background import Background
     from hybrid.types import Embedder
 
@@ -122,23 +123,22 @@ def term_vectors(arrays: Mapping[str, NDArray[Any]], embedder: Embedder) -> dict
     return {"term_vector": data, "term_vector_scale": scales}
 
 
-class WordScores:
-    """words(piece, chunk) of some pieces for every chunk of a segment of records, dead ones too.
+class WordNearness:
+    """words(piece, record) of some pieces for every record of a block, dead ones too.
 
     Args:
         words: Of the pieces.
-        arrays: Of the segment: the postings of its terms, and what `term_vectors` gives.
-        n_chunks: Of the segment.
+        block: Of records.
     """
 
-    def __init__(self, words: PieceWords, arrays: Mapping[str, NDArray[Any]], n_chunks: int) -> None:
+    def __init__(self, words: PieceWords, block: RecordBlock) -> None:
         self._words = words
-        self._arrays = arrays
-        self._n_chunks = n_chunks
-        self._near = _near(words, arrays)
+        self._block = block
+        self._n_records = len(block.scales)
+        self._near = _near(words, block)
 
     def between(self, first: int, last: int) -> NDArray[np.float32]:
-        """Of the pieces from `first` up to `last`, shape (last − first, n_chunks)."""
+        """Of the pieces from `first` up to `last`, shape (last − first, n_records)."""
         words = self._words
         starts = words.starts[first : last + 1]
         used, number = np.unique(words.numbers[starts[0] : starts[-1]], return_inverse=True)
@@ -147,35 +147,34 @@ class WordScores:
         return weights @ self._best(used)
 
     def _best(self, words: NDArray[np.int64]) -> NDArray[np.float32]:
-        """The largest cosine of each word to a term of each chunk, shape (n_words, n_chunks); 0 without a near one."""
+        """The largest cosine of each word to a term of each record, shape (n_words, n_records); 0 if none is near."""
         near = self._near
-        best = np.zeros((len(words), self._n_chunks), np.float32)
+        best = np.zeros((len(words), self._n_records), np.float32)
         pairs, n_pairs = _ranges(near.starts[words], near.starts[words + 1])
         terms = near.terms[pairs]
-        term_start = self._arrays["term_start"].astype(np.int64)
+        term_start = self._block.term_starts.astype(np.int64)
         postings, n_postings = _ranges(term_start[terms], term_start[terms + 1])
-        cells = np.repeat(np.repeat(np.arange(len(words)) * self._n_chunks, n_pairs), n_postings)
-        cells += self._arrays["post_row"][postings]
+        cells = np.repeat(np.repeat(np.arange(len(words)) * self._n_records, n_pairs), n_postings)
+        cells += self._block.holders[postings]
         # Of values for one cell the last stays, which is the largest: the terms of a word come by rising cosine.
         best.reshape(-1)[cells] = np.repeat(near.cosines[pairs], n_postings)
         return best
 
 
-def _near(words: PieceWords, arrays: Mapping[str, NDArray[Any]]) -> _Near:
-    """The terms of a segment near to each word."""
-    vectors: NDArray[np.int8] = arrays["term_vector"]
-    scales: NDArray[np.float32] = arrays["term_vector_scale"]
+def _near(words: PieceWords, block: RecordBlock) -> _Near:
+    """The terms of a block near to each word."""
+    vectors, scales = block.term_vectors, block.term_scales
     n_words = len(words.vectors)
     columns = np.ascontiguousarray(np.swapaxes(words.vectors, 0, 1))
     rows = np.empty((min(_BLOCK_TERMS, len(vectors)), vectors.shape[1]), np.float32)
     found: list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]] = []
     for at in range(0, len(vectors), _BLOCK_TERMS):
-        block = vectors[at : at + _BLOCK_TERMS]
-        rows[: len(block)] = block
-        of_block: NDArray[np.float32] = rows[: len(block)] @ columns
-        of_block *= scales[at : at + _BLOCK_TERMS, np.newaxis]
-        terms, numbers = np.nonzero(of_block > LEAST_COSINE)
-        found.append((numbers, terms + at, of_block[terms, numbers]))
+        some = vectors[at : at + _BLOCK_TERMS]
+        rows[: len(some)] = some
+        cosines: NDArray[np.float32] = rows[: len(some)] @ columns
+        cosines *= scales[at : at + _BLOCK_TERMS, np.newaxis]
+        terms, numbers = np.nonzero(cosines > LEAST_COSINE)
+        found.append((numbers, terms + at, cosines[terms, numbers]))
     if not found:
         return _Near(np.zeros(0, np.int64), np.zeros(0, np.float32), np.zeros(n_words + 1, np.int64))
     numbers = np.concatenate([one[0] for one in found])
@@ -192,8 +191,6 @@ def _ranges(starts: NDArray[np.int64], ends: NDArray[np.int64]) -> tuple[NDArray
     before = np.cumsum(counts) - counts
     return np.arange(int(counts.sum())) + np.repeat(starts - before, counts), counts
 
-
-_ARRAYS = ("vector", "vector_scale", "chunk_hub", "term_vector", "term_vector_scale", "term_start", "post_row")
 
 _BLOCK_CELLS = 1 << 21
 """Words times records of one block of pieces: 8 MB."""
@@ -249,34 +246,23 @@ def pieces_of_background(background: Background, embedder: Embedder) -> MeantPie
     return meant_pieces(vectors, null, background.piece_terms, background.piece_groups, embedder)
 
 
-class Records:
-    """The records of one segment as pieces are compared with them.
+class RecordEvidence:
+    """The evidence of pieces for the records of one block."""
 
-    Args:
-        arrays: Of the segment, with the vectors of its terms.
-        is_live: Of each record; None when all are.
-    """
-
-    def __init__(self, arrays: Mapping[str, NDArray[Any]], is_live: NDArray[np.bool_] | None = None) -> None:
-        self._arrays = arrays
-        self._scales: NDArray[np.float32] = arrays["vector_scale"]
-        self._is_there = self._scales != 0 if is_live is None else (self._scales != 0) & is_live
-
-    @classmethod
-    def of_segment(cls, segment: Segment) -> Records:
-        """Of an open segment that has what `record_arrays` adds."""
-        return cls({name: segment.array(name) for name in _ARRAYS}, segment.is_live)
+    def __init__(self, block: RecordBlock) -> None:
+        self._block = block
+        self._is_there = block.scales != 0 if block.is_live is None else (block.scales != 0) & block.is_live
 
     def __len__(self) -> int:
         """How many records there are, dead ones too."""
-        return len(self._scales)
+        return len(self._block.scales)
 
     def parts(self, pieces: MeantPieces, settings: GateConfig) -> dict[str, NDArray[np.float32]]:
         """All parts but the hinge, weighted and signed, each of shape (n_pieces, n_records).
 
         A record without a vector, or a dead one, has −∞ in `null`.
         """
-        words = WordScores(pieces.terms, self._arrays, len(self)).between(0, len(pieces.sums))
+        words = WordNearness(pieces.terms, self._block).between(0, len(pieces.sums))
         return self._parts(pieces.sums, words, settings)
 
     def hinges(self, pieces: MeantPieces, rows: NDArray[np.int64], settings: GateConfig) -> NDArray[np.float32]:
@@ -290,7 +276,7 @@ class Records:
         """
         n_pieces, starts = len(pieces.sums), pieces.typed.starts
         found = np.full(n_pieces, -np.inf, np.float32)
-        scores = WordScores(pieces.terms, self._arrays, len(self))
+        scores = WordNearness(pieces.terms, self._block)
         every = np.arange(len(self))
         first = 0
         while first < n_pieces:
@@ -309,16 +295,16 @@ class Records:
         squares = _squares(sums)
         lengths, damping = np.sqrt(squares), np.sqrt(squares + settings.null)
         dots = sums @ np.swapaxes(self._rows(np.arange(len(self))), 0, 1)
-        hub = np.broadcast_to(self._arrays["chunk_hub"], dots.shape)
+        hub = np.broadcast_to(self._block.hubs, dots.shape)
         cosine = _divided(dots, lengths)
         null = _divided(dots - lengths[:, np.newaxis] * hub, damping) - (cosine - hub)
         null[:, ~self._is_there] = -np.inf
         return {"cosine": cosine, "hub": -hub, "null": null, "words": words * settings.words}
 
     def _rows(self, rows: NDArray[np.int64]) -> NDArray[np.float32]:
-        vectors = self._arrays["vector"]
+        vectors = self._block.vectors
         taken = vectors if len(rows) == len(vectors) else vectors[rows]
-        return np.multiply(taken, self._scales[rows, np.newaxis], dtype=np.float32)
+        return np.multiply(taken, self._block.scales[rows, np.newaxis], dtype=np.float32)
 
 
 def record_arrays(
@@ -337,12 +323,8 @@ def record_arrays(
         piece for one record, −∞ without a record.
     """
     vectors = term_vectors(arrays, embedder)
-    return {**vectors, "background_record": Records({**arrays, **vectors}).top_evidence(pieces, settings)}
-
-
-def are_records(segments: Sequence[Segment]) -> bool:
-    """Return whether the segments of a snapshot have what `record_arrays` adds: all of them, and at least one."""
-    return bool(segments) and all(segment.has("background_record") for segment in segments)
+    evidence = RecordEvidence(record_block({**arrays, **vectors}.__getitem__))
+    return {**vectors, "background_record": evidence.top_evidence(pieces, settings)}
 
 
 def _hinges(

@@ -19,7 +19,7 @@ from hybrid.search.gate import parts
 from hybrid.search.gate.background import load_background
 from hybrid.search.gate.calibration import SILENT, Calibration, calibrate
 from hybrid.search.gate.identity import annotation_key, background_key
-from hybrid.search.gate.meant import Records, are_records, meant_pieces
+from hybrid.search.gate.meant import RecordEvidence, meant_pieces
 from hybrid.search.gate.pieces import gate_pieces
 from hybrid.search.gate.terms import generic_terms, terms_of, word_groups
 from hybrid.types import Verdict
@@ -31,8 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hybrid.config import GateConfig
-    from hybrid.index.backend import Closest
-    from hybrid.index.snapshot import Snapshot
+    from hybrid.index.backend import Closest, SearchBackend
     from hybrid.search.gate.background import Background
     from hybrid.search.gate.meant import MeantPieces
     from hybrid.search.gate.terms import PieceTerms
@@ -63,20 +62,20 @@ class Gate:
     """The calibrated gate of one open corpus.
 
     Args:
-        snapshot: Annotated with the background.
-        embedder: Of the snapshot's model.
+        backend: The index, annotated with the background.
+        embedder: Of the index's model.
         load_background: Gives the background; called when the first prompt is judged.
         settings: Rates and weights.
     """
 
     def __init__(
         self,
-        snapshot: Snapshot,
+        backend: SearchBackend,
         embedder: Embedder,
         load_background: Callable[[], Background],
         settings: GateConfig,
     ) -> None:
-        self._snapshot = snapshot
+        self._backend = backend
         self._embedder = embedder
         self._load_background = load_background
         self._settings = settings
@@ -88,7 +87,7 @@ class Gate:
     @cached_property
     def calibration(self) -> Calibration:
         """The bars of the corpus."""
-        return calibrate(self._background, self._snapshot.segments, self._settings)
+        return calibrate(self._background, self._backend.background.figures(), self._settings)
 
     def ask(self, text: str) -> Asked:
         """The pieces of a cleaned prompt with their vectors."""
@@ -98,10 +97,10 @@ class Gate:
 
     def evidence(self, text: str) -> Mapping[int, float]:
         """Row → evidence that a cleaned prompt means it, see `search.gate.meant`; empty for other collections."""
-        if not are_records(self._snapshot.segments):
+        if not self._backend.background.has_records:
             return {}
         asked = self.ask(text)
-        score = _added_up(self._columns(asked), len(asked.texts), self._snapshot.n_rows)
+        score = _added_up(self._columns(asked), len(asked.texts), self._backend.n_rows)
         best: list[float] = score.max(axis=0, initial=-math.inf).tolist()
         return dict(enumerate(best))
 
@@ -110,10 +109,10 @@ class Gate:
 
         Args:
             asked: From `ask`.
-            closest: Of its pieces, from `Snapshot.dense_with_pieces`.
+            closest: Of its pieces, from `SearchBackend.dense_with_pieces`.
             top_cosine: The raw one of the whole prompt, for the record.
         """
-        if are_records(self._snapshot.segments):
+        if self._backend.background.has_records:
             return self._judge_records(asked, top_cosine)
         bars = self.calibration
         rows = [row for row in range(len(asked.texts)) if closest.rows[row] >= 0]
@@ -133,7 +132,7 @@ class Gate:
         null = asked.null if settings.null else np.ones_like(asked.null)
         terms = [terms_of(text) for text in asked.texts]
         lexical, absent = self._lexical(terms)
-        n_known = [sum(self._snapshot.document_frequency(name) > 0 for name in piece.names) for piece in terms]
+        n_known = [sum(self._backend.terms.document_frequency(name) > 0 for name in piece.names) for piece in terms]
         length = settings.length * parts.length_penalty(asked.n_words)
         columns = {
             "cosine": closest.cosines,
@@ -160,9 +159,9 @@ class Gate:
         """The gain of each piece's most telling word, and how many of its words nobody knows, shape (n_pieces,)."""
         generic = generic_terms()
         words = list({word: None for piece in terms for word in piece.words})
-        n_here = np.array([self._snapshot.document_frequency(word) for word in words], np.float64)
+        n_here = np.array([self._backend.terms.document_frequency(word) for word in words], np.float64)
         n_generic = np.array([generic.counts.get(word, 0) for word in words], np.float64)
-        gains = parts.gain(n_here, self._snapshot.n_rows, n_generic, generic.n_documents).tolist()
+        gains = parts.gain(n_here, self._backend.n_rows, n_generic, generic.n_documents).tolist()
         gain_of = dict(zip(words, gains, strict=True))
         unknown = {word for word, here, at_large in zip(words, n_here, n_generic, strict=True) if here == at_large == 0}
         lexical = [max((gain_of[word] for word in piece.words), default=0.0) for piece in terms]
@@ -173,7 +172,7 @@ class Gate:
     def _judge_records(self, asked: Asked, top_cosine: float | None) -> Verdict:
         """The verdict on a prompt with the records that may be given, each by its own evidence."""
         bars, columns = self.calibration, self._columns(asked)
-        score = _added_up(columns, len(asked.texts), self._snapshot.n_rows)
+        score = _added_up(columns, len(asked.texts), self._backend.n_rows)
         talk = self._talk(asked)
         margins = np.minimum(score - bars.tasks, score + (talk["chat"] + talk["probe"])[:, np.newaxis] - bars.talk)
         if not np.isfinite(margins).any():
@@ -189,18 +188,18 @@ class Gate:
 
     def _columns(self, asked: Asked) -> dict[str, NDArray[np.float64]]:
         """The parts of the evidence of every piece for every record, each of shape (n_pieces, n_rows)."""
-        settings, segments = self._settings, self._snapshot.segments
+        settings = self._settings
         terms = [terms_of(text) for text in asked.texts]
         typed = [word_groups(text) for text in asked.texts]
         pieces = meant_pieces(asked.vectors, asked.null, [piece.words for piece in terms], typed, self._embedder)
         if pieces is None or not asked.texts:
             return {}
-        records = [Records.of_segment(segment) for segment in segments]
-        parts_of = [segment.parts(pieces, settings) for segment in records]
+        records = [RecordEvidence(block) for block in self._backend.background.records()]
+        parts_of = [block.parts(pieces, settings) for block in records]
         columns = {
             name: np.concatenate([named[name] for named in parts_of], axis=1, dtype=np.float64) for name in parts_of[0]
         }
-        shape = len(terms), self._snapshot.n_rows
+        shape = len(terms), self._backend.n_rows
         columns["names"] = settings.names * self._named(terms)
         columns["trigger"] = settings.trigger * self._triggered(asked.texts)
         columns["length"] = np.full(shape, -settings.length * parts.length_penalty(asked.n_words))
@@ -210,7 +209,7 @@ class Gate:
         return columns
 
     def _hinges(
-        self, records: Sequence[Records], pieces: MeantPieces, best: NDArray[np.float64]
+        self, records: Sequence[RecordEvidence], pieces: MeantPieces, best: NDArray[np.float64]
     ) -> NDArray[np.float64]:
         """The part `hinge` of each piece for each record, shape (n_pieces, n_rows).
 
@@ -222,15 +221,15 @@ class Gate:
             is_asked = best >= np.partition(best, -MOST_MEANT)[-MOST_MEANT]
         hinges = np.tile(np.where(is_asked, 0.0, -math.inf), (len(pieces.sums), 1))
         start = 0
-        for segment in records:
-            rows = np.flatnonzero(is_asked[start : start + len(segment)])
-            hinges[:, start + rows] = segment.hinges(pieces, rows, self._settings)
-            start += len(segment)
+        for block in records:
+            rows = np.flatnonzero(is_asked[start : start + len(block)])
+            hinges[:, start + rows] = block.hinges(pieces, rows, self._settings)
+            start += len(block)
         return hinges
 
     def _triggered(self, texts: Sequence[str]) -> NDArray[np.float64]:
         """1 where a piece holds every word of a trigger of a record, else 0; shape (n_pieces, n_rows)."""
-        is_triggered = np.zeros((len(texts), self._snapshot.n_rows))
+        is_triggered = np.zeros((len(texts), self._backend.n_rows))
         for rows, text in zip(is_triggered, texts, strict=True):
             tokens = set(query_tokens(text))
             rows[[row for row, trigger in self._triggers if trigger <= tokens]] = 1
@@ -238,43 +237,33 @@ class Gate:
 
     @cached_property
     def _triggers(self) -> list[tuple[int, frozenset[str]]]:
-        """The words of every trigger with the row of its record; what a record defines first is its title."""
-        triggers: list[tuple[int, frozenset[str]]] = []
-        start = 0
-        for segment in self._snapshot.segments:
-            chunks: NDArray[np.int32] = segment.array("def_chunk")
-            for number in (np.flatnonzero(np.diff(chunks) == 0) + 1).tolist():
-                if words := frozenset(query_tokens(segment.text("def_name", number))):
-                    triggers.append((start + int(chunks[number]), words))
-            start += segment.n_chunks
-        return triggers
+        """The words of every trigger with the row of its record."""
+        of_names = ((row, frozenset(query_tokens(name))) for row, name in self._backend.background.triggers())
+        return [(row, words) for row, words in of_names if words]
 
     def _named(self, terms: Sequence[PieceTerms]) -> NDArray[np.float64]:
         """How many identifiers of each piece each record holds, at most `MAX_NAMES`, shape (n_pieces, n_rows)."""
-        n_names = np.zeros((len(terms), self._snapshot.n_rows))
+        n_names = np.zeros((len(terms), self._backend.n_rows))
         for counts, piece in zip(n_names, terms, strict=True):
-            start = 0
-            for segment in self._snapshot.segments:
-                for name in piece.names:
-                    counts[start + segment.post_row[segment.postings(name)]] += 1
-                start += segment.n_chunks
+            for name in piece.names:
+                counts[self._backend.terms.rows_of(name)] += 1
         return np.minimum(n_names, parts.MAX_NAMES)
 
 
-def open_gate(snapshot: Snapshot, embedder: Embedder, home: Path, settings: GateConfig) -> Gate | None:
-    """The calibrated gate of a snapshot; None for one that was annotated with another background, or not at all.
+def open_gate(backend: SearchBackend, embedder: Embedder, home: Path, settings: GateConfig) -> Gate | None:
+    """The calibrated gate of an index; None for one that was annotated with another background, or not at all.
 
     Args:
-        snapshot: Open.
+        backend: Open.
         embedder: Of its model.
         home: `$HYBRID_HOME`, which keeps the background's vectors.
         settings: Rates and weights.
     """
     background = background_key(embedder.info)
     fitting = [annotation_key(background, with_hub=settings.hub, records=records) for records in (None, settings)]
-    if snapshot.manifest.background not in fitting:
+    if backend.background.key not in fitting:
         return None
-    return Gate(snapshot, embedder, lambda: load_background(embedder, home, background), settings)
+    return Gate(backend, embedder, lambda: load_background(embedder, home, background), settings)
 
 
 class _Judged(Struct, frozen=True):

@@ -21,116 +21,123 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from hybrid.index.backend import DenseLeg
     from hybrid.search.ranking.asked import Asked
-    from hybrid.search.ranking.corpus import Corpus
+    from hybrid.search.ranking.corpus import Candidates, Corpus
     from hybrid.search.ranking.fields import WordScores
     from hybrid.search.ranking.names import NameScores
     from hybrid.search.ranking.places import PlaceScores
 
 
 class Measured(Struct, frozen=True):
-    """What the pieces are made of; `n_rows` chunks, `n_files` files.
+    """What the pieces are made of, for the candidates alone.
 
     Attributes:
         asked: The query.
         corpus: What is searched.
+        files: The candidates.
         words: Scores by words.
         names: Scores by names.
         places: Scores by paths and lines that the query names.
         share: How much of the query each of its words is.
-        cosines: Of the query to each chunk, 0 for one without a vector, shape (n_rows,).
-        sense: Cosine above the mean, by the best, shape (n_rows,).
-        best_sense: Rows with the highest `sense`, best first.
-        again: Cosine above the mean to the query and its best chunks together, by the best; 0 outside both pools.
+        dense: The dense leg of the query.
+        sense: Cosine above the mean of each chunk of the candidates, by the best of all, in the order of `files.rows`.
+        best_sense: The same of the rows of the dense leg, best first.
+        again: Cosine above the mean to the query and its best chunks together, by the best; 0 outside both pools;
+            in the order of `files.rows`.
     """
 
     asked: Asked
     corpus: Corpus
+    files: Candidates
     words: WordScores
     names: NameScores
     places: PlaceScores
     share: Mapping[str, float]
-    cosines: NDArray[np.float32]
+    dense: DenseLeg
     sense: NDArray[np.float32]
-    best_sense: NDArray[np.intp]
+    best_sense: NDArray[np.float32]
     again: NDArray[np.float32]
+
+    def best_of(self, values: NDArray[np.float32]) -> NDArray[np.float32]:
+        """The largest value of each candidate's chunks; values have the shape (n_rows,)."""
+        return self.files.best(values[self.files.rows])
 
 
 def best_words(seen: Measured) -> NDArray[np.float32]:
     """The file's best chunk by words."""
-    return seen.corpus.best_of_files(seen.words.chunks)
+    return seen.best_of(seen.words.chunks)
 
 
 def best_sense(seen: Measured) -> NDArray[np.float32]:
     """The file's best chunk by sense."""
-    return seen.corpus.best_of_files(seen.sense)
+    return seen.files.best(seen.sense)
 
 
 def sum_words(seen: Measured) -> NDArray[np.float32]:
     """The file's four best chunks by words."""
-    return decaying_sum(seen.words.chunks, seen.words.best, seen.corpus.file_of_row, seen.corpus.n_files)
+    rows = seen.words.best
+    return seen.files.take(*decaying_sum(seen.words.chunks[rows], seen.corpus.fields.of_rows("file", rows)))
 
 
 def sum_sense(seen: Measured) -> NDArray[np.float32]:
     """The file's four best chunks by sense."""
-    return decaying_sum(seen.sense, seen.best_sense, seen.corpus.file_of_row, seen.corpus.n_files)
+    files = seen.corpus.fields.of_rows("file", seen.dense.rows)
+    return seen.files.take(*decaying_sum(seen.best_sense, files))
 
 
 def file_words(seen: Measured) -> NDArray[np.float32]:
     """The file as a whole by words."""
-    return seen.words.files
+    return seen.words.files[seen.files.files]
 
 
 def file_sense(seen: Measured) -> NDArray[np.float32]:
-    """The cosine of the file's mean vector, above that of all files.
-
-    The cosine to a mean vector is the sum of the cosines to its parts through the length of their sum.
-    """
-    corpus = seen.corpus
-    lengths = np.maximum(corpus.file_vector_length, np.float32(1e-6))
-    cosines = np.divide(corpus.sum_of_files(seen.cosines), lengths, dtype=np.float32)
-    mean = corpus.live_file_mean(cosines)
-    return above(np.where(corpus.file_is_live, cosines, np.float32(mean)), mean)
+    """The cosine of the file's mean vector, above that of all files."""
+    return above(seen.dense.of_files(seen.files.files), seen.dense.files)
 
 
 def file_name(seen: Measured) -> NDArray[np.float32]:
     """1 when the query says every word of the file's name."""
-    return named_files(seen.corpus, seen.asked.words)
+    return named_files(seen.corpus, seen.asked.words, seen.files)
 
 
 def path(seen: Measured) -> NDArray[np.float32]:
     """The query names it by its path, as a stack trace does."""
-    return seen.places.files
+    named = seen.places.files
+    return np.array([named.get(file, 0.0) for file in seen.files.files.tolist()], np.float32)
 
 
 def path_words(seen: Measured) -> NDArray[np.float32]:
     """The share of the query that the words of the file's path cover."""
-    return words_of_paths(seen.corpus, seen.share)
+    return words_of_paths(seen.corpus, seen.share, seen.files)
 
 
 def defines(seen: Measured) -> NDArray[np.float32]:
     """It defines a symbol that the query names."""
-    return seen.corpus.best_of_files(seen.names.defines)
+    return seen.best_of(seen.names.defines)
 
 
 def definition_fit(seen: Measured) -> NDArray[np.float32]:
     """The best agreement of a definition's name with the query's words."""
-    return seen.corpus.best_of_files(seen.names.fit)
+    return seen.best_of(seen.names.fit)
 
 
 def definition_words(seen: Measured) -> NDArray[np.float32]:
     """The names of all its definitions by words."""
-    return seen.words.names
+    return seen.words.names[seen.files.files]
 
 
 def remarks(seen: Measured) -> NDArray[np.float32]:
     """The file's best comment by words."""
-    return seen.corpus.best_of_files(seen.words.remarks)
+    return seen.best_of(seen.words.remarks)
 
 
 def opening(seen: Measured) -> NDArray[np.float32]:
     """The comment that the file begins with, by words: it often says what the file is for."""
-    return by_best(seen.words.remarks[seen.corpus.first_rows])
+    rows, fields = seen.words.remarked, seen.corpus.fields
+    files = fields.of_rows("file", rows)
+    is_first = fields.of_files("first_row", files) == rows
+    return seen.files.take(files[is_first], by_best(seen.words.remarks[rows[is_first]]))
 
 
 def feedback(seen: Measured) -> NDArray[np.float32]:
@@ -138,7 +145,7 @@ def feedback(seen: Measured) -> NDArray[np.float32]:
 
     Source: Rocchio's relevance feedback (1971), with the first results taken for relevant ones.
     """
-    return seen.corpus.best_of_files(seen.again)
+    return seen.files.best(seen.again)
 
 
 def test(seen: Measured) -> NDArray[np.float32]:
@@ -173,7 +180,7 @@ def interface(seen: Measured) -> NDArray[np.float32]:
 
 def version(seen: Measured) -> NDArray[np.float32]:
     """1 for a file in the folder of another version than the one that is meant."""
-    return other_version(seen.corpus, seen.asked.versions)
+    return other_version(seen.corpus, seen.files.files, seen.asked.versions)
 
 
 def aside(seen: Measured) -> NDArray[np.float32]:
@@ -182,7 +189,7 @@ def aside(seen: Measured) -> NDArray[np.float32]:
 
 
 def _plays(seen: Measured, role: str) -> NDArray[np.float32]:
-    return playing(seen.corpus, role, seen.asked.roles)
+    return playing(seen.corpus.fields.of_files("role", seen.files.files), role, seen.asked.roles)
 
 
 PIECES: tuple[Callable[[Measured], NDArray[np.float32]], ...] = (
@@ -213,5 +220,5 @@ PIECES: tuple[Callable[[Measured], NDArray[np.float32]], ...] = (
 
 
 def collect(seen: Measured, weights: Mapping[str, float]) -> dict[str, NDArray[np.float32]]:
-    """Every piece that is switched on: name → value of each file, before its weight."""
+    """Every piece that is switched on: name → value of each candidate, before its weight."""
     return {piece.__name__: piece(seen) for piece in PIECES if weights[piece.__name__]}

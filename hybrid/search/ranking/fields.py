@@ -8,17 +8,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from msgspec import Struct
 
+from hybrid.index.analysis import NAME_FIELDS
 from hybrid.index.lexical import idf
-from hybrid.search.ranking.corpus import NAME, VALUE, read_postings, read_remarks
-from hybrid.search.ranking.scale import best_of, by_best
+from hybrid.index.sorting import distinct
+from hybrid.search.ranking.scale import best_of, divide_by_best
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from hybrid.search.ranking.corpus import Corpus, Postings, SegmentPart
+    from hybrid.index.backend import Postings
+    from hybrid.search.ranking.corpus import Corpus
 
+_NAME, _VALUE = map(NAME_FIELDS.index, ("name", "value"))
 _KIN = 0.4
 """Weight of a relative of a query term: between half and a third as telling as the term itself."""
 _WIDENED = 16
@@ -36,11 +39,12 @@ _FILE_VALUE = 0.3
 
 
 class WordScores(Struct, frozen=True):
-    """What the words of a query find; every array in [0, 1], its best being 1 where any term was found.
+    """What the words of a query find; every value in [0, 1], the best being 1 where any term was found.
 
     Attributes:
         chunks: Field-weighted BM25 of each chunk with the relatives of the terms, shape (n_rows,).
         remarks: BM25 of each chunk's comments, shape (n_rows,).
+        remarked: The rows with a value in `remarks`.
         files: Field-weighted BM25 of each file as a whole, shape (n_files,).
         names: BM25 of the names that each file defines, shape (n_files,).
         best: Rows with the highest `chunks`, best first.
@@ -49,6 +53,7 @@ class WordScores(Struct, frozen=True):
 
     chunks: NDArray[np.float32]
     remarks: NDArray[np.float32]
+    remarked: NDArray[np.intp]
     files: NDArray[np.float32]
     names: NDArray[np.float32]
     best: NDArray[np.intp]
@@ -67,24 +72,28 @@ def score_words(corpus: Corpus, terms: Mapping[str, float], depth: int) -> WordS
     saturate. A term and its relatives share one document frequency.
     """
     run = _Run(corpus, terms)
-    chunks = run.chunks.scores()
-    found = np.flatnonzero(chunks > 0)
+    chunks, found = run.chunks.scores()
     best = found[best_of(chunks[found], depth)]
-    remarks, files, names = run.remarks.scores(), run.files.scores(), run.names.scores()
-    return WordScores(by_best(chunks), by_best(remarks), by_best(files), by_best(names), best, run.idf)
+    divide_by_best(chunks, found)
+    remarks, remarked = run.remarks.scores()
+    divide_by_best(remarks, remarked)
+    files, names = run.files.scores(), run.names.scores()
+    divide_by_best(*files)
+    divide_by_best(*names)
+    return WordScores(chunks, remarks, remarked, files[0], names[0], best, run.idf)
 
 
 def _widened(corpus: Corpus, terms: Mapping[str, float]) -> set[str]:
     """The terms whose relatives are looked for: of a long query those that are said most and held least."""
     if len(terms) <= _WIDENED:
         return set(terms)
-    frequency = corpus.snapshot.document_frequency
+    frequency = corpus.backend.terms.document_frequency
     worth = {term: -count * math.log(1 + corpus.n_live / (frequency(term) + 1)) for term, count in terms.items()}
     return set(sorted(worth, key=lambda term: (worth[term], term))[:_WIDENED])
 
 
 class _Sum:
-    """Adds up BM25 over the terms of a query, whose frequencies are gathered segment by segment."""
+    """Adds up BM25 over the terms of a query, whose frequencies are gathered block by block."""
 
     def __init__(self, counts: Sequence[float], n_places: int, n_live: int, k1: float) -> None:
         """How much the query says each term; how many chunks or files there are, and can be found; saturation."""
@@ -113,15 +122,17 @@ class _Sum:
         """Of a term, by what was gathered."""
         return idf(self._n_live, self._n_matching[term])
 
-    def scores(self) -> NDArray[np.float32]:
-        """The sums, shape (n_places,)."""
+    def scores(self) -> tuple[NDArray[np.float32], NDArray[np.intp]]:
+        """The sums, shape (n_places,), and the places with one, ascending."""
+        # Memory that is not written costs nothing, and adding in place is faster than sorting the places.
         found = np.zeros(self._n_places, np.float32)
-        if self._places:
-            weights = np.array([self._counts[term] * self.idf(term) for term in self._terms], np.float32)
-            values = np.concatenate(self._values)
-            weighted = np.repeat(weights, self._lengths) * values / (values + self._k1)
-            np.add.at(found, np.concatenate(self._places, dtype=np.intp), weighted)
-        return found
+        if not self._places:
+            return found, np.zeros(0, np.intp)
+        weights = np.array([self._counts[term] * self.idf(term) for term in self._terms], np.float32)
+        values = np.concatenate(self._values)
+        weighted = np.repeat(weights, self._lengths) * values / (values + self._k1)
+        np.add.at(found, np.concatenate(self._places, dtype=np.intp), weighted)
+        return found, np.flatnonzero(found > 0)
 
 
 class _Run:
@@ -130,70 +141,60 @@ class _Run:
     def __init__(self, corpus: Corpus, terms: Mapping[str, float]) -> None:
         self._corpus = corpus
         counts = list(terms.values())
+        n_live_files = corpus.fields.n_live_files
         self.chunks = _Sum(counts, corpus.n_rows, corpus.n_live, _K1_FIELDS)
         self.remarks = _Sum(counts, corpus.n_rows, corpus.n_live, _K1_REMARKS)
-        self.files = _Sum(counts, corpus.n_files, corpus.n_live_files, _K1_FIELDS)
-        self.names = _Sum(counts, corpus.n_files, corpus.n_live_files, _K1_NAMES)
+        self.files = _Sum(counts, corpus.n_files, n_live_files, _K1_FIELDS)
+        self.names = _Sum(counts, corpus.n_files, n_live_files, _K1_NAMES)
         self._frequency = np.zeros(corpus.n_rows, np.float32)
-        self._is_found = np.zeros(corpus.n_rows, np.bool_)
         widened = _widened(corpus, terms)
-        kin: list[list[tuple[int, int]]] = [[] for _ in corpus.parts]
-        for term, said in enumerate(terms):
-            for relative in corpus.kin(said) if said in widened else ():
-                for at, number in relative:
-                    kin[at].append((term, number))
-        n_holding = [0] * len(terms)
-        for part, of_part in zip(corpus.parts, kin, strict=True):
-            found = ((term, part.segment.term_number(said)) for term, said in enumerate(terms))
-            own = [(term, number) for term, number in found if number is not None]
-            if own or of_part:
-                self._read(part, own, of_part, n_holding)
-        self.idf = {said: idf(corpus.n_live, n) for said, n in zip(terms, n_holding, strict=True)}
+        relatives = [(term, kin) for term, said in enumerate(terms) if said in widened for kin in corpus.kin(said)]
+        said = list(terms)
+        self._term_of = [*range(len(said)), *(term for term, _ in relatives)]
+        self._n_terms = len(said)
+        self._n_holding = [0] * len(said)
+        index = corpus.backend.terms
+        for postings in index.postings([*said, *(kin for _, kin in relatives)]):
+            self._gather(postings)
+        for remarks in index.remarks(said):
+            norms: NDArray[np.float32] = corpus.fields.of_rows("remark_norm", remarks.rows)
+            values: NDArray[np.float32] = remarks.counts / norms
+            self.remarks.gather(remarks.terms, np.diff(remarks.starts).tolist(), remarks.rows, values)
+        self.idf = {term: idf(corpus.n_live, n) for term, n in zip(said, self._n_holding, strict=True)}
 
-    def _read(
-        self, part: SegmentPart, own: list[tuple[int, int]], kin: list[tuple[int, int]], n_holding: list[int]
-    ) -> None:
-        """Take the terms that a segment holds, each with its number there, and the relatives of terms."""
-        postings = read_postings(part, [number for _, number in own + kin])
-        starts: list[int] = postings.starts.tolist()
-        for (term, _), start, end in zip(own, starts, starts[1:], strict=False):
-            n_holding[term] += end - start
-        self._gather_chunks(part, own, kin, postings)
+    def _gather(self, postings: Postings) -> None:
+        """Take a block of postings: those of the terms that are said, then those of their relatives."""
+        own = [term for term in postings.terms if term < self._n_terms]
+        for term, n in zip(own, np.diff(postings.starts).tolist(), strict=False):
+            self._n_holding[term] += n
+        self._gather_chunks(postings, len(own))
         if own:
-            terms = [term for term, _ in own]
-            remarks = read_remarks(part, [number for _, number in own])
-            norm = self._corpus.remark_norm[remarks.rows]
-            self.remarks.gather(terms, np.diff(remarks.starts).tolist(), remarks.rows, remarks.counts / norm)
-            self._gather_files(terms, postings)
+            self._gather_files(own, postings)
 
-    def _gather_chunks(
-        self, part: SegmentPart, own: list[tuple[int, int]], kin: list[tuple[int, int]], postings: Postings
-    ) -> None:
-        values = postings.body / self._corpus.text_norm[postings.rows]
+    def _gather_chunks(self, postings: Postings, n_own: int) -> None:
+        norms: NDArray[np.float32] = self._corpus.fields.of_rows("text_norm", postings.rows)
+        values: NDArray[np.float32] = np.divide(postings.body, norms, dtype=np.float32)
         values[postings.named] += _OF_CHUNK @ postings.fields
         starts: list[int] = postings.starts.tolist()
-        values[starts[len(own)] :] *= np.float32(_KIN)
+        values[starts[n_own] :] *= np.float32(_KIN)
         spans: dict[int, list[slice]] = {}
-        for (term, _), start, end in zip(own + kin, starts[:-1], starts[1:], strict=True):
-            spans.setdefault(term, []).append(slice(start, end))
+        for place, start, end in zip(postings.terms, starts[:-1], starts[1:], strict=True):
+            spans.setdefault(self._term_of[place], []).append(slice(start, end))
         for term, variants in sorted(spans.items()):  # In the order of the query, for the same sums.
-            rows, frequencies = self._together(part, postings.rows, values, variants)
+            rows, frequencies = self._together(postings.rows, values, variants)
             self.chunks.gather([term], [len(rows)], rows, frequencies)
 
     def _together(
-        self, part: SegmentPart, rows: NDArray[np.intp], values: NDArray[np.float32], variants: Sequence[slice]
+        self, rows: NDArray[np.intp], values: NDArray[np.float32], variants: Sequence[slice]
     ) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
-        """The chunks of a segment that hold a term or a relative of it, each with the sum of what they count."""
+        """The chunks that hold a term or a relative of it, each with the sum of what they count."""
         if len(variants) == 1:
             return rows[variants[0]], values[variants[0]]
-        frequency, is_found = self._frequency, self._is_found
         for span in variants:
-            np.add.at(frequency, rows[span], values[span])
-            is_found[rows[span]] = True
-        found = np.flatnonzero(is_found[part.first_row : part.first_row + part.segment.n_chunks]) + part.first_row
-        total = frequency[found]
-        frequency[found] = 0
-        is_found[found] = False
+            np.add.at(self._frequency, rows[span], values[span])
+        found = distinct(np.concatenate([rows[span] for span in variants]))
+        total = self._frequency[found]
+        self._frequency[found] = 0
         return found, total
 
     def _gather_files(self, terms: Sequence[int], postings: Postings) -> None:
@@ -203,7 +204,7 @@ class _Run:
             return
         named = postings.named[: np.searchsorted(postings.named, n)]
         fields = postings.fields[:, : len(named)]
-        files = self._corpus.file_of_row[postings.rows[:n]]
+        files = self._corpus.fields.of_rows("file", postings.rows[:n])
         # A run is what one term has in one file.
         is_new = np.ones(n, np.bool_)
         np.not_equal(files[1:], files[:-1], out=is_new[1:])
@@ -211,16 +212,16 @@ class _Run:
         first = np.flatnonzero(is_new)
         files, bounds = files[first], np.searchsorted(first, ends)
         values = np.add.reduceat(postings.body[:n], first)
-        values /= self._corpus.file_norm[files]
+        values /= self._corpus.fields.of_files("text_norm", files)
         of_run = np.searchsorted(first, named, side="right") - 1
-        in_names = _per_run(of_run, fields[NAME], len(first))
+        in_names = _per_run(of_run, fields[_NAME], len(first))
         values += in_names * np.float32(_FILE_NAME)
         # Every chunk of a file has the words of its path: one of them counts.
         in_path = np.zeros(len(first), np.float32)
         in_path[of_run] = _OF_FILE @ fields
         values += in_path
         self.files.gather(terms, np.diff(bounds).tolist(), files, values)
-        in_names += _per_run(of_run, fields[VALUE], len(first)) * np.float32(_FILE_VALUE)
+        in_names += _per_run(of_run, fields[_VALUE], len(first)) * np.float32(_FILE_VALUE)
         defined = np.flatnonzero(in_names)
         lengths = np.diff(np.searchsorted(defined, bounds)).tolist()
         self.names.gather(terms, lengths, files[defined], in_names[defined])

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import math
 import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 LONGER = 5
 """Letters that a relative may have more than the term itself."""
@@ -33,7 +37,7 @@ def may_have_kin(term: str, *, least: int) -> bool:
     return len(term) >= least and term.isalpha()
 
 
-def kin_among(term: str, candidates: list[str], *, least: int) -> list[str]:
+def kin_among(term: str, candidates: Sequence[str], *, least: int) -> list[str]:
     """The relatives of a term, the nearest in length first.
 
     Args:

@@ -4,19 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
 from msgspec import Struct
 
-from hybrid.base.tokens import part_terms
 from hybrid.prompting.traces import parts_of_path
-from hybrid.search.ranking.scale import common
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from numpy.typing import NDArray
-
-    from hybrid.index.segment import Segment
     from hybrid.prompting.traces import SourceLine
     from hybrid.search.ranking.corpus import Corpus
 
@@ -24,20 +18,18 @@ _OUTER_FRAME = 0.5
 """Of what the failing frame of a trace is worth, each frame of the project around it gets so much of the one within."""
 _OTHER_FOLDERS = 0.3
 """A path whose last parts are those of a file, and not the parts above them: it has moved, or is another project's."""
-_MOST_ALIKE = 64
-"""Files of one name that are compared with a path; a name that more files bear tells none of them."""
 
 
 class PlaceScores(Struct, frozen=True):
-    """What the places of a query say; every array in [0, 1].
+    """What the places of a query say; every value in (0, 1].
 
     Attributes:
-        files: How surely the query names each file by its path, shape (n_files,).
-        chunks: The same for the chunk that holds the line it points at, shape (n_rows,).
+        files: How surely the query names a file by its path, for those that it names.
+        chunks: The same for the chunk that holds the line it points at, by row.
     """
 
-    files: NDArray[np.float32]
-    chunks: NDArray[np.float32]
+    files: dict[int, float]
+    chunks: dict[int, float]
 
 
 def score_places(corpus: Corpus, places: Sequence[SourceLine]) -> PlaceScores:
@@ -51,7 +43,7 @@ def score_places(corpus: Corpus, places: Sequence[SourceLine]) -> PlaceScores:
         corpus: To score.
         places: Of the query; of each trace the frame that failed first.
     """
-    found = PlaceScores(np.zeros(corpus.n_files, np.float32), np.zeros(corpus.n_rows, np.float32))
+    scores = PlaceScores({}, {})
     weight_in: dict[int, float] = {}
     files_of: dict[tuple[str, bool], list[tuple[int, float]]] = {}
     for place in places:
@@ -67,25 +59,21 @@ def score_places(corpus: Corpus, places: Sequence[SourceLine]) -> PlaceScores:
             weight_in[place.trace] = weight * _OUTER_FRAME
         for file, likeness in named:
             value = weight * likeness
-            found.files[file] = max(found.files[file], value)
-            row = _row_at(corpus, file, place.line)
+            scores.files[file] = max(scores.files.get(file, 0.0), value)
+            row = None if place.line is None else corpus.fields.row_at(file, place.line)
             if row is not None:
-                found.chunks[row] = max(found.chunks[row], value)
-    return found
+                scores.chunks[row] = max(scores.chunks.get(row, 0.0), value)
+    return scores
 
 
 def _files_named(corpus: Corpus, place: SourceLine) -> Iterator[tuple[int, float]]:
     """The files that a path fits best, each with how well it fits."""
     wanted, _ = parts_of_path(place.path)
     best: list[tuple[int, float]] = []
-    for part in corpus.parts:
-        for doc in _alike(part.segment, wanted):
-            likeness = _likeness(wanted, tuple(part.segment.text("doc_path", doc).split("/")), place)
-            file = int(corpus.file_of_doc[part.first_doc + doc])
-            # An empty file has no chunk to show.
-            has_chunks = corpus.doc_of_file[file] == part.first_doc + doc
-            if likeness and has_chunks and part.segment.doc_is_live[doc]:
-                best.append((file, likeness))
+    for file, path in corpus.backend.names.files_called(wanted):
+        likeness = _likeness(wanted, tuple(path.split("/")), place)
+        if likeness:
+            best.append((file, likeness))
     top = max((likeness for _, likeness in best), default=0.0)
     closest = [file for file, likeness in best if likeness == top]
     for file in closest:
@@ -113,32 +101,3 @@ def _n_agreeing(a: tuple[str, ...], b: tuple[str, ...]) -> int:
             break
         count += 1
     return count
-
-
-def _alike(segment: Segment, wanted: tuple[str, ...]) -> list[int]:
-    """Documents whose name has the words of a path's last part; those of the folders decide when they are many."""
-    docs: NDArray[np.int32] | None = None
-    stem, _, suffix = wanted[-1].rpartition(".")
-    for word in dict.fromkeys(part_terms(stem or suffix)):
-        held = segment.numbers("stem_word", "stem_word_doc", word)
-        docs = held if docs is None else common(docs, held)
-    if docs is None:
-        return []
-    for word in reversed(part_terms("/".join(wanted[:-1]))):
-        if len(docs) <= _MOST_ALIKE:
-            break
-        inside = common(docs, segment.numbers("path_word", "path_word_doc", word))
-        docs = inside if len(inside) else docs
-    return docs.tolist() if len(docs) <= _MOST_ALIKE else []
-
-
-def _row_at(corpus: Corpus, file: int, line: int | None) -> int | None:
-    """The first chunk of a file that holds a line; None without a line, or when the file is shorter."""
-    if line is None:
-        return None
-    rows = corpus.rows_of(file)
-    segment, first = corpus.snapshot.locate(rows.start)
-    local = slice(first, first + rows.stop - rows.start)
-    starts, ends = segment.array("chunk_start")[local], segment.array("chunk_end")[local]
-    holding = np.flatnonzero((starts <= line) & (line <= ends))
-    return rows.start + int(holding[0]) if len(holding) else None

@@ -40,30 +40,26 @@ def versions_said(text: str) -> frozenset[int]:
     return frozenset(int(number) for number in _VERSION_SAID.findall(text)[:9])
 
 
-def playing(corpus: Corpus, role: str, spoken: frozenset[str] = frozenset()) -> NDArray[np.float32]:
+def playing(roles: NDArray[np.uint8], role: str, spoken: frozenset[str] = frozenset()) -> NDArray[np.float32]:
     """1 for each file of a role, else 0.
 
     Args:
-        corpus: Its files.
-        role: One of `hybrid.index.roles.ROLES`.
+        roles: Bits of `hybrid.index.roles.ROLES` of each file.
+        role: One of them.
         spoken: Roles that a query speaks of: none of their files. Examples often lie among the tests, so that of these
             two each is spared for the other.
     """
     kin = _AMONG_ONE_ANOTHER if role in _AMONG_ONE_ANOTHER else {role}
     spared = np.uint8(sum(map(bit, kin & spoken)))
-    found = corpus.playing.get((role, int(spared)))
-    if found is None:
-        is_playing = (corpus.roles & np.uint8(bit(role)) > 0) & (corpus.roles & spared == 0)
-        found = corpus.playing[role, int(spared)] = is_playing.astype(np.float32)
-    return found
+    return ((roles & np.uint8(bit(role)) > 0) & (roles & spared == 0)).astype(np.float32)
 
 
-def other_version(corpus: Corpus, said: frozenset[int]) -> NDArray[np.float32]:
+def other_version(corpus: Corpus, files: NDArray[np.int32], said: frozenset[int]) -> NDArray[np.float32]:
     """1 for each file that a folder places in another version than the query means: those it names, else the newest."""
-    found = np.zeros(corpus.n_files, np.float32)
-    for file, folders in corpus.versions.items():
-        if said:
-            found[file] = all(number not in said for _, number, _ in folders)
-        else:
-            found[file] = any(number < newest for _, number, newest in folders)
-    return found
+    versions = corpus.versions
+    if not versions:
+        return np.zeros(len(files), np.float32)
+    folders = [versions.get(file, ()) for file in files.tolist()]
+    if said:
+        return np.array([bool(of) and all(number not in said for _, number, _ in of) for of in folders], np.float32)
+    return np.array([any(number < newest for _, number, newest in of) for of in folders], np.float32)

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from hybrid.index.backend import CosineFigures
+
 _SHARES = np.array([1, 1 / 2, 1 / 4, 1 / 8, 0], np.float32)
 """What the best chunk of a file, the second, … adds to its sum."""
 _SUMMED = len(_SHARES) - 1
@@ -27,9 +29,18 @@ def by_best(values: NDArray[np.float32]) -> NDArray[np.float32]:
     return np.divide(values, np.float32(top), dtype=np.float32) if top > 0 else values
 
 
-def above(values: NDArray[np.float32], mean: float) -> NDArray[np.float32]:
-    """What of each value lies above a mean, divided by the largest."""
-    return by_best(np.maximum(values - np.float32(mean), np.float32(0)))
+def divide_by_best(values: NDArray[np.float32], places: NDArray[np.intp]) -> None:
+    """Divide values ≥ 0 by the largest, in place; only those at `places` are above 0."""
+    if len(places):
+        kept = values[places]
+        values[places] = kept / kept.max()
+
+
+def above(cosines: NDArray[np.float32], over_all: CosineFigures) -> NDArray[np.float32]:
+    """What of each cosine lies above the mean over all, divided by the largest of all."""
+    excess = np.maximum(cosines - np.float32(over_all.mean), np.float32(0))
+    top = float(np.subtract(over_all.largest, over_all.mean, dtype=np.float32))
+    return np.divide(excess, np.float32(top), dtype=np.float32) if top > 0 else excess
 
 
 def best_of(values: NDArray[np.float32], depth: int) -> NDArray[np.intp]:
@@ -62,30 +73,22 @@ def best_by_key(values: NDArray[np.float32], depth: int, key: Callable[[int], An
 
 
 def decaying_sum(
-    values: NDArray[np.float32], rows: NDArray[np.intp], file_of_row: NDArray[np.int32], n_files: int
-) -> NDArray[np.float32]:
+    values: NDArray[np.float32], files: NDArray[np.int32]
+) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
     """For each file its best chunk, half the second, a quarter of the third, an eighth of the fourth; by the best file.
 
     Args:
-        values: Of each row, shape (n_rows,).
-        rows: That count, best first.
-        file_of_row: Shape (n_rows,).
-        n_files: Length of the result.
+        values: Of some chunks, best first.
+        files: Of each.
+
+    Returns:
+        The files, ascending, and the sum of each.
     """
-    files = file_of_row[rows]
     order = np.argsort(files, kind="stable")  # Stays best first within a file.
-    files, kept = files[order], values[rows[order]]
-    if not len(files):
-        return np.zeros(n_files, np.float32)
+    files, values = files[order], values[order]
     starts = runs(files)
     place = np.arange(len(files)) - np.repeat(starts, np.diff(starts, append=len(files)))
     shares = _SHARES[np.minimum(place, _SUMMED)]
-    return by_best(np.bincount(files, np.multiply(kept, shares), n_files).astype(np.float32))
-
-
-def common(a: NDArray[np.int32], b: NDArray[np.int32]) -> NDArray[np.int32]:
-    """What stands in both of two ascending arrays without repetitions; `np.intersect1d` imports `numpy.ma`, too."""
-    if not len(b):
-        return a[:0]
-    places = np.minimum(np.searchsorted(b, a), len(b) - 1)
-    return a[b[places] == a]
+    number = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(files)))
+    sums = np.bincount(number, np.multiply(values, shares), len(starts)).astype(np.float32)
+    return files[starts], by_best(sums)

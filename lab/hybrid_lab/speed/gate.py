@@ -47,7 +47,9 @@ def gate_figures(
     background = load_background(embedder, home)
     snapshot = open_folder(folder, embedder, config.search)
     gate = Gate(snapshot, embedder, lambda: background, config.gate)
-    opening = [time_ms(lambda: calibrate(background, snapshot.segments, config.gate)) for _ in range(_ROUNDS)]
+    opening = [
+        time_ms(lambda: calibrate(background, snapshot.background.figures(), config.gate)) for _ in range(_ROUNDS)
+    ]
     return {
         "chunks": n_chunks,
         "background_pieces": len(background.piece_vectors),

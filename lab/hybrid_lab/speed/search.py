@@ -6,8 +6,6 @@ import itertools
 import random
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from hybrid.base.tokens import query_tokens
 from hybrid.evaluation.timing import sum_up, time_each, time_ms, timed
 from hybrid.index.snapshot import open_snapshot
@@ -104,11 +102,12 @@ def lexical_figures(
     from hybrid.search.reference import ReferenceLexical
 
     words = Words()
-    real = list(like.all_terms()) if like is not None else []
+    real = [terms for _, terms in like.live_terms()] if like is not None else []
     bags = _repeated(real, n_chunks) if real else words.bags(n_chunks)
     write_snapshot(folder, bags, embedder.info)
     snapshot = open_folder(folder, embedder, settings)
     reference = ReferenceLexical(snapshot, k1=settings.bm25_k1, b=settings.bm25_b)
+    rows = list(snapshot.live_rows())
     asked = [tokens for tokens in map(query_tokens, queries or words.queries(200)) if tokens]
     ours, theirs, differences = list[float](), list[float](), list[float]()
     snapshot.lexical(asked[0], settings.depth)
@@ -117,7 +116,8 @@ def lexical_figures(
         ours.append(ms)
         scores, ms = timed(lambda tokens=tokens: reference.scores(tokens))
         theirs.append(ms)
-        differences.append(float(np.abs(np.nan_to_num(leg.scores) - scores).max()))
+        scored = zip(rows, scores.tolist(), strict=True)
+        differences.append(max((abs((leg.raw(row) or 0.0) - score) for row, score in scored), default=0.0))
     base, mine = sum_up(theirs), sum_up(ours)
     return {
         "chunks": snapshot.n_chunks,

@@ -9,6 +9,7 @@ from hybrid.config import SearchConfig, load
 from hybrid.models.hashing import HashingEmbedder
 from hybrid_lab.speed.search import lexical_figures, open_folder, queries_of
 from hybrid_lab.synthetic import Shape, Words, word, write_snapshot, write_tree
+from tests.support.builders import terms_of
 
 EMBEDDER = HashingEmbedder(32)
 
@@ -51,12 +52,12 @@ def test_a_synthetic_snapshot_holds_its_bags(tmp_path: Path, n_chunks: int) -> N
     bags = list(Words(Shape(n_words=200, mean_tokens=20)).bags(n_chunks))
     size = write_snapshot(tmp_path / "s", bags, EMBEDDER.info)
     snapshot = open_folder(tmp_path / "s", EMBEDDER, settings(tmp_path))
-    found = list(snapshot.all_terms())
+    found = [terms for _, terms in snapshot.live_terms()]
 
     assert n_chunks == snapshot.n_chunks
     assert size == sum(path.stat().st_size for path in (tmp_path / "s").iterdir())
     assert all(bag.items() <= terms.items() for bag, terms in zip(bags, found, strict=True))
-    assert (0, 0) == snapshot.vectors_figures()
+    assert (0, 0) == (snapshot.figures().n_cut, snapshot.figures().n_without_vector)
 
 
 def test_all_terms_are_those_of_each_row(tmp_path: Path) -> None:
@@ -64,7 +65,7 @@ def test_all_terms_are_those_of_each_row(tmp_path: Path) -> None:
     write_snapshot(tmp_path / "s", Words(Shape(n_words=200, mean_tokens=20)).bags(30), EMBEDDER.info)
     snapshot = open_folder(tmp_path / "s", EMBEDDER, settings(tmp_path))
 
-    assert [snapshot.terms(row) for row in snapshot.live_rows()] == list(snapshot.all_terms())
+    assert [(row, terms_of(snapshot, row)) for row in snapshot.live_rows()] == list(snapshot.live_terms())
 
 
 def test_the_lexical_leg_has_the_scores_of_rank_bm25(tmp_path: Path) -> None:

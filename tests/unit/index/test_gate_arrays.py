@@ -14,7 +14,7 @@ from hybrid.index.backend import Filter
 from hybrid.index.dense import NO_VECTOR, scan
 from hybrid.index.manifest import NAME, read_manifest
 from hybrid.models.hashing import HashingEmbedder
-from tests.support.builders import PAYMENTS, ListSource, build_index, open_index, place_in
+from tests.support.builders import PAYMENTS, ListSource, build_index, open_index, place_in, terms_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -242,7 +242,7 @@ def test_the_leg_is_the_same_with_pieces_and_without(tmp_path: Path) -> None:
     leg, _ = index.dense_with_pieces(query, _vectors("alpha", "beta"), 10)
 
     assert alone.ranking == leg.ranking
-    np.testing.assert_array_equal(alone.scores, leg.scores)
+    assert [alone.raw(row) for row in range(index.n_rows)] == [leg.raw(row) for row in range(index.n_rows)]
 
 
 def test_a_filter_restricts_the_leg_and_not_the_pieces(tmp_path: Path) -> None:
@@ -307,26 +307,26 @@ def test_a_scan_of_one_segment(tmp_path: Path) -> None:
 def test_document_frequency_counts_chunks_of_all_segments(tmp_path: Path) -> None:
     """Dead chunks too, as the bars count them, until their segment is written anew; a term counts once in a chunk."""
     index = _grown(tmp_path)
-    expected = [sum(term in index.terms(row) for row in range(index.n_rows)) for term in (*TERMS, "shar", "none")]
+    expected = [sum(term in terms_of(index, row) for row in range(index.n_rows)) for term in (*TERMS, "shar", "none")]
 
-    assert expected == [index.document_frequency(term) for term in (*TERMS, "shar", "none")]
+    assert expected == [index.terms.document_frequency(term) for term in (*TERMS, "shar", "none")]
     assert [1, 2, 1, 1, 4, 0] == expected
 
 
 def test_document_frequency_is_remembered_and_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Beyond what is remembered it starts anew; the answers stay the same."""
-    monkeypatch.setattr("hybrid.index.snapshot._REMEMBERED_TERMS", 2)
     index = _grown(tmp_path)
+    monkeypatch.setattr(index.terms._frequencies, "_most", 2)
     asked = [*TERMS, "none", *TERMS, "shar", "shar"]
 
-    assert [1, 2, 1, 1, 0, 1, 2, 1, 1, 4, 4] == [index.document_frequency(term) for term in asked]
+    assert [1, 2, 1, 1, 0, 1, 2, 1, 1, 4, 4] == [index.terms.document_frequency(term) for term in asked]
 
 
 def test_document_frequency_of_an_empty_index(tmp_path: Path) -> None:
     """No segment holds no term."""
     build_index(place_in(tmp_path), ListSource({}))
 
-    assert 0 == open_index(place_in(tmp_path)).document_frequency("alpha")
+    assert 0 == open_index(place_in(tmp_path)).terms.document_frequency("alpha")
 
 
 def test_frequencies_follow_the_real_tokens(tmp_path: Path) -> None:
@@ -334,5 +334,5 @@ def test_frequencies_follow_the_real_tokens(tmp_path: Path) -> None:
     build_index(place_in(tmp_path), ListSource(dict(PAYMENTS)))
     index = open_index(place_in(tmp_path))
 
-    assert index.document_frequency("paymentclient") > 0
-    assert 0 == index.document_frequency("PaymentClient")
+    assert index.terms.document_frequency("paymentclient") > 0
+    assert 0 == index.terms.document_frequency("PaymentClient")

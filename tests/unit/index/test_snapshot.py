@@ -12,7 +12,7 @@ from hybrid.index.analysis import NAME_FIELDS
 from hybrid.index.backend import Filter
 from hybrid.models.hashing import HashingEmbedder
 from hybrid.types import Chunk, Chunked, Definition, LineSpan
-from tests.support.builders import ListSource, build_index, open_index, place_in, recipe
+from tests.support.builders import ListSource, build_index, open_index, place_in, recipe, terms_of
 from tests.support.examples import examples
 
 if TYPE_CHECKING:
@@ -217,7 +217,13 @@ def test_a_chunk_without_a_vector_is_not_ranked_by_dense(tmp_path: Path) -> None
 
     assert 2 == index.n_chunks
     assert ["a.txt"] == _paths(index, index.dense(HashingEmbedder().embed_query("words"), 10))
-    assert (0, 1) == index.vectors_figures()
+    assert (0, 1) == _vector_figures(index)
+
+
+def _vector_figures(index: Snapshot) -> tuple[int, int]:
+    """Chunks that the model read in part, and those without a vector."""
+    figures = index.figures()
+    return figures.n_cut, figures.n_without_vector
 
 
 def test_a_query_without_a_vector_ranks_nothing(snapshot: Snapshot) -> None:
@@ -233,7 +239,7 @@ def test_unknown_tokens_rank_nothing(snapshot: Snapshot, tokens: list[str]) -> N
     leg = snapshot.lexical(tokens, 10)
 
     assert ((), None) == (leg.ranking, leg.top)
-    assert np.isnan(leg.scores).all()
+    assert [None] * snapshot.n_rows == [leg.raw(row) for row in range(snapshot.n_rows)]
 
 
 @pytest.mark.parametrize("texts", [{}, {"a.py": ""}, {"a.py": "\n\n"}], ids=["no file", "empty", "blank"])
@@ -246,7 +252,7 @@ def test_an_empty_index(tmp_path: Path, texts: dict[str, str]) -> None:
     assert (0, []) == (index.n_chunks, list(index.live_rows()))
     assert () == index.dense(HashingEmbedder().embed_query("a"), 10, Filter(path="src")).ranking
     assert () == index.lexical(["a"], 10, Filter(kinds=("doc",))).ranking
-    assert (0, 0) == index.vectors_figures()
+    assert (0, 0) == _vector_figures(index)
 
 
 def test_an_index_whose_files_all_went(tmp_path: Path) -> None:
@@ -269,10 +275,10 @@ def test_blocks_smaller_than_the_segment(tmp_path: Path, monkeypatch: pytest.Mon
     place = place_in(tmp_path)
     build_index(place, ListSource(_texts()))
     query = HashingEmbedder().embed_query("shared number3")
-    whole = open_index(place).dense(query, 100).scores
+    whole = open_index(place).dense(query, 100)
     monkeypatch.setattr("hybrid.index.dense._BLOCK_ROWS", 3)
 
-    np.testing.assert_allclose(whole, open_index(place).dense(query, 100).scores, atol=1e-6)
+    np.testing.assert_allclose(whole.scores, open_index(place).dense(query, 100).scores, atol=1e-6)
 
 
 @examples(25)
@@ -359,7 +365,7 @@ def test_frequencies_per_field(hand_made: Snapshot, term: str, expected: tuple[i
 
 def test_terms_and_length_of_a_chunk(hand_made: Snapshot) -> None:
     """The terms of a row are those of its postings, and its length is their sum."""
-    terms = hand_made.terms(0)
+    terms = terms_of(hand_made, 0)
 
     assert 3 == terms["http"]
     assert sum(terms.values()) == hand_made.segments[0].chunk_length[0]

@@ -36,8 +36,8 @@ def _views() -> RecordViews:
 def _indexed(view: RecordView | None) -> list[str]:
     """Ids in the index of a view."""
     assert view is not None
-    snapshot = view.searcher.snapshot
-    return sorted(snapshot.get(row).path for row in snapshot.live_rows())
+    snapshot = view.searcher.backend
+    return sorted(snapshot.get(row).path for row, _ in snapshot.live_terms())
 
 
 def test_each_kind_is_a_view_of_its_own(talk: Talk) -> None:
@@ -251,7 +251,7 @@ def test_a_record_that_changed_is_found_by_a_process_that_starts_anew(talk: Talk
     talk.write(FILE, LESSONS.replace("Never edit", "Never touch"))
     opened, _ = _views().open_all(talk.workspace())
 
-    snapshot = opened[0].searcher.snapshot
+    snapshot = opened[0].searcher.backend
     assert {"Git commit format", "Never touch an applied migration"} == {
-        snapshot.get(row).name for row in snapshot.live_rows()
+        snapshot.get(row).name for row, _ in snapshot.live_terms()
     }

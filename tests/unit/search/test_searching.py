@@ -56,7 +56,7 @@ def test_plain_fusion(tmp_path: Path) -> None:
     """With `ranker = "rrf"`, or without weights, hits stand in order of rrf, without evidence, relevant as their legs say."""
     fused = searcher(tmp_path / "rrf", search_ranker="rrf").search(make_query(QUERY), top_k=20)
     built = searcher(tmp_path / "none")
-    without = Searcher(built.snapshot, built.embedder, default_config(tmp_path).search).search(
+    without = Searcher(built.backend, built.embedder, default_config(tmp_path).search).search(
         make_query(QUERY), top_k=20
     )
 
@@ -158,7 +158,7 @@ def test_a_query_without_a_vector(tmp_path: Path) -> None:
     """Words alone rank when the model knows none of the query; there is no cosine and no evidence by sense."""
     built = searcher(tmp_path)
     config = default_config(tmp_path)
-    searched = Searcher(built.snapshot, Mute(), config.search, ranking=config.ranking).search(
+    searched = Searcher(built.backend, Mute(), config.search, ranking=config.ranking).search(
         make_query(QUERY), top_k=20
     )
 

@@ -66,7 +66,7 @@ def test_terms_of_the_background_are_counted_in_the_index(tmp_path: Path, hashin
 
     kept = index.segments[0].array("background_df").tolist()
 
-    assert [index.document_frequency(term) for term in terms] == kept
+    assert [index.terms.document_frequency(term) for term in terms] == kept
     assert 0 < sum(n > 0 for n in kept) < len(kept)
 
 
@@ -99,7 +99,7 @@ def test_bars_of_documents_that_came_one_by_one_are_those_of_one_build(tmp_path:
         source.put(path, text)
         build_index(grown, source, annotator=annotator, max_segments=100)
 
-    found = [calibrate(background, open_index(place).segments, SETTINGS) for place in (whole, grown)]
+    found = [calibrate(background, open_index(place).background.figures(), SETTINGS) for place in (whole, grown)]
 
     assert (1, 4) == tuple(len(open_index(place).segments) for place in (whole, grown))
     np.testing.assert_allclose((found[0].talk, found[0].tasks), (found[1].talk, found[1].tasks), atol=1e-6)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
+from hybrid.index.gate_figures import background_figures
 from hybrid.models.probe import Probe
 from hybrid.search.gate.calibration import SILENT, background_scores, calibrate
 from tests.support.worlds import (
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from hybrid.config import GateConfig
-    from hybrid.index.segment import Segment
+    from hybrid.index.backend import BackgroundFigures
 
 TERMS = ("alpha", "beta", "gamma", "delta", "eps_one", "eps_two", "zeta", "eta")
 GENERIC = {"alpha": 4_000, "beta": 40, "eps_one": 2}
@@ -128,11 +129,11 @@ def _random_chunks(seed: int, n_chunks: int) -> list[TinyChunk]:
     return [TinyChunk(row if any(row) else None, _some(random, 4)) for row in rows]
 
 
-def _segments(folder: Path, world: World, parts: Sequence[Sequence[TinyChunk]], *, with_hub: bool) -> list[Segment]:
+def _figures(folder: Path, world: World, parts: Sequence[Sequence[TinyChunk]], *, with_hub: bool) -> BackgroundFigures:
     numbered = enumerate(parts)
-    return [
-        segment_file(folder / f"{i}.safetensors", part, world.background, with_hub=with_hub) for i, part in numbered
-    ]
+    return background_figures(
+        [segment_file(folder / f"{i}.safetensors", part, world.background, with_hub=with_hub) for i, part in numbered]
+    )
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -155,10 +156,10 @@ def _segments(folder: Path, world: World, parts: Sequence[Sequence[TinyChunk]], 
 def test_the_scores_are_those_of_the_slow_loop(tmp_path: Path, seed: int, settings: GateConfig) -> None:
     """Evidence, and evidence + talk, of every prompt, with each part alone and with all of them."""
     world, chunks = _random_world(seed), _random_chunks(seed, 10)
-    segments = _segments(tmp_path, world, [chunks], with_hub=settings.hub)
+    figures = _figures(tmp_path, world, [chunks], with_hub=settings.hub)
     expected = _slow_scores(world, chunks, settings)
 
-    found = background_scores(world.background, segments, settings)
+    found = background_scores(world.background, figures, settings)
 
     np.testing.assert_allclose(found, expected, atol=1e-5)
 
@@ -171,8 +172,8 @@ def test_segments_together_have_the_scores_of_one(tmp_path: Path, seed: int, hub
     world, chunks = _random_world(seed), _random_chunks(seed, 10)
     (tmp_path / "one").mkdir()
     (tmp_path / "four").mkdir()
-    one = _segments(tmp_path / "one", world, [chunks], with_hub=hub)
-    four = _segments(tmp_path / "four", world, [chunks[:3], [], chunks[3:4], chunks[4:]], with_hub=hub)
+    one = _figures(tmp_path / "one", world, [chunks], with_hub=hub)
+    four = _figures(tmp_path / "four", world, [chunks[:3], [], chunks[3:4], chunks[4:]], with_hub=hub)
 
     found = calibrate(world.background, four, settings)
 
@@ -191,7 +192,7 @@ def test_the_bars_are_observed_scores_that_a_share_exceeds(tmp_path: Path, seed:
     of_talk = [score for score, prompt in zip(talk, world.held, strict=True) if prompt.is_talk]
     of_tasks = [score for score, prompt in zip(evidence, world.held, strict=True) if not prompt.is_talk]
 
-    found = calibrate(world.background, _segments(tmp_path, world, [chunks], with_hub=False), settings)
+    found = calibrate(world.background, _figures(tmp_path, world, [chunks], with_hub=False), settings)
 
     assert pytest.approx(_slow_bar(of_talk, rate), abs=1e-5) == found.talk
     assert pytest.approx(_slow_bar(of_tasks, 1 - rate), abs=1e-5) == found.tasks
@@ -204,10 +205,10 @@ def test_the_shares_that_pass_both_bars_are_counted_one_by_one(tmp_path: Path, s
     """Of talk and of tasks, those above the bar of talk and above that of tasks: never more than either bar allows."""
     settings = replace(SETTINGS, max_false_open_rate=rate, max_other_task_rate=0.5)
     world = _random_world(seed)
-    segments = _segments(tmp_path, world, [_random_chunks(seed, 10)], with_hub=False)
-    evidence, talk = (scores.tolist() for scores in background_scores(world.background, segments, settings))
+    figures = _figures(tmp_path, world, [_random_chunks(seed, 10)], with_hub=False)
+    evidence, talk = (scores.tolist() for scores in background_scores(world.background, figures, settings))
 
-    found = calibrate(world.background, segments, settings)
+    found = calibrate(world.background, figures, settings)
 
     passed = [t > found.talk and e > found.tasks for t, e in zip(talk, evidence, strict=True)]
     for is_talk, share, allowed in ((True, found.expected_talk, rate), (False, found.expected_tasks, 0.5)):
@@ -230,11 +231,11 @@ def test_a_score_by_hand(tmp_path: Path) -> None:
     probe = Probe(np.ones(DIM, np.float32), 0.0)
     piece = Piece(AXES[0], 0.9, 0.4, 3.0, ("here", "nowhere"), ("here",))
     world = make_world([Held(True, (piece,), 120)], probe=probe)
-    segments = _segments(
+    figures = _figures(
         tmp_path, world, [[TinyChunk([80, 60, 0, 0], ("here",)), TinyChunk([0, 0, 0, 100])]], with_hub=False
     )
 
-    evidence, talk = background_scores(world.background, segments, SETTINGS)
+    evidence, talk = background_scores(world.background, figures, SETTINGS)
 
     # 1.5 of 3 chunks hold it; 8 is the most that a gain counts.
     expected = 0.9 * 0.8 + 0.05 * min(8, math.log(0.5 / (2.5 / 16_001))) + 0.2 - 0.07 - 0.3 * math.log(2)
@@ -251,10 +252,10 @@ def test_without_a_probe_the_other_weight_of_chat_counts(tmp_path: Path) -> None
     with_probe, without = make_world(held, probe=probe), make_world(held)
 
     _, talk = background_scores(
-        with_probe.background, _segments(tmp_path / "with", with_probe, [chunks], with_hub=False), SETTINGS
+        with_probe.background, _figures(tmp_path / "with", with_probe, [chunks], with_hub=False), SETTINGS
     )
     _, talk_without = background_scores(
-        without.background, _segments(tmp_path, without, [chunks], with_hub=False), SETTINGS
+        without.background, _figures(tmp_path, without, [chunks], with_hub=False), SETTINGS
     )
 
     assert [pytest.approx(1 - 0.5 * 0.5)] == talk.tolist()
@@ -264,15 +265,15 @@ def test_without_a_probe_the_other_weight_of_chat_counts(tmp_path: Path) -> None
 def test_the_best_piece_counts_and_a_silenced_prompt_counts_too(tmp_path: Path) -> None:
     """Of four talk prompts one is silenced by a rule: it stands below the others and counts in the rate."""
     world = make_world([_talk([0.6, 0.8, 0, 0], AXES[0]), Held(True, ()), _talk(AXES[1]), _talk([0, 0.6, 0.8, 0])])
-    segments = _segments(tmp_path, world, [[TinyChunk([100, 0, 0, 0]), TinyChunk([0, 0, 50, 0])]], with_hub=False)
+    figures = _figures(tmp_path, world, [[TinyChunk([100, 0, 0, 0]), TinyChunk([0, 0, 50, 0])]], with_hub=False)
     scores = [1.0, SILENT, 0.0, 0.4]
 
     bars = [
-        calibrate(world.background, segments, replace(OFF, max_false_open_rate=rate)).talk
+        calibrate(world.background, figures, replace(OFF, max_false_open_rate=rate)).talk
         for rate in (0, 0.25, 0.5, 0.75)
     ]
 
-    assert pytest.approx(scores) == background_scores(world.background, segments, OFF)[0].tolist()
+    assert pytest.approx(scores) == background_scores(world.background, figures, OFF)[0].tolist()
     assert pytest.approx([1.0, 0.4, 0.0, SILENT]) == bars
 
 
@@ -289,10 +290,10 @@ def test_the_shares_that_pass_both_bars_by_hand(tmp_path: Path) -> None:
             Held(False, (Piece([0.96, 0.28, 0, 0]),)),
         ]
     )
-    segments = _segments(tmp_path, world, [[TinyChunk([100, 0, 0, 0])]], with_hub=False)
+    figures = _figures(tmp_path, world, [[TinyChunk([100, 0, 0, 0])]], with_hub=False)
     settings = replace(OFF, chat_without_probe=1.0, max_false_open_rate=0.5, max_other_task_rate=0.7)
 
-    found = calibrate(world.background, segments, settings)
+    found = calibrate(world.background, figures, settings)
 
     assert (pytest.approx(0.0), pytest.approx(0.96)) == (found.talk, found.tasks)
     assert (0.25, pytest.approx(1 / 3)) == (found.expected_talk, found.expected_tasks)
@@ -301,9 +302,9 @@ def test_the_shares_that_pass_both_bars_by_hand(tmp_path: Path) -> None:
 def test_equal_scores_are_one_bar(tmp_path: Path) -> None:
     """Where several prompts reach the same score, the bar is that score, which none of them exceeds."""
     world = make_world([_talk(AXES[0]), _talk(AXES[0]), _talk(AXES[0]), _talk(AXES[1])])
-    segments = _segments(tmp_path, world, [[TinyChunk([70, 0, 0, 0])]], with_hub=False)
+    figures = _figures(tmp_path, world, [[TinyChunk([70, 0, 0, 0])]], with_hub=False)
 
-    found = calibrate(world.background, segments, replace(OFF, max_false_open_rate=0.5)).talk
+    found = calibrate(world.background, figures, replace(OFF, max_false_open_rate=0.5)).talk
 
     assert pytest.approx(0.7) == found
 
@@ -315,9 +316,9 @@ def test_nothing_to_compare_with(tmp_path: Path, parts: list[list[TinyChunk]]) -
     """Without a vector in the corpus every prompt stays below any cosine, whatever words it shares."""
     piece = Piece(AXES[0], words=("word",), names=("word",))
     world = make_world([Held(True, (piece,), 600), Held(False, (piece,), 600)])
-    segments = _segments(tmp_path, world, parts, with_hub=False)
+    figures = _figures(tmp_path, world, parts, with_hub=False)
 
-    found = calibrate(world.background, segments, SETTINGS)
+    found = calibrate(world.background, figures, SETTINGS)
 
     assert (SILENT, SILENT) == (found.talk, found.tasks)
     assert (0.0, 0.0) == (found.expected_talk, found.expected_tasks)
@@ -326,9 +327,9 @@ def test_nothing_to_compare_with(tmp_path: Path, parts: list[list[TinyChunk]]) -
 def test_a_piece_without_a_vector_is_below_any_other(tmp_path: Path) -> None:
     """What the model knows no word of has no cosine; words that occur here do not lift it."""
     world = make_world([Held(True, (Piece([0, 0, 0, 0], words=("word",)),)), _talk(AXES[1])])
-    segments = _segments(tmp_path, world, [[TinyChunk([100, 0, 0, 0], ("word",))]], with_hub=False)
+    figures = _figures(tmp_path, world, [[TinyChunk([100, 0, 0, 0], ("word",))]], with_hub=False)
 
-    _, talk = background_scores(world.background, segments, SETTINGS)
+    _, talk = background_scores(world.background, figures, SETTINGS)
 
     assert pytest.approx([SILENT, 0.0]) == talk.tolist()
 
@@ -336,9 +337,9 @@ def test_a_piece_without_a_vector_is_below_any_other(tmp_path: Path) -> None:
 def test_a_background_without_tasks_lets_no_prompt_pass(tmp_path: Path) -> None:
     """A bar that nothing was measured for is infinite, and nothing is expected to pass it."""
     world = make_world([_talk(AXES[0]), _talk(AXES[1])])
-    segments = _segments(tmp_path, world, [[TinyChunk([100, 0, 0, 0])]], with_hub=False)
+    figures = _figures(tmp_path, world, [[TinyChunk([100, 0, 0, 0])]], with_hub=False)
 
-    found = calibrate(world.background, segments, replace(SETTINGS, max_false_open_rate=0.5))
+    found = calibrate(world.background, figures, replace(SETTINGS, max_false_open_rate=0.5))
 
     assert (math.inf, 0.0, 0.0) == (found.tasks, found.expected_talk, found.expected_tasks)
 
@@ -346,9 +347,9 @@ def test_a_background_without_tasks_lets_no_prompt_pass(tmp_path: Path) -> None:
 def test_a_background_without_talk_lets_no_prompt_pass(tmp_path: Path) -> None:
     """The bar of talk is infinite then."""
     world = make_world([Held(False, (Piece(AXES[0]),)), Held(False, (Piece(AXES[1]),))])
-    segments = _segments(tmp_path, world, [[TinyChunk([100, 0, 0, 0])]], with_hub=False)
+    figures = _figures(tmp_path, world, [[TinyChunk([100, 0, 0, 0])]], with_hub=False)
 
-    found = calibrate(world.background, segments, SETTINGS)
+    found = calibrate(world.background, figures, SETTINGS)
 
     assert (math.inf, 0.0, 0.0) == (found.talk, found.expected_talk, found.expected_tasks)
 
@@ -356,13 +357,13 @@ def test_a_background_without_talk_lets_no_prompt_pass(tmp_path: Path) -> None:
 def test_a_part_with_weight_zero_changes_nothing(tmp_path: Path) -> None:
     """With every weight 0 the score is the top cosine, whatever words, lengths and logits the prompts have."""
     world, chunks = _random_world(7), _random_chunks(7, 12)
-    segments = _segments(tmp_path, world, [chunks], with_hub=False)
+    figures = _figures(tmp_path, world, [chunks], with_hub=False)
     vectors = [[SCALE * value for value in chunk.vector] for chunk in chunks if chunk.vector]
     tops = [
         max((_dot(v, p.vector) for p in prompt.pieces if any(p.vector) for v in vectors), default=SILENT)
         for prompt in world.held
     ]
 
-    evidence, talk = background_scores(world.background, segments, OFF)
+    evidence, talk = background_scores(world.background, figures, OFF)
 
     assert pytest.approx(tops, abs=1e-6) == evidence.tolist() == talk.tolist()

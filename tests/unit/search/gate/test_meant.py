@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
+from hybrid.index.gate_figures import record_block
 from hybrid.models.hashing import HashingEmbedder
 from hybrid.search.gate.annotator import GateAnnotator
 from hybrid.search.gate.background import load_background
 from hybrid.search.gate.calibration import background_scores
-from hybrid.search.gate.meant import LEAST_COSINE, Records, are_records, meant_pieces, pieces_of_background
+from hybrid.search.gate.meant import LEAST_COSINE, RecordEvidence, meant_pieces, pieces_of_background
 from hybrid.search.gate.terms import terms_of, word_groups
 from hybrid.search.gate.verdict import Gate, open_gate
 from tests.support.builders import ListSource, build_index, open_index, place_in
@@ -122,7 +123,7 @@ def test_the_evidence_is_that_of_the_slow_loop(tmp_path: Path, home: Path, how: 
     assert pieces is not None
     n_dead = 0
     for segment in snapshot.segments:
-        records = Records.of_segment(segment)
+        records = RecordEvidence(record_block(segment.array, segment.is_live))
         found = sum(records.parts(pieces, how).values()) + records.hinges(pieces, np.arange(len(records)), how)
         for row in range(len(records)):
             if segment.is_live is not None and not segment.is_live[row]:
@@ -147,8 +148,7 @@ def test_the_largest_evidence_of_the_background_is_kept(
     assert pieces is not None
 
     for segment in snapshot.segments:
-        names = ("vector", "vector_scale", "chunk_hub", "term_vector", "term_vector_scale", "term_start", "post_row")
-        records = Records({name: segment.array(name) for name in names})
+        records = RecordEvidence(record_block(segment.array))
         found = sum(records.parts(pieces, WORTH).values()) + records.hinges(pieces, np.arange(len(records)), WORTH)
         np.testing.assert_allclose(found.max(axis=1), segment.array("background_record"), atol=1e-4)
 
@@ -261,8 +261,8 @@ def test_a_model_without_lengths_judges_records_as_files(tmp_path: Path, hashing
     said = _judged(snapshot, gate, PROMPT)
 
     assert pieces_of_background(background, embedder) is None
-    assert not are_records(snapshot.segments)
+    assert not snapshot.background.has_records
     assert {} == gate.evidence(PROMPT)
     assert None is said.rows
     assert "lexical" in said.parts
-    assert len(background_scores(background, snapshot.segments, WORTH)[0]) == background.n_prompts
+    assert len(background_scores(background, snapshot.background.figures(), WORTH)[0]) == background.n_prompts

@@ -56,7 +56,7 @@ def _bars(workspace: Workspace) -> tuple[int, Calibration]:
     """Segments of the index, and its bars."""
     searcher = open_searcher(workspace)
     assert searcher.gate is not None
-    return len(searcher.snapshot.segments), searcher.gate.calibration
+    return searcher.backend.figures().n_segments, searcher.gate.calibration
 
 
 @pytest.fixture

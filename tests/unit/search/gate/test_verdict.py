@@ -320,7 +320,7 @@ def test_prompts_of_the_background_get_the_scores_they_were_calibrated_with(
     """The path of a prompt and the path of the calibration are one statistic: otherwise the bars mean nothing."""
     embedder, home = (static_embedder, static_home) if model == "static" else (HashingEmbedder(), hashing_home)
     snapshot, gate = _shop(tmp_path, embedder, home, how)
-    evidence, talk = background_scores(load_background(embedder, home), snapshot.segments, how)
+    evidence, talk = background_scores(load_background(embedder, home), snapshot.background.figures(), how)
     found = {number: _judged(snapshot, gate, text) for number, text in _single_pieces().items()}
 
     known = [number for number in found if found[number].parts]
@@ -336,7 +336,9 @@ def test_fewer_pieces_are_calibrated_with_fewer_pieces(tmp_path: Path, hashing_h
     """With `pieces = 0` prompts are judged as a whole: so is the background, or its bars lie too high for them."""
     how = replace(SETTINGS, pieces=0)
     snapshot, gate = _shop(tmp_path, HashingEmbedder(), hashing_home, how)
-    evidence, _ = background_scores(load_background(HashingEmbedder(), hashing_home), snapshot.segments, how)
+    evidence, _ = background_scores(
+        load_background(HashingEmbedder(), hashing_home), snapshot.background.figures(), how
+    )
     held = [prompt for prompt in shipped_prompts() if not prompt.is_bank]
     numbers = [number for number, prompt in enumerate(held) if prompt.kind == "report"]
 

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hybrid.base.arrays import read_arrays, write_arrays
+from hybrid.index.gate_figures import record_block
 from hybrid.index.segment import Segment
-from hybrid.search.gate.meant import LEAST_COSINE, WordScores, term_vectors, words_of_pieces
+from hybrid.search.gate.meant import LEAST_COSINE, WordNearness, term_vectors, words_of_pieces
 from tests.support.examples import examples
 from tests.support.worlds import TinyChunk, Weighing, make_world, segment_file
 
@@ -53,8 +54,7 @@ def _slow(piece: Sequence[str], chunk: Sequence[str], embedder: Weighing, segmen
 def _scores(pieces: Sequence[Sequence[str]], segment: Segment, embedder: Weighing) -> NDArray[np.float32]:
     words = words_of_pieces(pieces, embedder)
     assert words is not None
-    names = ("term_vector", "term_vector_scale", "term_start", "post_row")
-    scores = WordScores(words, {name: segment.array(name) for name in names}, segment.n_chunks)
+    scores = WordNearness(words, record_block(segment.array))
     parts = [scores.between(at, at + 1) for at in range(len(pieces))]
     whole = scores.between(0, len(pieces))
     np.testing.assert_allclose(whole, np.concatenate(parts) if parts else whole, atol=1e-6)

@@ -10,9 +10,10 @@ import numpy as np
 from hybrid.base.tokens import query_tokens
 from hybrid.chunking.chunker import chunk_document
 from hybrid.index.analysis import CHUNK_FIELDS, analyse, path_terms
+from hybrid.index.backend import EVERYTHING, Filter
 from hybrid.models.hashing import HashingEmbedder
 from hybrid.prompting.query import make_query
-from hybrid.search.ranking.corpus import Corpus
+from hybrid.search.ranking.corpus import Candidates, Corpus, candidates
 from hybrid.search.ranking.ranker import Ranker
 from hybrid.types import Document, Found
 from tests.support.builders import LIMITS, ListSource, build_index, default_config, open_index, place_in
@@ -95,13 +96,25 @@ def corpus_of(folder: Path, *history: Mapping[str, str]) -> Corpus:
 
 def by_path(corpus: Corpus, values: NDArray[np.float32]) -> dict[str, float]:
     """The values of the files that can be found."""
-    files = np.flatnonzero(corpus.file_is_live).tolist()
-    return {corpus.path(file): float(values[file]) for file in files}
+    firsts = corpus.fields.of_files("first_row", np.arange(corpus.n_files))
+    files = np.flatnonzero(corpus.backend.allows(Filter(), firsts)).tolist()
+    return {corpus.fields.path(file): float(values[file]) for file in files}
+
+
+def every_file(corpus: Corpus) -> Candidates:
+    """All files as candidates."""
+    return candidates(corpus, np.arange(corpus.n_files))
+
+
+def best_of_files(corpus: Corpus, values: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The largest value of each file's chunks."""
+    files = every_file(corpus)
+    return files.best(values[files.rows])
 
 
 def by_place(corpus: Corpus, values: NDArray[np.float32]) -> dict[tuple[str, int], float]:
     """The values of the chunks that can be found, by path and first line."""
-    views = ((row, corpus.snapshot.get(row)) for row in corpus.snapshot.live_rows())
+    views = ((row, corpus.backend.get(row)) for row, _ in corpus.backend.live_terms())
     return {(view.path, view.start_line): float(values[row]) for row, view in views}
 
 
@@ -123,7 +136,7 @@ def rank(
     *,
     depth: int = 256,
     top_k: int = 20,
-    allowed: NDArray[np.bool_] | None = None,
+    kept: Filter = EVERYTHING,
     ranker: Ranker | None = None,
 ) -> list[RankedChunk]:
     """What the ranker makes of a query, as a search asks it."""
@@ -132,7 +145,7 @@ def rank(
     dense = snapshot.dense(vector, depth)
     lexical = snapshot.lexical(query_tokens(query.text), depth)
     ranker = ranker or Ranker(snapshot, settings)
-    return ranker.rank(query, dense, lexical, depth=depth, top_k=top_k, allowed=allowed)
+    return ranker.rank(query, dense, lexical, depth=depth, top_k=top_k, only=kept)
 
 
 def places(snapshot: Snapshot, ranked: Sequence[RankedChunk]) -> list[tuple[str, int]]:

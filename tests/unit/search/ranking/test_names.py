@@ -15,7 +15,7 @@ from hybrid.search.ranking.names import named_files, path_words, score_names, sh
 from hybrid.types import Chunk, Chunked, Definition
 from tests.support.builders import build_index, open_index, place_in, recipe
 from tests.support.examples import examples
-from tests.unit.search.ranking.projects import EMBEDDER, Texts, by_path, by_place, corpus_of
+from tests.unit.search.ranking.projects import EMBEDDER, Texts, best_of_files, by_path, by_place, corpus_of, every_file
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -58,7 +58,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
 def _defines(corpus: Corpus, text: str) -> dict[str, float]:
     """Path → how surely it defines what a query names, without zeros."""
     asked = take_apart(make_query(text))
-    found = by_path(corpus, corpus.best_of_files(score_names(corpus, asked, {}).defines))
+    found = by_path(corpus, best_of_files(corpus, score_names(corpus, asked, {}).defines))
     return {path: value for path, value in found.items() if value}
 
 
@@ -147,7 +147,7 @@ def test_agreement_of_a_name_with_the_words(
 ) -> None:
     """The harmonic mean of the covered shares of query and name; the last part of a qualified name is a name too."""
     fit = score_names(corpus, take_apart(make_query("")), share).fit
-    found = by_path(corpus, corpus.best_of_files(fit))
+    found = by_path(corpus, best_of_files(corpus, fit))
 
     assert {path: pytest.approx(value) for path, value in expected.items()} == {p: v for p, v in found.items() if v}
 
@@ -199,7 +199,7 @@ def test_agreement_in_any_project(
     corpus = corpus_of(tmp_path_factory.mktemp("fit"), *history)
     scores = score_names(corpus, take_apart(make_query("")), share)
 
-    assert _best_fit(history[-1], share) == pytest.approx(by_path(corpus, corpus.best_of_files(scores.fit)), abs=1e-5)
+    assert _best_fit(history[-1], share) == pytest.approx(by_path(corpus, best_of_files(corpus, scores.fit)), abs=1e-5)
     assert all(0 <= value <= 1 for value in by_place(corpus, scores.fit).values())
 
 
@@ -233,7 +233,7 @@ def test_a_file_that_is_named(tmp_path: Path, words: str, expected: str) -> None
         "ab.py",
     ]
     corpus = corpus_of(tmp_path, dict.fromkeys(names, "text"))
-    found = by_path(corpus, named_files(corpus, words.split()))
+    found = by_path(corpus, named_files(corpus, words.split(), every_file(corpus)))
 
     assert {0.0, 1.0} >= set(found.values())
     assert set(expected.split()) == {path for path, value in found.items() if value}
@@ -243,7 +243,9 @@ def test_a_word_said_twice_names_a_file_once(tmp_path: Path) -> None:
     """A name of one word, said by a word and its kin, is not the name of two words."""
     corpus = corpus_of(tmp_path, {"route_path.py": "text"})
 
-    assert {"route_path.py": 0.0} == by_path(corpus, named_files(corpus, ["rout", "router", "routing"]))
+    assert {"route_path.py": 0.0} == by_path(
+        corpus, named_files(corpus, ["rout", "router", "routing"], every_file(corpus))
+    )
 
 
 def test_words_of_paths(tmp_path: Path) -> None:
@@ -253,7 +255,7 @@ def test_words_of_paths(tmp_path: Path) -> None:
     share = {"http": 0.5, "pool": 0.125, "server": 0.25, "never": 0.125}
 
     assert {"http/server/http_pool.py": 0.875, "http/client.py": 0.5, "docs/a.md": 0.0} == by_path(
-        corpus, path_words(corpus, share)
+        corpus, path_words(corpus, share, every_file(corpus))
     )
 
 
@@ -263,8 +265,12 @@ def test_names_of_files_after_edits(tmp_path: Path) -> None:
     after = {"pool.py": "other", "server.py": "three", "new/pool.py": "four"}
     corpus = corpus_of(tmp_path, before, after)
 
-    assert {"pool.py": 1.0, "new/pool.py": 1.0, "server.py": 0.0} == by_path(corpus, named_files(corpus, ["pool"]))
-    assert {"pool.py": 0.0, "new/pool.py": 0.5, "server.py": 0.0} == by_path(corpus, path_words(corpus, {"new": 0.5}))
+    assert {"pool.py": 1.0, "new/pool.py": 1.0, "server.py": 0.0} == by_path(
+        corpus, named_files(corpus, ["pool"], every_file(corpus))
+    )
+    assert {"pool.py": 0.0, "new/pool.py": 0.5, "server.py": 0.0} == by_path(
+        corpus, path_words(corpus, {"new": 0.5}, every_file(corpus))
+    )
 
 
 def test_shares_of_a_query() -> None:

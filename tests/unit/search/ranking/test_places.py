@@ -2,11 +2,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 
 from hybrid.prompting.query import make_query
 from hybrid.search.ranking.places import score_places
-from tests.unit.search.ranking.projects import by_path, by_place, corpus_of
+from tests.unit.search.ranking.projects import by_place, corpus_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,8 +33,8 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
 
 
 def _named(corpus: Corpus, text: str) -> dict[str, float]:
-    values = by_path(corpus, score_places(corpus, make_query(text).places).files)
-    return {path: round(value, 3) for path, value in values.items() if value}
+    named = score_places(corpus, make_query(text).places).files
+    return {corpus.fields.path(file): round(value, 3) for file, value in named.items()}
 
 
 @pytest.mark.parametrize(
@@ -77,14 +78,18 @@ KeyError: 'no'"""
 def test_the_chunk_that_holds_the_line(corpus: Corpus) -> None:
     """A line points at one chunk; without a line, or beyond the end, at none."""
     line = FILES["src/shop/cart.py"].split("\n").index("def f150(x):") + 2
-    values = by_place(corpus, score_places(corpus, make_query(f"wrong in src/shop/cart.py:{line}").places).chunks)
-    found = {place for place, value in values.items() if value}
-    starts = sorted(start for path, start in values if path == "src/shop/cart.py")
+    views = [
+        corpus.backend.get(row)
+        for row in score_places(corpus, make_query(f"wrong in src/shop/cart.py:{line}").places).chunks
+    ]
+    found = {(view.path, view.start_line) for view in views}
+    everything = by_place(corpus, np.zeros(corpus.n_rows, np.float32))
+    starts = sorted(start for path, start in everything if path == "src/shop/cart.py")
 
     assert len(starts) > 3
     assert {("src/shop/cart.py", max(start for start in starts if start <= line))} == found
     for text in ("wrong in src/shop/cart.py", "wrong in src/shop/cart.py:99999"):
-        assert not score_places(corpus, make_query(text).places).chunks.any()
+        assert {} == score_places(corpus, make_query(text).places).chunks
 
 
 def test_a_file_that_is_gone_is_not_named(tmp_path: Path) -> None:

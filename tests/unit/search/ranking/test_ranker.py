@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid.index.backend import Filter, Leg
+from hybrid.index.backend import Filter
+from hybrid.index.columns import ScannedLeg
 from hybrid.prompting.query import make_query
 from hybrid.search.ranking.ranker import Ranker
 from tests.support.examples import examples
@@ -108,8 +109,8 @@ def test_the_chunk_that_stands_for_a_file(tmp_path: Path) -> None:
 def test_a_filter(tmp_path: Path, birds: Snapshot) -> None:
     """What may not be shown is left out; the rest keeps its order and its evidence."""
     everything = rank(birds, "find_heron", weights(tmp_path))
-    only_tests = rank(birds, "find_heron", weights(tmp_path), allowed=birds.mask(Filter(path="tests")))
-    nothing = rank(birds, "find_heron", weights(tmp_path), allowed=np.zeros(birds.n_rows, np.bool_))
+    only_tests = rank(birds, "find_heron", weights(tmp_path), kept=Filter(path="tests"))
+    nothing = rank(birds, "find_heron", weights(tmp_path), kept=Filter(path="nowhere"))
 
     assert ["tests/test_heron.py"] == paths(birds, only_tests)
     (unfiltered,) = [chunk for chunk in everything if chunk.row == only_tests[0].row]
@@ -117,14 +118,14 @@ def test_a_filter(tmp_path: Path, birds: Snapshot) -> None:
     assert [] == nothing
 
 
-def test_a_filter_of_chunks(tmp_path: Path) -> None:
+def test_a_filter_of_chunks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file of which only some chunks may be shown is shown with the best of those."""
     snapshot = snapshot_of(tmp_path, {"heron.md": _section("heron") + _section("reed")})
     rows = {snapshot.get(row).start_line: row for row in snapshot.live_rows()}
-    allowed = np.zeros(snapshot.n_rows, np.bool_)
-    allowed[rows[max(rows)]] = True
+    last = rows[max(rows)]
+    monkeypatch.setattr(snapshot, "allows", lambda _, asked: asked == last)
 
-    assert [rows[max(rows)]] == [chunk.row for chunk in rank(snapshot, "heron", weights(tmp_path), allowed=allowed)]
+    assert [last] == [chunk.row for chunk in rank(snapshot, "heron", weights(tmp_path))]
 
 
 def test_what_is_gone_is_not_found(tmp_path: Path) -> None:
@@ -230,8 +231,8 @@ def test_the_dead_have_no_cosine(tmp_path: Path) -> None:
     rows = sorted(snapshot.live_rows(), key=lambda row: snapshot.get(row).path)
     scores = np.full(snapshot.n_rows, np.nan)
     scores[rows] = [-0.5, -0.2, -0.8]
-    dense = Leg(np.array([rows[1], rows[0], rows[2]]), scores)
-    nothing = Leg(np.zeros(0, np.int64), np.full(snapshot.n_rows, np.nan))
+    dense = ScannedLeg(np.array([rows[1], rows[0], rows[2]]), scores, snapshot.fields)
+    nothing = ScannedLeg(np.zeros(0, np.int64), np.full(snapshot.n_rows, np.nan), snapshot.fields)
 
     ranker = Ranker(snapshot, only(tmp_path, "best_sense", "file_sense"))
     ranked = ranker.rank(make_query("zzz"), dense, nothing, depth=9, top_k=9)

@@ -8,10 +8,15 @@ from hybrid.index.roles import ROLES, bit, roles
 from hybrid.search.ranking.corpus import versions_of
 from hybrid.search.ranking.roles import other_version, playing, spoken_of, versions_said
 from hybrid.types import Definition
-from tests.unit.search.ranking.projects import by_path, corpus_of
+from tests.unit.search.ranking.projects import by_path, corpus_of, every_file
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from hybrid.search.ranking.corpus import Corpus
 
 PATHS = {
     "src/router.py": "",
@@ -121,14 +126,19 @@ def test_roles_in_an_index(tmp_path: Path) -> None:
     corpus = corpus_of(tmp_path, texts)
 
     assert {"router.h": 1, "router.c": 0, "tests/check.c": 0, "old/router.h": 1} == by_path(
-        corpus, playing(corpus, "interface")
+        corpus, playing(_roles(corpus), "interface")
     )
     assert {"router.h": 0, "router.c": 0, "tests/check.c": 1, "old/router.h": 0} == by_path(
-        corpus, playing(corpus, "test")
+        corpus, playing(_roles(corpus), "test")
     )
     assert {"router.h": 0, "router.c": 0, "tests/check.c": 0, "old/router.h": 1} == by_path(
-        corpus, playing(corpus, "legacy")
+        corpus, playing(_roles(corpus), "legacy")
     )
+
+
+def _roles(corpus: Corpus) -> NDArray[np.uint8]:
+    """The roles of every file."""
+    return corpus.fields.of_files("role", every_file(corpus).files)
 
 
 @pytest.mark.parametrize(
@@ -196,10 +206,10 @@ def test_files_of_another_version(tmp_path: Path) -> None:
     corpus = corpus_of(tmp_path, texts | {"api/v3/a.py": "text"}, texts)
 
     assert {"api/v1/a.py": 1, "api/v2/a.py": 0, "lib/v1/b.py": 0, "flat.py": 0} == by_path(
-        corpus, other_version(corpus, frozenset())
+        corpus, other_version(corpus, every_file(corpus).files, frozenset())
     )
     assert {"api/v1/a.py": 0, "api/v2/a.py": 1, "lib/v1/b.py": 0, "flat.py": 0} == by_path(
-        corpus, other_version(corpus, frozenset({1}))
+        corpus, other_version(corpus, every_file(corpus).files, frozenset({1}))
     )
 
 
@@ -209,8 +219,8 @@ def test_examples_among_the_tests(tmp_path: Path) -> None:
     corpus = corpus_of(tmp_path, dict.fromkeys(files, "text"))
     example = frozenset({"example"})
 
-    assert dict(zip(files, (0, 1, 0), strict=True)) == by_path(corpus, playing(corpus, "test", example))
-    assert dict(zip(files, (0, 0, 1), strict=True)) == by_path(corpus, playing(corpus, "vendored", example))
+    assert dict(zip(files, (0, 1, 0), strict=True)) == by_path(corpus, playing(_roles(corpus), "test", example))
+    assert dict(zip(files, (0, 0, 1), strict=True)) == by_path(corpus, playing(_roles(corpus), "vendored", example))
 
 
 def test_a_version_of_thousands_of_digits_is_none() -> None:

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid.index.sorting import distinct, runs
-from hybrid.search.ranking.scale import above, best_by_key, best_of, by_best, common, decaying_sum
+from hybrid.index.backend import CosineFigures
+from hybrid.index.sorting import common, distinct, runs
+from hybrid.search.ranking.scale import above, best_by_key, best_of, by_best, decaying_sum
 
 if TYPE_CHECKING:
     from random import Random
@@ -33,9 +34,9 @@ def test_the_best_becomes_one(values: list[float]) -> None:
 def test_above_a_mean() -> None:
     """What lies below the mean gives nothing, the rest in proportion to the best."""
 
-    assert [0, 0, 0.5, 1] == above(_array([-1, 0.25, 0.5, 0.75]), 0.25).tolist()
-    assert [0, 0] == above(_array([0.1, 0.1]), 0.1).tolist()
-    assert [] == above(_array([]), 0.0).tolist()
+    assert [0, 0, 0.5, 1] == above(_array([-1, 0.25, 0.5, 0.75]), CosineFigures(0.25, 0.75)).tolist()
+    assert [0, 0] == above(_array([0.1, 0.1]), CosineFigures(0.1, 0.1)).tolist()
+    assert [] == above(_array([]), CosineFigures(0, 0)).tolist()
 
 
 @given(_VALUES, st.integers(0, 35))
@@ -78,7 +79,8 @@ def test_a_sum_that_decays() -> None:
     rows = best_of(values, 7)
 
     first = 0.8 + 0.8 / 2 + 0.8 / 4 + 0.4 / 8
-    assert [1, pytest.approx((0.9 + 0.1 / 2) / first), 0] == decaying_sum(values, rows, files, 3).tolist()
+    found, sums = decaying_sum(values[rows], files[rows])
+    assert ([0, 1], [1, pytest.approx((0.9 + 0.1 / 2) / first)]) == (found.tolist(), sums.tolist())
 
 
 @given(st.lists(st.tuples(st.integers(0, 8), st.integers(0, 4)), max_size=30), st.integers(1, 40))
@@ -93,7 +95,9 @@ def test_a_sum_that_decays_by_the_definition(pairs: list[tuple[int, int]], depth
         sums[file] = sum(value / 2**place for place, value in enumerate(mine[:4]))
     top = max(sums) or 1.0
 
-    assert [value / top for value in sums] == pytest.approx(decaying_sum(values, rows, files, 5).tolist(), abs=1e-6)
+    found, decayed = decaying_sum(values[rows], files[rows])
+    assert sorted(set(files[rows].tolist())) == found.tolist()
+    assert [sums[file] / top for file in found.tolist()] == pytest.approx(decayed.tolist(), abs=1e-6)
 
 
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=20))

@@ -1,0 +1,32 @@
+"""Answers that are kept for the next time they are asked for; for look-ups that many prompts repeat."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_Key = TypeVar("_Key")
+_Value = TypeVar("_Value")
+
+
+class Memo(dict[_Key, _Value]):
+    """A dictionary that makes what it lacks. Beyond a number of answers it forgets all: no order is worth its cost.
+
+    Args:
+        make: Gives the answer to a key, the same each time.
+        most: Answers that are kept at most.
+    """
+
+    def __init__(self, make: Callable[[_Key], _Value], most: int = 10_000) -> None:
+        super().__init__()
+        self._make = make
+        self._most = most
+
+    def __missing__(self, key: _Key) -> _Value:
+        value = self._make(key)
+        if len(self) >= self._most:
+            self.clear()
+        self[key] = value
+        return value

@@ -1,0 +1,296 @@
+"""Chunks and files of a snapshot numbered through its segments, with the fields that a search asks for by number.
+
+`Snapshot` answers from here; columns are joined when they are first asked for. A file is a document that has a chunk.
+What was removed keeps its numbers.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from msgspec import Struct
+
+from hybrid.index.backend import CosineFigures, DenseLeg
+from hybrid.index.sorting import runs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from hybrid.index.backend import ChunkField, FileField
+    from hybrid.index.segment import Segment
+
+_LENGTH_SHARE = 0.75
+"""How much of a length counts in `text_norm` and `remark_norm`: the b of BM25, with the value of rank-bm25."""
+
+_CHUNK_COLUMNS: dict[ChunkField, str] = {
+    "file": "file_of_row",
+    "text_norm": "_text_norm",
+    "remark_norm": "_remark_norm",
+}
+_FILE_COLUMNS: dict[FileField, str] = {
+    "first_row": "first_rows",
+    "end_row": "_end_rows",
+    "role": "roles",
+    "text_norm": "_file_norm",
+    "vector_length": "_vector_lengths",
+    "stem_letters": "_stem_letters",
+}
+
+
+class SegmentPart(Struct, frozen=True):
+    """A segment and where its chunks and documents begin in the snapshot."""
+
+    segment: Segment
+    first_row: int
+    first_doc: int
+
+
+class Columns:
+    """Fulfils `hybrid.index.backend.FieldTable` for some segments."""
+
+    def __init__(self, segments: Sequence[Segment]) -> None:
+        parts: list[SegmentPart] = []
+        row = doc = 0
+        for segment in segments:
+            parts.append(SegmentPart(segment, row, doc))
+            row, doc = row + segment.n_chunks, doc + segment.n_documents
+        self.parts = tuple(parts)
+        """The segments in the order of their rows."""
+        self.n_rows = row
+        self.n_live = sum(segment.n_live for segment in segments)
+        self._n_documents = doc
+
+    @cached_property
+    def _doc_of_row(self) -> NDArray[np.int32]:
+        return self._joined(lambda part: part.segment.chunk_doc + np.int32(part.first_doc))
+
+    @cached_property
+    def first_rows(self) -> NDArray[np.intp]:
+        """The first chunk of each file, shape (n_files,)."""
+        return runs(self._doc_of_row)
+
+    @cached_property
+    def _end_rows(self) -> NDArray[np.intp]:
+        return np.append(self.first_rows[1:], self.n_rows) if len(self.first_rows) else self.first_rows
+
+    @property
+    def n_files(self) -> int:
+        """Documents that have a chunk, tombstoned ones too."""
+        return len(self.first_rows)
+
+    @property
+    def n_live_files(self) -> int:
+        """Files that can be found."""
+        return self._n_live_files
+
+    @cached_property
+    def _n_live_files(self) -> int:
+        return int(self.file_is_live.sum())
+
+    @cached_property
+    def doc_of_file(self) -> NDArray[np.int32]:
+        """For each file its document, numbered through all segments."""
+        return self._doc_of_row[self.first_rows]
+
+    @cached_property
+    def file_of_doc(self) -> NDArray[np.int32]:
+        """For each document its file; −1 for one without chunks."""
+        found = np.full(self._n_documents, -1, np.int32)
+        found[self.doc_of_file] = np.arange(self.n_files, dtype=np.int32)
+        return found
+
+    @cached_property
+    def file_of_row(self) -> NDArray[np.int32]:
+        """Shape (n_rows,), ascending."""
+        return self.file_of_doc[self._doc_of_row]
+
+    @cached_property
+    def is_live(self) -> NDArray[np.bool_] | None:
+        """For each chunk: can it be found? None when all can."""
+        if all(part.segment.is_live is None for part in self.parts):
+            return None
+        return self._joined(lambda part: part.segment.doc_is_live[part.segment.chunk_doc])
+
+    @cached_property
+    def file_is_live(self) -> NDArray[np.bool_]:
+        """For each file: can it be found?"""
+        return self._of_docs(lambda segment: segment.doc_is_live)
+
+    def of_rows(self, field: ChunkField, rows: NDArray[np.integer[Any]]) -> NDArray[Any]:
+        """See `FieldTable.of_rows`."""
+        column: NDArray[Any] = getattr(self, _CHUNK_COLUMNS[field])
+        return column[rows]
+
+    def of_files(self, field: FileField, files: NDArray[np.integer[Any]]) -> NDArray[Any]:
+        """See `FieldTable.of_files`."""
+        column: NDArray[Any] = getattr(self, _FILE_COLUMNS[field])
+        return column[files]
+
+    @cached_property
+    def roles(self) -> NDArray[np.uint8]:
+        """Bits of `hybrid.index.roles.ROLES` of each file."""
+        return self._of_docs(lambda segment: segment.array("doc_role"))
+
+    @cached_property
+    def _vector_lengths(self) -> NDArray[np.float32]:
+        return self._of_docs(lambda segment: segment.array("doc_vector_length"))
+
+    @cached_property
+    def _stem_letters(self) -> NDArray[np.uint16]:
+        return self._of_docs(lambda segment: segment.array("doc_stem_letters"))
+
+    @cached_property
+    def _text_norm(self) -> NDArray[np.float32]:
+        lengths = self._of_rows("chunk_body_length")
+        return _length_norm(lengths, _mean(self.live(lengths)))
+
+    @cached_property
+    def _remark_norm(self) -> NDArray[np.float32]:
+        lengths = self._of_rows("chunk_remark_length")
+        return _length_norm(lengths, _mean(self.live(lengths)))
+
+    @cached_property
+    def _file_norm(self) -> NDArray[np.float32]:
+        lengths = self.sum_of_files(self._of_rows("chunk_body_length"))
+        return _length_norm(lengths, _mean(lengths[self.file_is_live]))
+
+    def path(self, file: int) -> str:
+        """See `FieldTable.path`."""
+        doc = int(self.doc_of_file[file])
+        part = next(part for part in reversed(self.parts) if part.first_doc <= doc)
+        return part.segment.text("doc_path", doc - part.first_doc)
+
+    def cosines_of_files(self, cosines: NDArray[np.float32]) -> NDArray[np.float32]:
+        """The cosine to the mean vector of each file, from those to each chunk.
+
+        The cosine to a mean vector is the sum of the cosines to its parts through the length of their sum.
+        """
+        lengths = np.maximum(self._vector_lengths, np.float32(1e-6))
+        return np.divide(self.sum_of_files(cosines), lengths, dtype=np.float32)
+
+    def sum_of_files(self, values: NDArray[np.float32]) -> NDArray[np.float32]:
+        """The sum over each file's chunks; values have the shape (n_rows,)."""
+        return np.asarray(np.add.reduceat(values, self.first_rows) if self.n_files else values[:0], np.float32)
+
+    def live(self, values: NDArray[np.float32]) -> NDArray[np.float32]:
+        """The values of the chunks that can be found; values have the shape (n_rows,)."""
+        return values if self.is_live is None else values[self.is_live]
+
+    def figures_of_chunks(self, cosines: NDArray[np.float32]) -> CosineFigures:
+        """Mean and largest over the chunks that can be found."""
+        return _cosine_figures(self.live(cosines))
+
+    def figures_of_files(self, cosines: NDArray[np.float32]) -> CosineFigures:
+        """Mean and largest over the files that can be found."""
+        return _cosine_figures(cosines[self.file_is_live])
+
+    @property
+    def mean_vector(self) -> NDArray[np.float32]:
+        """See `FieldTable.mean_vector`."""
+        return self._mean_vector
+
+    @cached_property
+    def _mean_vector(self) -> NDArray[np.float32]:
+        total: NDArray[np.float32] = np.zeros(self.parts[0].segment.vector.shape[1] if self.parts else 0, np.float32)
+        for part in self.parts:
+            segment = part.segment
+            total += segment.array("vector_sum")
+            if segment.is_live is not None:
+                dead = np.flatnonzero(~segment.is_live)
+                total -= segment.vector_scale[dead] @ segment.vector[dead].astype(np.float32)
+        return np.divide(total, max(self.n_live, 1), dtype=np.float32)
+
+    def row_at(self, file: int, line: int) -> int | None:
+        """See `FieldTable.row_at`."""
+        first, end = int(self.first_rows[file]), int(self._end_rows[file])
+        part = next(part for part in reversed(self.parts) if part.first_row <= first)
+        local = slice(first - part.first_row, end - part.first_row)
+        starts, ends = part.segment.array("chunk_start")[local], part.segment.array("chunk_end")[local]
+        holding = np.flatnonzero((starts <= line) & (line <= ends))
+        return first + int(holding[0]) if len(holding) else None
+
+    def _of_rows(self, name: str) -> NDArray[np.float32]:
+        return self._joined(lambda part: part.segment.array(name))
+
+    def _of_docs(self, get: Callable[[Segment], NDArray[Any]]) -> NDArray[Any]:
+        return self._joined(lambda part: get(part.segment))[self.doc_of_file]
+
+    def _joined(self, get: Callable[[SegmentPart], NDArray[Any]]) -> NDArray[Any]:
+        arrays = [get(part) for part in self.parts]
+        return arrays[0] if len(arrays) == 1 else np.concatenate(arrays) if arrays else np.zeros(0, np.int32)
+
+
+class ScannedLeg(DenseLeg):
+    """A leg of which the score of every row was worked out: a scan knows all cosines, postings all bm25.
+
+    Args:
+        rows: As in `Leg`.
+        scores: Of every row of the snapshot, shape (n_rows,); NaN where it has none.
+        columns: Of the snapshot.
+    """
+
+    def __init__(self, rows: NDArray[np.int64], scores: NDArray[np.float64], columns: Columns) -> None:
+        super().__init__(rows, scores[rows])
+        self._all = scores
+        self._columns = columns
+
+    @property
+    def top(self) -> float | None:
+        """See `Leg.top`."""
+        top = float(np.fmax.reduce(self._all)) if len(self._all) else math.nan  # NaN only when all are.
+        return None if math.isnan(top) else top
+
+    def raw(self, row: int) -> float | None:
+        """See `Leg.raw`."""
+        score = float(self._all[row])
+        return None if math.isnan(score) else score
+
+    @cached_property
+    def _cosines(self) -> NDArray[np.float32]:
+        cosines = self._all.astype(np.float32)
+        cosines[np.isnan(cosines)] = 0
+        return cosines
+
+    @cached_property
+    def _file_cosines(self) -> NDArray[np.float32]:
+        return self._columns.cosines_of_files(self._cosines)
+
+    @property
+    def chunks(self) -> CosineFigures:
+        """See `DenseLeg.chunks`."""
+        return self._chunk_figures
+
+    @property
+    def files(self) -> CosineFigures:
+        """See `DenseLeg.files`."""
+        return self._columns.figures_of_files(self._file_cosines)
+
+    @cached_property
+    def _chunk_figures(self) -> CosineFigures:
+        return self._columns.figures_of_chunks(self._cosines)
+
+    def cosines(self, rows: NDArray[np.integer[Any]]) -> NDArray[np.float32]:
+        """See `DenseLeg.cosines`."""
+        return self._cosines[rows]
+
+    def of_files(self, files: NDArray[np.integer[Any]]) -> NDArray[np.float32]:
+        """See `DenseLeg.of_files`."""
+        return self._file_cosines[files]
+
+
+def _cosine_figures(values: NDArray[np.float32]) -> CosineFigures:
+    return CosineFigures(_mean(values), float(values.max()) if len(values) else 0.0)
+
+
+def _mean(values: NDArray[np.float32]) -> float:
+    return float(values.mean()) if len(values) else 0.0
+
+
+def _length_norm(lengths: NDArray[np.float32], mean: float) -> NDArray[np.float32]:
+    """1 − b + b · length / mean length; 1 at the mean length."""
+    return (1 - _LENGTH_SHARE + _LENGTH_SHARE * lengths / max(mean, 1e-9)).astype(np.float32)

@@ -1,0 +1,87 @@
+"""What the segments of a snapshot keep for the gate, put together; the gate's calibration and verdict ask for it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hybrid.index.backend import BackgroundFigures, RecordBlock
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from hybrid.index.columns import SegmentPart
+    from hybrid.index.segment import Segment
+
+
+class SegmentGate:
+    """Fulfils `hybrid.index.backend.GateFigures`.
+
+    Args:
+        key: Of the background.
+        parts: The segments, annotated with it when the key is not empty.
+    """
+
+    def __init__(self, key: str, parts: Sequence[SegmentPart]) -> None:
+        self.key = key
+        self._parts = parts
+
+    @property
+    def has_records(self) -> bool:
+        """See `GateFigures.has_records`."""
+        return _are_records([part.segment for part in self._parts])
+
+    def figures(self) -> BackgroundFigures:
+        """See `GateFigures.figures`."""
+        return background_figures([part.segment for part in self._parts])
+
+    def records(self) -> list[RecordBlock]:
+        """See `GateFigures.records`."""
+        return [record_block(part.segment.array, part.segment.is_live) for part in self._parts]
+
+    def triggers(self) -> Iterator[tuple[int, str]]:
+        """See `GateFigures.triggers`; what a record defines first is its title."""
+        for part in self._parts:
+            chunks: NDArray[np.int32] = part.segment.array("def_chunk")
+            for number in (np.flatnonzero(np.diff(chunks) == 0) + 1).tolist():
+                yield part.first_row + int(chunks[number]), part.segment.text("def_name", number)
+
+
+def record_block(array: Callable[[str], NDArray[Any]], is_live: NDArray[np.bool_] | None = None) -> RecordBlock:
+    """The records of one segment.
+
+    Args:
+        array: Gives the arrays of the segment by name, those of its terms' vectors too.
+        is_live: Of each record; None when all can be found.
+    """
+    return RecordBlock(
+        vectors=array("vector"),
+        scales=array("vector_scale"),
+        hubs=array("chunk_hub"),
+        term_vectors=array("term_vector"),
+        term_scales=array("term_vector_scale"),
+        term_starts=array("term_start"),
+        holders=array("post_row"),
+        is_live=is_live,
+    )
+
+
+def background_figures(segments: Sequence[Segment]) -> BackgroundFigures:
+    """How near the background comes to some segments together."""
+    tops = [segment.array("background_top") for segment in segments]
+    frequencies = [segment.array("background_df") for segment in segments]
+    records = [segment.array("background_record") for segment in segments] if _are_records(segments) else []
+    return BackgroundFigures(
+        n_rows=sum(segment.n_chunks for segment in segments),
+        top=np.max(tops, axis=0) if tops else None,
+        frequencies=np.asarray(np.sum(frequencies, axis=0, dtype=np.float64)),
+        records=np.max(records, axis=0) if records else None,
+    )
+
+
+def _are_records(segments: Sequence[Segment]) -> bool:
+    """All segments must have them: one that was written for a model without lengths has not."""
+    return bool(segments) and all(segment.has("background_record") for segment in segments)
