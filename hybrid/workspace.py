@@ -48,6 +48,17 @@ class Workspace(Struct, frozen=True):
         """The settings in force."""
         return self.loaded.config
 
+    def require_valid_settings(self) -> None:
+        """Raise on a mistake of the user, as commands do; hooks go on with the default.
+
+        A mistake in the project's own file never raises.
+
+        Raises:
+            ConfigError: The user's settings file, the environment or a flag holds a mistake.
+        """
+        if self.loaded.own_problems:
+            raise ConfigError("; ".join(self.loaded.own_problems))
+
     def require_project(self) -> Project:
         """The project.
 
@@ -105,7 +116,6 @@ def open_workspace(
     *,
     environ: Mapping[str, str] = os.environ,
     flags: Mapping[str, object] | None = None,
-    is_strict: bool = False,
     user_home: Path | None = None,
     is_accepting: bool = False,
 ) -> Workspace:
@@ -115,22 +125,15 @@ def open_workspace(
         cwd: The directory.
         environ: Environment variables.
         flags: Settings from the command line, `section.key` → value; None values are not given.
-        is_strict: Raise on a mistake of the user, as commands do; hooks go on with the default. A mistake in the
-            project's own file never raises.
         user_home: The user's home directory; by default the system's.
         is_accepting: The caller accepts the working tree for its owner, so the project's settings count as they do
             in an accepted tree.
-
-    Raises:
-        ConfigError: `is_strict`, and the user's settings file, the environment or a flag holds a mistake.
     """
     home = hybrid_home(environ)
     project = find_project(cwd, home, user_home or Path.home())
     folder = project.root / ".hybrid" if project and project.has_folder else None
     is_settled = is_accepting or (folder is not None and project is not None and is_accepted(project, home))
     loaded = load(home=home, project_folder=folder, is_accepted=is_settled, environ=environ, flags=flags)
-    if is_strict and loaded.own_problems:
-        raise ConfigError("; ".join(loaded.own_problems))
     return Workspace(home, project, loaded)
 
 

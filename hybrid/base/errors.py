@@ -26,7 +26,7 @@ class ProjectError(HybridError):
 
 
 class RefusedError(ProjectError):
-    """A build that nobody asked for is not made; the message is a reason of `upkeep.automatic`."""
+    """A build that nobody asked for is not made; the message is a reason of `upkeep.indexing`."""
 
 
 class ModelError(HybridError):

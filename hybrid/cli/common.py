@@ -60,7 +60,9 @@ def workspace_of(
         raise ProjectError("the working directory was deleted; change to one that exists, or use --project") from error
     if not directory.is_dir():
         raise ProjectError(f"{directory} is not a directory")
-    workspace = open_workspace(directory, flags=flags, is_strict=is_strict, is_accepting=is_accepting)
+    workspace = open_workspace(directory, flags=flags, is_accepting=is_accepting)
+    if is_strict:
+        workspace.require_valid_settings()
     if workspace.home.is_dir():
         keep_hook_settings(workspace.home)
     if is_strict and not args.quiet:

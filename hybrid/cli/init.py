@@ -25,7 +25,7 @@ def run(args: argparse.Namespace) -> int:
     from hybrid.base.errors import ProjectError
     from hybrid.project.find import refusal
     from hybrid.project.places import create_folder
-    from hybrid.upkeep.indexing import reindex
+    from hybrid.upkeep.indexing import BuildRequest, reindex
     from hybrid.workspace import keep_hook_settings
 
     args.project = args.path or args.project
@@ -38,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
     workspace = workspace_of(args, is_strict=False, is_accepting=True)
     project = workspace.require_project()
     with build_progress(is_quiet=args.quiet or args.json) as progress:
-        summary = reindex(workspace, force=args.force, wait_s=60.0, progress=progress)
+        summary = reindex(workspace, BuildRequest(is_forced=args.force, wait_s=60.0), progress=progress)
     accepted = accept_here(workspace)
     index_records(workspace)
     # The folder that they are kept in may be younger than this command.

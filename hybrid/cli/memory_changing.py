@@ -11,11 +11,13 @@ from typing import IO, TYPE_CHECKING, AnyStr
 from hybrid.ask.memory_filters import Filters, project_named, project_paths, require_ids, rows_of, since_ms
 from hybrid.ask.memory_lookup import RankedRow, list_text, row_json
 from hybrid.base.atomic import open_private
+from hybrid.base.digest import sha256_hex
 from hybrid.base.errors import HybridError
 from hybrid.base.home import expanded
 from hybrid.cli.common import print_json, say
 from hybrid.cli.memory_reading import flushed, open_memory
 from hybrid.health.memory_figures import rows_in_words
+from hybrid.project.registry import load_registry
 from hybrid.records.memory.importing import MAX_LINE_CHARS
 from hybrid.records.memory.showing import index_line
 from hybrid.records.memory.types import MAX_TITLE_CHARS, MEMORY_KINDS, Extracted, ForgetReport, Owner
@@ -23,13 +25,13 @@ from hybrid.redact import redact
 from hybrid.render.marks import neutralise_line, without_private
 from hybrid.render.numbers import amount
 from hybrid.render.visible import json_escaped
-from hybrid.upkeep.memory_importing import claude_mem_file, key_resolver
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Generator, Iterable, Iterator
+    from collections.abc import Callable, Generator, Iterable, Iterator
 
     from hybrid.cli.memory_reading import OpenMemory
+    from hybrid.records.memory.store import MemoryStore
     from hybrid.records.memory.types import ImportReport, MemoryKind
     from hybrid.types import HookEvent
     from hybrid.workspace import Workspace
@@ -39,6 +41,8 @@ MANUAL_SESSION = "manual"
 """Of observations that somebody wrote down."""
 
 _SHOWN = 10
+_CLAUDE_MEM = ("~/.claude-mem/claude-mem.db",)
+_KEY_DIGITS = 16
 _MB = 1_000_000
 _DAY_MS = 86_400_000
 
@@ -86,7 +90,7 @@ def _clean(text: str) -> str:
 def forget(args: argparse.Namespace) -> int:
     """`forget`: asks on a terminal; exit code 1 when there is nothing to forget, or the answer is no."""
     from hybrid.cli.streams import build_progress
-    from hybrid.upkeep.memory_forgetting import purge_index
+    from hybrid.upkeep.cleaning_indexes import purge_index
 
     memory = open_memory(args)
     ids = require_ids(args.id)
@@ -183,7 +187,7 @@ def _forgot(args: argparse.Namespace, forgotten: ForgetReport, problems: tuple[s
 def prune(args: argparse.Namespace) -> int:
     """`prune`: the oldest rows go, and what is gone leaves the index too; exit code 1 when nothing had to go."""
     from hybrid.cli.streams import build_progress
-    from hybrid.upkeep.memory_forgetting import purge_index
+    from hybrid.upkeep.cleaning_indexes import purge_index
 
     memory = open_memory(args)
     before_ms, max_bytes = _limits(args, memory)
@@ -269,8 +273,8 @@ def import_records(args: argparse.Namespace) -> int:
     if args.claude_mem is not None:
         from hybrid.records.memory.claude_mem import import_database
 
-        path = claude_mem_file(args.claude_mem)
-        resolve = key_resolver(memory.workspace, memory.store)
+        path = _claude_mem_file(args.claude_mem)
+        resolve = _key_resolver(memory.workspace, memory.store)
         imported = import_database(path, memory.store, resolve, now_ms=memory.now_ms, is_dry=args.dry_run)
         return _print(args, imported)
     with _lines_of(args.file) as lines:
@@ -335,3 +339,41 @@ def _print(args: argparse.Namespace, imported: ImportReport) -> int:
         hint = "" if args.verbose else f"; --verbose shows {what}"
         say(f"not read: {imported.n_unread - len(shown):,} more{hint}")
     return code
+
+
+def _claude_mem_file(given: str) -> Path:
+    """Return the database of claude-mem: the one that is named, also by its folder, or where it lies by default.
+
+    Raises:
+        HybridError: There is none.
+    """
+    for text in (given,) if given else _CLAUDE_MEM:
+        path = Path(expanded(text))
+        path = path / "claude-mem.db" if path.is_dir() else path
+        if path.is_file():
+            return path
+    raise HybridError(f"no database at {given or _CLAUDE_MEM[0]}; --claude-mem PATH names it")
+
+
+def _key_resolver(workspace: Workspace, store: MemoryStore) -> Callable[[str], tuple[str, str]]:
+    """Return what gives key and name of a project of which only the name is known.
+
+    The present project counts first, then the one project of that name that is known here; any other name, also one
+    that several projects have, gets a key of its own, which no project on this machine has.
+    """
+    known: dict[str, set[str]] = {}
+    for key, entry in load_registry(workspace.home).items():
+        known.setdefault(entry.name, set()).add(key)
+    for one in store.stats().by_project:
+        known.setdefault(one.project, set()).add(one.key)
+    project = workspace.project
+    if project is not None:
+        known[project.name] = {project.key}
+
+    def resolve(name: str) -> tuple[str, str]:
+        keys = known.get(name, set())
+        if len(keys) == 1:
+            return next(iter(keys)), name
+        return sha256_hex(f"claude-mem\n{name}".encode("utf-8", "replace"))[:_KEY_DIGITS], name
+
+    return resolve

@@ -64,7 +64,7 @@ _KEYS = (
 def _described(workspace: Workspace) -> dict[str, Any]:
     from hybrid.project.find import explain_project, refusal
     from hybrid.project.trust import is_accepted
-    from hybrid.upkeep.automatic import reason_against, was_indexed
+    from hybrid.upkeep.indexing import reason_against, was_indexed
 
     project = workspace.require_project()
     why = explain_project(project, workspace.home)

@@ -60,7 +60,7 @@ def _named(project: IndexedProject) -> str:
 
 def _forget(args: argparse.Namespace, workspace: Workspace, project: IndexedProject) -> int:
     from hybrid.hooks.taking import forget_waiting
-    from hybrid.upkeep.forgetting import forget
+    from hybrid.upkeep.projects import forget
 
     def is_of_project(workspace_of_event: Workspace, _event: HookEvent) -> bool:
         return workspace_of_event.project is not None and workspace_of_event.project.key == project.key

@@ -30,12 +30,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run it."""
     from hybrid.project.places import create_folder
-    from hybrid.upkeep.indexing import reindex
+    from hybrid.upkeep.indexing import BuildRequest, reindex
 
     args.project = args.path or args.project
     workspace = workspace_of(args, is_accepting=True)
     with build_progress(is_quiet=args.quiet or args.json) as progress:
-        summary = reindex(workspace, full=args.full, force=args.force, wait_s=args.wait, progress=progress)
+        request = BuildRequest(is_full=args.full, is_forced=args.force, wait_s=args.wait)
+        summary = reindex(workspace, request, progress=progress)
     root = workspace.require_project().root
     create_folder(root)
     workspace = workspace_of(args, is_strict=False, is_accepting=True)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from hybrid.knowledge.record_figures import RecordFile
-    from hybrid.upkeep.accepting import Accepted, Moved
+    from hybrid.upkeep.projects import Accepted, Moved
     from hybrid.workspace import Workspace
 
 _BACK = "`hybrid trust --revoke` takes it back"
@@ -54,7 +54,7 @@ def accept_here(workspace: Workspace) -> Accepted:
         ProjectError: There is no project.
         OSError: `$HYBRID_HOME` cannot be written.
     """
-    from hybrid.upkeep.accepting import accept_tree
+    from hybrid.upkeep.projects import accept_tree
 
     now = datetime.now().astimezone()
     return accept_tree(workspace, today=now.date(), stamp=f"{now:%Y%m%dT%H%M%S}")

@@ -69,7 +69,7 @@ class Result(Struct, frozen=True):
 
     Attributes:
         state: `built`; `refused`, `busy` or `failed` with a `reason`.
-        reason: A word of `upkeep.automatic`, or a message; empty when it was built.
+        reason: A word of `upkeep.indexing`, or a message; empty when it was built.
         paths: That were asked for; None for everything.
         summary: The keys of `hybrid reindex --json`; empty unless it was built.
         folders: Relative folders in which a change matters: all of the project after a look at everything, else

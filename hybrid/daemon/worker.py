@@ -219,8 +219,7 @@ class _Worker:
 
     def _build(self, request: Mapping[str, Any]) -> dict[str, Any]:
         from hybrid.base.errors import RefusedError
-        from hybrid.upkeep.automatic import reason_against
-        from hybrid.upkeep.indexing import bring_up_to_date
+        from hybrid.upkeep.indexing import BuildRequest, bring_up_to_date, reason_against
         from hybrid.workspace import open_workspace
 
         environ = {name: value for name, value in os.environ.items() if not name.startswith("HYBRID_")}
@@ -237,9 +236,8 @@ class _Worker:
         # just now: a second look under the lock notices it.
         done = bring_up_to_date(
             workspace,
-            paths=request["paths"],
+            BuildRequest(request["paths"], workers=1),
             embedder=self._embedder_of(workspace),
-            workers=1,
             reason_against=reason,
         )
         return {"state": "built", "summary": done.summary.as_json(), "folders": list(done.folders)}

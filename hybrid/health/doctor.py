@@ -249,7 +249,7 @@ def _stale(index: Mapping[str, Any]) -> str:
 
 def _missing(workspace: Workspace, name: str) -> Finding:
     """Return the finding for a missing index: it says whether the service would make one by itself."""
-    from hybrid.upkeep.automatic import refused, was_forgotten
+    from hybrid.upkeep.indexing import refused, was_forgotten
 
     if was_forgotten(workspace):
         what = f"{name} was forgotten on purpose: nothing indexes it unasked"

@@ -84,26 +84,20 @@ class Pause(NamedTuple):
 
 
 def is_paused(
-    home: Path,
-    project_key: str | None,
-    client: str,
-    session_id: str,
-    *,
-    now_s: float | None = None,
-    at_s: float | None = None,
+    home: Path, project_key: str | None, client: str, session_id: str, *, at_s: float | None = None
 ) -> str | None:
-    """The widest scope that is paused for an event (`all`, `project` or `session`), or None.
+    """Return the widest scope that is paused for an event (`all`, `project` or `session`), or None.
 
     Args:
         home: `$HYBRID_HOME`.
         project_key: Of the event's project.
         client: Whose event.
         session_id: The agent's.
-        now_s: Seconds since 1970; the present without it.
-        at_s: The same for an event that came earlier: a pause that began later is not meant for it.
+        at_s: When the event came, seconds since 1970, if that was earlier: a pause that began later is not meant for
+            it. None for the present.
     """
     keys = {"all:", f"project:{project_key}" if project_key else "", f"session:{session_id}" if session_id else ""}
-    for pause in pauses(home, now_s=now_s if at_s is None else at_s):
+    for pause in pauses(home, now_s=at_s):
         if pause.key in keys and pause.client in ("", client) and (at_s is None or pause.since_s <= at_s):
             return pause.scope
     return None

@@ -1,7 +1,8 @@
-"""Takes out of the indexes what was kept under other rules for secrets: words, names and vectors, with their bytes.
+"""Takes out of the indexes what may not stand there any more, with its bytes: chunks, words, names and vectors.
 
-A working tree that is still there is indexed again, which knows every vector whose text is the same; the index of any
-other goes. Called by `cleaning`, as a rule in a process of its own.
+That is what the memory forgot, and what was kept under other rules for secrets. What is found in an index is compared
+with the store before it is given, so nothing was shown since; here the bytes go. A working tree that is still there is
+indexed again, which knows every vector whose text is the same; the index of any other goes.
 """
 
 from __future__ import annotations
@@ -18,20 +19,24 @@ from hybrid.base.atomic import locked
 from hybrid.base.errors import BusyError, HybridError, RefusedError
 from hybrid.index.analysis import REDACT_RULES
 from hybrid.index.catalog import Catalog
-from hybrid.knowledge.memory_views import places_of_store
+from hybrid.index.plan import silent
+from hybrid.knowledge.memory_views import changed_part, places_of_store, write_index
 from hybrid.knowledge.views import FOLDER
-from hybrid.upkeep.automatic import was_indexed
-from hybrid.upkeep.indexing import bring_up_to_date
-from hybrid.upkeep.memory_forgetting import purge_index
+from hybrid.sources.memory import MemorySource
+from hybrid.upkeep.indexing import BuildRequest, bring_up_to_date, was_indexed
 from hybrid.workspace import open_workspace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping
 
+    from hybrid.index.place import Place
+    from hybrid.index.plan import Progress
     from hybrid.records.memory.store import MemoryStore
     from hybrid.workspace import Workspace
 
 _LOCK_S = 2.0
+_WAIT_S = 30.0
+"""Seconds to wait for another process that builds records: a hook's build of them takes far less."""
 _OF_INDEX = ("segment-*.safetensors", "manifest.json", "links.json")
 
 
@@ -125,7 +130,8 @@ def _is_rebuilt(root: Path, tree: str, environ: Mapping[str, str]) -> bool:
         return "" if was_indexed(workspace) else "no_index"
 
     try:
-        bring_up_to_date(workspace, force=True, workers=1, wait_s=_LOCK_S, reason_against=reason)
+        request = BuildRequest(is_forced=True, workers=1, wait_s=_LOCK_S)
+        bring_up_to_date(workspace, request, reason_against=reason)
     except RefusedError:  # Its owner forgot it meanwhile.
         return False
     return True
@@ -165,3 +171,41 @@ def _noted(path: Path, done: IndexesCleaned) -> Generator[None]:
     except (HybridError, OSError, sqlite3.DatabaseError) as error:
         if os.path.lexists(path):  # Else its project was forgotten meanwhile, and there is nothing to clean.
             done.problems.append(f"{path}: {error}")
+
+
+# --- what the memory forgot -------------------------------------------------------------------------------
+
+
+def purge_index(workspace: Workspace, store: MemoryStore, *, progress: Progress = silent) -> tuple[str, ...]:
+    """Write the indexes of a memory anew without what it does not hold any more.
+
+    Costs a pass over what is indexed; no row that stays is read or embedded again.
+
+    Returns:
+        What went wrong, a sentence each: that index still holds what was forgotten.
+    """
+    problems: list[str] = []
+    places = places_of_store(workspace.home, store)
+    for place, key in places:
+        try:
+            source = MemorySource(store, key)
+            part = changed_part(place, store, source)
+            write_index(workspace, place, source, part=part, wait_s=_WAIT_S, progress=progress, is_purged=True)
+        except (HybridError, OSError, sqlite3.DatabaseError) as error:
+            problems.append(str(error))
+    if places and not problems:
+        problems += _compacted(places[0][0])
+    return tuple(problems)
+
+
+def _compacted(place: Place) -> list[str]:
+    """The catalog without the texts that nobody has any more; every kind of records has its texts there."""
+    with locked(place.lock, _WAIT_S) as held:
+        if not held:
+            return ["another process is indexing records"]
+        try:
+            with Catalog(place.catalog, tree=place.tree, root=place.root) as catalog:
+                catalog.compact()
+        except (HybridError, OSError, sqlite3.DatabaseError) as error:
+            return [f"{place.catalog}: {error}"]
+    return []

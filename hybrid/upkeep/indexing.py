@@ -1,6 +1,6 @@
-"""Brings the index of a workspace up to date: joins the source, the chunker and the embedder with the index.
+"""Brings the index of a workspace up to date, and says what may be indexed without being asked.
 
-`targets` says which paths can be looked at alone, `automatic` what may be indexed unasked.
+Commands build by hand; the service asks `reason_against` before each build in the background.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import json
 import os
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
@@ -23,8 +23,9 @@ from hybrid.index.manifest import NAME as MANIFEST_NAME
 from hybrid.index.plan import Part, Recipe, Summary, silent
 from hybrid.knowledge.record_files import record_paths
 from hybrid.models.registry import LazyEmbedder
-from hybrid.project.find import refusal
+from hybrid.project.find import marks_of, refusal
 from hybrid.project.places import register
+from hybrid.project.registry import is_forgotten
 from hybrid.search.gate.annotator import GateAnnotator
 from hybrid.sources.files import SOURCE_VERSION, FileSource, FileTypes
 from hybrid.sources.listing import folders_above, is_within
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     from hybrid.workspace import Workspace
 
 
-# Which changed paths a build may look at alone, and which change what becomes of other files; `indexing` asks.
+# --- which changed paths a build may look at alone --------------------------------------------------------
 
 _LINKS = "links.json"
 _MAX_LINKS_BYTES = 4_000_000
@@ -103,6 +104,9 @@ def _decides_on_others(path: str) -> bool:
     return path in _DECIDE_ON_ALL or path.rpartition("/")[2] in _NAMES_THAT_DECIDE
 
 
+# --- building ---------------------------------------------------------------------------------------------
+
+
 class Indexed(Struct, frozen=True):
     """What `bring_up_to_date` did.
 
@@ -154,46 +158,55 @@ def recipe_of(settings: IndexConfig) -> Recipe:
     )
 
 
+class BuildRequest(Struct, frozen=True):
+    """Which build is wanted.
+
+    Attributes:
+        paths: Files and folders that changed, absolute or relative to the project, there or gone: only these are
+            looked at, as long as that tells all; None looks at everything.
+        is_full: Read every file again.
+        is_forced: Index a home directory or a file-system root too.
+        wait_s: Seconds to wait for another build.
+        workers: Processes that read files, as of `index.build.build`; None for what the settings say.
+    """
+
+    paths: Collection[str] | None = None
+    is_full: bool = False
+    is_forced: bool = False
+    wait_s: float = 0.0
+    workers: int | None = None
+
+
+EVERYTHING = BuildRequest()
+"""A look at everything, in which unchanged files are not read."""
+
+
 def reindex(
     workspace: Workspace,
+    request: BuildRequest = EVERYTHING,
     *,
-    paths: Collection[str] | None = None,
-    full: bool = False,
-    force: bool = False,
-    wait_s: float = 0.0,
     progress: Progress = silent,
     embedder: Embedder | None = None,
 ) -> Summary:
-    """As `bring_up_to_date`, and gives its summary alone."""
-    return bring_up_to_date(
-        workspace, paths=paths, full=full, force=force, wait_s=wait_s, progress=progress, embedder=embedder
-    ).summary
+    """Bring the index up to date, and return the summary alone; see `bring_up_to_date`."""
+    return bring_up_to_date(workspace, request, progress=progress, embedder=embedder).summary
 
 
 def bring_up_to_date(
     workspace: Workspace,
+    request: BuildRequest = EVERYTHING,
     *,
-    paths: Collection[str] | None = None,
-    full: bool = False,
-    force: bool = False,
-    wait_s: float = 0.0,
     progress: Progress = silent,
     embedder: Embedder | None = None,
-    workers: int | None = None,
     reason_against: Callable[[], str] = lambda: "",
 ) -> Indexed:
     """Bring the index of the workspace's project up to date.
 
     Args:
         workspace: With a project.
-        paths: Files and folders that changed, absolute or relative to the project, there or gone: only these are
-            looked at, as long as that tells all; None looks at everything.
-        full: Read every file again.
-        force: Index a home directory or a file-system root too.
-        wait_s: How long to wait for another build, in seconds.
+        request: Which build is wanted.
         progress: Hears how far it is.
         embedder: By default the configured one.
-        workers: As in `build`, instead of what the settings say.
         reason_against: Asked again once no other process can build or forget this project; a reason ends the build.
 
     Raises:
@@ -205,12 +218,14 @@ def bring_up_to_date(
     """
     project = workspace.require_project()
     reason = refusal(project.root, Path.home())
-    if reason and not force:
+    if reason and not request.is_forced:
         raise ProjectError(f"{reason}; --force indexes it all the same")
     settings = workspace.config.index
     embedder = embedder or LazyEmbedder(workspace.config.model.name, workspace.home)
     source = file_source(project.root, settings, workspace.home, record_paths(workspace))
-    targets = None if paths is None or full else targets_of(paths, project.root, workspace.place.folder)
+    targets = None
+    if request.paths is not None and not request.is_full:
+        targets = targets_of(request.paths, project.root, workspace.place.folder)
     if targets is not None and not targets:
         return Indexed(Summary(is_full=False), ())
     part = None if targets is None else Part(tuple(targets), source.scan_paths)
@@ -228,12 +243,12 @@ def bring_up_to_date(
         embedder,
         recipe_of(settings),
         part=part,
-        full=full,
+        full=request.is_full,
         max_segments=settings.max_segments,
-        wait_s=wait_s,
+        wait_s=request.wait_s,
         progress=progress,
         annotator=GateAnnotator(embedder, workspace.home, with_hub=workspace.config.gate.hub),
-        workers=settings.workers if workers is None else workers,
+        workers=settings.workers if request.workers is None else request.workers,
         begin=begin,
     )
     if summary.is_full:
@@ -251,3 +266,82 @@ def _tidy(workspace: Workspace) -> None:
     with contextlib.suppress(OSError):
         workspace.ledgers.expire(workspace.config.hooks.ledger_days, time.time())
         enforce_quota(workspace.home, quota_bytes=quota, keep=workspace.require_project().key)
+
+
+# --- what may be indexed unasked ------------------------------------------------------------------------
+
+
+_NOTE = "refused.json"
+_NOTE_BYTES = 4096
+_COUNT_AGAIN_S = 3600.0
+
+
+def was_indexed(workspace: Workspace) -> bool:
+    """Return whether this working tree has an index, even a damaged one: what was built once may be built again."""
+    return (workspace.place.folder / MANIFEST_NAME).exists()
+
+
+def was_forgotten(workspace: Workspace) -> bool:
+    """Return whether the owner forgot this project on purpose, and did not index it by hand since."""
+    project = workspace.require_project()
+    return is_forgotten(project.key, marks_of(project), workspace.home)
+
+
+def reason_against(workspace: Workspace, *, is_first: bool) -> str:
+    """Why this project is not indexed in the background now; empty when it may be.
+
+    `off` (`[index] auto`), `no_project`, `own_home`, `home_folder`, `forgotten` (on purpose); and for the first index
+    `no_index` (nobody asked for one), `not_git`, `too_many_files`. The last is remembered for an hour: counting costs a
+    look at the files.
+
+    Args:
+        workspace: Of any directory.
+        is_first: Whether this may be the first index of the working tree.
+    """
+    project = workspace.project
+    if project is None:
+        return "no_project"
+    if not workspace.config.index.auto:
+        return "off"
+    if refusal(project.root, Path.home()):
+        return "home_folder"
+    if was_indexed(workspace):
+        return ""
+    if was_forgotten(workspace):
+        return "forgotten"
+    if not is_first:
+        return "no_index"
+    return _reason_against_first(workspace) if project.is_git else "not_git"
+
+
+def refused(workspace: Workspace) -> dict[str, Any] | None:
+    """What `hybrid status` and `doctor` show of a refusal: `reason`, `limit`, `at_s`; None when there was none."""
+    if was_indexed(workspace):
+        return None
+    try:
+        note = json.loads(read_regular(workspace.place.folder / _NOTE, _NOTE_BYTES))
+        return {"reason": str(note["reason"]), "limit": int(note["limit"]), "at_s": float(note["at_s"])}
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return None
+
+
+def _reason_against_first(workspace: Workspace) -> str:
+    limit = workspace.config.index.auto_max_files
+    note = refused(workspace)
+    if note is not None and note["limit"] == limit and 0 <= time.time() - note["at_s"] < _COUNT_AGAIN_S:
+        return note["reason"]
+    try:
+        root, settings = workspace.require_project().root, workspace.config.index
+        source = file_source(root, settings, workspace.home, record_paths(workspace))
+    except ProjectError:
+        return "own_home"
+    path = workspace.place.folder / _NOTE
+    with contextlib.suppress(OSError):
+        if source.has_more_files(limit):
+            note = {"reason": "too_many_files", "limit": limit, "at_s": time.time()}
+            write_atomic(path, json.dumps(note).encode(), durable=False)
+            return "too_many_files"
+        path.unlink(missing_ok=True)
+        return ""
+    # The note cannot be written, so neither can an index.
+    return "read_only"

@@ -1,28 +1,42 @@
-"""The indexed projects of a `$HYBRID_HOME`: which there are, how large, and which indexes go when it gets too large.
+"""Looks after whole projects: lists those with an index, accepts their records, forgets them, and holds the quota.
 
-`forgetting` forgets one on purpose. What people wrote, lessons first of all, is no index: no quota takes it.
+`hybrid projects`, `trust`, `init` and a `reindex` by hand call it, and each build holds the quota. What people wrote is
+no index: no quota takes lessons, and those that stand in `$HYBRID_HOME` are put aside when a project is forgotten.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
+import shutil
+import sqlite3
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import asdict
 
-from hybrid.base.atomic import locked
-from hybrid.base.errors import BusyError
-from hybrid.knowledge.record_files import COUNTERS, FILE
+from hybrid.base.atomic import locked, make_private_folder
+from hybrid.base.errors import BusyError, HybridError
+from hybrid.config import load
+from hybrid.knowledge.record_figures import RecordFile, total, tree_records
+from hybrid.knowledge.record_files import COUNTERS, FILE, lock_of, open_stores, own_file
 from hybrid.project import registry
-from hybrid.project.trust import accepted_trees
+from hybrid.project.trust import accept, accepted_trees, refuse_all
+from hybrid.records.lessons.importing import import_lessons
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
+    from datetime import date
+
+    from hybrid.project.find import Project
+    from hybrid.records.lessons.importing import ImportReport
+    from hybrid.workspace import Workspace
 
 _SIGNATURE = "build.holder"
+_WAIT_S = 10.0
+"""Seconds to wait for who writes lessons or records."""
 
 
 class IndexedProject(Struct, frozen=True):
@@ -144,3 +158,231 @@ def _files(folder: Path) -> Iterator[Path]:
     for place, folders, names in os.walk(folder):
         yield from (Path(place, name) for name in names)
         yield from (path for name in folders if (path := Path(place, name)).is_symlink())
+
+
+# --- accepting --------------------------------------------------------------------------------------------
+
+
+class Moved(Struct, frozen=True):
+    """Lessons that were learned before the tree was accepted.
+
+    Attributes:
+        file: Where they stand now.
+        report: Which were taken over, which stood there already, which could not be read.
+        aside: The old file, under another name; it still holds all of them.
+    """
+
+    file: Path
+    report: ImportReport
+    aside: Path
+
+    def as_json(self) -> dict[str, Any]:
+        """Stable keys."""
+        report = self.report
+        return {
+            "file": str(self.file),
+            "imported": [{"from": one.lesson.id, "id": one.lesson_id} for one in report.imported],
+            "duplicates": [{"from": one.lesson.id, "duplicate_of": one.duplicate_of} for one in report.duplicates],
+            "malformed": [{"line": one.line, "message": one.message} for one in report.problems],
+            "aside": str(self.aside),
+        }
+
+
+class Accepted(Struct, frozen=True):
+    """A tree that was accepted.
+
+    Attributes:
+        is_new: False when it was accepted before.
+        files: Its record files.
+        moved: What was learned before; None when nothing was, or it stays where it is.
+        problem: Why what was learned before could not be moved; it stays where it is. Empty when all is well.
+        settings: `section.key` → value of the tree's settings file that waited for this and count now.
+    """
+
+    is_new: bool
+    files: tuple[RecordFile, ...]
+    moved: Moved | None = None
+    problem: str = ""
+    settings: Mapping[str, object] = field(default_factory=dict[str, object])
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """Records that are given out from now on, by kind."""
+        return total(self.files)
+
+    def as_json(self) -> dict[str, Any]:
+        """Stable keys; absent values are None."""
+        return {
+            "is_new": self.is_new,
+            **self.counts,
+            "files": [file.as_json() for file in self.files],
+            "moved": self.moved.as_json() if self.moved else None,
+            "settings": dict(self.settings),
+            "problem": self.problem or None,
+        }
+
+
+def accept_tree(workspace: Workspace, *, today: date, stamp: str) -> Accepted:
+    """Accept the record files of a workspace's working tree, and bring its lessons together in one file.
+
+    Args:
+        workspace: Opened after `.hybrid/` was made, if it was.
+        today: Lessons without a date were learned then.
+        stamp: Of this moment, for the name of the file that is put aside.
+
+    Raises:
+        ProjectError: There is no project.
+        OSError: `$HYBRID_HOME` cannot be written.
+    """
+    project = workspace.require_project()
+    is_new = accept(project, workspace.home)
+    moved, problem = None, ""
+    try:
+        moved = _move_own(workspace, today, stamp)
+    except (HybridError, OSError) as error:
+        problem = f"{own_file(project, workspace.home)} was not taken over: {error}"
+    settings = _waiting(project, workspace.home) if is_new else dict[str, object]()
+    return Accepted(is_new, tree_records(project, workspace.home), moved, problem, settings)
+
+
+def _waiting(project: Project, home: Path) -> Mapping[str, object]:
+    """Settings of the tree that do not count as long as nobody accepts it."""
+    folder = project.root / ".hybrid"
+    return load(home=home, project_folder=folder, environ={}).waiting if project.has_folder else {}
+
+
+def _move_own(workspace: Workspace, today: date, stamp: str) -> Moved | None:
+    stores = open_stores(workspace)
+    own = own_file(workspace.require_project(), workspace.home)
+    target = stores.project
+    if target is None or target.file == own or not own.is_file():
+        return None
+    # Whoever waits for this lock to add a lesson there writes a new file, which the next acceptance takes over.
+    with locked(lock_of(own), _WAIT_S) as is_held:
+        if not is_held:
+            raise HybridError("another process writes it; run `hybrid trust` when it is done")
+        report = import_lessons(own, {"project": target, "system": stores.system}, today=today)
+        aside = _free(own.with_name(f"{own.name}.adopted-{stamp}"))
+        with contextlib.suppress(FileNotFoundError):
+            own.rename(aside)
+        return Moved(target.file, report, aside)
+
+
+# --- forgetting -------------------------------------------------------------------------------------------
+
+
+FOLDER = "forgotten"
+"""Where lessons of forgotten projects lie in a `$HYBRID_HOME`."""
+
+
+class ForgottenProject(Struct, frozen=True):
+    """A project that was forgotten.
+
+    Attributes:
+        was_accepted: True when the records of one of its working trees were accepted.
+        kept: Files of lessons, where they lie now.
+    """
+
+    was_accepted: bool
+    kept: tuple[Path, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """Stable keys."""
+        return {"was_accepted": self.was_accepted, "kept": [str(path) for path in self.kept]}
+
+
+def forget(home: Path, project: IndexedProject, *, stamp: str) -> ForgottenProject:
+    """Delete what hybrid made of a project; its own files stay, and lessons that stand here are put aside.
+
+    Args:
+        home: `$HYBRID_HOME`.
+        project: To forget.
+        stamp: Of this moment, for the name of the folder that lessons are put into.
+
+    Raises:
+        BusyError: Its index, its records or its lessons are being written; nothing or only a part was forgotten.
+        OSError: Lessons cannot be put aside; its index stays.
+    """
+    folder = home / "projects" / project.key
+    accepted = accepted_trees(project.key, home)
+    with locked(folder / "build.lock", 0) as held:
+        if not held:
+            raise BusyError(f"{project.name} is being indexed; try again when that is done")
+        # First of all: a service that watches the project asks for this before it builds.
+        registry.mark_forgotten(project.key, home)
+        trees = {*accepted, *_trees_in(folder), *map(registry.path_key, project.roots)}
+        _forget_views(home, sorted(trees))
+        kept = _put_aside(folder, _free(home / FOLDER / f"{project.key}-{stamp}"))
+        delete_index(folder)
+        # Under the lock too: what a build accepts and remembers after it is that of another index.
+        refuse_all(project.key, home)
+        registry.forget(project.key, home)
+    return ForgottenProject(bool(accepted), kept)
+
+
+def _trees_in(folder: Path) -> list[str]:
+    return sorted(path.name for path in (folder / "trees").glob("*") if path.is_dir())
+
+
+def _forget_views(home: Path, trees: Sequence[str]) -> None:
+    """Delete the views of working trees; what the catalog of the records knows for nobody else goes too."""
+    from hybrid.base.sqlite import set_database_aside
+    from hybrid.index.catalog import Catalog
+    from hybrid.knowledge.views import KINDS, place_of  # Brings numpy.
+
+    places = [place_of(home, f"{kind}-{tree}") for kind in KINDS for tree in trees]
+    if not places or not places[0].catalog.exists():
+        return
+    with locked(places[0].lock, _WAIT_S) as held:
+        if not held:
+            raise BusyError("the records are being indexed; try again when that is done")
+        for place in places:
+            shutil.rmtree(place.folder, ignore_errors=True)
+        catalog_file = places[0].catalog
+        try:
+            with Catalog(catalog_file, tree=places[0].tree, root=places[0].root) as catalog:
+                catalog.begin()
+                catalog.forget_trees(place.tree for place in places)
+                catalog.collect(spare=0)
+                catalog.commit()
+        except sqlite3.DatabaseError:  # Everything in it can be made again.
+            set_database_aside(catalog_file)
+
+
+def _put_aside(folder: Path, aside: Path) -> tuple[Path, ...]:
+    """Move every file of lessons with its counters; counters that belong to none go.
+
+    Returns:
+        The files of lessons.
+
+    Raises:
+        BusyError: Another process is writing lessons.
+        OSError: A file cannot be moved; it is where it was.
+    """
+    owners = [folder / "trees" / tree for tree in _trees_in(folder)]
+    kept: list[Path] = []
+    with ExitStack() as stack:
+        for owner in (folder, *owners):
+            found = sorted(path for path in owner.glob("*") if is_lessons(path.name))
+            if found and not stack.enter_context(locked(lock_of(owner / FILE), _WAIT_S)):
+                raise BusyError(f"lessons in {owner} are being written; try again when that is done")
+            has_lessons = any(path.name.startswith(FILE) for path in found)
+            for path in found:
+                if not has_lessons and path.name.startswith(COUNTERS):
+                    path.unlink(missing_ok=True)
+                    continue
+                target = aside / path.relative_to(folder)
+                make_private_folder(target.parent)
+                path.replace(target)
+                if path.name.startswith(FILE):
+                    kept.append(target)
+    return tuple(kept)
+
+
+def _free(path: Path) -> Path:
+    """Return the path, with a number behind it when something has that name already."""
+    free, number = path, 1
+    while free.exists():
+        number += 1
+        free = path.with_name(f"{path.name}-{number}")
+    return free

@@ -102,7 +102,7 @@ def test_a_prompt_crosses_a_part_of_the_files(tmp_path: Path) -> None:
     """Whoever follows one warm prompt through the code must not have to open half of it."""
     talk = new_talk(tmp_path, {}, is_indexed=True)
     talk.ask("How is the database password rotated?")
-    crossed = _crossed(Talk(talk.root, talk.home, session_id="s2", opener=talk.opener))
+    crossed = _crossed(Talk(talk.root, talk.home, session_id="s2", kinds=talk.kinds))
 
     assert len(crossed) <= 0.33 * len(list(PACKAGE.rglob("*.py"))), sorted(crossed)
 

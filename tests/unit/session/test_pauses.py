@@ -35,7 +35,7 @@ def test_a_pause_holds_for_its_scope_and_time(tmp_path: Path, paused: Pause, exp
     """An event is paused by a pause of everything, of its project or of its session, until that is over."""
     pause(tmp_path, paused)
 
-    assert expected == is_paused(tmp_path, "k1", "claude", "s1", now_s=NOW)
+    assert expected == is_paused(tmp_path, "k1", "claude", "s1", at_s=NOW)
 
 
 def test_the_widest_scope_is_named(tmp_path: Path) -> None:

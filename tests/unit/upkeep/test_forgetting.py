@@ -11,8 +11,7 @@ from hybrid.index.catalog import Catalog
 from hybrid.knowledge.views import KINDS, place_of
 from hybrid.project import registry, trust
 from hybrid.project.find import Project
-from hybrid.upkeep.forgetting import forget
-from hybrid.upkeep.projects import enforce_quota, indexed_projects
+from hybrid.upkeep.projects import enforce_quota, forget, indexed_projects
 from tests.support.builders import ListSource, build_index, write_files
 
 if TYPE_CHECKING:
@@ -120,7 +119,7 @@ def test_views_and_acceptance_of_its_trees_go(home: Path) -> None:
 )
 def test_what_is_being_written_is_not_forgotten(home: Path, monkeypatch: pytest.MonkeyPatch, lock: str) -> None:
     """While an index, the records or the lessons are written, it says so; no lesson is lost."""
-    monkeypatch.setattr("hybrid.upkeep.forgetting._WAIT_S", 0.01)
+    monkeypatch.setattr("hybrid.upkeep.projects._WAIT_S", 0.01)
     build_index(place_of(home, f"lessons-{TREE}"), ListSource({"L001": "a rule"}))
 
     with locked(home / lock.format(key=KEY, tree=TREE), 0) as held, pytest.raises(BusyError, match="try again"):

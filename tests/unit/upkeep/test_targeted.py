@@ -16,10 +16,16 @@ from hypothesis import strategies as st
 from hybrid.base.errors import RefusedError
 from hybrid.index.catalog import Catalog
 from hybrid.index.snapshot import open_snapshot
-from hybrid.upkeep.automatic import reason_against, refused, was_forgotten
-from hybrid.upkeep.forgetting import forget
-from hybrid.upkeep.indexing import bring_up_to_date, file_source, reindex
-from hybrid.upkeep.projects import indexed_projects
+from hybrid.upkeep.indexing import (
+    BuildRequest,
+    bring_up_to_date,
+    file_source,
+    reason_against,
+    refused,
+    reindex,
+    was_forgotten,
+)
+from hybrid.upkeep.projects import forget, indexed_projects
 from hybrid.workspace import Workspace, open_workspace
 from tests.support.builders import PAYMENTS, git_project, write_files
 from tests.support.examples import examples
@@ -62,9 +68,10 @@ def _no_settings_of_the_user(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _workspace(root: Path, home: Path, **flags: object) -> Workspace:
     values = {"model.name": "hashing"} | {key.replace("_", ".", 1): value for key, value in flags.items()}
-    return open_workspace(
-        root, environ={"HYBRID_HOME": str(home)}, flags=values, user_home=home.parent / "user", is_strict=True
-    )
+    user = home.parent / "user"
+    workspace = open_workspace(root, environ={"HYBRID_HOME": str(home)}, flags=values, user_home=user)
+    workspace.require_valid_settings()
+    return workspace
 
 
 def _take(root: Path, step: tuple[str, str, int]) -> set[str]:
@@ -176,7 +183,7 @@ def test_the_same_as_a_look_at_everything(
     for batch in batches:
         changed = set().union(*(_take(root, step) for step in batch))
         if changed:
-            reindex(kept, paths=changed)
+            reindex(kept, BuildRequest(changed))
     fresh = _workspace(root, tmp / "fresh")
     reindex(fresh)
 
@@ -208,7 +215,7 @@ def shop(tmp_path: Path) -> Workspace:
 )
 def test_what_decides_on_others(shop: Workspace, path: str, *, is_full: bool) -> None:
     """Rules, settings and git's own state lead to a look at everything, any other path to a look at itself."""
-    summary = reindex(shop, paths=[path])
+    summary = reindex(shop, BuildRequest([path]))
 
     assert (is_full, 4) == (summary.is_full, summary.documents)
 
@@ -216,7 +223,7 @@ def test_what_decides_on_others(shop: Workspace, path: str, *, is_full: bool) ->
 @pytest.mark.parametrize("path", ["/etc/hostname", "../elsewhere.py", ".git/objects/ab"])
 def test_paths_of_others(shop: Workspace, path: str) -> None:
     """A path outside of the project, or of git's own, leads to no look at all."""
-    assert (False, 0) == (reindex(shop, paths=[path]).is_full, reindex(shop, paths=[path]).documents)
+    assert (False, 0) == (reindex(shop, BuildRequest([path])).is_full, reindex(shop, BuildRequest([path])).documents)
 
 
 def test_an_absolute_path_through_a_link(shop: Workspace, tmp_path: Path) -> None:
@@ -224,14 +231,14 @@ def test_an_absolute_path_through_a_link(shop: Workspace, tmp_path: Path) -> Non
     root = shop.require_project().root
     (tmp_path / "link").symlink_to(root)
     write_files(root, {"src/new.py": "def fresh(): pass\n"})
-    summary = reindex(shop, paths=[str(tmp_path / "link/src/new.py")])
+    summary = reindex(shop, BuildRequest([str(tmp_path / "link/src/new.py")]))
 
     assert (False, 1) == (summary.is_full, summary.added)
 
 
 def test_many_paths(shop: Workspace) -> None:
     """Hundreds of changed paths are a reason to look at everything."""
-    assert reindex(shop, paths=[f"src/m{n}.py" for n in range(500)]).is_full
+    assert reindex(shop, BuildRequest([f"src/m{n}.py" for n in range(500)])).is_full
 
 
 def test_figures_of_a_part(shop: Workspace) -> None:
@@ -239,7 +246,7 @@ def test_figures_of_a_part(shop: Workspace) -> None:
     root = shop.require_project().root
     (root / "src/users/store.py").unlink()
     write_files(root, {"docs/more.md": "# More\n\n" + "Many words. " * 400, "README.md": "# Short\n"})
-    part = reindex(shop, paths=["src/users", "docs/more.md", "README.md"])
+    part = reindex(shop, BuildRequest(["src/users", "docs/more.md", "README.md"]))
     everything = reindex(shop)
 
     assert (1, 1, 1) == (part.added, part.changed, part.removed)
@@ -254,7 +261,7 @@ def test_folders_to_watch(shop: Workspace) -> None:
     (root / "lib/empty").mkdir()
 
     assert ("docs", "src", "src/payments", "src/users") == whole
-    assert ("lib", "lib/a", "lib/empty") == bring_up_to_date(shop, paths=["lib"]).folders
+    assert ("lib", "lib/a", "lib/empty") == bring_up_to_date(shop, BuildRequest(["lib"])).folders
 
 
 def test_too_many_files_are_remembered(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hybrid.search.searcher import open_searcher
-from hybrid.upkeep.indexing import reindex
+from hybrid.upkeep.indexing import BuildRequest, reindex
 from hybrid.workspace import open_workspace
 from tests.support.builders import PAYMENTS, git_project
 
@@ -118,7 +118,7 @@ def test_edits_give_the_bars_of_a_fresh_index(workspace: Workspace) -> None:
         reindex(workspace)
     n_segments, grown = _bars(workspace)
 
-    reindex(workspace, full=True)
+    reindex(workspace, BuildRequest(is_full=True))
 
     n_after, fresh = _bars(workspace)
     assert n_segments > 1 == n_after
