@@ -617,7 +617,7 @@ def _project_text(path: Path) -> str:
 def _project_layer(
     path: Path, so_far: Mapping[str, object], *, is_accepted: bool
 ) -> tuple[dict[str, object], dict[str, object], tuple[str, ...]]:
-    """What a project's own file chooses, what of it waits, and sentences that are safe to print and to log."""
+    """Return what a project's own file chooses, what of it waits, and sentences that are safe to print and to log."""
     problems: list[str] = []
     layer = read_layer(path, problems, is_project=True)
     _safe_for_project(layer, so_far, path, problems)

@@ -22,7 +22,7 @@ FILE_KINDS = ("code", "doc")
 
 
 class FileStamp(Struct, frozen=True):
-    """What one `stat` says of a file: enough to know that it did not change."""
+    """Size and time of a file: enough to know that it did not change."""
 
     size_bytes: int
     mtime_ns: int
@@ -182,7 +182,7 @@ class Chunked(Struct, frozen=True):
 
 
 class EmbedderInfo(Struct, frozen=True):
-    """Who an embedder is: two with equal `key` give equal vectors.
+    """The identity of an embedder: two with equal `key` give equal vectors.
 
     Attributes:
         name: As the user names it.
@@ -207,7 +207,7 @@ class EmbedderInfo(Struct, frozen=True):
 
 
 class EmbedInput(Struct, frozen=True):
-    """What is embedded of a chunk: its head line (path, scope, names) and its text."""
+    """The parts of a chunk that are embedded: its head line (path, scope, names) and its text."""
 
     head: str
     body: str
@@ -218,7 +218,7 @@ class Embedder(Protocol):
 
     @property
     def info(self) -> EmbedderInfo:
-        """Who this embedder is."""
+        """Its identity."""
         ...
 
     def embed_documents(self, inputs: Sequence[EmbedInput]) -> NDArray[np.float32]:
@@ -309,19 +309,19 @@ class Hit(Struct, frozen=True):
 
     @property
     def is_record(self) -> bool:
-        """Is it a record, and no part of a file?"""
+        """True for a record, False for a part of a file."""
         return self.kind not in FILE_KINDS
 
     @property
     def key(self) -> str:
-        """What stands in topic ids, counters and the event log: `path:start:end:digest8`, or `kind:id:digest8`."""
+        """Its name in topic ids, counters and the event log: `path:start:end:digest8`, or `kind:id:digest8`."""
         if self.is_record:
             return f"{self.kind}:{self.path}:{self.digest[:4].hex()}"
         return f"{self.path}:{self.start_line}:{self.end_line}:{self.digest[:4].hex()}"
 
 
 class Verdict(Struct, frozen=True):
-    """What the gate said.
+    """The judgement of a gate.
 
     Attributes:
         is_open: True when something may be injected.

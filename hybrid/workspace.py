@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class Workspace(Struct, frozen=True):
-    """What a directory means to hybrid.
+    """The project around a directory and the settings in force there.
 
     Attributes:
         home: `$HYBRID_HOME`.
@@ -73,7 +73,7 @@ class Workspace(Struct, frozen=True):
 
     @property
     def place(self) -> Place:
-        """Where the index of the project's working tree lies."""
+        """The files of the index of the project's working tree."""
         project = self.require_project()
         folder = self.home / "projects" / project.key
         return Place(
@@ -86,11 +86,11 @@ class Workspace(Struct, frozen=True):
 
     @property
     def state_folder(self) -> Path:
-        """Where the repository's counters and hot topics lie."""
+        """The folder of the repository's counters and hot topics."""
         return open_tree_state(self.require_project(), self.home)
 
     def is_here(self, event: Mapping[str, object]) -> bool:
-        """Is a line of the event log about this project? Outside of any project: about none.
+        """Return whether a line of the event log is about this project, or outside of any project: about none.
 
         A hook that had no time to find its project leaves only its directory.
         """
@@ -119,7 +119,7 @@ def open_workspace(
     user_home: Path | None = None,
     is_accepting: bool = False,
 ) -> Workspace:
-    """The workspace of a directory.
+    """Return the workspace of a directory.
 
     Args:
         cwd: The directory.

@@ -1,4 +1,4 @@
-"""Decides what one prompt gets: the pipeline from event to text, without a side effect; `recording` notes it after.
+"""Decides what one prompt gets: the pipeline from turn to text, without a side effect; `recording` notes it after.
 
 Every step that ends in silence says why in `Decision.reason`.
 """
@@ -42,9 +42,9 @@ _HINT_CHARS = 60
 _REPORT_SHARE = 0.5
 """Share of the budget for what fits a report: it stands beside the report itself, whose author has read most of it."""
 _REPORT_CHARS = 2_000
-"""Of a report is searched with: its beginning says what was done."""
+"""Characters of a report that are searched for: its beginning says what was done."""
 _LEAST_REPORT_CHARS = 50
-"""Of a report that may bring lessons."""
+"""Characters of the shortest report that may bring lessons."""
 _REPORT_HEADING = "Relevant lessons after subagent work"
 NOTHING_FITS = ("gate", "no_results")
 """Reasons of a silence after a search: nothing was close enough."""
@@ -55,7 +55,7 @@ _LOWEST = float("-inf")
 
 
 class _Lookup(Struct, frozen=True):
-    """What is searched for in a turn.
+    """The text that is searched for in a turn, and what kind of text it is.
 
     Attributes:
         text: Of the prompt or of the report, cleaned.
@@ -198,7 +198,7 @@ class _Injection:
         return replace(base, reason=reason, items=items, text=text, withheld=_all_withheld(chosen))
 
     def _searched(self) -> list[Selection]:
-        """Every collection, searched and judged; the pieces of the prompt are embedded once."""
+        """Search and judge every collection; the pieces of the prompt are embedded once."""
         found: list[Selection] = []
         is_auto = self._hooks.gate_threshold == "auto"
         asked: dict[str, Asked] = {}
@@ -219,7 +219,7 @@ class _Injection:
         return found
 
     def _last_summaries(self, found: Sequence[Selection]) -> list[Hit]:
-        """What was done last, for a prompt that asks about earlier sessions themselves."""
+        """Return what was done last, for a prompt that asks about earlier sessions themselves."""
         memory = next((one.collection for one in found if one.collection.kind == "memory"), None)
         if not self._lookup.is_back or memory is None:
             return []
@@ -228,7 +228,7 @@ class _Injection:
         return memory.last_summaries() if isinstance(memory, MemoryCollection) else []
 
     def _handoff(self, found: Sequence[Selection], chosen: Sequence[Selection]) -> list[Selection]:
-        """The latest handoff of the project, for the first injection of a session, if it is new enough."""
+        """Return the latest handoff of the project, for the first injection of a session, if it is new enough."""
         days = self._workspace.config.lore.handoff_days
         if self._lookup.is_report or not days or not self._is_first:
             return []
@@ -254,7 +254,7 @@ class _Injection:
 
 
 def _put_first(hits: Sequence[Hit], found: Sequence[Selection], chosen: list[Selection]) -> None:
-    """Rows of the memory that were not searched for, before those that were."""
+    """Put rows of the memory that were not searched for before those that were."""
     if not hits:
         return
     memory = next(one for one in found if one.collection.kind == "memory")
@@ -280,12 +280,12 @@ def _all_withheld(chosen: Sequence[Selection]) -> tuple[Withheld, ...]:
 
 
 def _hint(query: str) -> str:
-    """The query as a search to type; a long or pasted one stands as `…`."""
+    """Return the query as a search to type; a long or pasted one stands as `…`."""
     return query if len(query) <= _HINT_CHARS and "\n" not in query else ""
 
 
 def explain_steps(decision: Decision) -> dict[str, Any]:
-    """The numbers behind a decision, for `--explain` and the machine form."""
+    """Return the numbers behind a decision, for `--explain` and the machine form."""
     searched, said = decision.searched, decision.verdict
     return {
         "query": decision.query,

@@ -57,7 +57,7 @@ _IGNORED = Decision("ignored")
 
 
 class _Effects:
-    """What an event is to leave behind, beside its answer: done, not yet done, or in vain so far."""
+    """The effects of an event beside its answer: done, not yet done, or in vain so far."""
 
     def __init__(self) -> None:
         self._keeper: threading.Thread | None = None
@@ -124,7 +124,7 @@ class Reply(Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """What the agent gets."""
+        """The text for the agent."""
         return self.decision.text
 
     @property

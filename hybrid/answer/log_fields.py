@@ -1,4 +1,4 @@
-"""What the event log keeps of a decision so that `hybrid explain` can say why, without prompts, secrets or texts."""
+"""Makes what the event log keeps of a decision: enough for `hybrid explain`, without prompts, secrets or texts."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _OF_GATE = ("top_cosine", "threshold", "threshold_source", "score", "bar", "part
 
 
 def place_of(hit: Hit) -> dict[str, Any]:
-    """What a hit is of: `kind`, `id` (of records), `path`, `start_line` and `end_line` (of files), `name`."""
+    """Return what a hit is of: `kind`, `id` (of records), `path`, `start_line` and `end_line` (of files), `name`."""
     is_record = hit.is_record
     return {
         "kind": hit.kind,
@@ -43,7 +43,7 @@ def place_of(hit: Hit) -> dict[str, Any]:
 
 
 def prompt_part(cleaned: CleanedPrompt, decision: Decision, how: str) -> dict[str, Any]:
-    """The prompt as the log keeps it: without private spans, secrets replaced; nothing of one that opted out.
+    """Return the prompt as the log keeps it: without private spans, secrets replaced; nothing of one that opted out.
 
     Args:
         cleaned: The prompt.
@@ -71,7 +71,7 @@ def _kept(cleaned: CleanedPrompt, decision: Decision) -> str:
 
 
 def gate_part(said: Verdict | None) -> dict[str, Any]:
-    """What the gate compared, numbers with four digits.
+    """Return what the gate compared, numbers with four digits.
 
     Returns:
         `top_cosine`, `threshold`, `threshold_source`, `score`, `bar` and `parts`, as of a `Verdict`; None for what is
@@ -90,7 +90,7 @@ def gate_part(said: Verdict | None) -> dict[str, Any]:
 
 
 def kinds_part(decision: Decision) -> dict[str, Any]:
-    """What each kind of records said, beside the verdict that `gate_part` notes.
+    """Return what each kind of records said, beside the verdict that `gate_part` notes.
 
     Returns:
         `gate_kind`: whose that verdict is, None without one; `kinds`: kind of records → `is_open` and the keys of
@@ -104,7 +104,7 @@ def kinds_part(decision: Decision) -> dict[str, Any]:
 
 
 def item_part(item: Item) -> dict[str, Any]:
-    """One item: what it is of, in which form it was given, and its numbers."""
+    """Return one item: what it is of, in which form it was given, and its numbers."""
     hit = replace(item.hit, path=redact(item.hit.path))
     return {
         "key": hit.key,
@@ -125,7 +125,7 @@ def rounded(value: float | None) -> float | None:
 
 
 def evidence_part(decision: Decision) -> dict[str, Any]:
-    """Numbers behind a silence: the best candidate that gate or floor held back, and what was given before.
+    """Return the numbers behind a silence: the best candidate that gate or floor held back, and what was given before.
 
     Returns:
         `best` ({key, kind, id, name, cosine, bm25} of the hit with the highest cosine, or None; `id` of records), and

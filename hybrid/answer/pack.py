@@ -1,6 +1,6 @@
 """Chooses which records fit the budget and in which form; plain arithmetic over texts that are already rendered.
 
-The engine passes candidates best first and renders the forms that are asked for; pack knows no kinds, scores or marks.
+`select` passes candidates best first and renders the forms that are asked for; pack knows no kinds, scores or marks.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _FORMS: dict[ContentMode, tuple[Form, ...]] = {
 
 
 class Size(Struct, frozen=True):
-    """How much room a text takes, its last line end included.
+    """The room that a text takes, its last line end included.
 
     Attributes:
         lines: From 1.
@@ -76,7 +76,7 @@ class Packable(Protocol):
 
 
 class Packed(Struct, frozen=True):
-    """What was chosen.
+    """The choice.
 
     Attributes:
         chosen: (index into the candidates, form), best first.

@@ -112,7 +112,7 @@ class Selection(Struct):
         self.keep("seen", lambda hit: ledger.allows(hit.digest, best_form))
 
     def _has_the_best(self, ledger: Ledger, n_best: int, best_form: Form) -> bool:
-        """Does the session have what fits best, and the first of it in full? What is left is second choice.
+        """Return whether the session has what fits best, and the first of it in full: the rest is second choice.
 
         So it is with files, where more of the same is always there; of records each that fits is another matter.
         """
@@ -130,7 +130,7 @@ class Selection(Struct):
 
 
 def verdict_of(searched: Searched, collection: Collection, loaded: Loaded) -> Verdict:
-    """What the gate of a kind says: its calibration when it was asked, else the raw cosine against a number."""
+    """Return the verdict of a gate: by its calibration if that was asked, else by a number for the raw cosine."""
     if searched.verdict:
         return searched.verdict
     threshold = fixed_threshold(
@@ -187,7 +187,7 @@ class Packer:
         return [replace(entries[0], heading=heading), *entries[1:]] if heading and entries else entries
 
     def _room(self, selections: Sequence[Selection], n_entries: int) -> Budget:
-        """What the frame leaves."""
+        """Return the room that the frame leaves."""
         hooks = self._hooks
         probe = [Entry("x", "x") for selection in selections for _ in selection.hits[:1]][:1]
         frame = render_frame(probe, fmt=hooks.format, footer=self._footer)
@@ -260,12 +260,12 @@ def _measure_json(text: str) -> Size:
 
 
 def shown_withheld(selection: Selection) -> tuple[Withheld, ...]:
-    """What a selection held back, without secrets in its paths."""
+    """Return what a selection held back, without secrets in its paths."""
     return tuple(replace(entry, hit=selection.collection.shown(entry.hit)) for entry in selection.withheld)
 
 
 def gate_form(said: Verdict) -> dict[str, Any]:
-    """What a gate compared, for the machine forms."""
+    """Return what a gate compared, for the machine forms."""
     return {
         "is_open": said.is_open,
         "top_cosine": said.top_cosine,

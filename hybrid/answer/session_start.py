@@ -1,4 +1,4 @@
-"""What an agent gets without a question: bearings at a session's start, its best records after a compaction.
+"""Gives an agent what it did not ask for: bearings at a session's start, its best records after a compaction.
 
 `events` calls it. Nothing here searches, so nothing here needs numpy or a model.
 """
@@ -84,7 +84,7 @@ def earlier_sessions(workspace: Workspace, store: MemoryStore, now_ms: int, *, s
 
 
 def this_session(workspace: Workspace, store: MemoryStore, session_id: str) -> Entry | None:
-    """What a session did before its conversation was shortened, the last first, and the files it touched."""
+    """Return what a session did before its conversation was shortened, the last first, and the files it touched."""
     n_lines = workspace.config.memory.session_start
     if not (n_lines and session_id and store.exists):
         return None
@@ -98,13 +98,13 @@ def this_session(workspace: Workspace, store: MemoryStore, session_id: str) -> E
 
 
 def _summary_lines(summary: Row) -> list[str]:
-    """What was asked for when, and what came of it."""
+    """Return what was asked for when, and what came of it."""
     title = f"#{shown_number(summary)} {moment_text(summary.created_ms)} {title_of(summary)}".rstrip()
     return [title, *(f"  {line}" for line in body_lines(summary))]
 
 
 def _has_effect(row: Row) -> bool:
-    """Was anything changed, decided or found to fail? What was merely read is found again when it matters."""
+    """Return whether a row changed, decided or broke something: what was merely read is found again when it matters."""
     if not isinstance(row, Observation):
         return True
     return bool(row.told.files_modified) or row.told.type != "discovery" or "gotcha" in row.told.concepts
@@ -186,7 +186,7 @@ def start_session(turn: Turn) -> Decision:
 
 
 def _memory(turn: Turn) -> Entry | None:
-    """What the memory tells at this start; a database that cannot be read tells nothing."""
+    """Return what the memory tells at this start; a database that cannot be read tells nothing."""
     workspace, event = turn.workspace, turn.event
     if workspace.project is None or not workspace.config.memory.enabled:
         return None
@@ -214,7 +214,7 @@ def _is_without_history(event: HookEvent) -> bool:
 
 
 def start_name(event: HookEvent) -> str:
-    """How a session start stands in the ledger."""
+    """Return the name of a session start in the ledger."""
     return event.source or "startup"
 
 
@@ -230,7 +230,7 @@ def brief_subagent(turn: Turn) -> Decision:
 
 
 def most_useful(ledger: Ledger) -> list[Remembered]:
-    """What a session was given, the most useful first.
+    """Return what a session was given, the most useful first.
 
     Useful is what fitted well (its relevance, the share of the best hit's score), often (once more for each time), and
     lately (halved for every eight injections since). Equal ones: the last first, then by digest.
@@ -291,7 +291,7 @@ class _Reader:
         return {}
 
     def read(self, hit: Hit) -> tuple[Hit, str | None]:
-        """Where a hit stands now and its text; None for what is gone or says something else."""
+        """Return where a hit stands now and its text; None for what is gone or says something else."""
         if hit.is_record:
             record = record_of(self._by_path, hit)
             return hit, None if record is None else record_body(record, is_redacting=self._is_redacting)
@@ -410,7 +410,7 @@ def _lessons(workspace: Workspace, kinds: OpenKinds, *, is_cited: bool = False) 
 
 
 def _about_project(workspace: Workspace) -> Entry | Decision:
-    """Which project this is, what is used most there, and how to search it; or why that is not said."""
+    """Say which project this is, what is used most there, and how to search it; or return why that is not said."""
     if not workspace.config.hooks.session_start:
         return Decision("off", "hooks.session_start is off")
     try:

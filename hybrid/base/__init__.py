@@ -1,1 +1,1 @@
-"""What every part may use and what knows no part: errors, files, digests, SQLite, arrays, tokens."""
+"""Tools that every part may use and that know no part: errors, files, digests, SQLite, arrays, tokens."""

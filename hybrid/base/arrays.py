@@ -129,7 +129,7 @@ def read_arrays(path: Path) -> Arrays:
 
 
 def _end_of(entry: dict[str, Any]) -> int:
-    """Where an array ends; raises for an entry that does not describe one."""
+    """Return where an array ends; raises for an entry that does not describe one."""
     start, end = entry["data_offsets"]
     numbers = [start, end, *entry["shape"]]
     if not isinstance(entry["dtype"], str) or any(type(number) is not int or number < 0 for number in numbers):

@@ -1,4 +1,4 @@
-"""Where hybrid keeps what belongs to the user; every process asks here first.
+"""Says where hybrid keeps what belongs to the user, and whether it is switched off; every process asks here first.
 
 Standard library only and cheap to import.
 """

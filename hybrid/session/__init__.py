@@ -1,1 +1,1 @@
-"""What one agent conversation already got: its ledger and its last topic id."""
+"""Ledgers of agent sessions, which say what each was given already, and pauses."""

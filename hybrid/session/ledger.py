@@ -43,7 +43,7 @@ class Remembered(Struct, frozen=True):
 
 
 def fields_of(hit: Hit) -> dict[str, Any]:
-    """What is kept of a hit, as JSON; its digest is the key under which it is kept."""
+    """Return what is kept of a hit, as JSON; its digest is the key under which it is kept."""
     return {name: getattr(hit, name) for name in _ABOUT}
 
 
@@ -86,7 +86,7 @@ _SUFFIX = ".jsonl"
 
 
 class SessionKey(Struct, frozen=True):
-    """Whose ledger it is.
+    """The owner of a ledger.
 
     Attributes:
         client: claude, codex, …; `manual` by hand.
@@ -106,7 +106,7 @@ class SessionKey(Struct, frozen=True):
 
 
 class Ledger(Struct, frozen=True):
-    """What a session got since its last reset.
+    """The chunks and records that a session got since its last reset.
 
     Attributes:
         given: Hex digest of a chunk → the fullest form it was given in (`full`, `preview` or `pointer`).
@@ -134,7 +134,7 @@ class Ledger(Struct, frozen=True):
     n_prompts: int = 0
 
     def allows(self, digest: bytes, form: str) -> bool:
-        """May a chunk be given in this form? What was shown in part may follow once in full, nothing comes twice."""
+        """Return whether a chunk may be given in this form: once in full after a part of it, and nothing twice."""
         before = self.given.get(digest.hex())
         return before is None or (before != "full" and form == "full")
 
@@ -311,7 +311,7 @@ class _Reading:
         self._n_prompts = 0
 
     def ledger(self) -> Ledger:
-        """What was read."""
+        """Return what was read."""
         return Ledger(
             self._given,
             self._topic,

@@ -187,7 +187,7 @@ _FILES: tuple[tuple[str, Callable[[Workspace], int]], ...] = (
 
 
 class Cleaned(Struct, frozen=True):
-    """What is known of the cleaning of a home.
+    """The state of the cleaning of a home.
 
     Attributes:
         rules: `REDACT_VERSION` it is about; empty when nothing was ever cleaned here.
@@ -197,8 +197,8 @@ class Cleaned(Struct, frozen=True):
         rebuilt: Indexes that were made again.
         dropped: Indexes that went.
         problems: What is not clean, and why, a sentence each.
-        is_index_due: Whether rows changed since the index of the memory was made again.
-        is_whole: Whether the indexes were looked at too, and nothing is left.
+        is_index_due: True when rows changed since the index of the memory was made again.
+        is_whole: True when the indexes were looked at too, and nothing is left.
         at: When it went on last, ISO 8601, UTC.
     """
 
@@ -215,7 +215,7 @@ class Cleaned(Struct, frozen=True):
 
     @property
     def failures(self) -> tuple[str, ...]:
-        """What went wrong, without what only waits for more time."""
+        """The problems without those that only wait for more time."""
         return tuple(problem for problem in self.problems if not problem.startswith(_NOT_ALL))
 
     @property
@@ -235,7 +235,7 @@ class Cleaned(Struct, frozen=True):
 
 
 def read_cleaned(home: Path) -> Cleaned:
-    """What the last cleaning noted; what cannot be read counts as never cleaned."""
+    """Return what the last cleaning noted; a file that cannot be read counts as never cleaned."""
     try:
         found: object = json.loads(read_regular(home / NAME, _MAX_BYTES))
         if not isinstance(found, dict):
@@ -323,7 +323,7 @@ class _Run:
             self._store.close()
 
     def _cleaned_rows(self) -> CleaningState:
-        """How far the rows are after all that there is time for; a reader in the way is waited for, not for ever."""
+        """Clean as many rows as there is time for, and return how far that is; a reader is waited for, not for ever."""
         before, rules, n_stuck = self._store.cleaned(), rules_of_rows(), 0
         while not before.is_done and self._has_time() and n_stuck < _WAL_TRIES:
             after = self._store.clean_some(rules, time.time_ns() // 1_000_000)
@@ -367,7 +367,7 @@ class _Run:
         )
 
     def noted(self) -> Cleaned:
-        """What is known now, written down where that is possible."""
+        """Return what is known now, and write it down where that is possible."""
         from hybrid.upkeep.cleaning_indexes import older_indexes  # Brings numpy.
 
         is_whole = not self._now.is_index_due and not older_indexes(self._workspace.home)

@@ -41,7 +41,7 @@ _OF_INDEX = ("segment-*.safetensors", "manifest.json", "links.json")
 
 
 class IndexesCleaned(Struct):
-    """What became of the indexes.
+    """Counts of the indexes that were cleaned.
 
     Attributes:
         n_rebuilt: Working trees that were indexed again.

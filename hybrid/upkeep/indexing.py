@@ -55,7 +55,7 @@ _NAMES_THAT_DECIDE = {".gitignore", ".hybridignore", ".git"}
 
 
 def targets_of(paths: Collection[str], root: Path, folder: Path) -> list[str] | None:
-    """Relative paths to look at, none below another.
+    """Return relative paths to look at, none below another.
 
     Args:
         paths: Of files and folders that changed, absolute or relative to the root, there or gone.
@@ -90,7 +90,7 @@ def _read_links(folder: Path) -> set[str]:
 
 
 def _relative(path: str, root: str) -> set[str]:
-    """A path as git names it, as given and with links on the way resolved; empty when it lies elsewhere."""
+    """Return a path as git names it, as given and with links on the way resolved; empty when it lies elsewhere."""
     full = os.path.normpath(join(root, path) if not os.path.isabs(path) else path)  # noqa: PTH117
     parent, name = os.path.split(full)
     resolved = join(os.path.realpath(parent), name)
@@ -108,7 +108,7 @@ def _decides_on_others(path: str) -> bool:
 
 
 class Indexed(Struct, frozen=True):
-    """What `bring_up_to_date` did.
+    """The outcome of `bring_up_to_date`.
 
     Attributes:
         summary: Of the build.
@@ -120,7 +120,7 @@ class Indexed(Struct, frozen=True):
 
 
 def file_source(root: Path, settings: IndexConfig, home: Path, records: Sequence[str] = ()) -> FileSource:
-    """The files of a working tree as documents; `$HYBRID_HOME`, which may lie in the tree, holds none.
+    """Return the files of a working tree as documents; `$HYBRID_HOME`, which may lie in the tree, holds none.
 
     Args:
         root: Top of the tree.
@@ -144,12 +144,12 @@ def file_source(root: Path, settings: IndexConfig, home: Path, records: Sequence
 
 
 def chunk_limits(settings: IndexConfig) -> ChunkLimits:
-    """Sizes of chunks from the settings."""
+    """Return the sizes of chunks from the settings."""
     return ChunkLimits(settings.chunk_max_chars, settings.chunk_merge_chars, settings.chunk_cut_chars)
 
 
 def recipe_of(settings: IndexConfig) -> Recipe:
-    """How documents become chunks under these settings."""
+    """Return how documents become chunks under these settings."""
     return Recipe(
         chunk=chunk_document,
         limits=chunk_limits(settings),
@@ -159,7 +159,7 @@ def recipe_of(settings: IndexConfig) -> Recipe:
 
 
 class BuildRequest(Struct, frozen=True):
-    """Which build is wanted.
+    """The extent of a build.
 
     Attributes:
         paths: Files and folders that changed, absolute or relative to the project, there or gone: only these are
@@ -204,7 +204,7 @@ def bring_up_to_date(
 
     Args:
         workspace: With a project.
-        request: Which build is wanted.
+        request: The extent of the build.
         progress: Hears how far it is.
         embedder: By default the configured one.
         reason_against: Asked again once no other process can build or forget this project; a reason ends the build.
@@ -288,7 +288,7 @@ def was_forgotten(workspace: Workspace) -> bool:
 
 
 def reason_against(workspace: Workspace, *, is_first: bool) -> str:
-    """Why this project is not indexed in the background now; empty when it may be.
+    """Return why this project is not indexed in the background now; empty when it may be.
 
     `off` (`[index] auto`), `no_project`, `own_home`, `home_folder`, `forgotten` (on purpose); and for the first index
     `no_index` (nobody asked for one), `not_git`, `too_many_files`. The last is remembered for an hour: counting costs a
@@ -296,7 +296,7 @@ def reason_against(workspace: Workspace, *, is_first: bool) -> str:
 
     Args:
         workspace: Of any directory.
-        is_first: Whether this may be the first index of the working tree.
+        is_first: True when this may be the first index of the working tree.
     """
     project = workspace.project
     if project is None:
@@ -315,7 +315,7 @@ def reason_against(workspace: Workspace, *, is_first: bool) -> str:
 
 
 def refused(workspace: Workspace) -> dict[str, Any] | None:
-    """What `hybrid status` and `doctor` show of a refusal: `reason`, `limit`, `at_s`; None when there was none."""
+    """Return what status and doctor show of a refusal: `reason`, `limit`, `at_s`; None when there was none."""
     if was_indexed(workspace):
         return None
     try:
