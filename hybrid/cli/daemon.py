@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _WAIT_S = 10.0
+"""Seconds to wait for a service to start or to stop."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from hybrid.hooks.install.found import Install
 
 _VERSION_S = 15.0
+"""Seconds that `claude --version` may take; its first start is slow."""
 
 
 def settings_roots_of(project: str | None, environ: Mapping[str, str]) -> SettingsRoots:

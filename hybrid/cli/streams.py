@@ -70,6 +70,7 @@ def marked_path(stream: TextIO) -> TextIO:
 
 _LABELS = {"scan": "Finding files", "read": "Reading and embedding", "write": "Writing the index"}
 _SHOWN_AFTER_S = 0.3
+"""Seconds after which a bar is drawn: one that vanishes at once only flickers."""
 _LABEL_COLUMNS, _BAR_COLUMNS = 36, 60
 """Widths of a terminal from which on there is room for the name of the step, and for a bar."""
 

@@ -38,6 +38,7 @@ _NOISY_LOOKS = 5
 """Looks at a path in a row that changed nothing, after which it is looked at less often."""
 
 _GRACE_S = 2.0
+"""Seconds that closing waits for the builder's thread, which ends with its worker."""
 _MAX_PATHS = 1000
 """Changed paths of one project beyond which everything is looked at."""
 

@@ -35,9 +35,11 @@ HOST = "127.0.0.1"
 
 _TOKEN_BYTES = 32
 _MOST_CONNECTIONS = 16
+"""Connections at a time, a thread each: few programs ask, and prompts come first."""
 _ALL_S = 15.0
 """Seconds after which a connection ends, whatever it does: one byte a second is no reason to wait."""
 _LOOK_S = 1.0
+"""Seconds between two looks at connections that take too long."""
 _BACKLOG = 16
 
 
@@ -175,11 +177,13 @@ NAME = "http.json"
 
 _MOST_LINE = 8_192
 _MOST_BYTES = 32_768
-"""Of request line and headers together."""
+"""Bytes of request line and headers together."""
 _MOST_FIELDS = 100
 _READ_S = 5.0
+"""Seconds that a client may take for each part of its request."""
 _DRAIN_S = 0.2
 _DRAIN_BYTES = 65_536
+"""Limits, in time and size, of what is still read after the request."""
 
 
 class RouteError(Exception):

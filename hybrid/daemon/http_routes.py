@@ -127,6 +127,7 @@ SCHEMA = ("index", "schema", "http.json")
 """Where the JSON schema of the answers ships."""
 
 _SEARCH_WAIT_S = 5.0
+"""Seconds that a search waits for another one to end."""
 _MODES = ("hybrid", "dense", "lexical")
 _CONTEXT_FORMS = ("json", "text")
 _LISTED = ("project", "limit", "since", "type", "file", "form", "explain")

@@ -22,10 +22,14 @@ if TYPE_CHECKING:
 _HUNG_S = 5.0
 """Seconds without a greeting after which a service that holds the lock is taken for hung."""
 _END_S = 3.0
+"""Seconds in which an older service must end, and in which its lock must become free."""
 _HUNG_END_S = 0.5
+"""The same for a service that hangs: it will hardly heed a signal that it may ignore."""
 _STOP_S = 4.0
+"""The same when a person stops it: answers that are on their way get their time."""
 _LOOK_S = 0.02
 _ANSWERS_S = 2.0
+"""Seconds that answers on their way get when the service ends."""
 _END_ALL_S = 12.0
 """Seconds in which all services of a home must end: one may end slowly, and another may have waited for its lock."""
 _MOST_FILES = 4096

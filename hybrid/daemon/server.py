@@ -30,9 +30,11 @@ if TYPE_CHECKING:
 
 
 _BACKLOG = 1024
+"""Connections that may wait: an agent that runs many tools at once starts a hook for each."""
 _PATH_BYTES = 100
 """A socket's path may have 108 bytes on Linux, 104 on macOS."""
 _PROOF_S = 2.0
+"""Seconds for each step of the proof that a connection by port must give."""
 _PROOF_BYTES = 1000
 """More is not read of somebody who has not proved anything."""
 
@@ -212,10 +214,13 @@ _TICK_S = 2.0
 """Seconds between two looks at socket, code and idleness: each costs a few `stat`."""
 _SEND_S = 2.0
 _REQUEST_S = 5.0
+"""Seconds in which a request must have arrived."""
 _MOST_CONNECTIONS = 512
+"""Connections at a time, a thread each; the hook of one more answers by itself."""
 _NONE_S = 0.05
 """Seconds of rest when a connection that waits cannot be taken: without file descriptors it goes on waiting."""
 _STACK_BYTES = 1 << 20
+"""Stack of a thread; the usual 8 MB would be reserved for each of them."""
 
 
 class EventService(Protocol):

@@ -116,7 +116,9 @@ class Batches:
 _TAKING_S = 0.1
 """Seconds after which no more kept event is begun while another one waits for its answer."""
 _CLEAN_EVERY_S = 60.0
+"""Seconds between two rounds that close what nobody uses."""
 _PRUNE_EVERY_S = 86_400.0
+"""Seconds between two prunings of a memory: its settings count in days."""
 
 
 class Service:

@@ -26,8 +26,11 @@ _LONGEST_BATCH_MS = 1500
 """Milliseconds after which changes are reported although more keep coming."""
 
 _WAIT_MS = 2000
+"""Milliseconds after which a wait without changes ends: the project itself may be gone."""
 _MAX_NEW_FOLDERS = 100
+"""New folders that are watched before a build has looked at them; the build names the others."""
 _MAX_FOLDERS = 20_000
+"""Folders from which on a project is not watched: the watches of a user are limited."""
 _ADDED = 1
 _DELETED = 3
 _GIT_FILES = ("HEAD", "index")

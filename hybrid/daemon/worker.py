@@ -33,9 +33,12 @@ _GRACE_S = 2.0
 _END_S = 0.5
 """Seconds in which a worker may end by itself."""
 _IDLE_S = 60.0
+"""Seconds without a request after which it ends: its memory is worth more than the next start."""
 _NICE = 10
+"""Added to the niceness of builds: whoever types comes first."""
 _CODE = "import sys; sys.path.insert(0, sys.argv[1]); from hybrid.daemon import worker; worker.{}()"
 _NOT_PASSED_ON = ("HYBRID_", "PYTHON", "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE")
+"""Beginnings of variables that stay here: settings come with each request, and git's would lead to another tree."""
 
 
 def spawn_worker() -> subprocess.Popen[bytes]:
@@ -257,7 +260,7 @@ class _Worker:
 _FIRST_CLEANING_S = 5.0
 """Seconds after which the service looks first: the first prompts of a session come before."""
 _NEXT_CLEANING_S = 300.0
-"""Between two tries while something is left: another process may hold it."""
+"""Seconds between two tries while something is left: another process may hold it."""
 
 
 class Cleaner:

@@ -26,6 +26,7 @@ NAME = "marks.jsonl"
 """The file, beside the event log."""
 
 _LOCK_S = 5.0
+"""Seconds to wait for another `hybrid mark`."""
 
 _WORDS = {True: "good", False: "noise"}
 _KEPT = (

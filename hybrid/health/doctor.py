@@ -51,6 +51,7 @@ _MANY_FAILURES = 3
 _PRIVATE = ("log", "sessions", "run", "installs")
 """Folders whose files tell what was asked, or how to reach the service."""
 _MOST_FILES = 20_000
+"""Files of a folder whose rights are looked at: `doctor` must end soon on a home of any size."""
 
 
 class Finding(Struct, frozen=True):
@@ -316,6 +317,7 @@ _AREA = "secrets"
 _NOW = "hybrid doctor --fix does it now, the service in the background"
 _MOST_LINES = 20
 _MAX_BYTES = 5_000_000
+"""Bytes of a file that are searched for secrets: a file of a person is smaller."""
 
 
 def check_cleaning(workspace: Workspace, environ: Mapping[str, str]) -> Iterator[Finding]:

@@ -43,6 +43,7 @@ _SEND_S = 1.0
 _GRACE_S = 1.0
 """The deadline itself ends the hook before this wait for its child does."""
 _MOST_DESCRIPTORS = 256
+"""Descriptors that are looked at: a hook inherits few, and each look is a call of the system."""
 
 CAN_FORK = sys.platform.startswith("linux")
 """Elsewhere a copy of a process may not use all libraries."""

@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from hybrid.ipc.spool import Spool
 
 _MAX_BYTES = 1_000_000
+"""Bytes that are read of a file; settings and pauses are far smaller."""
 _MOST_DIRECTORIES = 10
+"""Directories of an event that are looked at: the text of a prompt may name any number."""
 _OFF = ("false", "0", "no", "off")
 
 

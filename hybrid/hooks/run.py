@@ -51,6 +51,7 @@ _KEEP_S = 1.0
 """Seconds that keeping the event may take on a machine too busy for it; clients wait for five and more."""
 
 _LOOK_S = 0.02
+"""Seconds between two looks at the clock."""
 
 _HELP = """\
 usage: hybrid hook run --client NAME --event EVENT [--debug] < EVENT.json

@@ -11,6 +11,7 @@ from hybrid.ipc.wire import WireError
 
 _ASK_S = 2.0
 _LOOK_S = 0.02
+"""Seconds between two looks whether the service has gone."""
 
 
 def ask(home: str, operation: str, *, timeout_s: float = _ASK_S) -> dict[str, Any] | None:

@@ -23,6 +23,7 @@ LARGE_BYTES = 1_000_000
 """A service reads longer messages one after the other: each takes several times its length of memory."""
 
 _HEAD = 4
+"""Bytes of a length."""
 
 
 class WireError(OSError):
