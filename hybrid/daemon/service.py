@@ -142,7 +142,7 @@ class Service:
         self._code = _code_stamp()
         self._active_s = time.monotonic()
         self._cleaned_s = time.monotonic()
-        self._idle_s = open_workspace(home, environ=self._own_environ()).config.daemon.idle_minutes * 60
+        self._idle_s = self._own_workspace().config.daemon.idle_minutes * 60
         self._n_answers = 0
         self._pruned_s = float("-inf")
         self._counting = threading.Lock()
@@ -234,17 +234,16 @@ class Service:
 
     def _tidy(self) -> None:
         """Take in the events that hooks keep, and close batches that are over; in a thread of its own."""
-        own = self._own_environ()
         is_begun = False
         while not self._is_closed:
             try:
                 if not is_begun:
-                    self._batches.expect(open_workspace(self._home, environ=own), own, is_now=True)
+                    self._expect_stored()
                     is_begun = True
                 self._taker.take_waiting()
                 self._batches.close_due()
             except Exception as error:  # noqa: BLE001 - the rim: tried again at the next tick
-                record_error(open_workspace(self._home, environ=own), None, error)
+                record_error(self._own_workspace(), None, error)
             self._waking.wait(self._batches.seconds_left())
             self._waking.clear()
 
@@ -269,9 +268,7 @@ class Service:
             self._cleaned_s = now_s
             self._files.close_unused()
             self._freshness.tick()
-            # Uses of tools that a hook without the service stored.
-            own = self._own_environ()
-            self._batches.expect(open_workspace(self._home, environ=own), own, is_now=True)
+            self._expect_stored()
         if now_s - self._active_s > self._idle_s and not self._freshness.is_building:
             return False
         return self._listener.is_reachable() and _code_stamp() == self._code
@@ -289,7 +286,7 @@ class Service:
 
     def _start_http(self) -> None:
         """Listen for programs of the owner; in a thread of its own, since the first prompt has no need of it."""
-        settings = open_workspace(self._home, environ=self._own_environ()).config.daemon
+        settings = self._own_workspace().config.daemon
         if not settings.http:
             return
         try:
@@ -334,6 +331,14 @@ class Service:
     def _own_environ(self, sent: Mapping[str, str] = MappingProxyType({})) -> dict[str, str]:
         """Return our environment with the client's settings, and nothing else of the client's."""
         return self._environ | dict(sent) | {"HYBRID_HOME": str(self._home)}
+
+    def _own_workspace(self) -> Workspace:
+        """Return the workspace of the home, with the settings of the service itself."""
+        return open_workspace(self._home, environ=self._own_environ())
+
+    def _expect_stored(self) -> None:
+        """Have the batches closed whose tool uses a hook without the service stored."""
+        self._batches.expect(self._own_workspace(), self._own_environ(), is_now=True)
 
     def _open_kinds(self, environ: Mapping[str, str]) -> OpenKinds:
         """Return what is open for clients with this environment: only the folder of their lore tells them apart."""

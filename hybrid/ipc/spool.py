@@ -89,12 +89,12 @@ class KeptEvent:
 
     @property
     def name(self) -> str:
-        """Of its file."""
+        """The name of its file."""
         return f"{self.key}-{self.size_bytes}-{self.worth}-{self.n_tries}{_SUFFIX}"
 
     @property
     def at_ms(self) -> int:
-        """When its hook started, milliseconds since 1970."""
+        """Milliseconds since 1970 when its hook started."""
         return time_of(self.key)
 
 
