@@ -6,15 +6,16 @@ import argparse
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from hybrid.base.errors import HybridError, ProjectError
 from hybrid.cli.streams import marked_path
 from hybrid.render.visible import json_escaped, visible, visible_line
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
+    from hybrid.records.types import Problem
     from hybrid.workspace import Workspace
 
 
@@ -27,6 +28,22 @@ def add_common(parser: argparse.ArgumentParser, *, example: str, has_json: bool 
     parser.add_argument("-q", "--quiet", action="store_true", help="print results only")
     parser.add_argument("-v", "--verbose", action="store_true", help="print more")
     parser.add_argument("--debug", action="store_true", help="show where an internal error happened")
+
+
+Actions: TypeAlias = Any
+"""What `add_subparsers` gives; its class has no public name."""
+
+
+def add_action(
+    actions: Actions, name: str, about: str, run_action: Callable[[argparse.Namespace], int], example: str
+) -> argparse.ArgumentParser:
+    """Return the parser of an action of a command, which `args.run_action` runs; it has the common options."""
+    parser = actions.add_parser(
+        name, help=about, description=about, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    add_common(parser, example=example)
+    parser.set_defaults(run_action=run_action)
+    return parser
 
 
 def workspace_of(
@@ -91,6 +108,25 @@ def say(text: str) -> None:
 def say_line(text: str) -> None:
     """One line with names and paths in it: line ends and tabs in them become marks, since they would forge lines."""
     say(visible_line(text))
+
+
+_SHOWN_PROBLEMS = 5
+
+
+def say_unread(problems: Sequence[Problem], n_unread: int, *, is_verbose: bool) -> None:
+    """Say what an import could not read: the first problems, all of them when that is wanted, and how many more.
+
+    Args:
+        problems: The first ones that were met.
+        n_unread: Of all places that could not be read.
+        is_verbose: Show all of the problems.
+    """
+    shown = problems if is_verbose else problems[:_SHOWN_PROBLEMS]
+    for problem in shown:
+        say(f"not read: {problem}")
+    if n_unread > len(shown):
+        named = "all" if len(problems) == n_unread else f"the first {len(problems):,}"
+        say(f"not read: {n_unread - len(shown):,} more{'' if is_verbose else f'; --verbose shows {named}'}")
 
 
 def print_table(rows: Sequence[tuple[str, str]]) -> None:

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING
 
 from hybrid.cli import lore_changing, lore_reading
-from hybrid.cli.common import add_common, positive
+from hybrid.cli.common import Actions, add_action, positive
 from hybrid.records.lore.patterns import CATEGORIES, DEFAULT_CONFIDENCE, SEVERITIES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-_Actions: TypeAlias = Any
-"""What `add_subparsers` gives; its class has no public name."""
 
 _KINDS = ("pattern", "anti-pattern", "decision", "handoff")
 
@@ -39,9 +36,9 @@ def run(args: argparse.Namespace) -> int:
     return action(args)
 
 
-def _configure_reading(actions: _Actions) -> None:
-    listing = _action(actions, "list", "the records of this project", lore_reading.list_records, "hybrid lore list")
-    search = _action(
+def _configure_reading(actions: Actions) -> None:
+    listing = add_action(actions, "list", "the records of this project", lore_reading.list_records, "hybrid lore list")
+    search = add_action(
         actions,
         "search",
         "records that fit some words",
@@ -55,15 +52,15 @@ def _configure_reading(actions: _Actions) -> None:
             "--kind", action="append", choices=_KINDS, default=[], help="only this kind; may be repeated"
         )
         parser.add_argument("--all", action="store_true", help="withdrawn records and those of other projects too")
-    show = _action(
+    show = add_action(
         actions, "show", "a record with all its keys", lore_reading.show_record, "hybrid lore show dec-a1b2c3d4"
     )
     show.add_argument("id", metavar="ID", help="of a record; its beginning is enough")
-    _action(actions, "latest", "the latest handoff of this project", lore_reading.show_latest, "hybrid lore latest")
+    add_action(actions, "latest", "the latest handoff of this project", lore_reading.show_latest, "hybrid lore latest")
 
 
-def _configure_patterns(actions: _Actions) -> None:
-    pattern = _action(
+def _configure_patterns(actions: Actions) -> None:
+    pattern = add_action(
         actions,
         "pattern",
         "add a pattern: a solution that proved itself",
@@ -76,7 +73,7 @@ def _configure_patterns(actions: _Actions) -> None:
     pattern.add_argument(
         "--confidence", type=_confidence, default=DEFAULT_CONFIDENCE, metavar="C", help="0 to 1 (default: %(default)s)"
     )
-    anti = _action(
+    anti = add_action(
         actions,
         "anti-pattern",
         "add an anti-pattern: what not to do",
@@ -94,8 +91,8 @@ def _configure_patterns(actions: _Actions) -> None:
         _add_force(parser)
 
 
-def _configure_decisions(actions: _Actions) -> None:
-    decide = _action(
+def _configure_decisions(actions: Actions) -> None:
+    decide = add_action(
         actions,
         "decide",
         "write down a decision",
@@ -107,7 +104,7 @@ def _configure_decisions(actions: _Actions) -> None:
     decide.add_argument("--alternative", action="append", default=[], metavar="TEXT", help="may be repeated")
     decide.add_argument("--tag", action="append", default=[], metavar="WORD", help="may be repeated")
     _add_force(decide)
-    retract = _action(
+    retract = add_action(
         actions,
         "retract",
         "take a decision back, or deprecate a pattern",
@@ -116,7 +113,7 @@ def _configure_decisions(actions: _Actions) -> None:
     )
     retract.add_argument("id", metavar="ID", help="of a decision, a pattern or an anti-pattern")
     retract.add_argument("--reason", metavar="TEXT", required=True, help="kept with a decision")
-    supersede = _action(
+    supersede = add_action(
         actions,
         "supersede",
         "let a decision take the place of another",
@@ -127,8 +124,8 @@ def _configure_decisions(actions: _Actions) -> None:
     supersede.add_argument("new", metavar="NEW", help="id of the one that holds instead")
 
 
-def _configure_handoffs(actions: _Actions) -> None:
-    handoff = _action(
+def _configure_handoffs(actions: Actions) -> None:
+    handoff = add_action(
         actions,
         "handoff",
         "leave a note for the next session",
@@ -142,7 +139,7 @@ def _configure_handoffs(actions: _Actions) -> None:
     _add_force(handoff)
 
 
-def _configure_import(actions: _Actions) -> None:
+def _configure_import(actions: Actions) -> None:
     example = "hybrid lore import ~/lore --project payments --dry-run"
     about = "take over the records of another lore folder"
     parser = actions.add_parser(
@@ -162,21 +159,6 @@ def _configure_import(actions: _Actions) -> None:
     parser.add_argument("-v", "--verbose", action="store_true", help="print every problem")
     parser.add_argument("--debug", action="store_true", help="show where an internal error happened")
     parser.set_defaults(run_action=lore_changing.import_records, project=None)
-
-
-def _action(
-    actions: _Actions,
-    name: str,
-    about: str,
-    run_action: Callable[[argparse.Namespace], int],
-    example: str,
-) -> argparse.ArgumentParser:
-    parser = actions.add_parser(
-        name, help=about, description=about, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    add_common(parser, example=example)
-    parser.set_defaults(run_action=run_action)
-    return parser
 
 
 def _add_force(parser: argparse.ArgumentParser) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hybrid.base.home import expanded
-from hybrid.cli.common import print_json, say
+from hybrid.cli.common import print_json, say, say_unread
 from hybrid.cli.lore_reading import open_lore, record_of
 from hybrid.records.errors import LoreError, NoRecordError
 from hybrid.records.lore.decisions import DecisionDraft
@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     from hybrid.cli.lore_reading import OpenLore
     from hybrid.records.lore.importing import ImportReport
     from hybrid.records.lore.writing import LoreDraft
-
-
-_SHOWN_PROBLEMS = 5
 
 
 def add_pattern(args: argparse.Namespace) -> int:
@@ -113,11 +110,7 @@ def _print_report(args: argparse.Namespace, report: ImportReport, target: LoreFo
         say(f"{'decision':<12}  {verb} {report.withdrawn}, no longer active there")
     if report.redacted:
         say(f"secrets were taken out of {amount(report.redacted, 'record')}")
-    shown = report.problems if args.verbose else report.problems[:_SHOWN_PROBLEMS]
-    for problem in shown:
-        say(f"not read: {problem}")
-    if len(report.problems) > len(shown):
-        say(f"not read: {len(report.problems) - len(shown)} more; --verbose shows all")
+    say_unread(report.problems, len(report.problems), is_verbose=args.verbose)
     if not args.quiet:
         say(f"{'to' if args.dry_run else 'in'} {target.path}")
 

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from hybrid.base.errors import HybridError
+from hybrid.base.text import cut, one_line
 from hybrid.cli.common import print_json, query_of, say, workspace_of
 from hybrid.knowledge.stores import RecordStores, names_of
 from hybrid.records.lore.eligible import best_matches, latest_handoff, listed
 from hybrid.records.lore.files import project_folder
-from hybrid.records.lore.importing import shown_fields
-from hybrid.records.lore.showing import one_line
+from hybrid.records.lore.showing import shown_fields
 from hybrid.records.lore.types import Handoff, day_of
 from hybrid.render.frame import Entry, render_entry
 from hybrid.render.marks import neutralise_line
@@ -192,7 +192,7 @@ def _print(args: argparse.Namespace, records: Sequence[Listed], nothing: str) ->
 def _line(one: Listed) -> str:
     record = one.record
     named = neutralise_line(record.name or " ".join(record.lines))
-    shown = named if len(named) <= _NAME_CHARS else f"{named[: _NAME_CHARS - 1].rstrip()}…"
+    shown = cut(named, _NAME_CHARS)
     notes = [] if one.status == "active" else [one.status]
     notes += [] if record.is_attributed else ["unattributed"]
     note = f"  [{', '.join(map(neutralise_line, notes))}]" if notes else ""

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING
 
 from hybrid.ask.memory_filters import DEFAULT_LIMIT, FORMS, MAX_LIMIT, TYPES, checked_limit
 from hybrid.base.errors import HybridError
 from hybrid.cli import memory_changing, memory_reading
-from hybrid.cli.common import add_common
+from hybrid.cli.common import Actions, add_action
 from hybrid.records.memory.types import OBSERVATION_TYPES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-_Actions: TypeAlias = Any
-"""What `add_subparsers` gives; its class has no public name."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -38,15 +35,15 @@ def run(args: argparse.Namespace) -> int:
     return action(args)
 
 
-def _configure_lists(actions: _Actions) -> None:
-    recent = _action(
+def _configure_lists(actions: Actions) -> None:
+    recent = add_action(
         actions,
         "recent",
         "what was done last, here and in other projects",
         memory_reading.recent,
         "hybrid memory recent --since 7d --type bugfix --explain",
     )
-    search = _action(
+    search = add_action(
         actions,
         "search",
         "what fits a question, the best first",
@@ -55,7 +52,7 @@ def _configure_lists(actions: _Actions) -> None:
     )
     search.add_argument("query", nargs="+", metavar="QUERY", help="words, a question")
     search.add_argument("--mode", choices=("hybrid", "dense", "lexical"), default="hybrid", help="legs that take part")
-    files = _action(
+    files = add_action(
         actions,
         "files",
         "what was done with files, the newest first",
@@ -68,10 +65,10 @@ def _configure_lists(actions: _Actions) -> None:
         parser.add_argument("--explain", action="store_true", help="show the parts of each rank")
 
 
-def _configure_single(actions: _Actions) -> None:
-    show = _action(actions, "show", "records in full", memory_reading.show, "hybrid memory show 42 s7")
+def _configure_single(actions: Actions) -> None:
+    show = add_action(actions, "show", "records in full", memory_reading.show, "hybrid memory show 42 s7")
     show.add_argument("id", nargs="+", metavar="ID", help="42 or #42, of a summary s7")
-    timeline = _action(
+    timeline = add_action(
         actions,
         "timeline",
         "what happened before and after a record or a time, in one project unless told otherwise",
@@ -87,11 +84,11 @@ def _configure_single(actions: _Actions) -> None:
             metavar="N",
             help=f"records {name} it, 0 to {MAX_LIMIT} (default: half of --limit)",
         )
-    _action(actions, "stats", "how much is known, and of what", memory_reading.stats, "hybrid memory stats --json")
+    add_action(actions, "stats", "how much is known, and of what", memory_reading.stats, "hybrid memory stats --json")
 
 
-def _configure_changing(actions: _Actions) -> None:
-    add = _action(
+def _configure_changing(actions: Actions) -> None:
+    add = add_action(
         actions,
         "add",
         "write down an observation of your own",
@@ -106,7 +103,7 @@ def _configure_changing(actions: _Actions) -> None:
         "--concept", action="append", default=[], metavar="WORD", help="gotcha, pattern, …; may be repeated"
     )
     add.add_argument("--file", action="append", default=[], metavar="PATH", help="that it is about; may be repeated")
-    forget = _action(
+    forget = add_action(
         actions,
         "forget",
         "delete for good: the row, its full text and its vector",
@@ -119,7 +116,7 @@ def _configure_changing(actions: _Actions) -> None:
     what.add_argument("--project-data", metavar="NAME", help="all of a project, by name or key")
     what.add_argument("--everything", action="store_true", help="all of all projects")
     forget.add_argument("-y", "--yes", action="store_true", help="do not ask")
-    prune = _action(
+    prune = add_action(
         actions,
         "prune",
         "delete the oldest, by age or until the database is small enough (default: as the settings say)",
@@ -130,8 +127,8 @@ def _configure_changing(actions: _Actions) -> None:
     prune.add_argument("--max-mb", type=_megabytes, metavar="N", help="megabytes of the database, 1 or more")
 
 
-def _configure_moving(actions: _Actions) -> None:
-    export = _action(
+def _configure_moving(actions: Actions) -> None:
+    export = add_action(
         actions,
         "export",
         "write it as JSON Lines",
@@ -142,7 +139,7 @@ def _configure_moving(actions: _Actions) -> None:
     export.add_argument("--force", action="store_true", help="overwrite a file")
     _add_since(export)
     _add_scope(export, default="of all projects")
-    importing = _action(
+    importing = add_action(
         actions,
         "import",
         "take over an export, or the database of claude-mem",
@@ -202,17 +199,6 @@ def _add_scope(parser: argparse.ArgumentParser, *, default: str = "as `memory.cr
     scope.add_argument("--in", dest="named", metavar="NAME", default="", help="only of this project, by name or key")
     scope.add_argument("--here", action="store_true", help="only of the present project")
     scope.add_argument("--all-projects", action="store_true", help=f"of every project (default: {default})")
-
-
-def _action(
-    actions: _Actions, name: str, about: str, run_action: Callable[[argparse.Namespace], int], example: str
-) -> argparse.ArgumentParser:
-    parser = actions.add_parser(
-        name, help=about, description=about, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    add_common(parser, example=example)
-    parser.set_defaults(run_action=run_action)
-    return parser
 
 
 def _limit(text: str) -> int:

@@ -14,7 +14,7 @@ from hybrid.base.atomic import open_private
 from hybrid.base.digest import sha256_hex
 from hybrid.base.errors import HybridError
 from hybrid.base.home import expanded
-from hybrid.cli.common import print_json, say
+from hybrid.cli.common import print_json, say, say_unread
 from hybrid.cli.memory_reading import flushed, open_memory
 from hybrid.health.memory_figures import rows_in_words
 from hybrid.project.registry import load_registry
@@ -214,7 +214,6 @@ def _limits(args: argparse.Namespace, memory: OpenMemory) -> tuple[int | None, i
     return before_ms, settings.max_mb * _MB
 
 
-_SHOWN_PROBLEMS = 5
 _HEADERS = 1
 """Lines of an export that are no row."""
 
@@ -330,14 +329,7 @@ def _print(args: argparse.Namespace, imported: ImportReport) -> int:
         say(f"here already: {amount(imported.n_duplicates, 'row')}")
         if imported.n_forgotten:
             say(f"left out, since they were forgotten on purpose: {amount(imported.n_forgotten, 'row')}")
-    shown = imported.problems if args.verbose else imported.problems[:_SHOWN_PROBLEMS]
-    for problem in shown:
-        say(f"not read: {problem}")
-    if imported.n_unread > len(shown):
-        n_named = len(imported.problems)
-        what = "all" if n_named == imported.n_unread else f"the first {n_named:,}"
-        hint = "" if args.verbose else f"; --verbose shows {what}"
-        say(f"not read: {imported.n_unread - len(shown):,} more{hint}")
+    say_unread(imported.problems, imported.n_unread, is_verbose=args.verbose)
     return code
 
 

@@ -39,8 +39,6 @@ MEMORY = "memory.db"
 """The memory in a `$HYBRID_HOME`."""
 
 _MOST_KEPT = 64
-_RACY_NS = 2_000_000_000
-"""A file written so lately may change again without a new time."""
 _Value = TypeVar("_Value")
 
 
@@ -115,9 +113,9 @@ class RecordStores:
         found = ActiveLessons({lesson.id: lesson for lesson in lessons}, records, problems, earlier)
         if known is not None and known.found == found:
             found = known.found  # With what it has counted already.
-        newest_ns = max((time_ns for group in stamps for stamp in group for time_ns in stamp[2:4]), default=0)
+        is_proof = all(stamp is None or stamp.is_proof_at(now_ns) for group in stamps for stamp in group)
         with self._lock:
-            _keep(self._lessons, key, _Kept(stamps, newest_ns < now_ns - _RACY_NS, found))
+            _keep(self._lessons, key, _Kept(stamps, is_proof, found))
         return found
 
     def lore(self, workspace: Workspace) -> Sequence[Record]:

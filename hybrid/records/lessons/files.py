@@ -14,6 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from hybrid.base.atomic import locked, read_regular, write_atomic
+from hybrid.base.stamps import Stamp, stamp_of
 from hybrid.project.find import FOLDER_NAME
 from hybrid.records.errors import LessonsBusyError, LessonsFileError
 from hybrid.records.lessons.counters import Counters, parse_counters, read_counters, save_counters
@@ -29,9 +30,6 @@ if TYPE_CHECKING:
 
 MAX_BYTES = 5_000_000
 """A longer file is refused: nobody wrote that many rules by hand."""
-
-Stamp = tuple[str, int, int, int, int]
-"""Path, size in bytes, time of the last write and of the last change of any kind in ns, inode; all 0 when missing."""
 
 _COMMITTED_RIGHTS = 0o644
 
@@ -133,15 +131,6 @@ def _make_ordinary(target: Path) -> None:
         os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _COMMITTED_RIGHTS))
 
 
-def stamp_of(path: Path) -> Stamp:
-    """Return the stamp of a file; it differs once the file is changed or replaced, even if its times are set back."""
-    try:
-        found = os.stat(path)  # noqa: PTH116 - half the time of `Path.stat`, and asked on every prompt
-    except OSError:
-        return str(path), 0, 0, 0, 0
-    return str(path), found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino
-
-
 _TRIES = 20
 _THEIRS = "stats.json"
 """Counters of the tool that the older form comes from, in its later versions; read, never written."""
@@ -182,10 +171,10 @@ class Storage:
         self._lock_s = lock_s
         self._parsed: tuple[bytes, LessonsDocument] | None = None
 
-    def stamps(self) -> tuple[Stamp, ...]:
+    def stamps(self) -> tuple[Stamp | None, ...]:
         """Return the stamp of every file that is read."""
         read = [self._file, self._counters, *([self._theirs] if self._keeps_inline else [])]
-        return tuple(map(stamp_of, read))
+        return tuple(stamp_of(path, follows_links=True) for path in read)
 
     def content(self) -> Content:
         """Return the bytes of both files as they are now.

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
+from hybrid.base.text import cut_at_word, one_line
 from hybrid.records.lessons.types import AI, CATEGORIES, TYPES
 from hybrid.redact import redact
 from hybrid.render.marks import BLOCK_TAGS, FRAME_NAME, JSON_KEY, plain_text
@@ -27,8 +28,8 @@ from hybrid.render.marks import BLOCK_TAGS, FRAME_NAME, JSON_KEY, plain_text
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from hybrid.records.lessons.types import Level
-
+    from hybrid.base.text import cut_at_word, one_line
+from hybrid.records.lessons.types import Level
 
 MAX_TEXT_CHARS = 400_000
 """Of a longer message the beginning is read."""
@@ -281,7 +282,7 @@ def _lesson(match: re.Match[str], written: str, lesson: CapturedLesson) -> Captu
         written: What follows the colon.
         lesson: What is known of it beforehand; its category is that of a line that names none.
     """
-    rest = redact(" ".join(written.split()))
+    rest = redact(one_line(written))
     if _PLACEHOLDER.fullmatch(rest):  # The help line of LESSONS.md, copied as it is.
         return None
     named = _CATEGORY.match(rest)
@@ -297,12 +298,4 @@ def _title_and_content(rest: str) -> tuple[str, str]:
     """Both sides of the first ` - `; a rule of which one side is missing is not lost: the other serves for both."""
     title, _, content = f" {rest} ".partition(" - ")
     title, content = title.strip(), content.strip()
-    return _cut(title or content, MAX_TITLE_CHARS), _cut(content or title, MAX_CONTENT_CHARS)
-
-
-def _cut(text: str, limit: int) -> str:
-    """Text of at most `limit` characters; a longer one ends at a word, with `…`."""
-    if len(text) <= limit:
-        return text
-    short = text[: limit - 1]
-    return f"{short.rsplit(' ', 1)[0] if ' ' in short else short}…"
+    return cut_at_word(title or content, MAX_TITLE_CHARS), cut_at_word(content or title, MAX_CONTENT_CHARS)

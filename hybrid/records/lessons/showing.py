@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from hybrid.base.text import one_line
 from hybrid.records.lessons.types import DELETED, stars_of_uses
 from hybrid.records.scoring import MAX_RELEVANCE
 from hybrid.redact import redact
@@ -34,7 +35,7 @@ def shown(lesson: Lesson) -> Lesson:
 
 def shown_line(text: str) -> str:
     """Return a text on one line, without terminal escapes and secrets."""
-    return _one_line(redact(text))
+    return one_line(plain_text(redact(text)))
 
 
 def index_line(lesson: Lesson) -> str:
@@ -71,9 +72,10 @@ def hit_lines(hit: Scored[LessonT]) -> str:
     """
     lesson = hit.lesson
     stars = stars_of_uses(lesson.uses) * STAR
-    parts = [f"[{lesson.id}]", stars, f"(relevance: {hit.relevance}/{MAX_RELEVANCE})", _one_line(lesson.title)]
-    return f"{' '.join(part for part in parts if part)}\n    -> {_one_line(lesson.content)}"
-
-
-def _one_line(text: str) -> str:
-    return " ".join(plain_text(text).split())
+    parts = [
+        f"[{lesson.id}]",
+        stars,
+        f"(relevance: {hit.relevance}/{MAX_RELEVANCE})",
+        one_line(plain_text(lesson.title)),
+    ]
+    return f"{' '.join(part for part in parts if part)}\n    -> {one_line(plain_text(lesson.content))}"

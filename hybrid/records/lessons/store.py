@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from datetime import date
     from pathlib import Path
 
+    from hybrid.base.stamps import Stamp
     from hybrid.records.lessons.counters import Counters
     from hybrid.records.lessons.document import LessonsDocument
     from hybrid.records.lessons.types import Draft, Lesson, LessonEdit, Level
@@ -82,7 +83,7 @@ class LessonStore:
         self._storage = Storage(file, counters, level=level, keeps_inline=keeps_inline, lock_s=lock_s)
         self._read: tuple[Content, Lessons] | None = None
 
-    def stamps(self) -> tuple[files.Stamp, ...]:
+    def stamps(self) -> tuple[Stamp | None, ...]:
         """Return the stamps of the files that are read; a change within the clock's grain may not show."""
         return self._storage.stamps()
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from hybrid.base.text import cut_at_word, one_line
 from hybrid.records.errors import LessonsError
 from hybrid.records.lessons.types import AI, AI_MARK, CATEGORIES, TYPES
 from hybrid.redact import redact
@@ -71,7 +72,7 @@ def title_form(text: str) -> str:
     Raises:
         LessonsError: Nothing is left.
     """
-    title = " ".join(plain_text(text).split())
+    title = one_line(plain_text(text))
     before = ""
     while title != before:  # `# > [*----|-----] title 🤖` carries several of them.
         before = title
@@ -80,19 +81,19 @@ def title_form(text: str) -> str:
         title = title.removesuffix(AI_MARK).strip()
     if not title:
         raise LessonsError(f"{text[:40]!r} is no title of a lesson; give it a few words")
-    return _cut(title, TITLE_CHARS)
+    return cut_at_word(title, TITLE_CHARS)
 
 
 def content_form(text: str) -> str:
     """Lines without white space at their ends and without blank lines around, at most 4,000 characters."""
     lines = [line.rstrip() for line in plain_text(text).strip().split("\n")]
-    return _cut("\n".join(lines), CONTENT_CHARS).rstrip()
+    return cut_at_word("\n".join(lines), CONTENT_CHARS).rstrip()
 
 
 def trigger_forms(words: Iterable[str]) -> tuple[str, ...]:
     """At most 20 triggers that differ, without commas, bars and stars, in order."""
     forms = (_NO_TRIGGER.sub(" ", plain_text(word).replace("**", " ")).strip(" `\"'") for word in words)
-    kept = dict.fromkeys(_cut(form, TRIGGER_CHARS) for form in map(redact, forms) if form)
+    kept = dict.fromkeys(cut_at_word(form, TRIGGER_CHARS) for form in map(redact, forms) if form)
     return tuple(kept)[:MOST_TRIGGERS]
 
 
@@ -129,11 +130,3 @@ def _one_of(what: str, text: str, known: tuple[str, ...]) -> str:
     if value not in known:
         raise LessonsError(f"{text!r} is no {what} of a lesson; there are {', '.join(known)}")
     return value
-
-
-def _cut(text: str, most: int) -> str:
-    """Text cut before a word, with an ellipsis."""
-    if len(text) <= most:
-        return text
-    short = text[: most - 1]
-    return (short.rsplit(None, 1)[0] if " " in short[most // 2 :] else short).rstrip() + "…"

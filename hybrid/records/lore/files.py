@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal, NoReturn
 from msgspec import Struct
 
 from hybrid.base.atomic import append_line, locked, make_private_folder, read_regular, write_atomic
+from hybrid.base.stamps import stamp_of
 from hybrid.records.errors import LoreReadError, LoreWriteError
 from hybrid.records.lore import decisions
 
@@ -94,32 +95,6 @@ def _is_same(one: Path, other: Path) -> bool:
 
 
 _LOCK_TIMEOUT_S = 10.0
-_RACY_NS = 2_000_000_000
-"""A file that was changed less than this before it was read may change again without a new time."""
-
-
-class Stamp(Struct, frozen=True):
-    """What tells that a file changed; `path` is relative to the folder, a missing file has none."""
-
-    path: str
-    mtime_ns: int
-    ctime_ns: int
-    size_bytes: int
-    inode: int
-
-    def is_proof_at(self, now_ns: int) -> bool:
-        """Return whether the same stamp later means the same bytes as those read at this time."""
-        return now_ns - max(self.mtime_ns, self.ctime_ns) >= _RACY_NS
-
-
-def stamp_of(path: Path, folder: LoreFolder) -> Stamp | None:
-    """The stamp of a file; None when it is not there or cannot be seen."""
-    try:
-        found = os.lstat(path)
-    except (OSError, ValueError):
-        return None
-    name = path.relative_to(folder.path).as_posix()
-    return Stamp(name, found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino)
 
 
 def read_file(path: Path, folder: LoreFolder, limit_bytes: int) -> bytes | None:
@@ -176,7 +151,7 @@ def append_decisions(folder: LoreFolder, lines: Sequence[bytes]) -> None:
     path = folder.decisions
     together = b"\n".join(lines)
     check_place(path, folder)
-    stamp = stamp_of(path, folder)
+    stamp = stamp_of(path, follows_links=False)
     check_size((stamp.size_bytes if stamp else 0) + len(together) + 2, decisions.MAX_BYTES, str(path))
     with _told_of(path):
         append_line(path, together)

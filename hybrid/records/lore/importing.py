@@ -16,12 +16,13 @@ from msgspec import Struct, field
 from hybrid.records.errors import LoreError, LoreReadError
 from hybrid.records.lore import decisions, handoffs, patterns
 from hybrid.records.lore.files import append_decisions, check_place, check_size, held, read_file, replace_file
+from hybrid.records.lore.showing import changed_texts
 from hybrid.records.lore.store import LoreStore
-from hybrid.records.lore.types import Decision, is_mapping, mapping_of, well_formed
+from hybrid.records.lore.types import Decision, mapping_of
 from hybrid.redact import redact
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from hybrid.records.lore.files import LoreFolder
     from hybrid.records.lore.types import AntiPattern, Handoff, Lore, Pattern
@@ -213,21 +214,7 @@ class _Importer:
 
 def without_secrets(fields: Mapping[str, object]) -> dict[str, Any]:
     """The keys of a record with the secrets in all its texts replaced."""
-    return cast("dict[str, Any]", _changed(dict(fields), redact, str))
-
-
-def shown_fields(fields: Mapping[str, object]) -> dict[str, Any]:
-    """The keys of a record as they are shown: well-formed, and without secrets."""
-    return cast("dict[str, Any]", _changed(dict(fields), lambda text: redact(well_formed(text)), well_formed))
-
-
-def _changed(value: object, text: Callable[[str], str], key: Callable[[str], str]) -> object:
-    """A value with each text and each key in it changed."""
-    if isinstance(value, str):
-        return text(value)
-    if isinstance(value, list):
-        return [_changed(one, text, key) for one in cast("list[object]", value)]
-    return {key(name): _changed(one, text, key) for name, one in value.items()} if is_mapping(value) else value
+    return cast("dict[str, Any]", changed_texts(dict(fields), redact, str))
 
 
 def _number(key: str, value: object) -> object:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
+from hybrid.base.text import cut, one_line
 from hybrid.records.lore.handoffs import short_id
-from hybrid.records.lore.types import day_of, is_mapping, text_of, texts_of, well_formed
+from hybrid.records.lore.types import Decision, day_of, is_mapping, text_of, texts_of, well_formed
 from hybrid.records.types import Record
 from hybrid.redact import redact
 
@@ -41,11 +42,6 @@ def meaning(text: str) -> str:
     if text.rstrip(".!").lower() in _PLACEHOLDERS or _NO_TEXT.fullmatch(text):
         return ""
     return text
-
-
-def one_line(text: str) -> str:
-    """A text in one line."""
-    return " ".join(text.split())
 
 
 def kind_of(value: AnyLore) -> str:
@@ -148,8 +144,7 @@ def _with_further(message: tuple[str, ...], further: Mapping[str, Sequence[str]]
     left = _HANDOFF_CHARS - sum(len(line) + _MARGIN_CHARS for line in lines)
     for label, most in _FURTHER.items():
         for text in further[label][:most]:
-            line = f"{label}: {one_line(text)}"
-            line = line if len(line) <= _FURTHER_CHARS else f"{line[: _FURTHER_CHARS - 1].rstrip()}…"
+            line = cut(f"{label}: {one_line(text)}", _FURTHER_CHARS)
             left -= len(line) + _MARGIN_CHARS
             if left >= 0:
                 lines.append(line)
@@ -206,3 +201,17 @@ def _source(project: str, is_foreign: bool) -> str:
 def _dated(identity: str, created_at: str) -> str:
     day = day_of(created_at)
     return f"{one_line(identity)} ({day})" if day else one_line(identity)
+
+
+def shown_fields(fields: Mapping[str, object]) -> dict[str, Any]:
+    """The keys of a record as they are shown: well-formed, and without secrets."""
+    return cast("dict[str, Any]", changed_texts(dict(fields), lambda text: redact(well_formed(text)), well_formed))
+
+
+def changed_texts(value: object, text: Callable[[str], str], key: Callable[[str], str]) -> object:
+    """A value with each text and each key in it changed."""
+    if isinstance(value, str):
+        return text(value)
+    if isinstance(value, list):
+        return [changed_texts(one, text, key) for one in cast("list[object]", value)]
+    return {key(name): changed_texts(one, text, key) for name, one in value.items()} if is_mapping(value) else value

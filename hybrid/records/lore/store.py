@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from msgspec import Struct
 
+from hybrid.base.stamps import Stamp, stamp_of
 from hybrid.records.errors import LoreReadError
 from hybrid.records.lore import decisions, handoffs
 from hybrid.records.lore.decisions import DecisionFile, DecisionLines
 from hybrid.records.lore.eligible import RecordMaker
-from hybrid.records.lore.files import Stamp, read_file, stamp_of
+from hybrid.records.lore.files import read_file
 from hybrid.records.lore.types import Handoff, Lore, PatternFile, seconds_of
 from hybrid.records.types import Problem
 
@@ -69,11 +70,6 @@ class LoreStore:
             if lore != self._lore:
                 self._lore = lore
             return self._lore
-
-    def stamps(self) -> tuple[Stamp, ...]:
-        """The stamps of its files that are there; they differ after every change, and cost no reading."""
-        files = [self.folder.patterns, self.folder.decisions, *self._session_files()]
-        return tuple(stamp for path in files if (stamp := stamp_of(path, self.folder)))
 
     def records(self, project: ProjectNames) -> tuple[Record, ...]:
         """The records of this folder alone that may be given in a project; see `LoreShelf` for several folders."""
@@ -162,7 +158,7 @@ class LoreStore:
             limit_bytes: A longer file is refused.
             parse: Reads the bytes; it is given a problem for a file that is refused, and None for a missing one.
         """
-        stamp, now_ns = stamp_of(path, self.folder), self._now_ns()
+        stamp, now_ns = stamp_of(path, follows_links=False), self._now_ns()
         if before is not None and before.is_proof and before.stamp == stamp:
             return before
         data: bytes | Problem | None
@@ -185,10 +181,6 @@ class LoreShelf:
     def read(self) -> tuple[Lore, ...]:
         """Return the content of each folder as it is now."""
         return tuple(store.read() for store in self.stores)
-
-    def stamps(self) -> tuple[Stamp, ...]:
-        """The stamps of all files, folder by folder."""
-        return tuple(stamp for store in self.stores for stamp in store.stamps())
 
     def records(self, project: ProjectNames) -> tuple[Record, ...]:
         """The records that may be given in a project, in the order of `eligible.Maker.records`.

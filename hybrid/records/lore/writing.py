@@ -17,6 +17,7 @@ from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from hybrid.base.atomic import read_regular
+from hybrid.base.text import one_line
 from hybrid.project.git_folder import folders_of, read_small
 from hybrid.records.errors import DuplicateError, LoreError, NoRecordError
 from hybrid.records.lore import decisions, handoffs, patterns
@@ -24,7 +25,7 @@ from hybrid.records.lore.decisions import DecisionDraft
 from hybrid.records.lore.files import append_decisions, check_place, check_size, held, read_file, replace_file
 from hybrid.records.lore.handoffs import GitState, HandoffDraft
 from hybrid.records.lore.patterns import AntiPatternDraft, PatternDraft
-from hybrid.records.lore.showing import kind_of, one_line
+from hybrid.records.lore.showing import kind_of
 from hybrid.records.lore.types import AntiPattern, Decision, Handoff, Pattern, seconds_of, written_time
 from hybrid.records.scoring import jaccard, tokens
 from hybrid.redact import redact

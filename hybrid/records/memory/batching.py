@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from hybrid.records.memory.texts import clean, clean_told, digest_of_events, marks, one_line, short_key
+from hybrid.records.memory.texts import clean, clean_line, clean_told, digest_of_events, marks, short_key
 from hybrid.records.memory.types import MAX_INT, Extracted, Flushed, Owner, PendingEvent
 from hybrid.records.memory.writing import (
     REPEAT_WINDOW_MS,
@@ -167,7 +167,7 @@ class Batcher:
             told = self._make(events, due.prompt)
             told = None if told is None else clean_told(told)
         except Exception as error:  # noqa: BLE001 - the extractor may be anybody's; what was observed is kept whatever it does
-            failure = one_line(f"{events[0].tool}: {type(error).__name__}: {error}")
+            failure = clean_line(f"{events[0].tool}: {type(error).__name__}: {error}")
             told = _bare(events, failure)
         if not self._database.write(lambda db: _store(db, due.batch, told, is_bare=bool(failure))):
             return Flushed(0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from hybrid.base.text import cut_at_word, one_line
 from hybrid.records.memory.types import Observation, SessionSummary
 from hybrid.records.types import Record
 from hybrid.render.numbers import amount
@@ -12,8 +13,7 @@ from hybrid.render.numbers import amount
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from hybrid.records.memory.types import MemoryKind, Row
-
+from hybrid.records.memory.types import MemoryKind, Row
 
 _LETTERS: dict[MemoryKind, str] = {"observation": "o", "summary": "s"}
 _KINDS: dict[str, MemoryKind] = {letter: kind for kind, letter in _LETTERS.items()}
@@ -57,8 +57,7 @@ def parse_name(name: str) -> tuple[MemoryKind, int] | None:
 def title_of(row: Row) -> str:
     """The title of an observation, or what a summary says was asked for, on one line."""
     text = row.told.title if isinstance(row, Observation) else row.told.request or row.told.completed
-    line = " ".join(text.split())
-    return line if len(line) <= _MOST_TITLE_CHARS else _cut_at_word(line, _MOST_TITLE_CHARS)
+    return cut_at_word(one_line(text), _MOST_TITLE_CHARS)
 
 
 def type_of(row: Row) -> str:
@@ -117,19 +116,13 @@ def body_lines(row: Row) -> tuple[str, ...]:
 
 def _shortened(text: str, most: int = _MOST_BODY_CHARS) -> str:
     """The first sentences that fit, on one line; of a longer one its beginning."""
-    line = " ".join(text.split())
+    line = one_line(text)
     if len(line) <= most:
         return line
     end = max(line.rfind(mark, 0, most) for mark in (". ", "; ", "! ", "? "))
     if end >= most // 2:
         return line[: end + 1]
-    return _cut_at_word(line, most)
-
-
-def _cut_at_word(line: str, most: int) -> str:
-    """The beginning of a line that is longer, within so many characters; a word longer than half of them is cut."""
-    border = line.rfind(" ", most // 2, most)
-    return f"{line[: border if border > 0 else most - 1].rstrip()}…"
+    return cut_at_word(line, most)
 
 
 def index_line(row: Row, *, here: str | None = None) -> str:

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, TypeVar, cast, get_args
 
 from hybrid.base.digest import sha256_hex
+from hybrid.base.text import cut
 from hybrid.records.memory.types import (
     MAX_TITLE_CHARS,
     Extracted,
@@ -41,7 +42,7 @@ def clean_owner(owner: Owner) -> Owner:
     return Owner(clean(owner.session_id), clean(owner.key), clean(owner.project))
 
 
-def one_line(text: str) -> str:
+def clean_line(text: str) -> str:
     """Clean text with all white space and control characters as single spaces."""
     spaced = "".join(c if c.isprintable() else " " for c in text) if not text.isprintable() else text
     return clean(" ".join(spaced.split()))
@@ -49,11 +50,10 @@ def one_line(text: str) -> str:
 
 def clean_told(told: Extracted) -> Extracted:
     """Return an observation as it is stored: one line where promised, nothing empty, each file and concept once."""
-    title = one_line(told.title)
     return Extracted(
         type=told.type if told.type in get_args(ObservationType) else "change",
-        title=title if len(title) <= MAX_TITLE_CHARS else title[: MAX_TITLE_CHARS - 1].rstrip() + "…",
-        subtitle=one_line(told.subtitle),
+        title=cut(clean_line(told.title), MAX_TITLE_CHARS),
+        subtitle=clean_line(told.subtitle),
         narrative=clean(told.narrative).strip(),
         facts=_lines(told.facts),
         concepts=tuple(dict.fromkeys(_lines(told.concepts))),
@@ -132,7 +132,7 @@ def marks(items: Sequence[object]) -> str:
 
 
 def _lines(texts: Iterable[str]) -> tuple[str, ...]:
-    return tuple(line for line in map(one_line, texts) if line)
+    return tuple(line for line in map(clean_line, texts) if line)
 
 
 def _paths(paths: Iterable[str]) -> tuple[str, ...]:

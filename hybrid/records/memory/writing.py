@@ -25,6 +25,7 @@ from hybrid.records.memory.texts import (
     summary_parts,
 )
 from hybrid.records.memory.types import Extracted, SessionSummary, UserPrompt
+from hybrid.records.scoring import jaccard
 
 if TYPE_CHECKING:
     import sqlite3
@@ -303,12 +304,6 @@ def title_tokens(title: str) -> frozenset[str]:
     return frozenset(_PUNCTUATION.sub("", title.lower()).split())
 
 
-def overlap(tokens: frozenset[str], others: frozenset[str]) -> float:
-    """Jaccard index of two sets in [0, 1]; 0 when both are empty."""
-    together = len(tokens | others)
-    return len(tokens & others) / together if together else 0.0
-
-
 def is_repeat(told: Extracted, earlier: Extracted) -> bool:
     """Return whether one observation says what an earlier one said; both are clean.
 
@@ -349,7 +344,7 @@ def _is_same_title(title: str, earlier: str) -> bool:
     tokens, others = title_tokens(title), title_tokens(earlier)
     if not tokens and not others:
         return True
-    return overlap(tokens, others) > MIN_OVERLAP and _telling(title) == _telling(earlier)
+    return jaccard(tokens, others) > MIN_OVERLAP and _telling(title) == _telling(earlier)
 
 
 def _telling(title: str) -> tuple[list[str], list[str]]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from msgspec.structs import astuple
 
+from hybrid.base.stamps import stamp_of
 from hybrid.records.lore import patterns
 from hybrid.records.lore.decisions import DecisionDraft
 from hybrid.records.lore.eligible import ProjectNames, eligible_records, latest_handoff
@@ -46,7 +47,6 @@ anti_patterns:
 def test_a_missing_folder_is_a_source_that_is_skipped(lore: Given) -> None:
     """No records, no problems, nothing is made."""
     assert ((), ()) == (lore.store.read().problems, lore.store.records(SHOP))
-    assert () == lore.store.stamps()
     assert not lore.folder.path.exists()
 
 
@@ -227,15 +227,15 @@ def test_only_what_changed_is_read_again(lore: Given) -> None:
     lore.patterns(PATTERNS)
     store = LoreStore(lore.folder, now_ns=lambda: 2**62)
     shelf = LoreShelf([store])
-    before, records, stamps = store.read(), shelf.records(SHOP), store.stamps()
+    before, records = store.read(), shelf.records(SHOP)
+    stamp = stamp_of(lore.folder.decisions, follows_links=False)
 
     assert before is store.read()
     assert records is shelf.records(SHOP)
-    assert stamps == store.stamps()
 
     lore.writer().add(DecisionDraft("Use tabs", "habit"))
 
-    assert stamps != store.stamps()
+    assert stamp != stamp_of(lore.folder.decisions, follows_links=False)
     assert ["dec-1", "dec-00000001"] == [one.id for one in store.read().decisions]
     assert before.patterns is store.read().patterns
     assert len(records) + 1 == len(shelf.records(SHOP))
@@ -246,7 +246,8 @@ def test_only_what_changed_is_read_again(lore: Given) -> None:
 def test_a_young_file_is_read_again(lore: Given) -> None:
     """A stamp within two seconds of the reading proves nothing: the file may change again in the same tick."""
     lore.decisions(decision("dec-1"))
-    (stamp,) = lore.store.stamps()
+    stamp = stamp_of(lore.folder.decisions, follows_links=False)
+    assert stamp is not None
     changed_ns = max(stamp.mtime_ns, stamp.ctime_ns)
 
     assert not stamp.is_proof_at(changed_ns + 1_999_999_999)

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hybrid.records.memory.types import Owner
-from hybrid.records.memory.writing import is_repeat, overlap, title_tokens
+from hybrid.records.memory.writing import is_repeat, title_tokens
+from hybrid.records.scoring import jaccard
 from tests.support.memories import HERE, NOW_MS, THERE, told
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ def test_titles_repeat_exactly_above_the_threshold(some: set[str], others: set[s
 )
 def test_a_word_of_outcome_or_a_number_tells_titles_apart(one: str, other: str) -> None:
     """However much else two titles share."""
-    assert overlap(title_tokens(one), title_tokens(other)) > 0.8
+    assert jaccard(title_tokens(one), title_tokens(other)) > 0.8
     assert not is_repeat(told(one), told(other))
 
 
