@@ -48,6 +48,7 @@ _RESULT_FIELDS = (
     "returnDisplay",
 )  # fmt: skip
 _MAX_DEPTH = 100
+"""Levels of a result that are read, so that no value ends the recursion by its depth."""
 _BAD_RESULTS = ("failure", "error", "rejected", "denied", "timeout")
 
 _ANSI = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-_])")
@@ -215,6 +216,7 @@ def is_failure(value: object, error: str, code: int | None) -> bool:
 
 PATCH_BEGIN = "*** Begin Patch"
 _MAX_HUNKS = 20
+"""Places of one patch that are kept: a title names a few of them."""
 _MARKS = {"*** Add File: ": "add", "*** Update File: ": "update", "*** Delete File: ": "delete"}
 
 

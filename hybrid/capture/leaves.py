@@ -80,6 +80,7 @@ MAX_SCAN_CHARS = 1_000_000
 _MAX_NODES = 20_000
 _MAX_KEY_CHARS = 200
 _MAX_KEYED_CHARS = 512
+"""A longer text is read without its name before it: it is content, not the value of a setting."""
 _MAX_INT = 2**63
 _RETURN = "\ue00d"
 """Stands after a line end that was a carriage return alone; no text has it, for it is taken out of each."""

@@ -50,6 +50,7 @@ _FILTERS = frozenset("cat head tail less more grep egrep rg jq wc sort uniq cut 
 """Programs that tell nothing when they read what we printed, or give us what we read."""
 _MAX_CHARS = 4_000
 _MAX_DEPTH = 3
+"""Shells within shells (`sh -c`) that are looked into."""
 
 
 def is_ours(command: str) -> bool:

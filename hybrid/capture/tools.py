@@ -167,6 +167,7 @@ _SCOPE_FIELDS = ("glob", "include", "include_pattern", "type")
 _OUTPUT_CHARS = 12_000
 _READ_CHARS = 24_000
 _EDIT_CHARS = 14_000
+"""Characters kept of an output, of a file that was read, and of all edits together; `_bounded` halves them."""
 _MAX_FILES = 50
 _MAX_EDITS = 20
 

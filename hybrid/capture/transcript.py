@@ -151,6 +151,7 @@ MAX_LINE_BYTES = 4_000_000
 """Longer lines are passed over: they hold images or results of tools."""
 
 _FIRST_LOOK_BYTES = 256_000
+"""Read from the end at first: the last exchange mostly lies there, and a transcript may have megabytes."""
 _AGENT_HINTS = (b"assistant", b'"gemini"')
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0) | _NO_LINK

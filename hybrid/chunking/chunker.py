@@ -25,7 +25,8 @@ _WITHOUT_DEFINITIONS = frozenset(
 )  # fmt: skip
 
 
-# What no ordinary source reaches.
+# More chunks or definitions than this, and one more for so many characters of the text, no ordinary source has: such a
+# text is data, or made to be slow, and is cut at blank lines.
 _LEAST = 200
 _CHUNK_CHARS = 60
 _DEFINITION_CHARS = 12

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 
 _MAX_DEPTH = 32
+"""Definitions within each other that are opened; the bound keeps the recursion over them small."""
 
 
 class OutlineNode(Struct):
@@ -85,6 +86,7 @@ def _lead(line: int, leads: Mapping[int, int]) -> int:
 
 
 _TINY_CHARS = 60
+"""A unit below this says nothing alone: a closing bracket, a lone import."""
 
 
 class _Unit(Struct, frozen=True):

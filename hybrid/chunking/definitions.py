@@ -127,7 +127,9 @@ def _by_case(kind: str, name: str, language: str) -> str:
 
 _NOT_DEFINITIONS = frozenset({"comment", "attribute", "outer", "wrapper"})
 _MAX_DEPTH = 64
+"""Definitions around a node; what lies deeper is passed over, for no one writes it by hand."""
 _MAX_WRAPPERS = 3
+"""Times that macro calls around definitions are taken off; each costs another parse."""
 _LEAST_CAPTURES = 500
 _CAPTURES_PER_KB = 64
 """Of 920 files of 16 repositories the most are 46 a kilobyte."""

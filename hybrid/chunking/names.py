@@ -434,6 +434,7 @@ def objc_method(node: Node) -> Sequence[Named]:
 # --- All languages -------------------------------------------------------------------------------------------------
 
 _MAX_NAME_CHARS = 120
+"""A longer one is no name but an expression that stands where names stand."""
 _C_DECLARATORS = "type_identifier pointer_declarator array_declarator function_declarator"
 
 

@@ -207,6 +207,7 @@ def _joined(spans: Sequence[tuple[LineSpan, bool]]) -> Iterator[LineSpan]:
 # --- Borders of statements -----------------------------------------------------------------------------------------
 
 _LONG_BYTES = 900
+"""A shorter node is not looked into: it fits into a chunk, and the cost stays small next to the parse."""
 _MAX_LEVEL = 40
 _MAX_INDENT = 400
 _GLUED = ("comment", "decorator", "attribute", "annotation", "modifiers")

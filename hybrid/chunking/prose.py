@@ -175,6 +175,7 @@ _FINDERS: dict[str, Callable[[Sequence[str]], Iterator[Heading]]] = {
 
 _MAX_TITLE_CHARS = 200
 _MAX_SCOPE_CHARS = 400
+"""Characters of a title and of a scope that are kept: they are stored with every section below them."""
 
 
 class _Section(Struct, frozen=True):

@@ -15,11 +15,16 @@ if TYPE_CHECKING:
 
 
 _LEVEL_COST = 300
+"""Characters off the wished size that a border is worth which lies one level higher."""
 _BLANK_BONUS = 150
+"""Characters off the wished size that a blank line before a border is worth."""
 _BLANK_LEVEL = 8
 _ANY_LEVEL = 20
+"""Levels that count for a line without a border, after a blank line and elsewhere: statements are cut last."""
 _SLACK = 1.25
+"""A range of up to so many times the wished size stays whole, or its rest would be a scrap."""
 _LEAST = 0.3
+"""Share of the wished size that every piece has at least."""
 
 
 class TextLines:

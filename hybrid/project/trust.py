@@ -25,6 +25,7 @@ NAME = "accepted.json"
 
 _MAX_BYTES = 4_000_000
 _LOCK_S = 2.0
+"""Seconds to wait for another process that changes the file, which takes milliseconds."""
 
 
 def is_accepted(project: Project, home: Path) -> bool:

@@ -254,8 +254,11 @@ _LOOKED_AT = 8
 """Times the limit that is looked at of a longer prompt; without what programs printed, it may well fit."""
 
 _TELLING = 0.4
+"""Weight from which on a passage stays in a prompt that is too long: prose and code, not what programs printed."""
 _HEAD_SHARE = 0.7
+"""Share of a text that was cut which its beginning gets; the rest is its end."""
 _FEW_TERMS = 4
+"""Distinct terms that a focus needs to say something by itself."""
 _JOINT = "\n…\n"
 _SYMBOL_QUERY_WORDS = 6
 _NAME = re.compile(r"[A-Za-z_$@][\w$]*[!?]?")

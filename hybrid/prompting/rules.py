@@ -45,6 +45,7 @@ _MADE = re.compile(
 _MIN_TYPO_CHARS = 5
 _MIN_SWAPPED_CHARS = 4
 _MAX_TYPO_SHARE = 0.34
+"""Share of words that may be slips: of more, a prompt is in words that are not known here."""
 
 
 class TurnKind(Enum):
@@ -294,6 +295,7 @@ MIN_WORDS = 3
 
 _JUDGED_CHARS = 5_000
 _TURN_CHARS = 400
+"""Characters from which on a prompt is no mere turn of the conversation."""
 # Chinese, Japanese, Korean with their full-width forms; compared as ranges, because a compiled class of this size
 # takes 5 ms to build.
 _WIDE_RANGES = (("\u1100", "\u115f"), ("\u2e80", "\ud7a3"), ("\uf900", "\ufaff"), ("\uff01", "\uff60"))

@@ -25,6 +25,7 @@ _VALUE = (
 _GAP = r"(?:[ =]|[\"'],[ ]?(?=[\"']))"
 """Between an option and its value: a space, or the comma of a list of arguments."""
 _MAX_COMMAND = 400
+"""Characters after the name of a tool within which its options are looked for."""
 _REACH_BEFORE, _REACH_AFTER = 16, 1024
 """Characters around a word that its rules may look at."""
 _FEW = 32

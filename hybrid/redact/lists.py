@@ -113,8 +113,8 @@ def _walk(text: str, start: int, dash: str, clear: Clarity) -> tuple[int, list[t
 
 _MAX_LINE = 600
 _MAX_ROWS = 500
+"""Characters of a line and rows of a table that are looked at, so that a file of data costs no more than code."""
 _CELL = r"[^\S\n]*[\"'`*]{0,2}[\w .#/()-]{0,40}[\"'`*]{0,2}\s*"
-_TABLE_RULE = r"[\s|:+-]+"
 _COLUMNS = r"\(([^()\n]{1,400})\)\s{0,20}values\s{0,20}(?=\()"
 _TUPLE = r"\s{0,20},?\s{0,20}\((?P<cells>(?:'(?:[^'\\\n]|''|\\.)*'(?!')|\"(?:[^\"\\\n]|\\.)*\"|[^()'\"]){1,2000})\)"
 _SQL_CELL = r"(?:\s*'(?P<quoted>(?:[^'\\\n]|''|\\.)*)'\s*|[^,'\"]*|\s*\"[^\"\n]*\"\s*)(?:,|$)"

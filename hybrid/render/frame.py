@@ -86,7 +86,7 @@ def render_frame(entries: Sequence[Entry], *, fmt: Format = "text", footer: Foot
 def render_entry(entry: Entry, *, fmt: Format = "text") -> str:
     """Return one entry exactly as it stands in the frame, without a final line end; this is what a budget measures."""
     kind, title = neutralise_line(entry.kind), neutralise_line(entry.title)
-    lines = _body_lines(entry.lines)
+    lines = body_lines("\n".join(entry.lines))
     if fmt == "json":
         above = {"heading": neutralise_line(entry.heading)} if entry.heading else {}
         return json.dumps({**above, "kind": kind, "title": title, "text": "\n".join(lines)}, ensure_ascii=False)
@@ -132,14 +132,6 @@ def _enclose(rendered: Sequence[str], n_entries: int, footer: str, fmt: Format) 
     count = f"{n_entries} item" if n_entries == 1 else f"{n_entries} items"
     last = f"{footer}\n" if footer else ""
     return f"--- {FRAME_NAME} (auto-injected, {count}; {NOTE}) ---\n\n{body}\n\n{last}{END_LINE}"
-
-
-def _body_lines(lines: Sequence[str]) -> list[str]:
-    """Neutralise the lines as one text, because a mark may be spread over them; no trailing white space or blanks."""
-    cleaned = [line.rstrip() for line in neutralise("\n".join(lines)).split("\n")]
-    first = next((number for number, line in enumerate(cleaned) if line), len(cleaned))
-    last = next((number for number in range(len(cleaned), first, -1) if cleaned[number - 1]), first)
-    return cleaned[first:last]
 
 
 def _escape(text: str) -> str:
@@ -199,7 +191,10 @@ def preview(text: str) -> str:
 
 
 def body_lines(text: str) -> tuple[str, ...]:
-    """Return neutralised lines of a text without blank ones around it."""
+    """Return the neutralised lines of a text, without trailing white space and blank lines around them.
+
+    The text is neutralised as one, because a mark may be spread over lines.
+    """
     cleaned = "\n".join(line.rstrip() for line in neutralise(text).split("\n")).strip("\n")
     return tuple(cleaned.split("\n")) if cleaned else ()
 

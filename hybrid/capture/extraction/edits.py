@@ -27,6 +27,7 @@ from hybrid.capture.extraction.wording import (
     telling,
     terms_of,
 )
+from hybrid.records.memory.types import MAX_TITLE_CHARS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 # --- What changed --------------------------------------------------------------------------------------------------
 
 _MAX_LINES = 400
+"""Lines of each side that are compared: the cost of a comparison grows with their product."""
 _LINES_ABOVE, _LINES_BELOW = 4, 2
 """Of what stayed, whose comments speak of what changed."""
 _PIECE = re.compile(r'"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'|[A-Za-z_$][\w$]*|\d[\w.]*|\s+|.', re.DOTALL)
@@ -297,7 +299,6 @@ def _first(head: str) -> str:
 
 # --- How it is said ------------------------------------------------------------------------------------------------
 
-_TITLE_ROOM = 80
 _PUNCTUATION = re.compile(r"^[\W_]*$")
 _QUOTED_CHARS = 90
 _ALIKE_CHARS = 8
@@ -364,7 +365,7 @@ def _title(file: str, changes: list[EditDiff], kind: ObservationType, wanted: fr
     where = next((change.where for change in changes if change.where), "")
     if kind == "bugfix" and not is_test_file(file) and not _is_renaming(changes):
         place = squeeze(_last(where) if len(where) > 24 else where, 40) or squeeze(name, 40)
-        room = _TITLE_ROOM - len("Fix : ") - len(place)
+        room = MAX_TITLE_CHARS - len("Fix : ") - len(place)
         phrase = _phrases(changes, wanted, max(room, 24), is_fix=True)
         spare = room - len(phrase) - 3
         if where and spare >= min(len(name), 16):
@@ -383,11 +384,11 @@ def _is_renaming(changes: list[EditDiff]) -> bool:
 
 def _of_change(changes: list[EditDiff], name: str, where: str, wanted: frozenset[str]) -> tuple[str, str]:
     short = name.rpartition("/")[2]
-    room = _TITLE_ROOM - len(" from ") - min(len(short), 30)
+    room = MAX_TITLE_CHARS - len(" from ") - min(len(short), 30)
     phrase = _phrases(changes, wanted, max(room, 30))
     verb, _, rest = phrase.partition(" ")
     preposition = {"add": "to", "remove": "from", "change": "in"}.get(verb, "in")
-    spare = _TITLE_ROOM - len(phrase) - 6
+    spare = MAX_TITLE_CHARS - len(phrase) - 6
     where = "" if where in phrase else where
     places = [f"{scope} ({name})" for scope in (where, _last(where)) if scope]
     places += [_last(where), name] if preposition == "from" and where else [name]
@@ -396,7 +397,7 @@ def _of_change(changes: list[EditDiff], name: str, where: str, wanted: frozenset
 
 
 def _of_new_file(name: str, change: EditDiff, wanted: frozenset[str]) -> str:
-    room = _TITLE_ROOM - len("Create : ") - len(name)
+    room = MAX_TITLE_CHARS - len("Create : ") - len(name)
     names = [
         _called(definition.name, definition.word)
         for definition in change.defined

@@ -24,17 +24,16 @@ from hybrid.capture.extraction.wording import (
     telling,
     terms_of,
 )
+from hybrid.records.memory.types import MAX_TITLE_CHARS
 from hybrid.render.numbers import amount
 
 if TYPE_CHECKING:
     from hybrid.capture.tools import ToolUse
 
-_TITLE_ROOM = 80
 _SHORT_LINES = 30
 _DEEPEST = 9
 """Columns; what is further in is text within text, or of no interest."""
 
-_MAX_NAMES = 8
 _HEADS = ("source: ", "expression: ", "---", "snapshot_kind: ", "input_file: ", "import ", "from ", "use ")
 _ATTRIBUTES = ("#[", "@", "pub use", "///", "//", "#", "*", "/*")
 
@@ -146,8 +145,8 @@ def _subject(shown: FileText, outline: _Outline) -> str:
     span = f":{shown.lines[0]}-{shown.lines[1]}" if shown.lines else ""
     names = [definition.name for definition in outline.chosen]
     if span and 0 < len(names) <= 2:
-        return f"{listed(names, _TITLE_ROOM - len(name) - 10)} in {name}{span}"
-    room = _TITLE_ROOM - len(f"Read {name}{span}: ")
+        return f"{listed(names, MAX_TITLE_CHARS - len(name) - 10)} in {name}{span}"
+    room = MAX_TITLE_CHARS - len(f"Read {name}{span}: ")
     if names:
         return f"{name}{span}: {listed(names, room, total=len(names))}"
     says = next(iter(sentences(_opening_comment(text, shown.file))), "")

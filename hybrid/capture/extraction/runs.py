@@ -25,6 +25,7 @@ from hybrid.capture.extraction.wording import (
     terms_of,
 )
 from hybrid.capture.shell import CommandLine, line_of
+from hybrid.records.memory.types import MAX_TITLE_CHARS
 from hybrid.render.numbers import amount
 
 if TYPE_CHECKING:
@@ -281,7 +282,6 @@ def _short_name(name: str) -> str:
 
 # --- What is told of it --------------------------------------------------------------------------------------------
 
-_TITLE_ROOM = 80
 _COMMAND_ROOM = 30
 _LONG_WORD = 16
 """Of a path in a command that is too long for its title; such a one is shown by its name."""
@@ -447,7 +447,7 @@ def _silent(use: ToolUse, line: CommandLine, prompt: str) -> ObservationDraft:
 
 
 def _title(use: ToolUse, line: CommandLine, brief: str) -> tuple[str, str]:
-    room = _TITLE_ROOM - len("Run `` → ")
+    room = MAX_TITLE_CHARS - len("Run `` → ")
     shown = _BIN.sub("", line.shown)
     outcome_room = min(len(brief), max(room - _COMMAND_ROOM, room - len(shown)))
     ends = f" → {clip(brief, outcome_room)}" if brief else ""

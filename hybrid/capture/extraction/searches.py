@@ -20,11 +20,11 @@ from hybrid.capture.extraction.wording import (
     telling,
     terms_of,
 )
+from hybrid.records.memory.types import MAX_TITLE_CHARS
 
 if TYPE_CHECKING:
     from hybrid.capture.tools import ToolUse
 
-_TITLE_ROOM = 80
 _MAX_HIT_FILES = 5
 _LONGEST_LINE = 400
 _LONG_FOLDER = 28
@@ -37,7 +37,6 @@ _HIT = re.compile(
 _FILE = re.compile(rf"^(?:\./)?{_PATH}(?::(?P<text>.*))?$")
 _NUMBERED = re.compile(r"^(?P<line>\d+)(?P<mark>[:-])(?P<text>.*)$")
 _NONE = re.compile(r"(?i)^\s*(?:no (?:files?|matches|results?)(?: found)?|0 (?:matches|results|files)|found 0 \w+)\b")
-_CAPPED = re.compile(r"(?i)results? (?:are |is )?truncated|\btruncated\b")
 
 
 class SearchMatch(Struct, frozen=True):
@@ -141,7 +140,7 @@ def draft_of_search(search: SearchRun, prompt: str) -> ObservationDraft:
     brief = clip(search.error, 60) if search.error else "nothing found" if is_nothing else _brief(result, bool(file))
     verb = "Find" if search.tool.lower() in ("glob", "find", "fd", "file_search") else "Search"
     place = f" in {scope}" if scope and scope not in query else ""
-    room = _TITLE_ROOM - len(verb) - len(place) - len(": ") - 3 - min(len(brief), 34)
+    room = MAX_TITLE_CHARS - len(verb) - len(place) - len(": ") - 3 - min(len(brief), 34)
     pattern = query if len(query) <= room or verb == "Search" else _last_parts(query, room)
     searched = f"Searched {file or scope or 'the project'} for {code(query, 200)}"
     opening = f"{searched}{f' with {search.tool}' if search.tool else ''}"
