@@ -41,7 +41,7 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
 
 
 def teller(args: argparse.Namespace) -> Callable[[str], None]:
-    """Names on standard error what is worked on, for a person who waits."""
+    """Return a function that names the present work on standard error, for a person who waits."""
 
     def tell(name: str) -> None:
         if sys.stderr.isatty() and not args.quiet:

@@ -45,7 +45,7 @@ class FilePassage(Struct, frozen=True):
 def target_ranks(
     ranking: Sequence[FilePassage], targets: Iterable[FilePassage], *, depth: int = DEPTH
 ) -> list[int | None]:
-    """For each target the rank, from 1, of the first passage that hits it; None when none of the first `depth` does."""
+    """Return for each target the rank, from 1, of its first hit; None without one among the first `depth` passages."""
     top = ranking[:depth]
     return [next((rank for rank, passage in enumerate(top, 1) if passage.hits(target)), None) for target in targets]
 

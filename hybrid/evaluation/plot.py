@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     Margins = tuple[Sequence[float], Sequence[float]]
-    """Of the wanted and of the unwanted."""
+    """Margins of the wanted and of the unwanted prompts."""
     Form = Mapping[str, Any]
     """What was found for one set of queries, as `--json` prints it."""
 

@@ -276,7 +276,7 @@ def interval(deltas: Sequence[NDArray[np.float64]]) -> tuple[NDArray[np.float64]
 
 
 def _halves(units: NDArray[np.float64]) -> list[ChoiceOnHalves] | None:
-    """For each measure, what choosing on a random half is worth on the other half.
+    """Return for each measure the worth, on the other half, of a choice on a random half.
 
     Args:
         units: Differences of what is halved, shape (n_units, n_measures).

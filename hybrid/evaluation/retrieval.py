@@ -181,7 +181,7 @@ class _Sizes:
         return ends[end] - ends[start] if start < end else 0
 
     def _read(self, path: str) -> list[int]:
-        """For each line the characters of all lines up to it, line ends counted, after a first 0."""
+        """Return for each line the characters of all lines up to it, line ends counted, after a first 0."""
         ends = [0]
         for line in (self._source.read_text(path) or "").split("\n"):
             ends.append(ends[-1] + len(line) + 1)

@@ -168,7 +168,7 @@ class Runner(Struct, frozen=True):
         return _checked(done.returncode, arguments, done.stdout, done.stderr)
 
     def watch(self, *arguments: str) -> Watched:
-        """As `run`, and say how long it took and how much memory it had.
+        """Run it as `run` does, and return its time and memory too.
 
         Raises:
             HybridError: It failed.

@@ -187,14 +187,14 @@ class ScopedSource:
         self._scope = scope
 
     def scan(self) -> Iterator[Found]:
-        """As `Source.scan`."""
+        """Yield the files of the scope, as `Source.scan` does."""
         prefix = f"{self._scope.folder}/" if self._scope.folder else ""
         left_out = self._scope.left_out
         files = self._source.scan()
         return (each for each in files if each.path.startswith(prefix) and each.path not in left_out)
 
     def read(self, found: Found) -> Document | Skipped:
-        """As `Source.read`; a document of another kind is skipped as `out_of_scope`, what is held out is blank."""
+        """Read a file as `Source.read` does: other kinds are skipped as `out_of_scope`, held-out lines are blank."""
         document = self._source.read(found)
         if isinstance(document, Skipped):
             return document

@@ -116,7 +116,7 @@ def _finite(value: float) -> float | None:
 
 
 def _built_at(folder: Path) -> str | None:
-    """When the snapshot was written: its bars follow its segments."""
+    """Return the time at which the snapshot was written: its bars follow its segments."""
     with contextlib.suppress(OSError):
         return datetime.fromtimestamp((folder / NAME).stat().st_mtime, timezone.utc).isoformat(timespec="seconds")
     return None

@@ -103,7 +103,7 @@ def _is_excluded(directories: Sequence[str], patterns: Sequence[str]) -> bool:
 
 
 def fits(pattern: str, text: str) -> bool:
-    """As `fnmatch`, without its import; what follows a `[` counts as fitting."""
+    """Return whether a text fits, as `fnmatch` without its import; what follows a `[` counts as fitting."""
     pattern = pattern.partition("[")[0] + "*" if "[" in pattern else pattern
     at = mark = 0
     star = -1

@@ -162,18 +162,18 @@ class Deadline:
         return max(self._until_s - _NOTE_S - time.monotonic(), 0.0)
 
     def set_ms(self, milliseconds: int) -> None:
-        """Another deadline, counted from the start of the process."""
+        """Set another deadline, counted from the start of the process."""
         self._seconds = milliseconds / 1000
         self._until_s = self._started_s + self._seconds
         self._look()
 
     def meet(self) -> None:
-        """From here on the answer is written; nothing interrupts that."""
+        """Let nothing interrupt from here on: the answer is written."""
         with self._lock:
             self._is_met = True
 
     def allow(self, seconds: float) -> None:
-        """The answer is out; what is recorded now may take so long."""
+        """Give what is recorded after the answer so many seconds."""
         self._seconds = seconds
         self._until_s = time.monotonic() + seconds
         self._is_met = False
@@ -391,7 +391,7 @@ class _Hook:
         return answer_event(self._fields, self._flags, set_deadline=set_deadline, elapsed_ms=lambda: self._elapsed_ms)
 
     def _take_rest(self, reply: Reply) -> None:
-        """After the answer: let events have their effects that were kept, and keep this one if it had none."""
+        """Take in kept events after the answer, and keep this one if it has not had its effects."""
         from hybrid.hooks.direct import take_rest
 
         take_rest(self._home)

@@ -153,7 +153,7 @@ class Taker:
                 self._note(f"{count} dropped and without effect: {why}", None)
 
     def _take(self, most: int | None, until_s: float | None, dropped: Counter[str]) -> int:
-        """As `take_waiting`, with the lock; `dropped` gets what was dropped, by the reason."""
+        """Take events in, with the lock held; `dropped` counts the dropped ones by their reason."""
         n_begun = n_taken = 0
         self.spool.remove_leftovers()
         for kept in self.spool.waiting():

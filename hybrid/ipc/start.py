@@ -137,7 +137,7 @@ if sys.platform == "win32":
 else:
 
     def _detached(command: list[str], environ: dict[str, str]) -> None:
-        """In a session of its own; file descriptors that were left open for us are closed by the service itself."""
+        """Start it in a session of its own; the service itself closes file descriptors that were left open for us."""
         streams = [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_RDWR, 0) for number in (0, 1, 2)]
         try:
             os.posix_spawn(command[0], command, environ, file_actions=streams, setsid=True)

@@ -140,7 +140,7 @@ class Connection:
 
 
 def _send_all(sock: Any, data: bytes, timeout_s: float) -> None:
-    """As `sendall`, with a limit for all of it."""
+    """Send everything, as `sendall` does, with one time limit for all of it."""
     until_s = time.monotonic() + timeout_s
     view = memoryview(data)
     while view:

@@ -78,7 +78,7 @@ class Install(Struct, frozen=True):
         return f"hybrid hook install --client {self.client}{scope}{subagents}"
 
     def as_json(self) -> dict[str, Any]:
-        """For `status --json`."""
+        """Return the keys of `status --json`."""
         return {
             "scope": self.scope,
             "path": str(self.path),
