@@ -140,7 +140,7 @@ class MemoryViews:
         key = (place.tree, config.search, config.ranking, config.gate, config.model, config.memory)
 
         def opened() -> _Open:
-            return self._opened(workspace, store, place, MemorySource(store, own), newest)
+            return self._opened(MemoryIndex(workspace, place, MemorySource(store, own)), store, newest)
 
         found = self._open.get(key)
         if found is not None and found.seen != newest and self._is_lagging:
@@ -180,12 +180,10 @@ class MemoryViews:
 
         threading.Thread(target=run, daemon=True).start()
 
-    def _opened(
-        self, workspace: Workspace, store: MemoryStore, place: Place, source: MemorySource, newest: int
-    ) -> _Open:
-        seen = newest
+    def _opened(self, index: MemoryIndex, store: MemoryStore, newest: int) -> _Open:
+        workspace, place, seen = index.workspace, index.place, newest
         try:
-            self._build(workspace, store, place, source, newest)
+            self._build(index, store, newest)
         except (BusyError, OSError):
             # Another process builds, or nothing can be written: the last index serves, once.
             seen = -1
@@ -198,16 +196,17 @@ class MemoryViews:
         )
         return _Open(seen, searcher)
 
-    def _build(self, workspace: Workspace, store: MemoryStore, place: Place, source: MemorySource, newest: int) -> None:
+    def _build(self, index: MemoryIndex, store: MemoryStore, newest: int) -> None:
         """Bring the index up to `newest`, by what changed if the store still knows."""
+        place = index.place
         known = _read_seen(place)
         if known == newest and (place.folder / "manifest.json").exists():
             return
-        part = changed_part(place, store, source)
+        part = changed_part(place, store, index.source)
         n_new = _n_rows(store) if part is None else len(part.paths)
         if self._most_new is not None and n_new > self._most_new:
             raise BusyError(f"{n_new} rows of the memory are not indexed yet; the next prompt with the service does it")
-        write_index(workspace, place, source, load=self._load, part=part)
+        index.write(load=self._load, part=part)
         # What came meanwhile may be in it already: it is looked at once more, which changes nothing.
         write_atomic(place.folder / _SEEN, json.dumps({"change": newest}).encode(), durable=False)
         store.forget_changes(newest - _CHANGES_KEPT)
@@ -224,34 +223,46 @@ def changed_part(place: Place, store: MemoryStore, source: MemorySource) -> Part
     return Part(tuple(row_name(kind, number) for kind, number in changes[0]), source.scan_part)
 
 
-def write_index(
-    workspace: Workspace,
-    place: Place,
-    source: MemorySource,
-    *,
-    load: Callable[[str, Path], Embedder] | None = None,
-    part: Part | None = None,
-    wait_s: float = WAIT_S,
-    progress: Progress | None = None,
-    is_purged: bool = False,
-) -> None:
-    """Bring the index of a memory up to date; as `hybrid.index.build.build`."""
-    from hybrid.index.build import build
-    from hybrid.index.plan import Recipe, silent  # As in `changed_part`.
+class MemoryIndex(Struct, frozen=True):
+    """An index of a memory.
 
-    embedder = LazyEmbedder(workspace.config.model.name, workspace.home, load=load)
-    build(
-        place,
-        source,
-        embedder,
-        Recipe(source.chunk, WHOLE, MEMORY_VERSION, MEMORY_VERSION),
-        part=part,
-        is_purged=is_purged,
-        wait_s=wait_s,
-        progress=progress or silent,
-        annotator=GateAnnotator(embedder, workspace.home, with_hub=workspace.config.gate.hub),
-        workers=1,
-    )
+    Attributes:
+        workspace: With the settings in force.
+        place: The paths of the index.
+        source: The rows that it is made of.
+    """
+
+    workspace: Workspace
+    place: Place
+    source: MemorySource
+
+    def write(
+        self,
+        *,
+        load: Callable[[str, Path], Embedder] | None = None,
+        part: Part | None = None,
+        wait_s: float = WAIT_S,
+        progress: Progress | None = None,
+        is_purged: bool = False,
+    ) -> None:
+        """Bring the index up to date; as `hybrid.index.build.build`."""
+        from hybrid.index.build import build
+        from hybrid.index.plan import Recipe, silent  # As in `changed_part`.
+
+        config, home = self.workspace.config, self.workspace.home
+        embedder = LazyEmbedder(config.model.name, home, load=load)
+        build(
+            self.place,
+            self.source,
+            embedder,
+            Recipe(self.source.chunk, WHOLE, MEMORY_VERSION, MEMORY_VERSION),
+            part=part,
+            is_purged=is_purged,
+            wait_s=wait_s,
+            progress=progress or silent,
+            annotator=GateAnnotator(embedder, home, with_hub=config.gate.hub),
+            workers=1,
+        )
 
 
 def gate_settings(workspace: Workspace) -> GateConfig:

@@ -20,7 +20,7 @@ from hybrid.base.errors import BusyError, HybridError, RefusedError
 from hybrid.index.analysis import REDACT_RULES
 from hybrid.index.catalog import Catalog
 from hybrid.index.plan import silent
-from hybrid.knowledge.memory_views import changed_part, places_of_store, write_index
+from hybrid.knowledge.memory_views import MemoryIndex, changed_part, places_of_store
 from hybrid.knowledge.views import FOLDER
 from hybrid.sources.memory import MemorySource
 from hybrid.upkeep.indexing import BuildRequest, bring_up_to_date, was_indexed
@@ -190,7 +190,8 @@ def purge_index(workspace: Workspace, store: MemoryStore, *, progress: Progress 
         try:
             source = MemorySource(store, key)
             part = changed_part(place, store, source)
-            write_index(workspace, place, source, part=part, wait_s=_WAIT_S, progress=progress, is_purged=True)
+            index = MemoryIndex(workspace, place, source)
+            index.write(part=part, wait_s=_WAIT_S, progress=progress, is_purged=True)
         except (HybridError, OSError, sqlite3.DatabaseError) as error:
             problems.append(str(error))
     if places and not problems:
