@@ -69,7 +69,7 @@ def result_json(found: ResultHit, *, project: str, is_explained: bool) -> dict[s
 
 
 def search_json(query: Query, mode: str, found: SearchResult, *, project: str, is_explained: bool) -> dict[str, Any]:
-    """The JSON of `hybrid search`."""
+    """Return the JSON of `hybrid search`."""
     files = found.files
     return {
         "query": query.text,
@@ -87,7 +87,7 @@ def search_json(query: Query, mode: str, found: SearchResult, *, project: str, i
 def context_json(
     decision: Decision, *, project: str | None, is_explained: bool, records: Mapping[str, Record]
 ) -> dict[str, Any]:
-    """The JSON of `hybrid context`.
+    """Return the JSON of `hybrid context`.
 
     Args:
         decision: What would be given.
@@ -121,7 +121,7 @@ def context_json(
 
 
 def _steps_of(decision: Decision) -> dict[str, Any]:
-    """The numbers behind a decision, with what became of every hit of every kind."""
+    """Return the numbers behind a decision, with what became of every hit of every kind."""
     steps, fates = explain_steps(decision), fates_of(decision)
     for one in decision.kinds:
         hits = [_fate_form(hit, fate_of(hit, one, fates)) for hit in hits_of(one, decision)]
@@ -135,7 +135,7 @@ def _fate_form(hit: Hit, fate: str) -> dict[str, Any]:
 
 
 def fates_of(decision: Decision) -> dict[str, str]:
-    """Key of a hit → the form in which it was given, or why it was held back."""
+    """Return the key of a hit → the form in which it was given, or why it was held back."""
     given = {item.hit.key: item.form for item in decision.items}
     return given | {entry.hit.key: entry.reason for entry in decision.withheld}
 

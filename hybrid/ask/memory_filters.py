@@ -114,7 +114,7 @@ class MemoryScope(Struct, frozen=True):
 
 
 def checked_limit(text: str) -> int:
-    """A number of rows.
+    """Return a number of rows.
 
     Raises:
         HybridError: It is no whole number from 1 to `MAX_LIMIT`.
@@ -131,7 +131,7 @@ def around(limit: int, before: int | None, after: int | None) -> tuple[int, int]
 
 
 def project_named(text: str, home: Path, store: MemoryStore) -> tuple[str, str]:
-    """Key and name of a project that the registry or the memory knows.
+    """Return the key and the name of a project that the registry or the memory knows.
 
     Args:
         text: Name, key, or a path where it lies or lay.
@@ -192,13 +192,13 @@ def _relative(path: Path, root: Path | None) -> str:
 
 
 def id_of(text: str) -> tuple[MemoryKind, int] | None:
-    """Kind and number of a row; None for what is none, a time for example."""
+    """Return the kind and the number of a row; None for what is none, a time for example."""
     digits = text.strip().lstrip("#oOsS")
     return parse_name(text) if len(digits) <= _MOST_ID_DIGITS else None
 
 
 def require_ids(texts: Sequence[str]) -> list[tuple[MemoryKind, int]]:
-    """The rows that are named, each once.
+    """Return the rows that are named, each once.
 
     Raises:
         HybridError: A text is no id.
@@ -213,7 +213,7 @@ def require_ids(texts: Sequence[str]) -> list[tuple[MemoryKind, int]]:
 
 
 def rows_of(store: MemoryStore, ids: Sequence[tuple[MemoryKind, int]]) -> list[Row]:
-    """The rows with these ids in their order; what is not there is left out."""
+    """Return the rows with these ids in their order; what is not there is left out."""
     found: dict[tuple[MemoryKind, int], Row] = {}
     for kind in MEMORY_KINDS:
         numbers = [number for one, number in ids if one == kind]

@@ -80,7 +80,7 @@ def recent(store: MemoryStore, request: RowRequest, *, is_cross: bool) -> list[R
 def search(
     workspace: Workspace, kinds: OpenKinds, query: str, request: RowRequest, *, mode: Mode = "hybrid"
 ) -> list[RankedRow]:
-    """The rows that fit a query, best first.
+    """Return the rows that fit a query, best first.
 
     Raises:
         HybridError: The index of the memory cannot be used.
@@ -154,7 +154,7 @@ def _summary_form(told: Any) -> dict[str, str | None]:
 
 
 def _documents(store: MemoryStore, wanted: RowFilter) -> frozenset[str] | None:
-    """The paths of the rows that are wanted by what the index does not know; None when there is no such wish."""
+    """Return the paths of the rows that are wanted by what the index does not know; None when there is no such wish."""
     if not (wanted.types or wanted.files or wanted.session_id or wanted.not_session or wanted.since_ms is not None):
         return None
     return frozenset(path_at(kind, number, key) for kind, number, key in store.places(wanted))
@@ -169,7 +169,7 @@ _INDENT = "      "
 def list_text(
     found: Sequence[RankedRow], form: str, *, here: str | None = None, by_day: bool = False, is_explained: bool = False
 ) -> str:
-    """Rows as text without a line end behind the last one.
+    """Return rows as text without a line end behind the last one.
 
     Args:
         found: In the order in which they are shown.
@@ -207,7 +207,7 @@ def nothing_known(store: MemoryStore, scope: MemoryScope, window_ms: int) -> str
 
 
 def newest_first(found: Sequence[RankedRow]) -> list[RankedRow]:
-    """The same rows in the order of time, for a list by days."""
+    """Return the same rows in the order of time, for a list by days."""
     return sorted(found, key=lambda one: (-one.row.created_ms, -one.row.id))
 
 

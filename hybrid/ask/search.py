@@ -49,7 +49,7 @@ class SearchRequest(Struct, frozen=True):
     top_k: int = 10
 
     def of(self, collection: str) -> tuple[str, ...]:
-        """The kinds to look for in a collection; none when it is not to be searched."""
+        """Return the kinds to look for in a collection; none when it is not to be searched."""
         if collection != "files" and self.path:
             return ()
         return tuple(kind for kind in KINDS_OF[collection] if not self.kinds or kind in self.kinds)
@@ -190,12 +190,12 @@ def _records(
 
 
 def _looked_at(wanted: SearchRequest) -> int:
-    """Hits that are brought into the order of the kind: how many are wanted must not change which come first."""
+    """Return the number of hits that are ordered: the number that is wanted must not change which come first."""
     return max(wanted.top_k, CONSIDERED)
 
 
 def _ordered(collection: Collection, searched: Searched) -> list[Hit]:
-    """Every hit: first those that suit the kind, in its order, then the rest as ranked."""
+    """Return every hit: first those that suit the kind, in its order, then the rest as ranked."""
     first = collection.ordered(searched.hits, searched.query)
     rows = {hit.row for hit in first}
     return [*first, *(hit for hit in searched.hits if hit.row not in rows)]

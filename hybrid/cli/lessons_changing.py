@@ -209,7 +209,7 @@ def _say_import(args: argparse.Namespace, report: ImportReport) -> None:
 
 
 def _named(lesson_id: str, stores: Stores) -> tuple[str, LessonStore]:
-    """An id in upper case and its store.
+    """Return an id in upper case and its store.
 
     Raises:
         LessonsError: It is no id.

@@ -61,7 +61,7 @@ def tell_foreign(stores: Stores, *, is_quiet: bool) -> None:
 
 
 def all_lessons(stores: Stores) -> list[Lesson]:
-    """Every lesson of all stores, the project's first.
+    """Return every lesson of all stores, the project's first.
 
     Raises:
         LessonsFileError: A file cannot be read.
@@ -70,7 +70,7 @@ def all_lessons(stores: Stores) -> list[Lesson]:
 
 
 def found(lesson_id: str, stores: Stores) -> list[Lesson]:
-    """The lessons with an id; more than one after branches were merged.
+    """Return the lessons with an id; more than one after branches were merged.
 
     Raises:
         LessonsError: It is no id.
@@ -100,7 +100,7 @@ def _list(args: argparse.Namespace, stores: Stores) -> int:
 
 
 def _matching(text: str, lessons: Sequence[Lesson]) -> list[Lesson]:
-    """Lessons with a word of the text, the best first; then those that only hold it as a part."""
+    """Return lessons with a word of the text, the best first; then those that only hold it as a part."""
     hits = [scored.lesson for scored in LessonScorer(lessons).score(text) if scored.relevance]
     part = text.strip().lower()
     others = [lesson for lesson in lessons if lesson not in hits and part in _searched(lesson)]
@@ -210,7 +210,7 @@ def _weekly(args: argparse.Namespace, workspace: Workspace) -> int:
 
 
 def _given_ids(event: Mapping[str, Any]) -> list[str]:
-    """Lessons that an event of the log says were given: their keys are `lesson:ID:digest8`."""
+    """Return lessons that an event of the log says were given: their keys are `lesson:ID:digest8`."""
     items: Any = event.get("items")
     listed = cast("list[Any]", items) if isinstance(items, list) else []
     keys = [str(cast("dict[str, Any]", item).get("key") or "") for item in listed if isinstance(item, dict)]
@@ -279,12 +279,12 @@ class Missing(Struct, frozen=True):
     name: str
 
     def as_json(self) -> dict[str, str]:
-        """The machine form."""
+        """Return the machine form."""
         return {"id": self.lesson_id, "kind": self.what, "name": self.name}
 
 
 def check_lessons(lessons: Iterable[Lesson], root: Path, workspace: Workspace) -> list[Missing]:
-    """Names that were not found, in order; without an index no symbols and no bare file names are looked for.
+    """Return names that were not found, in order; without an index no symbols and no bare file names are looked for.
 
     Args:
         lessons: Those to check.
@@ -328,7 +328,7 @@ def _wrong_places(text: str, root: Path, paths: Collection[str] | None) -> Itera
 
 
 def _n_lines(name: str, root: Path, paths: Collection[str] | None) -> int | None:
-    """Lines of the file that a name means; None where several are meant, or it cannot be read."""
+    """Return the number of lines of the file that a name means; None where several are meant, or it cannot be read."""
     short = name.removeprefix("./")
     meant = [short] if (root / short).is_file() else [path for path in paths or () if path.endswith(f"/{short}")]
     text = _text(root / meant[0]) if len(meant) == 1 else None
@@ -402,7 +402,7 @@ class _Code:
 
 
 def _text(path: Path) -> str | None:
-    """A file's text; None of one that is large, a link, or cannot be read."""
+    """Return a file's text; None of one that is large, a link, or cannot be read."""
     try:
         data = read_regular(path, _MAX_FILE_BYTES)
     except OSError:

@@ -166,7 +166,7 @@ def _add_force(parser: argparse.ArgumentParser) -> None:
 
 
 def _add(text: str) -> str:
-    """The one verb of patterns and anti-patterns."""
+    """Return the one verb of patterns and anti-patterns."""
     if text != "add":
         raise argparse.ArgumentTypeError(f"{text!r} stands where the word add must stand")
     return text

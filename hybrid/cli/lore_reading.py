@@ -47,7 +47,7 @@ class OpenLore(Struct, frozen=True):
 
 
 def open_lore(args: argparse.Namespace) -> OpenLore:
-    """The lore of the directory that the command line names; a tree that nobody accepted has no lore of its own.
+    """Return the lore of the directory that the command line names; a tree that nobody accepted has no lore of its own.
 
     Raises:
         HybridError: The directory does not exist, or the user's settings hold a mistake.
@@ -157,7 +157,7 @@ def show_latest(args: argparse.Namespace) -> int:
 
 
 def record_of(lore: OpenLore, beginning: str) -> Listed | None:
-    """The record whose id begins so; a whole id counts before a beginning. None when there is none.
+    """Return the record whose id begins so; a whole id counts before a beginning. None when there is none.
 
     Raises:
         HybridError: Several do.

@@ -63,12 +63,12 @@ class OpenMemory(Struct, frozen=True):
         return self.scope.looking_back(self.workspace.config, self.now_ms)
 
     def scope_of(self, owner: Owner) -> MemoryScope:
-        """The rows of the project of a row."""
+        """Return the rows of the project of a row."""
         return MemoryScope(owner.key, owner.project, self.scope.present, is_cross=False)
 
 
 def open_memory(args: argparse.Namespace, *, is_of_one: bool = False) -> OpenMemory:
-    """The memory that the command line names.
+    """Return the memory that the command line names.
 
     Args:
         args: Perhaps with `named`, `here` and `all_projects`.
@@ -102,7 +102,7 @@ def _scope(workspace: Workspace, *, is_own: bool) -> MemoryScope:
 
 
 def flushed(memory: OpenMemory, args: argparse.Namespace) -> OpenMemory:
-    """The same, with the observations of what has waited long enough; what goes wrong there is only told."""
+    """Return the same, with the observations of what has waited long enough; what goes wrong there is only told."""
     if memory.workspace.project is None or not memory.store.exists:
         return memory
     try:

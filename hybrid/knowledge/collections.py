@@ -93,11 +93,11 @@ class Collection(Protocol):
         ...
 
     def shown(self, hit: Hit) -> Hit:
-        """The hit without secrets."""
+        """Return the hit without secrets."""
         ...
 
     def entry(self, item: Item) -> Entry:
-        """An item in the frame."""
+        """Return an item in the frame."""
         ...
 
     def left_out(self, hit: Hit) -> str:
@@ -105,7 +105,7 @@ class Collection(Protocol):
         ...
 
     def ordered(self, hits: Sequence[Hit], query: Query, rows: Mapping[int, float] | None = None) -> list[Hit]:
-        """Hits that may be given in the order in which they are; what does not suit the kind is left out.
+        """Return hits that may be given in the order in which they are; what does not suit the kind is left out.
 
         Args:
             hits: That passed the floor or the bars.
@@ -192,11 +192,11 @@ class RecordCollection:
         return self._view.by_path
 
     def record(self, hit: Hit) -> Record | None:
-        """The record of a hit as it is now; None when it was withdrawn or changed."""
+        """Return the record of a hit as it is now; None when it was withdrawn or changed."""
         return record_of(self._view.by_path, hit)
 
     def latest_handoff(self, *, since_s: float) -> Hit | None:
-        """The latest handoff that names this project, if it is not older than a time in seconds since 1970."""
+        """Return the latest handoff that names this project, if it is not older than a time in seconds since 1970."""
         handoffs = [
             (seconds_of(record.created_at), path)
             for path, record in self._view.by_path.items()
@@ -211,11 +211,11 @@ class RecordCollection:
         return None if record is None else record_body(record, is_redacting=self._is_redacting)
 
     def shown(self, hit: Hit) -> Hit:
-        """The hit: what the index keeps of records is without secrets."""
+        """Return the hit: what the index keeps of records is without secrets."""
         return hit
 
     def entry(self, item: Item) -> Entry:
-        """A record with what speaks for it on the header line, when its kind tells."""
+        """Return a record with what speaks for it on the header line, when its kind tells."""
         record = self._view.by_path[item.hit.path]
         return record_entry(record, item, self._measure(item.hit), is_redacting=self._is_redacting)
 
@@ -233,7 +233,7 @@ class RecordCollection:
         return _attributed_first(sorted(hits, key=lambda hit: -worth[hit.row]), self._view.by_path)
 
     def _worth(self, hits: Sequence[Hit], query: Query, rows: Mapping[int, float] | None) -> dict[int, float]:
-        """Row → relevance beside the others plus the evidence of its own."""
+        """Return row → relevance beside the others plus the evidence of its own."""
         gate = self.searcher.gate
         own = rows if rows is not None or gate is None else gate.evidence(query.text)
         return {hit.row: hit.relevance + (max(own.get(hit.row, 0.0), 0.0) if own else 0.0) for hit in hits}
@@ -285,19 +285,19 @@ class RecordCollection:
 
 
 def record_of(by_path: Mapping[str, Record], hit: Hit) -> Record | None:
-    """The record that a hit was made of; None when there is none or it says something else now."""
+    """Return the record that a hit was made of; None when there is none or it says something else now."""
     record = by_path.get(hit.path)
     return record if record and chunk_digest(record_text(record)) == hit.digest else None
 
 
 def record_body(record: Record, *, is_redacting: bool) -> str:
-    """The body lines of a record."""
+    """Return the body lines of a record."""
     body = "\n".join(record.lines)
     return redact(body) if is_redacting else body
 
 
 def record_entry(record: Record, item: Item, measure: str, *, is_redacting: bool) -> Entry:
-    """A record in the frame: `[lesson] L001 Git commit format (relevance 8/10)`."""
+    """Return a record in the frame: `[lesson] L001 Git commit format (relevance 8/10)`."""
     shown = redact(record.shown) if is_redacting else record.shown
     title = f"{shown} ({measure})" if measure else shown
     text = text_in_form(item.text, item.form)
@@ -316,7 +316,7 @@ def _attributed_first(hits: Sequence[Hit], by_path: Mapping[str, Record]) -> lis
 
 
 def record_hit(path: str, record: Record) -> Hit:
-    """A hit on a record that was not searched for."""
+    """Return a hit on a record that was not searched for."""
     return Hit(
         row=-1,
         rank=0,
@@ -361,7 +361,7 @@ class SpanReader:
         self._shown_paths: dict[str, str] = {}
 
     def text(self, hit: Hit) -> str | None:
-        """The chunk's text as it stands in the file now; None when the file is gone or the text is another."""
+        """Return the chunk's text as it stands in the file now; None when the file is gone or the text is another."""
         key = (hit.path, hit.start_line, hit.end_line, hit.digest)
         if key not in self._texts:
             self._texts[key] = self._read(hit)
@@ -380,7 +380,7 @@ class SpanReader:
         return chunk_text(file.masked_lines, hit.start_line, hit.end_line) if self._is_redacting else text
 
     def shown(self, hit: Hit) -> Hit:
-        """The hit with its path as it may be shown; the rest of it comes without secrets from the index."""
+        """Return the hit with its path as it may be shown; the rest of it comes without secrets from the index."""
         if not self._is_redacting:
             return hit
         path = self._shown_paths.get(hit.path)

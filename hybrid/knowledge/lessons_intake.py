@@ -100,7 +100,7 @@ def learn_from_prompt(workspace: Workspace, event: HookEvent, cleaned: CleanedPr
 
 
 def without_captures(text: str) -> str:
-    """A typed text without the lines that are written down from it: they tell, they do not ask.
+    """Return a typed text without the lines that are written down from it: they tell, they do not ask.
 
     Just those that `learn_from_prompt` takes; one in a code block or beyond the tenth stays. Linear in the length.
     """
@@ -180,7 +180,7 @@ def is_capturing(workspace: Workspace, event: HookEvent) -> bool:
 
 
 def _typed(text: str) -> str:
-    """A prompt without what its client put into it: elements that begin a line, and the files that it names.
+    """Return a prompt without what its client put into it: elements that begin a line, and the files that it names.
 
     Either may be forged by its content: an element ends at the last mark of its end, files are the last part. Every
     line that is left stands where it stood.
@@ -244,13 +244,13 @@ def _citing(event: HookEvent, texts: Sequence[AgentText], message: str) -> list[
 
 
 def _mark(event: HookEvent, what: str, value: str) -> str:
-    """Names a message of a session by its id or its text, shortly."""
+    """Return a short name of a message of a session, made of its id or its text."""
     said = f"{event.client}\0{event.session_id}\0{what}\0{value}"
     return hashlib.sha256(said.encode("utf-8", "replace")).hexdigest()[:_MARK_DIGITS]
 
 
 def _count_citations(workspace: Workspace, said: Sequence[CitingMessage]) -> tuple[tuple[str, ...], list[str]]:
-    """The ids that were counted, one step for each store, and why others were not."""
+    """Return the ids that were counted, one step for each store, and why others were not."""
     cited: list[str] = []
     failures: list[str] = []
     for store in open_stores(workspace, lock_s=_LOCK_S).all if said else ():

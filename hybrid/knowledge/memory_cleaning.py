@@ -69,14 +69,14 @@ def cleaned_call(call: ToolCall) -> ToolCall:
 
 
 def cleaned_name(tool: str) -> str:
-    """The name of a tool as it is stored, in one line of at most `MAX_TOOL_CHARS`."""
+    """Return the name of a tool as it is stored, in one line of at most `MAX_TOOL_CHARS`."""
     # Read part by part: servers and their tools are joined by two underscores, within which no token begins.
     words = "\n".join(cleaned_text(tool[: 10 * MAX_TOOL_CHARS].replace("__", "\n")).split())
     return words.replace("\n", "__" if "__" in tool else " ")[:MAX_TOOL_CHARS]
 
 
 def cleaned_text(text: str) -> str:
-    """A text without private spans and secrets; of a long one whole lines of both ends."""
+    """Return a text without private spans and secrets; of a long one whole lines of both ends."""
     texts = Texts()
     taken = texts.take_text(text)
     _clean(texts)
@@ -84,7 +84,7 @@ def cleaned_text(text: str) -> str:
 
 
 def cleaned_payload(use: ToolUse) -> ToolUse:
-    """A use as it is stored, once more without private spans and secrets, which shortening may have made."""
+    """Return a use as it is stored, once more without private spans and secrets, which shortening may have made."""
     fields = {name: value for name, value in to_builtins(use).items() if name not in ("tool", "kind")}
     return ToolUse.from_json(json.dumps({"tool": use.tool, "kind": use.kind, **_cleaned_fields(fields)}))
 
@@ -130,7 +130,7 @@ def _cleaned_row(told: _Told) -> _Told:
 
 
 def _without_ends(text: str) -> str:
-    """A text without the ends of values whose middle was left out: no rule knows half a password.
+    """Return a text without the ends of values whose middle was left out: no rule knows half a password.
 
     Earlier versions shortened a command before its password was known for one (`--db_pass…er7kiwi99`).
     """
@@ -179,7 +179,7 @@ def strings_in(value: object) -> Iterator[str]:
 
 
 def redacted_strings(value: object) -> object:
-    """A value of JSON with the secrets taken out of each string, names of fields too."""
+    """Return a value of JSON with the secrets taken out of each string, names of fields too."""
     if isinstance(value, str):
         return redact(value)
     if isinstance(value, dict):
@@ -244,7 +244,7 @@ def _shorten(leaves: Sequence[Leaf]) -> None:
 
 
 def _share(sizes: Sequence[int], room: int) -> int:
-    """The most characters that each text may have so that all fit; short ones leave theirs to the others."""
+    """Return the most characters that each text may have so that all fit; short ones leave theirs to the others."""
     for number, size in enumerate(sorted(sizes)):
         share = room // (len(sizes) - number)
         if size > share:

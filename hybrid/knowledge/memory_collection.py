@@ -105,18 +105,18 @@ class MemoryCollection:
         return None if record is None else "\n".join(record.lines)
 
     def last_summaries(self) -> list[Hit]:
-        """The last summaries of the project's other sessions, the newest first, without a search."""
+        """Return the last summaries of the project's other sessions, the newest first, without a search."""
         wanted = RowFilter(key=self._present.key, not_session=self._session.id, kinds=("summary",))
         rows = self._store.newest(wanted, _MOST_SUMMARIES) if self._present.key else []
         return [record_hit(path_of(row), record_of(row)) for row in rows]
 
     def record(self, hit: Hit) -> Record | None:
-        """The row of a hit as a record; None when it is gone or says something else now."""
+        """Return the row of a hit as a record; None when it is gone or says something else now."""
         row = row_of(self._rows, hit)
         return None if row is None else record_of(row, here=self._present.key)
 
     def shown(self, hit: Hit) -> Hit:
-        """The hit without its title: what is forgotten must not live on in the log or in a ledger."""
+        """Return the hit without its title: what is forgotten must not live on in the log or in a ledger."""
         return replace(hit, name="", scope="", signature="")
 
     def entry(self, item: Item) -> Entry:
@@ -214,7 +214,7 @@ def _evidence(searched: Searched) -> float:
 def memory_collection(
     workspace: Workspace, view: MemoryView, *, session: AskingSession | None = None
 ) -> MemoryCollection:
-    """The memory as the present project and session look back on it."""
+    """Return the memory as the present project and session look back on it."""
     session = session or AskingSession()
     return MemoryCollection(view, workspace.config, present_of(workspace, view.store, session.id), session)
 
@@ -233,7 +233,7 @@ def is_told_here(row: Row, key: str) -> bool:
 
 
 def row_of(rows: RowsAt, hit: Hit) -> Row | None:
-    """The row that a hit was made of; None when it is gone or says something else now."""
+    """Return the row that a hit was made of; None when it is gone or says something else now."""
     row = rows.get(hit.path)
     return row if row and chunk_digest(rows.text(hit.path)) == hit.digest else None
 
@@ -241,7 +241,7 @@ def row_of(rows: RowsAt, hit: Hit) -> Row | None:
 def ranked(
     hits: Sequence[Hit], rows: RowsAt, present: Present, query: Query, embedder: Embedder
 ) -> list[tuple[Hit, Parts]]:
-    """Hits with the parts of their scores, best first, without what is gone or says the same as a better one.
+    """Return hits with the parts of their scores, best first, without what is gone or says the same as a better one.
 
     The relevance in a score is what the evidence of the whole collection says of a hit, and how far it holds the words
     of the query among the hits. What a better hit says in nearly the same words steps back.

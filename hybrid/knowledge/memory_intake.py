@@ -173,7 +173,7 @@ def maker(workspace: Workspace) -> Callable[[Sequence[PendingEvent], str], Extra
 
 @cache
 def _extractor(name: str) -> Callable[[Sequence[ToolUse], str], Extracted | None]:
-    """The local one, or `package.module:function`.
+    """Return the local one, or `package.module:function`.
 
     Raises:
         ConfigError: There is no such function.

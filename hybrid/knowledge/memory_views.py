@@ -69,7 +69,7 @@ class RowsAt:
         return self._texts[path]
 
     def get(self, path: str) -> Row | None:
-        """The row, or None when it is gone."""
+        """Return the row, or None when it is gone."""
         if path not in self._found:
             self.read([path])
         return self._found[path]
@@ -122,7 +122,7 @@ class MemoryViews:
         self._lock = threading.Lock()
 
     def open(self, workspace: Workspace) -> MemoryView | None:
-        """The memory as it is now; None when it is switched off or holds nothing.
+        """Return the memory as it is now; None when it is switched off or holds nothing.
 
         Raises:
             HybridError: Its index cannot be used or made.
@@ -155,7 +155,7 @@ class MemoryViews:
         return MemoryView(found.searcher, RowsAt(store), store) if found.searcher.backend.n_chunks else None
 
     def _kept(self, key: Hashable, newest: int, opened: Callable[[], _Open]) -> _Open:
-        """The index as it is to be, opened unless somebody did so meanwhile; under the lock."""
+        """Return the index as it is to be, opened unless somebody did so meanwhile; under the lock."""
         found = self._open.get(key)
         if found is None or found.seen != newest:
             found = self._open[key] = opened()
@@ -266,7 +266,7 @@ class MemoryIndex(Struct, frozen=True):
 
 
 def gate_settings(workspace: Workspace) -> GateConfig:
-    """The gate with the rates of the memory; the part that compares word by word is for few short records."""
+    """Return the gate with the rates of the memory; the part that compares word by word is for few short records."""
     config = workspace.config
     return replace(
         config.gate,
@@ -277,7 +277,7 @@ def gate_settings(workspace: Workspace) -> GateConfig:
 
 
 def memory_places(home: Path) -> list[Path]:
-    """The folders of all indexes of memories."""
+    """Return the folders of all indexes of memories."""
     return sorted((home / FOLDER / "views").glob("memory-*"))
 
 
@@ -289,7 +289,7 @@ def places_of_store(home: Path, store: MemoryStore) -> list[tuple[Place, str]]:
 
 
 def n_behind(place: Place, store: MemoryStore) -> int | None:
-    """Rows that changed since an index was brought up to date; None when that is not known."""
+    """Return the number of rows that changed since an index was built; None when that is not known."""
     part = changed_part(place, store, MemorySource(store))
     return None if part is None else len(part.paths)
 

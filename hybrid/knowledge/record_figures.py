@@ -64,12 +64,12 @@ class RecordFile(Struct, frozen=True):
 
 
 def tree_records(project: Project, home: Path) -> tuple[RecordFile, ...]:
-    """The record files that stand in a working tree, accepted or not."""
+    """Return the record files that stand in a working tree, accepted or not."""
     return (*_lesson_files(project, home), *_lore_files(project))
 
 
 def total(files: Iterable[RecordFile]) -> dict[str, int]:
-    """Records of all files that are read, by kind."""
+    """Return records of all files that are read, by kind."""
     counted: Counter[str] = Counter()
     for file in files:
         if file.is_read:
@@ -84,7 +84,7 @@ def in_words(counts: Mapping[str, int]) -> str:
 
 
 def read_lessons(store: LessonStore) -> Lessons:
-    """The lessons of a store; a file that cannot be read has none, and a problem."""
+    """Return the lessons of a store; a file that cannot be read has none, and a problem."""
     try:
         return store.read()
     except LessonsError as error:
@@ -92,7 +92,7 @@ def read_lessons(store: LessonStore) -> Lessons:
 
 
 def lore_counts(lores: Sequence[Lore]) -> dict[str, int]:
-    """Records of lore that may be given out somewhere, by kind."""
+    """Return records of lore that may be given out somewhere, by kind."""
     return {
         "patterns": sum(not one.is_deprecated for lore in lores for one in lore.patterns),
         "anti_patterns": sum(not one.is_deprecated for lore in lores for one in lore.anti_patterns),
@@ -102,7 +102,7 @@ def lore_counts(lores: Sequence[Lore]) -> dict[str, int]:
 
 
 def records_status(workspace: Workspace) -> dict[str, Any]:
-    """The `records` part of the status.
+    """Return the `records` part of the status.
 
     `waiting` counts what stands in a tree that nobody accepted; None for one that is.
     """

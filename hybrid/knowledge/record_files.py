@@ -54,12 +54,12 @@ class Stores(Struct, frozen=True):
         return (self.project, self.system) if self.project else (self.system,)
 
     def of(self, lesson_id: str) -> LessonStore | None:
-        """The store of an id: `S…` is the system's, everything else the project's."""
+        """Return the store of an id: `S…` is the system's, everything else the project's."""
         return self.system if lesson_id[:1].upper() == "S" else self.project
 
 
 def open_stores(workspace: Workspace, *, lock_s: float = _LOCK_S) -> Stores:
-    """The lesson stores of a workspace; nothing is read or made yet.
+    """Return the lesson stores of a workspace; nothing is read or made yet.
 
     Args:
         workspace: Of a directory.
@@ -95,7 +95,7 @@ def own_file(project: Project, home: Path) -> Path:
 
 
 def lock_of(own: Path) -> Path:
-    """The lock that writers of such a file hold."""
+    """Return the lock that writers of such a file hold."""
     return own.with_name(f"{COUNTERS}.lock")
 
 
@@ -117,7 +117,7 @@ def record_paths(workspace: Workspace, environ: Mapping[str, str] = os.environ) 
 
 
 def _inside(place: Path, root: Path) -> str:
-    """A place relative to the real path of a folder, after all links; empty when it lies elsewhere."""
+    """Return a place relative to the real path of a folder, after all links; empty when it lies elsewhere."""
     try:
         return place.resolve().relative_to(root.resolve()).as_posix()
     except (OSError, ValueError, RuntimeError):  # Elsewhere, or a loop of links.

@@ -92,7 +92,7 @@ class RecordStores:
         self._memories: dict[Path, MemoryStore] = {}
 
     def lessons(self, workspace: Workspace) -> ActiveLessons:
-        """The active lessons of a workspace and those for all projects.
+        """Return the active lessons of a workspace and those for all projects.
 
         Raises:
             LessonsFileError: A file cannot be read, and no other one holds a lesson.
@@ -123,7 +123,7 @@ class RecordStores:
         return self.shelf(workspace).records(names_of(workspace))
 
     def shelf(self, workspace: Workspace) -> LoreShelf:
-        """The lore folders of a workspace: the project's own, if accepted, then the user's."""
+        """Return the lore folders of a workspace: the project's own, if accepted, then the user's."""
         project, home = workspace.project, workspace.home
         root = project.root if project and is_accepted(project, home) else None
         folders = lore_folders(home, self._environ, workspace.config.lore.data_dir, root)
@@ -135,7 +135,7 @@ class RecordStores:
         return shelf
 
     def memory(self, workspace: Workspace) -> MemoryStore:
-        """The memory of the settings; nothing is opened for it."""
+        """Return the memory of the settings; nothing is opened for it."""
         named = workspace.config.memory.path
         path = workspace.home / (expanded(named) if named else MEMORY)
         with self._lock:
@@ -151,7 +151,7 @@ class RecordStores:
 
 
 def _active_lessons(stores: Sequence[LessonStore]) -> tuple[list[Lesson], tuple[str, ...]]:
-    """The active lessons of some files, and why those of other ones are missing."""
+    """Return the active lessons of some files, and why those of other ones are missing."""
     lessons: list[Lesson] = []
     unread: list[LessonsError] = []
     for store in stores:

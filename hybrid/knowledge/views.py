@@ -101,7 +101,7 @@ class RecordViews:
         self._opening: dict[Hashable, threading.Lock] = {}
 
     def open(self, workspace: Workspace, kind: RecordsKind) -> RecordView | None:
-        """The view of a workspace as its files are now; None when there is no record.
+        """Return the view of a workspace as its files are now; None when there is no record.
 
         Raises:
             HybridError: The index of the records cannot be used or made.
@@ -128,7 +128,7 @@ class RecordViews:
         return RecordView(kind, found.searcher, found.by_path, lessons)
 
     def _fresh(self, key: Hashable, records: Sequence[Record]) -> _Open | None:
-        """The open view of these very records; the stores give the same object as long as nothing changed."""
+        """Return the open view of these very records; the stores give the same object as long as nothing changed."""
         with self._lock:
             found = self._open.get(key)
             if found is None or (found.records is not records and found.records != records):

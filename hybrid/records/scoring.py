@@ -110,7 +110,7 @@ class LessonScorer(Generic[LessonT]):
         self._postings: dict[str, list[tuple[int, float]]] = {}
 
     def score(self, query: str) -> list[Scored[LessonT]]:
-        """Every lesson with its score, by bm25 descending, then uses descending, then id.
+        """Return every lesson with its score, by bm25 descending, then uses descending, then id.
 
         A term that the query repeats counts repeatedly. A query without telling words gives every lesson 0.
 
@@ -123,7 +123,7 @@ class LessonScorer(Generic[LessonT]):
         return matched + [Scored(lesson, 0.0, 0) for row, lesson in enumerate(self._lessons) if row not in found]
 
     def best(self, query: str, *, top_k: int, min_relevance: int = 1) -> list[Scored[LessonT]]:
-        """The first `top_k` of `score` with at least that relevance, without making the others."""
+        """Return the first `top_k` of `score` with at least that relevance, without making the others."""
         found = self._bm25(query)
         if min_relevance <= 0:
             return self.score(query)[:top_k]
@@ -140,7 +140,7 @@ class LessonScorer(Generic[LessonT]):
         return found
 
     def _bm25(self, query: str) -> dict[int, float]:
-        """Row → bm25 of the lessons that hold a term of the query."""
+        """Return row → bm25 of the lessons that hold a term of the query."""
         found: dict[int, float] = {}
         for term, n in Counter(tokens(query[:MAX_QUERY_CHARS])).items():
             for row, weight in self._weighed(term):
@@ -148,7 +148,7 @@ class LessonScorer(Generic[LessonT]):
         return found
 
     def _weighed(self, term: str) -> list[tuple[int, float]]:
-        """Rows of the lessons that hold a term, each with what one occurrence in the query adds to its bm25.
+        """Return rows of the lessons that hold a term, each with what one occurrence in the query adds to its bm25.
 
         Source: Robertson, Zaragoza, The Probabilistic Relevance Framework (2009); the IDF with + 1 is never negative.
         """
@@ -167,7 +167,7 @@ class LessonScorer(Generic[LessonT]):
 
 
 def tokens(text: str) -> list[str]:
-    """The words of a text that tell something, in order: lower case, no stop words, at least two characters.
+    """Return the words of a text that tell something, in order: lower case, no stop words, at least two characters.
 
     Everything but letters of any script and the digits 0 to 9 separates words; nothing is stemmed.
     """
@@ -197,7 +197,7 @@ def jaccard(a: AbstractSet[str], b: AbstractSet[str]) -> float:
 
 
 def said_words(title: str, content: str) -> frozenset[str]:
-    """The telling words of a lesson; two whose `jaccard` is above 0.8 say nearly the same."""
+    """Return the telling words of a lesson; two whose `jaccard` is above 0.8 say nearly the same."""
     return frozenset(tokens(f"{title}\n{content}"))
 
 

@@ -71,7 +71,7 @@ class Counters(Struct, frozen=True):
     is_damaged: bool = False
 
     def counts(self, lesson_id: str, inline: Counts | None = None, *, is_inline_first: bool = False) -> Counts:
-        """The counters of a lesson.
+        """Return the counters of a lesson.
 
         Args:
             lesson_id: Its id.
@@ -182,7 +182,7 @@ class Counters(Struct, frozen=True):
 
 
 def read_counters(path: Path) -> bytes | None:
-    """The bytes of the file: empty when it is missing, None when it is a link, too long or not readable."""
+    """Return the bytes of the file: empty when it is missing, None when it is a link, too long or not readable."""
     try:
         data = read_regular(path, MAX_BYTES)
     except (FileNotFoundError, NotADirectoryError):
@@ -257,7 +257,7 @@ _FORMS: dict[str, Callable[[object], bool]] = {
 
 
 def _finite(value: object) -> float:
-    """A number that the file may hold, from 0; whatever else stands there is 0."""
+    """Return a number that the file may hold, from 0; whatever else stands there is 0."""
     if isinstance(value, bool) or not isinstance(value, (int, float, str)):
         return 0.0
     try:

@@ -76,14 +76,14 @@ class LessonsDocument(Struct, frozen=True):
         return any(entry.has_counters for entry in self.entries)
 
     def largest_number(self, level: Level) -> int:
-        """The largest number of an id of this level that the file knows, tombstones included; 0 without.
+        """Return the largest number of an id of this level that the file knows, tombstones included; 0 without.
 
         Numbers above `MAX_NUMBER` do not count.
         """
         return reserved_numbers(self.lines, self.hidden, self.entries)[PREFIXES[level]]
 
     def only(self, lesson_id: str) -> LessonEntry:
-        """The one entry with this id.
+        """Return the one entry with this id.
 
         Raises:
             UnknownLessonError: There is none, or more than one.
@@ -114,7 +114,7 @@ class LessonsDocument(Struct, frozen=True):
         return self._checked(changed, [entry.id for entry in new])
 
     def with_edit(self, lesson_id: str, edit: LessonEdit) -> LessonsDocument:
-        """The document with one entry changed.
+        """Return the document with one entry changed.
 
         Raises:
             UnknownLessonError: See `only`.
@@ -124,7 +124,7 @@ class LessonsDocument(Struct, frozen=True):
         return self._checked(self._with({lesson_id: lambda part: edited(part, edit)}), [])
 
     def with_superseded(self, lesson_id: str, by: str) -> LessonsDocument:
-        """The document with an entry marked as superseded by an id, or `deleted`.
+        """Return the document with an entry marked as superseded by an id, or `deleted`.
 
         Raises:
             UnknownLessonError: See `only`.
@@ -133,21 +133,21 @@ class LessonsDocument(Struct, frozen=True):
         return self._with({lesson_id: lambda part: with_field(part, "Superseded", by)})
 
     def with_new_id(self, entry: LessonEntry, lesson_id: str) -> LessonsDocument:
-        """The document with another id in the heading of one of its entries."""
+        """Return the document with another id in the heading of one of its entries."""
         part = renumbered(self.lines[entry.heading : entry.end], lesson_id)
         return parse("".join([*self.lines[: entry.heading], *part, *self.lines[entry.end :]]))
 
     def with_counters(self, counted: Mapping[str, InlineCounts]) -> LessonsDocument:
-        """The document with the counters of entries in the older form rewritten, stars included."""
+        """Return the document with the counters of entries in the older form rewritten, stars included."""
         ids = {entry.id for entry in self.entries if entry.has_counters} & counted.keys()
         return self._with({name: partial(with_counters, counts=counted[name]) for name in sorted(ids)})
 
     def without_counters(self) -> LessonsDocument:
-        """The document in our form: no counters, no stars."""
+        """Return the document in our form: no counters, no stars."""
         return self._with({entry.id: without_counters for entry in self.entries if entry.has_counters})
 
     def _with(self, changes: Mapping[str, Callable[[Sequence[str]], list[str]]]) -> LessonsDocument:
-        """The document with the lines of some entries changed; all others stay."""
+        """Return the document with the lines of some entries changed; all others stay."""
         lines = list(self.lines)
         for entry in reversed(self.entries):  # From the last to the first: the places of those before stay true.
             if entry.id in changes:
@@ -155,7 +155,7 @@ class LessonsDocument(Struct, frozen=True):
         return parse("".join(lines))
 
     def _checked(self, after: LessonsDocument, added: Sequence[str]) -> LessonsDocument:
-        """A changed document, if every entry is still read."""
+        """Return a changed document, if every entry is still read."""
         if [entry.id for entry in after.entries if entry.id not in added] == [
             entry.id for entry in self.entries if entry.id not in added
         ] and all(any(entry.id == lesson_id for entry in after.entries) for lesson_id in added):
@@ -241,7 +241,7 @@ class NewEntry(Struct, frozen=True):
 
 
 def added(lines: Sequence[str], hidden: bytearray, first: int | None, new: Iterable[NewEntry]) -> list[str]:
-    """Lines of a file with entries added at the end of its active lessons.
+    """Return lines of a file with entries added at the end of its active lessons.
 
     Args:
         lines: All of the file; not empty.
@@ -261,7 +261,7 @@ def added(lines: Sequence[str], hidden: bytearray, first: int | None, new: Itera
 
 
 def entry_lines(new: NewEntry) -> list[str]:
-    """An entry as it stands in the file, without line ends."""
+    """Return an entry as it stands in the file, without line ends."""
     counts, draft = new.counted, new.draft
     stars = f"{stars_form(counts.uses, counts.velocity)} " if counts else ""
     mark = f" {AI_MARK}" if counts and draft.source == AI else ""
@@ -281,7 +281,7 @@ def entry_lines(new: NewEntry) -> list[str]:
 
 
 def edited(part: Sequence[str], edit: LessonEdit) -> list[str]:
-    """An entry with what an edit names changed."""
+    """Return an entry with what an edit names changed."""
     changed, entry = list(part), entry_of(part)
     if edit.content is not None and edit.content != entry.content:
         changed = _with_content(changed, edit.content)
@@ -325,14 +325,14 @@ def with_field(part: Sequence[str], name: str, value: str) -> list[str]:
 
 
 def renumbered(part: Sequence[str], lesson_id: str) -> list[str]:
-    """An entry with another id in its heading."""
+    """Return an entry with another id in its heading."""
     found = read_heading(part[0])
     assert found is not None
     return [part[0][: found.start(2)] + lesson_id + part[0][found.end(2) :], *part[1:]]
 
 
 def with_counters(part: Sequence[str], counts: InlineCounts) -> list[str]:
-    """An entry in the older form with its counters rewritten, stars included."""
+    """Return an entry in the older form with its counters rewritten, stars included."""
     changed = list(part)
     for name, value in (
         ("Uses", str(counts.uses)),
@@ -346,7 +346,7 @@ def with_counters(part: Sequence[str], counts: InlineCounts) -> list[str]:
 
 
 def without_counters(part: Sequence[str]) -> list[str]:
-    """An entry without counters and stars, in our form."""
+    """Return an entry without counters and stars, in our form."""
     changed = list(part)
     for name in ("Uses", "Velocity", "Last"):
         changed = with_field(changed, name, "")
@@ -388,7 +388,7 @@ def _with_content(part: list[str], content: str) -> list[str]:
 
 
 def _without_field(part: list[str], name: str) -> list[str]:
-    """An entry without a field and the bar beside it; a line of which nothing is left goes."""
+    """Return an entry without a field and the bar beside it; a line of which nothing is left goes."""
     entry = entry_of(part)
     field = entry.field(name)
     assert field is not None
@@ -431,7 +431,7 @@ def _last_text(lines: Sequence[str], end: int) -> int:
 
 
 def _inserted(lines: Sequence[str], at: int, new: Sequence[str], eol: str) -> list[str]:
-    """Lines with a block put in, parted by blank lines from what stands around it."""
+    """Return lines with a block put in, parted by blank lines from what stands around it."""
     before, after = list(lines[:at]), list(lines[at:])
     if before and not end_of(before[-1]):
         before[-1] += eol

@@ -41,7 +41,7 @@ class ChangedError(Exception):
 
 
 def target_of(file: Path, tree: Path | None) -> Path:
-    """The file that is read and written: where a link in its place leads to.
+    """Return the file that is read and written: where a link in its place leads to.
 
     Args:
         file: Path of the LESSONS.md; it need not exist.
@@ -63,7 +63,7 @@ def target_of(file: Path, tree: Path | None) -> Path:
 
 
 def read_bytes(target: Path) -> bytes:
-    """All of a file; empty when it is missing.
+    """Return all of a file; empty when it is missing.
 
     Raises:
         LessonsFileError: It is too long, not readable, or not a regular file.
@@ -85,12 +85,12 @@ def is_text(data: bytes) -> bool:
 
 
 def decoded(data: bytes) -> str:
-    """The text of a file; bytes that are no UTF-8 survive `encoded`."""
+    """Return the text of a file; bytes that are no UTF-8 survive `encoded`."""
     return data.decode("utf-8", "surrogateescape")
 
 
 def encoded(text: str) -> bytes:
-    """The bytes of a text that `decoded` gave."""
+    """Return the bytes of a text that `decoded` gave."""
     return text.encode("utf-8", "surrogateescape")
 
 

@@ -66,7 +66,7 @@ _ELEMENT = {
 
 
 def cited_ids(text: str) -> tuple[str, ...]:
-    """The ids that an agent's message cites as `[L001]`, `[S012]` or `[L001, L004]`: each once, in order.
+    """Return the ids that an agent's message cites as `[L001]`, `[S012]` or `[L001, L004]`: each once, in order.
 
     Lines in a row that each begin with an id are a listing and cite nothing; one such line is a citation.
 
@@ -214,7 +214,7 @@ class CapturedLesson(Struct, frozen=True):
 
 
 def captured_from_prompt(typed_text: str) -> tuple[CapturedLesson, ...]:
-    """The lessons in lines `LESSON: category: title - content` or `SYSTEM LESSON: …`, in any case, at most ten.
+    """Return the lessons in lines `LESSON: category: title - content` or `SYSTEM LESSON: …`, in any case, at most ten.
 
     Without a known category the lesson is a correction, and what stands before a colon belongs to the title. The title
     ends at the first ` - `; a line without one is content and title at once. Secrets are replaced, over-long parts cut.
@@ -226,12 +226,12 @@ def captured_from_prompt(typed_text: str) -> tuple[CapturedLesson, ...]:
 
 
 def captured_lines(typed_text: str) -> dict[int, CapturedLesson]:
-    """The same by the index of the line that holds each, among the lines of `plain_text(typed_text)`."""
+    """Return the same by the index of the line that holds each, among the lines of `plain_text(typed_text)`."""
     return _collect(typed_text, _from_typed)
 
 
 def captured_from_agent(text: str) -> tuple[CapturedLesson, ...]:
-    """The lessons in lines `AI LESSON: …` or `AI LESSON [type]: …`, in the same form, at most ten.
+    """Return the lessons in lines `AI LESSON: …` or `AI LESSON [type]: …`, in the same form, at most ten.
 
     Without a known category the lesson is a pattern. All are for the project, with source `ai`.
 

@@ -24,14 +24,14 @@ _BLANK = " \t\r\n\ufeff"
 
 
 def split_lines(text: str) -> list[str]:
-    """Lines with their ends; only LF ends a line, as for an editor. Joined, they are the text."""
+    """Return lines with their ends; only LF ends a line, as for an editor. Joined, they are the text."""
     lines = [f"{line}\n" for line in text.split("\n")]
     last = lines.pop()[:-1]
     return [*lines, last] if last else lines
 
 
 def body_of(line: str) -> str:
-    """The line without its end (LF or CRLF)."""
+    """Return the line without its end (LF or CRLF)."""
     if line.endswith("\n"):
         return line[:-2] if line.endswith("\r\n") else line[:-1]
     return line
@@ -43,7 +43,7 @@ def end_of(line: str) -> str:
 
 
 def line_end_of(lines: Sequence[str]) -> str:
-    """The line end of a file: that of its first line."""
+    """Return the line end of a file: that of its first line."""
     return (end_of(lines[0]) if lines else "") or "\n"
 
 
@@ -89,7 +89,7 @@ def hidden_lines(lines: Sequence[str]) -> tuple[bytearray, list[tuple[int, str]]
 
 
 def _opened(line: str) -> tuple[str, int] | None:
-    """The mark that a line opens a block with, and its length."""
+    """Return the mark that a line opens a block with, and its length."""
     start = line.lstrip(" \ufeff")[:4]
     if start.startswith(("```", "~~~")):
         found = _FENCE.match(body_of(line.lstrip("\ufeff")))
@@ -179,11 +179,11 @@ class LessonEntry(Struct, frozen=True):
     is_ai_marked: bool
 
     def value(self, name: str) -> str:
-        """The first field of this name (in lower case) that is not empty; empty without."""
+        """Return the first field of this name (in lower case) that is not empty; empty without."""
         return next((field.value for field in self.fields if field.name == name and field.value), "")
 
     def field(self, name: str) -> Field | None:
-        """The first field of this name, the one whose value counts before others."""
+        """Return the first field of this name, the one whose value counts before others."""
         named = [field for field in self.fields if field.name == name]
         return next((field for field in named if field.value), named[0] if named else None)
 
@@ -220,12 +220,12 @@ class LessonEntry(Struct, frozen=True):
 
 
 def read_heading(line: str) -> re.Match[str] | None:
-    """The parts of an entry's heading: before the id, id, after it, stars, title with trailing white space."""
+    """Return the parts of an entry's heading: before the id, id, after it, stars, title with trailing white space."""
     return _HEADING.match(body_of(line)) if "#" in line[:12] else None
 
 
 def find_entries(lines: Sequence[str], hidden: bytearray) -> tuple[list[LessonEntry], list[tuple[int, str]]]:
-    """All entries in order, and what looks like one and is none as (index, message)."""
+    """Return all entries in order, and what looks like one and is none as (index, message)."""
     entries: list[LessonEntry] = []
     problems: list[tuple[int, str]] = []
     starts: list[tuple[int, int]] = []  # Index and level of every heading outside of hidden lines.
@@ -251,7 +251,7 @@ def find_entries(lines: Sequence[str], hidden: bytearray) -> tuple[list[LessonEn
 
 
 def entry_of(part: Sequence[str]) -> LessonEntry:
-    """The entry that lines hold, the heading first; places are counted from there."""
+    """Return the entry that lines hold, the heading first; places are counted from there."""
     hidden, _ = hidden_lines(part)
     found = read_heading(part[0])
     assert found is not None
@@ -259,7 +259,7 @@ def entry_of(part: Sequence[str]) -> LessonEntry:
 
 
 def reserved_numbers(lines: Sequence[str], hidden: bytearray, entries: Sequence[LessonEntry]) -> dict[str, int]:
-    """The largest number of each letter that a heading or a supersession names.
+    """Return the largest number of each letter that a heading or a supersession names.
 
     What stands in a quote, a code block or a comment is somebody's text, and reserves nothing.
     """
@@ -325,7 +325,7 @@ def _unquoted(line: str) -> str:
 
 
 def _fields(text: str, number: int) -> list[Field]:
-    """The fields of a line; none when it does not begin with one."""
+    """Return the fields of a line; none when it does not begin with one."""
     start = _FIELD_LINE.match(text)
     if start is None or not _FIELD.match(text, start.end()):
         return []
@@ -342,6 +342,6 @@ def _field(text: str, number: int, found: re.Match[str], end: int) -> Field:
 
 
 def _without_bar(text: str) -> str:
-    """A value without the bar that parts it from the next field (a regular expression would be quadratic)."""
+    """Return a value without the bar that parts it from the next field (a regular expression would be quadratic)."""
     value = text.rstrip(" \t\r")
     return value[:-1].rstrip(" \t\r") if value.endswith("|") else value

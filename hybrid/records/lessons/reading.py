@@ -51,7 +51,7 @@ class Lessons(Struct, frozen=True):
 def lessons_of(
     document: LessonsDocument, counters: Counters, *, file: Path, level: Level, is_inline_first: bool
 ) -> Lessons:
-    """The lessons of a document with their counters.
+    """Return the lessons of a document with their counters.
 
     Args:
         document: The parsed file.
@@ -100,7 +100,7 @@ def lesson_of(entry: LessonEntry, counts: Counts) -> Lesson:
 
 
 def counts_of(entry: LessonEntry) -> Counts | None:
-    """The counters in an entry of the older form; None in ours."""
+    """Return the counters in an entry of the older form; None in ours."""
     if not entry.has_counters:
         return None
     return counts_of_fields(entry.value("uses"), entry.value("velocity"), entry.value("last"))

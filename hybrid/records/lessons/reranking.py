@@ -93,7 +93,7 @@ class ModelService(Struct, frozen=True):
 
 
 def rerank(query: str, lessons: Sequence[Rated], service: ModelService, *, timeout_s: float) -> list[str] | None:
-    """Ids of the lessons, best first by the model's ratings; equal ratings keep the order of `lessons`.
+    """Return ids of the lessons, best first by the model's ratings; equal ratings keep the order of `lessons`.
 
     Args:
         query: The prompt; its first 2,000 characters are sent.
@@ -132,7 +132,7 @@ def rerank(query: str, lessons: Sequence[Rated], service: ModelService, *, timeo
 
 
 def _new_client(api_key: str, timeout_s: float) -> ModelClient:
-    """A client that tries once.
+    """Return a client that tries once.
 
     Raises:
         ImportError: The extra is not installed.
@@ -142,7 +142,7 @@ def _new_client(api_key: str, timeout_s: float) -> ModelClient:
 
 
 def _ask(query: str, lessons: Sequence[Rated], client: ModelClient, model: str) -> str:
-    """The text of the model's answer."""
+    """Return the text of the model's answer."""
     data = {
         "task": redact(query[:MAX_QUERY_CHARS]),
         "lessons": [

@@ -88,7 +88,7 @@ class LessonStore:
         return self._storage.stamps()
 
     def read(self) -> Lessons:
-        """All lessons as they are now; only what changed since the last call is parsed again.
+        """Return all lessons as they are now; only what changed since the last call is parsed again.
 
         Raises:
             LessonsFileError: The file is too long or cannot be read; malformed content never raises.
@@ -365,7 +365,7 @@ class LessonStore:
         return to.find(there)
 
     def _highest(self, document: LessonsDocument, counters: Counters) -> int:
-        """The largest number that an id ever had."""
+        """Return the largest number that an id ever had."""
         return max(document.largest_number(self.level), counters.largest_number(PREFIXES[self.level]))
 
     def _lessons(self, content: Content) -> Lessons:

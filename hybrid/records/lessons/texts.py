@@ -33,7 +33,7 @@ _NO_TRIGGER = re.compile(r"[,|\s]+")
 
 
 def checked(draft: Draft) -> Draft:
-    """A draft in the form of the file.
+    """Return a draft in the form of the file.
 
     Raises:
         LessonsError: The title is empty, or category or type is none of those there are.
@@ -51,7 +51,7 @@ def checked(draft: Draft) -> Draft:
 
 
 def checked_edit(edit: LessonEdit) -> LessonEdit:
-    """The same for what is to change in a lesson.
+    """Return the same for what is to change in a lesson.
 
     Raises:
         LessonsError: See `checked`.
@@ -85,7 +85,7 @@ def title_form(text: str) -> str:
 
 
 def content_form(text: str) -> str:
-    """Lines without white space at their ends and without blank lines around, at most 4,000 characters."""
+    """Return lines without white space at their ends and without blank lines around, at most 4,000 characters."""
     lines = [line.rstrip() for line in plain_text(text).strip().split("\n")]
     return cut_at_word("\n".join(lines), CONTENT_CHARS).rstrip()
 
@@ -103,7 +103,7 @@ def is_id(text: str) -> bool:
 
 
 def id_form(text: str) -> str:
-    """An id as a person may write it (`l001`, `[L001]`) in upper case.
+    """Return an id as a person may write it (`l001`, `[L001]`) in upper case.
 
     Raises:
         LessonsError: It is none.

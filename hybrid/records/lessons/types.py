@@ -124,7 +124,7 @@ class Lesson(Struct, frozen=True):
         )
 
     def as_json(self) -> dict[str, object]:
-        """The machine form; what is absent is None."""
+        """Return the machine form; what is absent is None."""
         return {
             "id": self.id,
             "title": self.title,
@@ -171,7 +171,7 @@ class LessonEdit(Struct, frozen=True):
 
 
 def number_of(lesson_id: str) -> int:
-    """The number of an id; 0 of one above `MAX_NUMBER`, from which nothing goes on."""
+    """Return the number of an id; 0 of one above `MAX_NUMBER`, from which nothing goes on."""
     number = int(lesson_id[1:])
     return number if number <= MAX_NUMBER else 0
 

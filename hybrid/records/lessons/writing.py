@@ -93,7 +93,7 @@ def plan(
     is_forced: bool,
     others: Sequence[Lesson] = (),
 ) -> list[Adoption]:
-    """An id for each offer that is no near duplicate of an active lesson, or of an offer before it.
+    """Return an id for each offer that is no near duplicate of an active lesson, or of an offer before it.
 
     Args:
         offers: In order.
@@ -132,7 +132,7 @@ def plan(
 
 
 def new_id(level: Level, number: int) -> str:
-    """The id of a level with a number.
+    """Return the id of a level with a number.
 
     Raises:
         LessonsError: It is above `MAX_NUMBER`.
@@ -167,7 +167,7 @@ def with_known(counts: Counts, known: Counts) -> Counts:
 
 
 def offer_of(lesson: Lesson) -> Offer:
-    """A lesson of one store as an offer to another, with its counters and without its id."""
+    """Return a lesson of one store as an offer to another, with its counters and without its id."""
     draft = Draft(
         title=lesson.title,
         content=lesson.content,
@@ -207,7 +207,7 @@ def counted(
     *,
     keeps_inline: bool,
 ) -> LessonsChange:
-    """Both files with the counters of some lessons moved on by one step.
+    """Return both files with the counters of some lessons moved on by one step.
 
     Args:
         document: The file of lessons.
@@ -231,7 +231,7 @@ def counted(
 def cited_often(
     document: LessonsDocument, counters: Counters, cited: Mapping[str, int], today: date, *, keeps_inline: bool
 ) -> LessonsChange:
-    """Both files after lessons were cited; `cited` says how often each."""
+    """Return both files after lessons were cited; `cited` says how often each."""
     change = LessonsChange(document, counters)
     for times in sorted(set(cited.values())):
 

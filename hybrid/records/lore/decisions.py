@@ -37,7 +37,7 @@ class DecisionLines:
         self._known: dict[bytes, Decision | str] = {}
 
     def read(self, data: bytes, file: str) -> DecisionFile:
-        """The decisions of a file, whatever its bytes are.
+        """Return the decisions of a file, whatever its bytes are.
 
         Args:
             data: The whole file.
@@ -66,7 +66,7 @@ class DecisionLines:
 
 
 def read_line(line: bytes) -> Decision | str:
-    """The decision of one line, or what is wrong with it."""
+    """Return the decision of one line, or what is wrong with it."""
     try:
         fields: Any = json.loads(line.decode("utf-8", "surrogateescape"))
     except (ValueError, RecursionError) as error:
@@ -75,7 +75,7 @@ def read_line(line: bytes) -> Decision | str:
 
 
 def decision_of(fields: Mapping[str, object]) -> Decision | str:
-    """A decision from its keys, or what they lack."""
+    """Return a decision from its keys, or what they lack."""
     get = fields.get
     identity = text_of(get("id"))
     if not identity:
@@ -93,7 +93,7 @@ def decision_of(fields: Mapping[str, object]) -> Decision | str:
 
 
 def line_of(fields: Mapping[str, object]) -> bytes:
-    """A decision as one line without its end; bytes that were not UTF-8 when it was read are the same again."""
+    """Return a decision as one line without its end; bytes that were not UTF-8 when it was read are the same again."""
     try:
         return json.dumps(fields, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
@@ -142,10 +142,10 @@ def new_decision(identity: str, draft: DecisionDraft, *, timestamp: str, project
 
 
 def retracted(decision: Decision, reason: str) -> dict[str, Any]:
-    """The keys of a decision that is taken back."""
+    """Return the keys of a decision that is taken back."""
     return {**decision.fields, "status": "retracted", "retracted_reason": reason}
 
 
 def superseded(decision: Decision, by: str) -> dict[str, Any]:
-    """The keys of a decision that another one takes the place of."""
+    """Return the keys of a decision that another one takes the place of."""
     return {**decision.fields, "status": "superseded", "superseded_by": by}

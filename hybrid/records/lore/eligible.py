@@ -120,7 +120,7 @@ def attributed(mentions: Mentions, project: ProjectNames) -> Attribution:
 
 
 def words_of(text: str) -> str:
-    """A text as words: white space is one space, every other run between words one `/`; lower case.
+    """Return a text as words: white space is one space, every other run between words one `/`; lower case.
 
     Dots and dashes belong to a word, as in `next.js` and `lore-client`, except at the end of a sentence.
     """
@@ -129,7 +129,7 @@ def words_of(text: str) -> str:
 
 
 def project_names(name: str, key: str, registry: Iterable[tuple[str, str]]) -> ProjectNames:
-    """The names of a project and of all others.
+    """Return the names of a project and of all others.
 
     Args:
         name: Of this project; empty when there is none.
@@ -178,7 +178,7 @@ class RecordMaker:
         self._made: dict[int, _Made] = {}
 
     def records(self, lores: Sequence[Lore]) -> tuple[Record, ...]:
-        """The records of one or more folders that may be given in the project; of an id the first folder's.
+        """Return the records of one or more folders that may be given in the project; of an id the first folder's.
 
         Args:
             lores: What the folders hold, the project's own first.
@@ -234,7 +234,7 @@ def whose_is(value: Decision | Handoff, project: ProjectNames) -> Attribution:
 
 
 def latest_handoff(lores: Sequence[Lore], project: ProjectNames) -> Handoff | None:
-    """The latest handoff of this project, else the latest that names none."""
+    """Return the latest handoff of this project, else the latest that names none."""
     handoffs = [handoff for lore in lores for handoff in lore.handoffs if not handoff.is_empty]
     for whose in ("this", "none"):
         found = [one for one in handoffs if whose_is(one, project) == whose]
@@ -273,7 +273,7 @@ def _anti_patterns(lores: Sequence[Lore], project: ProjectNames) -> list[Record]
 
 
 def _kept(values: Iterable[_Withdrawable]) -> list[_Withdrawable]:
-    """The first of each id, the newest by custom; none of an id that is withdrawn anywhere."""
+    """Return the first of each id, the newest by custom; none of an id that is withdrawn anywhere."""
     all_values = list(values)
     gone = {value.id for value in all_values if value.is_deprecated}
     first: dict[str, _Withdrawable] = {}
@@ -309,7 +309,7 @@ class Listed(Struct, frozen=True):
 
 
 def listed(lores: Sequence[Lore], project: ProjectNames, *, is_all: bool = False) -> list[Listed]:
-    """The records that may be given in a project, in the order of `eligible.Maker.records`.
+    """Return the records that may be given in a project, in the order of `eligible.Maker.records`.
 
     Args:
         lores: What the folders hold.
@@ -325,7 +325,7 @@ def listed(lores: Sequence[Lore], project: ProjectNames, *, is_all: bool = False
 
 
 def best_matches(query: str, records: Sequence[Listed], *, top_k: int) -> list[Listed]:
-    """Records that hold a word of the query, the best first by BM25."""
+    """Return records that hold a word of the query, the best first by BM25."""
     scorer = LessonScorer([_Scorable(one) for one in records])
     return [hit.lesson.listed for hit in scorer.best(query, top_k=top_k)]
 

@@ -50,7 +50,7 @@ class LoreFolder(Struct, frozen=True):
 
 
 def lore_folders(home: Path, environ: Mapping[str, str], configured: str, root: Path | None) -> tuple[LoreFolder, ...]:
-    """The folders whose lore counts for a project, the project's own first.
+    """Return the folders whose lore counts for a project, the project's own first.
 
     Args:
         home: `$HYBRID_HOME`.
@@ -98,7 +98,7 @@ _LOCK_TIMEOUT_S = 10.0
 
 
 def read_file(path: Path, folder: LoreFolder, limit_bytes: int) -> bytes | None:
-    """The bytes of a file; None when it is not there.
+    """Return the bytes of a file; None when it is not there.
 
     Raises:
         LoreReadError: It cannot be read, is a link or no file, or is longer than the limit.
@@ -212,6 +212,6 @@ def _refuse_lock(lock: Path) -> NoReturn:
 
 
 def _link_between(path: Path, folder: Path) -> Path | None:
-    """The first link among the folders between a file and its lore folder."""
+    """Return the first link among the folders between a file and its lore folder."""
     between = [parent for parent in path.parents if folder in parent.parents]
     return next((parent for parent in reversed(between) if parent.is_symlink()), None)

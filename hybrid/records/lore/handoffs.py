@@ -54,7 +54,7 @@ def is_session_file(name: str) -> bool:
 
 
 def read_session(data: bytes, file: str) -> Handoff | str:
-    """The handoff of a session, which may be empty, or what is wrong with the file.
+    """Return the handoff of a session, which may be empty, or what is wrong with the file.
 
     Args:
         data: The whole file.
@@ -108,7 +108,7 @@ def new_session(identity: str, draft: HandoffDraft, *, created_at: str, project:
 
 
 def session_bytes(session: dict[str, Any]) -> bytes:
-    """The file of a session."""
+    """Return the file of a session."""
     try:
         return json.dumps(session, ensure_ascii=False, indent=2).encode("utf-8", "surrogateescape") + b"\n"
     except UnicodeEncodeError:

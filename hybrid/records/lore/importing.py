@@ -128,7 +128,7 @@ class _Importer:
         return found
 
     def _decision_lines(self, there: Lore, here: Lore) -> list[bytes]:
-        """Every line of decisions that are not here yet, then the last ones of those that were withdrawn there.
+        """Return every line of decisions that are not here yet, then the last ones of those that were withdrawn there.
 
         Lines keep their order, and equal ones all stand: the last of an id decides, whatever came before it.
         """
@@ -149,7 +149,7 @@ class _Importer:
         return [*found, *self._withdrawals(there, known)]
 
     def _withdrawals(self, there: Lore, known: Mapping[str, Decision]) -> list[bytes]:
-        """The last lines of decisions that are active here but not there, as the project that they have here.
+        """Return the last lines of decisions that are active here but not there, as the project that they have here.
 
         A line that is here as often as there was answered by a later one of ours, which stands.
         """
@@ -169,7 +169,7 @@ class _Importer:
         return lines
 
     def _lines_of(self, folder: LoreFolder) -> list[bytes]:
-        """The lines of a folder's decisions without a byte order mark; none when they cannot be read."""
+        """Return the lines of a folder's decisions without a byte order mark; none when they cannot be read."""
         try:
             data = read_file(folder.decisions, folder, decisions.MAX_BYTES) or b""
         except LoreReadError:
@@ -177,7 +177,7 @@ class _Importer:
         return data.removeprefix(decisions.BOM).split(b"\n")
 
     def _decision_line(self, line: bytes, decision: Decision, project: str) -> bytes:
-        """A line as it stands, or written anew when it gets a project or loses a secret."""
+        """Return a line as it stands, or written anew when it gets a project or loses a secret."""
         fields: dict[str, object] = dict(self._cleaned(decision.fields))
         if project and not decision.project:
             fields["project"] = project
@@ -204,7 +204,7 @@ class _Importer:
         return handoffs.session_bytes(fields)
 
     def _cleaned(self, fields: Mapping[str, object]) -> Mapping[str, object]:
-        """The keys of a record without secrets in their texts; the same object when there are none."""
+        """Return the keys of a record without secrets in their texts; the same object when there are none."""
         cleaned = without_secrets(fields)
         if cleaned == fields:
             return fields
@@ -213,7 +213,7 @@ class _Importer:
 
 
 def without_secrets(fields: Mapping[str, object]) -> dict[str, Any]:
-    """The keys of a record with the secrets in all its texts replaced."""
+    """Return the keys of a record with the secrets in all its texts replaced."""
     return cast("dict[str, Any]", changed_texts(dict(fields), redact, str))
 
 
@@ -228,7 +228,7 @@ class Verbatim(float):
     """A number that is written as it was: `0.80` stays `0.80`."""
 
     def __new__(cls, text: str) -> Verbatim:
-        """A number from its digits."""
+        """Return a number from its digits."""
         made = super().__new__(cls, text)
         made.text = text
         return made

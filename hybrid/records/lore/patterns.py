@@ -41,7 +41,7 @@ _BOM = "\ufeff"
 
 
 def read_patterns(data: bytes, file: str) -> PatternFile:
-    """The records of a file, whatever its bytes are; what is broken becomes a problem with its line.
+    """Return the records of a file, whatever its bytes are; what is broken becomes a problem with its line.
 
     Args:
         data: The whole file.
@@ -105,7 +105,7 @@ def new_anti_pattern(identity: str, draft: AntiPatternDraft, *, created_at: str,
 
 
 def with_new(data: bytes, section: str, records: Sequence[Mapping[str, object]], file: str) -> bytes:
-    """The bytes of a file with further records, before the others of its section.
+    """Return the bytes of a file with further records, before the others of its section.
 
     Args:
         data: The whole file; empty for one that does not exist.
@@ -161,7 +161,7 @@ def with_deprecated(data: bytes, identity: str, file: str) -> bytes:
 
 
 def _withdrawal(item: YamlRecord) -> dict[str, str]:
-    """Key → new value, for what must change in a record that is withdrawn."""
+    """Return key → new value, for what must change in a record that is withdrawn."""
     changes: dict[str, str] = {}
     name = item.fields.get("name")
     if "name" in item.spans and name and not name.startswith(DEPRECATED_MARK):
@@ -184,7 +184,7 @@ def _is_withdrawn(fields: Mapping[str, object]) -> bool:
 
 
 def _read_again(value: Any) -> Any:
-    """A value as the reader gives it back: numbers as text, bytes that are no text as U+FFFD."""
+    """Return a value as the reader gives it back: numbers as text, bytes that are no text as U+FFFD."""
     if is_mapping(value):
         return {_read_again(key): _read_again(one) for key, one in value.items()}
     if isinstance(value, list):

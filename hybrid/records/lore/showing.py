@@ -52,7 +52,7 @@ def kind_of(value: AnyLore) -> str:
 
 
 def pattern_record(pattern: Pattern, *, is_foreign: bool = False) -> Record:
-    """A pattern; `is_foreign` says that it names another project."""
+    """Return a pattern; `is_foreign` says that it names another project."""
     name, context = _shown(pattern.name), _shown(pattern.context)
     problem, solution = _shown(pattern.problem), _shown(pattern.solution)
     situation = _labelled("Problem", problem) if problem else _labelled("When", context)
@@ -69,7 +69,7 @@ def pattern_record(pattern: Pattern, *, is_foreign: bool = False) -> Record:
 
 
 def anti_pattern_record(anti: AntiPattern, *, is_foreign: bool = False) -> Record:
-    """An anti-pattern; `is_foreign` says that it names another project."""
+    """Return an anti-pattern; `is_foreign` says that it names another project."""
     name, symptom, risk, fix = map(_shown, (anti.name, anti.symptom, anti.risk, anti.fix))
     return Record(
         kind="anti-pattern",
@@ -84,7 +84,7 @@ def anti_pattern_record(anti: AntiPattern, *, is_foreign: bool = False) -> Recor
 
 
 def decision_record(decision: Decision, project: str, hide: Callable[[str], str] = redact) -> Record:
-    """A decision of a project.
+    """Return a decision of a project.
 
     Args:
         decision: As read.
@@ -111,7 +111,7 @@ def decision_record(decision: Decision, project: str, hide: Callable[[str], str]
 
 
 def handoff_record(handoff: Handoff, project: str, hide: Callable[[str], str] = redact) -> Record:
-    """A handoff of a project: the whole message, then the first next steps, blockers and questions, a line each.
+    """Return a handoff of a project: the whole message, then the first next steps, blockers and questions, a line each.
 
     Args:
         handoff: As read.
@@ -139,7 +139,7 @@ def handoff_record(handoff: Handoff, project: str, hide: Callable[[str], str] = 
 
 
 def _with_further(message: tuple[str, ...], further: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
-    """The lines of a message and, as far as there is room, those of what follows it, over-long ones cut."""
+    """Return the lines of a message and, as far as there is room, those of what follows it, over-long ones cut."""
     lines = list(message)
     left = _HANDOFF_CHARS - sum(len(line) + _MARGIN_CHARS for line in lines)
     for label, most in _FURTHER.items():
@@ -152,7 +152,7 @@ def _with_further(message: tuple[str, ...], further: Mapping[str, Sequence[str]]
 
 
 def texts_in(fields: Mapping[str, object]) -> str:
-    """Every text of a record, one a line: what can be looked through for secrets at once."""
+    """Return every text of a record, one a line: what can be looked through for secrets at once."""
     return "\n".join(_leaves(list(fields.values()), 0))
 
 
@@ -183,7 +183,7 @@ def _text(parts: Iterable[str]) -> str:
 
 
 def _examples(pattern: Pattern) -> list[str]:
-    """The texts of `examples`: a list of mappings of one or two of bad and good, or of plain texts."""
+    """Return the texts of `examples`: a list of mappings of one or two of bad and good, or of plain texts."""
     examples = pattern.fields.get("examples")
     if not isinstance(examples, list):
         return []
@@ -204,12 +204,12 @@ def _dated(identity: str, created_at: str) -> str:
 
 
 def shown_fields(fields: Mapping[str, object]) -> dict[str, Any]:
-    """The keys of a record as they are shown: well-formed, and without secrets."""
+    """Return the keys of a record as they are shown: well-formed, and without secrets."""
     return cast("dict[str, Any]", changed_texts(dict(fields), lambda text: redact(well_formed(text)), well_formed))
 
 
 def changed_texts(value: object, text: Callable[[str], str], key: Callable[[str], str]) -> object:
-    """A value with each text and each key in it changed."""
+    """Return a value with each text and each key in it changed."""
     if isinstance(value, str):
         return text(value)
     if isinstance(value, list):

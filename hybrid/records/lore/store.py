@@ -118,7 +118,7 @@ class LoreStore:
         return self._decisions.content
 
     def _session_contents(self) -> list[_Kept[Handoff | Problem | None]]:
-        """The sessions with a handoff, or what is wrong with them."""
+        """Return the sessions with a handoff, or what is wrong with them."""
         now: dict[str, _Kept[Handoff | Problem | None]] = {}
         for path in self._session_files():
 
@@ -136,7 +136,7 @@ class LoreStore:
         return list(now.values())
 
     def _session_files(self) -> Sequence[Path]:
-        """The files of the latest sessions, the newest name first."""
+        """Return the files of the latest sessions, the newest name first."""
         try:
             names = [path.name for path in self.folder.sessions.iterdir() if handoffs.is_session_file(path.name)]
         except (OSError, ValueError):
@@ -183,7 +183,7 @@ class LoreShelf:
         return tuple(store.read() for store in self.stores)
 
     def records(self, project: ProjectNames) -> tuple[Record, ...]:
-        """The records that may be given in a project, in the order of `eligible.Maker.records`.
+        """Return the records that may be given in a project, in the order of `eligible.Maker.records`.
 
         The same tuple as before while nothing changed.
         """

@@ -146,12 +146,12 @@ AnyLore = Pattern | AntiPattern | Decision | Handoff
 
 
 def well_formed(text: str) -> str:
-    """A text with U+FFFD for every lone surrogate: a byte that is not UTF-8, or half of an escaped pair."""
+    """Return a text with U+FFFD for every lone surrogate: a byte that is not UTF-8, or half of an escaped pair."""
     return text if text.isascii() else _LONE_SURROGATE.sub("\ufffd", text)
 
 
 def text_of(value: object) -> str:
-    """A scalar as well-formed text without white space around it; empty for null, lists and mappings."""
+    """Return a scalar as well-formed text without white space around it; empty for null, lists and mappings."""
     if isinstance(value, str):
         text = value.strip()
         return text if text.isascii() else _LONE_SURROGATE.sub("\ufffd", text)
@@ -169,7 +169,7 @@ def texts_of(value: object) -> tuple[str, ...]:
 
 
 def projects_of(fields: Mapping[str, object]) -> tuple[str, ...]:
-    """The projects that a record names in `project`, else in `context.project`; empty when it names none.
+    """Return the projects that a record names in `project`, else in `context.project`; empty when it names none.
 
     A name may be a scalar, a mapping with `name`, `id` or `key`, or a list of these; null, empty texts and empty lists
     and mappings name none. What is there and cannot be read is `UNREADABLE_PROJECT`.
@@ -184,7 +184,7 @@ def projects_of(fields: Mapping[str, object]) -> tuple[str, ...]:
 
 
 def project_of(fields: Mapping[str, object]) -> str:
-    """The projects that a record names, as one text."""
+    """Return the projects that a record names, as one text."""
     named = fields.get("project")
     if isinstance(named, str) and (text := text_of(named)):  # As nearly always; it is asked of every decision.
         return text
@@ -197,7 +197,7 @@ def is_mapping(value: object) -> TypeGuard[dict[str, Any]]:
 
 
 def mapping_of(value: object) -> dict[str, Any]:
-    """A mapping, or an empty one in the place of anything else."""
+    """Return a mapping, or an empty one in the place of anything else."""
     return value if is_mapping(value) else {}
 
 
@@ -225,7 +225,7 @@ def _names_in(value: object) -> tuple[str, ...]:
 
 
 def _names_in_one(value: object) -> tuple[str, ...]:
-    """The names of a scalar or a mapping."""
+    """Return the names of a scalar or a mapping."""
     if is_mapping(value):
         names = tuple(text for key in ("name", "id", "key") if (text := text_of(value.get(key))))
         return names or ((UNREADABLE_PROJECT,) if value else ())
@@ -240,7 +240,7 @@ _FRACTION = re.compile(r"\.(\d{1,9})\d*")
 
 
 def day_of(text: str) -> str:
-    """The day of an ISO time, `2026-02-10`; empty when the text does not begin with one."""
+    """Return the day of an ISO time, `2026-02-10`; empty when the text does not begin with one."""
     found = _DAY.match(text.strip())
     return found.group() if found else ""
 
@@ -256,5 +256,5 @@ def seconds_of(text: str) -> float:
 
 
 def written_time(now_s: float) -> str:
-    """A time as the format has it: `2026-02-10T03:48:04Z`."""
+    """Return a time as the format has it: `2026-02-10T03:48:04Z`."""
     return datetime.fromtimestamp(now_s, timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -52,7 +52,7 @@ class Near(Struct, frozen=True):
 
 
 def near_duplicate(text: str, recorded: Sequence[AnyLore]) -> Near | None:
-    """The record most like a text, when it is nearly the same.
+    """Return the record most like a text, when it is nearly the same.
 
     Args:
         text: As `said` makes it.
@@ -190,7 +190,7 @@ class LoreWriter:
         return self._change_decision(old, lambda one: decisions.superseded(one, new))
 
     def find(self, identity: str) -> AnyLore:
-        """The record of an id.
+        """Return the record of an id.
 
         Raises:
             NoRecordError: None has it.
@@ -339,7 +339,7 @@ def _packed(text: str, name: str) -> str | None:
 
 
 def _log_lines(path: Path) -> list[str]:
-    """Lines of a log of references; none of one that is missing or very long."""
+    """Return lines of a log of references; none of one that is missing or very long."""
     try:
         data = read_regular(path, _MAX_LOG_BYTES)
     except (OSError, ValueError):

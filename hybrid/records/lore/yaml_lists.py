@@ -103,7 +103,7 @@ class YamlRecords(Struct, frozen=True):
 
 
 def read_whole(text: str) -> YamlRecords:
-    """The records of a text that is well-formed YAML.
+    """Return the records of a text that is well-formed YAML.
 
     Args:
         text: Without a byte order mark; lone surrogates stand for bytes that are not UTF-8.
@@ -229,7 +229,7 @@ class _Reader:
         return found
 
     def _aliased(self, event: Any) -> str | None:
-        """The text behind an alias; lists and mappings may not be repeated, since repeats of repeats explode."""
+        """Return the text behind an alias; lists and mappings may not be repeated, since repeats of repeats explode."""
         self._n_aliases += 1
         line = event.start_mark.line
         if event.anchor not in self._anchors:
@@ -273,7 +273,7 @@ class _Piece(Struct):
 
 
 def read_items(text: str) -> YamlRecords:
-    """The records of a text, whatever it is; never raises.
+    """Return the records of a text, whatever it is; never raises.
 
     Args:
         text: Without a byte order mark; lone surrogates stand for bytes that are not UTF-8.
@@ -285,7 +285,7 @@ def read_items(text: str) -> YamlRecords:
 
 
 def split_lines(text: str) -> list[str]:
-    """Lines with their ends, as YAML 1.1 counts them; an empty text has none."""
+    """Return lines with their ends, as YAML 1.1 counts them; an empty text has none."""
     return [line for line in _LINE.findall(text) if line]
 
 
@@ -329,7 +329,7 @@ def _shifted(item: YamlRecord, by: int) -> YamlRecord:
 
 
 def _cut(lines: Sequence[str]) -> tuple[list[_Piece], list[BrokenPart]]:
-    """The pieces of all sections, and lines that belong to none (marks of a merge, for example)."""
+    """Return the pieces of all sections, and lines that belong to none (marks of a merge, for example)."""
     pieces: list[_Piece] = []
     stray: list[BrokenPart] = []
     section, indent = "", -1
@@ -359,7 +359,7 @@ _TO_ESCAPE = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 
 
 def scalar(text: str) -> str:
-    """A text in double quotes that YAML reads as this very text; lone surrogates become U+FFFD."""
+    """Return a text in double quotes that YAML reads as this very text; lone surrogates become U+FFFD."""
     quoted = json.dumps(well_formed(text), ensure_ascii=False)
     return _TO_ESCAPE.sub(lambda match: f"\\u{ord(match.group()):04x}", quoted)
 
@@ -367,7 +367,7 @@ def scalar(text: str) -> str:
 def with_records(
     text: str, section: str, records: Sequence[Mapping[str, object]], start: SectionStart | None
 ) -> str | None:
-    """A text with records before the first one of a section, in the indentation of the file.
+    """Return a text with records before the first one of a section, in the indentation of the file.
 
     Args:
         text: Of the file, without a byte order mark.
@@ -397,7 +397,7 @@ def with_records(
 
 
 def with_values(text: str, values: Iterable[tuple[Span, str]]) -> str:
-    """A text with what stands at some places replaced; a block scalar keeps the line end behind it."""
+    """Return a text with what stands at some places replaced; a block scalar keeps the line end behind it."""
     for span, value in sorted(values, key=lambda one: (one[0].line, one[0].column), reverse=True):
         at, until = _range(text, span)
         kept = text[at:until]

@@ -185,7 +185,7 @@ def _is_seen(db: sqlite3.Connection, event: PendingEvent) -> bool:
 
 
 def _waiting_sessions(db: sqlite3.Connection, session_id: str) -> list[tuple[int, int]]:
-    """The sessions with uses that wait, or one of them, oldest first: row, and row of the last use."""
+    """Return the sessions with uses that wait, or one of them, oldest first: row, and row of the last use."""
     condition, values = ("WHERE s.claude_session_id = ?", (clean(session_id),)) if session_id else ("", ())
     return db.execute(
         "SELECT p.session_id, max(p.id) FROM pending_events AS p CROSS JOIN sessions AS s ON s.id = p.session_id "
@@ -195,7 +195,7 @@ def _waiting_sessions(db: sqlite3.Connection, session_id: str) -> list[tuple[int
 
 
 def _first_due(db: sqlite3.Connection, session: int, now_ms: float, window_ms: int, last: int) -> Due | None:
-    """The first batch of a session when it has ended: others follow it, or the window has passed at a time.
+    """Return the first batch of a session when it has ended: others follow it, or the window has passed at a time.
 
     Args:
         db: The database.

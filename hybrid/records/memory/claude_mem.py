@@ -202,7 +202,7 @@ def _ms(value: object) -> int | None:
 
 
 def _list(value: object) -> list[str]:
-    """The texts of a JSON list; a text that is no JSON is one item."""
+    """Return the texts of a JSON list; a text that is no JSON is one item."""
     if not isinstance(value, str) or not value.strip():
         return []
     try:

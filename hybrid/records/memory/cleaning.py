@@ -131,7 +131,7 @@ def _clean_batch(database: Database, rules: Rules, before: CleaningState, now_ms
 
 
 def _next(before: CleaningState) -> CleaningState:
-    """The stage after this one; what nothing was changed for needs neither merging nor emptying."""
+    """Return the stage after this one; what nothing was changed for needs neither merging nor emptying."""
     stage = STAGES[STAGES.index(before.stage) + 1]
     return replace(before, stage="" if stage == _WORDS and not before.n_rows else stage, up_to=0)
 

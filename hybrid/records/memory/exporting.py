@@ -122,7 +122,7 @@ def _owner_record(kind: str, owner: Owner) -> dict[str, Any]:
 
 
 def session_record(session: Session) -> dict[str, Any]:
-    """A session as an object."""
+    """Return a session as an object."""
     return _owner_record("session", session.owner) | {
         "user_prompt": session.user_prompt,
         "started_ms": session.started_ms,
@@ -133,7 +133,7 @@ def session_record(session: Session) -> dict[str, Any]:
 
 
 def prompt_record(prompt: UserPrompt) -> dict[str, Any]:
-    """A prompt as an object."""
+    """Return a prompt as an object."""
     return _owner_record("prompt", prompt.owner) | {
         "prompt_number": prompt.prompt_number,
         "text": prompt.text,
@@ -143,7 +143,7 @@ def prompt_record(prompt: UserPrompt) -> dict[str, Any]:
 
 
 def row_record(row: Row) -> dict[str, Any]:
-    """An observation or a summary as an object."""
+    """Return an observation or a summary as an object."""
     is_observation = isinstance(row, Observation)
     record = _owner_record("observation" if is_observation else "summary", row.owner) | asdict(row.told)
     record["prompt_number"] = row.prompt_number

@@ -240,7 +240,7 @@ def _finish_pruning(db: sqlite3.Connection, before_ms: int, now_ms: int) -> None
 
 
 def _used_bytes(db: sqlite3.Connection) -> int:
-    """Bytes of the pages that hold something."""
+    """Return the bytes of the pages that hold something."""
     pages, free, size = (
         db.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "freelist_count", "page_size")
     )

@@ -187,7 +187,7 @@ def _insert_session(db: sqlite3.Connection, session: Session) -> int:
 
 
 def _session_of(db: sqlite3.Connection, row: UserPrompt | Observation | SessionSummary) -> int:
-    """The session's row, made when missing; its next prompt gets a number beyond the row's."""
+    """Return the session's row, made when missing; its next prompt gets a number beyond the row's."""
     found = db.execute("SELECT id FROM sessions WHERE claude_session_id = ?", (row.owner.session_id,)).fetchone()
     if found is None:
         ended = Session(row.owner, "", row.created_ms, row.created_ms, "completed", row.prompt_number)
@@ -296,7 +296,7 @@ def owner_of(session_id: object, key: object, project: object) -> Owner:
 
 
 def observation_of(given: Mapping[str, Any], owner: Owner, created_ms: int, prompt_number: int) -> Observation:
-    """An observation; its digest is made of its content when it has none.
+    """Return an observation; its digest is made of its content when it has none.
 
     Raises:
         ValueError: The type is unknown, or a part is of the wrong type.
@@ -315,7 +315,7 @@ def observation_of(given: Mapping[str, Any], owner: Owner, created_ms: int, prom
 
 
 def whole(value: object, name: str) -> int:
-    """A number that is not negative.
+    """Return a number that is not negative.
 
     Raises:
         ValueError: It is none.

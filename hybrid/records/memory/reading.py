@@ -84,7 +84,7 @@ def is_wanted(kind: MemoryKind, wanted: RowFilter) -> bool:
 
 
 def where(wanted: RowFilter, *, not_key: str = "") -> Clause:
-    """The conditions on a row `r` of a kind that `is_wanted`.
+    """Return the conditions on a row `r` of a kind that `is_wanted`.
 
     Args:
         wanted: What restricts; its kinds are the caller's.
@@ -124,7 +124,7 @@ def _add_files(clause: Clause, files: Sequence[str]) -> None:
 
 
 def _normalised(path: str) -> str:
-    """A path as it is stored; empty for the project itself."""
+    """Return a path as it is stored; empty for the project itself."""
     path = clean(path).replace("\\", "/")
     while path.startswith("./"):
         path = path[2:]
@@ -133,7 +133,7 @@ def _normalised(path: str) -> str:
 
 
 def select(db: sqlite3.Connection, kind: MemoryKind, clause: Clause, order: str, limit: int) -> list[Row]:
-    """Rows of one kind; `order` may name columns of `r`."""
+    """Return rows of one kind; `order` may name columns of `r`."""
     # The rows are chosen first: to sort many with all their text takes ten times as long.
     chosen = f"SELECT r.id FROM {TABLES[kind]} AS r CROSS {_SESSION} WHERE {clause.sql} ORDER BY {order} LIMIT ?"
     sql = (
@@ -170,7 +170,7 @@ def told_of_observation(values: Sequence[Any], hide: Callable[[str], str] = str)
 
 
 def told_of_summary(values: Sequence[Any], hide: Callable[[str], str] = str) -> Summarised:
-    """The same of a summary, by the columns from `request` to `notes`."""
+    """Return the same of a summary, by the columns from `request` to `notes`."""
     return Summarised(*map(hide, values[:6]))
 
 
@@ -206,7 +206,7 @@ def _place(row: Row) -> tuple[int, int, int]:
 
 
 def newest(db: sqlite3.Connection, wanted: RowFilter, limit: int, *, not_key: str = "") -> list[Row]:
-    """The newest of the wanted rows, newest first."""
+    """Return the newest of the wanted rows, newest first."""
     found: list[Row] = []
     for kind in MEMORY_KINDS:
         if is_wanted(kind, wanted):
@@ -227,7 +227,7 @@ def places(db: sqlite3.Connection, wanted: RowFilter) -> list[tuple[MemoryKind, 
 
 
 def recent(db: sqlite3.Connection, wanted: RowFilter, key: str, limit: int) -> list[Row]:
-    """The newest rows of the present project and observations of others, newest first.
+    """Return the newest rows of the present project and observations of others, newest first.
 
     Args:
         db: The database.
@@ -246,7 +246,7 @@ def recent(db: sqlite3.Connection, wanted: RowFilter, key: str, limit: int) -> l
 
 
 def of_files(db: sqlite3.Connection, paths: Sequence[str], wanted: RowFilter, limit: int) -> list[Row]:
-    """The newest observations that touched a path or something below it; no path gives none."""
+    """Return the newest observations that touched a path or something below it; no path gives none."""
     found: list[Row] = []
     for some in chunked(list(dict.fromkeys(paths)), _MAX_PATHS):
         found += newest(db, replace(wanted, files=tuple(some)), limit)
@@ -255,7 +255,7 @@ def of_files(db: sqlite3.Connection, paths: Sequence[str], wanted: RowFilter, li
 
 
 def rows(db: sqlite3.Connection, kind: MemoryKind, ids: Sequence[int]) -> dict[int, Row]:
-    """The rows with these ids; those that are not there are left out."""
+    """Return the rows with these ids; those that are not there are left out."""
     found: dict[int, Row] = {}
     for some in chunked(list(dict.fromkeys(ids))):
         clause = Clause().add(f"r.id IN ({marks(some)})", *some)
@@ -264,13 +264,13 @@ def rows(db: sqlite3.Connection, kind: MemoryKind, ids: Sequence[int]) -> dict[i
 
 
 def timeline(db: sqlite3.Connection, anchor: Row, before: int, after: int, wanted: RowFilter) -> list[Row]:
-    """The wanted rows around a row in the order of time, with that row."""
+    """Return the wanted rows around a row in the order of time, with that row."""
     place = _place(anchor)
     return [*_beside(db, place, wanted, before, False), anchor, *_beside(db, place, wanted, after, True)]
 
 
 def timeline_at(db: sqlite3.Connection, ms: int, before: int, after: int, wanted: RowFilter) -> list[Row]:
-    """The wanted rows around a time in the order of time; those of that very millisecond come after it."""
+    """Return the wanted rows around a time in the order of time; those of that very millisecond come after it."""
     place = (ms, -1, 0)
     return [*_beside(db, place, wanted, before, False), *_beside(db, place, wanted, after, True)]
 
@@ -298,14 +298,14 @@ def _beside(
 
 
 def session_rows(db: sqlite3.Connection, session_id: str) -> list[Row]:
-    """All rows of a session in the order of time."""
+    """Return all rows of a session in the order of time."""
     wanted = RowFilter(session_id=session_id)
     found = [row for kind in MEMORY_KINDS for row in select(db, kind, where(wanted), "r.id", NO_LIMIT)]
     return sorted(found, key=_place)
 
 
 def rows_after(db: sqlite3.Connection, kind: MemoryKind, identity: int, wanted: RowFilter, limit: int) -> list[Row]:
-    """The next wanted rows of a kind in the order of their ids."""
+    """Return the next wanted rows of a kind in the order of their ids."""
     if not is_wanted(kind, wanted):
         return []
     return select(db, kind, where(wanted).add("r.id > ?", identity), "r.id", limit)
@@ -385,7 +385,7 @@ _FULL_TEXT: dict[MemoryKind, tuple[str, str]] = {
 
 
 def query_terms(query: str) -> list[str]:
-    """The words of a text as terms of FTS5, in their order.
+    """Return the words of a text as terms of FTS5, in their order.
 
     A word is quoted: a compound one (`retry_count`) stands for its parts in a row. Words that say nothing of a topic
     are left out where there are others.
@@ -396,7 +396,7 @@ def query_terms(query: str) -> list[str]:
 
 
 def search_text(db: sqlite3.Connection, query: str, wanted: RowFilter, limit: int) -> list[tuple[Row, float]]:
-    """The wanted rows that match best.
+    """Return the wanted rows that match best.
 
     Returns:
         Rows with their bm25 in [0, ∞), best first; equal ones newest first. Of observations and summaries each has
@@ -417,7 +417,7 @@ def search_text(db: sqlite3.Connection, query: str, wanted: RowFilter, limit: in
 def _scored(
     db: sqlite3.Connection, kind: MemoryKind, terms: Sequence[str], wanted: RowFilter, limit: int
 ) -> list[tuple[int, float]]:
-    """Ids and bm25 as FTS5 has it, negative; no long column of a row is read for it."""
+    """Return ids and bm25 as FTS5 has it, negative; no long column of a row is read for it."""
     table, weights = _FULL_TEXT[kind]
     clause = where(wanted)
     join = f"CROSS JOIN {TABLES[kind]} AS r ON r.id = {table}.rowid" if clause.parts else ""
@@ -432,7 +432,7 @@ def _scored(
 
 
 def _rare_terms(db: sqlite3.Connection, table: str, terms: Sequence[str]) -> str:
-    """An expression for the rows that are worth scoring; empty for all that match.
+    """Return an expression for the rows that are worth scoring; empty for all that match.
 
     To score a row costs ten times what it costs to find it. Where many rows match, those are passed over that hold
     only words which are in very many of them.

@@ -47,7 +47,7 @@ def name_of(row: Row) -> str:
 
 
 def parse_name(name: str) -> tuple[MemoryKind, int] | None:
-    """Kind and number of `o42`, `s7`, `42` or `#42`; None when it is no such name."""
+    """Return the kind and the number of `o42`, `s7`, `42` or `#42`; None when it is no such name."""
     text = name.strip().removeprefix("#").lower()
     kind = _KINDS.get(text[:1], "observation")
     digits = text[1:] if text[:1] in _KINDS else text
@@ -55,7 +55,7 @@ def parse_name(name: str) -> tuple[MemoryKind, int] | None:
 
 
 def title_of(row: Row) -> str:
-    """The title of an observation, or what a summary says was asked for, on one line."""
+    """Return the title of an observation, or what a summary says was asked for, on one line."""
     text = row.told.title if isinstance(row, Observation) else row.told.request or row.told.completed
     return cut_at_word(one_line(text), _MOST_TITLE_CHARS)
 
@@ -66,7 +66,7 @@ def type_of(row: Row) -> str:
 
 
 def record_of(row: Row, *, here: str = "") -> Record:
-    """A row as the engine indexes, ranks and shows it.
+    """Return a row as the engine indexes, ranks and shows it.
 
     Args:
         row: Of the memory.
@@ -115,7 +115,7 @@ def body_lines(row: Row) -> tuple[str, ...]:
 
 
 def _shortened(text: str, most: int = _MOST_BODY_CHARS) -> str:
-    """The first sentences that fit, on one line; of a longer one its beginning."""
+    """Return the first sentences that fit, on one line; of a longer one its beginning."""
     line = one_line(text)
     if len(line) <= most:
         return line

@@ -57,7 +57,7 @@ def last_change(db: sqlite3.Connection) -> int:
 
 
 def changes_since(db: sqlite3.Connection, seq: int) -> tuple[list[tuple[MemoryKind, int]], int] | None:
-    """The rows that were added, changed or removed after a change, each once, and the number of the last change.
+    """Return the rows that were added, changed or removed after a change, each once, and the number of the last change.
 
     Returns:
         None when the log does not tell: it was trimmed, or it is that of another file.
@@ -228,7 +228,7 @@ class MemoryStore:
     # --- reading -------------------------------------------------------------------------------------------
 
     def newest(self, wanted: RowFilter, limit: int) -> list[Row]:
-        """The newest wanted rows, newest first."""
+        """Return the newest wanted rows, newest first."""
         return self.database.read(lambda db: reading.newest(db, wanted, limit), [])
 
     def recent(self, wanted: RowFilter, key: str, limit: int) -> list[Row]:
@@ -240,11 +240,11 @@ class MemoryStore:
         return self.database.read(lambda db: reading.places(db, wanted), [])
 
     def rows(self, kind: MemoryKind, ids: Sequence[int]) -> dict[int, Row]:
-        """The rows with these ids, in their order; missing ones are left out."""
+        """Return the rows with these ids, in their order; missing ones are left out."""
         return self.database.read(lambda db: reading.rows(db, kind, ids), {})
 
     def timeline(self, kind: MemoryKind, identity: int, before: int, after: int, wanted: RowFilter) -> list[Row]:
-        """The wanted rows around a row, and it, oldest first; empty when it is not there."""
+        """Return the wanted rows around a row, and it, oldest first; empty when it is not there."""
 
         def read(db: sqlite3.Connection) -> list[Row]:
             anchor = reading.rows(db, kind, [identity]).get(identity)
@@ -253,15 +253,15 @@ class MemoryStore:
         return self.database.read(read, [])
 
     def timeline_at(self, ms: int, before: int, after: int, wanted: RowFilter) -> list[Row]:
-        """The wanted rows around a time, oldest first."""
+        """Return the wanted rows around a time, oldest first."""
         return self.database.read(lambda db: reading.timeline_at(db, ms, before, after, wanted), [])
 
     def of_files(self, paths: Sequence[str], wanted: RowFilter, limit: int) -> list[Row]:
-        """The newest wanted observations that touched one of the paths, or something below one."""
+        """Return the newest wanted observations that touched one of the paths, or something below one."""
         return self.database.read(lambda db: reading.of_files(db, paths, wanted, limit), [])
 
     def search_text(self, query: str, wanted: RowFilter, limit: int) -> list[tuple[Row, float]]:
-        """The wanted rows with any word of a text, with their bm25 in [0, ∞), best first."""
+        """Return the wanted rows with any word of a text, with their bm25 in [0, ∞), best first."""
         from hybrid.records.memory import reading
 
         return self.database.read(lambda db: reading.search_text(db, query, wanted, limit), [])
@@ -273,27 +273,27 @@ class MemoryStore:
         return self.database.read(lambda db: reading.search_prompts(db, query, wanted, limit), [])
 
     def session(self, session_id: str) -> Session | None:
-        """A session by the client's id."""
+        """Return a session by the client's id."""
         clause = Clause().add("claude_session_id = ?", clean(session_id))
         return next(iter(self.database.read(lambda db: select_sessions(db, clause, "id", 1), [])), None)
 
     def sessions(self, wanted: RowFilter, limit: int) -> list[Session]:
-        """The wanted sessions, newest first."""
+        """Return the wanted sessions, newest first."""
         return self.database.read(lambda db: reading.sessions(db, wanted, limit), [])
 
     def prompts(self, session_id: str) -> list[UserPrompt]:
-        """The prompts of a session in their order."""
+        """Return the prompts of a session in their order."""
         clause = Clause().add("s.claude_session_id = ?", clean(session_id))
         return self.database.read(lambda db: select_prompts(db, clause, "r.prompt_number, r.id", reading.NO_LIMIT), [])
 
     def last_prompt(self, session_id: str, at_ms: int = MAX_INT) -> UserPrompt | None:
-        """The last prompt of a session at a time; None before the first."""
+        """Return the last prompt of a session at a time; None before the first."""
         clause = Clause().add("s.claude_session_id = ?", clean(session_id)).add("r.created_at_epoch <= ?", at_ms)
         found = self.database.read(lambda db: select_prompts(db, clause, "r.created_at_epoch DESC, r.id DESC", 1), [])
         return found[0] if found else None
 
     def last_prompts(self, session_id: str, at_ms: int) -> list[UserPrompt]:
-        """The prompts of a session of which each may be the last one at a time, if the clock was set back.
+        """Return the prompts of a session of which each may be the last one at a time, if the clock was set back.
 
         Those are the newest until then by its time, the one of them that was stored last, and all that lie ahead.
         """
@@ -311,16 +311,16 @@ class MemoryStore:
         return self.database.read(read, [])
 
     def last_summary(self, key: str, not_session: str = "") -> SessionSummary | None:
-        """The newest summary of a project."""
+        """Return the newest summary of a project."""
         wanted = RowFilter(key=key, not_session=not_session, kinds=("summary",))
         return next((row for row in self.newest(wanted, 1) if isinstance(row, SessionSummary)), None)
 
     def touched_files(self, session_id: str) -> tuple[str, ...]:
-        """The files of a session: written ones, then those only read; touched last comes first."""
+        """Return the files of a session: written ones, then those only read; touched last comes first."""
         return self.database.read(lambda db: reading.touched_files(db, session_id), ())
 
     def session_rows(self, session_id: str) -> list[Row]:
-        """All rows of a session, oldest first."""
+        """Return all rows of a session, oldest first."""
         return self.database.read(lambda db: reading.session_rows(db, session_id), [])
 
     def all_rows(self, kind: MemoryKind) -> Iterator[Row]:

@@ -27,7 +27,7 @@ _T = TypeVar("_T")
 
 
 def clean(text: str) -> str:
-    """Text as SQLite and its full text can hold it: no lone surrogates, no NUL."""
+    """Return text as SQLite and its full text can hold it: no lone surrogates, no NUL."""
     if "\0" in text:
         text = text.replace("\0", " ")
     try:
@@ -63,13 +63,13 @@ def clean_told(told: Extracted) -> Extracted:
 
 
 def clean_summary(told: Summarised) -> Summarised:
-    """A summary as it is stored."""
+    """Return a summary as it is stored."""
     parts = (told.request, told.investigated, told.learned, told.completed, told.next_steps, told.notes)
     return Summarised(*(clean(part).strip() for part in parts))
 
 
 def summary_parts(told: Summarised) -> tuple[str, ...]:
-    """The parts of a summary in the order of the columns."""
+    """Return the parts of a summary in the order of the columns."""
     return told.request, told.investigated, told.learned, told.completed, told.next_steps, told.notes
 
 
@@ -83,12 +83,12 @@ def iso(ms: int) -> str:
 
 
 def as_json(texts: Sequence[str]) -> str:
-    """A JSON array; letters of other scripts stay letters, so that the full text finds them."""
+    """Return a JSON array; letters of other scripts stay letters, so that the full text finds them."""
     return json.dumps(texts, ensure_ascii=False) if texts else "[]"
 
 
 def from_json(text: str) -> tuple[str, ...]:
-    """The strings of an array that `as_json` wrote."""
+    """Return the strings of an array that `as_json` wrote."""
     return tuple(json.loads(text)) if text != "[]" else ()
 
 
@@ -122,12 +122,12 @@ def short_key(digest: str) -> bytes:
 
 
 def chunked(items: Sequence[_T], size: int = 500) -> Iterable[Sequence[_T]]:
-    """The items in runs of at most `size`: a statement takes only so many variables."""
+    """Return the items in runs of at most `size`: a statement takes only so many variables."""
     return (items[start : start + size] for start in range(0, len(items), size))
 
 
 def marks(items: Sequence[object]) -> str:
-    """A question mark for each item, with commas."""
+    """Return a question mark for each item, with commas."""
     return ",".join("?" * len(items))
 
 
@@ -144,13 +144,13 @@ MAX_SESSION_CHARS = 200
 
 
 def session_of(session_id: str) -> str:
-    """The id of a session; one that is too long or holds a secret is replaced by its SHA-256."""
+    """Return the id of a session; one that is too long or holds a secret is replaced by its SHA-256."""
     is_plain = len(session_id) <= MAX_SESSION_CHARS and text_of(session_id, "session_id") == session_id
     return session_id if is_plain else sha256_hex(session_id.encode("utf-8", "replace"))
 
 
 def text_of(value: object, name: str) -> str:
-    """A text without private spans and secrets; nothing for null.
+    """Return a text without private spans and secrets; nothing for null.
 
     Raises:
         ValueError: It is none.
@@ -163,14 +163,14 @@ def text_of(value: object, name: str) -> str:
 
 
 def _without_secrets(text: str) -> str:
-    """A text without what characters that nobody sees may hide too; they stay where they hide nothing."""
+    """Return a text without what characters that nobody sees may hide too; they stay where they hide nothing."""
     plain = plain_text(text)
     found = redact(without_private(plain))
     return redact(without_private(text)) if found == plain else found
 
 
 def texts_of(value: object, name: str) -> tuple[str, ...]:
-    """A list of texts without private spans and secrets, also those over several; nothing for null.
+    """Return a list of texts without private spans and secrets, also those over several; nothing for null.
 
     Raises:
         ValueError: It is none.

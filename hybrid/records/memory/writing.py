@@ -60,7 +60,7 @@ class NewObservation(Struct, frozen=True):
 
 
 def open_session(db: sqlite3.Connection, owner: Owner, now_ms: int) -> OpenSession:
-    """The session's row, made when missing; one that was completed and goes on is active again."""
+    """Return the session's row, made when missing; one that was completed and goes on is active again."""
     row = db.execute(
         "SELECT id, prompt_counter, status FROM sessions WHERE claude_session_id = ?", (owner.session_id,)
     ).fetchone()
@@ -300,7 +300,7 @@ _TELLING = frozenset(
 
 
 def title_tokens(title: str) -> frozenset[str]:
-    """The words of a title in lower case without punctuation."""
+    """Return the words of a title in lower case without punctuation."""
     return frozenset(_PUNCTUATION.sub("", title.lower()).split())
 
 
@@ -317,7 +317,7 @@ def is_repeat(told: Extracted, earlier: Extracted) -> bool:
 
 
 def find_repeated(db: sqlite3.Connection, key: str, told: Extracted, created_ms: int) -> int | None:
-    """Id of the first of the project's newest rows of the last hour that the observation repeats."""
+    """Return the id of the first of the project's newest rows of the last hour that the observation repeats."""
     rows = db.execute(
         "SELECT id, title FROM observations "
         "WHERE project_key = ? AND created_at_epoch BETWEEN ? AND ? ORDER BY created_at_epoch DESC, id DESC LIMIT ?",
