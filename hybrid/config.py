@@ -5,7 +5,7 @@ out and named. Commands turn what the user can mend into an error; a mistake in 
 strangers, is only a warning.
 """
 
-from __future__ import annotations
+# Annotations are no strings here: the checks read them, and to compile each from a string costs a hook a millisecond.
 
 import os
 import re
@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal, cast, get_type_hints
+from typing import Annotated, Any, Literal, cast, get_args, get_origin, get_type_hints
 
 import tomli
 from msgspec import Struct, field
@@ -24,23 +24,27 @@ from hybrid.base.resources import shipped
 
 ContentMode = Literal["adaptive", "full", "preview", "none"]
 Format = Literal["text", "xml", "json"]
+# The range of a number stands with its type: the least and the largest value.
+Share = Annotated[float, (0, 1)]
+Cosine = Annotated[float, (-1, 1)]
+Weight = Annotated[float, (-10, 10)]
 
 
 class HooksConfig(Struct, frozen=True):
     """The `[hooks]` section; units and reasons stand in `config.toml`."""
 
-    threshold: float
-    budget: int
-    budget_chars: int
+    threshold: Share
+    budget: Annotated[int, (0, 10_000)]
+    budget_chars: Annotated[int, (0, 9_000)]
     content_mode: ContentMode
     format: Format
-    min_prompt_length: int
-    gate_threshold: float | Literal["auto"]
+    min_prompt_length: Annotated[int, (0, 10_000)]
+    gate_threshold: Annotated[float | Literal["auto"], (-1, 1)]
     dedup_enabled: bool
     skip_prefixes: tuple[str, ...]
-    deadline_ms: int
-    ledger_days: int
-    known_best: int
+    deadline_ms: Annotated[int, (50, 60_000)]
+    ledger_days: Annotated[int, (1, 3650)]
+    known_best: Annotated[int, (0, 100)]
     session_start: bool
     subagent_reports: bool
     subagent_brief: bool
@@ -51,81 +55,81 @@ class SearchConfig(Struct, frozen=True):
     """The `[search]` section."""
 
     ranker: Literal["evidence", "rrf"]
-    depth: int
-    rrf_k: int
-    dense_weight: float
-    lexical_weight: float
-    symbol_dense_weight: float
-    symbol_lexical_weight: float
-    bm25_k1: float
-    bm25_b: float
+    depth: Annotated[int, (1, 10_000)]
+    rrf_k: Annotated[int, (1, 10_000)]
+    dense_weight: Annotated[float, (0, 100)]
+    lexical_weight: Annotated[float, (0, 100)]
+    symbol_dense_weight: Annotated[float, (0, 100)]
+    symbol_lexical_weight: Annotated[float, (0, 100)]
+    bm25_k1: Annotated[float, (0, 10)]
+    bm25_b: Share
     lexical_engine: Literal["postings", "rank_bm25"]
-    min_cosine: float
+    min_cosine: Cosine
 
 
 class GateConfig(Struct, frozen=True):
     """The `[gate]` section: the rates allowed, and the parts of the statistic with their weights."""
 
-    max_false_open_rate: float
-    max_other_task_rate: float
-    pieces: int
+    max_false_open_rate: Share
+    max_other_task_rate: Share
+    pieces: Annotated[int, (0, 12)]
     null: bool
     hub: bool
-    chat: float
-    chat_without_probe: float
-    probe: float
-    lexical: float
-    names: float
-    absent: float
-    length: float
-    words: float
-    hinge: float
-    trigger: float
-    least: float
+    chat: Annotated[float, (0, 10)]
+    chat_without_probe: Annotated[float, (0, 10)]
+    probe: Share
+    lexical: Share
+    names: Share
+    absent: Share
+    length: Annotated[float, (0, 10)]
+    words: Share
+    hinge: Share
+    trigger: Share
+    least: Share
 
 
 class RankingConfig(Struct, frozen=True):
     """The `[ranking]` section: the weight of each piece of `hybrid.search.ranking.evidence.PIECES`, in their order."""
 
-    best_words: float
-    best_sense: float
-    sum_words: float
-    sum_sense: float
-    file_words: float
-    file_sense: float
-    file_name: float
-    path: float
-    path_words: float
-    defines: float
-    definition_fit: float
-    definition_words: float
-    remarks: float
-    opening: float
-    feedback: float
-    test: float
-    example: float
-    generated: float
-    vendored: float
-    legacy: float
-    interface: float
-    version: float
-    aside: float
+    best_words: Weight
+    best_sense: Weight
+    sum_words: Weight
+    sum_sense: Weight
+    file_words: Weight
+    file_sense: Weight
+    file_name: Weight
+    path: Weight
+    path_words: Weight
+    defines: Weight
+    definition_fit: Weight
+    definition_words: Weight
+    remarks: Weight
+    opening: Weight
+    feedback: Weight
+    test: Weight
+    example: Weight
+    generated: Weight
+    vendored: Weight
+    legacy: Weight
+    interface: Weight
+    version: Weight
+    aside: Weight
 
 
 class LessonsConfig(Struct, frozen=True):
     """The `[lessons]` section."""
 
     enabled: bool
-    max_items: int
-    budget_chars: int
-    threshold: float
-    min_score: int
-    min_cosine: float
-    max_false_open_rate: float
-    max_other_task_rate: float
-    session_start: int
-    remind_every: int
-    after_report: int
+    max_items: Annotated[int, (0, 100)]
+    budget_chars: Annotated[int, (0, 9_000)]
+    threshold: Share
+    min_score: Annotated[int, (0, 10)]
+    min_cosine: Cosine
+    max_false_open_rate: Share
+    max_other_task_rate: Share
+    session_start: Annotated[int, (0, 100)]
+    remind_every: Annotated[int, (0, 10_000)]
+    after_report: Annotated[int, (0, 100)]
     capture: bool
     use_haiku_scoring: bool
     haiku_model: str
@@ -136,12 +140,12 @@ class LoreConfig(Struct, frozen=True):
 
     enabled: bool
     data_dir: str
-    budget_chars: int
-    threshold: float
-    min_cosine: float
-    max_false_open_rate: float
-    max_other_task_rate: float
-    handoff_days: int
+    budget_chars: Annotated[int, (0, 9_000)]
+    threshold: Share
+    min_cosine: Cosine
+    max_false_open_rate: Share
+    max_other_task_rate: Share
+    handoff_days: Annotated[int, (0, 3650)]
 
 
 class MemoryConfig(Struct, frozen=True):
@@ -153,17 +157,17 @@ class MemoryConfig(Struct, frozen=True):
     skip_tools: tuple[str, ...]
     exclude_projects: tuple[str, ...]
     extractor: str
-    batch_window_ms: int
+    batch_window_ms: Annotated[int, (0, 3_600_000)]
     cross_project: bool
-    half_life_days: float
-    budget_chars: int
-    threshold: float
-    min_cosine: float
-    max_false_open_rate: float
-    max_other_task_rate: float
-    session_start: int
-    retention_days: int
-    max_mb: int
+    half_life_days: Annotated[float, (0.000_001, 100_000)]
+    budget_chars: Annotated[int, (0, 9_000)]
+    threshold: Share
+    min_cosine: Cosine
+    max_false_open_rate: Share
+    max_other_task_rate: Share
+    session_start: Annotated[int, (0, 100)]
+    retention_days: Annotated[int, (0, 36_500)]
+    max_mb: Annotated[int, (1, 1_000_000)]
 
 
 class IndexConfig(Struct, frozen=True):
@@ -171,29 +175,29 @@ class IndexConfig(Struct, frozen=True):
 
     include: tuple[str, ...]
     exclude: tuple[str, ...]
-    max_file_bytes: int
+    max_file_bytes: Annotated[int, (1, 1_000_000_000)]
     follow_gitignore: bool
-    chunk_max_chars: int
-    chunk_merge_chars: int
-    chunk_cut_chars: int
-    max_segments: int
-    workers: int
-    quota_mb: int
+    chunk_max_chars: Annotated[int, (100, 100_000)]
+    chunk_merge_chars: Annotated[int, (1, 100_000)]
+    chunk_cut_chars: Annotated[int, (100, 100_000)]
+    max_segments: Annotated[int, (1, 1_000)]
+    workers: Annotated[int, (0, 64)]
+    quota_mb: Annotated[int, (1, 100_000_000)]
     auto: bool
-    auto_max_files: int
+    auto_max_files: Annotated[int, (0, 10_000_000)]
     watch: bool
-    debounce_ms: int
+    debounce_ms: Annotated[int, (50, 60_000)]
 
 
 class DaemonConfig(Struct, frozen=True):
     """The `[daemon]` section."""
 
     enabled: bool
-    idle_minutes: float
-    max_projects: int
-    max_index_mb: int
+    idle_minutes: Annotated[float, (0.01, 100_000)]
+    max_projects: Annotated[int, (1, 1_000)]
+    max_index_mb: Annotated[int, (10, 1_000_000)]
     http: bool
-    http_port: int
+    http_port: Annotated[int, (0, 65_535)]
 
 
 class ModelConfig(Struct, frozen=True):
@@ -206,15 +210,15 @@ class PrivacyConfig(Struct, frozen=True):
     """The `[privacy]` section."""
 
     redact: bool
-    log_prompts: Literal["hash", "text", "none"]
+    log_prompts: Literal["none", "hash", "text"]
 
 
 class LogConfig(Struct, frozen=True):
     """The `[log]` section."""
 
-    max_bytes: int
-    keep: int
-    hot_topics_every: int
+    max_bytes: Annotated[int, (10_000, 10_000_000_000)]
+    keep: Annotated[int, (0, 100)]
+    hot_topics_every: Annotated[int, (1, 1_000_000)]
 
 
 class Config(Struct, frozen=True):
@@ -272,89 +276,6 @@ _SECTIONS: dict[str, type[Any]] = {
     "model": ModelConfig,
     "privacy": PrivacyConfig,
     "log": LogConfig,
-}
-_CHOICES: dict[str, tuple[str, ...]] = {
-    "hooks.content_mode": ("adaptive", "full", "preview", "none"),
-    "hooks.format": ("text", "xml", "json"),
-    "search.ranker": ("evidence", "rrf"),
-    "search.lexical_engine": ("postings", "rank_bm25"),
-    "privacy.log_prompts": ("none", "hash", "text"),
-}
-_RANGES: dict[str, tuple[float, float]] = {
-    "hooks.threshold": (0, 1),
-    "hooks.budget": (0, 10_000),
-    "hooks.budget_chars": (0, 9_000),
-    "hooks.min_prompt_length": (0, 10_000),
-    "hooks.gate_threshold": (-1, 1),
-    "hooks.deadline_ms": (50, 60_000),
-    "hooks.ledger_days": (1, 3650),
-    "hooks.known_best": (0, 100),
-    "gate.max_false_open_rate": (0, 1),
-    "gate.max_other_task_rate": (0, 1),
-    "gate.pieces": (0, 12),
-    "gate.chat": (0, 10),
-    "gate.chat_without_probe": (0, 10),
-    "gate.probe": (0, 1),
-    "gate.lexical": (0, 1),
-    "gate.names": (0, 1),
-    "gate.absent": (0, 1),
-    "gate.length": (0, 10),
-    "gate.words": (0, 1),
-    "gate.hinge": (0, 1),
-    "gate.trigger": (0, 1),
-    "gate.least": (0, 1),
-    "search.depth": (1, 10_000),
-    "search.rrf_k": (1, 10_000),
-    "search.dense_weight": (0, 100),
-    "search.lexical_weight": (0, 100),
-    "search.symbol_dense_weight": (0, 100),
-    "search.symbol_lexical_weight": (0, 100),
-    "search.bm25_k1": (0, 10),
-    "search.bm25_b": (0, 1),
-    "search.min_cosine": (-1, 1),
-    **{f"ranking.{name}": (-10, 10) for name in RankingConfig.__struct_fields__},
-    "lessons.max_items": (0, 100),
-    "lessons.budget_chars": (0, 9_000),
-    "lessons.threshold": (0, 1),
-    "lessons.min_score": (0, 10),
-    "lessons.min_cosine": (-1, 1),
-    "lessons.max_false_open_rate": (0, 1),
-    "lessons.max_other_task_rate": (0, 1),
-    "lessons.session_start": (0, 100),
-    "lessons.remind_every": (0, 10_000),
-    "lessons.after_report": (0, 100),
-    "lore.budget_chars": (0, 9_000),
-    "lore.threshold": (0, 1),
-    "lore.min_cosine": (-1, 1),
-    "lore.max_false_open_rate": (0, 1),
-    "lore.max_other_task_rate": (0, 1),
-    "lore.handoff_days": (0, 3650),
-    "memory.batch_window_ms": (0, 3_600_000),
-    "memory.half_life_days": (0.000_001, 100_000),
-    "memory.budget_chars": (0, 9_000),
-    "memory.threshold": (0, 1),
-    "memory.min_cosine": (-1, 1),
-    "memory.max_false_open_rate": (0, 1),
-    "memory.max_other_task_rate": (0, 1),
-    "memory.session_start": (0, 100),
-    "memory.retention_days": (0, 36_500),
-    "memory.max_mb": (1, 1_000_000),
-    "index.max_file_bytes": (1, 1_000_000_000),
-    "index.chunk_max_chars": (100, 100_000),
-    "index.chunk_merge_chars": (1, 100_000),
-    "index.chunk_cut_chars": (100, 100_000),
-    "index.max_segments": (1, 1_000),
-    "index.workers": (0, 64),
-    "index.quota_mb": (1, 100_000_000),
-    "index.auto_max_files": (0, 10_000_000),
-    "index.debounce_ms": (50, 60_000),
-    "daemon.idle_minutes": (0.01, 100_000),
-    "daemon.max_projects": (1, 1_000),
-    "daemon.max_index_mb": (10, 1_000_000),
-    "daemon.http_port": (0, 65_535),
-    "log.max_bytes": (10_000, 10_000_000_000),
-    "log.keep": (0, 100),
-    "log.hot_topics_every": (1, 1_000_000),
 }
 _MODEL_NAMES_A_PROJECT_MAY_USE = ("static-v0", "hashing")
 _PROJECT_MAY_NOT = (
@@ -425,16 +346,20 @@ def check(key: str, value: object) -> object:
     hints = _hints(section)
     if name not in hints:
         raise ConfigError(f"unknown setting {key}; `hybrid config` lists all")
-    if key in _CHOICES:
-        if value not in _CHOICES[key]:
-            raise ConfigError(f"{key} = {_shown(value)}: must be one of {', '.join(_CHOICES[key])}")
+    hint = hints[name]
+    if get_origin(hint) is Literal:
+        choices = get_args(hint)
+        if value not in choices:
+            raise ConfigError(f"{key} = {_shown(value)}: must be one of {', '.join(choices)}")
         return value
-    return _CHECKS.get(hints[name], _check_number)(key, value)
+    kind = get_args(hint)[0] if get_origin(hint) is Annotated else hint
+    return _CHECKS.get(kind, _check_number)(key, value)
 
 
 @cache
 def _hints(section: str) -> dict[str, Any]:
-    return get_type_hints(_SECTIONS[section]) if section in _SECTIONS else {}
+    """Return the types of a section's settings, with the ranges of numbers; empty for an unknown one."""
+    return get_type_hints(_SECTIONS[section], include_extras=True) if section in _SECTIONS else {}
 
 
 def _check_bool(key: str, value: object) -> object:
@@ -513,7 +438,8 @@ def _check_number(key: str, value: object) -> object:
 
 
 def _check_range(key: str, value: float) -> float:
-    low, high = _RANGES[key]
+    section, _, name = key.partition(".")
+    low, high = get_args(_hints(section)[name])[1]
     if not low <= value <= high:
         raise ConfigError(f"{key} = {_shown(value)}: must lie in {low:g} to {high:g}")
     return value
@@ -538,7 +464,7 @@ def parse_text(key: str, text: str) -> object:
     hint = _hints(section).get(name)
     if hint == tuple[str, ...]:
         return check(key, _parse_list(key, text.strip()))
-    if hint is str or key in _CHOICES:
+    if hint is str or get_origin(hint) is Literal:
         return check(key, text)
     try:
         value: object = _toml_value(text)
