@@ -270,6 +270,7 @@ def import_records(args: argparse.Namespace) -> int:
     """`import`; nothing new is a success too."""
     memory = open_memory(args)
     if args.claude_mem is not None:
+        # Few users have that database: who has not never loads what reads it.
         from hybrid.records.memory.claude_mem import import_database
 
         path = _claude_mem_file(args.claude_mem)

@@ -229,7 +229,7 @@ class NewEntry(Struct, frozen=True):
 
     Attributes:
         id: Free, in upper case.
-        draft: In the form of the file (`wording.checked`).
+        draft: In the form of the file (`texts.checked`).
         learned: ISO date.
         counted: Written into the file in the older form; None for our form.
     """
@@ -245,7 +245,7 @@ def added(lines: Sequence[str], hidden: bytearray, first: int | None, new: Itera
 
     Args:
         lines: All of the file; not empty.
-        hidden: See `lines.hidden_lines`.
+        hidden: See `parsing.hidden_lines`.
         first: Index of the first entry's heading, None without entries.
         new: The entries.
     """

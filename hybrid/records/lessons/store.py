@@ -1,6 +1,6 @@
 """The lessons of one file: read with their counters, added, changed, counted, faded.
 
-The engine reads them on every prompt, hook events count, commands and captures change them. `storage` sees to it that
+The engine reads them on every prompt, hook events count, commands and captures change them. `files` sees to it that
 nobody's write is lost: not another process's, and not that of a person who has the file in an editor.
 
 A method that changes a file imports what does it: a prompt only reads, and pays for every import.

@@ -145,7 +145,7 @@ class Lesson(Struct, frozen=True):
 
 
 class Draft(Struct, frozen=True):
-    """A lesson before it has an id; `wording.checked` brings it into the form of the file.
+    """A lesson before it has an id; `texts.checked` brings it into the form of the file.
 
     Attributes: as of `Lesson`.
     """

@@ -80,7 +80,7 @@ class Mentions(Struct, frozen=True):
     """The projects that a record speaks of.
 
     Attributes:
-        named: The words of each project that it names, see `values.projects_of`; words may be empty.
+        named: The words of each project that it names, see `types.projects_of`; words may be empty.
         words: Single words of its entities and tags.
         text: The same in order, for names of several words.
     """
@@ -309,7 +309,7 @@ class Listed(Struct, frozen=True):
 
 
 def listed(lores: Sequence[Lore], project: ProjectNames, *, is_all: bool = False) -> list[Listed]:
-    """Return the records that may be given in a project, in the order of `eligible.Maker.records`.
+    """Return the records that may be given in a project, in the order of `RecordMaker.records`.
 
     Args:
         lores: What the folders hold.

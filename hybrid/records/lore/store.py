@@ -183,7 +183,7 @@ class LoreShelf:
         return tuple(store.read() for store in self.stores)
 
     def records(self, project: ProjectNames) -> tuple[Record, ...]:
-        """Return the records that may be given in a project, in the order of `eligible.Maker.records`.
+        """Return the records that may be given in a project, in the order of `RecordMaker.records`.
 
         The same tuple as before while nothing changed.
         """
