@@ -53,7 +53,7 @@ def test_few_modules_serve_one_other(trees: dict[str, ast.Module]) -> None:
     single = [path for path, name in modules.items() if len(importers[name] - {path}) == 1]
     outside = [path for path in single if not path.startswith(TABLES)]
 
-    assert len(outside) <= 0.20 * len(modules), outside
+    assert len(outside) <= 0.15 * len(modules), outside
 
 
 def test_few_functions_have_many_parameters(trees: dict[str, ast.Module]) -> None:
@@ -68,7 +68,7 @@ def test_few_functions_have_many_parameters(trees: dict[str, ast.Module]) -> Non
                 if len([name for name in names if name not in ("self", "cls")]) > 5:
                     many.append(f"{path}:{node.lineno} {node.name}")
 
-    assert 1000 * len(many) <= 15 * n_functions, many
+    assert 1000 * len(many) <= 6 * n_functions, many
 
 
 def test_no_file_is_a_giant() -> None:
@@ -85,7 +85,7 @@ def test_one_name_is_one_class(trees: dict[str, ast.Module]) -> None:
     names = collections.Counter(node.name for node in nodes if isinstance(node, ast.ClassDef) and node.name[0] != "_")
     repeated = [name for name, count in names.items() if count > 1]
 
-    assert len(repeated) <= 0.09 * len(names), repeated
+    assert len(repeated) <= 0.03 * len(names), repeated
 
 
 def test_docstrings_state(trees: dict[str, ast.Module]) -> None:
@@ -95,7 +95,7 @@ def test_docstrings_state(trees: dict[str, ast.Module]) -> None:
     texts = [(path, text) for path, node in nodes if (text := ast.get_docstring(node))]
     asking = [f"{path}: {text.splitlines()[0]}" for path, text in texts if text.split()[0] in QUESTIONS]
 
-    assert len(asking) <= 0.14 * len(texts), asking
+    assert len(asking) <= 0.03 * len(texts), asking
 
 
 def test_a_prompt_crosses_a_part_of_the_files(tmp_path: Path) -> None:
@@ -104,7 +104,7 @@ def test_a_prompt_crosses_a_part_of_the_files(tmp_path: Path) -> None:
     talk.ask("How is the database password rotated?")
     crossed = _crossed(Talk(talk.root, talk.home, session_id="s2", kinds=talk.kinds))
 
-    assert len(crossed) <= 0.33 * len(list(PACKAGE.rglob("*.py"))), sorted(crossed)
+    assert len(crossed) <= 0.30 * len(list(PACKAGE.rglob("*.py"))), sorted(crossed)
 
 
 def _crossed(talk: Talk) -> set[str]:

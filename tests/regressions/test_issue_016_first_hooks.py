@@ -40,9 +40,13 @@ def test_hook_that_ends_at_its_deadline_leaves_settings_to_the_next_one(agent: A
     agent.shop.out("init", "--quiet")
     (agent.shop.home / "run" / "hook").unlink()
 
-    # No answer fits into a thousandth of a second; until the settings are known the time is longer.
+    # No answer fits into a thousandth of a second; until the settings are known the time is longer, and on a very busy
+    # machine still too short for the first hooks.
     agent.deadline_ms = 1
-    agent.send(prompt=PROMPT)
+    for _ in range(8):
+        agent.send(prompt=PROMPT)
+        if read_settings(str(agent.shop.home), {}) is not None:
+            break
 
     assert read_settings(str(agent.shop.home), {}) is not None
 
