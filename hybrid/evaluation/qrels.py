@@ -1,6 +1,6 @@
-"""Reads judged queries, judged prompts and manifests of repositories; `hybrid eval` names the files.
+"""Reads judged queries and manifests of repositories; `hybrid eval` names the files.
 
-It knows the formats and nothing else: whoever scores is `measures`, whoever asks is `retrieval` and `gate`.
+It knows the formats and nothing else: `measures` scores, `retrieval` asks.
 """
 
 from __future__ import annotations
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from typing import TypeVar
 
     T = TypeVar("T")
-
-_EXPECTATIONS = {"inject": True, "stay_silent": False}
 
 
 class QrelsError(HybridError):
@@ -49,28 +47,6 @@ class JudgedQuery(Struct, frozen=True):
     held_out: tuple[FilePassage, ...] = ()
 
 
-class JudgedPrompt(Struct, frozen=True):
-    """A prompt, and whether it deserves context.
-
-    Attributes:
-        id: Unique in its file.
-        repo: Name of the repository it is typed in; None stands for every one.
-        text: As typed.
-        is_wanted: True when something should be injected.
-        kind: task, question, session_turn, small_talk, other_repo, …
-        is_strict: False for prompts that are reported and not counted in the false rate.
-        files: Paths of which one should be in what is injected; empty when the file does not say.
-    """
-
-    id: str
-    repo: str | None
-    text: str
-    is_wanted: bool
-    kind: str
-    is_strict: bool
-    files: tuple[str, ...] = ()
-
-
 def read_queries(path: Path) -> list[JudgedQuery]:
     """The queries of a JSONL file: `{id, repo, query, category?, language?, gold: [{path, start_line?, end_line?}]}`.
 
@@ -78,15 +54,6 @@ def read_queries(path: Path) -> list[JudgedQuery]:
         QrelsError: The file cannot be read, a line is not of this form, or an id stands twice.
     """
     return unique(path, read_lines(path, query_of), lambda query: query.id)
-
-
-def read_prompts(path: Path) -> list[JudgedPrompt]:
-    """The prompts of a JSONL file: `{id, prompt, repo or null, expect: inject or stay_silent, kind, strict?, gold?}`.
-
-    Raises:
-        QrelsError: As `read_queries`.
-    """
-    return unique(path, read_lines(path, _prompt), lambda prompt: prompt.id)
 
 
 def read_roots(path: Path) -> dict[str, str]:
@@ -125,11 +92,6 @@ def query_of(fields: Mapping[str, Any]) -> JudgedQuery:
     )
 
 
-def _path(target: object) -> str:
-    """Return the path of a target that is a path, or has one."""
-    return str(cast("Mapping[str, Any]", target)["path"]) if isinstance(target, dict) else str(target)
-
-
 def _target(fields: Mapping[str, Any]) -> FilePassage:
     return FilePassage(str(fields["path"]), _line(fields, "start_line"), _line(fields, "end_line"))
 
@@ -139,19 +101,6 @@ def _line(fields: Mapping[str, Any], name: str) -> int | None:
     if line is not None and (isinstance(line, bool) or not isinstance(line, int) or line < 1):
         raise ValueError(f"{name} {line!r} is no line; lines are whole numbers from 1")
     return line
-
-
-def _prompt(fields: Mapping[str, Any]) -> JudgedPrompt:
-    repo = fields["repo"]
-    return JudgedPrompt(
-        id=str(fields["id"]),
-        repo=None if repo is None else str(repo),
-        text=str(fields["prompt"]),
-        is_wanted=_EXPECTATIONS[fields["expect"]],
-        kind=str(fields["kind"]),
-        is_strict=bool(fields.get("strict", True)),
-        files=tuple(dict.fromkeys(_path(target) for target in fields.get("gold") or ())),
-    )
 
 
 def read_lines(path: Path, make: Callable[[Mapping[str, Any]], T]) -> Iterator[T]:

@@ -191,11 +191,6 @@ class Difference(Struct, frozen=True):
     worse: float
     kept: ChoiceOnHalves | None
 
-    @property
-    def is_clear(self) -> bool:
-        """The interval does not hold 0."""
-        return self.low > 0 or self.high < 0
-
     def as_json(self) -> dict[str, Any]:
         """Return stable keys."""
         return to_builtins(self)

@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from hybrid.evaluation.qrels import JudgedPrompt
     from hybrid.evaluation.trees import Load
     from hybrid.search.searcher import Searcher
     from hybrid.workspace import Workspace
+    from hybrid_lab.judged_prompts import JudgedPrompt
 
 IN_FORCE = Configuration("in force")
 PLAIN = (

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from hybrid.cli.main import run
-from hybrid.evaluation.qrels import JudgedPrompt, QrelsError, read_prompts
+from hybrid.evaluation.qrels import QrelsError
 from hybrid.evaluation.trees import settings_in_force
 from hybrid_lab.injection import IN_FORCE, PLAIN, evaluate_injections
+from hybrid_lab.judged_prompts import JudgedPrompt, read_prompts
 from tests.support.builders import write_files
 
 if TYPE_CHECKING:

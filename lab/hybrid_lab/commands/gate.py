@@ -86,11 +86,11 @@ def _check(args: argparse.Namespace) -> None:
 
 def _judged(args: argparse.Namespace) -> tuple[dict[str, GateReport], list[AblationRow], list[RecordsGateRow]]:
     """A report of each file of judged prompts, by `prompts` and `chatty`; rows of the ablation and of the records."""
-    from hybrid.evaluation.qrels import read_prompts
     from hybrid.evaluation.trees import scratch_home
     from hybrid_lab.gate.ablation import ablation
     from hybrid_lab.gate.prompts import IN_FORCE, GatePlan, evaluate_gate
     from hybrid_lab.gate.with_records import WITH_RECORDS, compare_records
+    from hybrid_lab.judged_prompts import read_prompts
     from hybrid_lab.records.setup import read_records
 
     settings = list(args.settings)

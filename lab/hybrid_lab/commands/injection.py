@@ -34,9 +34,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run it; the exit code is 1 when no prompt has judged files."""
     from hybrid.evaluation.decisions import finite
-    from hybrid.evaluation.qrels import read_prompts
     from hybrid.evaluation.trees import against, scratch_home, settings_in_force
     from hybrid_lab.injection import PLAIN, evaluate_injections
+    from hybrid_lab.judged_prompts import read_prompts
 
     def load(assignments: Sequence[str]) -> Any:
         return settings_in_force([*args.settings, *assignments])

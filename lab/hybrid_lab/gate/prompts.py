@@ -33,11 +33,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from hybrid.config import Loaded
-    from hybrid.evaluation.qrels import JudgedPrompt
     from hybrid.search.gate.calibration import Calibration
     from hybrid.search.searcher import Searcher
     from hybrid.types import Embedder, EmbedderInfo, Verdict
     from hybrid.workspace import Workspace
+    from hybrid_lab.judged_prompts import JudgedPrompt
     from hybrid_lab.records.setup import GivenRecord
 
 OTHER_TASKS = "other_repo"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from hybrid.evaluation.qrels import JudgedPrompt
 from hybrid.search.gate.calibration import Calibration
 from hybrid_lab.gate.prompts import Asked, GateReport
+from hybrid_lab.judged_prompts import JudgedPrompt
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -9,9 +9,9 @@ import pytest
 from msgspec.structs import replace
 
 from hybrid.cli.main import run
-from hybrid.evaluation.qrels import read_prompts
 from hybrid_lab.gate.prompts import IN_FORCE, GatePlan, evaluate_gate
 from hybrid_lab.gate.with_records import WITH_RECORDS, compare_records
+from hybrid_lab.judged_prompts import read_prompts
 from hybrid_lab.records.setup import GivenRecord
 from lab.tests.gate.reports import asked, report, wanted
 from tests.unit.evaluation.conftest import write_lines

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from hybrid.evaluation.measures import FilePassage
-from hybrid.evaluation.qrels import JudgedPrompt, JudgedQuery, QrelsError, read_prompts, read_queries, read_roots
+from hybrid.evaluation.qrels import JudgedQuery, QrelsError, read_queries, read_roots
 
 
 def test_queries_are_read_with_their_targets(queries_file: Path) -> None:
@@ -15,14 +15,6 @@ def test_queries_are_read_with_their_targets(queries_file: Path) -> None:
         == found["q1"]
     )
     assert JudgedQuery("q4", "far-away", "anything", "", "", (FilePassage("x.c"),)) == found["q4"]
-
-
-def test_prompts_are_read_with_their_judgement(prompts_file: Path) -> None:
-    """A null repository stands for all, and a prompt is strict unless it says otherwise."""
-    found = {prompt.id: prompt for prompt in read_prompts(prompts_file)}
-
-    assert JudgedPrompt("p3", None, "yes, please go on", False, "session_turn", True) == found["p3"]
-    assert (found["p1"].is_wanted, found["p5"].is_strict) == (True, False)
 
 
 def test_roots_are_read_from_a_manifest(manifest_file: Path) -> None:
@@ -53,16 +45,7 @@ def test_a_damaged_query_file_is_an_error_with_its_place(tmp_path: Path, text: s
     assert message in str(caught.value)
 
 
-def test_an_unknown_expectation_is_an_error(tmp_path: Path) -> None:
-    """A prompt is to be injected or to stay silent; there is no third way."""
-    path = tmp_path / "gate.jsonl"
-    path.write_text('{"id": "a", "prompt": "x", "repo": null, "expect": "maybe", "kind": "k"}')
-
-    with pytest.raises(QrelsError, match="maybe"):
-        read_prompts(path)
-
-
-@pytest.mark.parametrize("read", [read_queries, read_prompts, read_roots], ids=["queries", "prompts", "manifest"])
+@pytest.mark.parametrize("read", [read_queries, read_roots], ids=["queries", "manifest"])
 def test_a_missing_file_is_an_error(tmp_path: Path, read: object) -> None:
     """It is named, with what the system says."""
     assert callable(read)
