@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from hybrid.answer.turn import Turn
     from hybrid.knowledge.collections import Collection
-    from hybrid.search.gate.verdict import Asked
+    from hybrid.search.gate.verdict import PromptPieces
     from hybrid.types import Hit, Withheld
     from hybrid.workspace import Workspace
 
@@ -199,9 +199,11 @@ class _Injection:
 
     def _searched(self) -> list[Selection]:
         """Search and judge every collection; the pieces of the prompt are embedded once."""
+        from hybrid.search.searcher import Judging  # Brings numpy, which a prompt that a rule ends never needs.
+
         found: list[Selection] = []
         is_auto = self._hooks.gate_threshold == "auto"
-        asked: dict[str, Asked] = {}
+        asked: dict[str, PromptPieces] = {}
         for collection in self._collections:
             searcher = collection.searcher
             model = searcher.embedder.info.key
@@ -210,10 +212,8 @@ class _Injection:
             searched = searcher.search(
                 self._query,
                 top_k=RECORDS_CONSIDERED if isinstance(collection, RecordCollection) else CONSIDERED,
-                is_judged=is_auto,
-                asked=asked.get(model),
                 # What a closed gate kept back is of interest among files only.
-                stops_when_closed=collection.kind != "files",
+                judging=Judging(asked.get(model), stops_when_closed=collection.kind != "files") if is_auto else None,
             )
             found.append(Selection(collection, searched, verdict_of(searched, collection, self._workspace.loaded)))
         return found

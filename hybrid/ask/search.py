@@ -18,6 +18,7 @@ from hybrid.index.backend import Filter
 from hybrid.knowledge.collections import KINDS_OF, FileCollection, RecordCollection
 from hybrid.knowledge.memory_collection import MemoryCollection, memory_collection
 from hybrid.redact import redact
+from hybrid.search.searcher import Judging
 from hybrid.types import Item
 
 if TYPE_CHECKING:
@@ -180,8 +181,7 @@ def _records(
         query,
         top_k=_looked_at(wanted),
         mode=wanted.mode,
-        is_judged=config.hooks.gate_threshold == "auto",
-        stops_when_closed=True,
+        judging=Judging(stops_when_closed=True) if config.hooks.gate_threshold == "auto" else None,
     )
     selection = Selection(collection, searched, verdict_of(searched, collection, workspace.loaded))
     if selection.verdict.is_open:
@@ -240,7 +240,7 @@ def best_lore(
     if view is None:
         return []
     collection = RecordCollection(view, workspace.config)
-    searched = view.searcher.search(query, top_k=top_k, only=Filter(tuple(kinds)), is_judged=True)
+    searched = view.searcher.search(query, top_k=top_k, only=Filter(tuple(kinds)), judging=Judging())
     is_open = verdict_of(searched, collection, workspace.loaded).is_open
     least = collection.min_cosine if is_open else math.inf
     fitting = (hit for hit in _ordered(collection, searched) if hit.bm25 is not None or (hit.cosine or 0.0) >= least)

@@ -21,6 +21,7 @@ from hybrid.base.errors import ConfigError
 from hybrid.config import load
 from hybrid.evaluation.qrels import QrelsError
 from hybrid.index.build import build
+from hybrid.index.plan import BuildTask, BuildTools
 from hybrid.models.registry import load_embedder
 from hybrid.project.find import FOLDER_NAME, Project
 from hybrid.project.places import hybrid_home
@@ -161,15 +162,9 @@ def build_index(workspace: Workspace, scope: IndexScope = WHOLE, *, embedder: Em
     if scope != WHOLE:
         source = ScopedSource(source, scope)
     embedder = embedder or load_embedder(workspace.config.model.name, home=workspace.home)
-    return build(
-        workspace.place,
-        source,
-        embedder,
-        recipe_of(settings),
-        max_segments=settings.max_segments,
-        annotator=GateAnnotator(embedder, workspace.home, with_hub=workspace.config.gate.hub),
-        workers=settings.workers,
-    )
+    annotator = GateAnnotator(embedder, workspace.home, with_hub=workspace.config.gate.hub)
+    tools = BuildTools(source, embedder, recipe_of(settings), annotator, settings.workers)
+    return build(workspace.place, tools, BuildTask(max_segments=settings.max_segments))
 
 
 _NOT_PROGRAMS = frozenset({"json", "xml", "yaml", "toml", "ini", "properties", "csv", "dtd", "gitignore", "gomod"})

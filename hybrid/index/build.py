@@ -14,64 +14,37 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from hybrid.base.atomic import locked, make_private_folder, write_atomic
 from hybrid.base.errors import BusyError, IndexUnavailableError
 from hybrid.base.sqlite import set_database_aside
 from hybrid.index.catalog import Catalog
-from hybrid.index.documents import DocumentUpdate, Means
+from hybrid.index.documents import DocumentUpdate
 from hybrid.index.manifest import FORMAT_VERSION, is_untouched, read_manifest
-from hybrid.index.plan import Part, Progress, Recipe, Summary, silent
+from hybrid.index.plan import EVERYTHING, BuildTask, Summary
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
     from pathlib import Path
 
     from hybrid.index.catalog import DocumentRow
-    from hybrid.index.commit import Annotator
     from hybrid.index.place import Place
-    from hybrid.types import Embedder, Source
+    from hybrid.index.plan import BuildTools
+    from hybrid.types import Source
 
 _SPARE_CONTENTS = 5_000
 _COLLECT_EVERY = 16
 """Generations between two looks for contents that nobody has: each look costs a pass over the catalog."""
 
 
-def build(
-    place: Place,
-    source: Source,
-    embedder: Embedder,
-    how: Recipe,
-    *,
-    part: Part | None = None,
-    full: bool = False,
-    is_purged: bool = False,
-    max_segments: int = 8,
-    wait_s: float = 0.0,
-    progress: Progress = silent,
-    now_ns: Callable[[], int] = time.time_ns,
-    annotator: Annotator | None = None,
-    workers: int = 1,
-    begin: Callable[[], None] = lambda: None,
-) -> Summary:
+def build(place: Place, tools: BuildTools, task: BuildTask = EVERYTHING) -> Summary:
     """Bring the index up to date.
 
     Args:
-        place: Where it lies.
-        source: Of documents.
-        embedder: Of chunks; another than last time re-embeds everything.
-        how: How documents are cut.
-        part: Look at this part only, if the index is whole and current; `Summary.is_full` says whether that was so.
-        full: Read every file again and write one new segment.
-        is_purged: Write one new segment, and drop what no document of any tree has, without reading again what did not
-            change: no file of the index holds any more what is gone.
-        max_segments: Beyond which small segments are merged.
-        wait_s: How long to wait for another build of this project, in seconds.
-        progress: Hears how far it is.
-        now_ns: Clock, nanoseconds since the epoch.
-        annotator: Adds arrays to the segments that are written.
-        workers: Processes that read and cut files when much changed; 0: as many as are fast, 1: none but this one.
-        begin: Called once the lock is held, before anything is written; what it raises ends the build.
+        place: The paths of the index.
+        tools: The build works with.
+        task: The work to do; by default everything that changed.
 
     Raises:
         BusyError: Another process is building, and the wait is over.
@@ -81,16 +54,16 @@ def build(
     make_private_folder(place.folder)
     # A folder that cannot be written raises here: it is not another build that holds the lock.
     place.lock.touch(mode=0o600)
-    with locked(place.lock, wait_s) as held:
+    with locked(place.lock, task.wait_s) as held:
         if not held:
             raise BusyError(
                 f"another process is indexing this project ({_holder(place.lock)}); try again when it is done"
             )
-        begin()
+        task.begin()
         _sign(place.lock)
-        part = None if full else part
-        means = Means(source, embedder, how, progress, now_ns, workers, annotator)
-        run = _Run(place, means, part, full, is_purged or full, max_segments, started)
+        if task.full:
+            task = replace(task, part=None, is_purged=True)
+        run = _Run(place, tools, task, started)
         try:
             return run.once()
         except sqlite3.DatabaseError as error:
@@ -104,28 +77,25 @@ class _Run(Struct, frozen=True):
     """One build under the lock: documents into the catalog, the catalog into a snapshot, the summary into both."""
 
     place: Place
-    means: Means
-    part: Part | None
-    full: bool
-    is_purged: bool
-    max_segments: int
+    tools: BuildTools
+    task: BuildTask
     started: float
 
     def once(self) -> Summary:
         place = self.place
         with Catalog(place.catalog, tree=place.tree, root=place.root) as catalog:
             summary = Summary()
-            documents = DocumentUpdate(catalog, self.means, summary)
+            documents = DocumentUpdate(catalog, self.tools, summary)
             was_cut_short = catalog.is_dirty()
             current = 0 if was_cut_short else self._current(catalog)
-            documents.run(full=self.full, part=self.part if current else None)
-            is_dirty = self.is_purged or catalog.is_dirty()
+            documents.run(full=self.task.full, part=self.task.part if current else None)
+            is_dirty = self.task.is_purged or catalog.is_dirty()
             is_current = current > 0 and not is_dirty
             summary.generation = (
                 current if is_current else self._commit(catalog, documents, documents.changes if current else None)
             )
             if summary.is_full:
-                _describe(summary, catalog, self.means.source)
+                _describe(summary, catalog, self.tools.source)
             else:
                 _describe_part(summary, catalog.summary_of(current), documents.n_chunks_more)
             summary.seconds = time.perf_counter() - self.started
@@ -133,8 +103,8 @@ class _Run(Struct, frozen=True):
             if is_dirty or summary.generation != catalog.generation():
                 catalog.finish(summary.generation, summary.as_json())
                 # Builds that were killed end no generation, and leave what they read.
-                if self.is_purged or was_cut_short or summary.generation % _COLLECT_EVERY == 0:
-                    catalog.collect(spare=0 if self.is_purged else min(_SPARE_CONTENTS, summary.documents))
+                if self.task.is_purged or was_cut_short or summary.generation % _COLLECT_EVERY == 0:
+                    catalog.collect(spare=0 if self.task.is_purged else min(_SPARE_CONTENTS, summary.documents))
             else:
                 catalog.touch()
             catalog.commit()
@@ -145,20 +115,10 @@ class _Run(Struct, frozen=True):
         self, catalog: Catalog, documents: DocumentUpdate, changes: Mapping[str, DocumentRow | None] | None
     ) -> int:
         """The generation that is current afterwards."""
-        from hybrid.index.commit import commit_snapshot  # Brings numpy, which a build without a change never needs.
+        # Brings numpy, which a build without a change never needs.
+        from hybrid.index.commit import Changes, commit_snapshot
 
-        return commit_snapshot(
-            catalog,
-            self.place.folder,
-            self.means.embedder.info,
-            self.means.how.of_chunks,
-            changes=changes,
-            full=self.is_purged,
-            max_segments=self.max_segments,
-            progress=self.means.progress,
-            annotator=self.means.annotator,
-            draft=documents.draft,
-        )
+        return commit_snapshot(catalog, self.place.folder, self.tools, self.task, Changes(changes, documents.draft))
 
     def _current(self, catalog: Catalog) -> int:
         """The generation on disk when it is the catalog's last one and its files are untouched, else 0."""
@@ -166,11 +126,11 @@ class _Run(Struct, frozen=True):
             manifest = read_manifest(self.place.folder)
         except IndexUnavailableError:
             return 0
-        background = self.means.annotator.key if self.means.annotator else ""
+        background = self.tools.annotator.key if self.tools.annotator else ""
         wanted = (
             FORMAT_VERSION,
-            self.means.embedder.info.key,
-            self.means.how.of_chunks,
+            self.tools.embedder.info.key,
+            self.tools.how.of_chunks,
             background,
             catalog.generation(),
         )

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from hybrid.base.arrays import write_arrays
@@ -19,46 +20,28 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-    from numpy.typing import NDArray
-
     from hybrid.index.catalog import Catalog, DocumentRow
-    from hybrid.index.plan import Progress
+    from hybrid.index.plan import BuildTask, BuildTools
     from hybrid.index.segment import Segment
     from hybrid.types import EmbedderInfo
 
 _PATTERN = "segment-*.safetensors"
 
 
-class Annotator(Protocol):
-    """Adds arrays to every segment that is written, for a gate that compares chunks with a background."""
+class Changes(Struct, frozen=True):
+    """The difference between the catalog and the generation on disk.
 
-    @property
-    def key(self) -> str:
-        """Of the background: segments with another one are written anew."""
-        ...
+    Attributes:
+        rows: Path → row of a document, None for one that is gone; None when the difference is not known and everything
+            must be compared.
+        draft: What this build has read; saves decoding it again when the segment holds just that.
+    """
 
-    def prepare(self) -> None:
-        """Load what `annotate` needs, when a segment is sure to be written."""
-        ...
-
-    def annotate(self, arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-        """The arrays to add to those of a segment, or to put in their place."""
-        ...
+    rows: Mapping[str, DocumentRow | None] | None
+    draft: SegmentDraft | None
 
 
-def commit_snapshot(
-    catalog: Catalog,
-    folder: Path,
-    model: EmbedderInfo,
-    recipe: str,
-    *,
-    changes: Mapping[str, DocumentRow | None] | None,
-    full: bool,
-    max_segments: int,
-    progress: Progress,
-    annotator: Annotator | None = None,
-    draft: SegmentDraft | None = None,
-) -> int:
+def commit_snapshot(catalog: Catalog, folder: Path, tools: BuildTools, task: BuildTask, changes: Changes) -> int:
     """Make the snapshot hold what the catalog holds.
 
     The cost of a small edit is one small segment; segments merge when there are many, the small ones first.
@@ -66,15 +49,9 @@ def commit_snapshot(
     Args:
         catalog: The truth.
         folder: Of the tree.
-        model: Of the vectors.
-        recipe: Of the chunks.
-        changes: What differs from the generation on disk, None for a document that is gone; None when that is not
-            known and everything must be compared.
-        full: Write one new segment.
-        max_segments: Beyond which small segments are merged.
-        progress: Hears how far it is.
-        annotator: Adds to the segments that are written.
-        draft: What this build has read; saves decoding it again when the segment holds just that.
+        tools: Of the build.
+        task: Of the build; a purge writes one new segment.
+        changes: Since the generation on disk.
 
     Returns:
         The generation that is current afterwards: the old one when nothing had to change.
@@ -82,27 +59,31 @@ def commit_snapshot(
     Raises:
         OSError: The disk is full or read-only; the old generation stays.
     """
-    background = annotator.key if annotator else ""
-    old = None if full else _usable(folder, model, recipe, background, catalog.generation())
+    model, recipe = tools.embedder.info, tools.how.of_chunks
+    background = tools.annotator.key if tools.annotator else ""
+    old = None if task.is_purged else _usable(folder, model, recipe, background, catalog.generation())
     if old is not None and not catalog.is_dirty():
         _restamp(folder, old[0])
         return old[0].generation
     previous, opened = old or (_empty(folder, model, recipe, background), [])
-    if changes is not None and old is not None:
-        wanted = {path: row for path, row in changes.items() if row is not None}
-        entries, missing = _tombstone_some(previous.segments, opened, changes), set(wanted)
+    if changes.rows is not None and old is not None:
+        wanted = {path: row for path, row in changes.rows.items() if row is not None}
+        entries, missing = _tombstone_some(previous.segments, opened, changes.rows), set(wanted)
     else:
         wanted = catalog.indexed()
         entries, missing = _tombstone(previous.segments, opened, {path: row[0] for path, row in wanted.items()})
-    kept, merged_paths = _choose_merges(entries, opened, len(missing), max_segments)
+    kept, merged_paths = _choose_merges(entries, opened, len(missing), task.max_segments)
     if merged_paths:
         wanted = catalog.indexed()
     documents = sorted(missing | merged_paths)
     if documents:
-        progress("write", 0, len(documents))
+        tools.progress("write", 0, len(documents))
         rows = [(path, *wanted[path]) for path in documents]
-        kept.append(_write_segment(catalog, folder, previous.generation + 1, model, rows, annotator, draft))
-        progress("write", len(documents), len(documents))
+        target = folder / f"segment-{previous.generation + 1:08d}.safetensors"
+        kept.append(_write_segment(catalog, target, tools, rows, changes.draft))
+        tools.progress("write", len(documents), len(documents))
+    # A reader opens what the manifest names: it is replaced last, in one rename, when the new segment is on disk. A
+    # build killed before leaves the old generation whole, and one killed after leaves only files that nobody names.
     manifest = replace(previous, generation=previous.generation + 1, segments=tuple(kept))
     write_manifest(folder, manifest)
     _remove_unused(folder, {entry.file for entry in kept})
@@ -219,23 +200,21 @@ def _choose_merges(
 
 def _write_segment(
     catalog: Catalog,
-    folder: Path,
-    generation: int,
-    model: EmbedderInfo,
+    target: Path,
+    tools: BuildTools,
     rows: list[tuple[str, int, str, str]],
-    annotator: Annotator | None,
     draft: SegmentDraft | None,
 ) -> SegmentEntry:
+    model = tools.embedder.info
     if draft is None or not draft.holds(rows):
         draft = SegmentDraft()
         for row in rows:
             draft.add(row, catalog.records(row[1]))
-    target = folder / f"segment-{generation:08d}.safetensors"
     arrays = draft.arrays(catalog, model)
-    if annotator:
-        arrays |= annotator.annotate(arrays)
+    if tools.annotator:
+        arrays |= tools.annotator.annotate(arrays)
     data = write_arrays(target, arrays, {"format": str(FORMAT_VERSION), "model": model.key})
-    sync_folder(folder)
+    sync_folder(target.parent)
     return SegmentEntry(
         file=target.name,
         size_bytes=len(data),

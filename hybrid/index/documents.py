@@ -10,8 +10,6 @@ import contextlib
 import time
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
-
 from hybrid.index.analysis import chunk_text, head_line, input_key
 from hybrid.index.reading import Reader
 from hybrid.index.workers import are_worth_it, automatic_workers, look_in_processes
@@ -19,41 +17,18 @@ from hybrid.redact import mask
 from hybrid.types import EmbedInput, Skipped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Sequence
+    from collections.abc import Generator, Sequence
 
     from hybrid.index.analysis import ChunkRecord
     from hybrid.index.catalog import Catalog, DocumentRow, KnownDocument
-    from hybrid.index.commit import Annotator
     from hybrid.index.drafting import SegmentDraft
-    from hybrid.index.plan import Part, Progress, Recipe, Summary
+    from hybrid.index.plan import BuildTools, Part, Summary
     from hybrid.index.reading import Looked
     from hybrid.index.vectors import StoredVectors
-    from hybrid.types import Document, Embedder, Found, Source
+    from hybrid.types import Document, Found
 
 _BATCH_INPUTS = 128
 _BATCH_SECONDS = 2.0
-
-
-class Means(Struct, frozen=True):
-    """What a build works with.
-
-    Attributes:
-        source: Of documents.
-        embedder: Of chunks.
-        how: How documents are cut.
-        progress: Hears how far it is.
-        now_ns: Clock, nanoseconds since the epoch.
-        workers: Processes that read and cut files when much changed; 0: as many as are fast, 1: none but this one.
-        annotator: Of the segments to be, to be prepared in time.
-    """
-
-    source: Source
-    embedder: Embedder
-    how: Recipe
-    progress: Progress
-    now_ns: Callable[[], int]
-    workers: int
-    annotator: Annotator | None
 
 
 class DocumentUpdate:
@@ -61,16 +36,16 @@ class DocumentUpdate:
 
     Args:
         catalog: Gets documents, chunks and vectors.
-        means: Of the build.
+        tools: Of the build.
         summary: Is told what was done.
     """
 
-    def __init__(self, catalog: Catalog, means: Means, summary: Summary) -> None:
+    def __init__(self, catalog: Catalog, tools: BuildTools, summary: Summary) -> None:
         self._catalog = catalog
-        self._means = means
-        self._embedder = means.embedder
-        self._how = means.how
-        self._reader = Reader(means.source, means.how.chunk, means.how.limits)
+        self._tools = tools
+        self._embedder = tools.embedder
+        self._how = tools.how
+        self._reader = Reader(tools.source, tools.how.chunk, tools.how.limits)
         self._summary = summary
         self._model_id = 0
         self._is_new_recipe = False
@@ -101,7 +76,7 @@ class DocumentUpdate:
         self._is_new_recipe = catalog.require_recipe(recipe_key)
         self._is_full = full or self._is_new_recipe
         catalog.commit()
-        self._means.progress("scan", len(found), len(found))
+        self._tools.progress("scan", len(found), len(found))
         gone = known.keys() - {entry.path for entry in found}
         stale = [e for e in found if self._is_full or e.path not in known or not known[e.path].is_unchanged(e.stamp)]
         if gone:
@@ -110,7 +85,7 @@ class DocumentUpdate:
             for done, (entry, checked_ns, looked) in enumerate(looked_at, 1):
                 self._take(entry, checked_ns, looked, known.get(entry.path))
                 if done % 16 == 0 or done == len(stale):
-                    self._means.progress("read", done, len(stale))
+                    self._tools.progress("read", done, len(stale))
         self._flush(is_last=True)
 
     def _look(self, part: Part | None) -> tuple[dict[str, KnownDocument], list[Found]]:
@@ -120,7 +95,7 @@ class DocumentUpdate:
             if found is not None:
                 self._summary.is_full = False
                 return self._catalog.known_within(part.paths), list(found)
-        return self._catalog.known(), list(self._means.source.scan())
+        return self._catalog.known(), list(self._tools.source.scan())
 
     def _forget(self, gone: set[str], known: dict[str, KnownDocument]) -> None:
         catalog = self._catalog
@@ -135,15 +110,15 @@ class DocumentUpdate:
 
     def _looked_at(self, stale: Sequence[Found]) -> Generator[tuple[Found, int, Looked | Skipped]]:
         """Each file with when it was looked at, in order; the clock is asked before the file is read."""
-        n_workers = self._means.workers or automatic_workers()
+        n_workers = self._tools.workers or automatic_workers()
         if n_workers > 1 and are_worth_it(sum(found.stamp.size_bytes for found in stale)):
             known = self._catalog.known_contents(self._how.of_chunks)
             yield from look_in_processes(
-                self._reader, stale, known, n_workers=n_workers, now_ns=self._means.now_ns, meanwhile=self._prepare
+                self._reader, stale, known, n_workers=n_workers, now_ns=self._tools.now_ns, meanwhile=self._prepare
             )
             return
         for found in stale:
-            checked_ns = self._means.now_ns()
+            checked_ns = self._tools.now_ns()
             yield found, checked_ns, self._reader.look(found, self._is_known)
 
     def _is_known(self, document: Document) -> bool:
@@ -182,8 +157,8 @@ class DocumentUpdate:
     def _prepare(self) -> None:
         """Load what the first documents and the commit will need."""
         self._draft()
-        if self._means.annotator is not None:
-            self._means.annotator.prepare()
+        if self._tools.annotator is not None:
+            self._tools.annotator.prepare()
 
     def _draft(self) -> SegmentDraft:
         if self.draft is None:

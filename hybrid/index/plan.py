@@ -1,10 +1,11 @@
-"""What a build is asked for and what it did: the recipe of its chunks, a part of a source, its progress, its summary.
+"""The plain values of a build: its tools, its request, its progress and its summary.
 
-Plain values of `build`, `documents` and `commit`, which call one another.
+`build`, `documents` and `commit` share them; they call one another.
 """
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import Struct, field
@@ -13,9 +14,11 @@ from msgspec.structs import asdict
 from hybrid.index.analysis import recipe
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-    from hybrid.types import Chunked, ChunkLimits, Document, Found
+    from numpy.typing import NDArray
+
+    from hybrid.types import Chunked, ChunkLimits, Document, Embedder, Found, Source
 
 
 class Progress(Protocol):
@@ -31,7 +34,7 @@ def silent(step: str, done: int, total: int) -> None:
 
 
 class Recipe(Struct, frozen=True):
-    """How documents become chunks: the cutter with its version and limits, and how the source reads files."""
+    """The way from documents to chunks: the cutter with its version and limits, and how the source reads files."""
 
     chunk: Callable[[Document, ChunkLimits], Chunked]
     limits: ChunkLimits
@@ -49,6 +52,23 @@ class Recipe(Struct, frozen=True):
         return f"{self.of_chunks}; source {self.source_version}"
 
 
+class Annotator(Protocol):
+    """Adds arrays to every segment that is written, for a gate that compares chunks with a background."""
+
+    @property
+    def key(self) -> str:
+        """The key of the background: segments with another one are written anew."""
+        ...
+
+    def prepare(self) -> None:
+        """Load what `annotate` needs, when a segment is sure to be written."""
+        ...
+
+    def annotate(self, arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+        """The arrays to add to those of a segment, or to put in their place."""
+        ...
+
+
 class Part(Struct, frozen=True):
     """A part of a source that is looked at alone.
 
@@ -61,8 +81,55 @@ class Part(Struct, frozen=True):
     scan: Callable[[Sequence[str]], Sequence[Found] | None]
 
 
+class BuildTools(Struct, frozen=True):
+    """The things that a build works with.
+
+    Attributes:
+        source: Of documents.
+        embedder: Of chunks; another than last time re-embeds everything.
+        how: How documents are cut.
+        annotator: Adds arrays to the segments that are written.
+        workers: Processes that read and cut files when much changed; 0: as many as are fast, 1: none but this one.
+        progress: Hears how far it is.
+        now_ns: Clock, nanoseconds since the epoch.
+    """
+
+    source: Source
+    embedder: Embedder
+    how: Recipe
+    annotator: Annotator | None = None
+    workers: int = 1
+    progress: Progress = silent
+    now_ns: Callable[[], int] = time.time_ns
+
+
+class BuildTask(Struct, frozen=True):
+    """The work that a build is asked for.
+
+    Attributes:
+        part: Look at this part only, if the index is whole and current; `Summary.is_full` says whether that was so.
+        full: Read every file again and write one new segment.
+        is_purged: Write one new segment, and drop what no document of any tree has, without reading again what did not
+            change: no file of the index holds any more what is gone.
+        max_segments: Beyond which small segments are merged.
+        wait_s: Seconds to wait for another build of this project.
+        begin: Called once the lock is held, before anything is written; what it raises ends the build.
+    """
+
+    part: Part | None = None
+    full: bool = False
+    is_purged: bool = False
+    max_segments: int = 8
+    wait_s: float = 0.0
+    begin: Callable[[], None] = lambda: None
+
+
+EVERYTHING = BuildTask()
+"""Look at everything, and do what changed."""
+
+
 class Summary(Struct):
-    """What a build did; the JSON of `hybrid reindex`.
+    """The result of a build; the JSON of `hybrid reindex`.
 
     Attributes:
         documents: Indexed now.

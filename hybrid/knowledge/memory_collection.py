@@ -35,8 +35,7 @@ if TYPE_CHECKING:
     from hybrid.records.memory.store import MemoryStore
     from hybrid.records.memory.types import Row
     from hybrid.records.types import Record
-    from hybrid.search.gate.verdict import Asked
-    from hybrid.search.searcher import Mode, Searched
+    from hybrid.search.searcher import Judging, Mode, Searched
     from hybrid.types import Embedder, Hit, Item
     from hybrid.workspace import Workspace
 
@@ -172,27 +171,18 @@ class FairSearcher(Searcher):
         top_k: int,
         mode: Mode = "hybrid",
         only: Filter = _EVERYTHING,
-        is_judged: bool = False,
-        asked: Asked | None = None,
-        stops_when_closed: bool = False,
+        judging: Judging | None = None,
     ) -> Searched:
         """As `Searcher.search`."""
-        found = self._inner.search(
-            query,
-            top_k=top_k,
-            mode=mode,
-            only=only,
-            is_judged=is_judged,
-            asked=asked,
-            stops_when_closed=stops_when_closed,
-        )
+        found = self._inner.search(query, top_k=top_k, mode=mode, only=only, judging=judging)
         if only.path or len(found.hits) < top_k:
             return found
         ending = f"/{self._key}"
         if sum(hit.path.endswith(ending) for hit in found.hits) >= _ENOUGH:
             return found
         mine = replace(only, path=project_glob(self._key))
-        own = self._inner.search(query, top_k=top_k, mode=mode, only=mine, is_judged=is_judged, asked=asked)
+        again = replace(judging, stops_when_closed=False) if judging else None
+        own = self._inner.search(query, top_k=top_k, mode=mode, only=mine, judging=again)
         return replace(found, hits=_joined(own, found, ending, top_k))
 
 

@@ -247,22 +247,14 @@ class MemoryIndex(Struct, frozen=True):
     ) -> None:
         """Bring the index up to date; as `hybrid.index.build.build`."""
         from hybrid.index.build import build
-        from hybrid.index.plan import Recipe, silent  # As in `changed_part`.
+        from hybrid.index.plan import BuildTask, BuildTools, Recipe, silent  # As in `changed_part`.
 
         config, home = self.workspace.config, self.workspace.home
         embedder = LazyEmbedder(config.model.name, home, load=load)
-        build(
-            self.place,
-            self.source,
-            embedder,
-            Recipe(self.source.chunk, WHOLE, MEMORY_VERSION, MEMORY_VERSION),
-            part=part,
-            is_purged=is_purged,
-            wait_s=wait_s,
-            progress=progress or silent,
-            annotator=GateAnnotator(embedder, home, with_hub=config.gate.hub),
-            workers=1,
-        )
+        how = Recipe(self.source.chunk, WHOLE, MEMORY_VERSION, MEMORY_VERSION)
+        annotator = GateAnnotator(embedder, home, with_hub=config.gate.hub)
+        tools = BuildTools(self.source, embedder, how, annotator, progress=progress or silent)
+        build(self.place, tools, BuildTask(part=part, is_purged=is_purged, wait_s=wait_s))
 
 
 def gate_settings(workspace: Workspace) -> GateConfig:

@@ -203,11 +203,12 @@ class RecordViews:
         digest = sha256_hex(wanted.encode("utf-8", "surrogatepass"))
         if _is_current(place, digest):
             return
+        # The first prompt after the service slept seldom builds.
         from hybrid.index.build import build
-        from hybrid.index.plan import Recipe  # The first prompt after the service slept seldom builds.
+        from hybrid.index.plan import BuildTask, BuildTools, Recipe
 
         how = Recipe(source.chunk, WHOLE, RECORDS_VERSION, RECORDS_VERSION)
-        summary = build(place, source, embedder, how, wait_s=WAIT_S, annotator=annotator, workers=1)
+        summary = build(place, BuildTools(source, embedder, how, annotator), BuildTask(wait_s=WAIT_S))
         _note_seen(place, digest, summary.generation)
 
 

@@ -16,7 +16,7 @@ from hybrid.prompting.query import narrowed
 from hybrid.search.floor import relevance
 from hybrid.search.fusion import Fused, fuse, one_of
 from hybrid.search.gate.verdict import open_gate
-from hybrid.search.ranking.ranker import Ranker
+from hybrid.search.ranking.ranker import Legs, Ranker
 from hybrid.types import Hit
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from hybrid.index.backend import DenseLeg, Leg, SearchBackend
     from hybrid.index.place import Place
     from hybrid.prompting.query import Query
-    from hybrid.search.gate.verdict import Asked, Gate
+    from hybrid.search.gate.verdict import Gate, PromptPieces
     from hybrid.search.ranking.ranker import RankedChunk
     from hybrid.types import Embedder, Verdict
     from hybrid.workspace import Workspace
@@ -62,6 +62,18 @@ class Searched(Struct, frozen=True):
     verdict: Verdict | None = None
 
 
+class Judging(Struct, frozen=True):
+    """The wish to have the calibrated gate judge a prompt, in the same pass over the vectors.
+
+    Attributes:
+        prompt: The prompt as the gate compares it, when another collection of the same model has made it.
+        stops_when_closed: Look for no hits when the gate is closed.
+    """
+
+    prompt: PromptPieces | None = None
+    stops_when_closed: bool = False
+
+
 class Searcher:
     """Searches one open index with the embedder it was built with; many queries, no state between them."""
 
@@ -88,9 +100,7 @@ class Searcher:
         top_k: int,
         mode: Mode = "hybrid",
         only: Filter = EVERYTHING,
-        is_judged: bool = False,
-        asked: Asked | None = None,
-        stops_when_closed: bool = False,
+        judging: Judging | None = None,
     ) -> Searched:
         """Search the collection.
 
@@ -99,15 +109,13 @@ class Searcher:
             top_k: Hits to return at most.
             mode: `dense` or `lexical` leave the other leg out.
             only: Restricts the hits; the top cosine stays that of the whole collection.
-            is_judged: Ask the calibrated gate too, in the same pass over the vectors. Of a prompt that opens it with a
-                part of what it says, that part is searched for: the rest is greetings, stories and deadlines.
-            asked: The query as the gate compares it, when another collection of the same model has made it.
-            stops_when_closed: Look for no hits when that gate is closed.
+            judging: Ask the calibrated gate too. Of a prompt that opens it with a part of what it says, that part is
+                searched for: the rest is greetings, stories and deadlines.
         """
         settings = self._settings
         vector = self.embedder.embed_query(query.focus)
-        dense, verdict = self._dense(query, vector, only, is_judged=is_judged, asked=asked)
-        if stops_when_closed and verdict and not verdict.is_open:
+        dense, verdict = self._dense(query, vector, only, judging)
+        if judging and judging.stops_when_closed and verdict and not verdict.is_open:
             return Searched(query, mode, 0, dense.top, 0.0, self._weights(query, mode), (), verdict)
         subject = query
         if verdict and verdict.subject:
@@ -116,7 +124,8 @@ class Searcher:
             dense = self.backend.dense(vector, settings.depth, only)
         lexical = self._lexical(query_tokens(subject.text), settings.depth, only)
         weights = self._weights(query, mode)
-        chunks = self._ranked(subject, dense, lexical, only, top_k) if mode == "hybrid" else ()
+        legs = Legs(dense, lexical)
+        chunks = self._ranked(subject, legs, only, top_k) if mode == "hybrid" else ()
         evidence = {chunk.row: chunk for chunk in chunks}
         found = [one_of((dense.ranks, lexical.ranks), row, weights=weights, rrf_k=settings.rrf_k) for row in evidence]
         if len(found) < top_k:
@@ -125,17 +134,17 @@ class Searcher:
             )
             found += [entry for entry in fused if entry.row not in evidence]
         hits = [
-            self._hit(entry, rank, dense, lexical, evidence.get(entry.row), is_ranked=bool(chunks))
+            self._hit(entry, rank, legs, evidence.get(entry.row), is_ranked=bool(chunks))
             for rank, entry in enumerate(found[:top_k], 1)
         ]
         n_candidates = len({*(dense.ranks if weights[0] > 0 else ()), *(lexical.ranks if weights[1] > 0 else ())})
         return Searched(query, mode, n_candidates, dense.top, lexical.best, weights, tuple(hits), verdict)
 
-    def _ranked(self, query: Query, dense: DenseLeg, lexical: Leg, only: Filter, top_k: int) -> Sequence[RankedChunk]:
+    def _ranked(self, query: Query, legs: Legs, only: Filter, top_k: int) -> Sequence[RankedChunk]:
         """The chunks in order of the evidence for their files; none when the ranker is plain fusion."""
         if self._ranker is None:
             return ()
-        return self._ranker.rank(query, dense, lexical, depth=self._settings.depth, top_k=top_k, only=only)
+        return self._ranker.rank(query, legs, depth=self._settings.depth, top_k=top_k, only=only)
 
     @cached_property
     def _ranker(self) -> Ranker | None:
@@ -146,16 +155,14 @@ class Searcher:
         query: Query,
         vector: NDArray[np.float32],
         only: Filter,
-        *,
-        is_judged: bool,
-        asked: Asked | None,
+        judging: Judging | None,
     ) -> tuple[DenseLeg, Verdict | None]:
         depth = self._settings.depth
-        if self.gate is None or not is_judged:
+        if self.gate is None or judging is None:
             return self.backend.dense(vector, depth, only), None
-        asked = asked or self.gate.ask(query.text)
-        leg, closest = self.backend.dense_with_pieces(vector, asked.vectors, depth, only)
-        return leg, self.gate.judge(asked, closest, leg.top)
+        prompt = judging.prompt or self.gate.ask(query.text)
+        leg, closest = self.backend.dense_with_pieces(vector, prompt.vectors, depth, only)
+        return leg, self.gate.judge(prompt, closest, leg.top)
 
     def _weights(self, query: Query, mode: Mode) -> tuple[float, float]:
         settings = self._settings
@@ -172,15 +179,13 @@ class Searcher:
 
         return ReferenceLexical(self.backend, k1=self._settings.bm25_k1, b=self._settings.bm25_b).lexical
 
-    def _hit(
-        self, entry: Fused, rank: int, dense: Leg, lexical: Leg, chunk: RankedChunk | None, *, is_ranked: bool
-    ) -> Hit:
+    def _hit(self, entry: Fused, rank: int, legs: Legs, chunk: RankedChunk | None, *, is_ranked: bool) -> Hit:
         view = self.backend.get(entry.row)
-        cosine, bm25 = dense.raw(entry.row), lexical.raw(entry.row)
+        cosine, bm25 = legs.dense.raw(entry.row), legs.lexical.raw(entry.row)
         if is_ranked:
             share = chunk.share if chunk else 0.0
         else:
-            share = relevance(cosine, bm25, top_cosine=dense.best, top_bm25=lexical.best)
+            share = relevance(cosine, bm25, top_cosine=legs.dense.best, top_bm25=legs.lexical.best)
         return Hit(
             row=entry.row,
             rank=rank,

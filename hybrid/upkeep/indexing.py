@@ -20,7 +20,7 @@ from hybrid.chunking.chunker import chunk_document, chunker_version
 from hybrid.chunking.languages import kind_of, language_of
 from hybrid.index.build import build
 from hybrid.index.manifest import NAME as MANIFEST_NAME
-from hybrid.index.plan import Part, Recipe, Summary, silent
+from hybrid.index.plan import BuildTask, BuildTools, Part, Recipe, Summary, silent
 from hybrid.knowledge.record_files import record_paths
 from hybrid.models.registry import LazyEmbedder
 from hybrid.project.find import marks_of, refusal
@@ -237,20 +237,18 @@ def bring_up_to_date(
             # Without an index there is no part: all of it is looked at, and the project gets its name.
             register(project, workspace.home)
 
-    summary = build(
-        workspace.place,
+    tools = BuildTools(
         source,
         embedder,
         recipe_of(settings),
-        part=part,
-        full=request.is_full,
-        max_segments=settings.max_segments,
-        wait_s=request.wait_s,
-        progress=progress,
         annotator=GateAnnotator(embedder, workspace.home, with_hub=workspace.config.gate.hub),
         workers=settings.workers if request.workers is None else request.workers,
-        begin=begin,
+        progress=progress,
     )
+    task = BuildTask(
+        part=part, full=request.is_full, max_segments=settings.max_segments, wait_s=request.wait_s, begin=begin
+    )
+    summary = build(workspace.place, tools, task)
     if summary.is_full:
         write_links(workspace.place.folder, source.links)
         _tidy(workspace)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from hybrid.index.commit import Annotator
+    from hybrid.index.plan import Annotator
     from hybrid.types import EmbedderInfo
 
 _SYLLABLES = [consonant + vowel for consonant in "bdfgklmnprtvz" for vowel in "aou"]

@@ -19,7 +19,7 @@ from hybrid.chunking.chunker import chunk_document
 from hybrid.config import load
 from hybrid.index.build import build
 from hybrid.index.place import Place
-from hybrid.index.plan import Recipe, Summary
+from hybrid.index.plan import BuildTask, BuildTools, Recipe, Summary
 from hybrid.index.snapshot import Snapshot, open_snapshot
 from hybrid.models.hashing import HashingEmbedder
 from hybrid.types import ChunkLimits, Document, FileStamp, Found, Hit, Skipped
@@ -88,7 +88,9 @@ def build_index(place: Place, source: ListSource, embedder: Embedder | None = No
     """Build with the hashing embedder and a clock far after every text."""
     options.setdefault("now_ns", lambda: 10**18)
     how = options.pop("how", None) or recipe()
-    return build(place, source, embedder or HashingEmbedder(), how, **options)
+    of_tools = {name: options.pop(name) for name in BuildTools.__struct_fields__ if name in options}
+    tools = BuildTools(source, embedder or HashingEmbedder(), how, **of_tools)
+    return build(place, tools, BuildTask(**options))
 
 
 def default_config(tmp_path: Path, **flags: object) -> Any:

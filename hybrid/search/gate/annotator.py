@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class GateAnnotator:
-    """Fulfils `hybrid.index.commit.Annotator` with the background of an embedder.
+    """Fulfils `hybrid.index.plan.Annotator` with the background of an embedder.
 
     Args:
         embedder: Of the chunks.

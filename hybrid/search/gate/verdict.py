@@ -42,7 +42,7 @@ MOST_MEANT = 256
 """Records of a collection that one prompt is compared with in every part: far more than are ever given."""
 
 
-class Asked(Struct, frozen=True):
+class PromptPieces(Struct, frozen=True):
     """A prompt as the gate compares it.
 
     Attributes:
@@ -89,11 +89,11 @@ class Gate:
         """The bars of the corpus."""
         return calibrate(self._background, self._backend.background.figures(), self._settings)
 
-    def ask(self, text: str) -> Asked:
+    def ask(self, text: str) -> PromptPieces:
         """The pieces of a cleaned prompt with their vectors."""
         pieces = gate_pieces(text, self._settings.pieces)
         vectors, lengths = self._embedder.embed_queries(pieces)
-        return Asked(pieces, vectors, parts.null_factors(lengths, len(pieces)), len(text.split()))
+        return PromptPieces(pieces, vectors, parts.null_factors(lengths, len(pieces)), len(text.split()))
 
     def evidence(self, text: str) -> Mapping[int, float]:
         """Row → evidence that a cleaned prompt means it, see `search.gate.meant`; empty for other collections."""
@@ -104,7 +104,7 @@ class Gate:
         best: list[float] = score.max(axis=0, initial=-math.inf).tolist()
         return dict(enumerate(best))
 
-    def judge(self, asked: Asked, closest: Closest, top_cosine: float | None) -> Verdict:
+    def judge(self, asked: PromptPieces, closest: Closest, top_cosine: float | None) -> Verdict:
         """The verdict on a prompt.
 
         Args:
@@ -126,7 +126,7 @@ class Gate:
         is_open = best.is_open and math.isfinite(bars.talk) and math.isfinite(bars.tasks)
         return best.verdict(is_open, top_cosine, subject)
 
-    def _parts(self, asked: Asked, closest: Closest) -> list[dict[str, float]]:
+    def _parts(self, asked: PromptPieces, closest: Closest) -> list[dict[str, float]]:
         """The parts of every piece, each with its sign, so that they add up to the score."""
         settings = self._settings
         null = asked.null if settings.null else np.ones_like(asked.null)
@@ -148,7 +148,7 @@ class Gate:
         rows = np.stack([np.asarray(column, np.float64) for column in columns.values()], axis=1) + 0.0
         return [dict(zip(columns, row, strict=True)) for row in rows.tolist()]
 
-    def _talk(self, asked: Asked) -> dict[str, NDArray[Any]]:
+    def _talk(self, asked: PromptPieces) -> dict[str, NDArray[Any]]:
         """The parts that tell talk from work, each of shape (n_pieces,)."""
         return {
             "chat": -self._background.chat_weight(self._settings) * self._background.chat(asked.vectors),
@@ -169,7 +169,7 @@ class Gate:
 
     # --- record by record ------------------------------------------------------------------------------------
 
-    def _judge_records(self, asked: Asked, top_cosine: float | None) -> Verdict:
+    def _judge_records(self, asked: PromptPieces, top_cosine: float | None) -> Verdict:
         """The verdict on a prompt with the records that may be given, each by its own evidence."""
         bars, columns = self.calibration, self._columns(asked)
         score = _added_up(columns, len(asked.texts), self._backend.n_rows)
@@ -186,7 +186,7 @@ class Gate:
         evidence = dict(zip(rows.tolist(), score[:, rows].max(axis=0).tolist(), strict=True))
         return best.verdict(len(rows) > 0, top_cosine, "" if best.row == 0 else _joined(pieces), evidence)
 
-    def _columns(self, asked: Asked) -> dict[str, NDArray[np.float64]]:
+    def _columns(self, asked: PromptPieces) -> dict[str, NDArray[np.float64]]:
         """The parts of the evidence of every piece for every record, each of shape (n_pieces, n_rows)."""
         settings = self._settings
         terms = [terms_of(text) for text in asked.texts]

@@ -27,7 +27,7 @@ MAX_TERMS = 48
 _LOOKED_UP = 128
 
 
-class Asked(Struct, frozen=True):
+class QueryTerms(Struct, frozen=True):
     """A query taken apart.
 
     Attributes:
@@ -47,12 +47,12 @@ class Asked(Struct, frozen=True):
     versions: frozenset[int]
 
 
-def take_apart(query: Query) -> Asked:
+def take_apart(query: Query) -> QueryTerms:
     """The query as the ranker compares it."""
     text = query.text
     kept = [word for word in re.findall(r"\w+", text) if word.lower() not in FUNCTION_WORDS]
     words = dict.fromkeys(term for word in kept or [text] for term in part_terms(word) if len(term) > 1)
-    return Asked(
+    return QueryTerms(
         terms=_terms(query),
         words=tuple(words),
         symbols=_symbols(query),
@@ -62,7 +62,7 @@ def take_apart(query: Query) -> Asked:
     )
 
 
-def most_telling(asked: Asked, n_chunks: int, frequency: Callable[[str], int]) -> Asked:
+def most_telling(asked: QueryTerms, n_chunks: int, frequency: Callable[[str], int]) -> QueryTerms:
     """A query of many terms with those that tell most, by how much it says them and how few chunks hold them.
 
     Args:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hybrid.index.backend import DenseLeg
-    from hybrid.search.ranking.asked import Asked
+    from hybrid.search.ranking.asked import QueryTerms
     from hybrid.search.ranking.corpus import Candidates, Corpus
     from hybrid.search.ranking.fields import WordScores
     from hybrid.search.ranking.names import NameScores
@@ -47,7 +47,7 @@ class Measured(Struct, frozen=True):
             in the order of `files.rows`.
     """
 
-    asked: Asked
+    asked: QueryTerms
     corpus: Corpus
     files: Candidates
     words: WordScores

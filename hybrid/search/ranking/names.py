@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hybrid.index.backend import Definitions, NamesWithWords
-    from hybrid.search.ranking.asked import Asked
+    from hybrid.search.ranking.asked import QueryTerms
     from hybrid.search.ranking.corpus import Candidates, Corpus
 
 _OTHER_SPELLING = 0.7
@@ -59,7 +59,7 @@ def shares(words: Sequence[str], idf: Mapping[str, float], n_live: int) -> dict[
     return {word: value / total for word, value in rarity.items()}
 
 
-def score_names(corpus: Corpus, asked: Asked, share: Mapping[str, float]) -> NameScores:
+def score_names(corpus: Corpus, asked: QueryTerms, share: Mapping[str, float]) -> NameScores:
     """Score every chunk by the names that it defines.
 
     Args:

@@ -58,6 +58,13 @@ class RankedChunk(Struct, frozen=True):
     pieces: Mapping[str, float]
 
 
+class Legs(Struct, frozen=True):
+    """The two legs of one query. The files of both are candidates, and what has a name or path that is asked for."""
+
+    dense: DenseLeg
+    lexical: Leg
+
+
 class Ranker:
     """Ranks the chunks of one backend; many queries, nothing kept between them but what the backend says."""
 
@@ -66,20 +73,17 @@ class Ranker:
         self._corpus = Corpus(backend)
         self._weights: dict[str, float] = asdict(weights)
 
-    def rank(
-        self, query: Query, dense: DenseLeg, lexical: Leg, *, depth: int, top_k: int, only: Filter = EVERYTHING
-    ) -> list[RankedChunk]:
+    def rank(self, query: Query, legs: Legs, *, depth: int, top_k: int, only: Filter = EVERYTHING) -> list[RankedChunk]:
         """The best chunks of the files with the most evidence, best first.
 
         Args:
             query: What is asked.
-            dense: Its dense leg.
-            lexical: Its lexical leg. The files of both legs are candidates, and what has a name or path asked for.
+            legs: Of the query.
             depth: Best chunks by words that count for their files; by sense it is the depth of the leg.
             top_k: Chunks at most.
             only: Restricts the chunks that are shown; the evidence stays what it is without.
         """
-        seen = self._measure(query, dense, lexical, depth)
+        seen = self._measure(query, legs, depth)
         if not len(seen.files):
             return []
         may_show = self._backend.allows(only, seen.files.rows)
@@ -107,14 +111,14 @@ class Ranker:
         share = {number: min(max(value / top, 0.0), 1.0) if top > 0 else 0.0 for number, value in evidence.items()}
         return [RankedChunk(row, share[best[place]], shown[best[place]]) for _, place, _, row in chunks[:top_k]]
 
-    def _measure(self, query: Query, dense: DenseLeg, lexical: Leg, depth: int) -> Measured:
-        corpus, terms = self._corpus, self._backend.terms
+    def _measure(self, query: Query, legs: Legs, depth: int) -> Measured:
+        corpus, terms, dense = self._corpus, self._backend.terms, legs.dense
         asked = most_telling(take_apart(query), corpus.n_live, terms.document_frequency)
         words = score_words(corpus, asked.terms, depth)
         share = shares(asked.words, words.idf, corpus.n_live)
         names = score_names(corpus, asked, share)
         places = score_places(corpus, query.places)
-        rows = np.concatenate([dense.rows, lexical.rows, words.best, names.defining])
+        rows = np.concatenate([dense.rows, legs.lexical.rows, words.best, names.defining])
         files = corpus.fields.of_rows("file", rows)
         found = candidates(corpus, np.concatenate([files, np.array(list(places.files), np.int32)]))
         return Measured(

@@ -24,7 +24,7 @@ from hybrid.knowledge.open_kinds import OpenKinds
 from hybrid.models.registry import load_embedder
 from hybrid.prompting.clean import clean
 from hybrid.prompting.query import make_query
-from hybrid.search.searcher import open_searcher
+from hybrid.search.searcher import Judging, open_searcher
 from hybrid.types import HookEvent
 from hybrid_lab.records.setup import GivenEverywhere, GivenFiles
 
@@ -353,7 +353,7 @@ def _ask(workspace: Workspace, kinds: OpenKinds, prompt: JudgedPrompt, repo: str
 
 
 def _ask_without_rules(workspace: Workspace, kinds: OpenKinds, prompt: JudgedPrompt, repo: str) -> Asked:
-    searched = kinds.searcher(workspace).search(make_query(clean(prompt.text).text), top_k=1, is_judged=True)
+    searched = kinds.searcher(workspace).search(make_query(clean(prompt.text).text), top_k=1, judging=Judging())
     is_open = searched.verdict is not None and searched.verdict.is_open
     return _asked(prompt, repo, searched.verdict, "injected" if is_open else "gate", "")
 

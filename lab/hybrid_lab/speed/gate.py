@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from hybrid.config import Config
     from hybrid.index.snapshot import Snapshot
     from hybrid.search.gate.background import Background
-    from hybrid.search.gate.verdict import Asked
+    from hybrid.search.gate.verdict import PromptPieces
     from hybrid.types import Embedder
 
 _ROUNDS = 5
@@ -86,7 +86,7 @@ def _prompting(
     queries = [embedder.embed_query(prompt) for prompt in prompts]
     depth = 100
 
-    def scan(pair: tuple[int, Asked]) -> None:
+    def scan(pair: tuple[int, PromptPieces]) -> None:
         snapshot.dense_with_pieces(queries[pair[0]], pair[1].vectors, depth)
 
     closest = [snapshot.dense_with_pieces(q, a.vectors, depth)[1] for q, a in zip(queries, asked, strict=True)]

@@ -24,6 +24,7 @@ from hybrid.prompting.query import make_query
 from hybrid.records.lessons.types import Draft
 from hybrid.records.lore.files import LoreFolder
 from hybrid.records.scoring import LessonScorer
+from hybrid.search.searcher import Judging
 from hybrid.types import HookEvent
 from hybrid.workspace import open_workspace
 from hybrid_lab.records.setup import GivenRecord, make_project, write_lore, write_records
@@ -185,7 +186,7 @@ class _Measurement:
         for view in views:
 
             def ask(text: str, searcher: Searcher = view.searcher) -> None:
-                searcher.search(make_query(text), top_k=_TOP_K, is_judged=True)
+                searcher.search(make_query(text), top_k=_TOP_K, judging=Judging())
 
             figures[view.kind] = self._times(time_each(ask, queries))
         prompts = [f"where do we need {query} and how does it work" for query in queries]

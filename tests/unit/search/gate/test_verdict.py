@@ -20,7 +20,7 @@ from hybrid.search.gate.background import load_background, shipped_prompts
 from hybrid.search.gate.calibration import SILENT, Calibration, background_scores
 from hybrid.search.gate.pieces import gate_pieces
 from hybrid.search.gate.terms import generic_terms
-from hybrid.search.gate.verdict import Asked, Gate
+from hybrid.search.gate.verdict import Gate, PromptPieces
 from hybrid.types import Verdict
 from tests.support.builders import PAYMENTS, ListSource, build_index, open_index, place_in
 from tests.support.examples import examples
@@ -39,8 +39,10 @@ PROBE = Probe(np.array([2, 0, 0, 0], np.float32), 0.5)
 ALL_OFF = replace(SETTINGS, chat=0, chat_without_probe=0, probe=0, lexical=0, names=0, absent=0, length=0)
 
 
-def _asked(texts: Sequence[str], vectors: Sequence[Sequence[float]], null: Sequence[float], n_words: int = 5) -> Asked:
-    return Asked(tuple(texts), np.array(vectors, np.float32), np.array(null, np.float32), n_words)
+def _asked(
+    texts: Sequence[str], vectors: Sequence[Sequence[float]], null: Sequence[float], n_words: int = 5
+) -> PromptPieces:
+    return PromptPieces(tuple(texts), np.array(vectors, np.float32), np.array(null, np.float32), n_words)
 
 
 def _closest(*found: tuple[int, float, float]) -> Closest:
@@ -212,14 +214,14 @@ def test_what_is_not_finite_never_opens(tmp_path: Path, wrong: float) -> None:
     ("asked", "closest"),
     [
         (
-            Asked((), np.zeros((0, 4), np.float32), np.zeros(0, np.float32), 5),
+            PromptPieces((), np.zeros((0, 4), np.float32), np.zeros(0, np.float32), 5),
             Closest(np.zeros(0, np.int64), np.zeros(0, np.float32), np.zeros(0, np.float32)),
         ),
         (_asked(["a", "b"], [[0, 0, 0, 0]] * 2, [0, 0]), _closest((-1, 0, 0), (-1, 0, 0))),
     ],
     ids=["no piece", "no vector"],
 )
-def test_nothing_to_compare_stays_closed(tmp_path: Path, asked: Asked, closest: Closest) -> None:
+def test_nothing_to_compare_stays_closed(tmp_path: Path, asked: PromptPieces, closest: Closest) -> None:
     """Without a piece that has a vector there is no score; a bar that nothing reached is not shown as one."""
     (tmp_path / "silent").mkdir()
     gates = _gate(tmp_path, bars=(-0.5, -0.5)), _gate(tmp_path / "silent", bars=(SILENT, SILENT))
