@@ -1,4 +1,4 @@
-"""What the index keeps of a chunk: digest, head line and term frequencies per field; pure, called by the build."""
+"""Makes what the index keeps of a chunk: digest, head line and term frequencies per field; called by the build."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ REDACT_RULES = f"redact {REDACT_VERSION}"
 
 
 def recipe(chunker_version: str, limits: ChunkLimits) -> str:
-    """What a chunk depends on besides the text: when it changes, every document is chunked anew."""
+    """The key of all that a chunk depends on besides the text: when it changes, every document is chunked anew."""
     sizes = f"{limits.max_chars},{limits.merge_chars},{limits.cut_chars}"
     return f"chunker {chunker_version}; limits {sizes}; tokens {TOKENS_VERSION}; {REDACT_RULES}"
 

@@ -173,7 +173,7 @@ class ChunkView(Struct, frozen=True):
 
 
 class FieldTable(Protocol):
-    """What stands at given rows and files."""
+    """Fields of given rows and files."""
 
     @property
     def n_files(self) -> int:
@@ -367,7 +367,7 @@ class RecordBlock(Struct, frozen=True):
 
 
 class BackgroundFigures(Struct, frozen=True):
-    """How near the background comes to a collection by chance; the gate's bars are made of it.
+    """The nearness of the background to a collection by chance; the gate's bars are made of it.
 
     Attributes:
         n_rows: Chunks, removed ones too.
@@ -384,11 +384,11 @@ class BackgroundFigures(Struct, frozen=True):
 
 
 class GateFigures(Protocol):
-    """What the gate compares prompts with, as the annotator of the build left it."""
+    """Figures that the gate compares prompts with, as the annotator of the build left them."""
 
     @property
     def key(self) -> str:
-        """Of the background; empty for an index that was built without one."""
+        """The key of the background; empty for an index that was built without one."""
         ...
 
     @property
@@ -397,7 +397,7 @@ class GateFigures(Protocol):
         ...
 
     def figures(self) -> BackgroundFigures:
-        """What the bars are made of; asked for once."""
+        """Return what the bars are made of; asked for once."""
         ...
 
     def records(self) -> Sequence[RecordBlock]:
@@ -410,7 +410,7 @@ class GateFigures(Protocol):
 
 
 class BackendFigures(Struct, frozen=True):
-    """What `hybrid status` says of an index, and what the service counts.
+    """Figures of an index that `hybrid status` shows and the service counts.
 
     Attributes:
         size_bytes: Of what is mapped or held for searching.
@@ -465,7 +465,7 @@ class SearchBackend(Protocol):
 
     @property
     def background(self) -> GateFigures:
-        """What its gate needs."""
+        """The figures of its gate."""
         ...
 
     def figures(self) -> BackendFigures:
@@ -506,7 +506,7 @@ class SearchBackend(Protocol):
         ...
 
     def allows(self, only: Filter, rows: NDArray[np.integer[Any]]) -> NDArray[np.bool_]:
-        """For each of some rows: can it be found, and does the filter keep it?"""
+        """Return for each of some rows whether it can be found and the filter keeps it."""
         ...
 
     def live_documents(self) -> Mapping[str, int]:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from hybrid.types import Source
 
 _SPARE_CONTENTS = 5_000
+"""Contents without a document that are kept: who switches branches gets back their vectors for nothing."""
 _COLLECT_EVERY = 16
 """Generations between two looks for contents that nobody has: each look costs a pass over the catalog."""
 

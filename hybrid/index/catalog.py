@@ -31,14 +31,16 @@ DocumentRow = tuple[int, str, str]
 """Content id, kind and language of an indexed document."""
 
 _SQL_VARIABLES = 500
+"""Values of one statement: old builds of SQLite allow 999."""
 _IS_UNUSED = "id NOT IN (SELECT content_id FROM documents WHERE content_id IS NOT NULL)"
 _OTHER_RULES = "instr(recipe || ';', '; ' || ? || ';') = 0"
 """The rules are one part of a recipe, which begins with the chunker."""
 _RACY_NS = 2_000_000_000
+"""Nanoseconds that the coarsest clock of a file system (FAT) does not tell apart."""
 
 
 class KnownDocument(Struct, frozen=True):
-    """What the catalog knows of a document of a tree.
+    """A document of a tree as the catalog knows it.
 
     Attributes:
         stamp: Of the file when it was last read.
@@ -67,6 +69,7 @@ def encode_path(path: str) -> bytes:
 
 
 _LOOSE_BYTES = 1_000_000
+"""Free bytes of the file from which on it is made smaller: below, the work costs more than the space."""
 
 
 def decode_path(data: bytes) -> str:
@@ -154,7 +157,7 @@ class Catalog:
         }
 
     def known_within(self, paths: Iterable[str]) -> dict[str, KnownDocument]:
-        """What `known` gives of some paths and of everything below them; costs a look-up for each."""
+        """As `known`, of some paths and of everything below them; costs a look-up for each."""
         found: dict[str, KnownDocument] = {}
         for path in map(encode_path, paths):
             rows = self._db.execute(
@@ -273,7 +276,7 @@ class Catalog:
         return None if row is None else (row[0], row[1])
 
     def n_chunks(self, content_id: int | None) -> int:
-        """How many chunks a content has; none without one."""
+        """Return how many chunks a content has; none without one."""
         row = self._db.execute("SELECT n_chunks FROM contents WHERE id = ?", (content_id,)).fetchone()
         return row[0] if row else 0
 
@@ -330,7 +333,7 @@ class Catalog:
     # --- generations ---------------------------------------------------------------------------------------
 
     def generation(self) -> int:
-        """Of the last snapshot that was made from this catalog; 0 before the first."""
+        """The generation of the last snapshot that was made from this catalog; 0 before the first."""
         return self._db.execute("SELECT generation FROM trees WHERE id = ?", (self._tree_id,)).fetchone()[0]
 
     def is_dirty(self) -> bool:
@@ -359,7 +362,7 @@ class Catalog:
         )
 
     def summary_of(self, generation: int) -> dict[str, Any]:
-        """What `finish` was given for a generation; empty when it is not kept any more."""
+        """The summary that `finish` was given for a generation; empty when it is not kept any more."""
         row = self._db.execute(
             "SELECT summary FROM generations WHERE tree_id = ? AND generation = ?", (self._tree_id, generation)
         ).fetchone()
@@ -394,7 +397,7 @@ class Catalog:
         return {tree: os.fsdecode(root) for tree, root in self._db.execute(sql, (rules,))}
 
     def n_of_other_rules(self, rules: str) -> int:
-        """How many contents were kept under other rules."""
+        """Return how many contents were kept under other rules."""
         return self._db.execute(f"SELECT count(*) FROM contents WHERE {_OTHER_RULES}", (rules,)).fetchone()[0]
 
     def forget_other_rules(self, rules: str, trees: Iterable[str]) -> int:

@@ -111,14 +111,14 @@ class Columns:
 
     @cached_property
     def is_live(self) -> NDArray[np.bool_] | None:
-        """For each chunk: can it be found? None when all can."""
+        """True for each chunk that can be found; None when all can."""
         if all(part.segment.is_live is None for part in self.parts):
             return None
         return self._joined(lambda part: part.segment.doc_is_live[part.segment.chunk_doc])
 
     @cached_property
     def file_is_live(self) -> NDArray[np.bool_]:
-        """For each file: can it be found?"""
+        """True for each file that can be found."""
         return self._of_docs(lambda segment: segment.doc_is_live)
 
     def of_rows(self, field: ChunkField, rows: NDArray[np.integer[Any]]) -> NDArray[Any]:

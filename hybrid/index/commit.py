@@ -116,7 +116,7 @@ def _usable(
 
 
 def _empty(folder: Path, model: EmbedderInfo, recipe: str, background: str) -> Manifest:
-    """What a generation without a usable one before it is built upon."""
+    """Return an empty manifest, for a generation without a usable one before it."""
     return Manifest(FORMAT_VERSION, _last_generation(folder), model.key, model.dim, recipe, (), {}, background)
 
 
@@ -169,7 +169,7 @@ def _restamp(folder: Path, manifest: Manifest) -> None:
 def _choose_merges(
     entries: list[SegmentEntry], opened: list[Segment], n_missing: int, max_segments: int
 ) -> tuple[list[SegmentEntry], set[str]]:
-    """Which segments stay, and the live documents of those that are written anew.
+    """Choose the segments that stay, and the live documents of those that are written anew.
 
     A segment that is half dead is written anew. Beyond `max_segments`, the smaller ones are merged until what is
     merged together is smaller than what stays, so that an edit costs the logarithm of the index, not its size.
@@ -178,6 +178,7 @@ def _choose_merges(
         entry.file: segment.n_documents - len(entry.dead_documents)
         for entry, segment in zip(entries, opened, strict=True)
     }
+    # A segment that is half dead costs every scan twice its worth.
     rewrite = {
         entry.file
         for entry, segment in zip(entries, opened, strict=True)
@@ -185,6 +186,8 @@ def _choose_merges(
     }
     staying = sorted((entry for entry in entries if entry.file not in rewrite), key=lambda entry: live[entry.file])
     if len(staying) + bool(n_missing or rewrite) > max_segments:
+        # The smallest go first, down to half of the limit: so an edit seldom pays for a merge, and a large segment is
+        # rewritten only when what is merged has grown as large as it.
         merged = 0
         while staying and (len(staying) + 1 > max(max_segments // 2, 1) or live[staying[0].file] <= merged):
             smallest = staying.pop(0)

@@ -28,7 +28,9 @@ if TYPE_CHECKING:
     from hybrid.types import Document, Found
 
 _BATCH_INPUTS = 128
+"""Inputs embedded at a time: a transformer fills its batches, and a killed build loses no more than these."""
 _BATCH_SECONDS = 2.0
+"""Seconds after which fewer inputs are embedded, too: what was read is stored while large files are still cut."""
 
 
 class DocumentUpdate:
@@ -89,7 +91,7 @@ class DocumentUpdate:
         self._flush(is_last=True)
 
     def _look(self, part: Part | None) -> tuple[dict[str, KnownDocument], list[Found]]:
-        """What was known and what is there now, of the part, or of everything when the part cannot tell alone."""
+        """Return what was known and what is there now, of the part, or of everything if it cannot tell alone."""
         if part is not None:
             found = part.scan(part.paths)
             if found is not None:
@@ -223,6 +225,6 @@ class DocumentUpdate:
 
 
 def _texts(text: str, records: Sequence[ChunkRecord]) -> list[str]:
-    """What is embedded of each chunk of a text that was cut before."""
+    """Return what is embedded of each chunk of a text that was cut before."""
     lines = mask(text).split("\n")
     return [chunk_text(lines, record.start_line, record.end_line) for record in records]

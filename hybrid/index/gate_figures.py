@@ -1,4 +1,4 @@
-"""What the segments of a snapshot keep for the gate, put together; the gate's calibration and verdict ask for it."""
+"""Puts together what the segments of a snapshot keep for the gate; its calibration and verdict ask for it."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def record_block(array: Callable[[str], NDArray[Any]], is_live: NDArray[np.bool_
 
 
 def background_figures(segments: Sequence[Segment]) -> BackgroundFigures:
-    """How near the background comes to some segments together."""
+    """Return how near the background comes to some segments together."""
     tops = [segment.array("background_top") for segment in segments]
     frequencies = [segment.array("background_df") for segment in segments]
     records = [segment.array("background_record") for segment in segments] if _are_records(segments) else []

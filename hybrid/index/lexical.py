@@ -28,7 +28,7 @@ def length_norms(segments: Sequence[Segment], *, k1: float, b: float) -> list[ND
 
 
 def idf(n: int, n_matching: int) -> float:
-    """How telling a term is that `n_matching` of n chunks hold: ln((n − df + ½) / (df + ½) + 1), never negative."""
+    """The weight of a term that `n_matching` of n chunks hold: ln((n − df + ½) / (df + ½) + 1), never negative."""
     return math.log((n - n_matching + 0.5) / (n_matching + 0.5) + 1)
 
 

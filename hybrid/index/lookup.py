@@ -122,7 +122,7 @@ def _starts(spans: Sequence[slice]) -> NDArray[np.intp]:
 
 
 def _from_zero(lengths: Sequence[int] | NDArray[np.bool_]) -> NDArray[np.intp]:
-    """Where each of several lengths begins when they stand one after another, and where the last ends."""
+    """Return where each of several lengths begins when they stand one after another, and where the last ends."""
     found = np.zeros(len(lengths) + 1, np.intp)
     np.cumsum(lengths, out=found[1:])
     return found

@@ -83,7 +83,7 @@ def read_manifest(folder: Path) -> Manifest:
 
 
 def is_untouched(folder: Path, manifest: Manifest) -> bool:
-    """Are the files of a generation as they were written, by size and time? Costs a `stat` each and reads none."""
+    """Return whether the files of a generation are as they were written, by size and time; reads none of them."""
     try:
         stats = [(folder / entry.file).stat() for entry in manifest.segments]
     except OSError:

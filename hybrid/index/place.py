@@ -1,4 +1,4 @@
-"""Where the index of a working tree lies; whoever opens or builds one is given a `Place`."""
+"""The paths of the index of a working tree; whoever opens or builds one is given a `Place`."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Analysis(Struct, frozen=True):
-    """What a text is cut into.
+    """A text cut into chunks.
 
     Attributes:
         method: As in `Chunked`.
@@ -51,7 +51,7 @@ class Looked(Struct, frozen=True):
 
 
 class Reader(Struct, frozen=True):
-    """How files are looked at: it can be sent to another process as long as its source can.
+    """Reads and cuts files; it can be sent to another process as long as its source can.
 
     Attributes:
         source: Of documents.

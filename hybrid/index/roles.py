@@ -1,4 +1,4 @@
-"""What part a file plays, as its path and its definitions tell: a test, an example, generated, a header.
+"""Tells the part that a file plays by its path and its definitions: a test, an example, generated, a header.
 
 `encoding` notes it, the ranker weighs it.
 """

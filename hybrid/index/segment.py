@@ -131,7 +131,7 @@ _ALL = tuple((LAYOUT | BACKGROUND).items())
 
 
 def check_layout(arrays: Arrays) -> None:
-    """Are all arrays there, of the right types, and do their lengths agree?
+    """Check that all arrays are there, of the right types, and that their lengths agree.
 
     Only the header of the file is looked at, since this is done whenever an index is opened. Arrays that the format
     does not know are passed over.
@@ -250,7 +250,7 @@ class Segment:
         return self.text("language", int(self._arrays["doc_language"][doc]))
 
     def postings(self, term: str) -> slice:
-        """Where the postings of a term stand in `post_row` and `post_tf`; an empty slice when it does not occur."""
+        """Return where the postings of a term stand in `post_row` and `post_tf`; empty when it does not occur."""
         number = self.term_number(term)
         return slice(0, 0) if number is None else self.span("term_start", number)
 
@@ -262,7 +262,7 @@ class Segment:
         return self._numbers[term]
 
     def span(self, starts: str, number: int) -> slice:
-        """Where what belongs to a number stands, by an array of starts that is one longer than the numbers."""
+        """Return where what belongs to a number stands, by an array of starts that is one longer than the numbers."""
         start = self._arrays[starts]
         return slice(int(start[number]), int(start[number + 1]))
 

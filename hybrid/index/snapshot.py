@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 _GLOB_MARKS = re.compile(r"[*?\[]")
 _OPEN_ATTEMPTS = 3
+"""Generations that may be replaced while one is opened; a build takes longer than to open, so a second try finds it."""
 _NAMES_SHOWN = 3
 
 
@@ -110,7 +111,7 @@ class Snapshot:
 
     @property
     def generation(self) -> int:
-        """Of the manifest."""
+        """The generation of the manifest."""
         return self.manifest.generation
 
     @property
@@ -332,14 +333,14 @@ class Snapshot:
         return segment.text("doc_path", int(segment.chunk_doc[local]))
 
     def mask(self, only: Filter) -> NDArray[np.bool_]:
-        """For each row: does the filter keep it?"""
+        """Return for each row whether the filter keeps it."""
         if not self.segments:
             return np.zeros(0, np.bool_)
         return np.concatenate([_segment_mask(segment, only) for segment in self.segments])
 
 
 def _names(segment: Segment, row: int) -> str:
-    """What a chunk of several small definitions is called: the first of their names."""
+    """The name of a chunk of several small definitions: the first of theirs."""
     span = segment.definition_span(row)
     is_told = (segment.array("def_depth")[span] == 0) | (segment.array("def_is_value")[span] == 0)
     names: dict[str, None] = {}
@@ -366,7 +367,7 @@ def _segment_mask(segment: Segment, only: Filter) -> NDArray[np.bool_]:
 
 
 def _ends_with(segment: Segment, ending: bytes) -> NDArray[np.bool_]:
-    """For each document: does its path end so? Without making a string of each: there may be hundreds of thousands."""
+    """Return for each document whether its path ends so; no string is made of each of perhaps hundreds of thousands."""
     text, starts = segment.array("doc_path_text"), segment.array("doc_path_at").astype(np.int64)
     ends, lengths = starts[1:], np.diff(starts)
     found = lengths >= len(ending)
@@ -376,7 +377,7 @@ def _ends_with(segment: Segment, ending: bytes) -> NDArray[np.bool_]:
 
 
 def _path_matcher(glob: str) -> re.Pattern[str]:
-    """Of a glob, a file or a folder; `app/[id]` is a folder of that name as well as a glob."""
+    """The pattern of a glob, a file or a folder; `app/[id]` is a folder of that name as well as a glob."""
     glob = glob.removeprefix("./").rstrip("/")
     if glob in ("", "."):
         return re.compile("")

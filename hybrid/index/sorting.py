@@ -45,7 +45,7 @@ def _last_of(values: NDArray[np.floating[Any]], depth: int) -> Any:
 
 
 def runs(values: NDArray[Any]) -> NDArray[np.intp]:
-    """Where each run of equal values begins."""
+    """Return where each run of equal values begins."""
     is_new = np.ones(len(values), np.bool_)
     np.not_equal(values[1:], values[:-1], out=is_new[1:])
     return np.flatnonzero(is_new)
@@ -58,7 +58,7 @@ def distinct(values: NDArray[_Number]) -> NDArray[_Number]:
 
 
 def common(a: NDArray[np.int32], b: NDArray[np.int32]) -> NDArray[np.int32]:
-    """What stands in both of two ascending arrays without repetitions; `np.intersect1d` imports `numpy.ma`, too."""
+    """Return what both of two ascending arrays hold, each once; `np.intersect1d` imports `numpy.ma`, too."""
     if not len(b):
         return a[:0]
     places = np.minimum(np.searchsorted(b, a), len(b) - 1)

@@ -110,7 +110,7 @@ def _look(reader: Reader, known: frozenset[tuple[bytes, str]], batch: Sequence[F
 
 
 def _trusted(data: bytes) -> Any:
-    """What our own parent sent."""
+    """Return what our own parent sent."""
     return pickle.loads(data)
 
 

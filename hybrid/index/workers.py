@@ -107,7 +107,7 @@ def _answers(
     now_ns: Callable[[], int],
     meanwhile: Callable[[], None],
 ) -> Iterator[tuple[Found, int, Looked | Skipped]]:
-    """What the workers make of the batches; each goes to the worker that has the least to do."""
+    """Give what the workers make of the batches; each goes to the worker that has the least to do."""
     asked: deque[tuple[_Worker, int, int]] = deque()
     waiting = dict.fromkeys(workers, 0)
     for number, batch in enumerate(batches):
@@ -256,7 +256,7 @@ class _Worker:
         self.send(pickle.dumps(batch, pickle.HIGHEST_PROTOCOL))
 
     def answer(self) -> Iterator[Looked | Skipped]:
-        """What was made of the oldest batch that was asked for and not answered."""
+        """Return what was made of the oldest batch that was asked for and not answered."""
         data = read_message(self._answers)
         if data is None:
             raise _WorkerLostError

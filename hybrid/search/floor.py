@@ -22,7 +22,7 @@ def relevance(cosine: float | None, bm25: float | None, *, top_cosine: float, to
 
 
 def passes(hit: Hit, *, threshold: float, min_cosine: float, is_named: bool) -> bool:
-    """Does a hit reach the floor?
+    """Return whether a hit reaches the floor.
 
     Args:
         hit: With its relevance.

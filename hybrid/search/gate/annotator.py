@@ -37,7 +37,7 @@ class GateAnnotator:
 
     @property
     def key(self) -> str:
-        """Of what `annotate` adds."""
+        """The key of what `annotate` adds."""
         return annotation_key(self._background_key, with_hub=self._with_hub, records=self._records)
 
     @cached_property

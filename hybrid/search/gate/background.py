@@ -119,7 +119,7 @@ class Background:
 
     @property
     def n_prompts(self) -> int:
-        """Of the calibration part, silenced ones too."""
+        """Prompts of the calibration part, silenced ones too."""
         return len(self.array("prompt_is_talk"))
 
     @cached_property
@@ -150,7 +150,7 @@ class Background:
         return _logit(self.probe, vectors, null)
 
     def chat_weight(self, settings: GateConfig) -> float:
-        """What closeness to chat weighs: more where no probe tells talk from code."""
+        """The weight of closeness to chat: more where no probe tells talk from code."""
         return settings.chat if self.probe else settings.chat_without_probe
 
 

@@ -62,6 +62,8 @@ def calibrate(background: Background, figures: BackgroundFigures, settings: Gate
     task_bar = _quantile(evidence[~is_talk], settings.max_other_task_rate)
     if figures.records is not None:
         task_bar = max(task_bar, settings.least)
+    # The two bars are independent: talk fails for want of evidence and for its tone, a task of another project for want
+    # of evidence alone, so each kind has a rate of its own.
     is_open = (talk > talk_bar) & (evidence > task_bar)
     return Calibration(
         talk=talk_bar,
@@ -119,7 +121,7 @@ def _evidence_of_pieces(
 
 
 def _reduced(ufunc: np.ufunc, values: NDArray[np.float64], starts: NDArray[Any]) -> NDArray[np.float64]:
-    """Of each run of values; 0 for an empty one."""
+    """Reduce each run of values; 0 for an empty one."""
     result = np.zeros(len(starts) - 1)
     filled = np.flatnonzero(np.diff(starts))
     if len(filled):

@@ -1,4 +1,4 @@
-"""What a segment keeps for the gate: hubs of its chunks, and how close the background comes to them by chance.
+"""Makes what a segment keeps for the gate: hubs of its chunks, and the closeness of the background by chance.
 
 All of it is decided by the segment's own chunks, so that an edit costs the chunks it changed; what the segments keep
 together gives the thresholds (`calibration`).

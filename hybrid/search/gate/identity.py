@@ -1,4 +1,4 @@
-"""Which background an index was compared with: the shipped files and the key that they give; no numpy."""
+"""Identifies the background that an index was compared with, by the shipped files; no numpy."""
 
 from __future__ import annotations
 

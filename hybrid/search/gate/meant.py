@@ -36,13 +36,13 @@ if TYPE_CHECKING:
 
 # The part "words" of the evidence for a record: how far it holds the words of a piece, or words near to them.
 #
-#     words(piece, chunk) = Σ over words q of the piece: n_q · max over terms t of the chunk: cos(q, t), if >
-# LEAST_COSINE
+#     words(piece, record) = Σ over words q of the piece: n_q · max over terms t of the record: cos(q, t),
+#                            of those above LEAST_COSINE
 #
 # n_q is the length that the model's query sum of the word alone has: telling words are long. The cosine of whole
 # texts averages over all that a record says besides; this asks word by word, so short records with one telling word
-# in common with a prompt are told from those that are merely of its kind. For collections of records: `annotator`
-# adds the vectors of terms to their segments, `meant` asks. A model whose lengths say nothing has no such part.
+# in common with a prompt are told from those that are merely of its kind. A model whose lengths say nothing has no
+# such part.
 
 LEAST_COSINE = 0.4
 """Two words up to this have nothing to do with one another. Anything from 0.3 to 0.5 serves the gate equally well."""
@@ -138,7 +138,7 @@ class WordNearness:
         self._near = _near(words, block)
 
     def between(self, first: int, last: int) -> NDArray[np.float32]:
-        """Of the pieces from `first` up to `last`, shape (last − first, n_records)."""
+        """The nearness of the pieces from `first` up to `last`, shape (last − first, n_records)."""
         words = self._words
         starts = words.starts[first : last + 1]
         used, number = np.unique(words.numbers[starts[0] : starts[-1]], return_inverse=True)
@@ -254,7 +254,7 @@ class RecordEvidence:
         self._is_there = block.scales != 0 if block.is_live is None else (block.scales != 0) & block.is_live
 
     def __len__(self) -> int:
-        """How many records there are, dead ones too."""
+        """Return how many records there are, dead ones too."""
         return len(self._block.scales)
 
     def parts(self, pieces: MeantPieces, settings: GateConfig) -> dict[str, NDArray[np.float32]]:
@@ -330,7 +330,7 @@ def record_arrays(
 def _hinges(
     sums: NDArray[np.float32], typed: PieceWords, rows: NDArray[np.float32], settings: GateConfig
 ) -> NDArray[np.float32]:
-    """Of pieces with these words and rows of these vectors; 0 for a piece without a word."""
+    """The hinges of pieces with these words for rows of these vectors; 0 for a piece without a word."""
     found = np.zeros((len(sums), len(rows)), np.float32)
     filled = np.flatnonzero(np.diff(typed.starts))
     if not len(filled) or not settings.hinge:

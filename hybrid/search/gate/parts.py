@@ -77,7 +77,7 @@ def code_logit(damped: NDArray[np.float32], weight: NDArray[np.float32], bias: f
 def gain(
     n_here: NDArray[np.float64], n_chunks: int, n_generic: NDArray[np.float64], n_documents: int
 ) -> NDArray[np.float64]:
-    """How much more frequent terms are here than in code at large, as a log ratio in [0, `MAX_GAIN`]; 0 if absent.
+    """The log ratio of the frequency of terms here to that in code at large, in [0, `MAX_GAIN`]; 0 if absent.
 
     Args:
         n_here: Chunks of the corpus that hold each term, shape (n_terms,).
@@ -96,7 +96,7 @@ def length_penalty(n_words: int) -> float:
 
 
 def _mean_of_largest(values: NDArray[np.float32], count: int) -> NDArray[np.float32]:
-    """Of each row; 0 for rows without a column."""
+    """Return the mean of the largest values of each row; 0 for rows without a column."""
     if values.shape[1] == 0:
         return np.zeros(len(values), np.float32)
     count = min(count, values.shape[1])

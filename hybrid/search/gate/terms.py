@@ -1,4 +1,4 @@
-"""Which terms of a piece tell a project from others: looked up here and in code at large.
+"""Finds the terms of a piece that tell a project from others: looked up here and in code at large.
 
 `models/background/terms.tsv` holds in how many documents of public code each term occurs; `training/gate_terms.py`
 counted them.

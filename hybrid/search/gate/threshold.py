@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Threshold(Struct, frozen=True):
-    """What the raw top cosine is compared with when no calibration decides.
+    """The bar of the raw top cosine when no calibration decides.
 
     Attributes:
         value: In [−1, 1]; None when nobody measured one for this model: the gate then stays closed.

@@ -1,4 +1,4 @@
-"""The verdict of the calibrated gate: may this prompt get context from this corpus?
+"""The verdict of the calibrated gate on a prompt: context from this corpus, or silence.
 
 The prompt's best piece must rise above what tasks of other projects reach in this corpus by chance, and above what talk
 reaches. In a collection of records each record must do so by itself (`meant`), and only those that do may be given.
@@ -120,6 +120,7 @@ class Gate:
             return _nothing_asked(bars, top_cosine)
         parts_of = self._parts(asked, closest)
         judged = [_judged(row, parts_of[row], bars) for row in rows]
+        # One clause may be about the project and the rest a greeting: the best piece speaks for the prompt.
         best = max(judged, key=lambda piece: piece.margin)
         opening = [asked.texts[piece.row] for piece in judged if piece.row and piece.is_open]
         subject = "" if best.row == 0 else _joined(opening)
@@ -242,7 +243,7 @@ class Gate:
         return [(row, words) for row, words in of_names if words]
 
     def _named(self, terms: Sequence[PieceTerms]) -> NDArray[np.float64]:
-        """How many identifiers of each piece each record holds, at most `MAX_NAMES`, shape (n_pieces, n_rows)."""
+        """Count the identifiers of each piece that each record holds, at most `MAX_NAMES`, shape (n_pieces, n_rows)."""
         n_names = np.zeros((len(terms), self._backend.n_rows))
         for counts, piece in zip(n_names, terms, strict=True):
             for name in piece.names:
@@ -313,6 +314,7 @@ def _added_up(columns: Mapping[str, NDArray[np.float64]], n_pieces: int, n_rows:
 def _judged(row: int, parts: dict[str, float], bars: Calibration) -> _Judged:
     talk = sum(parts.values())
     evidence = talk - parts["chat"] - parts["probe"]
+    # A prompt must pass both bars: the one that it is nearer to, or misses by more, decides and is shown.
     if talk - bars.talk <= evidence - bars.tasks:
         return _Judged(row, talk, bars.talk, "talk", parts)
     return _Judged(row, evidence, bars.tasks, "tasks", parts)

@@ -1,4 +1,4 @@
-"""What a query says, as the ranker compares it: terms, words, named symbols, and which kinds of files it speaks of."""
+"""Takes a query apart as the ranker compares it: terms, words, named symbols, and the kinds of files it speaks of."""
 
 from __future__ import annotations
 

@@ -94,11 +94,11 @@ class Candidates(Struct, frozen=True):
     rows: NDArray[np.intp]
 
     def __len__(self) -> int:
-        """How many files there are."""
+        """Return how many files there are."""
         return len(self.files)
 
     def places(self, number: int) -> slice:
-        """Where the chunks of one of the files stand in `rows`."""
+        """Return where the chunks of one of the files stand in `rows`."""
         end = int(self.starts[number + 1]) if number + 1 < len(self.starts) else len(self.rows)
         return slice(int(self.starts[number]), end)
 
@@ -107,7 +107,7 @@ class Candidates(Struct, frozen=True):
         return np.maximum.reduceat(values, self.starts) if len(self.files) else values[:0]
 
     def are_any(self, is_so: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """For each file: is it so for any of its chunks? Of the shape of `rows`."""
+        """Return for each file whether it is so for any of its chunks; `is_so` has the shape of `rows`."""
         return np.logical_or.reduceat(is_so, self.starts) if len(self.files) else is_so[:0]
 
     def take(self, files: NDArray[np.int32], values: NDArray[np.float32]) -> NDArray[np.float32]:

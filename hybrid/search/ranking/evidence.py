@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class Measured(Struct, frozen=True):
-    """What the pieces are made of, for the candidates alone.
+    """The measurements that the pieces are made of, for the candidates alone.
 
     Attributes:
         asked: The query.

@@ -29,6 +29,7 @@ _WIDENED = 16
 _K1_FIELDS = 3.0
 _K1_NAMES = 2.0
 _K1_REMARKS = 1.5
+"""Saturation of a term: higher where weighted fields are added before, so that a name still counts beside the text."""
 
 _OF_CHUNK = np.array([4, 2, 4, 2, 0], np.float32)
 """Weights of stem, folders, names and scopes beside the text of a chunk; values and comments stand in it."""
@@ -39,7 +40,7 @@ _FILE_VALUE = 0.3
 
 
 class WordScores(Struct, frozen=True):
-    """What the words of a query find; every value in [0, 1], the best being 1 where any term was found.
+    """The scores by the words of a query; every value in [0, 1], the best being 1 where any term was found.
 
     Attributes:
         chunks: Field-weighted BM25 of each chunk with the relatives of the terms, shape (n_rows,).
@@ -96,7 +97,7 @@ class _Sum:
     """Adds up BM25 over the terms of a query, whose frequencies are gathered block by block."""
 
     def __init__(self, counts: Sequence[float], n_places: int, n_live: int, k1: float) -> None:
-        """How much the query says each term; how many chunks or files there are, and can be found; saturation."""
+        """Take how much the query says each term, all places and those that can be found, and the saturation."""
         self._counts = counts
         self._n_places = n_places
         self._n_live = n_live
@@ -119,7 +120,7 @@ class _Sum:
         self._values.append(values)
 
     def idf(self, term: int) -> float:
-        """Of a term, by what was gathered."""
+        """The idf of a term, by what was gathered."""
         return idf(self._n_live, self._n_matching[term])
 
     def scores(self) -> tuple[NDArray[np.float32], NDArray[np.intp]]:

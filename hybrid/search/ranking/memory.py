@@ -58,7 +58,7 @@ _ASKED = {
 
 
 class Parts(Struct, frozen=True):
-    """What a score is made of; the score is their sum.
+    """The parts of a score, which is their sum.
 
     Attributes:
         recency: In (0, 1]; scaled with a query, as are all but `similarity`.
@@ -119,7 +119,7 @@ def concept_overlap(theirs: Collection[str], asked: Collection[str]) -> float:
 
 
 class Present(Struct, frozen=True):
-    """From where is looked back.
+    """The point from which is looked back.
 
     Attributes:
         now_ms: Milliseconds since 1970.
@@ -135,7 +135,7 @@ class Present(Struct, frozen=True):
 
 
 class Remembered(Struct, frozen=True):
-    """What is ranked of a row.
+    """A row of the memory as it is ranked.
 
     Attributes:
         created_ms: Milliseconds since 1970.
@@ -153,7 +153,7 @@ class Remembered(Struct, frozen=True):
 
 
 def remembered(row: Row) -> Remembered:
-    """What is ranked of a row of the memory."""
+    """Return a row of the memory as it is ranked."""
     if isinstance(row, Observation):
         return Remembered(row.created_ms, row.told.type, row.owner.key, row.told.files, row.told.concepts)
     return Remembered(row.created_ms, "summary", row.owner.key)

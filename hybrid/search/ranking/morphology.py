@@ -1,4 +1,4 @@
-"""Which words are relatives of one another, and which are abbreviations; plain functions over terms."""
+"""Tells relatives among words, and abbreviations; plain functions over terms."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _VOWEL = re.compile("[aeiou]")
 
 
 def are_kin(a: str, b: str, *, least: int) -> bool:
-    """Is one term a prefix of the other, or do they share five first letters and three quarters of the shorter?
+    """Return whether one term begins with the other, or they share five first letters and ¾ of the shorter.
 
     Args:
         a: A term.
@@ -55,12 +55,12 @@ def kin_among(term: str, candidates: Sequence[str], *, least: int) -> list[str]:
 
 
 def may_abbreviate(short: str) -> bool:
-    """Is a term spelled like an abbreviation: three letters or more, no vowel but the first?"""
+    """Return whether a term is spelled like an abbreviation: three letters or more, no vowel but the first."""
     return len(short) > 2 and short.isalpha() and not _VOWEL.search(short, 1)
 
 
 def abbreviates(short: str, word: str) -> bool:
-    """Is `short` what is left of `word` when vowels and more are dropped: `cfg` of config, `msg` of message?
+    """Return whether `short` is `word` without vowels and more: `cfg` of config, `msg` of message.
 
     The first letter is the same, no vowel follows it, and its letters stand in the word in this order.
     """

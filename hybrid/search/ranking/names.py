@@ -21,18 +21,22 @@ if TYPE_CHECKING:
     from hybrid.search.ranking.corpus import Candidates, Corpus
 
 _OTHER_SPELLING = 0.7
+"""Worth of a name that differs in case or underscores: people remember the words of a name better than its form."""
 _OTHER_OWNER = 0.5
+"""Worth of a definition that belongs to another class than the query names; owners are often guessed."""
 _MOST_OWNED = 256
 """Definitions of one name whose owners are looked at; a name with more is seldom asked for by its owner alone."""
 _VALUE_DEFINES = 0.3
 _NESTED = 0.8
 _VALUE_FITS = 0.5
+"""Constants, fields and what stands inside of others are seldom what is asked for when something else has the name."""
 _KIN_LETTERS = 3
 _ALL = 0.99
+"""Share of the letters of a name that is all of them, below 1 since it is compared with a sum of floats."""
 
 
 class NameScores(Struct, frozen=True):
-    """What the names of definitions say; every value in [0, 1].
+    """The scores by names of definitions; every value in [0, 1].
 
     Attributes:
         defines: Of each chunk: it defines a symbol that the query names, shape (n_rows,).
@@ -46,7 +50,7 @@ class NameScores(Struct, frozen=True):
 
 
 def shares(words: Sequence[str], idf: Mapping[str, float], n_live: int) -> dict[str, float]:
-    """How much of a query each of its words is, by idf; they add up to 1.
+    """The share of a query that each of its words is, by idf; they add up to 1.
 
     Args:
         words: Of the query.

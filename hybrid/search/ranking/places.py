@@ -21,7 +21,7 @@ _OTHER_FOLDERS = 0.3
 
 
 class PlaceScores(Struct, frozen=True):
-    """What the places of a query say; every value in (0, 1].
+    """The scores by the places of a query; every value in (0, 1].
 
     Attributes:
         files: How surely the query names a file by its path, for those that it names.
@@ -81,7 +81,7 @@ def _files_named(corpus: Corpus, place: SourceLine) -> Iterator[tuple[int, float
 
 
 def _likeness(wanted: tuple[str, ...], path: tuple[str, ...], place: SourceLine) -> float:
-    """How well a path fits a file's path, in [0, 1] and a little more the more parts agree; 0 for another file."""
+    """The fit of a path to a file's path, in [0, 1] and a little more the more parts agree; 0 for another file."""
     n = _n_agreeing(wanted, path)
     if not n:
         return 0.0

@@ -32,9 +32,11 @@ _DECIMALS = 4
 """Of evidence that are compared: what lies behind differs with the order in which rows are added up."""
 _FEEDBACK_CHUNKS = 5
 _FEEDBACK_WEIGHT = 0.5
+"""Weight of the mean of the best chunks beside the query: the query stays the larger part, since they may be wrong."""
 _FIT_OF_CHUNK = 0.5
 """Weight of `definition_fit` in the choice of a file's chunk: it tells chunks apart less well than files."""
 _MOST_OF_FILE = 3
+"""Chunks of one file in a ranking: with more a long file would push out every other."""
 _NEXT_CHUNK = 0.5
 _NEAR_BEST = 0.7
 """A file's next chunk counts half of the one before, if it reaches this share of the best one's own evidence.
@@ -179,7 +181,7 @@ def _chunks(
 
 
 def _own(seen: Measured, rows: NDArray[np.intp], sense: NDArray[np.float32]) -> NDArray[np.float32]:
-    """What speaks for each chunk of a file itself: by it those are chosen that stand for it."""
+    """The evidence for each chunk of a file itself, which chooses those that stand for it."""
     own = seen.words.chunks[rows] + sense
     own += seen.names.defines[rows]
     own += seen.names.fit[rows] * np.float32(_FIT_OF_CHUNK)

@@ -37,7 +37,7 @@ def divide_by_best(values: NDArray[np.float32], places: NDArray[np.intp]) -> Non
 
 
 def above(cosines: NDArray[np.float32], over_all: CosineFigures) -> NDArray[np.float32]:
-    """What of each cosine lies above the mean over all, divided by the largest of all."""
+    """The part of each cosine above the mean over all, divided by the largest of all."""
     excess = np.maximum(cosines - np.float32(over_all.mean), np.float32(0))
     top = float(np.subtract(over_all.largest, over_all.mean, dtype=np.float32))
     return np.divide(excess, np.float32(top), dtype=np.float32) if top > 0 else excess

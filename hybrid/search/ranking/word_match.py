@@ -1,4 +1,4 @@
-"""How far texts hold the words of a query, or words near to them in meaning; for the few texts that are to be ordered.
+"""Measures how far texts hold the words of a query, or words near in meaning; for the few texts that are ordered.
 
     match(query, text) = Σ over words q of the query: n_q · max over terms t of the text: cos(q, t), if > LEAST_COSINE
 
