@@ -27,10 +27,10 @@ from hybrid.session.ledger import EMPTY, Ledger
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from hybrid.answer.turn import Turn
+    from hybrid.answer.turn import Turn, Withheld
     from hybrid.knowledge.collections import Collection
     from hybrid.search.gate.verdict import PromptPieces
-    from hybrid.types import Hit, Withheld
+    from hybrid.types import Hit
     from hybrid.workspace import Workspace
 
 CONSIDERED = 30

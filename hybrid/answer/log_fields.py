@@ -15,7 +15,8 @@ from hybrid.sources.records import record_id
 if TYPE_CHECKING:
     from hybrid.answer.turn import Decision
     from hybrid.prompting.clean import CleanedPrompt
-    from hybrid.types import Hit, Item, Verdict
+    from hybrid.search.gate.threshold import Verdict
+    from hybrid.types import Hit, Item
 
 _PROMPT_CHARS = 80
 """Enough to know one's own prompt again, little enough not to keep what was pasted into it."""

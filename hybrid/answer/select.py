@@ -13,11 +13,12 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from hybrid.answer.pack import HARD_CAP_BYTES, Budget, ContentMode, Form, Packed, Size, measure_text, pack
+from hybrid.answer.turn import Withheld
 from hybrid.knowledge.collections import FLOOR
 from hybrid.render.frame import HEADING_CHARS, Entry, Footer, frame_bytes, render_entry, render_frame
 from hybrid.search.floor import passes
-from hybrid.search.gate.threshold import compare, fixed_threshold
-from hybrid.types import Hit, Item, Verdict, Withheld
+from hybrid.search.gate.threshold import Verdict, compare, fixed_threshold
+from hybrid.types import Hit, Item
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

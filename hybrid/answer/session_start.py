@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from hybrid.answer.decide import span_reader
 from hybrid.answer.pack import HARD_CAP_BYTES
-from hybrid.answer.turn import Decision
+from hybrid.answer.turn import Decision, Withheld
 from hybrid.base.errors import HybridError, IndexUnavailableError
 from hybrid.feedback.state import read_state
 from hybrid.index.catalog import Catalog
@@ -29,7 +29,7 @@ from hybrid.render.marks import neutralise_line
 from hybrid.render.numbers import amount
 from hybrid.search.ranking.memory import Present, parts_of, remembered
 from hybrid.sources.records import RecordSource
-from hybrid.types import Item, Withheld
+from hybrid.types import Item
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

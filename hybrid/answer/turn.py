@@ -16,8 +16,9 @@ from msgspec import Struct, field
 from hybrid.base.home import is_switched_off
 from hybrid.prompting.clean import CleanedPrompt, clean
 from hybrid.render.numbers import amount, compared, number
+from hybrid.search.gate.threshold import Verdict
 from hybrid.session.pauses import is_paused
-from hybrid.types import Item, Verdict, Withheld
+from hybrid.types import Item
 from hybrid.workspace import session_key
 
 if TYPE_CHECKING:
@@ -27,8 +28,18 @@ if TYPE_CHECKING:
     from hybrid.knowledge.open_kinds import OpenKinds
     from hybrid.search.searcher import Searched
     from hybrid.session.ledger import SessionKey
-    from hybrid.types import HookEvent
+    from hybrid.types import Hit, HookEvent
     from hybrid.workspace import Workspace
+
+
+class Withheld(Struct, frozen=True):
+    """A candidate that was not given, and why.
+
+    The reasons are `bar`, `floor`, `seen`, `duplicate`, `stale`, `budget`, `kind_closed`.
+    """
+
+    hit: Hit
+    reason: str
 
 
 class KindSearch(Struct, frozen=True):

@@ -28,8 +28,9 @@ if TYPE_CHECKING:
     from hybrid.knowledge.open_kinds import OpenKinds
     from hybrid.prompting.query import Query
     from hybrid.records.types import Record
+    from hybrid.search.gate.threshold import Verdict
     from hybrid.search.searcher import Mode, Searched
-    from hybrid.types import Hit, Verdict
+    from hybrid.types import Hit
     from hybrid.workspace import Workspace
 
 

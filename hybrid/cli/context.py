@@ -12,7 +12,8 @@ from hybrid.render.visible import visible_line
 
 if TYPE_CHECKING:
     from hybrid.answer.turn import Decision, KindSearch
-    from hybrid.types import Hit, Verdict
+    from hybrid.search.gate.threshold import Verdict
+    from hybrid.types import Hit
 
 _HEADS = {"files": "chunk"}
 """What stands over the last column of a kind's table."""

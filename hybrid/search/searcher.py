@@ -30,9 +30,10 @@ if TYPE_CHECKING:
     from hybrid.index.backend import DenseLeg, Leg, SearchBackend
     from hybrid.index.place import Place
     from hybrid.prompting.query import Query
+    from hybrid.search.gate.threshold import Verdict
     from hybrid.search.gate.verdict import Gate, PromptPieces
     from hybrid.search.ranking.ranker import RankedChunk
-    from hybrid.types import Embedder, Verdict
+    from hybrid.types import Embedder
     from hybrid.workspace import Workspace
 
 Mode = Literal["hybrid", "dense", "lexical"]

@@ -4,12 +4,45 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from msgspec import Struct
-
-from hybrid.types import Verdict
+from msgspec import Struct, field
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from hybrid.types import EmbedderInfo
+
+
+class Verdict(Struct, frozen=True):
+    """The judgement of a gate.
+
+    Attributes:
+        is_open: True when something may be injected.
+        top_cosine: The raw top cosine, before fusion; None when the query has no vector.
+        threshold: What it was compared with; None when there was nothing to compare.
+        source: `auto`, `config` or `flag`: where the threshold came from.
+        score: What was compared with it: the raw top cosine, or the sum of `parts`, without `chat` and `probe` when
+            `bar` is `tasks`; None when there was nothing to compare.
+        bar: Whose threshold it is when a calibration decided: `talk`, or `tasks` for tasks of other projects.
+        parts: Named parts of the prompt's best piece, empty when the raw cosine alone decided.
+        subject: The pieces of the prompt that rose above their bars; empty when it is the whole prompt, or closed.
+        rows: Of a collection that is judged record by record: rows whose own evidence rose above the bars → that
+            evidence. None for other collections, and when a fixed number decided.
+    """
+
+    is_open: bool
+    top_cosine: float | None
+    threshold: float | None
+    source: str
+    score: float | None = None
+    bar: str = ""
+    parts: Mapping[str, float] = field(default_factory=dict[str, float])
+    subject: str = ""
+    rows: Mapping[int, float] | None = None
+
+    @property
+    def margin(self) -> float | None:
+        """Score − threshold: how far it was open, or how much it missed by; None when nothing was compared."""
+        return None if self.score is None or self.threshold is None else self.score - self.threshold
 
 
 class Threshold(Struct, frozen=True):

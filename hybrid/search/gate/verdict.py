@@ -22,7 +22,7 @@ from hybrid.search.gate.identity import annotation_key, background_key
 from hybrid.search.gate.meant import RecordEvidence, meant_pieces
 from hybrid.search.gate.pieces import gate_pieces
 from hybrid.search.gate.terms import generic_terms, terms_of, word_groups
-from hybrid.types import Verdict
+from hybrid.search.gate.threshold import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -34,8 +34,9 @@ if TYPE_CHECKING:
 
     from hybrid.config import Loaded
     from hybrid.search.gate.calibration import Calibration
+    from hybrid.search.gate.threshold import Verdict
     from hybrid.search.searcher import Searcher
-    from hybrid.types import Embedder, EmbedderInfo, Verdict
+    from hybrid.types import Embedder, EmbedderInfo
     from hybrid.workspace import Workspace
     from hybrid_lab.judged_prompts import JudgedPrompt
     from hybrid_lab.records.setup import GivenRecord

@@ -13,9 +13,10 @@ from hybrid.answer.select import PACKED, Packer, Selection, shown_withheld
 from hybrid.base.digest import chunk_digest
 from hybrid.prompting.query import Query, make_query
 from hybrid.render.frame import Entry, Footer, text_in_form
+from hybrid.search.gate.threshold import Verdict
 from hybrid.search.searcher import Searched
 from hybrid.session.ledger import EMPTY, Ledger
-from hybrid.types import Hit, Item, Verdict
+from hybrid.types import Hit, Item
 from tests.support.builders import default_config, hit
 
 if TYPE_CHECKING:

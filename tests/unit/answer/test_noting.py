@@ -7,7 +7,7 @@ import pytest
 
 from hybrid.answer.log_fields import gate_part, rounded
 from hybrid.answer.turn import Decision
-from hybrid.types import Verdict
+from hybrid.search.gate.threshold import Verdict
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from hybrid.config import GateConfig
     from hybrid.index.segment import Segment
     from hybrid.index.snapshot import Snapshot
-    from hybrid.types import Embedder, Verdict
+    from hybrid.search.gate.threshold import Verdict
+    from hybrid.types import Embedder
 
 WORTH = replace(SETTINGS, words=0.1, hinge=0.5)
 PROMPT = "whole cents, a lock and what failed"

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from hybrid.search.gate.threshold import Threshold, compare, fixed_threshold
-from hybrid.types import EmbedderInfo, Verdict
+from hybrid.search.gate.threshold import Threshold, Verdict, compare, fixed_threshold
+from hybrid.types import EmbedderInfo
 
 MODEL = EmbedderInfo("m", 8, "00" * 32, 0, 0.38, 0.15)
 UNMEASURED = EmbedderInfo("n", 8, "00" * 32, 0, None, None)

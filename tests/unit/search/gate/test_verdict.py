@@ -20,8 +20,8 @@ from hybrid.search.gate.background import load_background, shipped_prompts
 from hybrid.search.gate.calibration import SILENT, Calibration, background_scores
 from hybrid.search.gate.pieces import gate_pieces
 from hybrid.search.gate.terms import generic_terms
+from hybrid.search.gate.threshold import Verdict
 from hybrid.search.gate.verdict import Gate, PromptPieces
-from hybrid.types import Verdict
 from tests.support.builders import PAYMENTS, ListSource, build_index, open_index, place_in
 from tests.support.examples import examples
 from tests.support.worlds import SETTINGS, Held, TinyChunk, make_world, snapshot_of
