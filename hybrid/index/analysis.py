@@ -75,6 +75,14 @@ class ChunkRecord(Struct, frozen=True):
         return self.masked or self.digest
 
 
+class Vocabulary(dict[str, int]):
+    """Numbers terms from 0 in the order in which they are first asked for."""
+
+    def __missing__(self, term: str) -> int:
+        number = self[term] = len(self)
+        return number
+
+
 REDACT_RULES = f"redact {REDACT_VERSION}"
 """The end of every recipe of chunks: the rules under which their words and names were kept."""
 

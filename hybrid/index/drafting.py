@@ -19,6 +19,7 @@ from hybrid.index.analysis import (
     FIELDS,
     NAME_FIELDS,
     OKAPI_FIELDS,
+    Vocabulary,
     head_line,
     input_key,
     path_folders,
@@ -30,7 +31,6 @@ from hybrid.index.roles import roles
 from hybrid.index.segment import DOCUMENT_KINDS
 from hybrid.index.sorting import distinct
 from hybrid.index.vectors import StoredVectors
-from hybrid.index.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

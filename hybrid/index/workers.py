@@ -18,8 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from hybrid.index.reading import known_by
-from hybrid.index.transport import unpack
-from hybrid.index.worker import read_message, serve_forked, write_message
+from hybrid.index.worker import read_message, serve_forked, unpack, write_message
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Sequence

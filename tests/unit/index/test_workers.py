@@ -15,7 +15,7 @@ import pytest
 from hybrid.base.arrays import read_arrays
 from hybrid.index.analysis import encode_detail
 from hybrid.index.reading import Analysis, Looked
-from hybrid.index.transport import pack, unpack
+from hybrid.index.worker import pack, unpack
 from hybrid.index.workers import automatic_workers
 from hybrid.types import Document, Found, Skipped
 from tests.support.builders import PAYMENTS, ListSource, build_index, open_index, place_in, python_process
