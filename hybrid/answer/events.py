@@ -198,7 +198,7 @@ def answer(turn: Turn, *, working: AbstractContextManager[object] = _NOTHING, is
             effects.fail()
         return Reply(turn, _keep_books(turn), held, effects)
     left_s = max(deadline_s - time.monotonic() - _SPARE_S, 0.0)
-    if not held.enter_context(turn.workspace.ledgers.turn(turn.key, left_s)):
+    if not held.enter_context(turn.workspace.ledgers.hold(turn.key, left_s)):
         held.close()
         raise BusyError("another hook of this session is still being answered")
     if is_on and is_prompt:

@@ -203,15 +203,15 @@ class LedgerStore:
         self._append(key, {"reset": why})
 
     @contextlib.contextmanager
-    def turn(self, key: SessionKey, timeout_s: float) -> Generator[bool]:
+    def hold(self, key: SessionKey, timeout_s: float) -> Generator[bool]:
         """Keep other hooks of this session out from reading its ledger until what was given is recorded.
 
         Two registrations of the hook run at the same time and would both give the same; the second waits, reads what
         the first gave, and is silent.
 
         Yields:
-            False when another hook has the turn and the time ran out. True where no lock can be had: nothing could be
-            recorded there either.
+            False when another hook holds the ledger and the time ran out. True where no lock can be had: nothing could
+            be recorded there either.
         """
         path = self._folder / f"{key.file_name}.lock"
         with locked(path, timeout_s) as held:

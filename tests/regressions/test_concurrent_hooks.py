@@ -66,7 +66,7 @@ def test_hook_that_finds_another_one_at_work_gives_nothing(served: Agent) -> Non
     workspace = open_workspace(served.shop.root, environ={"HYBRID_HOME": str(served.shop.home)})
     key = SessionKey("claude", "s1")
     hasty = Agent(served.shop, deadline_ms=1000)
-    with workspace.ledgers.turn(key, 5) as is_mine:
+    with workspace.ledgers.hold(key, 5) as is_mine:
         answers = [hasty.prompt(RETRY), Agent(served.shop, environ=ALONE, deadline_ms=3000).prompt(RETRY)]
     given = [served.prompt(RETRY), served.prompt(RETRY)]
 
@@ -79,7 +79,7 @@ def test_a_folder_without_locks_keeps_no_hook_waiting(agent: Agent) -> None:
     """Where no lock can be had, a link lies in its place for one, the session is answered all the same."""
     workspace = open_workspace(agent.shop.root, environ={"HYBRID_HOME": str(agent.shop.home)})
     key = SessionKey("claude", "s1")
-    with workspace.ledgers.turn(key, 0):
+    with workspace.ledgers.hold(key, 0):
         [lock] = agent.shop.home.rglob(f"{key.file_name}.lock")
     lock.unlink()
     lock.symlink_to("nothing")
