@@ -1,7 +1,7 @@
 """The probe of a model: weights of a logistic regression "is this text about code", beside the model's files.
 
-`training/gate_probe.py` makes it. It changes no vector, so it is no part of a model's identity; a model without one
-is used all the same.
+`lab/hybrid_lab/training/gate_probe.py` makes it. It changes no vector, so it is no part of a model's identity; a model
+without one is used all the same.
 """
 
 from __future__ import annotations

@@ -50,6 +50,17 @@ def pages() -> list[Path]:
     return [*tops, *sorted((CHECKOUT / "docs").rglob("*.md")), *sorted(CHECKOUT.glob("*/README.md"))]
 
 
+def guides() -> list[Path]:
+    """The pages that describe the present tree: every page and nested README but the changelog and the decisions.
+
+    Those two tell what was, and keep the names of their time.
+    """
+    nested = [path for top in ("hybrid", "lab", "models", "tests") for path in (CHECKOUT / top).rglob("README.md")]
+    found = {*pages(), *nested} - {CHECKOUT / "CHANGELOG.md"}
+    of_others = (CHECKOUT / "docs" / "decisions", CHECKOUT / "tests" / "fixtures")
+    return sorted(page for page in found if not any(page.is_relative_to(folder) for folder in of_others))
+
+
 def name_of(page: Path) -> str:
     """The path of a page below the checkout; ids of tests are made of it."""
     return page.relative_to(CHECKOUT).as_posix()

@@ -1,7 +1,7 @@
 """Finds the terms of a piece that tell a project from others: looked up here and in code at large.
 
-`models/background/terms.tsv` holds in how many documents of public code each term occurs; `training/gate_terms.py`
-counted them.
+`models/background/terms.tsv` holds in how many documents of public code each term occurs;
+`lab/hybrid_lab/training/gate_terms.py` counted them.
 """
 
 from __future__ import annotations
