@@ -74,6 +74,7 @@ def commit_snapshot(catalog: Catalog, folder: Path, tools: BuildTools, task: Bui
         entries, missing = _tombstone(previous.segments, opened, {path: row[0] for path, row in wanted.items()})
     kept, merged_paths = _choose_merges(entries, opened, len(missing), task.max_segments)
     if merged_paths:
+        # Of a small edit only the changed rows were read; a merge writes documents that did not change, too.
         wanted = catalog.indexed()
     documents = sorted(missing | merged_paths)
     if documents:
@@ -108,6 +109,7 @@ def _usable(
         found = (manifest.format_version, manifest.model, manifest.recipe, manifest.background)
         if found != (FORMAT_VERSION, model.key, recipe, background):
             return None
+        # 0: this catalog has made no snapshot yet, so one on disk is of another catalog, which is lost.
         if noted == 0 or manifest.generation - noted not in (0, 1):
             return None
         return manifest, [open_segment(folder, entry) for entry in manifest.segments]
@@ -121,6 +123,11 @@ def _empty(folder: Path, model: EmbedderInfo, recipe: str, background: str) -> M
 
 
 def _last_generation(folder: Path) -> int:
+    """Return the generation on disk, also of a snapshot that cannot be built upon; 0 without any.
+
+    Segments are named after generations and written in place: counting from 0 again would overwrite a file that a
+    reader has mapped.
+    """
     try:
         return read_manifest(folder).generation
     except IndexUnavailableError:

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from hybrid.records.memory.texts import clean, clean_line, clean_told, digest_of_events, marks, short_key
 from hybrid.records.memory.types import MAX_INT, Extracted, Flushed, Owner, PendingEvent
 from hybrid.records.memory.writing import (
+    FORGOTTEN,
     REPEAT_WINDOW_MS,
     NewObservation,
     insert_observation,
@@ -35,14 +36,16 @@ if TYPE_CHECKING:
     from hybrid.records.memory.types import Make
 
 MAX_BATCH_EVENTS = 30
-"""Uses after which a batch ends, however close they follow: the hook that ends it tells of it."""
+"""Uses after which a batch ends, however close they follow: the hook that ends it tells of it. Chosen by hand."""
 _BARE_CHARS = 1_200
+"""As long as a narrative (`hybrid.capture.extraction.wording.NARRATIVE_CHARS`), which lies in a layer above."""
 
 _SEEN_MS = 30 * 86_400_000
 """How long it is known at least that an event was told; it counts again long before."""
 _DROP_EACH = 1_000
 """Events after which what was seen longer ago is dropped."""
 
+# SQLite keeps the order of a CROSS JOIN: it reads the uses that wait, which are few, and looks up the session of each.
 _COLUMNS = (
     "p.id, p.session_id, s.claude_session_id, p.project_key, p.project, p.prompt_number, p.tool, '', p.digest, "
     "p.discovery_tokens, p.created_at_epoch FROM pending_events AS p CROSS JOIN sessions AS s ON s.id = p.session_id"
@@ -115,7 +118,7 @@ def add_event(db: sqlite3.Connection, owner: Owner, event: PendingEvent) -> int 
     )
     if (cursor.lastrowid or 0) % _DROP_EACH == 0:
         db.execute(
-            "DELETE FROM seen_events WHERE seen_at_epoch < ? AND observation_id IS NOT 0",
+            f"DELETE FROM seen_events WHERE seen_at_epoch < ? AND observation_id IS NOT {FORGOTTEN}",
             (event.created_ms - _SEEN_MS,),
         )
     return session.id
@@ -177,7 +180,7 @@ class Batcher:
 def _is_seen(db: sqlite3.Connection, event: PendingEvent) -> bool:
     """Return whether the event is queued, forgotten, or a repeat within the time that counts as the same use."""
     row = db.execute(
-        "SELECT 1 FROM seen_events WHERE event = ? AND (observation_id = 0 OR seen_at_epoch >= ?) "
+        f"SELECT 1 FROM seen_events WHERE event = ? AND (observation_id = {FORGOTTEN} OR seen_at_epoch >= ?) "
         "UNION ALL SELECT 1 FROM pending_events WHERE digest = ?",
         (short_key(event.digest), event.created_ms - REPEAT_WINDOW_MS, event.digest),
     ).fetchone()
@@ -211,6 +214,7 @@ def _first_due(db: sqlite3.Connection, session: int, now_ms: float, window_ms: i
     ).fetchall()
     waiting = [Waiting(row[0], row[1], Owner(*row[2:5]), row[5], PendingEvent(*row[6:])) for row in rows]
     found = batches(waiting, window_ms)
+    # After a clock was set back a use may lie far ahead of now: it would wait until the clock is there again.
     if not found or (len(found) == 1 and abs(now_ms - found[0][-1].event.created_ms) <= window_ms):
         return None
     ids = [one.id for one in found[0]]
@@ -231,7 +235,7 @@ def _store(db: sqlite3.Connection, batch: Sequence[Waiting], told: Extracted | N
     db.executemany(
         "INSERT INTO seen_events(event, observation_id, seen_at_epoch) VALUES (?, ?, ?) ON CONFLICT(event) DO UPDATE "
         "SET observation_id = excluded.observation_id, seen_at_epoch = excluded.seen_at_epoch "
-        "WHERE observation_id IS NOT 0",
+        f"WHERE observation_id IS NOT {FORGOTTEN}",
         [(short_key(one.event.digest), identity, one.event.created_ms) for one in batch],
     )
     db.executemany("DELETE FROM pending_events WHERE id = ?", [(one.id,) for one in batch])

@@ -14,7 +14,7 @@ from hybrid.records.memory.database import FULL_TEXT_TABLES
 from hybrid.records.memory.reading import TABLES
 from hybrid.records.memory.texts import chunked, clean, marks, short_key
 from hybrid.records.memory.types import ForgetReport
-from hybrid.records.memory.writing import session_digest
+from hybrid.records.memory.writing import FORGOTTEN, session_digest
 
 if TYPE_CHECKING:
     import sqlite3
@@ -98,8 +98,8 @@ def _forget_where(db: sqlite3.Connection, condition: str, values: Sequence[objec
         n += _delete(db, table, ids, is_forgotten=True)
     waiting = db.execute(f"SELECT digest, created_at_epoch FROM pending_events WHERE {condition}", values).fetchall()
     db.executemany(
-        "INSERT OR IGNORE INTO seen_events(event, observation_id, seen_at_epoch) VALUES (?, 0, ?)",
-        [(short_key(digest), created) for digest, created in waiting],
+        "INSERT OR IGNORE INTO seen_events(event, observation_id, seen_at_epoch) VALUES (?, ?, ?)",
+        [(short_key(digest), FORGOTTEN, created) for digest, created in waiting],
     )
     db.execute(f"DELETE FROM pending_events WHERE {condition}", values)
     return n
@@ -113,7 +113,8 @@ def _delete(db: sqlite3.Connection, table: str, ids: Sequence[int], *, is_forgot
             digests = db.execute(f"SELECT digest FROM {table} WHERE id IN {condition}", some).fetchall()
             _remember_forgotten(db, [row[0] for row in digests])
         if table == "observations":
-            change = "UPDATE seen_events SET observation_id = 0" if is_forgotten else "DELETE FROM seen_events"
+            forgotten = f"UPDATE seen_events SET observation_id = {FORGOTTEN}"
+            change = forgotten if is_forgotten else "DELETE FROM seen_events"
             db.execute(f"{change} WHERE observation_id IN {condition}", some)
         if table == "user_prompts":
             # The session repeats its first prompt.

@@ -37,6 +37,8 @@ _RETRY_MS = 2_000
 """A hook that is tried again sends the same prompt at once; a person types it again later."""
 NO_USE = -1
 """Stands in `seen_events` for the observation of an event that is no use of a tool: it was taken in, that is all."""
+FORGOTTEN = 0
+"""Stands there for an observation that was forgotten: no row has this id, and the event never counts again."""
 
 
 class OpenSession(Struct, frozen=True):

@@ -222,6 +222,8 @@ def embed_background(embedder: Embedder, probe: Probe | None) -> dict[str, NDArr
     """The arrays of the background of an embedder, made anew."""
     prompts = shipped_prompts()
     bank = [prompt for prompt in prompts if prompt.is_bank]
+    # Two banks for two questions. Hubs are chunks that tasks of other projects come near to, so whole tasks are asked.
+    # Talk is told from work piece by piece of a prompt, so it is kept in pieces that are cut in the same way.
     tasks = [content_words(prompt.text) for prompt in bank if not prompt.is_talk]
     talk = dict.fromkeys(piece for prompt in bank if prompt.is_talk for piece in gate_pieces(prompt.text, MAX_PIECES))
     held = [prompt for prompt in prompts if not prompt.is_bank]

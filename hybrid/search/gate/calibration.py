@@ -113,7 +113,10 @@ def _evidence_of_pieces(
     known = np.minimum(_reduced(np.add, (n_here[names] > 0).astype(np.float64), names_at), MAX_NAMES)
     found = null * top + settings.lexical * lexical + settings.names * known - settings.absent * absent
     if figures.records is not None:
-        # An identifier of a task of another project stands in the record that is nearest to it, or in none.
+        # `lexical` and `absent` ask what the collection as a whole holds. Each record is judged by itself, by its
+        # `words` (decision 39), so both are left out here, as in `verdict`. `names` stays. The index does not keep
+        # which record was nearest, so an identifier counts when any record holds it: one of a task of another project
+        # stands in the record that is nearest to it, or in none.
         found = figures.records + settings.names * known
     # A piece without a vector, or a corpus without a chunk, has no cosine to speak of.
     found[(top <= NOTHING) | ~background.piece_vectors.any(axis=1)] = SILENT

@@ -1,10 +1,11 @@
 """The evidence that a piece of a prompt means one record: each record of a collection must have enough of it by itself.
 
-    evidence(piece, record) = null · (cosine − hub) + words − hinge
+    evidence = null · (cosine − hub) + words − hinge + names + trigger − length
 
-`words` is how far the record holds the words of the piece (see below). `hinge` takes away a share of what the
-damped cosine loses when the one word that it hangs on most is left out: a name that the whole project is about, or one
-word in another sense, brings any record near, while a record that is meant stays near without that word.
+This module finds `null`, `cosine`, `hub`, `words` and `hinge`; `verdict` adds the others. `words` is how far the record
+holds the words of the piece (see below). `hinge` takes away a share of what the damped cosine loses when the one word
+that it hangs on most is left out: a name that the whole project is about, or one word in another sense, brings any
+record near, while a record that is meant stays near without that word.
 
 A vector is the sum of those of its words, so no piece is embedded again. `annotator` keeps in a segment of records the
 largest evidence of each background piece; `calibration` and `verdict` read it. A model whose lengths say nothing has no
@@ -293,7 +294,7 @@ class RecordEvidence:
         self, sums: NDArray[np.float32], words: NDArray[np.float32], settings: GateConfig
     ) -> dict[str, NDArray[np.float32]]:
         squares = _squares(sums)
-        lengths, damping = np.sqrt(squares), np.sqrt(squares + settings.null)
+        lengths, damping = np.sqrt(squares), _damped_lengths(squares, settings)
         dots = sums @ np.swapaxes(self._rows(np.arange(len(self))), 0, 1)
         hub = np.broadcast_to(self._block.hubs, dots.shape)
         cosine = _divided(dots, lengths)
@@ -338,12 +339,20 @@ def _hinges(
     words = typed.vectors * typed.lengths[:, np.newaxis]
     of_sums, of_words = sums @ np.swapaxes(rows, 0, 1), words @ np.swapaxes(rows, 0, 1)
     piece = np.repeat(np.arange(len(sums)), np.diff(typed.starts))
-    lengths = np.sqrt(_squares(sums[piece] - words[typed.numbers]) + settings.null)
+    lengths = _damped_lengths(_squares(sums[piece] - words[typed.numbers]), settings)
     without = _divided(of_sums[piece] - of_words[typed.numbers], lengths)
     least = np.minimum.reduceat(without, typed.starts[filled], axis=0)
-    whole = _divided(of_sums[filled], np.sqrt(_squares(sums[filled]) + settings.null))
+    whole = _divided(of_sums[filled], _damped_lengths(_squares(sums[filled]), settings))
     found[filled] = -settings.hinge * np.maximum(whole - least, 0)
     return found
+
+
+def _damped_lengths(squares: NDArray[np.float32], settings: GateConfig) -> NDArray[np.float32]:
+    """Return √(n² + 1) of squared lengths n², or n without the part `null`.
+
+    A dot product with a sum, divided by it, is null · cosine: see `parts.null_factor`, whose 1 this is.
+    """
+    return np.sqrt(squares + int(settings.null))
 
 
 def _squares(rows: NDArray[Any]) -> NDArray[np.float32]:

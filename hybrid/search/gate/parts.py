@@ -23,7 +23,10 @@ HUB_NEIGHBOURS = 10
 """Background prompts whose mean cosine to a chunk is its hub."""
 
 CHAT_NEIGHBOURS = 3
-"""Background prompts of talk whose mean cosine to a piece is its closeness to chat."""
+"""Background pieces of talk whose mean cosine to a piece is its closeness to chat.
+
+Chosen by hand. With a probe the whole part decides one or two prompts (`models/static-v0/README.md`).
+"""
 
 MIN_LOGIT, MAX_LOGIT = -2.0, 4.0
 """The probe's logit is cut here. Against code it counts less: people describe code in everyday words and in typos."""
@@ -32,12 +35,14 @@ MAX_GAIN = 8.0
 """A term 3,000 times as frequent here as elsewhere tells no more than a more frequent one."""
 
 MAX_NAMES = 2
+"""Identifiers of a piece that count: more of them, as in a pasted log, add nothing. Chosen by hand."""
 MAX_ABSENT = 3
+"""Unknown words of a piece that count: more of them subtract nothing. Chosen by hand."""
 MIN_GENERIC_SHARE = 1 / 8000
 """Share of documents in which a term may occur that the generic counts do not list; half of where their list ends."""
 
 LENGTH_WORDS = 60
-"""Words from which on length counts: a pasted log finds something close anywhere."""
+"""Words from which on length counts: a pasted log finds something close anywhere. Chosen by hand."""
 
 
 def null_factor(lengths: NDArray[np.float32]) -> NDArray[np.float32]:

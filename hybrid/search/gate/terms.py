@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _TERMS = 128
+"""Terms, or words as they were typed, of a piece that are looked at: the cost of a pasted text is bounded. Chosen by
+hand."""
 _LAST_NAME = re.compile(r"[A-Za-z_]\w+")
 
 

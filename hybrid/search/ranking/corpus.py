@@ -25,7 +25,10 @@ if TYPE_CHECKING:
     from hybrid.index.backend import SearchBackend
 
 _KIN_LETTERS = 4
+"""First letters that relatives among the words of texts share at least. Chosen by hand; among the words of file names,
+which are few, three are enough (`names`)."""
 _MOST_KIN = 8
+"""Relatives of one term: each costs its postings in every query. Chosen by hand."""
 
 
 class Corpus:

@@ -29,14 +29,20 @@ _WIDENED = 16
 _K1_FIELDS = 3.0
 _K1_NAMES = 2.0
 _K1_REMARKS = 1.5
-"""Saturation of a term: higher where weighted fields are added before, so that a name still counts beside the text."""
+"""Saturation of a term: higher where weighted fields are added before, so that a name still counts beside the text.
+
+This, the weights of fields below and `_KIN` were chosen by hand. Decision 28 (equal weights) is about pieces of
+evidence, which lie in 0 to 1 each; within one BM25 a word of a name counts more than a word of the text.
+"""
 
 _OF_CHUNK = np.array([4, 2, 4, 2, 0], np.float32)
 """Weights of stem, folders, names and scopes beside the text of a chunk; values and comments stand in it."""
 _OF_FILE = np.array([8, 4, 0, 0, 0], np.float32)
 """Weights of stem and folders beside the text of a file."""
 _FILE_NAME = 3.0
+"""Weight of the names of definitions beside the text of a file."""
 _FILE_VALUE = 0.3
+"""Weight of the names of values beside those of other definitions, which are asked for more often."""
 
 
 class WordScores(Struct, frozen=True):

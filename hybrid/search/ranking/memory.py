@@ -25,14 +25,21 @@ if TYPE_CHECKING:
 _DAY_MS = 86_400_000.0
 
 TYPE_WORTH = {"decision": 0.8, "bugfix": 0.7, "discovery": 0.6, "feature": 0.5, "refactor": 0.4}
-"""What an observation is worth for its type; any other has `OTHER_TYPE`."""
+"""What an observation is worth for its type; any other has `OTHER_TYPE`.
+
+Chosen by hand, as are the weights below. With a query they only order what fits about equally well: see
+`OTHERS_AT_MOST`.
+"""
 OTHER_TYPE = 0.3
 
 CONCEPT_WEIGHT = 0.5
+"""Added to the similarity of a row that has all concepts asked for: half of what a hit can have without."""
 SAME_PROJECT = 0.1
+"""Beside it, rows of the present project get places of their own where a query finds few of them (decision 42)."""
 
 OTHERS_AT_MOST = 0.3
 """Of a score with a query: what all parts but the similarity add at most."""
+# Divided by the largest sum that these parts can have: recency 1, the best type, all files, the same project.
 _OTHERS = OTHERS_AT_MOST / (1.0 + max(TYPE_WORTH.values()) + 1.0 + SAME_PROJECT)
 
 REPETITION = 0.5

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 _DECIMALS = 4
 """Of evidence that are compared: what lies behind differs with the order in which rows are added up."""
 _FEEDBACK_CHUNKS = 5
+"""Best chunks that are taken for relevant, though nobody judged them: few, since they may be wrong. Chosen by hand."""
 _FEEDBACK_WEIGHT = 0.5
 """Weight of the mean of the best chunks beside the query: the query stays the larger part, since they may be wrong."""
 _FIT_OF_CHUNK = 0.5

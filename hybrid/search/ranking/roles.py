@@ -27,6 +27,8 @@ _SPOKEN_OF = {
 }
 _AMONG_ONE_ANOTHER = frozenset({"test", "example"})
 _PATTERNS = {role: re.compile(rf"\b(?:{words})\b", re.IGNORECASE) for role, words in _SPOKEN_OF.items()}
+_MOST_VERSIONS = 9
+"""Version numbers of a query that count; a pasted text may hold any number of them. Chosen by hand."""
 _VERSION_SAID = re.compile(r"\bv(?:er|ersion)?[ .]?(\d{1,9})(?!\d)", re.IGNORECASE)
 
 
@@ -37,7 +39,7 @@ def spoken_of(text: str) -> frozenset[str]:
 
 def versions_said(text: str) -> frozenset[int]:
     """The versions that a query names: `v3` → 3."""
-    return frozenset(int(number) for number in _VERSION_SAID.findall(text)[:9])
+    return frozenset(int(number) for number in _VERSION_SAID.findall(text)[:_MOST_VERSIONS])
 
 
 def playing(roles: NDArray[np.uint8], role: str, spoken: frozenset[str] = frozenset()) -> NDArray[np.float32]:

@@ -3,7 +3,8 @@
     match(query, text) = Σ over words q of the query: n_q · max over terms t of the text: cos(q, t), if > LEAST_COSINE
 
 n_q is the length that the model's sum of the word alone has: telling words are long. Late interaction, as in Khattab
-and Zaharia, SIGIR 2020, with static vectors; `hybrid.search.gate.meant` keeps the same for whole collections.
+and Zaharia, SIGIR 2020, with static vectors; `hybrid.search.gate.meant` keeps the same for whole collections, and says
+why `LEAST_COSINE` is what it is.
 """
 
 from __future__ import annotations
@@ -13,15 +14,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hybrid.search.gate.meant import LEAST_COSINE
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
     from hybrid.types import Embedder
-
-LEAST_COSINE = 0.4
-"""Two words up to this have nothing to do with one another."""
 
 
 def word_match(words: Sequence[str], texts: Sequence[Sequence[str]], embedder: Embedder) -> list[float]:
