@@ -31,9 +31,9 @@ _JSON = json.JSONEncoder(separators=(",", ":"), ensure_ascii=True)
 PATH_FIELDS = ("stem", "dir")
 CHUNK_FIELDS = ("name", "scope", "value", "comment")
 FIELDS = PATH_FIELDS + CHUNK_FIELDS
-"""Fields kept beside the body."""
+"""Fields of a chunk whose term frequencies are kept beside those of its text (the body)."""
 NAME_FIELDS = FIELDS[:-1]
-"""Those of names and paths, in the order of the rows of `field_tf`; comments are postings of their own."""
+"""The fields of names and paths, in the order of the rows of `field_tf`; comments have postings of their own."""
 OKAPI_FIELDS = ("stem", "dir", "name", "scope")
 """Fields whose frequencies Okapi adds to the body's; values and comments stand in the body already."""
 
@@ -51,9 +51,9 @@ class ChunkRecord(Struct, frozen=True):
         scope: As in `Chunk`.
         body: Term → frequency in the text.
         fields: For each of `CHUNK_FIELDS`: term → frequency.
-        definitions: Those that start inside.
-        comments: Spans inside.
-        masked: As `digest`, of the text without its secrets; empty when it holds none.
+        definitions: The definitions that start inside.
+        comments: Spans of the comments inside.
+        masked: As `digest`, of the text without its secrets; empty when the text holds none.
     """
 
     start_line: int
@@ -71,7 +71,7 @@ class ChunkRecord(Struct, frozen=True):
 
     @property
     def embedded(self) -> bytes:
-        """The digest of the text that is embedded: new rules for secrets make another vector where they hide more."""
+        """The digest of the text that is embedded: `masked`, or `digest` when the text holds no secret."""
         return self.masked or self.digest
 
 
@@ -99,7 +99,10 @@ def chunk_text(lines: Sequence[str], start_line: int, end_line: int) -> str:
 
 
 def analyse(document: Document, chunks: Sequence[Chunk], *, masked: str | None = None) -> list[ChunkRecord]:
-    """The records of a document's chunks, in order; as `analysed`, without the texts."""
+    """Return the records of a document's chunks, in order; as `analysed`, without the texts.
+
+    `masked` is what `mask` made of the document's text; by default it is made here.
+    """
     return analysed(document, chunks, masked=mask(document.text) if masked is None else masked)[0]
 
 
@@ -107,12 +110,12 @@ def analysed(document: Document, chunks: Sequence[Chunk], *, masked: str) -> tup
     """The records of a document's chunks, in order, and the text of each: normalised, without secrets.
 
     A secret in a file must not live on in the index, neither as a term nor in a name: secrets are looked for in the
-    whole document, since a chunk may hold the middle of one. Digests alone are those of the text as it is.
+    whole document, since a chunk may hold the middle of one. Only `digest` is that of the text as it is.
 
     Args:
-        document: With its text as it is.
-        chunks: Of it.
-        masked: What `mask` made of its text.
+        document: The document, its text with secrets.
+        chunks: The chunks of the document.
+        masked: What `mask` made of the document's text.
     """
     lines = _bare_lines(document.text)
     texts = [_text(lines, chunk) for chunk in chunks]
@@ -137,12 +140,12 @@ def analysed(document: Document, chunks: Sequence[Chunk], *, masked: str) -> tup
 
 
 def _bare_lines(text: str) -> list[str]:
-    """Lines without white space at their ends; chunk after chunk is joined of them."""
+    """Return the lines of a text without white space at their ends; `_text` joins each chunk from them."""
     return [line.rstrip() for line in text.split("\n")]
 
 
 def _text(bare_lines: Sequence[str], chunk: Chunk) -> str:
-    """As `chunk_text`."""
+    """Return the normalised text of a chunk, as `chunk_text` does, from the bare lines of its document."""
     text = "\n".join(bare_lines[chunk.start_line - 1 : chunk.end_line])
     return normalise(text) if "\r" in text else text.strip("\n")
 
@@ -174,7 +177,7 @@ def _record(
 
 
 def _parts(chunks: Sequence[Chunk]) -> set[str]:
-    """Every name, signature and scope of some chunks: what is kept of them besides their text."""
+    """Return every name, signature and scope of some chunks and of their definitions, where secrets may stand too."""
     shown: list[Chunk | Definition] = [*chunks]
     for chunk in chunks:
         shown += chunk.definitions
@@ -182,7 +185,7 @@ def _parts(chunks: Sequence[Chunk]) -> set[str]:
 
 
 def _without_secrets(thing: _Named, clean: Callable[[str], str]) -> _Named:
-    """A chunk or a definition as it may be kept; it is the same object when there is nothing to hide."""
+    """Return a chunk or definition with secrets hidden in name, signature and scope; a clean definition as it is."""
     if isinstance(thing, Chunk):
         definitions = tuple(_without_secrets(definition, clean) for definition in thing.definitions)
         thing = replace(thing, definitions=definitions)
@@ -193,18 +196,18 @@ def _without_secrets(thing: _Named, clean: Callable[[str], str]) -> _Named:
 
 
 def path_terms(path: str) -> dict[str, dict[str, int]]:
-    """For each of `PATH_FIELDS`: term → frequency; the file's name without suffix, and its last three folders."""
+    """For each of `PATH_FIELDS`, term → frequency: in the file's name without suffix, and in its last three folders."""
     folders = path_folders(path).split("/")
     return {"stem": term_counts(path_stem(path)), "dir": term_counts(" ".join(folders[-_DIRECTORIES:]))}
 
 
 def path_folders(path: str) -> str:
-    """The folders above a file; empty at the top."""
+    """The path of the folder that holds a file, without secrets; empty for a file at the top."""
     return _shown_path(path).rpartition("/")[0]
 
 
 def path_stem(path: str) -> str:
-    """A file's name without its suffix."""
+    """A file's name without its suffix and without secrets; `.bashrc` has no suffix."""
     name = _shown_path(path).rpartition("/")[2]
     stem, dot, _ = name.rpartition(".")
     return stem if dot and stem else name
@@ -218,12 +221,12 @@ def head_line(path: str, scope: str, definitions: Sequence[Definition]) -> str:
 
 @lru_cache(maxsize=1 << 14)
 def _shown_path(path: str) -> str:
-    """A path without secrets; kept because every chunk of a document asks for it, and the segment at its end again."""
+    """A path without secrets; cached because every chunk of a document needs it, and the segment once more."""
     return redact(path)
 
 
 def input_key(head: str, digest: bytes) -> bytes:
-    """Key of a vector within a model: 16 bytes of the SHA-256 of head line and `ChunkRecord.embedded`."""
+    """Key of a vector within a model: 16 bytes of the SHA-256 of head line and digest (`ChunkRecord.embedded`)."""
     material = head.encode("utf-8", "surrogatepass") + b"\0" + digest
     return hashlib.sha256(material).digest()[:DIGEST_BYTES]
 

@@ -66,11 +66,11 @@ EVERYTHING = Filter()
 
 
 class Leg(ABC):
-    """The answer of one leg.
+    """The answer of one leg of a search, dense or lexical.
 
     Attributes:
-        rows: The ranked ones, best first; ties by digest, then path and line; shape (n_ranked,).
-        scores: Their raw scores, shape (n_ranked,).
+        rows: The ranked rows, best first; ties by digest, then path and line; shape (n_ranked,).
+        scores: The raw score of each of `rows`, a cosine or a bm25, shape (n_ranked,).
     """
 
     def __init__(self, rows: NDArray[np.int64], scores: NDArray[np.float64]) -> None:
@@ -85,7 +85,7 @@ class Leg(ABC):
 
     @abstractmethod
     def raw(self, row: int) -> float | None:
-        """The raw score of any row, ranked or not; None for one without."""
+        """The raw score of any row, ranked or not; None for a row without a score."""
         ...
 
     @cached_property
@@ -96,17 +96,17 @@ class Leg(ABC):
 
     @cached_property
     def ranks(self) -> dict[int, int]:
-        """Row → rank, of those that are ranked."""
+        """Row → rank, from 1, of the ranked rows."""
         return {row: rank for rank, row in enumerate(self.rows.tolist(), 1)}
 
     @property
     def best(self) -> float:
-        """The raw score of the first ranked row; 0 without one."""
+        """The raw score of the first ranked row; 0 when no row is ranked."""
         return float(self.scores[0]) if len(self.rows) else 0.0
 
 
 class CosineFigures(Struct, frozen=True):
-    """Figures of the cosines of a query to everything that can be found; 0 stands for what has no vector.
+    """Figures of the cosines of a query to all chunks, or files, that can be found; 0 counts for one without a vector.
 
     Attributes:
         mean: In [−1, 1]; 0 for an empty collection.
@@ -118,23 +118,23 @@ class CosineFigures(Struct, frozen=True):
 
 
 class DenseLeg(Leg):
-    """The dense leg, which the ranker also asks for what is not among its best rows."""
+    """The dense leg; it also gives the cosines of rows and files that it did not rank."""
 
     @property
     @abstractmethod
     def chunks(self) -> CosineFigures:
-        """Figures over all chunks."""
+        """Mean and largest cosine of the query to a chunk that can be found."""
         ...
 
     @property
     @abstractmethod
     def files(self) -> CosineFigures:
-        """Figures over all files, of the cosines that `of_files` gives."""
+        """Mean and largest cosine of the query to a file that can be found, as `of_files` gives them."""
         ...
 
     @abstractmethod
     def cosines(self, rows: NDArray[np.integer[Any]]) -> NDArray[np.float32]:
-        """The cosine of the query to any rows, shape (len(rows),); 0 for one without a vector."""
+        """The cosine of the query to some rows, ranked or not, shape (len(rows),); 0 for a row without a vector."""
         ...
 
     @abstractmethod
@@ -147,7 +147,7 @@ class Closest(Struct, frozen=True):
     """For each piece of a query, the chunk with the largest cosine − hub.
 
     Attributes:
-        rows: Shape (n_pieces,); −1 for a piece without a vector, or when nothing can be compared.
+        rows: Row of that chunk, shape (n_pieces,); −1 for a piece without a vector, or when nothing can be compared.
         cosines: Of the piece to that chunk, shape (n_pieces,).
         hubs: Of that chunk, shape (n_pieces,); 0 where none was found.
     """
@@ -203,7 +203,7 @@ class FieldTable(Protocol):
         ...
 
     def row_at(self, file: int, line: int) -> int | None:
-        """The first chunk of a file that holds a line; None when the file is shorter."""
+        """The row of the first chunk of a file that holds a line (from 1); None when no chunk holds the line."""
         ...
 
 
@@ -216,7 +216,7 @@ class Postings(Struct, frozen=True):
         rows: Ascending within a term, shape (n,).
         body: Frequency in the text, shape (n,).
         named: Places in `rows` of those that hold the term in a name or path, ascending.
-        fields: Frequency there in each of `hybrid.index.analysis.NAME_FIELDS`, shape (5, len(named)).
+        fields: Frequency in each of `hybrid.index.analysis.NAME_FIELDS` of those at `named`, shape (5, len(named)).
     """
 
     terms: Sequence[int]
@@ -267,11 +267,11 @@ class TermIndex(Protocol):
         ...
 
     def postings(self, terms: Sequence[str]) -> Iterator[Postings]:
-        """The chunks that hold the terms."""
+        """Yield, in blocks, the chunks that can be found and hold some of the terms."""
         ...
 
     def remarks(self, terms: Sequence[str]) -> Iterator[Remarks]:
-        """The chunks whose comments hold the terms."""
+        """Yield, in blocks, the chunks that can be found and whose comments hold some of the terms."""
         ...
 
 
@@ -283,7 +283,7 @@ class Definitions(Struct, frozen=True):
         rows: The chunk that each starts in, shape (n,).
         is_full: False for constants and fields, shape (n,).
         is_nested: It stands inside of another, shape (n,).
-        scopes: Gives the names around each; asked for where an owner was named.
+        scopes: Gives the scope of each definition, the names around it; called only when the query names an owner.
     """
 
     name: str
@@ -297,8 +297,8 @@ class NamesWithWords(Struct, frozen=True):
     """Names of definitions that hold some of the words asked for.
 
     Attributes:
-        letters: Of all words of each name, shape (n_names,).
-        holding: For each word asked for the names that hold it, each once.
+        letters: Number of letters of the words of each name, shape (n_names,).
+        holding: For each word asked for, the places in `letters` of the names that hold it, each once.
         starts: Where the definitions of each name begin, and where the last end, shape (n_names + 1,).
         rows: The chunk that each definition starts in, shape (n_definitions,).
         is_full: As in `Definitions`, shape (n_definitions,).
@@ -312,7 +312,7 @@ class NamesWithWords(Struct, frozen=True):
 
 
 class NameIndex(Protocol):
-    """Names of definitions and files. It may give what cannot be found any more; the ranker never shows that."""
+    """Names of definitions and files. Answers may hold removed chunks and files; the ranker shows none of these."""
 
     def definitions(self, folded: str) -> Iterator[Definitions]:
         """The definitions whose names are equal in folded form (`hybrid.index.naming.folded`), spelling by spelling."""
@@ -331,14 +331,15 @@ class NameIndex(Protocol):
         ...
 
     def files_called(self, parts: Sequence[str]) -> Iterator[tuple[int, str]]:
-        """The files that can be found whose name has all words of the last part of a path, each with its path.
+        """Yield the files that can be found whose name has all words of the last part of a path, each with its path.
 
-        None when a name tells too little: more than 64 of them have it, those in the folders of the path alone.
+        Of more than 64 such files in a block, only those are given whose folders have the words of the path's folders;
+        none are given when they are more than 64 even so.
         """
         ...
 
     def versioned(self) -> Mapping[int, str]:
-        """File → path, of those that can be found in a folder of one version; asked for once."""
+        """File → path, of the findable files in a folder of one version (`v3/`); callers keep the answer."""
         ...
 
 
@@ -367,7 +368,7 @@ class RecordBlock(Struct, frozen=True):
 
 
 class BackgroundFigures(Struct, frozen=True):
-    """The nearness of the background to a collection by chance; the gate's bars are made of it.
+    """Figures of how near the background's prompts come to a collection; the gate's bars are made of them.
 
     Attributes:
         n_rows: Chunks, removed ones too.
@@ -393,19 +394,19 @@ class GateFigures(Protocol):
 
     @property
     def has_records(self) -> bool:
-        """Return whether every record is judged by itself."""
+        """Return whether the collection is one of records, each of which is judged by itself."""
         ...
 
     def figures(self) -> BackgroundFigures:
-        """Return what the bars are made of; asked for once."""
+        """Return the figures that the gate's bars are made of; callers keep the answer."""
         ...
 
     def records(self) -> Sequence[RecordBlock]:
-        """All records, in the order of their rows: collections of records are small."""
+        """Return all records in blocks, in the order of their rows; such a collection is small enough for that."""
         ...
 
     def triggers(self) -> Iterator[tuple[int, str]]:
-        """Row and name of everything that a record defines besides its title."""
+        """Yield row and name of each trigger: a name that a record defines, but for the first, which is its title."""
         ...
 
 
@@ -413,7 +414,7 @@ class BackendFigures(Struct, frozen=True):
     """Figures of an index that `hybrid status` shows and the service counts.
 
     Attributes:
-        size_bytes: Of what is mapped or held for searching.
+        size_bytes: Bytes that are mapped or held for searching.
         n_segments: Pieces that it is stored in.
         n_cut: Chunks that the model read only in part.
         n_without_vector: Chunks without a vector.
@@ -430,12 +431,12 @@ class SearchBackend(Protocol):
 
     @property
     def generation(self) -> int:
-        """Grows with each commit."""
+        """The number of the generation that is open; each commit makes a larger one."""
         ...
 
     @property
     def dim(self) -> int:
-        """Numbers of a vector."""
+        """Length of a vector, the number of its dimensions."""
         ...
 
     @property
@@ -450,30 +451,30 @@ class SearchBackend(Protocol):
 
     @property
     def fields(self) -> FieldTable:
-        """Fields of its chunks and files."""
+        """The fields of the backend's chunks and files."""
         ...
 
     @property
     def terms(self) -> TermIndex:
-        """Its terms."""
+        """The index of the terms of the backend's chunks."""
         ...
 
     @property
     def names(self) -> NameIndex:
-        """Its names."""
+        """The index of the names of the backend's definitions and files."""
         ...
 
     @property
     def background(self) -> GateFigures:
-        """The figures of its gate."""
+        """The figures that the gate compares prompts with."""
         ...
 
     def figures(self) -> BackendFigures:
-        """Figures for people."""
+        """Return size and counts of the index, as `hybrid status` shows them."""
         ...
 
     def dense(self, query: NDArray[np.float32], depth: int, only: Filter = ...) -> DenseLeg:
-        """The chunks nearest to a unit vector, by true cosine; a query of zeros ranks nothing."""
+        """The `depth` chunks nearest to a unit vector, by true cosine; a query of zeros ranks nothing."""
         ...
 
     def dense_with_pieces(
@@ -490,7 +491,7 @@ class SearchBackend(Protocol):
         ...
 
     def lexical(self, tokens: Sequence[str], depth: int, only: Filter = ...) -> Leg:
-        """The chunks with the highest bm25; a chunk without a query term is not ranked."""
+        """The `depth` chunks with the highest bm25; a chunk without a query term is not ranked."""
         ...
 
     def get(self, row: int) -> ChunkView:

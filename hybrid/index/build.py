@@ -34,17 +34,17 @@ if TYPE_CHECKING:
     from hybrid.types import Source
 
 _SPARE_CONTENTS = 5_000
-"""Contents without a document that are kept: who switches branches gets back their vectors for nothing."""
+"""Contents without a document that are kept at most, so that a switch of branches finds their vectors again."""
 _COLLECT_EVERY = 16
 """Generations between two looks for contents that nobody has: each look costs a pass over the catalog."""
 
 
 def build(place: Place, tools: BuildTools, task: BuildTask = EVERYTHING) -> Summary:
-    """Bring the index up to date.
+    """Bring the index of a working tree up to date; a damaged catalog is set aside and made anew.
 
     Args:
         place: The paths of the index.
-        tools: The build works with.
+        tools: What the build works with: source, embedder, cutter and more.
         task: The work to do; by default everything that changed.
 
     Raises:
@@ -115,7 +115,7 @@ class _Run(Struct, frozen=True):
     def _commit(
         self, catalog: Catalog, documents: DocumentUpdate, changes: Mapping[str, DocumentRow | None] | None
     ) -> int:
-        """The generation that is current afterwards."""
+        """Commit a snapshot and return the generation that is current afterwards."""
         # Brings numpy, which a build without a change never needs.
         from hybrid.index.commit import Changes, commit_snapshot
 
@@ -162,7 +162,7 @@ def _describe(summary: Summary, catalog: Catalog, source: Source) -> None:
 
 
 def _describe_part(summary: Summary, last: Mapping[str, Any], n_chunks_more: int) -> None:
-    """Figures from those of the last build, since counting costs a pass over the catalog."""
+    """Fill the figures of a summary from those of the last build, since counting costs a pass over the catalog."""
     summary.documents = int(last.get("documents", 0)) + summary.added - summary.removed
     summary.chunks = int(last.get("chunks", 0)) + n_chunks_more
     summary.skipped = dict(last.get("skipped", {}))

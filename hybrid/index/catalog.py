@@ -31,21 +31,21 @@ DocumentRow = tuple[int, str, str]
 """Content id, kind and language of an indexed document."""
 
 _SQL_VARIABLES = 500
-"""Values of one statement: old builds of SQLite allow 999."""
+"""Values of one SQL statement at most: old builds of SQLite allow 999."""
 _IS_UNUSED = "id NOT IN (SELECT content_id FROM documents WHERE content_id IS NOT NULL)"
 _OTHER_RULES = "instr(recipe || ';', '; ' || ? || ';') = 0"
-"""The rules are one part of a recipe, which begins with the chunker."""
+"""SQL condition: a recipe does not hold the given rules for secrets, which are one of its parts."""
 _RACY_NS = 2_000_000_000
-"""Nanoseconds that the coarsest clock of a file system (FAT) does not tell apart."""
+"""Nanoseconds that the coarsest clock of a file system (FAT) cannot tell apart."""
 
 
 class KnownDocument(Struct, frozen=True):
     """A document of a tree as the catalog knows it.
 
     Attributes:
-        stamp: Of the file when it was last read.
-        checked_ns: When that was, nanoseconds since the epoch.
-        content_id: Its content, or None when it was skipped.
+        stamp: Size and time of the file when it was last read.
+        checked_ns: Time of that reading, nanoseconds since the epoch.
+        content_id: Id of the document's content, or None when it was skipped.
         kind: `code`, `doc`, or empty when skipped.
     """
 
@@ -69,7 +69,7 @@ def encode_path(path: str) -> bytes:
 
 
 _LOOSE_BYTES = 1_000_000
-"""Free bytes of the file from which on it is made smaller: below, the work costs more than the space."""
+"""Free bytes in the database file above which it is compacted: below, the work costs more than the space."""
 
 
 def decode_path(data: bytes) -> str:
@@ -78,7 +78,7 @@ def decode_path(data: bytes) -> str:
 
 
 def _stored(root: str) -> str | bytes:
-    """The path of a working tree as a value of SQLite, whose texts hold UTF-8 alone: of another path its bytes."""
+    """The path of a working tree as a value of SQLite: text, or bytes for a path that is not valid UTF-8."""
     try:
         root.encode()
     except UnicodeEncodeError:
@@ -87,7 +87,7 @@ def _stored(root: str) -> str | bytes:
 
 
 class Catalog:
-    """The open catalog of one project and one of its working trees; one writer at a time holds the build lock."""
+    """The open catalog of a project, seen from one of its working trees; the writer must hold the build lock."""
 
     def __init__(self, path: Path, *, tree: str, root: str, is_read_only: bool = False) -> None:
         """Open the catalog.
@@ -95,13 +95,13 @@ class Catalog:
         Args:
             path: The database; it is made when missing, unless it is only read.
             tree: Id of the working tree.
-            root: Its path, for people.
+            root: Path of the working tree, for people.
             is_read_only: Change nothing, not even a damaged file.
 
         Raises:
-            IndexMismatchError: Written by another version.
-            IndexCorruptError: Damaged, when it is only read; otherwise a damaged file is set aside.
-            BusyError: Another process holds it.
+            IndexMismatchError: The database was written by another version.
+            IndexCorruptError: The database is damaged and only read; otherwise it is set aside and made anew.
+            BusyError: Another process holds the database.
             OSError: The folder cannot be written or read.
         """
         self._db = (open_for_reading if is_read_only else open_database)(path, "catalog")
@@ -130,16 +130,16 @@ class Catalog:
         """Start a transaction, if none is open; what is written until `commit` is kept whole or not at all.
 
         Args:
-            is_durable: Wait in `commit` until it is on disk, with all that was committed before it. Without, a failure
-                of power may take it back, but not the end of this process; where there is no write-ahead log, `commit`
-                waits for most of it anyway.
+            is_durable: `commit` waits until the transaction, and all before it, is on disk. Without, a power failure
+                may take it back, but not the end of this process; where there is no write-ahead log, `commit` waits
+                for most of it anyway.
         """
         if not self._db.in_transaction:
             self._db.execute(f"PRAGMA synchronous = {'FULL' if is_durable else 'NORMAL'}")
             self._db.execute("BEGIN IMMEDIATE")
 
     def commit(self) -> None:
-        """End the transaction that `begin` started."""
+        """End the transaction that `begin` started and keep what it wrote; without one, do nothing."""
         if self._db.in_transaction:
             self._db.execute("COMMIT")
 
@@ -157,7 +157,7 @@ class Catalog:
         }
 
     def known_within(self, paths: Iterable[str]) -> dict[str, KnownDocument]:
-        """As `known`, of some paths and of everything below them; costs a look-up for each."""
+        """The known documents at some paths and below them, as `known` gives them; costs one look-up a path."""
         found: dict[str, KnownDocument] = {}
         for path in map(encode_path, paths):
             rows = self._db.execute(
@@ -173,7 +173,7 @@ class Catalog:
     def put_document(
         self, found: Found, checked_ns: int, *, content_id: int | None, kind: str, reason: str | None
     ) -> None:
-        """Store a document's row; `reason` says why it is skipped, else it is None."""
+        """Store a document's row in place of an older one; `reason` says why it is skipped, None that it is not."""
         self._db.execute(
             "INSERT OR REPLACE INTO documents VALUES(?, ?, ?, ?, ?, ?, ?, ?)",
             (
@@ -189,16 +189,16 @@ class Catalog:
         )
 
     def remove_documents(self, paths: Iterable[str]) -> None:
-        """Forget documents that are gone; their contents stay until collected."""
+        """Delete the rows of documents of this tree; their contents stay until `collect`."""
         rows = [(self._tree_id, encode_path(path)) for path in paths]
         self._db.executemany("DELETE FROM documents WHERE tree_id = ? AND path = ?", rows)
 
     def forget_trees(self, trees: Iterable[str]) -> None:
-        """Forget working trees with their documents, perhaps this one; their contents stay until collected."""
+        """Delete working trees, perhaps this one, with the rows of their documents; contents stay until `collect`."""
         self._db.executemany("DELETE FROM trees WHERE tree = ?", [(tree,) for tree in trees])
 
     def indexed(self) -> dict[str, DocumentRow]:
-        """Every indexed document of this tree, in order of path."""
+        """Path → row of every indexed document of this tree, in order of path; skipped ones are left out."""
         rows = self._db.execute(
             "SELECT d.path, d.content_id, d.kind, c.language FROM documents d JOIN contents c ON c.id = d.content_id "
             "WHERE d.tree_id = ? ORDER BY d.path",
@@ -207,11 +207,11 @@ class Catalog:
         return {decode_path(path): (content_id, kind, language) for path, content_id, kind, language in rows}
 
     def recipe(self) -> str:
-        """By which this tree's documents were read, chunked and embedded; empty before the first build."""
+        """The recipe by which this tree's documents were read, chunked and embedded; empty before the first build."""
         return self._db.execute("SELECT recipe FROM trees WHERE id = ?", (self._tree_id,)).fetchone()[0]
 
     def require_recipe(self, recipe: str) -> bool:
-        """Forget this tree's documents when they were read, chunked or embedded another way.
+        """Store the recipe of this tree, and forget its documents when they were made by another one.
 
         Texts, chunks and vectors stay known, so that going back costs reading only.
 
@@ -228,7 +228,7 @@ class Catalog:
     # --- contents and chunks -------------------------------------------------------------------------------
 
     def content_of(self, document: Document, recipe: str) -> int | None:
-        """The id of a text that was chunked by this recipe already, or None."""
+        """The content id of a document's text; None when the text was not chunked by this recipe yet."""
         row = self._db.execute(
             "SELECT id FROM contents WHERE digest = ? AND language = ? AND recipe = ?",
             (document.digest, document.language, recipe),
@@ -241,7 +241,7 @@ class Catalog:
         return frozenset(rows.fetchall())
 
     def put_content(self, document: Document, recipe: str, analysis: Analysis) -> int:
-        """Store a text's chunks; returns its content id."""
+        """Store a text and its chunks as a new content; return the content id."""
         records, details = analysis.records, analysis.details
         cursor = self._db.execute(
             "INSERT INTO contents(digest, language, recipe, method, fallback, n_chunks) VALUES(?, ?, ?, ?, ?, ?)",
@@ -267,7 +267,10 @@ class Catalog:
         return [decode_record(row) for row in rows]
 
     def lines_of(self, path: str, digest: bytes, *, near: int) -> tuple[int, int] | None:
-        """First and last line of the chunk with this text in a document, of several the nearest to a line."""
+        """First and last line of the chunk of a document that has this digest; None without one.
+
+        Of several the one that begins nearest to the line `near`.
+        """
         row = self._db.execute(
             "SELECT c.start_line, c.end_line FROM documents d JOIN chunks c ON c.content_id = d.content_id "
             "WHERE d.tree_id = ? AND d.path = ? AND c.digest = ? ORDER BY abs(c.start_line - ?), c.start_line LIMIT 1",
@@ -276,14 +279,14 @@ class Catalog:
         return None if row is None else (row[0], row[1])
 
     def n_chunks(self, content_id: int | None) -> int:
-        """Return how many chunks a content has; none without one."""
+        """Return how many chunks a content has; 0 for None or an unknown id."""
         row = self._db.execute("SELECT n_chunks FROM contents WHERE id = ?", (content_id,)).fetchone()
         return row[0] if row else 0
 
     # --- vectors -------------------------------------------------------------------------------------------
 
     def model_id(self, key: str) -> int:
-        """The number of a model key, made on first use."""
+        """The id of a model key; a new key is stored and gets one."""
         self._db.execute("INSERT OR IGNORE INTO models(key) VALUES(?)", (key,))
         (found,) = self._db.execute("SELECT id FROM models WHERE key = ?", (key,)).fetchone()
         return found
@@ -297,13 +300,13 @@ class Catalog:
         return found
 
     def keep_vectors(self, model_id: int, inputs: Sequence[bytes], content_id: int) -> None:
-        """Let vectors go with another content than before, which needs them too."""
+        """Make vectors belong to another content than before: they are deleted with that one."""
         for part, marks in _parts(inputs):
             sql = f"UPDATE vectors SET content_id = ? WHERE content_id <> ? AND model_id = ? AND input IN ({marks})"
             self._db.execute(sql, (content_id, content_id, model_id, *part))
 
     def put_vectors(self, model_id: int, inputs: Sequence[tuple[bytes, int]], vectors: StoredVectors) -> None:
-        """Store one vector for each (input, content id); one that is known stays."""
+        """Store one vector for each (input, content id); an input that has a vector of this model keeps it."""
         self._db.executemany(
             "INSERT OR IGNORE INTO vectors VALUES(?, ?, ?, ?, ?, ?)",
             [
@@ -319,7 +322,7 @@ class Catalog:
         )
 
     def vectors(self, model_id: int, inputs: Sequence[bytes], dim: int) -> StoredVectors:
-        """Vectors in the order of the inputs; one that is missing comes as zeros with scale 0."""
+        """The vectors of some inputs, in their order; for an unknown input zeros with scale 0."""
         from hybrid.index.vectors import from_rows  # Brings numpy, which a build without a change never needs.
 
         found: dict[bytes, tuple[float, bytes, int]] = {}
@@ -337,7 +340,7 @@ class Catalog:
         return self._db.execute("SELECT generation FROM trees WHERE id = ?", (self._tree_id,)).fetchone()[0]
 
     def is_dirty(self) -> bool:
-        """True when documents changed since the last snapshot of this tree."""
+        """Return whether documents changed since the last snapshot of this tree."""
         return bool(self._db.execute("SELECT is_dirty FROM trees WHERE id = ?", (self._tree_id,)).fetchone()[0])
 
     def mark_dirty(self) -> None:
@@ -348,7 +351,10 @@ class Catalog:
         self._db.execute("UPDATE trees SET is_dirty = 1 WHERE id = ?", (self._tree_id,))
 
     def finish(self, generation: int, summary: Mapping[str, Any]) -> None:
-        """Note that a snapshot of this generation holds every document."""
+        """Note that a snapshot of this generation holds every document, and keep the summary of its build.
+
+        Summaries of a hundred generations are kept; older ones are deleted.
+        """
         now = datetime.now(timezone.utc).isoformat(timespec="seconds")
         self._db.execute(
             "UPDATE trees SET is_dirty = 0, generation = ?, built_at = ? WHERE id = ?", (generation, now, self._tree_id)
@@ -369,17 +375,17 @@ class Catalog:
         return json.loads(row[0]) if row else {}
 
     def touch(self) -> None:
-        """Note that the tree was found up to date now."""
+        """Note that the tree was found up to date at this moment."""
         now = datetime.now(timezone.utc).isoformat(timespec="seconds")
         self._db.execute("UPDATE trees SET built_at = ? WHERE id = ?", (now, self._tree_id))
 
     def collect(self, *, spare: int) -> int:
-        """Delete contents that no document of any tree has, with their vectors, when there are more than `spare`.
+        """Delete all contents that no document of any tree has, with their vectors, if there are more than `spare`.
 
-        Contents of other branches are worth keeping for a while, so a little is always spared.
+        Contents of other branches are worth keeping for a while: up to `spare` of them, none is deleted.
 
         Returns:
-            How many contents were deleted.
+            The number of contents deleted.
         """
         unused = f"SELECT id FROM contents WHERE {_IS_UNUSED}"
         (count,) = self._db.execute(f"SELECT count(*) FROM ({unused})").fetchone()
@@ -392,22 +398,22 @@ class Catalog:
     # --- what was kept under other rules for secrets --------------------------------------------------------
 
     def trees_of_other_rules(self, rules: str) -> dict[str, str]:
-        """The working trees, id → root, whose documents were kept under other rules than these (`REDACT_RULES`)."""
+        """Id → root of the working trees whose documents were indexed under other `REDACT_RULES` than these."""
         sql = f"SELECT tree, root FROM trees WHERE recipe <> '' AND {_OTHER_RULES} ORDER BY tree"
         return {tree: os.fsdecode(root) for tree, root in self._db.execute(sql, (rules,))}
 
     def n_of_other_rules(self, rules: str) -> int:
-        """Return how many contents were kept under other rules."""
+        """Return how many contents were stored under other rules for secrets than these."""
         return self._db.execute(f"SELECT count(*) FROM contents WHERE {_OTHER_RULES}", (rules,)).fetchone()[0]
 
     def forget_other_rules(self, rules: str, trees: Iterable[str]) -> int:
-        """Delete working trees, and the words, names and vectors that nobody has and that other rules kept.
+        """Delete working trees, and unused contents that were stored under other rules, with chunks and vectors.
 
-        Outside of a transaction. The rows of the contents, which hold no text, go last: until the file was written
-        anew they say that there is something to do.
+        Then compact the file. To be called outside of a transaction. The rows of the contents, which hold no text, go
+        last: until the file was written anew they say that there is something to do.
 
         Returns:
-            How many contents were deleted.
+            The number of contents deleted.
 
         Raises:
             BusyError: Another process reads the file; the next call goes on.
@@ -427,7 +433,7 @@ class Catalog:
     def compact(self) -> None:
         """Write the file anew without what was deleted, and empty its log: no byte of a deleted text stays in either.
 
-        Outside of a transaction; costs a copy of the file.
+        To be called outside of a transaction; costs a copy of the file.
 
         Raises:
             BusyError: Another process reads the file, so that its log cannot be emptied.
@@ -437,7 +443,7 @@ class Catalog:
             raise BusyError("another process reads the index")
 
     def compact_if_loose(self) -> None:
-        """Compact a file of which more than a megabyte, and more than half, is free; not while somebody reads it."""
+        """Compact the file if more than a megabyte and more than half of it is free; leave it if somebody reads it."""
         (n_free,) = self._db.execute("PRAGMA freelist_count").fetchone()
         (n_pages,) = self._db.execute("PRAGMA page_count").fetchone()
         (page_bytes,) = self._db.execute("PRAGMA page_size").fetchone()
@@ -449,7 +455,7 @@ class Catalog:
     # --- figures -------------------------------------------------------------------------------------------
 
     def languages(self) -> dict[str, int]:
-        """Indexed documents by language, most first."""
+        """Language → number of indexed documents of this tree, the largest number first."""
         rows = self._db.execute(
             "SELECT c.language, count(*) FROM documents d JOIN contents c ON c.id = d.content_id WHERE d.tree_id = ? "
             "GROUP BY 1 ORDER BY 2 DESC, 1",
@@ -458,7 +464,7 @@ class Catalog:
         return dict(rows.fetchall())
 
     def figures(self) -> dict[str, Any]:
-        """Counts for `hybrid status`: documents and chunks by kind and language, skips, fallbacks, build time."""
+        """Counts of the tree for `hybrid status`: documents, chunks, kinds, languages, skips, fallbacks; build time."""
         tree = (self._tree_id,)
         joined = "FROM documents d JOIN contents c ON c.id = d.content_id WHERE d.tree_id = ?"
         skips = "SELECT skip_reason, count(*) FROM documents WHERE tree_id = ? AND skip_reason IS NOT NULL GROUP BY 1"
@@ -476,7 +482,7 @@ class Catalog:
 
 
 def _parts(values: Sequence[bytes]) -> Iterator[tuple[Sequence[bytes], str]]:
-    """Slices that fit the number of variables SQLite takes, with their question marks."""
+    """Yield slices of at most `_SQL_VARIABLES` values, each with its question marks for SQL (`?,?,…`)."""
     for at in range(0, len(values), _SQL_VARIABLES):
         part = values[at : at + _SQL_VARIABLES]
         yield part, ",".join("?" * len(part))

@@ -94,19 +94,19 @@ class Columns:
 
     @cached_property
     def doc_of_file(self) -> NDArray[np.int32]:
-        """For each file its document, numbered through all segments."""
+        """The number of each file's document, counted through all segments, shape (n_files,)."""
         return self._doc_of_row[self.first_rows]
 
     @cached_property
     def file_of_doc(self) -> NDArray[np.int32]:
-        """For each document its file; −1 for one without chunks."""
+        """The number of each document's file; −1 for a document without chunks."""
         found = np.full(self._n_documents, -1, np.int32)
         found[self.doc_of_file] = np.arange(self.n_files, dtype=np.int32)
         return found
 
     @cached_property
     def file_of_row(self) -> NDArray[np.int32]:
-        """Shape (n_rows,), ascending."""
+        """The number of the file that each row belongs to, shape (n_rows,), ascending."""
         return self.file_of_doc[self._doc_of_row]
 
     @cached_property
@@ -166,7 +166,7 @@ class Columns:
         return part.segment.text("doc_path", doc - part.first_doc)
 
     def cosines_of_files(self, cosines: NDArray[np.float32]) -> NDArray[np.float32]:
-        """The cosine to the mean vector of each file, from those to each chunk.
+        """The cosine of a query to the mean vector of each file, worked out from its cosine to each chunk.
 
         The cosine to a mean vector is the sum of the cosines to its parts through the length of their sum.
         """
@@ -182,11 +182,11 @@ class Columns:
         return values if self.is_live is None else values[self.is_live]
 
     def figures_of_chunks(self, cosines: NDArray[np.float32]) -> CosineFigures:
-        """Mean and largest over the chunks that can be found."""
+        """Mean and largest cosine over the chunks that can be found; `cosines` has one a row."""
         return _cosine_figures(self.live(cosines))
 
     def figures_of_files(self, cosines: NDArray[np.float32]) -> CosineFigures:
-        """Mean and largest over the files that can be found."""
+        """Mean and largest cosine over the files that can be found; `cosines` has one a file."""
         return _cosine_figures(cosines[self.file_is_live])
 
     @property
@@ -229,9 +229,9 @@ class ScannedLeg(DenseLeg):
     """A leg of which the score of every row was worked out: a scan knows all cosines, postings all bm25.
 
     Args:
-        rows: As in `Leg`.
-        scores: Of every row of the snapshot, shape (n_rows,); NaN where it has none.
-        columns: Of the snapshot.
+        rows: The ranked rows, as in `Leg`.
+        scores: Score of every row of the snapshot, shape (n_rows,); NaN for a row without one.
+        columns: The columns of the snapshot.
     """
 
     def __init__(self, rows: NDArray[np.int64], scores: NDArray[np.float64], columns: Columns) -> None:
@@ -292,5 +292,5 @@ def _mean(values: NDArray[np.float32]) -> float:
 
 
 def _length_norm(lengths: NDArray[np.float32], mean: float) -> NDArray[np.float32]:
-    """1 − b + b · length / mean length; 1 at the mean length."""
+    """Return 1 − b + b · length / mean length for each length, b being `_LENGTH_SHARE`; 1 at the mean length."""
     return (1 - _LENGTH_SHARE + _LENGTH_SHARE * lengths / max(mean, 1e-9)).astype(np.float32)

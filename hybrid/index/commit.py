@@ -34,7 +34,7 @@ class Changes(Struct, frozen=True):
     Attributes:
         rows: Path → row of a document, None for one that is gone; None when the difference is not known and everything
             must be compared.
-        draft: What this build has read; saves decoding it again when the segment holds just that.
+        draft: The documents that this build has read, or None; not decoded again if the segment holds exactly these.
     """
 
     rows: Mapping[str, DocumentRow | None] | None
@@ -47,11 +47,11 @@ def commit_snapshot(catalog: Catalog, folder: Path, tools: BuildTools, task: Bui
     The cost of a small edit is one small segment; segments merge when there are many, the small ones first.
 
     Args:
-        catalog: The truth.
-        folder: Of the tree.
-        tools: Of the build.
-        task: Of the build; a purge writes one new segment.
-        changes: Since the generation on disk.
+        catalog: Holds the documents that the snapshot must hold.
+        folder: Folder of the tree.
+        tools: What the build works with.
+        task: What the build is asked for; a purge writes one new segment.
+        changes: The changes since the generation on disk.
 
     Returns:
         The generation that is current afterwards: the old one when nothing had to change.
@@ -94,12 +94,14 @@ def commit_snapshot(catalog: Catalog, folder: Path, tools: BuildTools, task: Bui
 def _usable(
     folder: Path, model: EmbedderInfo, recipe: str, background: str, noted: int
 ) -> tuple[Manifest, list[Segment]] | None:
-    """The current generation, when it can be built upon: of this format, model, background and catalog, and whole.
+    """Manifest and open segments of the current generation; None when it cannot be built upon.
+
+    It must be whole, and of this format, model, recipe, background and catalog.
 
     Args:
-        folder: Of the tree.
-        model: Of the vectors.
-        recipe: Of the chunks.
+        folder: Folder of the tree.
+        model: The model of the vectors.
+        recipe: The recipe of the chunks.
         background: Key of what the segments must have been annotated with.
         noted: The generation that the catalog last made; a killed build leaves one more on disk. Any other snapshot
             was made from a catalog that is lost: its content ids mean other texts.
@@ -118,7 +120,7 @@ def _usable(
 
 
 def _empty(folder: Path, model: EmbedderInfo, recipe: str, background: str) -> Manifest:
-    """Return an empty manifest, for a generation without a usable one before it."""
+    """Return a manifest without segments, numbered as the last generation in the folder, to begin anew from."""
     return Manifest(FORMAT_VERSION, _last_generation(folder), model.key, model.dim, recipe, (), {}, background)
 
 
@@ -138,7 +140,10 @@ def _last_generation(folder: Path) -> int:
 def _tombstone(
     entries: tuple[SegmentEntry, ...], opened: list[Segment], wanted: dict[str, int]
 ) -> tuple[list[SegmentEntry], set[str]]:
-    """The entries with the documents that are gone or changed marked dead, and the paths no segment holds now."""
+    """Mark documents dead that are gone or changed; return the entries, and the wanted paths that no segment holds.
+
+    `wanted` is path → content id of every document of the catalog.
+    """
     missing = set(wanted)
     updated: list[SegmentEntry] = []
     for entry, segment in zip(entries, opened, strict=True):
@@ -157,7 +162,7 @@ def _tombstone(
 def _tombstone_some(
     entries: tuple[SegmentEntry, ...], opened: list[Segment], changes: Mapping[str, DocumentRow | None]
 ) -> list[SegmentEntry]:
-    """The entries with every document that changed marked dead: costs a look-up for each, not a pass over all."""
+    """Return the entries with every changed document marked dead; costs one look-up a document, no pass over all."""
     updated: list[SegmentEntry] = []
     for entry, segment in zip(entries, opened, strict=True):
         rows = {segment.document_at(path) for path in changes} - {None}
@@ -167,7 +172,10 @@ def _tombstone_some(
 
 
 def _restamp(folder: Path, manifest: Manifest) -> None:
-    """Note the times that the segments have now: a copied index would be digested anew by every reader."""
+    """Write the present times of the segment files into the manifest, if they differ, as in a copied index.
+
+    Otherwise every reader would have to check the digests of the files.
+    """
     entries = tuple(replace(entry, mtime_ns=(folder / entry.file).stat().st_mtime_ns) for entry in manifest.segments)
     if entries != manifest.segments:
         write_manifest(folder, replace(manifest, segments=entries))
@@ -176,7 +184,7 @@ def _restamp(folder: Path, manifest: Manifest) -> None:
 def _choose_merges(
     entries: list[SegmentEntry], opened: list[Segment], n_missing: int, max_segments: int
 ) -> tuple[list[SegmentEntry], set[str]]:
-    """Choose the segments that stay, and the live documents of those that are written anew.
+    """Return the segments that stay, and the paths of the live documents in those that are written anew.
 
     A segment that is half dead is written anew. Beyond `max_segments`, the smaller ones are merged until what is
     merged together is smaller than what stays, so that an edit costs the logarithm of the index, not its size.
@@ -236,7 +244,7 @@ def _write_segment(
 
 
 def _remove_unused(folder: Path, used: Iterable[str]) -> None:
-    """Remove segments of old generations; a reader that has one mapped keeps it."""
+    """Delete the segment files that are not in `used`; a reader that has one mapped can go on reading it."""
     keep = set(used)
     for path in folder.glob(_PATTERN):
         if path.name not in keep:

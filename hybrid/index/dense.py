@@ -26,9 +26,9 @@ class Scan(Struct, frozen=True):
     """One pass over a segment.
 
     Attributes:
-        cosines: Of the query to each chunk, shape (n_chunks,); `NO_VECTOR` where there is none to compare.
+        cosines: Cosine of the query to each chunk, shape (n_chunks,); `NO_VECTOR` for one without vector or dead.
         best: Largest cosine − hub of each piece, shape (n_pieces,); below −1 when no chunk can be compared.
-        rows: The chunk where that is, shape (n_pieces,).
+        rows: The chunk that has this value, shape (n_pieces,).
     """
 
     cosines: NDArray[np.float32]
@@ -69,7 +69,7 @@ def scan(segment: Segment, query: NDArray[np.float32], pieces: NDArray[np.float3
 
 
 def _keep_best(cosines: NDArray[np.float32], at: int, best: NDArray[np.float32], rows: NDArray[np.int64]) -> None:
-    """Note the largest value of every column and its row, when it is larger than what was noted before."""
+    """Update `best` and `rows` where a column of a block has a larger value; `at` is the first row of the block."""
     nearest = cosines.argmax(axis=0)
     values = cosines[nearest, np.arange(len(best))]
     is_better = values > best

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from hybrid.types import Document, Found
 
 _BATCH_INPUTS = 128
-"""Inputs embedded at a time: a transformer fills its batches, and a killed build loses no more than these."""
+"""Waiting inputs from which on they are embedded: enough to fill the batches of a transformer."""
 _BATCH_SECONDS = 2.0
-"""Seconds after which fewer inputs are embedded, too: what was read is stored while large files are still cut."""
+"""Seconds after which fewer inputs are embedded, too, so that what was read is stored while large files are cut."""
 
 
 class DocumentUpdate:
@@ -38,8 +38,8 @@ class DocumentUpdate:
 
     Args:
         catalog: Gets documents, chunks and vectors.
-        tools: Of the build.
-        summary: Is told what was done.
+        tools: What the build works with.
+        summary: Gets the counts of what was done.
     """
 
     def __init__(self, catalog: Catalog, tools: BuildTools, summary: Summary) -> None:
@@ -58,16 +58,16 @@ class DocumentUpdate:
         self.changes: dict[str, DocumentRow | None] = {}
         """What this run changed: path → its row, None for a document that is gone or skipped now."""
         self.draft: SegmentDraft | None = None
-        """What this run has read, for the segment to be; None when that is nothing."""
+        """The documents that this run has read, for the next segment; None when it read none."""
         self.n_chunks_more = 0
-        """Chunks there are more than before, or fewer when it is negative."""
+        """Number of chunks now minus that before this run."""
 
     def run(self, *, full: bool, part: Part | None) -> None:
         """Bring everything up to date, or one part.
 
         Args:
             full: Read every file again.
-            part: Look at this part only, if it can tell alone.
+            part: Look at this part only, unless the recipe changed or `Part.scan` asks for a full scan by None.
         """
         catalog = self._catalog
         recipe_key = f"{self._how.of_documents}; model {self._embedder.info.key}"
@@ -91,7 +91,7 @@ class DocumentUpdate:
         self._flush(is_last=True)
 
     def _look(self, part: Part | None) -> tuple[dict[str, KnownDocument], list[Found]]:
-        """Return what was known and what is there now, of the part, or of everything if it cannot tell alone."""
+        """Return the known documents and the files there now: of the part, or of all if only a full scan can tell."""
         if part is not None:
             found = part.scan(part.paths)
             if found is not None:
@@ -111,7 +111,7 @@ class DocumentUpdate:
         self._summary.removed += len(was_indexed)
 
     def _looked_at(self, stale: Sequence[Found]) -> Generator[tuple[Found, int, Looked | Skipped]]:
-        """Each file with when it was looked at, in order; the clock is asked before the file is read."""
+        """Yield each file, in order, with the time just before it was read (nanoseconds) and what was read."""
         n_workers = self._tools.workers or automatic_workers()
         if n_workers > 1 and are_worth_it(sum(found.stamp.size_bytes for found in stale)):
             known = self._catalog.known_contents(self._how.of_chunks)
@@ -157,7 +157,7 @@ class DocumentUpdate:
             self._flush()
 
     def _prepare(self) -> None:
-        """Load what the first documents and the commit will need."""
+        """Load what the first documents and the commit will need: the draft's module, the annotator's background."""
         self._draft()
         if self._tools.annotator is not None:
             self._tools.annotator.prepare()
@@ -178,7 +178,7 @@ class DocumentUpdate:
         return catalog.put_content(document, key, analysis), analysis.records
 
     def _need_vectors(self, looked: Looked, content_id: int, records: Sequence[ChunkRecord]) -> list[bytes]:
-        """Note which inputs of a document must be embedded; gives the keys of all."""
+        """Queue the inputs of a document that have no vector yet for embedding; return the keys of all its inputs."""
         heads = [head_line(looked.document.path, record.scope, record.definitions) for record in records]
         keys = [input_key(head, record.embedded) for head, record in zip(heads, records, strict=True)]
         known = self._catalog.known_inputs(self._model_id, keys)
@@ -225,6 +225,6 @@ class DocumentUpdate:
 
 
 def _texts(text: str, records: Sequence[ChunkRecord]) -> list[str]:
-    """Return what is embedded of each chunk of a text that was cut before."""
+    """Return the text that is embedded for each chunk of a text that was cut before: masked and normalised."""
     lines = mask(text).split("\n")
     return [chunk_text(lines, record.start_line, record.end_line) for record in records]

@@ -70,7 +70,7 @@ class SegmentDocument(Struct, frozen=True):
 
 
 def encode_segment(documents: Iterable[SegmentDocument], vectors: StoredVectors) -> dict[str, NDArray[Any]]:
-    """The arrays of a segment in one call.
+    """Return the arrays of a segment, name → array, from all its documents in one call.
 
     Args:
         documents: In order of path.
@@ -101,7 +101,7 @@ class SegmentEncoder:
             self._postings.add(row, record, of_path)
 
     def finish(self, vectors: StoredVectors) -> dict[str, NDArray[Any]]:
-        """The arrays; `vectors` has one row per chunk, in the order in which they were added."""
+        """Return the segment's arrays by name; `vectors` has one row a chunk, in the order of their adding."""
         chunks = self._chunks.arrays()
         n_chunks, n_documents = len(chunks["chunk_doc"]), len(self._documents.paths)
         return {
@@ -244,7 +244,7 @@ class _PostingColumns:
                 self._put(column, row, counts)
 
     def _put_path(self) -> None:
-        """The terms of a path, which are those of every chunk of its document."""
+        """Add the terms of the last document's path to each of its chunks."""
         n_rows = self._end_row - self._first_row
         for column, name in enumerate(FIELDS, 1):
             if name not in CHUNK_FIELDS and (counts := self._of_path.get(name)):
@@ -260,7 +260,7 @@ class _PostingColumns:
         frequencies.extend(counts.values())
 
     def arrays(self, n_chunks: int) -> dict[str, NDArray[Any]]:
-        """Postings in CSR form: terms sorted by their bytes, rows ascending within a term."""
+        """Return the arrays of terms and postings: terms sorted by their bytes, rows ascending within a term (CSR)."""
         self._put_path()
         self._of_path = {}
         names = sorted(self._vocabulary)  # By code points, which is the order of their bytes in UTF-8.
@@ -288,7 +288,7 @@ class _PostingColumns:
     def _fields(
         self, keys: Sequence[NDArray[np.int64]], postings: NDArray[np.int64], borders: NDArray[np.int64]
     ) -> dict[str, NDArray[Any]]:
-        """Frequencies in the fields of names and paths, of the few postings that have any."""
+        """Return the frequencies in the fields of names and paths, for the few postings that have any there."""
         found = distinct(np.concatenate(keys[1 : 1 + len(NAME_FIELDS)]))
         counts = np.zeros((len(NAME_FIELDS), len(found)), np.uint8)
         for column in range(len(NAME_FIELDS)):
@@ -301,7 +301,7 @@ class _PostingColumns:
         }
 
     def _remarks(self, keys: NDArray[np.int64], width: int, borders: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
-        """Postings of the comments."""
+        """Return the arrays of the postings of comments: where each term begins, rows and frequencies."""
         order = np.argsort(keys, kind="stable")
         frequencies = self._frequencies(1 + FIELDS.index("comment"))[order]
         return {
@@ -315,14 +315,14 @@ class _PostingColumns:
 
 
 def _numbered(values: Sequence[str]) -> tuple[list[str], list[int]]:
-    """The distinct values in order, and for each value its number."""
+    """Return the distinct values, sorted, and for each value its place among them."""
     names = sorted(set(values))
     number = {name: i for i, name in enumerate(names)}
     return names, [number[value] for value in values]
 
 
 def _vector_sums(chunk_doc: NDArray[Any], n_documents: int, vectors: StoredVectors) -> dict[str, NDArray[Any]]:
-    """The sum of all vectors, and the length of the sum of each document's.
+    """Return the sum of all vectors, and for each document the length of the sum of its vectors.
 
     The cosine of a query to the mean vector of a document is the sum of the cosines to its chunks through this length.
     """
@@ -339,7 +339,7 @@ def _vector_sums(chunk_doc: NDArray[Any], n_documents: int, vectors: StoredVecto
 
 
 class SegmentDraft:
-    """Documents of a segment to be, in order of path, and the vectors that are at hand."""
+    """The documents of a segment that is not written yet, in order of path, and the vectors made for them so far."""
 
     def __init__(self) -> None:
         self._encoder = SegmentEncoder()
@@ -351,7 +351,7 @@ class SegmentDraft:
 
     @property
     def n_chunks(self) -> int:
-        """Chunks of the documents so far."""
+        """Number of chunks of the documents added so far."""
         return len(self._inputs)
 
     def add(
@@ -360,9 +360,9 @@ class SegmentDraft:
         """Add a document.
 
         Args:
-            row: Its path, content id, kind and language.
-            records: Its chunks, in order.
-            inputs: Key of the vector of each chunk, when they are known.
+            row: Path, content id, kind and language of the document.
+            records: The document's chunks, in order.
+            inputs: Key of the vector of each chunk; worked out when None.
         """
         self._encoder.add(SegmentDocument(*row, records))
         self._rows.append(row)
@@ -376,18 +376,18 @@ class SegmentDraft:
         self._n_vectors += len(inputs)
 
     def holds(self, rows: Sequence[tuple[str, int, str, str]]) -> bool:
-        """Return whether the draft is of these documents, in this order."""
+        """Return whether the draft holds exactly these documents, in this order."""
         return self._rows == rows
 
     def arrays(self, catalog: Catalog, model: EmbedderInfo) -> dict[str, NDArray[Any]]:
-        """The arrays of the segment; vectors that are not at hand come from the catalog."""
+        """Return the arrays of the segment by name; vectors that were not added are read from the catalog."""
         missing = list(dict.fromkeys(key for key in self._inputs if key not in self._places))
         if missing:
             self.add_vectors(missing, catalog.vectors(catalog.model_id(model.key), missing, model.dim))
         return self._encoder.finish(self._ordered(model.dim))
 
     def _ordered(self, dim: int) -> StoredVectors:
-        """The vector of every chunk."""
+        """Return the vector of every chunk, in the order of the chunks."""
         at = np.array([self._places[key] for key in self._inputs], np.int64)
         parts = self._vectors or [
             StoredVectors(np.zeros((0, dim), np.int8), np.zeros(0, np.float32), np.zeros(0, np.bool_))
@@ -400,5 +400,5 @@ class SegmentDraft:
 
 
 def inputs_of(path: str, records: Sequence[ChunkRecord]) -> list[bytes]:
-    """Key of the vector of each chunk of a document."""
+    """Return the key (`input_key`) of the vector of each chunk of a document."""
     return [input_key(head_line(path, record.scope, record.definitions), record.embedded) for record in records]

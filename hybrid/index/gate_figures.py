@@ -21,7 +21,7 @@ class SegmentGate:
     """Fulfils `hybrid.index.backend.GateFigures`.
 
     Args:
-        key: Of the background.
+        key: Key of the background.
         parts: The segments, annotated with it when the key is not empty.
     """
 
@@ -43,7 +43,7 @@ class SegmentGate:
         return [record_block(part.segment.array, part.segment.is_live) for part in self._parts]
 
     def triggers(self) -> Iterator[tuple[int, str]]:
-        """See `GateFigures.triggers`; what a record defines first is its title."""
+        """See `GateFigures.triggers`; the first name that a record defines is its title, and is left out."""
         for part in self._parts:
             chunks: NDArray[np.int32] = part.segment.array("def_chunk")
             for number in (np.flatnonzero(np.diff(chunks) == 0) + 1).tolist():
@@ -70,7 +70,7 @@ def record_block(array: Callable[[str], NDArray[Any]], is_live: NDArray[np.bool_
 
 
 def background_figures(segments: Sequence[Segment]) -> BackgroundFigures:
-    """Return how near the background comes to some segments together."""
+    """Return the figures of the background for some segments together: largest values, and summed frequencies."""
     tops = [segment.array("background_top") for segment in segments]
     frequencies = [segment.array("background_df") for segment in segments]
     records = [segment.array("background_record") for segment in segments] if _are_records(segments) else []
@@ -83,5 +83,5 @@ def background_figures(segments: Sequence[Segment]) -> BackgroundFigures:
 
 
 def _are_records(segments: Sequence[Segment]) -> bool:
-    """All segments must have them: one that was written for a model without lengths has not."""
+    """Return whether all segments hold evidence for records; one written for a model without lengths does not."""
     return bool(segments) and all(segment.has("background_record") for segment in segments)

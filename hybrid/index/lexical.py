@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def length_norms(segments: Sequence[Segment], *, k1: float, b: float) -> list[NDArray[np.float64]]:
-    """k1 · (1 − b + b · length / mean length) for each chunk of each segment."""
+    """Return k1 · (1 − b + b · length / mean length) of each chunk, one array a segment."""
     n_live = sum(segment.n_live for segment in segments)
     mean = sum(segment.live_length for segment in segments) / max(n_live, 1)
     return [k1 * (1 - b + b * segment.chunk_length.astype(np.float64) / max(mean, 1e-9)) for segment in segments]
@@ -43,7 +43,7 @@ def okapi(
 
     Args:
         segments: Of one snapshot.
-        tokens: Of the query; a repeated one counts repeatedly.
+        tokens: Tokens of the query; a repeated one counts repeatedly.
         norms: From `length_norms` with the same k1.
         k1: Term saturation.
 

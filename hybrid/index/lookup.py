@@ -34,7 +34,7 @@ class SegmentTerms:
         self._frequencies: Memo[str, int] = Memo(self._count)
 
     def document_frequency(self, term: str) -> int:
-        """See `TermIndex.document_frequency`; a prompt asks for a term several times."""
+        """See `TermIndex.document_frequency`; the answer is kept, since a prompt asks for a term several times."""
         return self._frequencies[term]
 
     def _count(self, term: str) -> int:
@@ -122,7 +122,7 @@ def _starts(spans: Sequence[slice]) -> NDArray[np.intp]:
 
 
 def _from_zero(lengths: Sequence[int] | NDArray[np.bool_]) -> NDArray[np.intp]:
-    """Return where each of several lengths begins when they stand one after another, and where the last ends."""
+    """Return where each of several runs of these lengths begins, one after another from 0, and where the last ends."""
     found = np.zeros(len(lengths) + 1, np.intp)
     np.cumsum(lengths, out=found[1:])
     return found
@@ -194,7 +194,7 @@ class SegmentNames:
         return files[files >= 0]
 
     def files_called(self, parts: Sequence[str]) -> Iterator[tuple[int, str]]:
-        """See `NameIndex.files_called`; a name that too many bear is one within a segment."""
+        """See `NameIndex.files_called`; files of one name are counted in each segment by itself."""
         for part in self._parts:
             for doc in _alike(part.segment, parts):
                 file = int(self._columns.file_of_doc[part.first_doc + doc])
@@ -210,7 +210,10 @@ class SegmentNames:
 
 
 def _alike(segment: Segment, parts: Sequence[str]) -> list[int]:
-    """Documents whose name has the words of a path's last part; those of the folders decide when they are many."""
+    """Return documents, dead ones too, whose name has all words of a path's last part, at most `_MOST_ALIKE`.
+
+    Of more, only those are kept whose path has the words of the path's folders; none when they are still more.
+    """
     docs: NDArray[np.int32] | None = None
     stem, _, suffix = parts[-1].rpartition(".")
     for word in dict.fromkeys(part_terms(stem or suffix)):

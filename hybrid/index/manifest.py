@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 FORMAT_VERSION = 2
-"""Of segments and manifest; another number asks for a rebuild."""
+"""Number of the format of segments and manifest; an index with another one must be built anew."""
 
 NAME = "manifest.json"
 
@@ -64,11 +64,11 @@ class Manifest(Struct, frozen=True):
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """The manifest of a tree's folder.
+    """Read the manifest in a tree's folder.
 
     Raises:
-        IndexMissingError: There is none.
-        IndexCorruptError: It cannot be read.
+        IndexMissingError: There is no manifest.
+        IndexCorruptError: The manifest cannot be read.
     """
     path = folder / NAME
     try:
@@ -100,5 +100,5 @@ def _entry(fields: dict[str, Any]) -> SegmentEntry:
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
-    """Make a generation the current one; readers see the old manifest or the new one."""
+    """Write the manifest in one rename, which makes its generation current; readers see the old one or the new one."""
     write_atomic(folder / NAME, json.dumps(to_builtins(manifest), indent=1).encode())

@@ -1,6 +1,6 @@
 """The arrays by which the ranker finds names: of definitions, by spelling and by word, and of files.
 
-`encoding` writes them.
+`drafting` writes them.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ _UINT16_MAX = 65_535
 
 
 def folded(name: str) -> str:
-    """A name without letter case and underscores: what people remember of it."""
+    """Return a name in lower case without underscores: what people remember of it."""
     return name.lower().replace("_", "")
 
 
 def name_arrays(definition_names: Sequence[str]) -> dict[str, NDArray[Any]]:
-    """The tables of definition names.
+    """Return the arrays of the names of definitions, by spelling and by word.
 
     A qualified name (`Router::add`) stands also as its last part. Names are in order of their folded form.
 
     Args:
-        definition_names: Of each definition of the segment, in order.
+        definition_names: Name of each definition of the segment, in order.
     """
     places: dict[str, list[int]] = {}
     for number, name in enumerate(definition_names):
@@ -55,11 +55,11 @@ def name_arrays(definition_names: Sequence[str]) -> dict[str, NDArray[Any]]:
 
 
 def path_arrays(stems: Sequence[str], folders: Sequence[str]) -> dict[str, NDArray[Any]]:
-    """The tables of the words of file names, and of whole paths.
+    """Return the arrays of the words of file names, and of those of whole paths, with the documents that have them.
 
     Args:
         stems: Name of each document of the segment without its suffix, in order.
-        folders: The folders above each.
+        folders: Path of the folder of each document, in the same order.
     """
     of_stem = [dict.fromkeys(part_terms(stem)) for stem in stems]
     of_path = [dict.fromkeys((*part_terms(above), *terms)) for above, terms in zip(folders, of_stem, strict=True)]
@@ -75,7 +75,7 @@ def _letters(terms: Iterable[str]) -> int:
 
 
 def _inverted(table: str, entries: str, terms_of: Sequence[Iterable[str]]) -> dict[str, NDArray[Any]]:
-    """A string table of the terms sorted by bytes, and for each the numbers of the entries that hold it."""
+    """Return a string table of the terms, sorted by bytes, and for each the numbers of the entries that have it."""
     holders: dict[str, list[int]] = {}
     for number, terms in enumerate(terms_of):
         for term in terms:
@@ -85,7 +85,7 @@ def _inverted(table: str, entries: str, terms_of: Sequence[Iterable[str]]) -> di
 
 
 def _lists(name: str, lists: Sequence[Sequence[int]]) -> dict[str, NDArray[Any]]:
-    """Lists of numbers as one array and the places where each begins, one more than lists."""
+    """Return lists of numbers as one array, and where each begins in it, with the end behind the last."""
     flat = array("i")
     for numbers in lists:
         flat.extend(numbers)

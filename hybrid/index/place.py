@@ -15,9 +15,9 @@ class Place(Struct, frozen=True):
 
     Attributes:
         catalog: Database of the project, shared by its working trees.
-        folder: Of the tree: manifest and segments.
-        tree: Id of the tree.
-        root: Its path, for people.
+        folder: Folder of the tree's manifest and segments.
+        tree: Id of the working tree.
+        root: Path of the working tree, for people.
         lock: File whose lock the one writer of the project holds.
     """
 

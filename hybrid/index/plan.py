@@ -25,7 +25,7 @@ class Progress(Protocol):
     """Hears how far a build is."""
 
     def __call__(self, step: str, done: int, total: int) -> None:
-        """`step` is scan, read or write; `total` is 0 while it is not known."""
+        """Take how many of `total` files are done; `step` is scan, read or write; `total` is 0 while unknown."""
         ...
 
 
@@ -43,12 +43,12 @@ class Recipe(Struct, frozen=True):
 
     @property
     def of_chunks(self) -> str:
-        """Key of the chunks of a text."""
+        """The key of how texts become chunks: when it changes, every document is chunked anew."""
         return recipe(self.chunker_version, self.limits)
 
     @property
     def of_documents(self) -> str:
-        """Key of the documents of a tree."""
+        """The key of how files become documents and chunks: `of_chunks` with the version of the source."""
         return f"{self.of_chunks}; source {self.source_version}"
 
 
@@ -57,15 +57,15 @@ class Annotator(Protocol):
 
     @property
     def key(self) -> str:
-        """The key of the background: segments with another one are written anew."""
+        """The key of what `annotate` adds: segments that were annotated under another one are written anew."""
         ...
 
     def prepare(self) -> None:
-        """Load what `annotate` needs, when a segment is sure to be written."""
+        """Load what `annotate` needs; called early in a build that is sure to write a segment."""
         ...
 
     def annotate(self, arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-        """The arrays to add to those of a segment, or to put in their place."""
+        """Return arrays by name, to add to those of a segment or to put in the place of those with the same name."""
         ...
 
 
@@ -85,12 +85,12 @@ class BuildTools(Struct, frozen=True):
     """The things that a build works with.
 
     Attributes:
-        source: Of documents.
-        embedder: Of chunks; another than last time re-embeds everything.
-        how: How documents are cut.
-        annotator: Adds arrays to the segments that are written.
+        source: Gives the documents.
+        embedder: Embeds the chunks; another one than last time re-embeds everything.
+        how: The way from documents to chunks.
+        annotator: Adds arrays to the segments that are written; None adds none.
         workers: Processes that read and cut files when much changed; 0: as many as are fast, 1: none but this one.
-        progress: Hears how far it is.
+        progress: Hears how far the build is.
         now_ns: Clock, nanoseconds since the epoch.
     """
 
@@ -111,7 +111,7 @@ class BuildTask(Struct, frozen=True):
         full: Read every file again and write one new segment.
         is_purged: Write one new segment, and drop what no document of any tree has, without reading again what did not
             change: no file of the index holds any more what is gone.
-        max_segments: Beyond which small segments are merged.
+        max_segments: Number of segments beyond which small ones are merged.
         wait_s: Seconds to wait for another build of this project.
         begin: Called once the lock is held, before anything is written; what it raises ends the build.
     """
@@ -132,8 +132,8 @@ class Summary(Struct):
     """The result of a build; the JSON of `hybrid reindex`.
 
     Attributes:
-        documents: Indexed now.
-        chunks: Of them.
+        documents: Documents that are indexed now.
+        chunks: Chunks of the indexed documents.
         added: Documents that are new.
         changed: Documents whose text is another.
         removed: Documents that are gone or no longer indexed.
@@ -141,7 +141,7 @@ class Summary(Struct):
         reused: Chunks of added and changed documents whose vector was known.
         skipped: Reason → files left out, by the last look at everything.
         seconds: Wall time.
-        generation: Of the snapshot.
+        generation: Generation of the snapshot that is current now.
         is_full: False when only a part was looked at.
     """
 
@@ -158,5 +158,5 @@ class Summary(Struct):
     is_full: bool = True
 
     def as_json(self) -> dict[str, Any]:
-        """Stable keys."""
+        """Return the attributes as JSON, under keys that stay the same; seconds are rounded to milliseconds."""
         return asdict(self) | {"seconds": round(self.seconds, 3)}

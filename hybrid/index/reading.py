@@ -26,9 +26,9 @@ class Analysis(Struct, frozen=True):
     Attributes:
         method: As in `Chunked`.
         fallback: As in `Chunked`.
-        records: Of its chunks, in order.
-        details: Of each record, as the catalog stores them.
-        texts: Of each chunk, normalised and without secrets: what is embedded.
+        records: Records of the text's chunks, in order.
+        details: The detail of each record (`encode_detail`), as the catalog stores it.
+        texts: The text of each chunk, normalised and without secrets: what is embedded.
     """
 
     method: str
@@ -42,8 +42,8 @@ class Looked(Struct, frozen=True):
     """A document that was read.
 
     Attributes:
-        document: Its text may be empty when there is an analysis.
-        analysis: None for a text that is known.
+        document: The document; its text may be empty when there is an analysis.
+        analysis: The text cut into chunks; None for a text that is known.
     """
 
     document: Document
@@ -54,7 +54,7 @@ class Reader(Struct, frozen=True):
     """Reads and cuts files; it can be sent to another process as long as its source can.
 
     Attributes:
-        source: Of documents.
+        source: Gives the documents.
         chunk: Cuts a document.
         limits: Sizes of chunks.
     """
@@ -64,19 +64,19 @@ class Reader(Struct, frozen=True):
     limits: ChunkLimits
 
     def look(self, found: Found, is_known: Callable[[Document], bool]) -> Looked | Skipped:
-        """Read a file, and cut it unless its text is known."""
+        """Read a file, and cut it unless its text is known; return `Skipped` for a file that is not indexed."""
         document = self.source.read(found)
         if isinstance(document, Skipped):
             return document
         return Looked(document, None if is_known(document) else self.analyse(document))
 
     def analyse(self, document: Document) -> Analysis:
-        """Cut a document and make what is kept of its chunks."""
+        """Cut a document into chunks and return what the catalog keeps of them."""
         chunked = self.chunk(document, self.limits)
         records, texts = analysed(document, chunked.chunks, masked=mask(document.text))
         return Analysis(chunked.method, chunked.fallback, records, list(map(encode_detail, records)), texts)
 
 
 def known_by(contents: frozenset[tuple[bytes, str]]) -> Callable[[Document], bool]:
-    """Return whether the text of a document is among those of these digests and languages."""
+    """Return a function that tells whether the text of a document is among those of these digests and languages."""
     return lambda document: (document.digest, document.language) in contents

@@ -1,6 +1,6 @@
 """Tells the part that a file plays by its path and its definitions: a test, an example, generated, a header.
 
-`encoding` notes it, the ranker weighs it.
+`drafting` notes it, the ranker weighs it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _FUNCTIONS = frozenset({"function", "method", "constructor"})
 
 ROLES = ("test", "example", "generated", "vendored", "legacy", "interface", "versioned", "aside")
-"""In the order of the bits of `doc_role`, which are all taken.
+"""Parts that a file may play, in the order of the bits of `doc_role`, which are all taken.
 
 test: tests, fixtures, mocks. example: examples, samples, demos, tutorials, benchmarks. generated: built output,
 reference pages. vendored: other people's code. legacy: compatibility and deprecated code. interface: announces what is
@@ -91,7 +91,7 @@ _NOT_OF_PAGES = frozenset({"test", "example", "vendored", "legacy"})
 
 
 def bit(role: str) -> int:
-    """The bit of a role."""
+    """Return the number with the one bit that stands for a role: 1 for the first of `ROLES`."""
     return 1 << ROLES.index(role)
 
 
@@ -100,7 +100,7 @@ def roles(path: str, definitions: Iterable[Definition]) -> int:
 
     Args:
         path: Relative to the project, with forward slashes.
-        definitions: In it; a file that announces more functions than it defines is an interface.
+        definitions: The definitions in the file; a file that announces more functions than it defines is an interface.
     """
     page = compiled(_PAGE, re.IGNORECASE).search(path)
     above = path[: page.start()] if page else path

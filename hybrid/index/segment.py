@@ -1,4 +1,4 @@
-"""A segment: the immutable arrays of some documents, opened through a memory map; `encoding` writes them.
+"""A segment: the immutable arrays of some documents, opened through a memory map; `drafting` makes them.
 
 `index/README.md` lists every array with its type and meaning.
 """
@@ -52,7 +52,7 @@ _STRINGS = {
     "name_fold": "names",
     "name_word": "words of names",
 }
-"""Tables of strings, and what each has one of."""
+"""Name of a table of strings → the things of which each has one string."""
 
 _LISTS = {
     "name_definition": "names",
@@ -60,7 +60,7 @@ _LISTS = {
     "stem_word_doc": "words of stems",
     "path_word_doc": "words of paths",
 }
-"""Lists of numbers, and what each has one of."""
+"""Name of an array of lists of numbers → the things of which each has one list."""
 
 _COLUMNS: Layout = {
     "doc_content": ("I64", ("documents",)),
@@ -124,7 +124,7 @@ TOLD_BY_PLACES = {
     "language_at": "language_text",
     "def_kinds_at": "def_kinds_text",
 }
-"""Array of places → the array whose end its last place is, where a search would otherwise ask for what is not there."""
+"""Array of places → array whose length its last place must equal, or a search would read beyond the end."""
 
 _FIXED = {"bytes of a digest": 16, "fields of names": 5}
 _ALL = tuple((LAYOUT | BACKGROUND).items())
@@ -155,7 +155,11 @@ def check_layout(arrays: Arrays) -> None:
 
 
 def _learn(known: dict[str, int], name: str, what: str, length: int) -> None:
-    """Take the first length of a kind for the right one, also for the arrays that are one longer."""
+    """Note the first length of a kind as the right one, also for the arrays that are one longer.
+
+    Raises:
+        ValueError: Another length was noted for this kind; the message names both arrays.
+    """
     one = what.removesuffix("+1")
     count = length - (what != one)
     if one in known or count < 0:
@@ -167,7 +171,7 @@ def _learn(known: dict[str, int], name: str, what: str, length: int) -> None:
 
 
 DOCUMENT_KINDS = ("code", "doc", "lesson", "pattern", "anti-pattern", "decision", "handoff", "observation", "summary")
-"""Segments keep the number: only ever add at the end."""
+"""Kinds of documents; segments keep the place of a kind here, so that new ones are added only at the end."""
 
 
 class Segment:
@@ -206,11 +210,11 @@ class Segment:
         dead[list(dead_documents)] = True
         self.doc_is_live: NDArray[np.bool_] = ~dead
         self.is_live: NDArray[np.bool_] | None = self.doc_is_live[self.chunk_doc] if dead.any() else None
-        """Per chunk, or None when every chunk is live."""
+        """True for each chunk that is live; None when every chunk is."""
 
     @property
     def n_live(self) -> int:
-        """Chunks that are not tombstoned."""
+        """Number of chunks that are not tombstoned."""
         return self.n_chunks if self.is_live is None else int(self.is_live.sum())
 
     @property
@@ -228,7 +232,7 @@ class Segment:
         return name in self._arrays
 
     def text(self, name: str, row: int) -> str:
-        """A string of one of the string tables, for example `text("chunk_name", 3)`."""
+        """Return one string of a string table, for example `text("chunk_name", 3)`."""
         return unpack_string(*self._table(name), row)
 
     def texts(self, name: str) -> list[str]:
@@ -262,7 +266,7 @@ class Segment:
         return self._numbers[term]
 
     def span(self, starts: str, number: int) -> slice:
-        """Return where what belongs to a number stands, by an array of starts that is one longer than the numbers."""
+        """Return the places from `starts[number]` up to `starts[number + 1]`, `starts` being the name of an array."""
         start = self._arrays[starts]
         return slice(int(start[number]), int(start[number + 1]))
 
@@ -274,11 +278,11 @@ class Segment:
         return self.entries(entries, number)
 
     def entries(self, entries: str, number: int) -> NDArray[np.int32]:
-        """The list of numbers at a place of an array of lists."""
+        """Return the list at place `number` of the array of lists called `entries`."""
         return self._arrays[entries][self.span(f"{entries}_start", number)]
 
     def numbers_of_equal(self, table: str, wanted: str) -> range:
-        """The numbers of all strings of a sorted table that equal one."""
+        """Return the numbers of all strings of a sorted table that equal `wanted`; empty when none does."""
         key = wanted.encode("utf-8", "surrogatepass")
         low = self._lower_bound(table, key)
         return range(low, self._lower_bound(table, key + b"\0", low))
@@ -308,7 +312,7 @@ class Segment:
         return self._find("doc_path", path)
 
     def _find(self, table: str, wanted: str) -> int | None:
-        """The number of a string in a table that is sorted by bytes."""
+        """Return the number of a string in a table that is sorted by bytes; None when the table does not hold it."""
         blob, at = self._table(table)
         key = wanted.encode("utf-8", "surrogatepass")
         number = self._lower_bound(table, key)
@@ -317,13 +321,13 @@ class Segment:
         return number
 
     def _lower_bound(self, table: str, key: bytes, low: int = 0) -> int:
-        """The number of the first string of a sorted table that is not below a key."""
+        """Return the number of the first string, from `low` on, that is not below a key; the table must be sorted."""
         blob, at = self._table(table)
         rest = range(low, len(at) - 1)
         return low + bisect_left(rest, key, key=lambda number: blob[at[number] : at[number + 1]].tobytes())
 
     def _table(self, name: str) -> tuple[memoryview, memoryview]:
-        """Text and offsets of a string table, for single strings: arrays take three times as long to slice."""
+        """Return text and offsets of a string table as memory views: arrays take three times as long to slice."""
         found = self._tables.get(name)
         if found is None:
             offsets = np.asarray(self._arrays[f"{name}_at"], np.uint32)  # In the byte order of the machine.
@@ -331,7 +335,7 @@ class Segment:
         return found
 
     def terms_of_chunks(self) -> Iterator[dict[str, int]]:
-        """Terms and frequencies of each live chunk in order, as the lexical search counts them."""
+        """Yield term → frequency of each live chunk, in order of chunks, as the lexical search counts them."""
         names = self.texts("term")
         of_term = np.repeat(np.arange(len(names)), np.diff(self.term_start.astype(np.int64)))
         order = np.argsort(self.post_row, kind="stable")
@@ -342,7 +346,7 @@ class Segment:
                 yield {names[terms[i]]: counts[i] for i in range(start, end)}
 
     def definition_span(self, row: int) -> slice:
-        """The numbers of the definitions that start in a chunk."""
+        """Return the range of the numbers of the definitions that start in a chunk."""
         chunks = self._arrays["def_chunk"]
         # Of another type than the array they would make a copy of it.
         low, high = np.searchsorted(chunks, np.array([row, row + 1], chunks.dtype)).tolist()

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 _GLOB_MARKS = re.compile(r"[*?\[]")
 _OPEN_ATTEMPTS = 3
-"""Generations that may be replaced while one is opened; a build takes longer than to open, so a second try finds it."""
+"""Times that opening is tried, since a build may replace the generation meanwhile; a second try nearly always works."""
 _NAMES_SHOWN = 3
 
 
@@ -39,7 +39,7 @@ def open_snapshot(folder: Path, *, model: str, k1: float = 1.5, b: float = 0.75)
     """Open the current generation of a tree's folder.
 
     Args:
-        folder: With the manifest and the segments.
+        folder: The folder with the manifest and the segments.
         model: Key of the embedder that queries will be embedded with.
         k1: Okapi's term saturation.
         b: Okapi's length normalisation.
@@ -89,7 +89,7 @@ def open_segment(folder: Path, entry: SegmentEntry, *, verify: bool = False) -> 
 
 
 class Snapshot:
-    """One generation; rows of its segments are numbered through."""
+    """One open generation of an index, a `SearchBackend`; rows are numbered through its segments."""
 
     def __init__(
         self,
@@ -116,17 +116,17 @@ class Snapshot:
 
     @property
     def dim(self) -> int:
-        """Numbers of a vector."""
+        """Length of a vector."""
         return self.manifest.dim
 
     @property
     def n_rows(self) -> int:
-        """Rows, tombstoned ones too."""
+        """Number of rows, tombstoned ones too."""
         return self.fields.n_rows
 
     @property
     def n_chunks(self) -> int:
-        """Live chunks."""
+        """Number of live chunks."""
         return self.fields.n_live
 
     @cached_property
@@ -149,7 +149,7 @@ class Snapshot:
         Args:
             query: Unit vector or zeros, shape (dim,).
             pieces: Unit vectors or zeros, shape (n_pieces, dim).
-            depth: Of the leg.
+            depth: Rows of the leg at most.
             only: Restricts the ranking of the leg; the closest chunks are those of the whole collection.
         """
         if not self.segments or not (query.any() or pieces.any()):
@@ -267,9 +267,9 @@ class Snapshot:
         """The best `depth` rows by score; equal scores by digest, then path and line.
 
         Args:
-            scores: Of every row.
-            rows: Those that have one, ascending; None for all.
-            depth: At most so many.
+            scores: Score of every row of the snapshot.
+            rows: The rows that have a score, ascending; None when all have one.
+            depth: Number of rows to return at most.
             only: Restricts the rows.
         """
         if only != EVERYTHING:
@@ -340,7 +340,7 @@ class Snapshot:
 
 
 def _names(segment: Segment, row: int) -> str:
-    """The name of a chunk of several small definitions: the first of theirs."""
+    """Return a name for a chunk of several small definitions: the first three of their names, and `…` for more."""
     span = segment.definition_span(row)
     is_told = (segment.array("def_depth")[span] == 0) | (segment.array("def_is_value")[span] == 0)
     names: dict[str, None] = {}
@@ -367,7 +367,7 @@ def _segment_mask(segment: Segment, only: Filter) -> NDArray[np.bool_]:
 
 
 def _ends_with(segment: Segment, ending: bytes) -> NDArray[np.bool_]:
-    """Return for each document whether its path ends so; no string is made of each of perhaps hundreds of thousands."""
+    """Return for each document whether its path ends in these bytes, without making a string of each path."""
     text, starts = segment.array("doc_path_text"), segment.array("doc_path_at").astype(np.int64)
     ends, lengths = starts[1:], np.diff(starts)
     found = lengths >= len(ending)
@@ -377,7 +377,10 @@ def _ends_with(segment: Segment, ending: bytes) -> NDArray[np.bool_]:
 
 
 def _path_matcher(glob: str) -> re.Pattern[str]:
-    """The pattern of a glob, a file or a folder; `app/[id]` is a folder of that name as well as a glob."""
+    """Return a pattern of the paths that a glob matches, or that are this file or lie below this folder.
+
+    `app/[id]` is a folder of that name as well as a glob; an empty path, or `.`, matches everything.
+    """
     glob = glob.removeprefix("./").rstrip("/")
     if glob in ("", "."):
         return re.compile("")

@@ -14,7 +14,13 @@ if TYPE_CHECKING:
 
 
 class StoredVectors(Struct, frozen=True):
-    """Vectors of some inputs: `data` int8 (n, dim), `scale` float32 (n,), `is_cut` bool (n,)."""
+    """Vectors of some inputs as int8 rows, each to be multiplied by its scale.
+
+    Attributes:
+        data: int8, shape (n, dim).
+        scale: float32, shape (n,); 0 for an input without a vector.
+        is_cut: True where the model read only a part of the input, shape (n,).
+    """
 
     data: NDArray[np.int8]
     scale: NDArray[np.float32]
@@ -27,7 +33,7 @@ class StoredVectors(Struct, frozen=True):
 
 
 def from_rows(rows: Sequence[tuple[float, bytes, int]], dim: int) -> StoredVectors:
-    """Vectors from (scale, data, is_cut) of the catalog, in order."""
+    """Return vectors from (scale, data, is_cut) of each row of the catalog, in their order."""
     return StoredVectors(
         data=np.frombuffer(b"".join(row[1] for row in rows), np.int8).reshape(len(rows), dim),
         scale=np.array([row[0] for row in rows], np.float32),
@@ -36,7 +42,7 @@ def from_rows(rows: Sequence[tuple[float, bytes, int]], dim: int) -> StoredVecto
 
 
 def quantise(vectors: NDArray[np.float32], is_cut: NDArray[np.bool_]) -> StoredVectors:
-    """Unit vectors (n, dim) as int8 with one scale a row, so that the quantised row is again of unit length.
+    """Return unit vectors (n, dim) as int8 with one scale a row, so that the quantised row is again of unit length.
 
     A row of zeros keeps scale 0. The cosine of two rows is off by less than 5e-3.
     """

@@ -32,11 +32,11 @@ if TYPE_CHECKING:
     from hybrid.types import Found
 
 LENGTH = struct.Struct("<Q")
-"""Stands before every message: how many bytes it has."""
+"""The head of every message: the number of bytes that follow."""
 
 
 def read_message(stream: IO[bytes]) -> bytes | None:
-    """The next message; None when the stream ended before it was whole."""
+    """Read the next message; return None when the stream ends before the message is whole."""
     head = stream.read(LENGTH.size)
     if len(head) < LENGTH.size:
         return None
@@ -49,7 +49,7 @@ def write_message(stream: IO[bytes], data: bytes) -> None:
     """Send a message.
 
     Raises:
-        OSError: Nobody reads any more.
+        OSError: The reader of the stream is gone.
     """
     stream.write(LENGTH.pack(len(data)))
     stream.write(data)
@@ -57,17 +57,17 @@ def write_message(stream: IO[bytes], data: bytes) -> None:
 
 
 def main() -> None:
-    """Serve until stdin closes; the first message says how files are looked at."""
+    """Serve until stdin closes, then end the process; the first message is the reader and the known texts."""
     _serve(None)
 
 
 def serve_forked(requests: int, answers: int, task: tuple[Reader, frozenset[tuple[bytes, str]]]) -> NoReturn:
-    """Serve in a fork of the build; never returns into its code.
+    """Serve in a fork of the build, then end the process; never returns into the code of the build.
 
     Args:
-        requests: Descriptor that batches come from.
-        answers: Descriptor that what is made of them goes to.
-        task: How files are looked at, and the texts that need no cutting.
+        requests: Descriptor that batches of files come from.
+        answers: Descriptor that answers are written to.
+        task: The reader of files, and digest and language of the texts that need no cutting.
     """
     try:
         # What the build left for its garbage collector is the build's to finish.
@@ -83,7 +83,7 @@ def serve_forked(requests: int, answers: int, task: tuple[Reader, frozenset[tupl
 
 
 def _close_all_else() -> None:
-    """Close what a fork inherits: with the lock of a build that is gone, the next one could not begin."""
+    """Close all descriptors above 2 that a fork inherits, so that it does not hold the lock of a build that is gone."""
     for name in sorted(entry.name for entry in Path("/proc/self/fd").iterdir()):
         if int(name) > 2:
             with contextlib.suppress(OSError):
@@ -115,19 +115,19 @@ def _look(reader: Reader, known: frozenset[tuple[bytes, str]], batch: Sequence[F
 
 
 def _trusted(data: bytes) -> Any:
-    """Return what our own parent sent."""
+    """Return the object that our own parent sent as a pickle."""
     return pickle.loads(data)
 
 
 def _receive(requests: queue.SimpleQueue[bytes], asked: IO[bytes]) -> None:
-    """Takes in requests while a file is looked at; ends the process when there are no more to come."""
+    """Queue requests as they arrive, while files are looked at; end the process when the stream ends."""
     while (data := read_message(asked)) is not None:
         requests.put(data)
     os._exit(0)
 
 
 def _send(done: queue.SimpleQueue[bytes], answers: IO[bytes]) -> None:
-    """Gives answers while the next file is looked at: a pipe holds less than one of them."""
+    """Write answers while the next file is looked at, since a pipe holds less than an answer; never returns."""
     try:
         while True:
             write_message(answers, done.get())
@@ -140,7 +140,7 @@ def _send(done: queue.SimpleQueue[bytes], answers: IO[bytes]) -> None:
 
 
 def pack(looked: Sequence[Looked | Skipped]) -> bytes:
-    """Files as bytes; the text of a document goes along only where there is no analysis."""
+    """Return looked-at files as bytes; the text of a document is left out where there is an analysis."""
     vocabulary = Vocabulary()
     packed = [_packed(one, vocabulary) for one in looked]
     return pickle.dumps((list(vocabulary), packed), pickle.HIGHEST_PROTOCOL)
@@ -150,7 +150,7 @@ def unpack(data: bytes) -> Iterator[Looked | Skipped]:
     """The inverse of `pack`.
 
     Args:
-        data: From a worker of our own; nothing else may come here.
+        data: Bytes from a worker of our own; no others may come here, since they are unpickled.
     """
     vocabulary, packed = pickle.loads(data)
     for document, fallback, method, records, details, texts in packed:
@@ -205,7 +205,7 @@ def _restored_record(packed: Sequence[Any], vocabulary: Sequence[str]) -> ChunkR
 
 
 def _packed_counts(counts: Mapping[str, int], vocabulary: Vocabulary) -> bytes:
-    """Numbers of the terms, then their frequencies, as 32-bit integers."""
+    """Return the numbers of the terms, then the frequencies, as the bytes of 32-bit integers."""
     if not counts:
         return b""
     return array("I", chain(map(vocabulary.__getitem__, counts), counts.values())).tobytes()

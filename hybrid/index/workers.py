@@ -28,27 +28,27 @@ if TYPE_CHECKING:
     from hybrid.types import Found, Skipped
 
 MANY_BYTES = 1_500_000
-"""Size of the files to look at from which on other processes are worth their start: a tenth of a second each, next to
-one and a half for this much text."""
+"""Bytes of files from which on other processes are worth their start: a tenth of a second each, next to one and a half
+for this much text."""
 SOME_BYTES = 500_000
-"""The same where a process is a fork of this one: it starts in no time, but what it makes must be sent."""
+"""Bytes of files from which on forks of this process are worth it: they start at once, but must send what they make."""
 
 _MOST_WORKERS = 4
 _BATCH_BYTES = 150_000
 _SMALL_BATCH_BYTES = 10_000
 _BATCHES_EACH = 6
-"""Batches of a worker that its share of few files is cut into, so that all are done at about the same time."""
+"""Batches that each worker's share of few files is cut into, so that all workers end at about the same time."""
 _BATCH_FILES = 32
 _PIPE_BYTES = 1 << 20
 _BATCHES_AHEAD = 4
-"""Batches of a worker that are asked for and not taken yet; they bound the memory of answers in flight."""
+"""Batches a worker that are asked for and not yet taken, at most; this bounds the memory of waiting answers."""
 
 _START = "import sys; sys.path[:] = sys.argv[1:]; from hybrid.index.worker import main; main()"
 _WITHOUT_WINDOW = getattr(subprocess, "CREATE_NO_WINDOW", 0)
 
 
 def automatic_workers() -> int:
-    """As many as cores may be used, at most 4: more would wait for the build, which takes in what they make."""
+    """Return the number of cores that may be used, at most 4: more workers would wait for the build."""
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min(usable, _MOST_WORKERS)
 
@@ -59,9 +59,9 @@ def are_worth_it(size_bytes: int) -> bool:
 
 
 def _may_fork() -> bool:
-    """Return whether a fork of this process can go on: a thread that it does not have may hold any lock.
+    """Return whether this process may be forked: only on Linux, and while it has a single thread.
 
-    On macOS the system's own libraries do not survive it.
+    Another thread may hold a lock that the fork could never get, and macOS's own libraries do not survive a fork.
     """
     return sys.platform == "linux" and threading.active_count() == 1
 
@@ -75,15 +75,17 @@ def look_in_processes(
     now_ns: Callable[[], int],
     meanwhile: Callable[[], None],
 ) -> Generator[tuple[Found, int, Looked | Skipped]]:
-    """Every file in order, with when it was asked for and what was made of it.
+    """Yield every file in order, with the time when it was asked for (nanoseconds) and what was read of it.
+
+    When a worker is lost, this process looks at the remaining files itself.
 
     Args:
         reader: Looks at a file; sent to the workers.
-        files: To look at.
+        files: The files to look at.
         known: Digest and language of texts that need no cutting.
         n_workers: Processes beside this one.
         now_ns: Clock, nanoseconds since the epoch.
-        meanwhile: What can be done here while the workers start.
+        meanwhile: Called once, while the workers start.
     """
     taken = 0
     with contextlib.suppress(_WorkerLostError), contextlib.ExitStack() as stack:
@@ -106,7 +108,7 @@ def _answers(
     now_ns: Callable[[], int],
     meanwhile: Callable[[], None],
 ) -> Iterator[tuple[Found, int, Looked | Skipped]]:
-    """Give what the workers make of the batches; each goes to the worker that has the least to do."""
+    """Yield what `look_in_processes` does, of batches; each batch goes to the worker with the fewest bytes to do."""
     asked: deque[tuple[_Worker, int, int]] = deque()
     waiting = dict.fromkeys(workers, 0)
     for number, batch in enumerate(batches):
@@ -125,7 +127,7 @@ def _answers(
 
 
 def _widen(pipe: IO[bytes]) -> None:
-    """Let a pipe hold a whole answer where the system can: neither side then waits for the other within one."""
+    """Enlarge a pipe to hold a whole answer, on Linux, so that neither side waits in the middle of one."""
     if sys.platform == "linux":
         import fcntl
 
@@ -138,7 +140,7 @@ def _size_of(files: Sequence[Found]) -> int:
 
 
 def _batches(files: Sequence[Found], n_workers: int) -> Iterator[Sequence[Found]]:
-    """Files that go to a worker together: so many bytes that the way there and back costs little beside them."""
+    """Yield files that go to a worker together, so many bytes that the way there and back costs little beside."""
     enough = min(max(_size_of(files) // (n_workers * _BATCHES_EACH), _SMALL_BATCH_BYTES), _BATCH_BYTES)
     start, size_bytes = 0, 0
     for at, found in enumerate(files):
@@ -153,7 +155,11 @@ def _batches(files: Sequence[Found], n_workers: int) -> Iterator[Sequence[Found]
 def _start(
     reader: Reader, known: frozenset[tuple[bytes, str]], n_workers: int, stack: contextlib.ExitStack
 ) -> list[_Worker]:
-    """Workers that know how to look at files; the stack ends them."""
+    """Start workers, by fork if possible, that have reader and known texts; the stack ends them.
+
+    Raises:
+        _WorkerLostError: A worker cannot be started, or the reader cannot be sent.
+    """
     workers: list[_Worker] = []
     if _may_fork():
         for _ in range(n_workers):
@@ -194,7 +200,7 @@ def _forked(reader: Reader, known: frozenset[tuple[bytes, str]]) -> _Worker:
 
 
 class _Fork:
-    """As much of a `Popen` as a worker needs, of a fork."""
+    """A forked process, with the two methods of `Popen` that a worker needs."""
 
     def __init__(self, pid: int) -> None:
         self._pid = pid
@@ -244,25 +250,25 @@ class _Worker:
         _widen(self._answers)
 
     def send(self, message: bytes) -> None:
-        """Send a message; the worker takes it in at once, whatever it does."""
+        """Send a message; the worker takes it in at once, even while it looks at a file."""
         try:
             write_message(self._requests, message)
         except OSError as error:
             raise _WorkerLostError from error
 
     def ask(self, batch: Sequence[Found]) -> None:
-        """Have a batch looked at."""
+        """Send a batch of files to be looked at; `answer` gives the result."""
         self.send(pickle.dumps(batch, pickle.HIGHEST_PROTOCOL))
 
     def answer(self) -> Iterator[Looked | Skipped]:
-        """Return what was made of the oldest batch that was asked for and not answered."""
+        """Wait for the answer to the oldest batch without one, and return what was made of its files, in order."""
         data = read_message(self._answers)
         if data is None:
             raise _WorkerLostError
         return unpack(data)
 
     def end(self) -> None:
-        """End the process; it holds nothing that must be kept."""
+        """Kill the process and wait until it is gone; it holds nothing that must be kept."""
         self._process.kill()
         for stream in (self._requests, self._answers):
             with contextlib.suppress(OSError):
