@@ -31,13 +31,13 @@ def add_common(parser: argparse.ArgumentParser, *, example: str, has_json: bool 
 
 
 Actions: TypeAlias = Any
-"""What `add_subparsers` gives; its class has no public name."""
+"""The object that `add_subparsers` returns; its class has no public name."""
 
 
 def add_action(
     actions: Actions, name: str, about: str, run_action: Callable[[argparse.Namespace], int], example: str
 ) -> argparse.ArgumentParser:
-    """Return the parser of an action of a command, which `args.run_action` runs; it has the common options."""
+    """Add an action to a command and return its parser, with the common options; parsing sets `args.run_action`."""
     parser = actions.add_parser(
         name, help=about, description=about, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -90,23 +90,23 @@ def workspace_of(
 
 
 def waiting_lines(workspace: Workspace) -> list[str]:
-    """Say which settings of the project's file wait for the owner's acceptance; empty when none does."""
+    """Return a line that names the project's settings that wait for `hybrid trust`; an empty list when none does."""
     keys = ", ".join(workspace.loaded.waiting)
     return [f"the project's config.toml sets {keys}, which counts after `hybrid trust`"] if keys else []
 
 
 def print_json(data: Mapping[str, Any]) -> None:
-    """One JSON object; controls, invisible characters and lone surrogates of odd file names are escaped."""
+    """Print one JSON object; controls, invisible characters and lone surrogates of odd file names are escaped."""
     sys.stdout.write(json_escaped(json.dumps(data, ensure_ascii=False, indent=2)) + "\n")
 
 
 def say(text: str) -> None:
-    """A line for a person on standard output."""
+    """Print a line for a person on standard output."""
     sys.stdout.write(f"{text}\n")
 
 
 def say_line(text: str) -> None:
-    """One line with names and paths in it: line ends and tabs in them become marks, since they would forge lines."""
+    """Print one line with names and paths in it; line ends and tabs become marks, since they would forge lines."""
     say(visible_line(text))
 
 
@@ -130,7 +130,7 @@ def say_unread(problems: Sequence[Problem], n_unread: int, *, is_verbose: bool) 
 
 
 def print_table(rows: Sequence[tuple[str, str]]) -> None:
-    """Rows of a bold label and a text, folded to the width of the terminal."""
+    """Print rows of a bold label and a text, folded to the width of the terminal."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -145,7 +145,7 @@ def print_table(rows: Sequence[tuple[str, str]]) -> None:
 
 
 def share(text: str) -> float:
-    """Return an argument in −1 to 1."""
+    """Return an argument of the command line as a number from −1 to 1; any other text is an error of usage."""
     try:
         value = float(text)
     except ValueError:
@@ -159,7 +159,7 @@ _MAX_SECONDS = 1_000_000
 
 
 def seconds(text: str) -> float:
-    """Return an argument that is a time to wait, from 0 on."""
+    """Return an argument of the command line as seconds to wait, from 0 on; any other text is an error of usage."""
     try:
         value = float(text)
     except ValueError:
@@ -186,7 +186,7 @@ _SHOWN_CHARS = 50
 
 
 def positive(text: str) -> int:
-    """Return an argument that is a whole number from 1; a larger one than anybody can mean is refused too."""
+    """Return an argument as a whole number from 1; other texts and numbers too large to be meant are usage errors."""
     is_number = text.isascii() and text.isdigit() and len(text) <= len(str(_MAX_NUMBER))
     if not is_number or not 1 <= int(text) <= _MAX_NUMBER:
         shown = text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]}…"

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from hybrid.workspace import Workspace
 
 _MAX_BYTES = 1_000_000
-"""Of a file of settings that is changed."""
+"""Largest size in bytes of a settings file that is changed; a longer one is refused."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -31,7 +31,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run it; `check` exits 2 when a layer holds a mistake."""
+    """Show, check or change settings, as the action says; exit code 2 when `check` finds a mistake in a layer."""
     if args.action in ("set", "unset"):
         return _write(args)
     from hybrid.config import KEYS, unknown_variables, value_of
@@ -62,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _get(key: str, entry: Mapping[str, Any], own_problems: Sequence[str], problems: Sequence[str]) -> int:
-    """Print the value in force.
+    """Print one setting's value in force; problems of other settings are warnings on standard error.
 
     Raises:
         ConfigError: The user's own layers hold a value of this setting that does not count; the caller means that one.
@@ -129,7 +129,7 @@ def _write(args: argparse.Namespace) -> int:
 
 
 def _layer_file(args: argparse.Namespace, workspace: Workspace) -> Path:
-    """Return the file to write; the project's folder is made for a value that is set."""
+    """Return the settings file to write, the user's or the project's; `set` makes the project's folder."""
     if args.user:
         return workspace.home / "config.toml"
     from hybrid.project.places import create_folder
@@ -142,7 +142,7 @@ def _layer_file(args: argparse.Namespace, workspace: Workspace) -> Path:
 
 
 def _say_what_counts(key: str, written: object | None, path: Path, workspace: Workspace) -> None:
-    """Say what is in force where that is not what was written to a file."""
+    """Print which value counts, and where it comes from, when it may differ from the one just written to a file."""
     from hybrid.config import is_adding, value_of
 
     loaded = workspace.loaded
@@ -158,7 +158,7 @@ def _say_what_counts(key: str, written: object | None, path: Path, workspace: Wo
 
 
 def _content(path: Path) -> bytes | None:
-    """Return the text of a layer's file; None without one.
+    """Return the bytes of a layer's settings file; None when there is no file.
 
     Raises:
         ConfigError: It is far too long for settings; that of a clone may be of any length.

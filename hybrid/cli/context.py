@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from hybrid.types import Hit
 
 _HEADS = {"files": "chunk"}
-"""What stands over the last column of a kind's table."""
+"""Kind of records → the heading of the last column of its table; `record` for kinds that are not named here."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -30,7 +30,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run it; exit code 1 when nothing would be injected."""
+    """Print what would be injected for the prompt; exit code 1 when nothing would be."""
     from hybrid.answer.decide import decide
     from hybrid.answer.turn import Turn
     from hybrid.ask.json_output import context_json
@@ -75,7 +75,7 @@ def _gate_form(verdict: Verdict | None) -> dict[str, Any]:
 
 
 def explanation(decision: Decision) -> list[str]:
-    """The numbers behind a decision, a line each: first what holds for all of it, then each kind with its hits."""
+    """Return the numbers behind a decision, a line each: first those of the whole, then each kind with its hits."""
     lines = ["", f"reason      {decision.reason}{f' ({decision.detail})' if decision.detail else ''}"]
     if decision.query:
         lines.append(f"query       {decision.query}")
@@ -88,7 +88,7 @@ def explanation(decision: Decision) -> list[str]:
 
 
 def _of_kind(kind: KindSearch, decision: Decision) -> list[str]:
-    """Return what the gate of a kind compared, its fusion, and the fate of each of its hits."""
+    """Return the lines on one kind: what its gate compared, how its lists were fused, and what became of each hit."""
     from hybrid.ask.json_output import fate_of, fates_of, hits_of
 
     compared = _gate_form(kind.verdict) | {"is_open": kind.verdict.is_open}

@@ -45,7 +45,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run it; exit code 1 when no service runs."""
+    """Run the action; exit code 1 when no service runs afterwards, after `stop` when one still does."""
     home = Path(home_path(os.environ))
     if args.action == "schema":
         sys.stdout.write(shipped("index", "schema", "http.json").read_text(encoding="utf-8"))
@@ -66,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _is_enabled(home: Path) -> bool:
-    """Return whether prompts use a service; no project has a say in that."""
+    """Return whether the user's settings let prompts use a service; a project's settings are not read for this."""
     from hybrid.config import load
 
     return load(home=home).config.daemon.enabled
@@ -100,7 +100,7 @@ def _start(args: argparse.Namespace, home: Path) -> dict[str, Any]:
 
 
 def _is_current(status: Mapping[str, Any]) -> bool:
-    """Return whether a service runs that need not be replaced: a new one ends one of an older version."""
+    """Return whether a service runs and is no older than this program, which would replace an older one."""
     from hybrid import __version__
     from hybrid.ipc.endpoint import is_newer
 

@@ -52,7 +52,7 @@ The payment client sends a request again after a timeout, at most five times. It
 """
 _KEPT = "HYBRID_HOOKS_DEADLINE_MS"
 _CLIENT_VARIABLES = ("COPILOT_CLI", "CLAUDECODE", "GEMINI_SESSION_ID", "QWEN_CODE_SESSION_ID")
-"""Variables by which a hook knows who calls it; the trial says it itself."""
+"""Environment variables by which a hook recognises its client; the trial drops them and names the client itself."""
 
 
 class Ran(Struct, frozen=True):
@@ -178,7 +178,7 @@ def settings_roots(workspace: Workspace) -> SettingsRoots:
 
 
 def installs_of(workspace: Workspace, client: str | None) -> list[Install]:
-    """Return the registrations of hybrid, in one client or in all."""
+    """Return the places in which hybrid is registered, for one client, or for all when the client is None."""
     from hybrid.hooks.install.found import find_installs
 
     roots = settings_roots(workspace)
@@ -187,7 +187,7 @@ def installs_of(workspace: Workspace, client: str | None) -> list[Install]:
 
 
 def foreign_of(workspace: Workspace, client: str | None) -> list[Foreign]:
-    """Return the hooks of the systems that hybrid replaces."""
+    """Return the hooks of systems that hybrid replaces, for one client, or for all when the client is None."""
     from hybrid.hooks.install.foreign import find_foreign
 
     return [hook for hook in find_foreign(settings_roots(workspace)) if client in (None, hook.client)]
@@ -279,14 +279,14 @@ def _socket_rights(socket: object) -> Iterator[Finding]:
 
 
 def _callers(workspace: Workspace) -> set[object]:
-    """Return the clients that the end of the event log knows."""
+    """Return the names of the clients that called, by the events at the end of the log."""
     from hybrid.feedback.events import log_folder, newest_events
 
     return {event.get("client") for event in newest_events(log_folder(workspace.home), max_bytes=_LOG_BYTES)}
 
 
 def _installed(install: Install, has_called: bool) -> Finding:
-    """Judge one registration: its program exists, is this installation, and the client has called it."""
+    """Judge one registration: its program exists, is this installation and up to date, and the client has called it."""
     what = f"{install.client} ({install.scope}) in {install.path}: {', '.join(install.events)}"
     again = f"hybrid hook install --client {install.client} --scope {install.scope}"
     if install.scope in ("config", "managed"):
@@ -335,7 +335,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run it; exit code 1 when there is a problem."""
+    """Print every finding, after mending what was asked for; exit code 1 when one of them is a problem."""
     if args.client:
         from hybrid.cli.installing import client_named
 
@@ -402,7 +402,7 @@ def _mended(args: argparse.Namespace, workspace: Workspace) -> list[str]:
 
 
 def _cleaned(workspace: Workspace) -> list[str]:
-    """Clean what older versions stored; what is left is a finding."""
+    """Clean what older versions stored of secrets; returns a line with counts, or none when nothing was cleaned."""
     from hybrid.upkeep.cleaning_indexes import older_indexes
 
     if not is_due(workspace) and not older_indexes(workspace.home):

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def configure_gate(parser: argparse.ArgumentParser) -> None:
-    """Add the options."""
+    """Add the options of `gate`."""
     add_common(parser, example="hybrid eval gate --marks")
     parser.add_argument("prompts", nargs="?", metavar="GATE.jsonl", help=f"judged prompts; {INSTALL_LAB}")
     add_marks(parser)
@@ -41,7 +41,7 @@ def add_marks(parser: argparse.ArgumentParser) -> None:
 
 
 def run_gate(args: argparse.Namespace) -> int:
-    """Run it; the exit code is 1 when nothing is marked.
+    """Print how well the gate decided where the user marked it; exit code 1 when no decision of it is marked.
 
     Raises:
         HybridError: Judged prompts are named, or no marks are asked for.
@@ -159,7 +159,7 @@ def _refuse_file(path: Path) -> None:
 
 
 def run_queries(args: argparse.Namespace) -> int:
-    """Score the file on the project, with what is held out hidden from the index."""
+    """Score the queries of the project's file, with held-out files hidden from the index; exit code as of `show`."""
     from hybrid.evaluation.own import read_own
     from hybrid.evaluation.qrels import QrelsError
     from hybrid.evaluation.retrieval import Plan
@@ -189,7 +189,7 @@ def run_queries(args: argparse.Namespace) -> int:
 
 
 def _workspace(args: argparse.Namespace) -> Workspace:
-    """That of the project here.
+    """Return the workspace of the project here.
 
     Raises:
         ProjectError: There is none, or it is a home directory or the root of a file system.
@@ -220,7 +220,7 @@ def _default_file(workspace: Workspace) -> Path:
 
 
 def _lines_of(workspace: Workspace) -> Lines:
-    """Reads files of the project, each once."""
+    """Return a function that gives the lines of a project's file, None for one not read; each file is read once."""
     from hybrid.upkeep.indexing import file_source
 
     source = file_source(workspace.require_project().root, workspace.config.index, workspace.home)
@@ -234,7 +234,7 @@ def _lines_of(workspace: Workspace) -> Lines:
 
 
 def _inside(path: Path, root: Path) -> tuple[str, ...]:
-    """Return the file's own path in the project, which must not be searched: it holds every query."""
+    """Return the path of the file of queries in the project, so that the index leaves it out; empty outside."""
     resolved = path.resolve()
     return (resolved.relative_to(root).as_posix(),) if root in resolved.parents else ()
 
@@ -246,11 +246,11 @@ GROUP = "hybrid.eval"
 """Entry points of this group are modules with `ABOUT`, `configure` and `run`; each is a subcommand of its name."""
 
 LAB = ("chunks", "injection", "memory", "peer", "records", "redaction", "speed", "week")
-"""What the laboratory measures, for whoever asks for it without having it."""
+"""The measures of the laboratory, named in the message for whoever asks for one without having it installed."""
 
 
 class _Measure(NamedTuple):
-    """One subcommand."""
+    """One subcommand of `hybrid eval`: its help line, its options, and the function that runs it."""
 
     about: str
     configure: Callable[[argparse.ArgumentParser], None]
@@ -291,12 +291,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run it."""
+    """Run the chosen measure; returns its exit code."""
     return args.measure(args)
 
 
 def _refuse(args: argparse.Namespace) -> int:
-    """Say where a measure of the laboratory is to be had.
+    """Raise an error that says how to install a measure of the laboratory.
 
     Raises:
         HybridError: Always.

@@ -65,7 +65,7 @@ def add_ways(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run it."""
+    """Rank the judged queries, print the measures, write the rankings for `--run`; the exit code is that of `show`."""
     from hybrid.base.errors import HybridError
     from hybrid.evaluation.qrels import read_queries, read_roots
     from hybrid.evaluation.retrieval import Plan, trees_of
@@ -123,7 +123,7 @@ class Ways:
 
     @property
     def all(self) -> list[Configuration]:
-        """In the order in which they are shown."""
+        """Return all configurations, in the order in which they are shown."""
         return [*self.in_force, *self.against, *self.ablation]
 
 
@@ -153,7 +153,7 @@ def ways_of(args: argparse.Namespace, config: Config) -> Ways:
 
 
 def evaluate_ways(args: argparse.Namespace, plan: Plan, load: Load) -> Evaluation:
-    """Ask everything, with the indexes where the command line wants them."""
+    """Rank every query under every configuration, with the indexes below `--home` or in a temporary folder."""
     from hybrid.evaluation.retrieval import evaluate_retrieval
     from hybrid.evaluation.trees import scratch_home
 
@@ -165,7 +165,7 @@ def evaluate_ways(args: argparse.Namespace, plan: Plan, load: Load) -> Evaluatio
 
 
 def show(args: argparse.Namespace, evaluation: Evaluation, ways: Ways) -> int:
-    """Print what was found, and draw it; the exit code is 1 when nothing was asked."""
+    """Print the evaluation and draw its plot; the exit code is 1 when no query was asked."""
     form = form_of(evaluation, ways)
     if args.plot:
         from hybrid.evaluation.plot import write_bars
@@ -179,7 +179,7 @@ def show(args: argparse.Namespace, evaluation: Evaluation, ways: Ways) -> int:
 
 
 def form_of(evaluation: Evaluation, ways: Ways) -> dict[str, Any]:
-    """Return all that was found, as JSON knows it."""
+    """Return all results of an evaluation as JSON knows them."""
     from hybrid.evaluation.measures import MEASURES
     from hybrid.evaluation.timing import sum_up
 
@@ -338,7 +338,7 @@ def _kept(measure: str, kept: Mapping[str, Any] | None) -> tuple[str, str]:
 
 
 def _print_beside(first: Mapping[str, Any], second: Mapping[str, Any], n: Mapping[str, Mapping[str, int]]) -> None:
-    """The main measure of both, group by group."""
+    """Print the main measure of the settings in force and of `--against`, and the difference, by group of queries."""
     for key, name in _GROUPS:
         table = [
             [

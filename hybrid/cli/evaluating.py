@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 INSTALL_LAB = "the laboratory measures it: pip install hybrid-lab"
-"""Where the measures are that most users do not need."""
+"""What a message says of measures that most users do not need: how to install the laboratory that has them."""
 
 
 def add_shared(parser: argparse.ArgumentParser, *, needs_repos: bool = True) -> None:
@@ -51,7 +51,7 @@ def teller(args: argparse.Namespace) -> Callable[[str], None]:
 
 
 def print_table(title: str, heads: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """A table in plain text, the first column to the left, the others to the right; some letters fill two columns."""
+    """Print a plain table, the first column to the left, the others to the right; some letters fill two columns."""
     from rich.cells import cell_len
 
     listed = [[visible_line(cell) for cell in row] for row in (heads, *rows)]

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 Event = dict[str, Any]
 
 _RATES = {"tasks": "max_other_task_rate", "talk": "max_false_open_rate"}
-"""Bar → the setting of a kind's section that sets it."""
+"""Name of a bar → the setting, in the section of a kind of records, whose share determines the bar."""
 _RECORDS = ("lessons", "lore")
 
 
@@ -50,7 +50,7 @@ def advice(event: Event, earlier: Sequence[Event], config: Config) -> list[str]:
 
 
 def _uncalibrated(event: Event) -> list[str]:
-    """An index with chunks should have had bars; lines of earlier versions, which knew none, do not tell."""
+    """Return a line when an index with chunks had no bars, else none; the first versions logged no bars."""
     is_of_files = event.get("gate_kind") in (None, "files")
     is_plain = is_of_files and event.get("threshold_source") == "auto" and "bar" in event and not event["bar"]
     has_chunks = event.get("top_cosine") is not None or event.get("best") or event.get("items")
@@ -81,7 +81,7 @@ def _gate(event: Event, earlier: Sequence[Event], config: Config) -> list[str]:
 
 
 def _of_bar(event: Event, missed: str, config: Config) -> list[str]:
-    """Name the settings of both bars of a calibrated gate, first of the bar that was not reached."""
+    """Return a line that names the settings of both bars of a calibrated gate, first that of the missed bar."""
     rates = {
         "tasks": f"`gate.max_other_task_rate` ({config.gate.max_other_task_rate})",
         "talk": f"`gate.max_false_open_rate` ({config.gate.max_false_open_rate})",
@@ -99,7 +99,7 @@ def _bar(compared: Event) -> str:
 
 
 def _of_kinds(event: Event, config: Config) -> list[str]:
-    """By how much each kind of records missed its bar, and what sets that."""
+    """Return a line for each kind of records that missed its bar: by how much, and the setting of that bar."""
     lines: list[str] = []
     kinds: dict[str, Event] = event.get("kinds") or {}
     for kind in (kind for kind in _RECORDS if kind in kinds):
@@ -117,7 +117,7 @@ def _of_kinds(event: Event, config: Config) -> list[str]:
 
 
 def _fixed(event: Event) -> list[str]:
-    """Return the raw top cosine that would have done; a fixed threshold takes the place of every bar."""
+    """Return a line with the `hooks.gate_threshold` that would have opened the gate; none when no cosine was logged."""
     top = event.get("top_cosine")
     if top is None:
         return []
@@ -149,7 +149,7 @@ def _no_results(event: Event, earlier: Sequence[Event], config: Config) -> list[
 
 
 def _floors_of_kinds(event: Event, config: Config) -> list[str]:
-    """Name the settings of the floor of the kinds of records whose gate was open."""
+    """Return a line for each kind of records whose gate was open, with the settings of its floor."""
     lessons, lore = config.lessons, config.lore
     settings = {
         "lessons": f"`lessons.threshold` ({lessons.threshold} of the best), "
@@ -271,7 +271,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run it; exit code 1 when there is no such event."""
+    """Print the event with advice; exit code 1 when there is no such event."""
     workspace = workspace_of(args, is_strict=False)
     event = workspace.log.find(args.id) if args.id else _last(workspace)
     hints = advice(event, _earlier(workspace, event), workspace.config) if event else []
@@ -292,7 +292,7 @@ def _last(workspace: Workspace) -> dict[str, Any] | None:
 
 
 def _earlier(workspace: Workspace, event: dict[str, Any]) -> list[dict[str, Any]]:
-    """Older events of the same conversation, newest first."""
+    """Return the events before this one of the same client, session, agent and project, newest first."""
     keys = ("client", "session", "agent", "project")
     events: list[dict[str, Any]] = []
     for other in dropwhile(lambda other: other.get("id") != event.get("id"), workspace.log.newest()):
@@ -302,7 +302,7 @@ def _earlier(workspace: Workspace, event: dict[str, Any]) -> list[dict[str, Any]
 
 
 def _titles(workspace: Workspace, event: dict[str, Any]) -> dict[str, str]:
-    """Id → title of the rows of the memory that an event gave and that are there still: the log keeps no titles."""
+    """Return id → title of the memory's rows that an event gave and that still exist, since the log keeps no titles."""
     from hybrid.ask.memory_filters import id_of, rows_of
     from hybrid.knowledge.stores import RecordStores
     from hybrid.records.memory.showing import name_of, title_of
@@ -371,7 +371,7 @@ def _place(item: dict[str, Any]) -> str:
 
 
 def _event(event: dict[str, Any]) -> str:
-    """Return the event's name, when it was no prompt."""
+    """Return `, ` and the event's name, or that it was a subagent's report; empty for a plain prompt."""
     name, source = event.get("event"), event.get("source")
     about = "a subagent's report" if event.get("is_report") else "" if name in (None, "UserPromptSubmit") else str(name)
     return f", {about}{f' ({source})' if source and about else ''}" if about else ""

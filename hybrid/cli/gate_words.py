@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 BARS = {"talk": "talk", "tasks": "tasks of other projects"}
-"""What the bar of a calibration keeps out."""
+"""Name of a bar → the prompts that it keeps out, in words."""
 
 _EVIDENCE = {
     "cosine": "best piece to closest chunk",
@@ -48,7 +48,7 @@ def gate_rows(said: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def kind_rows(kind: str, compared: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return the verdict on a kind of records, as `gate_rows` with the kind for a label; `said` has `is_open` too."""
+    """Return the verdict on a kind of records as `gate_rows`, labelled with the kind; `compared` has `is_open` too."""
     state = "open" if compared.get("is_open") else "closed"
     rows = gate_rows(compared)
     text = f"{state}: {rows[0][1]}" if rows else state
@@ -70,7 +70,7 @@ def _parts(parts: Mapping[str, float | None], *, is_talk: bool) -> list[tuple[st
 
 
 def _named(parts: Mapping[str, float | None], words: Mapping[str, str]) -> str:
-    """Return the parts that changed something; one that is switched off is 0."""
+    """Return in words the parts of the score that are not 0, with their values; empty when all are 0."""
     shown = [(name, f"{parts.get(name) or 0:+.2f}") for name in words]
     return ", ".join(
         f"{name} {typeset(value.removeprefix('+') if name == 'cosine' else value)} ({words[name]})"

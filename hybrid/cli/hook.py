@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def _number(text: str) -> object:
-    """A number, or the text as it is: a hook has no usage message, a wrong value is told by the check of settings."""
+    """Return a text as a number, or unchanged when it is none, since the check of settings tells of wrong values."""
     for kind in (int, float):
         with contextlib.suppress(ValueError):
             return kind(text)
@@ -89,7 +89,7 @@ def _configure_installing(actions: argparse._SubParsersAction[argparse.ArgumentP
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run it."""
+    """Run an action: install, uninstall, answer an event, list hot topics or show the status; returns its exit code."""
     if args.action in ("install", "uninstall", "plugin-path"):
         return _installing(args)
     if args.action == "inject-context":
@@ -132,7 +132,7 @@ def _unknown(words: Sequence[str]) -> list[str]:
 
 
 def _wrong(flags: Mapping[str, object]) -> list[str]:
-    """Return the mistakes in values of options; each is left out of the answer."""
+    """Return a message for each option with a wrong value."""
     from hybrid.config import check
 
     mistakes: list[str] = []
@@ -201,7 +201,7 @@ def _status_rows(figures: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def _place_row(client: str, place: Mapping[str, Any]) -> tuple[str, str]:
-    """Return one place in which a client is told to call us."""
+    """Return one place in which a client is told to call us as a row: client, then scope, path, events and faults."""
     state = "" if place["is_runnable"] else f"; {place['program']} is not there: install the hooks again"
     if place["outdated"] and not state:
         state = f"; {place['outdated']}: run `{place['renewal']}`"

@@ -21,7 +21,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run it; a directory outside any git working tree becomes a project of its own."""
+    """Make the folder and the index, and accept the tree; a directory outside any git tree becomes a project itself."""
     from hybrid.base.errors import ProjectError
     from hybrid.project.find import refusal
     from hybrid.project.places import create_folder
@@ -62,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _offer_hooks(root: str) -> None:
-    """Offer to install the hooks of each agent that is here and does not call us yet; a pipe gets the commands."""
+    """Offer to install hooks for each agent here that does not call us yet; without a terminal print the commands."""
     from hybrid.cli.installing import agents_without_us, install_for
 
     clients = agents_without_us(root, os.environ)

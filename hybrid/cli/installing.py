@@ -51,13 +51,13 @@ def settings_roots_of(project: str | None, environ: Mapping[str, str]) -> Settin
 
 
 def installed_here(project: str | None) -> dict[str, Any]:
-    """Return the `installed` part of the status."""
+    """Return the `installed` part of the status: client → the places where its settings call us for a directory."""
     roots = settings_roots_of(project, os.environ)
     return installed_part(find_installs(roots))
 
 
 def run_install(args: argparse.Namespace) -> int:
-    """Run `hybrid hook install`."""
+    """Register our hooks in the client's settings file, and tell what changed; returns 0."""
     roots, home = settings_roots_of(args.project, os.environ), _home()
     client, scope = client_named(args.client), args.scope
     target = target_of(client, scope, roots)
@@ -88,14 +88,14 @@ def run_install(args: argparse.Namespace) -> int:
 
 
 def agents_without_us(project: str, environ: Mapping[str, str]) -> list[Client]:
-    """Coding agents that are found on this machine and would not call us in this project."""
+    """Return the coding agents that are found on this machine and would not call us in this project."""
     roots = settings_roots_of(project, environ)
     known = {each.client for each in find_installs(roots)}
     return [client for name, client in CLIENTS.items() if name not in known and _is_here(client, roots)]
 
 
 def install_for(client: Client, project: str, environ: Mapping[str, str]) -> None:
-    """Install the hooks of a client in user scope, and tell."""
+    """Install the hooks of a client in user scope, and print what changed; an error is printed, not raised."""
     target = target_of(client, "user", settings_roots_of(project, environ))
     try:
         registrations = [*client.registrations, *_failures(client, "user")]
@@ -116,7 +116,7 @@ def _is_here(client: Client, roots: SettingsRoots) -> bool:
 
 
 def run_uninstall(args: argparse.Namespace) -> int:
-    """Run `hybrid hook uninstall`; every file is tried, the first that fails is the error."""
+    """Take our entries out of each chosen file and tell what changed; the first error is raised after the last file."""
     roots, home = settings_roots_of(args.project, os.environ), _home()
     clients = [client_named(args.client)] if args.client else list(CLIENTS.values())
     changes: list[FileChange] = []
@@ -154,7 +154,7 @@ def run_uninstall(args: argparse.Namespace) -> int:
 
 
 def _forget_trust(roots: SettingsRoots, done: Sequence[FileChange], *, is_dry_run: bool) -> list[FileChange]:
-    """Return the change of Gemini CLI's list of hooks it has seen."""
+    """Take our commands out of Gemini CLI's list of hooks it has seen; returns that change, or an empty list."""
     cleaned = {change.path for change in done if change.client == GEMINI.name}
     found = forget_trust(roots, cleaned=cleaned, is_dry_run=is_dry_run)
     if found is None:
@@ -164,7 +164,7 @@ def _forget_trust(roots: SettingsRoots, done: Sequence[FileChange], *, is_dry_ru
 
 
 def _left(clients: Sequence[Client], here: Sequence[Target], home: Path) -> list[Path]:
-    """Return the files of other projects that still call us."""
+    """Return the files of other projects that we changed once and that still call us."""
     known = {os.path.realpath(target.path) for target in here}
     recorded = [target.path for client in clients for target in recorded_targets(client, home=home)]
     return [path for path in recorded if str(path) not in known and _calls_us(path)]
@@ -179,7 +179,7 @@ def _calls_us(path: Path) -> bool:
 
 
 def run_plugin_path(args: argparse.Namespace) -> int:
-    """Run `hybrid hook plugin-path`."""
+    """Print the folder of the plugin."""
     from hybrid.base.resources import shipped
 
     folder = shipped(".claude-plugin").parent
@@ -208,7 +208,7 @@ def client_named(name: str) -> Client:
 
 
 def _elsewhere(client: Client, target: Target, roots: SettingsRoots) -> list[Install]:
-    """Other places from which the same client would call us in this project."""
+    """Return the other places from which the same client would call us in this project."""
     installs = find_installs(roots)
     return [
         each
@@ -218,13 +218,13 @@ def _elsewhere(client: Client, target: Target, roots: SettingsRoots) -> list[Ins
 
 
 def _not_ours_to_change(roots: SettingsRoots) -> list[Install]:
-    """Return the plugin, and files that are only looked at."""
+    """Return the registrations that we never change: the plugin's, those in Codex's `config.toml` and managed ones."""
     installs = find_installs(roots)
     return [each for each in installs if each.scope not in SCOPES]
 
 
 def _foreign(args: argparse.Namespace, roots: SettingsRoots, home: Path) -> list[str]:
-    """Return lines on hooks of replaced systems, after switching them off where that was asked for."""
+    """Return notes on the client's hooks of replaced systems; `--replace` switches off those not of a wider scope."""
     hooks = [each for each in find_foreign(roots) if each.client == args.client]
     if not hooks:
         return []
@@ -251,7 +251,7 @@ def _named(hooks: Sequence[Foreign]) -> str:
 
 
 def _failures(client: Client, scope: Scope) -> Sequence[Registration]:
-    """The event of a tool that failed, where it has one of its own; not in a project's file, for clients of any age."""
+    """Return the event of a tool that failed if Claude Code is new enough; none in a project's file."""
     if client is not CLAUDE or scope == "project":
         return ()
     version = claude_version(os.environ)
@@ -259,7 +259,7 @@ def _failures(client: Client, scope: Scope) -> Sequence[Registration]:
 
 
 def _subagents(args: argparse.Namespace, client: Client, notes: list[str]) -> Sequence[Registration]:
-    """Return the event of starting subagents, where it was asked for and the client is known to understand it."""
+    """Return the event of a starting subagent if asked for; where the client may not know it, nothing and a note."""
     if not args.subagents:
         return ()
     if client is not CLAUDE:
@@ -303,7 +303,7 @@ def _copilot(client: Client, scope: Scope, roots: SettingsRoots) -> list[str]:
 
 
 def _targets(clients: Sequence[Client], scope: str, roots: SettingsRoots, home: Path) -> list[Target]:
-    """Return the files to clean, each once."""
+    """Return the settings files to clean for the clients and the scope, each once."""
     targets: dict[Path, Target] = {}
     for client in clients:
         for each in SCOPES:

@@ -84,10 +84,10 @@ def _edit(args: argparse.Namespace, stores: Stores) -> int:
 
 
 def _cite(args: argparse.Namespace, workspace: Workspace, stores: Stores) -> int:
-    """Exit code 2 when one is unknown, since it may be misspelt; the others are counted, and noted in the log.
+    """Count a citation of each lesson named; with `--json` the exit code is 2 when one of them is unknown.
 
     Raises:
-        UnknownLessonError: The same, where no machine reads.
+        UnknownLessonError: One of the ids is unknown, and `--json` is not given; the others are counted all the same.
     """
     names = [id_form(name) for name in args.ids]
     cited = [name for store in stores.all for name in store.cite(names, _today()) if stores.of(name) is store]
@@ -209,11 +209,11 @@ def _say_import(args: argparse.Namespace, report: ImportReport) -> None:
 
 
 def _named(lesson_id: str, stores: Stores) -> tuple[str, LessonStore]:
-    """Return an id in upper case and its store.
+    """Return a lesson's id in upper case, and the store that holds that lesson.
 
     Raises:
-        LessonsError: It is no id.
-        ProjectError: It is of a project, and there is none here.
+        LessonsError: The text is no id.
+        ProjectError: The id is of a project's lesson, and there is no project here.
     """
     name = id_form(lesson_id)
     return name, stores.of(name) or _project(stores)

@@ -54,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def tell_foreign(stores: Stores, *, is_quiet: bool) -> None:
-    """Say that lessons in the tree are not read, since nobody accepted them."""
+    """Warn on standard error of files of lessons in the tree that are not read, since nobody accepted them."""
     if stores.foreign and not is_quiet:
         files = ", ".join(str(path) for path in stores.foreign)
         sys.stderr.write(f"hybrid: warning: {files} is not read until you accept it with `hybrid trust`\n")
@@ -73,7 +73,7 @@ def found(lesson_id: str, stores: Stores) -> list[Lesson]:
     """Return the lessons with an id; more than one after branches were merged.
 
     Raises:
-        LessonsError: It is no id.
+        LessonsError: The text is no id.
     """
     name = id_form(lesson_id)
     store = stores.of(name)
@@ -100,7 +100,7 @@ def _list(args: argparse.Namespace, stores: Stores) -> int:
 
 
 def _matching(text: str, lessons: Sequence[Lesson]) -> list[Lesson]:
-    """Return lessons with a word of the text, the best first; then those that only hold it as a part."""
+    """Return the lessons that share a word with the text, the best first; then those that hold it as a part."""
     hits = [scored.lesson for scored in LessonScorer(lessons).score(text) if scored.relevance]
     part = text.strip().lower()
     others = [lesson for lesson in lessons if lesson not in hits and part in _searched(lesson)]
@@ -185,7 +185,7 @@ def _say_stats(form: Mapping[str, Any]) -> None:
 
 
 def _weekly(args: argparse.Namespace, workspace: Workspace) -> int:
-    """Given and cited per ISO week, the newest first, from the event log of this project."""
+    """Print how often lessons were given and cited in each ISO week, newest first; exit code 1 when none ever was."""
     only = id_form(args.id) if args.id else None
     given: Counter[str] = Counter()
     cited: Counter[str] = Counter()
@@ -210,7 +210,7 @@ def _weekly(args: argparse.Namespace, workspace: Workspace) -> int:
 
 
 def _given_ids(event: Mapping[str, Any]) -> list[str]:
-    """Return lessons that an event of the log says were given: their keys are `lesson:ID:digest8`."""
+    """Return the ids of the lessons that an event of the log says were given; their keys are `lesson:ID:digest8`."""
     items: Any = event.get("items")
     listed = cast("list[Any]", items) if isinstance(items, list) else []
     keys = [str(cast("dict[str, Any]", item).get("key") or "") for item in listed if isinstance(item, dict)]
@@ -223,7 +223,7 @@ def _n_named(ids: object, only: str | None) -> int:
 
 
 def _week(at: object) -> str:
-    """`2026-W09` of an ISO time, in local time; empty when it is none."""
+    """Return `2026-W09` for an ISO time, in local time; empty when the value is no time."""
     try:
         year, week, _ = date.fromisoformat(local_time(at)[:10]).isocalendar()
     except ValueError:
@@ -268,7 +268,7 @@ _DEFINING = (
     "class const def defp enum fn fun func function interface let macro method module object proc struct sub type var"
 )
 _MAX_FILE_BYTES = 1_000_000
-"""Of a file in which names are looked for; larger ones are data."""
+"""Largest size in bytes of a file in which names are looked for; a larger file is data."""
 
 
 class Missing(Struct, frozen=True):
@@ -313,7 +313,7 @@ def _paths(text: str) -> list[str]:
 
 
 def _wrong_places(text: str, root: Path, paths: Collection[str] | None) -> Iterator[tuple[str, str]]:
-    """`path:12` and `path:12-20` whose file is not there, or has not so many lines; each with what is missing.
+    """Yield each `path:12` or `path:12-20` whose file (`path`) or lines (`line`) are not there, with that word.
 
     A name without a slash must end as source files do: `localhost:80` and `example.com:443` are no places.
     """
@@ -354,7 +354,7 @@ def _is_file_name(name: str, paths: Collection[str], knows: Callable[[str], bool
 
 
 def _is_there(name: str, root: Path, paths: Collection[str] | None) -> bool:
-    """Return whether the tree has it, from its root or, as people shorten paths, somewhere below."""
+    """Return whether the tree has a path, from its root or, as people shorten paths, ending so somewhere below."""
     short = name.removeprefix("./").rstrip("/")
     if (root / short).exists():
         return True
@@ -381,7 +381,7 @@ class _Code:
         return [text for path in code if (text := _text(self._root / path)) is not None]
 
     def has(self, name: str) -> bool:
-        """Return whether the code calls, defines or assigns a function or a member; other names are not looked for.
+        """Return whether the code calls, defines or assigns a function or member; True for names that are neither.
 
         A word in a comment is none of these. The class of a member must occur too.
         """
@@ -411,7 +411,7 @@ def _text(path: Path) -> str | None:
 
 
 def _indexed(workspace: Workspace) -> tuple[Collection[str] | None, Callable[[str], bool] | None]:
-    """Paths that the index knows and whether it knows a symbol; None without an index."""
+    """Return the paths that the index knows, and a test of whether it knows a symbol; (None, None) without an index."""
     from hybrid.base.tokens import tokens_of_word
     from hybrid.index.snapshot import open_snapshot
     from hybrid.models.registry import embedder_info

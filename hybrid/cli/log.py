@@ -40,7 +40,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run it; exit code 1 when there is nothing."""
+    """Print the last events, or follow the log; exit code 1 when no event fits."""
     workspace = workspace_of(args, is_strict=False)
     is_wanted = _wanted(args, workspace)
     events = list(islice(filter(is_wanted, workspace.log.newest()), args.limit))
@@ -76,7 +76,7 @@ def item_place(item: dict[str, Any]) -> str:
 
 
 def learned_ids(event: dict[str, Any]) -> dict[str, list[str]]:
-    """Ids of the lessons that a turn `cited` and `recorded`, each once; without what is empty."""
+    """Return the ids of lessons under `cited` and `recorded` of an event, each once; a key with no ids is left out."""
     found: dict[str, list[str]] = {}
     for what in ("cited", "recorded"):
         ids = event.get(what)
@@ -102,7 +102,7 @@ def _wanted(args: argparse.Namespace, workspace: Workspace) -> Callable[[dict[st
 
 
 def _follow(folder: Path, shown: list[dict[str, Any]], is_wanted: Callable[[dict[str, Any]], bool]) -> int:
-    """Print what is there, oldest first, then what comes; an interrupt is how it ends."""
+    """Print the events shown, oldest first, then new ones as they come; returns 0 when the user interrupts."""
     new, last_id = shown, None
     try:
         while True:
@@ -117,7 +117,7 @@ def _follow(folder: Path, shown: list[dict[str, Any]], is_wanted: Callable[[dict
 
 
 def _newer(folder: Path, is_wanted: Callable[[dict[str, Any]], bool], last_id: object) -> list[dict[str, Any]]:
-    """Return the events after one, newest first."""
+    """Return the wanted events after the one with an id, newest first."""
     events = filter(is_wanted, newest_events(folder, max_bytes=_FOLLOWED_BYTES))
     return list(takewhile(lambda event: event.get("id") != last_id, events))
 

@@ -166,7 +166,7 @@ def _add_force(parser: argparse.ArgumentParser) -> None:
 
 
 def _add(text: str) -> str:
-    """Return the one verb of patterns and anti-patterns."""
+    """Return the one action of patterns and anti-patterns, `add`."""
     if text != "add":
         raise argparse.ArgumentTypeError(f"{text!r} stands where the word add must stand")
     return text

@@ -28,21 +28,21 @@ if TYPE_CHECKING:
 
 
 def add_pattern(args: argparse.Namespace) -> int:
-    """`pattern add`."""
+    """Run `pattern add`: store a new pattern."""
     _require(args, "name", "solution")
     draft = PatternDraft(args.name, args.solution, args.context, args.problem, args.category, args.confidence)
     return _add(args, open_lore(args), draft)
 
 
 def add_anti_pattern(args: argparse.Namespace) -> int:
-    """`anti-pattern add`."""
+    """Run `anti-pattern add`: store a new anti-pattern."""
     _require(args, "name", "symptom", "fix")
     draft = AntiPatternDraft(args.name, args.symptom, args.risk, args.fix, args.category, args.severity)
     return _add(args, open_lore(args), draft)
 
 
 def decide(args: argparse.Namespace) -> int:
-    """`decide`."""
+    """Run `decide`: store a decision."""
     args.text = " ".join(args.text)
     _require(args, "text", "why")
     lore = open_lore(args)
@@ -53,7 +53,7 @@ def decide(args: argparse.Namespace) -> int:
 
 
 def hand_off(args: argparse.Namespace) -> int:
-    """`handoff`."""
+    """Run `handoff`: store a handoff to the next session."""
     args.message = " ".join(args.message)
     _require(args, "message")
     lore = open_lore(args)
@@ -64,7 +64,7 @@ def hand_off(args: argparse.Namespace) -> int:
 
 
 def retract(args: argparse.Namespace) -> int:
-    """`retract`: a decision is taken back, a pattern deprecated."""
+    """Run `retract`: take a decision back, or deprecate a pattern."""
     lore = open_lore(args)
     identity = _whole_id(lore, args.id)
     is_changed = _writer(lore).retract(identity, args.reason)
@@ -72,7 +72,7 @@ def retract(args: argparse.Namespace) -> int:
 
 
 def supersede(args: argparse.Namespace) -> int:
-    """`supersede`."""
+    """Run `supersede`: note that one record is superseded by another, which is there already."""
     lore = open_lore(args)
     old, new = _whole_id(lore, args.old), _whole_id(lore, args.new)
     is_changed = _writer(lore).supersede(old, new)
@@ -80,7 +80,7 @@ def supersede(args: argparse.Namespace) -> int:
 
 
 def import_records(args: argparse.Namespace) -> int:
-    """`import`; nothing new is a success too."""
+    """Run `import`: take over records of another folder; the exit code is 0 also when none is new."""
     lore = open_lore(args)
     source = LoreFolder(Path(expanded(args.path)), "personal")
     report = import_folder(source, lore.target, project=args.attribute_to, is_dry=args.dry_run)
@@ -120,7 +120,7 @@ def _add(args: argparse.Namespace, lore: OpenLore, draft: LoreDraft) -> int:
 
 
 def _writer(lore: OpenLore) -> LoreWriter:
-    """Return what writes at this moment, for this project."""
+    """Return a writer of lore for this project, which dates its records now."""
     return LoreWriter(lore.shelf, lore.target, lore.names.name, Moment(time.time(), lambda: secrets.token_hex(4)))
 
 

@@ -34,10 +34,10 @@ class OpenLore(Struct, frozen=True):
     """The lore of a directory.
 
     Attributes:
-        workspace: The directory's.
-        shelf: The folders that are read.
-        target: Where new records go.
-        names: What the project and the others are called.
+        workspace: That of the directory.
+        shelf: The folders that records are read from.
+        target: The folder where new records go.
+        names: The names of the project here and of others.
     """
 
     workspace: Workspace
@@ -69,22 +69,22 @@ _NAME_CHARS = 90
 
 
 def list_records(args: argparse.Namespace) -> int:
-    """`list`: exit code 1 when there is none."""
+    """Run `list`: print the records that are wanted; exit code 1 when there is none."""
     found = _chosen(open_lore(args), args)
     return _print(args, found, "No lore yet; `hybrid lore --help` shows how it is written down.")
 
 
 def search_records(args: argparse.Namespace) -> int:
-    """`search`: the best first; exit code 1 when nothing fits."""
+    """Run `search`: print the records that fit a query, the best first; exit code 1 when none does."""
     lore = open_lore(args)
     found = _ranked(query_of(args.query), lore, _chosen(lore, args), args)
     return _print(args, found, "Nothing found.")
 
 
 def _ranked(query: str, lore: OpenLore, chosen: Sequence[Listed], args: argparse.Namespace) -> list[Listed]:
-    """Records as the one engine ranks them, then by words those that it does not know: withdrawn and foreign ones.
+    """Return records as the search index ranks them, then by words those that it lacks: withdrawn and foreign ones.
 
-    By words alone when the index cannot be used.
+    All are ranked by words when the index cannot be used.
     """
     first: dict[str, Listed] = {}
     for one in chosen:
@@ -96,7 +96,7 @@ def _ranked(query: str, lore: OpenLore, chosen: Sequence[Listed], args: argparse
 
 
 def _by_engine(query: str, lore: OpenLore, args: argparse.Namespace) -> list[str]:
-    """Keys of the records that fit, best first; none when the index cannot be used, of which a line tells."""
+    """Return the keys of the records that fit, best first; none, after a warning, when the index cannot be used."""
     from hybrid.ask.search import best_lore
     from hybrid.knowledge.open_kinds import OpenKinds
     from hybrid.prompting.query import make_query
@@ -113,7 +113,7 @@ def _by_engine(query: str, lore: OpenLore, args: argparse.Namespace) -> list[str
 
 
 def show_record(args: argparse.Namespace) -> int:
-    """`show`: everything of one record; exit code 1 when there is none."""
+    """Run `show`: print everything of one record; exit code 1 when there is none of that id."""
     one = record_of(open_lore(args), args.id)
     if one is None:
         if args.json:
@@ -135,7 +135,7 @@ def show_record(args: argparse.Namespace) -> int:
 
 
 def show_latest(args: argparse.Namespace) -> int:
-    """`latest`: the latest handoff, whole; exit code 1 when there is none."""
+    """Run `latest`: print the whole of the latest handoff; exit code 1 when there is none."""
     lore = open_lore(args)
     handoff = latest_handoff(lore.shelf.read(), lore.names)
     one = record_of(lore, handoff.id) if handoff else None
@@ -160,7 +160,7 @@ def record_of(lore: OpenLore, beginning: str) -> Listed | None:
     """Return the record whose id begins so; a whole id counts before a beginning. None when there is none.
 
     Raises:
-        HybridError: Several do.
+        HybridError: Several ids begin so.
     """
     every = listed(lore.shelf.read(), lore.names, is_all=True)
     same = [one for one in every if one.record.id == beginning]

@@ -53,7 +53,7 @@ _CLEANING_S = 2.0
 """Seconds that a command spends at its end on what older versions stored."""
 
 _HOOKS = (("hook", "inject-context"),)
-"""What agents call by themselves."""
+"""The commands that agents call by themselves, as words of the command line."""
 
 _STATUS_LINE = "statusline"
 """Called by a client many times a minute: silent like a hook, but what goes wrong there is no failed decision."""
@@ -63,7 +63,7 @@ class _Parser(argparse.ArgumentParser):
     """A parser that tells a mistake in one line, as every other error is told; its subcommands do, too."""
 
     def error(self, message: str) -> NoReturn:
-        """End with code 2."""
+        """Print the message with the way to help, and end the process with code 2."""
         self.exit(2, f"{self.prog}: error: {message}; `{self.prog} --help` shows how it is called\n")
 
 
@@ -75,7 +75,7 @@ class CommandModule(Protocol):
         ...
 
     def run(self, args: argparse.Namespace) -> int:
-        """Run it; returns the exit code."""
+        """Run the command with its arguments; returns the exit code."""
         ...
 
 
@@ -148,7 +148,7 @@ def _run(argv: Sequence[str], started_s: float, *, is_tolerant: bool = False) ->
 
 
 def _clean_on() -> None:
-    """Go on with cleaning what older versions stored, for a moment: without the service nobody else does."""
+    """Clean for two seconds more of what older versions stored, since nobody else does without the service."""
     from hybrid.upkeep.cleaning import clean_home, is_due
     from hybrid.workspace import open_workspace
 
@@ -162,7 +162,7 @@ def _clean_on() -> None:
 
 
 def _tell_of_indexes() -> None:
-    """Say on standard error that indexes hold what older rules for secrets let through, if nobody is at work on it."""
+    """Warn that indexes hold what older rules for secrets let through, unless all is clean or a service is at work."""
     from hybrid.project.places import hybrid_home
     from hybrid.upkeep.cleaning import read_cleaned
 

@@ -30,7 +30,7 @@ _MEANINGS = {
     (False, True): "it should have spoken",
     (False, False): "silence was right",
 }
-"""(has spoken, is good) → what was said with that; a person who means a good silence sees it here."""
+"""(has spoken, is good) → the meaning of that mark, shown so that a person who marks a good silence sees it."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -53,7 +53,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run it; exit code 1 when there is no such decision, or no mark.
+    """List, remove or add marks, as the words say; exit code 1 when there is no such decision, or no mark.
 
     Raises:
         HybridError: The words are none of the four forms, or an id fits several decisions or none that was decided.
@@ -70,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _mistake(words: Sequence[str], *, is_last: bool) -> str:
-    """Say what is wrong with words that are none of the four forms."""
+    """Return a message on what is wrong with words that are none of the four forms."""
     if words[0] == "list":
         return f"`hybrid mark list` takes no further word, and got {_shown(words[1:])}; --all lists every project's"
     if words[0] == "remove":
@@ -124,7 +124,7 @@ def _list(args: argparse.Namespace, workspace: Workspace) -> int:
 
 
 def _logged_or_marked(workspace: Workspace, event_id: str) -> dict[str, Any] | None:
-    """Return a decision by the beginning of its id; one that the log rotated away is still known by its mark."""
+    """Return the decision whose id begins so, from the log or, if rotated away, from its mark; None without one."""
     marked = {mark.event_id: dict(mark.event) for mark in read_marks(log_folder(workspace.home))}
     logged = {str(event["id"]): event for event in workspace.log.newest() if event.get("id")}
     events = marked | logged
@@ -132,10 +132,10 @@ def _logged_or_marked(workspace: Workspace, event_id: str) -> dict[str, Any] | N
 
 
 def _only(ids: Iterable[str], beginning: str) -> str:
-    """Return the one id that begins so; empty when none does.
+    """Return the one id that begins with a text; empty when none does.
 
     Raises:
-        HybridError: It is empty, or several do: what is written down must be the decision that was meant.
+        HybridError: The text is empty, or several ids begin so; what is written must be the decision that was meant.
     """
     if not beginning:
         raise HybridError("an empty ID means no event; `hybrid log` shows ids, `--last` is the last one")

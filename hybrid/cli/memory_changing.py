@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 MANUAL_SESSION = "manual"
-"""Of observations that somebody wrote down."""
+"""The session of observations that somebody wrote down by hand."""
 
 _SHOWN = 10
 _CLAUDE_MEM = ("~/.claude-mem/claude-mem.db",)
@@ -48,7 +48,7 @@ _DAY_MS = 86_400_000
 
 
 def add(args: argparse.Namespace) -> int:
-    """`add`: without private spans and secrets; what is known already is not stored again."""
+    """Run `add`: store an observation without private spans and secrets, or count it if stored within the last hour."""
     memory = open_memory(args)
     project = memory.workspace.require_project()
     told = _told(args, memory)
@@ -88,7 +88,7 @@ def _clean(text: str) -> str:
 
 
 def forget(args: argparse.Namespace) -> int:
-    """`forget`: asks on a terminal; exit code 1 when there is nothing to forget, or the answer is no."""
+    """Run `forget`: delete rows, after asking on a terminal; exit code 1 when none are there or the answer is no."""
     from hybrid.cli.streams import build_progress
     from hybrid.upkeep.cleaning_indexes import purge_index
 
@@ -136,7 +136,7 @@ def _is_wanted(what: str) -> bool:
 
 
 def _forget_waiting(args: argparse.Namespace, memory: OpenMemory) -> int:
-    """Delete what hooks kept of it and nobody took in yet; how many events."""
+    """Delete the events that hooks kept of what is forgotten and nobody took in yet; returns how many."""
     from hybrid.hooks.taking import forget_waiting
 
     key = project_named(args.project_data, memory.workspace.home, memory.store)[0] if args.project_data else ""
@@ -185,7 +185,7 @@ def _forgot(args: argparse.Namespace, forgotten: ForgetReport, problems: tuple[s
 
 
 def prune(args: argparse.Namespace) -> int:
-    """`prune`: the oldest rows go, and what is gone leaves the index too; exit code 1 when nothing had to go."""
+    """Run `prune`: delete the oldest rows, from the index too; exit code 1 when none had to go."""
     from hybrid.cli.streams import build_progress
     from hybrid.upkeep.cleaning_indexes import purge_index
 
@@ -205,7 +205,7 @@ def prune(args: argparse.Namespace) -> int:
 
 
 def _limits(args: argparse.Namespace, memory: OpenMemory) -> tuple[int | None, int | None]:
-    """Time before which rows go, and bytes that the database may have; the settings' where neither is given."""
+    """Return the time before which rows go, and the bytes of the database: of the options, else of the settings."""
     if args.older_than or args.max_mb is not None:
         before_ms = since_ms(args.older_than, memory.now_ms) if args.older_than else None
         return before_ms, int(args.max_mb * _MB) if args.max_mb is not None else None
@@ -215,11 +215,11 @@ def _limits(args: argparse.Namespace, memory: OpenMemory) -> tuple[int | None, i
 
 
 _HEADERS = 1
-"""Lines of an export that are no row."""
+"""Number of lines of an export that are no row."""
 
 
 def export(args: argparse.Namespace) -> int:
-    """`export`: of all projects unless told otherwise; exit code 1 when there was nothing."""
+    """Run `export`: write rows, of all projects unless told otherwise; exit code 1 when there was none."""
     if not (args.named or args.here):
         args.all_projects = True
     memory = flushed(open_memory(args), args)
@@ -248,7 +248,7 @@ def _write_out(lines: Iterable[str]) -> int:
 
 
 def _write_file(path: Path, lines: Iterable[str]) -> int:
-    """Write a file that only its owner may read, whole or not at all; the number of its lines."""
+    """Write a file that only its owner may read, whole or not at all; returns the number of its lines."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     n = 0
     try:
@@ -267,7 +267,7 @@ def _write_file(path: Path, lines: Iterable[str]) -> int:
 
 
 def import_records(args: argparse.Namespace) -> int:
-    """`import`; nothing new is a success too."""
+    """Run `import`: take over rows of an export or of claude-mem; the exit code is 0 also when none is new."""
     memory = open_memory(args)
     if args.claude_mem is not None:
         # Few users have that database: who has not never loads what reads it.
@@ -285,7 +285,7 @@ def import_records(args: argparse.Namespace) -> int:
 
 @contextmanager
 def _lines_of(name: str) -> Generator[Iterator[str]]:
-    """The lines of a file or of standard input; bytes that are not UTF-8 are replaced."""
+    """Give the lines of a file or of standard input for the block; bytes that are not UTF-8 are replaced."""
     if name == "-":
         yield (line.decode("utf-8", "replace") for line in _bounded(sys.stdin.buffer))
         return
@@ -297,7 +297,7 @@ def _lines_of(name: str) -> Generator[Iterator[str]]:
 
 
 def _bounded(file: IO[AnyStr]) -> Iterator[AnyStr]:
-    """The lines of a file; one that has no end is cut, so that it cannot fill the memory."""
+    """Return the lines of a file, over-long ones in pieces, so that a file without line ends cannot fill the memory."""
     return iter(lambda: file.readline(MAX_LINE_CHARS + 1), file.read(0))
 
 

@@ -46,10 +46,10 @@ class OpenMemory(Struct, frozen=True):
     """The memory as a directory sees it.
 
     Attributes:
-        workspace: The directory's.
-        store: Of the settings.
-        scope: Whose rows.
-        now_ms: Milliseconds since 1970.
+        workspace: That of the directory.
+        store: The database that the settings name.
+        scope: The projects whose rows are looked at.
+        now_ms: The present time in milliseconds since 1970.
     """
 
     workspace: Workspace
@@ -59,11 +59,11 @@ class OpenMemory(Struct, frozen=True):
 
     @property
     def present(self) -> Present:
-        """From where rows are ranked."""
+        """Return the project and time from which rows are ranked."""
         return self.scope.looking_back(self.workspace.config, self.now_ms)
 
     def scope_of(self, owner: Owner) -> MemoryScope:
-        """Return the rows of the project of a row."""
+        """Return a scope with the rows of one project only, the owner's."""
         return MemoryScope(owner.key, owner.project, self.scope.present, is_cross=False)
 
 
@@ -102,7 +102,7 @@ def _scope(workspace: Workspace, *, is_own: bool) -> MemoryScope:
 
 
 def flushed(memory: OpenMemory, args: argparse.Namespace) -> OpenMemory:
-    """Return the same, with the observations of what has waited long enough; what goes wrong there is only told."""
+    """Store observations of what has waited long enough, and return the same memory; failures are only warnings."""
     if memory.workspace.project is None or not memory.store.exists:
         return memory
     try:
@@ -122,7 +122,7 @@ _NOTHING = "Nothing found."
 
 
 def recent(args: argparse.Namespace) -> int:
-    """`recent`: chosen by rank, shown by day; exit code 1 when nothing is known."""
+    """Run `recent`: print rows chosen by rank, shown by day; exit code 1 when there is none."""
     from hybrid.ask.memory_lookup import recent as newest
 
     memory = flushed(open_memory(args), args)
@@ -140,7 +140,7 @@ def recent(args: argparse.Namespace) -> int:
 
 
 def search(args: argparse.Namespace) -> int:
-    """`search`: the best first; exit code 1 when nothing fits."""
+    """Run `search`: print the rows that fit, best first; exit code 1 when none does."""
     from hybrid.ask.memory_lookup import search as find
     from hybrid.knowledge.open_kinds import OpenKinds
 
@@ -158,7 +158,7 @@ def search(args: argparse.Namespace) -> int:
 
 
 def of_files(args: argparse.Namespace) -> int:
-    """`files`: what was done with files or below folders, the newest first; exit code 1 when nothing was."""
+    """Run `files`: print rows on files or folders, newest first; exit code 1 when there is none."""
     from hybrid.ask.memory_lookup import of_files as find
 
     memory = flushed(open_memory(args, is_of_one=True), args)
@@ -172,7 +172,7 @@ def of_files(args: argparse.Namespace) -> int:
 
 
 def timeline(args: argparse.Namespace) -> int:
-    """`timeline`: the oldest first; exit code 1 when there is no such record, or nothing happened around that time."""
+    """Run `timeline`: print rows around a record or time, oldest first; exit code 1 when there is none."""
     memory = flushed(open_memory(args, is_of_one=True), args)
     filters = _filters(args, memory)
     before, after = around(filters.limit, args.before, args.after)
@@ -195,7 +195,7 @@ def timeline(args: argparse.Namespace) -> int:
 
 
 def show(args: argparse.Namespace) -> int:
-    """`show`: records in full, in the order asked for; exit code 1 when none of them is there."""
+    """Run `show`: print records in full, in the order asked for; exit code 1 when none of them is there."""
     ids = require_ids(args.id)
     memory = flushed(open_memory(args), args)
     rows = rows_of(memory.store, ids)
@@ -212,7 +212,7 @@ def show(args: argparse.Namespace) -> int:
 
 
 def stats(args: argparse.Namespace) -> int:
-    """`stats`: counts; exit code 1 when nothing is known."""
+    """Run `stats`: print counts; exit code 1 when the memory holds nothing."""
     from hybrid.health.memory_figures import figures_form
 
     memory = open_memory(args)
@@ -247,14 +247,14 @@ def _filters(args: argparse.Namespace, memory: OpenMemory) -> Filters:
 
 
 def _paths(texts: Sequence[str], memory: OpenMemory) -> tuple[str, ...]:
-    """Paths of the project that is looked at; those of another one are written from its root."""
+    """Typed paths as the memory has them; relative ones count from here (in this project) and from its root."""
     project = memory.workspace.project
     is_here = project is not None and memory.scope.key in ("", project.key)
     return project_paths(texts, Path.cwd() if is_here and texts else None, project.root if project else None)
 
 
 def _print_json(memory: OpenMemory, found: Sequence[RankedRow], **echoed: object) -> int:
-    """Print the rows as JSON after what was asked; `query` is None where nothing was."""
+    """Print rows as JSON after the echoed options, `query` being None if not among them; exit code 1 without rows."""
     project = memory.scope.name or None
     print_json({"query": None, **echoed, "project": project, "records": [row_json(one) for one in found]})
     return 0 if found else 1
@@ -279,7 +279,7 @@ def _print(
 
 
 def _origin(one: RankedRow, memory: OpenMemory) -> str:
-    """Return a line with the session of a row, and what was asked there."""
+    """Return a line with the session of a row, and the prompt it comes of, if known."""
     row = one.row
     prompts = memory.store.prompts(row.owner.session_id)
     asked = next((prompt.text for prompt in prompts if prompt.prompt_number == row.prompt_number), "")

@@ -20,7 +20,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run it."""
+    """List models, check one, or choose one, as the action says; returns the exit code."""
     from hybrid.models.registry import describe, known_models
 
     workspace = workspace_of(args, is_strict=False)

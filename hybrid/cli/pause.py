@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from hybrid.workspace import Workspace
 
 _SESSION_VARIABLES = ("CLAUDE_CODE_SESSION_ID", "GEMINI_SESSION_ID", "QWEN_CODE_SESSION_ID")
-"""Where a client names its session to the commands it runs."""
+"""Environment variables in which a client names its session to the commands it runs."""
 
 _UNITS_S = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 _LONGEST_S = 3650 * 86_400
@@ -42,7 +42,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run it; exit code 1 when there was nothing to resume."""
+    """Pause hybrid, or resume it; exit code 1 when there was nothing to resume."""
     workspace = workspace_of(args, is_strict=False)
     wanted = _wanted(args, workspace, time.time())
     if args.is_resume:

@@ -30,7 +30,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run it; the exit code is 1 when there is no project."""
+    """Print the project of the folder; exit code 1 when there is none."""
     args.project = args.path or args.project
     workspace = workspace_of(args, is_strict=False)
     form = project_form(workspace, Path(args.project) if args.project else Path.cwd())

@@ -27,7 +27,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run it."""
+    """List the indexed projects, or forget one, as the action says; exit code 1 when the list is empty."""
     from hybrid.upkeep.projects import indexed_projects
 
     workspace = workspace_of(args, is_strict=False)
@@ -52,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _named(project: IndexedProject) -> str:
-    """Name and working trees; what the registry does not know has neither, and is told apart by its key."""
+    """Return the project's name and working trees; a hint in their place for one that the registry does not know."""
     if not project.name and not project.roots:
         return "(not known any more; `hybrid reindex` in its folder names it, `hybrid projects forget KEY` deletes it)"
     return f"{project.name}  {', '.join(project.roots)}"
@@ -92,7 +92,7 @@ def _forget(args: argparse.Namespace, workspace: Workspace, project: IndexedProj
 
 
 def _n_remembered(workspace: Workspace, project: IndexedProject) -> int:
-    """Sessions of the project that the memory keeps; 0 when it cannot be read, which is another command's to tell."""
+    """Return how many sessions of the project the memory keeps; 0 when the memory cannot be read."""
     from hybrid.base.errors import HybridError
     from hybrid.knowledge.stores import RecordStores
     from hybrid.records.memory.types import RowFilter

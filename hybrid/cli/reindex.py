@@ -28,7 +28,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run it."""
+    """Build or update the index, accept the tree, and index its records; returns 0."""
     from hybrid.project.places import create_folder
     from hybrid.upkeep.indexing import BuildRequest, reindex
 

@@ -18,7 +18,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run it; exit code 1 when no lesson fits."""
+    """Print the lessons that fit a text, as `hybrid lessons score`; exit code 1 when none fits."""
     from hybrid.cli import lessons_reading
 
     args.action = "score"

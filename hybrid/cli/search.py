@@ -41,7 +41,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run it; exit code 1 when nothing is found.
+    """Print what fits the query; exit code 1 when nothing does.
 
     Raises:
         HybridError: Nothing can be searched, or records by path.
@@ -78,7 +78,7 @@ def _wanted(args: argparse.Namespace) -> SearchRequest:
 
 
 def _print(result: SearchResult, args: argparse.Namespace) -> None:
-    """Each list; a heading says which it is once there are records."""
+    """Print each list of hits that is not empty; with records among them, each under a heading of its kind."""
     shown = [part for part in result.lists if part.hits]
     if not shown:
         say("Nothing found.")
@@ -91,7 +91,7 @@ def _print(result: SearchResult, args: argparse.Namespace) -> None:
 
 
 def _gate(part: ResultList) -> str:
-    """Return what opened the gate of a kind; nothing when it was not asked."""
+    """Return `: ` and the numbers of the gate of a list's kind; empty when no gate was asked."""
     from hybrid.answer.log_fields import gate_part
     from hybrid.cli.gate_words import gate_rows
 

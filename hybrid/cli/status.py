@@ -18,7 +18,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run it."""
+    """Print the state of the project, as JSON or as a table; returns 0."""
     from hybrid.cli.installing import installed_here
     from hybrid.health.status import status
 
@@ -72,13 +72,13 @@ def rows(figures: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _paused(pause: dict[str, Any]) -> str:
-    """Return the pauses, and until when they last."""
+    """Return in words the pause's scope and name, and until when it lasts."""
     what = f"{pause['scope']} {pause['name'] or ''}".rstrip()
     return f"{what}, until `hybrid resume`" if pause["is_endless"] else f"{what}, until {pause['until']}"
 
 
 def _records(records: dict[str, Any]) -> str:
-    """Return what agents may get of lessons and lore, and what waits for the owner to accept it."""
+    """Return in words the lessons and lore that agents may get, and those that wait for the owner to accept them."""
     from hybrid.knowledge.record_figures import in_words
 
     lessons, lore = records["lessons"], records["lore"]
@@ -95,7 +95,7 @@ def _records(records: dict[str, Any]) -> str:
 
 
 def _memory(memory: dict[str, Any]) -> str:
-    """Return the counts of the memory."""
+    """Return in words the counts and size of the memory, and its problems."""
     from hybrid.health.memory_figures import rows_in_words
 
     n = memory["sessions"]
@@ -111,7 +111,7 @@ def _memory(memory: dict[str, Any]) -> str:
 
 
 def _gate(gate: dict[str, Any]) -> str:
-    """Return both bars of a calibrated index, else the one threshold in force."""
+    """Return in words both bars of a calibrated index, else the one threshold in force."""
     bars, allowed, expected = gate["thresholds"], gate["allowed_rates"], gate["expected_rates"]
     if bars is None:
         return _without_bars(gate["threshold"], gate["source"])
@@ -124,7 +124,7 @@ def _gate(gate: dict[str, Any]) -> str:
 
 
 def _without_bars(threshold: float | None, source: str) -> str:
-    """Return the one threshold on the raw top cosine: of a setting, or in place of the bars that an index lacks."""
+    """Return in words the threshold on the raw top cosine, of a setting or in place of bars that an index lacks."""
     if source != "auto":
         return f"opens from a raw top cosine of {threshold} ({source})"
     if threshold is None:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _LOG_BYTES = 128_000
-"""The end of the log that is read: a hundred events, of which this session's last one is seldom far."""
+"""Bytes read of the log's end: about a hundred events, among which this session's last one nearly always is."""
 
 _INPUT_BYTES = 1_000_000
 _HELP = """\
@@ -49,7 +49,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run it; exit code 0 always."""
+    """Print the status line, or the settings that install it; returns 0, always."""
     if args.install_hint:
         print(json_escaped(_setting()))
         return 0
@@ -57,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def main() -> int:
-    """Print the line; returns 0, always."""
+    """Print the status line; returns 0, always, and prints nothing when an error occurs."""
     # A rim: the client would show whatever is said here on every key press.
     with contextlib.suppress(Exception):
         shown = visible_line(_line()).encode() + b"\n"
@@ -120,7 +120,7 @@ def line_of(newest_first: Iterable[dict[str, Any]], *, is_building: Callable[[],
 
 
 def _is_start(event: dict[str, Any]) -> bool:
-    """Return whether an event is the beginning or going on of a session, whatever the session was told."""
+    """Return whether an event is the start or the resumption of a session."""
     return event.get("reason") in STARTS
 
 
@@ -132,7 +132,7 @@ def _numbers(event: dict[str, Any]) -> str:
 
 
 def _session() -> str:
-    """Return the session in the client's JSON; empty by hand, where the newest event of any session counts."""
+    """Return the session id in the client's JSON; empty on a terminal or without an id: any session counts then."""
     if sys.stdin.isatty():
         return ""
     value: Any = json.loads(sys.stdin.buffer.read(_INPUT_BYTES).decode("utf-8-sig", "replace") or "{}")

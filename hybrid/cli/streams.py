@@ -42,7 +42,7 @@ class VisibleStream:
 
 @contextlib.contextmanager
 def visible_streams() -> Generator[None]:
-    """Give the process standard streams where its caller closed them, UTF-8, and marks, until the command ends.
+    """Give the block standard streams in UTF-8 that show marks, with the null device for those that are closed.
 
     Python leaves None in the place of a closed stream. A file name that is not UTF-8 is shown with its bytes escaped.
     """
@@ -61,7 +61,7 @@ def visible_streams() -> Generator[None]:
 
 
 def marked_path(stream: TextIO) -> TextIO:
-    """The stream below, for colours and cursor movements of our own; whoever writes there makes its texts visible."""
+    """Return the stream below a `VisibleStream`, for colours and cursor movements of our own, or the stream itself."""
     return stream.raw if isinstance(stream, VisibleStream) else stream
 
 
@@ -77,7 +77,7 @@ _LABEL_COLUMNS, _BAR_COLUMNS = 36, 60
 
 @contextmanager
 def build_progress(*, is_quiet: bool) -> Generator[Progress]:
-    """Give a `Progress` that draws a bar on standard error, when that is a terminal."""
+    """Give a `Progress` that draws a bar on standard error; one that shows nothing when quiet or not on a terminal."""
     if is_quiet or not sys.stderr.isatty():
         # Every command imports this module, few of them build.
         from hybrid.index.plan import silent

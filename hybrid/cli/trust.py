@@ -30,7 +30,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run it; exit code 1 when there was nothing to take back."""
+    """Accept the tree, or take that back for `--revoke`; exit code 1 when there was nothing to take back."""
     args.project = args.path or args.project
     workspace = workspace_of(args, is_strict=False)
     if args.revoke:
@@ -61,7 +61,7 @@ def accept_here(workspace: Workspace) -> Accepted:
 
 
 def accepted_lines(accepted: Accepted, root: Path) -> list[str]:
-    """Return lines for a command that accepts a tree besides; nothing when there is nothing new."""
+    """Return lines on what was accepted, for a command that accepts a tree besides; none when nothing is new."""
     from hybrid.knowledge.record_figures import in_words
 
     records = in_words(accepted.counts)
