@@ -63,11 +63,11 @@ def write_answer(text: str, *, client: str, name: str, event: str, notice: str =
 
 
 def printed_answer(text: str, event: HookEvent, *, notice: str = "") -> bytes:
-    """Return what the hook of an event prints: the answer on a line of its own, or nothing.
+    """Return what the hook prints for an event: the answer on a line of its own, or nothing.
 
     Args:
         text: What to add.
-        event: That is answered.
+        event: The event that is answered.
         notice: As in `write_answer`.
     """
     answer = write_answer(text, client=event.client, name=event.name, event=event.event, notice=notice)
@@ -78,10 +78,10 @@ def deliver(reply: Reply, printed: bytes, connection: Connection, elapsed_ms: Ca
     """Hand an answer over to its hook, and record it once the agent has it.
 
     Args:
-        reply: That is recorded, or dropped when the hook does not say that the agent has it.
+        reply: The reply that is recorded, or dropped when the hook does not say that the agent has it.
         printed: What the hook prints for it.
         connection: To the hook.
-        elapsed_ms: Since the hook started.
+        elapsed_ms: Gives the milliseconds since the hook started.
     """
     try:
         connection.send(printed, reply.debug_line.encode("utf-8", "replace"), timeout_s=SEND_S)

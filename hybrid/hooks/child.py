@@ -26,9 +26,9 @@ _PLACES = 2
 
 @contextlib.contextmanager
 def place(home: str) -> Generator[bool]:
-    """Hold one of the places for the block; False when all are taken. The system frees that of a process that died.
+    """Hold one of a few locks for the block; give False when all are taken. The system frees that of a dead process.
 
-    Where no file can be written no service can start either, so nobody is in its way.
+    Where no file can be written it gives True, since no service can start there that a child would disturb.
     """
     paths = [Path(run_folder(home)) / f"here.{n}.lock" for n in range(_PLACES)]
     with contextlib.ExitStack() as stack:
@@ -41,9 +41,9 @@ _LONGEST_S = 30
 
 _SEND_S = 1.0
 _GRACE_S = 1.0
-"""The deadline itself ends the hook before this wait for its child does."""
+"""Seconds beyond the hook's deadline that it would wait for its child; the deadline ends the hook before."""
 _MOST_DESCRIPTORS = 256
-"""Descriptors that are looked at: a hook inherits few, and each look is a call of the system."""
+"""Number of descriptors that are looked at: a hook inherits few, and each look is a call of the system."""
 
 CAN_FORK = sys.platform.startswith("linux")
 """Elsewhere a copy of a process may not use all libraries."""
@@ -115,7 +115,7 @@ def tell_failure(parent: Connection, line: str) -> None:
 
 
 def _let_go(kept: int) -> None:
-    """Close all that the caller gave the hook: its pipes, its terminal, and whatever it left open; leave its group."""
+    """Close the pipes and descriptors that the hook's caller gave it, leave its session, and set a time limit."""
     import signal
 
     signal.alarm(_LONGEST_S)

@@ -27,21 +27,21 @@ if TYPE_CHECKING:
 
 
 _MOST_NEW = 300
-"""Records that are indexed while a prompt waits; a first index of more is for the service or a command."""
+"""Number of new records that are indexed while a prompt waits; a larger first index is for the service or a command."""
 
 _TAKING_S = 0.3
 """Seconds after which no more kept event is begun while an event waits; the first takes a hundred milliseconds, since
 it brings the extraction, the others some ten."""
 
 _REST_S = 0.7
-"""The same once the answer is out."""
+"""Seconds after which no more kept event is begun once the answer is out."""
 
 
 def read_event(event: Input) -> dict[str, Any]:
     """Return the fields of an event as it came.
 
     Raises:
-        EventError: It is none.
+        EventError: The input is no event.
     """
     client = client_of(event.client, os.environ)
     return parse_event(event.data, client=client, event=event.name, cwd=event.cwd) | {"key": event.key}
@@ -57,10 +57,10 @@ def answer_event(
     """Decide what an event gets, and what is printed for it.
 
     Args:
-        fields: Of a `HookEvent`.
+        fields: The fields of a `HookEvent`.
         flags: Settings from the command line.
         set_deadline: Told the configured deadline in milliseconds as soon as it is known.
-        elapsed_ms: Since the hook started.
+        elapsed_ms: Gives the milliseconds since the hook started.
 
     Raises:
         HybridError: A flag is wrong, or a model cannot be loaded.
@@ -86,13 +86,13 @@ def _take_waiting(kinds: OpenKinds, home: Path, seconds: float) -> None:
 
 
 def _own_environ(sent: Mapping[str, str]) -> dict[str, str]:
-    """This process's environment with the settings of the client that sent an event."""
+    """Return this process's environment with the settings of the client that sent an event in place of its own."""
     own = {name: value for name, value in os.environ.items() if not name.startswith("HYBRID_") or name == "HYBRID_HOME"}
     return own | {name: value for name, value in sent.items() if name != "HYBRID_HOME"}
 
 
 def note_failure(error: Exception | str, fields: Mapping[str, Any] | None) -> None:
-    """Leave a line in the event log."""
+    """Leave a line in the event log that says what failed, with the event if its fields are known."""
     from hybrid.answer.recording import record_error
 
     event = HookEvent.of(fields) if fields else None

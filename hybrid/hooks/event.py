@@ -22,19 +22,19 @@ if TYPE_CHECKING:
 # every hook event passes here. JSON that is not valid may come out as other JSON that is not valid.
 
 SMALL_BYTES = 1_000_000
-"""Up to this an event is parsed as it is."""
+"""Bytes of an event up to which it is parsed as it is; texts of a longer one are cut first."""
 
 MAX_VALUES = 100_000
-"""Values of an event; of one with more the beginning is read. A list of as many numbers is no use to anybody."""
+"""Number of values of an event; of one with more the beginning is read. No list of as many numbers is of use."""
 
 _LIMITS = (600_000, 100_000, 20_000, 2_000, 200)
 """Bytes that a text may have, tried one after the other until all texts together fit."""
 
 _ROOM_BYTES = 2_500_000
-"""For all texts together: of a prompt 400,000 characters are read, of what tools say 200,000."""
+"""Bytes that all texts of an event together may have: it holds a prompt of 400,000 characters and tools' 200,000."""
 
 _TAIL = 4
-"""The last part of a text gets a quarter: its beginning says what it is."""
+"""Divisor of a limit that gives the length of a cut text's end: a quarter; its beginning says what it is."""
 
 _GAP = b"\\n[...]\\n"
 _BEGINNING_BYTES = 300_000
@@ -62,7 +62,7 @@ def shortened(data: bytes) -> bytes:
 
 
 def _parts(data: bytes, plain: bytes, pieces: Sequence[bytes], limit: int) -> Iterator[bytes]:
-    """Yield the event piece by piece; long texts without their middle."""
+    """Yield the bytes of the event in pieces; texts longer than the limit lose their middle."""
     kept_to = at = 0
     for number, piece in enumerate(pieces):
         end = at + len(piece)
@@ -108,17 +108,17 @@ MAX_BYTES = 32_000_000
 """Events longer than this are not read: a prompt of that size is a mistake."""
 
 MAX_PROMPT_CHARS = 400_000
-"""Of a longer prompt or report the beginning is read: it was pasted, and cleaning megabytes would outlast the
+"""Characters that are read of a prompt or report: a longer one was pasted, and cleaning megabytes would outlast the
 deadline."""
 
 MAX_ID_CHARS = 200
-"""Of a name that a client gives something: a session, an agent, a tool, the use of one. No client comes near it."""
+"""Characters of a name that a client gives to a session, an agent, a tool or a use of one. No client comes near it."""
 
 MAX_PATH_CHARS = 4_096
-"""No system takes a longer path."""
+"""Characters of a path; no system takes a longer one."""
 
 MAX_PATHS = 200
-"""Files of one event that are told: a patch of more is found by the next sweep over the project."""
+"""Number of files of one event that are told; those of a larger patch are found by the next sweep over the project."""
 
 _SUBAGENT_TOOLS = ("agent", "task")
 _WRITING_WORDS = ("write", "edit", "patch", "create", "replace")
@@ -190,7 +190,7 @@ def _object(data: bytes) -> dict[str, Any]:
 
 
 def _flat(fields: dict[str, Any]) -> dict[str, Any]:
-    """The input of OpenCode's modules (`input` and `output` objects) under the names of the others; others as is."""
+    """Return OpenCode's fields (`input` and `output` objects) under the names of other clients; others unchanged."""
     event, output = _dict(fields.get("input")), _dict(fields.get("output"))
     if not event:
         return fields
@@ -210,7 +210,7 @@ def _flat(fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def _response(event: dict[str, Any], output: dict[str, Any]) -> object:
-    """Return the answer of a tool of OpenCode: the text of a subagent, else output and exit code."""
+    """Return what a tool of OpenCode gave back: the text of a subagent, else an object of output and exit code."""
     text = output.get("output")
     if event.get("tool") in _SUBAGENT_TOOLS or not isinstance(text, str):
         return text
@@ -230,7 +230,7 @@ def _report(tool: str, response: object) -> str:
 
 
 def _message(event: str, fields: dict[str, Any]) -> str:
-    """Return the last text of the agent, at the end of its turn."""
+    """Return the last text of the agent when its turn ends; empty for other events."""
     return _text(fields, "last_assistant_message", "prompt_response")[:MAX_PROMPT_CHARS] if event == "Stop" else ""
 
 
@@ -243,7 +243,7 @@ def _texts(parts: object) -> str:
 
 
 def _paths(tool: str, arguments: object) -> list[str]:
-    """Return the files that a tool wrote, as the client names them."""
+    """Return the files that a tool wrote, as the client names them; none for a tool that does not write."""
     if isinstance(arguments, str) and arguments.startswith("{"):
         try:
             arguments = json.loads(arguments)
@@ -282,7 +282,7 @@ def _is_list(value: object) -> TypeGuard[list[Any]]:
 
 
 def _either(fields: dict[str, Any], *names: str) -> Any:
-    """Return the first of the fields that is there."""
+    """Return the value of the first of the names that has one; None when none has."""
     return next((fields[name] for name in names if fields.get(name) is not None), None)
 
 

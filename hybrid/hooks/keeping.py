@@ -35,9 +35,9 @@ def may_keep(home: str, settings: HookSettings | None, environ: Mapping[str, str
 
     Args:
         home: `$HYBRID_HOME`.
-        settings: Of hooks; None when nobody resolved them since they changed.
+        settings: The settings of hooks; None when nobody resolved them since they changed.
         environ: Of the client.
-        event: As it came; it may name directories besides that of its process.
+        event: The event as it came; it may name directories besides that of its process.
     """
     if settings is None:
         # The owner's file changed a moment ago: what it says of privacy is taken for a no.
@@ -62,7 +62,7 @@ def _is_off(environ: Mapping[str, str], *names: str) -> bool:
 
 
 def _may_teach(name: str, data: bytes) -> bool:
-    """Return whether a lesson may come of an event: of a prompt that holds one, or of the end of a turn."""
+    """Return whether an event may bring a lesson: a text in it, which is no tool's, looks like one or its citation."""
     return "tool" not in name.lower() and (b"lesson" in data.lower() or b"[L" in data or b"[S" in data)
 
 
@@ -103,7 +103,7 @@ def _is_excluded(directories: Sequence[str], patterns: Sequence[str]) -> bool:
 
 
 def fits(pattern: str, text: str) -> bool:
-    """Return whether a text fits, as `fnmatch` without its import; what follows a `[` counts as fitting."""
+    """Return whether a text fits a pattern of `fnmatch`, without its import; what follows a `[` counts as fitting."""
     pattern = pattern.partition("[")[0] + "*" if "[" in pattern else pattern
     at = mark = 0
     star = -1
@@ -143,7 +143,7 @@ def _is_paused(home: str, directories: Sequence[str], data: bytes) -> bool:
 
 
 def _main_tree(directory: str) -> str:
-    """Return the main working tree of the linked one that holds a directory; the directory itself without one."""
+    """Return the main working tree of a linked tree that holds a directory; outside linked trees the directory."""
     path = directory
     for _ in range(100):
         # The `.git` of a linked working tree is a file: `gitdir: MAIN/.git/worktrees/NAME`.
@@ -232,13 +232,13 @@ _OF_TURN = ("PostToolUse", "Stop")
 
 
 def keep_event(spool: Spool, key: str, parts: Sequence[bytes], on_drop: Callable[[str], None] = lambda _: None) -> bool:
-    """Keep an event; see `Spool.keep`.
+    """Keep an event in the spool without its private parts; see `Spool.keep`.
 
     Args:
         spool: Where.
-        key: Of the event.
+        key: The key of the event.
         parts: As of `hooks.taking.event_of_parts`; the last one is the event as it came, JSON.
-        on_drop: Hears once of other events that had to go.
+        on_drop: Called once, with a line about other events that had to go.
 
     Returns:
         False when it cannot be kept, or holds a mark and is no JSON: nobody could read it later.
@@ -270,7 +270,7 @@ def is_of_private_turn(home: str, parts: Sequence[bytes]) -> bool:
 
 
 def _note_turn(home: str, key: str, value: object) -> None:
-    """Note whether a prompt is private; what a client sends in place of one begins no turn."""
+    """Note in the file of turns whether a prompt is private; input without a prompt of a person notes nothing."""
     from typing import cast
 
     fields = cast("dict[str, object]", value) if isinstance(value, dict) else {}
@@ -282,7 +282,7 @@ def _note_turn(home: str, key: str, value: object) -> None:
 
 
 def _event(name: bytes, data: bytes) -> str | None:
-    """Return our word for an event by its name, or by its input, in JSON whose texts hold no bare quotes."""
+    """Return our word for an event, by its name or by the one in its input; None for an event that is not known."""
     name = name or data.partition(b'"hook_event_name"')[2].partition(b'"')[2].partition(b'"')[0]
     return event_of(name.decode("ascii", "replace"))
 

@@ -25,5 +25,5 @@ _CANONICAL = {name.lower(): event for event, names in EVENTS.items() for name in
 
 
 def event_of(name: str) -> str | None:
-    """Return our word for an event by any client's word for it; None for one that is not known."""
+    """Return our word for an event from any client's word for it; None for an event that is not known."""
     return _CANONICAL.get(name.lower())

@@ -17,6 +17,6 @@ if TYPE_CHECKING:
 
 
 def resolved(home: str) -> HookSettings | None:
-    """Resolve the settings and keep them for the next hook; None where nothing can be written."""
+    """Resolve the settings, keep them for the next hook, and return them; None where they cannot be kept."""
     keep_hook_settings(Path(home))
     return read_settings(home, os.environ)

@@ -27,16 +27,16 @@ if TYPE_CHECKING:
     from hybrid.ipc.wire import Connection
 
 HARD_STOP_S = 1.5
-"""Seconds after which the process ends in silence, until the settings are read and say otherwise."""
+"""Seconds after which the process ends in silence, until the settings are read and give another deadline."""
 
 _MAX_BYTES = 32_000_000
-"""Longer events are not read: a prompt of that size is a mistake."""
+"""Bytes of the longest event that is read: a prompt of a larger size is a mistake."""
 
 _RECORD_S = 2.0
 """Seconds that counters and log may take once the answer is out; the agent waits for the end of the process."""
 
 _READ_S = 0.6
-"""Seconds beyond the deadline in which a process that had no turn still reads its event, so that it can be kept."""
+"""Seconds beyond the deadline for a process that had no processor time to read its event, so that it can be kept."""
 
 _GREETING_S = 0.25
 """Seconds in which a living service greets; it is busy, stopped or dead otherwise."""
@@ -45,7 +45,7 @@ _HERE_S = 0.5
 """Seconds that an answer without the service takes at least; with less left there is no point in trying."""
 
 _NOTE_S = 0.05
-"""Seconds before the deadline at which it is given up, so that as a rule the event is kept in time."""
+"""Seconds before the deadline at which the answer is given up, so that as a rule the event is kept in time."""
 
 _KEEP_S = 1.0
 """Seconds that keeping the event may take on a machine too busy for it; clients wait for five and more."""
@@ -65,7 +65,7 @@ _SILENT = ("Stop", "PreCompact", "SessionEnd")
 
 
 def main(argv: list[str]) -> int:
-    """`hybrid hook run --client C --event E`; returns 0, always. An unknown argument is noted and left out."""
+    """Run `hybrid hook run --client C --event E` and return 0, always. An unknown argument is logged and left out."""
     started_s = time.monotonic()
     is_help = "--help" in argv or "-h" in argv
     if is_help or os.isatty(0):
@@ -86,7 +86,7 @@ def main(argv: list[str]) -> int:
 
 
 def _options(argv: list[str]) -> tuple[dict[str, str], list[str]]:
-    """Return the options of `hook run` by name, and the arguments that are none."""
+    """Return the options of `hook run` by name, and the arguments that are no options."""
     options: dict[str, str] = {}
     unknown: list[str] = []
     words = iter(argv)
@@ -125,7 +125,7 @@ def _tell(line: str) -> None:
 
 
 def note_failure(error: Exception | str, fields: Mapping[str, Any] | None = None) -> None:
-    """Leave a line in the event log; where that fails too, there is nowhere left to say it."""
+    """Leave a line about a failure in the event log; where that fails too, there is nowhere left to say it."""
     try:
         _find_packages()
         from hybrid.hooks.direct import note_failure
@@ -158,7 +158,7 @@ class Deadline:
 
     @property
     def left_s(self) -> float:
-        """Seconds until the process ends."""
+        """Seconds left for an answer before the event has to be kept; 0 when none are left."""
         return max(self._until_s - _NOTE_S - time.monotonic(), 0.0)
 
     def set_ms(self, milliseconds: int) -> None:
@@ -168,12 +168,12 @@ class Deadline:
         self._look()
 
     def meet(self) -> None:
-        """Let nothing interrupt from here on: the answer is written."""
+        """Meet the deadline: the answer is being written, and the process is not ended from here on."""
         with self._lock:
             self._is_met = True
 
     def allow(self, seconds: float) -> None:
-        """Give what is recorded after the answer so many seconds."""
+        """Set a new deadline for what is recorded after the answer, so many seconds from now."""
         self._seconds = seconds
         self._until_s = time.monotonic() + seconds
         self._is_met = False
@@ -210,7 +210,7 @@ class Deadline:
 
 
 class _Hook:
-    """One run; it keeps the event until it has had its effects, and what was read of it for the line in the log."""
+    """One run of a hook; it holds the event until it has had its effects, and what the log tells of it."""
 
     def __init__(
         self, client: str, event: str, flags: Mapping[str, object], started_s: float, *, is_debug: bool = False
@@ -271,7 +271,7 @@ class _Hook:
             deadline.meet()
 
     def _keep(self) -> str:
-        """Keep the event if it has not had its effects yet; what became of it, for the log."""
+        """Keep the event if it has not had its effects yet; returns what became of it, in words, empty without one."""
         event = self._event
         if event is None or is_switched_off(os.environ):
             return ""
@@ -347,7 +347,7 @@ class _Hook:
         return line
 
     def _be_child(self, event: Input, parent: Connection) -> None:
-        """Answer in the child, and do afterwards what the agent need not wait for."""
+        """Answer in the child, and afterwards record, take in kept events, and start the service."""
         import gc
 
         from hybrid.hooks.child import tell_deadline, tell_failure
@@ -391,7 +391,7 @@ class _Hook:
         return answer_event(self._fields, self._flags, set_deadline=set_deadline, elapsed_ms=lambda: self._elapsed_ms)
 
     def _take_rest(self, reply: Reply) -> None:
-        """Take in kept events after the answer, and keep this one if it has not had its effects."""
+        """Take in kept events after the answer, and keep the present event if it has not had all its effects."""
         from hybrid.hooks.direct import take_rest
 
         take_rest(self._home)
@@ -400,7 +400,7 @@ class _Hook:
         self._event = None
 
     def _start_for_kept(self) -> None:
-        """Whoever was to take the event may be gone, and nobody else may come for long."""
+        """Start the service if the event is still to be taken in, since nobody else may come for long."""
         if self._event is not None:
             try:
                 self._start_service(self._event)
@@ -422,7 +422,7 @@ class _Hook:
         return settings
 
     def _start_service(self, event: Input) -> None:
-        """Start one, unless for an event that it would come too late for."""
+        """Start the service, unless the event is one that never takes a text."""
         from hybrid.hooks.names import event_of
 
         if event_of(self._name) in _SILENT:
@@ -435,14 +435,14 @@ class _Hook:
         note_failure(error, self._fields)
 
     def _note_late(self, message: str) -> None:
-        """Keep the event, and say so in the log; a process that had no turn until now reads its event first."""
+        """Keep the event, and say so in the log; a process that has not read its event gets a moment for it first."""
         until_s = time.monotonic() + _READ_S
         while not self._is_input_read and time.monotonic() < until_s:
             time.sleep(0.01)
         self._note_briefly(message + self._keep())
 
     def _note_briefly(self, message: str) -> None:
-        """Leave a line in the log by hand: on a machine too busy for an answer, an import would make it worse."""
+        """Append a failure's line to the log as plain text, since an import would take too long on a busy machine."""
         now_s = time.time()
         at = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(now_s)) + f".{int(now_s * 1000) % 1000:03d}+00:00"
         values = {
@@ -463,7 +463,7 @@ class _Hook:
 
 
 def _find_packages() -> None:
-    """Let installed packages be found where the interpreter was told not to look (`-S`)."""
+    """Add the folders of installed packages to the path where the interpreter was started without them (`-S`)."""
     if "site" not in sys.modules:
         import site
 
@@ -471,7 +471,7 @@ def _find_packages() -> None:
 
 
 def _read_input() -> bytes:
-    """Standard input, as much of it as an event may have."""
+    """Return the bytes of standard input, at most about as many as an event may have."""
     parts: list[bytes] = []
     n_bytes = 0
     while n_bytes <= _MAX_BYTES:
@@ -544,18 +544,18 @@ def _append(path: str, line: bytes) -> None:
 
 
 def _plain(text: str) -> str:
-    """Return a text that can stand in JSON as it is; empty for one that cannot."""
+    """Return a text if it can stand in JSON as it is, else an empty one."""
     return text if text.isascii() and text.isprintable() and not set(text) & set('"\\') else ""
 
 
 def _first_deadline_s(environ: Mapping[str, str]) -> float:
-    """Return the deadline until the settings are read; on a slow machine that alone may outlast it."""
+    """Return the deadline in seconds until the settings are read: 1.5, or more if the environment sets a longer one."""
     text = environ.get("HYBRID_HOOKS_DEADLINE_MS", "")
     return max(HARD_STOP_S, int(text) / 1000) if text.isascii() and text.isdigit() else HARD_STOP_S
 
 
 def _session_directory(event: Input) -> str:
-    """Return the directory of the session; its client may start hooks elsewhere, so the event is read here."""
+    """Return the directory that the event names if it exists, else the hook's, which clients may start elsewhere."""
     import json
 
     try:

@@ -27,11 +27,11 @@ class Input:
     """An event as it came, unread: the service reads it, which spares every hook the import of a parser.
 
     Attributes:
-        key: Names the event, however often it is sent or kept.
-        client: Who calls.
-        name: Of the event, from the command line.
-        cwd: Of the hook process.
-        data: Standard input.
+        key: Name of the event, however often it is sent or kept.
+        client: The client from the command line.
+        name: Name of the event from the command line.
+        cwd: Working directory of the hook process.
+        data: The bytes of standard input.
     """
 
     def __init__(self, key: str, client: str, name: str, cwd: str, data: bytes) -> None:
@@ -54,7 +54,7 @@ def environment_of(environ: Mapping[str, str]) -> bytes:
 
 
 class Call:
-    """One question to the service of a `$HYBRID_HOME`.
+    """A connection to the service of a `$HYBRID_HOME` that asks it for the answer to one event.
 
     Args:
         home: `$HYBRID_HOME`.
@@ -68,7 +68,7 @@ class Call:
         self._is_greeted = False
 
     def reach(self, timeout_s: float) -> bool:
-        """Return whether a service can answer us; one that is older than we are is told to end."""
+        """Return whether a service can answer; one that is older than this program is told to end, and gives False."""
         try:
             if self._connection is None:
                 endpoint = read_endpoint(self._home)
@@ -89,10 +89,10 @@ class Call:
         return False
 
     def wait(self, timeout_s: float) -> None:
-        """Wait for a service that is busy, or that starts just now.
+        """Wait until a service greets that is busy, or that starts just now.
 
         Raises:
-            WireError: None came in time.
+            WireError: None greeted in time.
         """
         until_s = time.monotonic() + timeout_s + _GRACE_S
         while not self._is_greeted:
@@ -129,12 +129,12 @@ class Call:
         return printed, line.decode("utf-8", "replace")
 
     def delivered(self, latency_ms: float) -> None:
-        """Tell that the agent has the text: only then it counts as given."""
+        """Tell the service that the agent has the text, since only then it counts as given."""
         if self._connection is not None:
             self._connection.send(str(latency_ms).encode(), timeout_s=_SEND_S)
 
     def close(self) -> None:
-        """Hang up."""
+        """Close the connection to the service."""
         if self._connection is not None:
             self._connection.close()
         self._connection = None

@@ -37,16 +37,16 @@ _WRITING_S = 5.0
 
 
 def environment(sent: bytes) -> dict[str, str]:
-    """Return the variables of a client as they were sent or kept."""
+    """Return the environment variables of a client, by name, from the bytes in which they were sent or kept."""
     pairs = sent.decode("utf-8", "surrogateescape").split("\0")
     return dict(pair.split("=", 1) for pair in pairs if "=" in pair)
 
 
 def event_of_parts(parts: list[bytes], key: str) -> tuple[HookEvent, dict[str, str]]:
-    """Return an event and its client's variables, of client, name, directory, variables and input.
+    """Return an event and its client's variables from its parts: client, name, directory, variables and input.
 
     Raises:
-        EventError: It is none.
+        EventError: The input is no event.
     """
     if len(parts) < 5:
         raise EventError("it has too few parts")
@@ -61,11 +61,11 @@ def forget_waiting(home: Path, environ: Mapping[str, str], is_meant: Callable[[W
 
     Args:
         home: `$HYBRID_HOME`.
-        environ: In which settings are resolved.
+        environ: The environment in which settings are resolved.
         is_meant: Told an event and its workspace; one that cannot be read is nobody's, and stays.
 
     Returns:
-        How many there were.
+        Number of events that were deleted.
 
     Raises:
         BusyError: Another process takes events in, and does not end within seconds.
@@ -118,11 +118,11 @@ class Taker:
         self._keys_lock = threading.Lock()
 
     def begin(self, key: str) -> None:
-        """Know that this process answers an event: whoever finds it kept leaves it alone meanwhile."""
+        """Note that this process answers an event, so that a kept copy of it is left alone meanwhile."""
         self._set(key, False)
 
     def end(self, key: str, *, is_taken: bool) -> None:
-        """Know that the event was answered; one that is taken has had its effects."""
+        """Note that the event was answered; if it has had its effects (`is_taken`), a kept copy is only deleted."""
         if is_taken:
             self._set(key, True)
             return
@@ -130,7 +130,7 @@ class Taker:
             self._keys.pop(key, None)
 
     def take_waiting(self, *, most: int | None = None, until_s: float | None = None) -> int:
-        """Take in the events that wait, unless another thread or process does so now.
+        """Take in the events that wait, unless another thread or process does so now; returns how many.
 
         Args:
             most: Events that are begun; None for all.
@@ -153,7 +153,7 @@ class Taker:
                 self._note(f"{count} dropped and without effect: {why}", None)
 
     def _take(self, most: int | None, until_s: float | None, dropped: Counter[str]) -> int:
-        """Take events in, with the lock held; `dropped` counts the dropped ones by their reason."""
+        """Take events in, with the lock held; returns how many. `dropped` counts the dropped ones by reason."""
         n_begun = n_taken = 0
         self.spool.remove_leftovers()
         for kept in self.spool.waiting():

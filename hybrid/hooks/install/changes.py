@@ -44,10 +44,10 @@ class Target(Struct, frozen=True):
     """A settings file of a client.
 
     Attributes:
-        client: Whose.
-        scope: Which of its files.
+        client: The client that reads the file.
+        scope: Which of the client's files it is.
         path: As the client names it.
-        root: Of the project, for a file of a project.
+        root: Root of the project, for a file of a project.
     """
 
     client: Client
@@ -108,7 +108,7 @@ def target_of(client: Client, scope: Scope, roots: SettingsRoots) -> Target:
     """Return the file of a scope.
 
     Raises:
-        ProjectError: The client has no such scope, or there is no project here.
+        ProjectError: The client has no such scope, or the scope needs a project and there is none.
     """
     path = client.files(scope, roots)
     if path is not None:
@@ -195,7 +195,7 @@ def take_out(removal: Removal, copy: Path, *, home: Path) -> None:
 
     Args:
         removal: The file with and without them.
-        copy: Of the file as it is.
+        copy: A copy of the file as it is.
         home: `HYBRID_HOME`, for the record.
 
     Raises:
@@ -217,7 +217,7 @@ def take_out(removal: Removal, copy: Path, *, home: Path) -> None:
 
 
 def _missing(record: InstallRecord, text: str) -> tuple[str, ...]:
-    """Return the hooks that `--replace` took out and a text does not hold."""
+    """Return the hooks, as `event: command`, that `--replace` took out of a file and that its text does not hold."""
     if not record.taken:
         return ()
     try:
@@ -236,7 +236,7 @@ def _missing(record: InstallRecord, text: str) -> tuple[str, ...]:
 def _without(
     target: Target, data: bytes | None, known: tuple[InstallRecord, bytes] | None, name: str
 ) -> tuple[str, str, bytes]:
-    """Return the action, the present text, and the bytes to write."""
+    """Return the action of an uninstall, the present text of the file, and the bytes to write."""
     if data is None:
         return "absent", "", b""
     text = data.decode("utf-8", "replace")
@@ -260,7 +260,7 @@ def _without(
 def _record(
     target: Target, path: Path, data: bytes | None, journal: InstallJournal, *, had: bool
 ) -> tuple[InstallRecord, bytes]:
-    """Return the record to keep, and the bytes of the file without us."""
+    """Return the record to keep, and the bytes of the file as it was, or would be, without us."""
     fresh = InstallRecord(
         str(path), target.client.name, target.scope, "", data is not None, files.missing_folders(path)
     )
@@ -315,13 +315,13 @@ def _held(home: Path, *, is_dry_run: bool) -> Generator[InstallJournal]:
 
 
 def diff(old: str, new: str, name: str) -> str:
-    """Unified, of two texts of a file."""
+    """Return the unified diff of two texts of a file."""
     lines = difflib.unified_diff(old.splitlines(), new.splitlines(), name, name, lineterm="")
     return "\n".join(lines)
 
 
 def recorded_targets(client: Client, *, home: Path) -> list[Target]:
-    """Return the files of a client that we changed anywhere, for a removal that leaves none behind."""
+    """Return the files of a client that we changed, in any project, so that a removal leaves none behind."""
     scopes: dict[str, Scope] = {"user": "user", "project": "project", "local": "local"}
     return [
         Target(client, scopes[record.scope], Path(record.path), None)

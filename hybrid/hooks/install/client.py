@@ -23,7 +23,7 @@ TIMEOUT_S = 5
 """Seconds that a client waits for a hook; hybrid gives up long before (`hooks.deadline_ms`)."""
 
 END_TIMEOUT_S = 3
-"""The same at the end of a session: Codex allows no more, Claude Code 1.5 unless told."""
+"""Seconds that a client waits for a hook at the end of a session: Codex allows no more, Claude Code 1.5 unless told."""
 
 
 class SettingsRoots(Struct, frozen=True):
@@ -41,11 +41,11 @@ class SettingsRoots(Struct, frozen=True):
 
 
 class Registration(Struct, frozen=True):
-    """One event that a client calls us for.
+    """One event for which a client calls us.
 
     Attributes:
         event: The client's word for it, which is also given to `hook run`.
-        matcher: Tools it is for, in the client's words; empty for all.
+        matcher: Tools that the event is for, in the client's words; empty for all.
     """
 
     event: str
@@ -53,7 +53,7 @@ class Registration(Struct, frozen=True):
 
     @property
     def timeout_s(self) -> int:
-        """Seconds the client waits."""
+        """Seconds that the client waits for the hook of this event."""
         return END_TIMEOUT_S if self.event == "SessionEnd" else TIMEOUT_S
 
 
@@ -61,11 +61,11 @@ class Client(Struct, frozen=True):
     """A coding agent.
 
     Attributes:
-        name: As `--client` has it.
-        label: As people know it.
+        name: The client's name for `--client`.
+        label: The client's name for people.
         files: Scope → the settings file of that scope; a scope that is missing does not exist there.
-        registrations: What it is to call us for.
-        handler: A registration and how to start us → the client's object for one command.
+        registrations: The events for which the client is to call us.
+        handler: A function from a registration and how to start us to the client's object for one command.
         is_grouped: Handlers stand in groups with a matcher; otherwise in one flat list.
         base: What a new file holds besides `hooks`.
         stamps: Members that the client itself adds to a file it finds.
@@ -99,7 +99,7 @@ class Client(Struct, frozen=True):
         return False
 
     def entry(self, registration: Registration, launcher: Launcher) -> dict[str, Any]:
-        """Return the element of the event's list that calls us."""
+        """Return the element that calls us, for the list of the registration's event in the client's settings."""
         handler = self.handler(registration, launcher)
         if not self.is_grouped:
             return handler

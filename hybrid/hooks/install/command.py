@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 ENTRY = Path(__file__).resolve().parents[2] / "entry.py"
-"""Starts the hook without site-packages being searched."""
+"""The script that starts the hook without site-packages being searched."""
 
 _OURS = re.compile(
     r"(?:(?:^|[\s/\\;&|(])hybrid(?:\.exe|\.cmd)?|\bhybrid[/\\](?:hooks[/\\])?entry\.py)"
@@ -50,7 +50,7 @@ class Launcher(Struct, frozen=True):
 
     @property
     def is_portable(self) -> bool:
-        """No path of this machine stands in it."""
+        """Return whether no path of this machine stands in the command."""
         return not self.program
 
 
@@ -66,7 +66,7 @@ def absolute_launcher(python: str = sys.executable) -> Launcher:
 
 
 def arguments(client: str, event: str) -> list[str]:
-    """Return the arguments after the program."""
+    """Return the words that follow the program: `hook run` with client and event."""
     return ["hook", "run", "--client", client, "--event", event]
 
 
@@ -123,7 +123,7 @@ def is_ours(handler: object) -> bool:
 
 
 def program_of(handler: Mapping[str, Any]) -> str:
-    """Return the file or name that a handler starts, as far as can be told; behind our guard, what that runs."""
+    """Return the program that a handler starts, or that our guard in it runs; empty when it cannot be told."""
     words = handler.get("args")
     if is_list(words) and words[:2] == ["-c", _GUARD] and len(words) > 2:
         return str(words[2])

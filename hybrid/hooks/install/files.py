@@ -70,7 +70,7 @@ def read_bytes(path: Path) -> bytes | None:
 
 
 def decoded(data: bytes | None, path: Path) -> str:
-    """Return the text, line ends and byte order mark kept.
+    """Return the bytes of a file as text, line ends and byte order mark kept; empty for None.
 
     Raises:
         SettingsError: It is not UTF-8.
@@ -82,7 +82,7 @@ def decoded(data: bytes | None, path: Path) -> str:
 
 
 def write(path: Path, data: bytes, *, is_shared: bool) -> None:
-    """Replace a file in one step; rights stay, a new file of a project is as readable as others there."""
+    """Replace a file in one step; its rights stay, and a new file of a project gets the usual rights there."""
     is_new = not path.exists()
     path.parent.mkdir(parents=True, exist_ok=True)
     write_atomic(path, data)
@@ -107,13 +107,13 @@ def missing_folders(path: Path) -> tuple[str, ...]:
 
 
 def remove(path: Path, folders: Sequence[str]) -> None:
-    """Delete a file, and those folders that are empty then."""
+    """Delete a file, and those of the folders that are empty then."""
     path.unlink(missing_ok=True)
     remove_folders(folders)
 
 
 def remove_folders(folders: Sequence[str]) -> None:
-    """Delete those folders that are empty."""
+    """Delete those of the folders that are empty."""
     for folder in reversed(folders):
         with contextlib.suppress(OSError):
             os.rmdir(folder)  # noqa: PTH106 - the text of a path, as it was recorded
@@ -126,9 +126,9 @@ class InstallRecord(Struct, frozen=True):
     """The state of a file before our first change, and the digest of what we wrote.
 
     Attributes:
-        path: Absolute, links resolved.
+        path: The file, absolute, with links resolved.
         client: Whose file it is.
-        scope: As it was installed.
+        scope: The scope in which the hooks were installed.
         written: Hex digest of the bytes we wrote.
         existed: Whether there was a file before us.
         folders: Folders that we made for it, outermost first.
@@ -146,7 +146,7 @@ class InstallRecord(Struct, frozen=True):
     copies: tuple[str, ...] = ()
 
     def with_written(self, digest: str) -> InstallRecord:
-        """Return the same after another write of ours."""
+        """Return the record with the digest of what was written last."""
         return replace(self, written=digest)
 
 
@@ -162,7 +162,7 @@ class InstallJournal:
 
     @property
     def lock(self) -> Path:
-        """Held while settings are changed."""
+        """The file that is locked while settings are changed."""
         return self._folder / "lock"
 
     def get(self, path: Path) -> tuple[InstallRecord, bytes] | None:
@@ -175,19 +175,19 @@ class InstallJournal:
         return record, original
 
     def put(self, record: InstallRecord, original: bytes) -> None:
-        """Remember; the original is on disk before the record says so."""
+        """Store a record and the original bytes of its file; these are on disk before the record says so."""
         path = Path(record.path)
         write_atomic(self._original(path), original)
         write_atomic(self._at(path), json.dumps(asdict(record), indent=1).encode())
 
     def drop(self, path: Path) -> None:
-        """Forget a file; the folder goes with the last one."""
+        """Forget the record and the original of a file; the folder goes with the last record."""
         for file in (self._at(path), self._original(path)):
             file.unlink(missing_ok=True)
 
     @property
     def copies(self) -> Path:
-        """Folder of settings as they were before `--replace`."""
+        """The folder of settings as they were before `--replace`."""
         return self._folder / "replaced"
 
     def drop_copies(self, record: InstallRecord) -> None:
@@ -203,7 +203,7 @@ class InstallJournal:
             self.copies.rmdir()
 
     def clear(self) -> None:
-        """Remove the folder when no record is left in it, with what a process that was killed left there."""
+        """Remove the folder when no record is left in it, with what a killed process left there; else do nothing."""
         if not any(True for _ in self.all()):
             with contextlib.suppress(OSError):
                 for file in (*self._folder.glob("*.original"), *self._folder.glob(".*.tmp")):
@@ -227,7 +227,7 @@ class InstallJournal:
 
 
 def digest_of(data: bytes) -> str:
-    """Return the hex SHA-256."""
+    """Return the hex SHA-256 of the bytes."""
     return hashlib.sha256(data).hexdigest()
 
 

@@ -35,19 +35,19 @@ _SYSTEMS = {
     ),
     "lore": re.compile(r"(?:^|[\s/\"'=])\.?lore(?:[-_][\w-]+)?(?:\.(?:sh|py|js))?(?=$|[\s/\"'@])", re.IGNORECASE),
 }
-"""System → how its commands are known; the first that fits names it."""
+"""System → a pattern of its commands; the first pattern that fits a command names the system."""
 
 
 class Foreign(Struct, frozen=True):
     """A hook, or a plugin, of a system that hybrid replaces.
 
     Attributes:
-        system: Its name.
-        client: Which agent runs it.
-        scope: Of the settings file.
+        system: Name of the system.
+        client: The agent that runs the hook.
+        scope: Scope of the settings file.
         path: The settings file.
-        event: When it runs; `plugin` for a whole plugin.
-        command: What it runs, or the plugin's name.
+        event: The event that runs the hook; `plugin` for a whole plugin.
+        command: The command of the hook, or the plugin's name.
     """
 
     system: str

@@ -43,10 +43,10 @@ class Install(Struct, frozen=True):
         scope: `user`, `project`, `local`, or `plugin`; `config` (Codex's `config.toml`) and `managed` (an
             administrator's) are only looked at.
         path: The settings file; of a plugin, the one that switches it on.
-        events: The client's words, in the order of the file.
-        commands: What is run, one for each event.
-        program: What the commands start.
-        is_runnable: Whether that exists, and the file it is given.
+        events: The registered events in the client's words, in the order of the file.
+        commands: The commands that are run, one for each event.
+        program: The program that the commands start.
+        is_runnable: Whether the program exists, and the file it is given.
         outdated: What this version registers otherwise, in words; empty for nothing.
     """
 
@@ -61,7 +61,7 @@ class Install(Struct, frozen=True):
 
     @property
     def removal(self) -> str:
-        """The command or step that removes this registration."""
+        """The command or step that removes this registration from its settings."""
         if self.scope == "plugin":
             return f"claude plugin uninstall {self.commands[0].split()[1]}"
         if self.scope not in SCOPES:
@@ -118,15 +118,15 @@ def unreadable(roots: SettingsRoots) -> list[str]:
 
 
 def ignored(client: Client, path: Path) -> str:
-    """That a client reads nothing of a file, in words."""
+    """Return a sentence that says that a client ignores a file as a whole for its comments or commas."""
     return f"{path} holds comments or trailing commas: {client.label} ignores such a file as a whole"
 
 
 class Double(NamedTuple):
-    """A prompt that is answered twice.
+    """A reason why prompts are answered twice.
 
     Attributes:
-        what: In words.
+        what: The reason in words.
         remedy: What to type or do.
     """
 
@@ -135,7 +135,7 @@ class Double(NamedTuple):
 
 
 def doubled(installs: Sequence[Install]) -> list[Double]:
-    """Return the prompts that would be answered twice: all places of a client add up."""
+    """Return the reasons why prompts would be answered twice: several places of a client, all of which it calls."""
     doubles: list[Double] = []
     for name in CLIENTS:
         calls = [each for each in installs if each.client == name]
@@ -156,7 +156,7 @@ def doubled(installs: Sequence[Install]) -> list[Double]:
 
 
 def switched_off(roots: SettingsRoots) -> list[tuple[Path, str]]:
-    """(settings file, member) where all hooks of Claude Code, or all but an administrator's, are switched off."""
+    """Return (settings file, member) where Claude Code's hooks are switched off, all or all but an administrator's."""
     paths = [path for scope in SCOPES if (path := CLAUDE.files(scope, roots)) is not None]
     switches = [
         (path, "disableAllHooks") for path in (*paths, MANAGED) if _settings(path).get("disableAllHooks") is True
@@ -188,7 +188,7 @@ def settings_files(roots: SettingsRoots) -> Iterator[tuple[Client, Path]]:
 
 
 def enabled_plugins(roots: SettingsRoots) -> Iterator[tuple[str, str, Path]]:
-    """(plugin with marketplace, scope, settings file) of each plugin that Claude Code has switched on."""
+    """Yield (plugin with marketplace, scope, settings file) for each plugin that Claude Code has switched on."""
     decided: dict[str, tuple[bool, str, Path]] = {}
     for scope in SCOPES:
         path = CLAUDE.files(scope, roots)
@@ -218,7 +218,7 @@ def _in_text(client: Client, scope: str, path: Path, text: str, environ: Mapping
 
 
 def _in_codex_config(roots: SettingsRoots) -> Iterator[Install]:
-    """Codex reads `[hooks]` of `config.toml` besides `hooks.json`, in the same form."""
+    """Yield the registrations in `[hooks]` of `config.toml`, which Codex reads besides `hooks.json`."""
     import tomli
 
     for scope in SCOPES:
@@ -240,7 +240,7 @@ def _in_codex_config(roots: SettingsRoots) -> Iterator[Install]:
 
 
 def _managed(environ: Mapping[str, str]) -> Iterator[Install]:
-    """Yield the settings of an administrator, and the parts beside them."""
+    """Yield the registrations in an administrator's settings for Claude Code and in the parts beside them."""
     for path in (MANAGED, *sorted((MANAGED.parent / "managed-settings.d").glob("*.json"))):
         yield from _in_text(CLAUDE, "managed", path, _text_or_empty(path), environ)
 
@@ -261,7 +261,7 @@ def _text(path: Path) -> str:
 
 
 def _text_or_empty(path: Path) -> str:
-    """Return the text; empty also for what is not to be read as settings."""
+    """Return the text of a settings file; empty also for a file that is not to be read as settings."""
     try:
         return _text(path)
     except HybridError:

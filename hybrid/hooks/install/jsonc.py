@@ -96,7 +96,7 @@ class _Parser:
         self._text = text
 
     def skip(self, at: int) -> int:
-        """Return the position after space and comments."""
+        """Return the first position from this one on that is neither in white space nor in a comment."""
         text = self._text
         while at < len(text):
             match = _SPACE.match(text, at) or _LINE_COMMENT.match(text, at) or _BLOCK_COMMENT.match(text, at)
@@ -106,7 +106,7 @@ class _Parser:
         return at
 
     def value(self, at: int, depth: int) -> JsonNode:
-        """Return the value that begins here."""
+        """Return the value that begins at a position; raises the error of a text that is no JSON."""
         if depth > _MAX_DEPTH:
             raise self.problem(at, "nested too deeply")
         first = self._text[at : at + 1]
@@ -246,7 +246,7 @@ def _space_before(text: str, at: int) -> int:
 
 
 def _line_indent(text: str, at: int) -> str:
-    """Return the space that the line of a position begins with."""
+    """Return the white space with which the line of a position begins."""
     line = text[text.rfind("\n", 0, at) + 1 : at].lstrip("\ufeff")
     return line[: len(line) - len(line.lstrip(" \t"))]
 

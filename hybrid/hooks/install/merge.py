@@ -34,9 +34,9 @@ class ExistingHook(Struct, frozen=True):
     """One registered command.
 
     Attributes:
-        event: The client's word.
+        event: The client's word for the event.
         handler: The client's object for the command.
-        matcher: Of its group, if any.
+        matcher: The matcher of the command's group, if any.
         entry: The whole element of the event's list.
     """
 
@@ -66,7 +66,7 @@ def read(text: str, name: str) -> JsonNode:
 
 
 def commands(root: JsonNode) -> Iterator[ExistingHook]:
-    """Yield every command that is registered for any event, in order."""
+    """Yield every command that is registered for any event, in the order of the file."""
     hooks = root.member("hooks")
     for event in hooks.node.items if hooks else ():
         for element in event.node.items:
@@ -130,7 +130,7 @@ def strip_text(
 
 
 def lists_of(text: str) -> frozenset[str]:
-    """Events that have a list, and `HOOKS` when there is an object of them; nothing for a text that does not parse."""
+    """Return the events with a list, and `HOOKS` when there is an object of them; none for text that does not parse."""
     try:
         hooks = parse(text).member("hooks")
     except JsoncError:
@@ -139,7 +139,7 @@ def lists_of(text: str) -> frozenset[str]:
 
 
 def is_bare(text: str, own: Container[str]) -> bool:
-    """Return whether nothing of anyone is left: no comment, no hooks, and no members but these.
+    """Return whether a text holds nothing of anyone: no comment, no hooks, and no members but the given ones.
 
     Args:
         text: Of the file.
@@ -173,7 +173,7 @@ def _problem(root: JsonNode) -> str:
 
 
 def _shown(entry: tuple[str, Any]) -> str:
-    """Return the order that entries are compared in."""
+    """Return a text by which entries are compared and ordered."""
     return json.dumps(entry, sort_keys=True)
 
 
@@ -276,7 +276,7 @@ def without_hooks(text: str, client: Client, *, keep: Container[str] = (), name:
 
 
 def ours_in(text: str, client: Client, *, name: str) -> list[RegisteredCommand]:
-    """Return our commands, in order.
+    """Return our commands in a client's file, in order.
 
     Raises:
         SettingsError: The file does not parse.

@@ -8,4 +8,4 @@ from hybrid.hooks.install.clients.opencode import OPENCODE
 from hybrid.hooks.install.clients.qwen import QWEN
 
 CLIENTS = {client.name: client for client in (CLAUDE, CODEX, GEMINI, QWEN, COPILOT, OPENCODE)}
-"""Name → client, in the order they are shown."""
+"""Name → client, in the order in which they are shown."""

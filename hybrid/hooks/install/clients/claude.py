@@ -12,14 +12,14 @@ if TYPE_CHECKING:
     from hybrid.hooks.install.command import Launcher
 
 UNKNOWN_EVENTS_SINCE = (2, 1, 101)
-"""An event that an older client does not know makes it drop the whole settings file."""
+"""The first version that passes over an event it does not know; an older one drops the whole settings file."""
 
 SUBAGENT_START = Registration("SubagentStart")
 TOOL_FAILURE = Registration("PostToolUseFailure")
 
 
 def config_folder(roots: SettingsRoots) -> Path:
-    """`CLAUDE_CONFIG_DIR`, else `~/.claude`."""
+    """Return Claude Code's folder of settings: `CLAUDE_CONFIG_DIR`, else `~/.claude`."""
     return Path(roots.environ.get("CLAUDE_CONFIG_DIR") or roots.user_home / ".claude")
 
 

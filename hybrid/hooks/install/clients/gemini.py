@@ -57,13 +57,13 @@ GEMINI = Client(
 
 
 class TrustChange(Struct, frozen=True):
-    """The change that was made to the list, or would be.
+    """The change that was made to Gemini CLI's list of trusted hooks, or would be.
 
     Attributes:
-        path: The file.
-        is_deleted: Nothing else stood in it.
-        old: Its text.
-        new: The text without us.
+        path: The file of the list.
+        is_deleted: Whether the file is deleted, since nothing else stands in it.
+        old: Its text before.
+        new: Its text without our entries.
     """
 
     path: Path
@@ -75,7 +75,7 @@ class TrustChange(Struct, frozen=True):
 def forget_trust(
     roots: SettingsRoots, *, cleaned: Collection[Path] = (), is_dry_run: bool = False
 ) -> TrustChange | None:
-    """Remove our entries of every project whose settings do not call us any more; None when there are none.
+    """Remove our entries of each project whose settings call us no more; returns the change, None when there are none.
 
     Args:
         roots: Where settings lie.
@@ -118,7 +118,7 @@ def _without(text: str, cleaned: Collection[Path]) -> str:
 
 
 def _first(root: JsonNode, cleaned: Collection[Path]) -> tuple[int, int] | None:
-    """Return the position of the first entry to remove: project, and entry in its list."""
+    """Return the positions of the first entry to remove: of its project, and in the list; None without one."""
     for at_project, project in enumerate(root.items if is_object(root.value) else ()):
         if project.node.kind != "array" or _calls_us(Path(project.key), cleaned):
             continue
