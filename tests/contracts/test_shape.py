@@ -104,7 +104,8 @@ def test_a_prompt_crosses_a_part_of_the_files(tmp_path: Path) -> None:
     talk.ask("How is the database password rotated?")
     crossed = _crossed(Talk(talk.root, talk.home, session_id="s2", kinds=talk.kinds))
 
-    assert len(crossed) <= 0.30 * len(list(PACKAGE.rglob("*.py"))), sorted(crossed)
+    # The protocol of the backend stands in files of its own: decision 63.
+    assert len(crossed) <= 0.31 * len(list(PACKAGE.rglob("*.py"))), sorted(crossed)
 
 
 def _crossed(talk: Talk) -> set[str]:

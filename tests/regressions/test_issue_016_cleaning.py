@@ -401,9 +401,9 @@ def test_a_project_that_is_forgotten_meanwhile_is_no_problem(tmp_path: Path, mon
     shop = new_shop(tmp_path)
     _older_index(shop.home)
 
-    def forget_first(workspace: Workspace, **options: Any) -> Indexed:
+    def forget_first(workspace: Workspace, *args: Any, **options: Any) -> Indexed:
         shop.out("projects", "forget", "shop")
-        return bring_up_to_date(workspace, **options)
+        return bring_up_to_date(workspace, *args, **options)
 
     monkeypatch.setattr("hybrid.upkeep.cleaning_indexes.bring_up_to_date", forget_first)
     environ = {"HYBRID_HOME": str(shop.home)}

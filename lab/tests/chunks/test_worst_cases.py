@@ -101,7 +101,7 @@ def test_what_has_no_errors_but_takes_long_is_cut_by_lines_too(monkeypatch: pyte
     chunked = chunk_document(document, LIMITS)
 
     assert ("lines", "parse_failed") == (chunked.method, chunked.fallback)
-    assert text.rstrip("\n").count("\n") + 1 == chunked.chunks[-1].end_line
+    assert text.rstrip().count("\n") + 1 == chunked.chunks[-1].end_line
 
 
 def test_names_of_any_place_in_a_long_text_are_read() -> None:
