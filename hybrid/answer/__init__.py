@@ -1,1 +1,1 @@
-"""From one event of an agent to the text that it gets: decide, select, pack, note."""
+"""Answers one event of an agent with a text or with silence: decides, selects, packs and notes."""

@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from hybrid.workspace import Workspace
 
 CONSIDERED = 30
-"""Fused hits that are looked at: what fits a budget is seldom more than ten."""
+"""Hits taken from a search in files or in the memory: what fits a budget is seldom more than ten."""
 RECORDS_CONSIDERED = 100
-"""The same of records: each was judged by itself, and one that is meant must not be missed for its rank."""
+"""Hits taken from a search in lessons or lore: each is judged by itself, and a low rank must not hide a fitting one."""
 _TOPIC_HITS = 10
 _HINT_CHARS = 60
 _REPORT_SHARE = 0.5
@@ -47,11 +47,11 @@ _LEAST_REPORT_CHARS = 50
 """Characters of the shortest report that may bring lessons."""
 _REPORT_HEADING = "Relevant lessons after subagent work"
 NOTHING_FITS = ("gate", "no_results")
-"""Reasons of a silence after a search: nothing was close enough."""
+"""Reasons of a silence (`Decision.reason`) that mean: a search found nothing close enough."""
 _LEFT_ALONE = ("opted_out", "machine_made", "subagent_report", "slash_command", "empty", "skip_prefix")
-"""Reasons for which a prompt is left alone, whatever it asks."""
+"""Reasons of a prompt rule that silence a prompt even when it asks about earlier sessions."""
 _LOWEST = float("-inf")
-"""Margin of a kind in which nothing was compared."""
+"""The margin of a kind whose gate compared nothing: such a kind is sorted last."""
 
 
 class _Lookup(Struct, frozen=True):
@@ -72,7 +72,7 @@ class _Lookup(Struct, frozen=True):
 
 
 def decide(turn: Turn) -> Decision:
-    """Return what the prompt of a turn gets, or the report of a subagent that it brings."""
+    """Return the decision on the prompt of a turn, or on the report of a subagent when the event brings one."""
     if turn.off is not None:
         return turn.off
     event, hooks = turn.event, turn.workspace.config.hooks
@@ -138,7 +138,7 @@ def _search(turn: Turn, lookup: _Lookup) -> Decision:
 
 
 def span_reader(workspace: Workspace) -> SpanReader:
-    """Reads records of the project again, as the settings want them shown."""
+    """Return a reader of the present text of hits in the project's files, redacted if the settings want it."""
     return SpanReader(
         workspace.require_project().root,
         max_file_bytes=workspace.config.index.max_file_bytes,
@@ -147,7 +147,7 @@ def span_reader(workspace: Workspace) -> SpanReader:
 
 
 class _Injection:
-    """From what is searched for to what it gets of some collections."""
+    """Searches some collections for one text and decides what of their hits is given."""
 
     def __init__(self, turn: Turn, lookup: _Lookup, collections: Sequence[Collection], ledger: Ledger) -> None:
         self._lookup = lookup
@@ -198,7 +198,7 @@ class _Injection:
         return replace(base, reason=reason, items=items, text=text, withheld=_all_withheld(chosen))
 
     def _searched(self) -> list[Selection]:
-        """Search and judge every collection; the pieces of the prompt are embedded once."""
+        """Search every collection and judge the hits; the pieces of the prompt are embedded once for each model."""
         from hybrid.search.searcher import Judging  # Brings numpy, which a prompt that a rule ends never needs.
 
         found: list[Selection] = []
@@ -219,7 +219,7 @@ class _Injection:
         return found
 
     def _last_summaries(self, found: Sequence[Selection]) -> list[Hit]:
-        """Return what was done last, for a prompt that asks about earlier sessions themselves."""
+        """Return the last summaries for a prompt about earlier sessions; empty for another one, or without a memory."""
         memory = next((one.collection for one in found if one.collection.kind == "memory"), None)
         if not self._lookup.is_back or memory is None:
             return []
@@ -228,7 +228,11 @@ class _Injection:
         return memory.last_summaries() if isinstance(memory, MemoryCollection) else []
 
     def _handoff(self, found: Sequence[Selection], chosen: Sequence[Selection]) -> list[Selection]:
-        """Return the latest handoff of the project, for the first injection of a session, if it is new enough."""
+        """Add the latest handoff to the hits of the lore, if it is new enough and the session got no injection yet.
+
+        Returns:
+            The selection of the lore when it was not among the chosen ones, else nothing.
+        """
         days = self._workspace.config.lore.handoff_days
         if self._lookup.is_report or not days or not self._is_first:
             return []
@@ -254,7 +258,7 @@ class _Injection:
 
 
 def _put_first(hits: Sequence[Hit], found: Sequence[Selection], chosen: list[Selection]) -> None:
-    """Put rows of the memory that were not searched for before those that were."""
+    """Put these hits before the other hits of the memory, and the memory first in `chosen`; nothing without hits."""
     if not hits:
         return
     memory = next(one for one in found if one.collection.kind == "memory")
@@ -280,7 +284,7 @@ def _all_withheld(chosen: Sequence[Selection]) -> tuple[Withheld, ...]:
 
 
 def _hint(query: str) -> str:
-    """Return the query as a search to type; a long or pasted one stands as `…`."""
+    """Return the query, to be shown as a search to type; empty when it is long or has several lines."""
     return query if len(query) <= _HINT_CHARS and "\n" not in query else ""
 
 

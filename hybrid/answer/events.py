@@ -1,6 +1,6 @@
 """Answers any hook event, or takes one in that was kept: the one entry of the engine for service and hooks.
 
-`feedback.reasons` names what comes of each; `ignored` is not logged.
+`feedback.reasons` names the possible results; an event with the result `ignored` is not logged.
 """
 
 from __future__ import annotations
@@ -36,24 +36,24 @@ if TYPE_CHECKING:
     from hybrid.types import HookEvent
 
 _SPARE_S = 0.1
-"""Seconds before its deadline at which an event waits no longer for another one of its session: an answer takes so
-long."""
+"""Seconds that an answer takes: an event that waits for another one of its session stops waiting so long before its
+own deadline."""
 
 _GOING_ON = ("resume", "fork")
 """Sources of a session whose transcript begins with an older conversation."""
 
 _KEEP_S = 0.1
-"""Seconds that an answer waits until its prompt is in the memory; it goes there all the same."""
+"""Seconds at most that an answer waits until its prompt is stored in the memory; storing goes on after that."""
 
 _CLOSE_S = 0.2
-"""Seconds that a search waits until what other sessions did last can be found; as a rule nothing is left to do."""
+"""Seconds at most that a search waits until the batches of ended sessions are closed and can be found."""
 
 _REMEMBERED = ("PostToolUse", "Stop", "SessionEnd")
-"""Events that are in the memory before their hook is answered; a prompt goes there while it is searched for."""
+"""Events that are stored in the memory before their hook is answered; a prompt is stored during its search."""
 
 _NOTHING = contextlib.nullcontext()
 _IGNORED = Decision("ignored")
-"""For what asks for nothing: a tool's edit, the end of a turn; a line in the log for each would bury the others."""
+"""The decision on an event that asks for nothing, such as a tool's edit: it is not logged, being far too frequent."""
 
 
 class _Effects:
@@ -73,7 +73,7 @@ class _Effects:
         self._is_failed = True
 
     def begin(self, work: Callable[[], bool]) -> None:
-        """Do it beside the search, which must not wait for a database that somebody else holds."""
+        """Start the work on a thread, beside the search; work that returns False or raises makes the effects fail."""
 
         def run() -> None:
             try:
@@ -87,11 +87,11 @@ class _Effects:
         self._keeper.start()
 
     def leave(self, work: Callable[[], bool]) -> None:
-        """Do it after the answer: a process that has just started would share its one processor between both."""
+        """Leave the work for `finish`, so that a process started for one event does not share its processor."""
         self._later = work
 
     def finish(self) -> None:
-        """Do what was left, and wait for what was begun."""
+        """Do the work that was left, and wait for the work that was begun, however long it takes."""
         work, self._later = self._later, None
         if work is not None and not work():
             self._is_failed = True
@@ -119,7 +119,7 @@ class Reply(Struct, frozen=True):
 
     @property
     def is_taken(self) -> bool:
-        """The event has had its effects: nothing is lost when it is never seen again."""
+        """True when the event has had all of its effects, so that it need not be kept for another try."""
         return self.effects.are_done
 
     @property
@@ -129,11 +129,11 @@ class Reply(Struct, frozen=True):
 
     @property
     def debug_line(self) -> str:
-        """One line for a person."""
+        """What was done with the event and why, in one line for a person who debugs a hook."""
         return self.decision.debug_line
 
     def notice(self, latency_ms: float) -> str:
-        """Lines for the user: what was learned, and `hybrid: 3 items, 41 ms` when the settings want it."""
+        """Return the lines for the user, may be empty: what was learned, and `hybrid: 3 items, 41 ms` if so set."""
         lines = [*self.decision.untold, *self.decision.notices]
         n_items = len(self.decision.items)
         if n_items and self.text and self.turn.workspace.config.hooks.notice:
@@ -141,7 +141,10 @@ class Reply(Struct, frozen=True):
         return "\n".join(lines)
 
     def finish(self, latency_ms: float) -> None:
-        """Record the decision; call it after the answer was written. The session's next hook may go on then."""
+        """Record the decision, let the session's next hook go on, and do the work that was left for after the answer.
+
+        Call it after the answer was written.
+        """
         from hybrid.answer.recording import record
 
         turn, workspace, event = self.turn, self.turn.workspace, self.turn.event
@@ -162,7 +165,11 @@ class Reply(Struct, frozen=True):
                 pass_over_past(workspace, event)
 
     def drop(self, latency_ms: float | None = None) -> None:
-        """The answer was not delivered: nothing counts as given. A text that came too late is noted as such."""
+        """Let the session's next hook go on without recording anything as given, and finish the effects.
+
+        Args:
+            latency_ms: Milliseconds that the answer took, if it came too late: a text is then logged as `late`.
+        """
         with self.held:
             if self.decision.text and latency_ms is not None:
                 from hybrid.answer.recording import record
@@ -173,7 +180,9 @@ class Reply(Struct, frozen=True):
 
 
 def answer(turn: Turn, *, working: AbstractContextManager[object] = _NOTHING, is_alone: bool = False) -> Reply:
-    """Decide what an event gets.
+    """Return the reply to an event, whose effects are had, begun or left for `Reply.finish`.
+
+    A session's next hook that wants an answer waits until the reply is finished or dropped.
 
     Args:
         turn: The event, and what is known of it.
@@ -221,9 +230,9 @@ def answer(turn: Turn, *, working: AbstractContextManager[object] = _NOTHING, is
 
 
 def take_in(turn: Turn) -> None:
-    """Let an event have its effects whose hook ran out of time; no text is given for it.
+    """Let an event whose hook ran out of time have its effects; no text is given for it.
 
-    It may have had some of them already: none counts twice.
+    Effects that the event has had already are not counted again.
 
     Args:
         turn: A late one, with the key that its event was sent with.
@@ -254,14 +263,14 @@ def take_in(turn: Turn) -> None:
 
 
 def has_effects(turn: Turn) -> bool:
-    """Return whether an event may leave anything behind here: its owner may have switched that off."""
+    """Return whether the settings let the event be stored in the memory or bring lessons; False while hybrid is off."""
     from hybrid.knowledge.memory_intake import is_remembering
 
     return turn.off is None and (is_remembering(turn.workspace) or is_capturing(turn.workspace, turn.event))
 
 
 def _note_turn(turn: Turn) -> None:
-    """Note whether a prompt is private, before anything that its agent does can come."""
+    """Note whether the prompt of a main conversation is private, before events of its agent's work can come."""
     event = turn.event
     if event.agent_id or not event.prompt.strip():
         return
@@ -271,7 +280,7 @@ def _note_turn(turn: Turn) -> None:
 
 
 def _is_private_report(turn: Turn) -> bool:
-    """Return whether a subagent reports in a private turn: it would be searched for and stand in the log."""
+    """Return whether the event is a tool's in a private turn: a report must neither be searched for nor logged."""
     return turn.event.event == "PostToolUse" and _is_of_private_turn(turn)
 
 
@@ -301,7 +310,7 @@ def _learn_from_turn(turn: Turn) -> bool:
 
 
 def _remember(turn: Turn) -> bool:
-    """Keep what an event tells; what went wrong stands in the log. False when it is not kept and may be tried again."""
+    """Store an event in the memory, and log what went wrong; False when the memory was busy and a retry may help."""
     if not _has_memory(turn):
         return True
     from hybrid.knowledge.memory_intake import remember  # Brings the extraction.
@@ -333,14 +342,14 @@ def _close_and_remember(turn: Turn, closed: threading.Event) -> bool:
 
 
 def _note_problem(turn: Turn, problem: str) -> None:
-    """Leave a line in the log; what that imports is not needed before an answer."""
+    """Log a problem as an error of the event; what that imports is not needed before an answer."""
     from hybrid.answer.recording import record_error
 
     record_error(turn.workspace, turn.event, problem)
 
 
 def _is_any_waiting(turn: Turn) -> bool:
-    """Return whether uses of tools wait to be told; where nobody can say, there are none to close."""
+    """Return whether uses of tools wait to be made into observations; False when the memory cannot be read."""
     try:
         return _has_memory(turn) and turn.kinds.stores.memory(turn.workspace).n_waiting() > 0
     except (HybridError, OSError):
@@ -348,9 +357,9 @@ def _is_any_waiting(turn: Turn) -> bool:
 
 
 def _tell_what_waits(turn: Turn) -> None:
-    """Make observations of what waits: a prompt ends what its session did before.
+    """Make observations of the uses of tools that wait in the session, since its new prompt ends what was done before.
 
-    Done once the prompt was answered; what went wrong stands in the log.
+    Called once the prompt was answered; what went wrong is logged.
     """
     if not _has_memory(turn):
         return
@@ -410,7 +419,11 @@ def _reminded(turn: Turn, decision: Decision) -> Decision:
 
 
 def _keep_books(turn: Turn) -> Decision:
-    """Note in the ledger what happened to the session; a disk that is full loses the note."""
+    """Note a compaction, the end of a turn or of the session in the ledger; a disk that is full loses the note.
+
+    Returns:
+        `reset` when the ledger was reset before a compaction, else `_IGNORED`.
+    """
     event, key, ledgers = turn.event, turn.key, turn.workspace.ledgers
     with contextlib.suppress(OSError):
         if event.event == "PreCompact" and not _is_false_alarm(event) and ledgers.read(key).given:
@@ -425,5 +438,5 @@ def _keep_books(turn: Turn) -> Decision:
 
 
 def _is_false_alarm(event: HookEvent) -> bool:
-    """Gemini announces an automatic compaction before every request, and only then looks whether there is need."""
+    """Return whether a compaction may not follow: Gemini announces an automatic one before every request."""
     return event.client == "gemini" and event.source == "auto"

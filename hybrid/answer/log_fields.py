@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from hybrid.types import Hit, Item
 
 _PROMPT_CHARS = 80
-"""Enough to know one's own prompt again, little enough not to keep what was pasted into it."""
+"""Characters of a prompt in the log: enough to know one's own prompt again, too few for what was pasted into it."""
 
 _REDACTED_CHARS = 5_000
-"""So much of a prompt is looked through for secrets, so that none is cut in half where the log's part ends."""
+"""Characters of a prompt that are searched for secrets before the cut, so that no secret is cut in half and missed."""
 
 _PROBLEM_CHARS = 300
 _HELD_BACK = 5
@@ -31,7 +31,7 @@ _OF_GATE = ("top_cosine", "threshold", "threshold_source", "score", "bar", "part
 
 
 def place_of(hit: Hit) -> dict[str, Any]:
-    """Return what a hit is of: `kind`, `id` (of records), `path`, `start_line` and `end_line` (of files), `name`."""
+    """Return the place of a hit: `kind`, `name`; `id` for a record, `path`, `start_line`, `end_line` for a file."""
     is_record = hit.is_record
     return {
         "kind": hit.kind,
@@ -105,7 +105,7 @@ def kinds_part(decision: Decision) -> dict[str, Any]:
 
 
 def item_part(item: Item) -> dict[str, Any]:
-    """Return one item: what it is of, in which form it was given, and its numbers."""
+    """Return one item as the log keeps it: the place of its hit, the form in which it was given, and its numbers."""
     hit = replace(item.hit, path=redact(item.hit.path))
     return {
         "key": hit.key,
@@ -121,12 +121,12 @@ def item_part(item: Item) -> dict[str, Any]:
 
 
 def rounded(value: float | None) -> float | None:
-    """Four digits, never −0; None for what is not finite, which JSON cannot say."""
+    """Return a number rounded to four digits, never −0; None for None and for what is not finite, which JSON lacks."""
     return None if value is None or not math.isfinite(value) else round(value, 4) + 0.0
 
 
 def evidence_part(decision: Decision) -> dict[str, Any]:
-    """Return the numbers behind a silence: the best candidate that gate or floor held back, and what was given before.
+    """Return the candidates behind a silence: the best one that was searched, and some that were held back.
 
     Returns:
         `best` ({key, kind, id, name, cosine, bm25} of the hit with the highest cosine, or None; `id` of records), and

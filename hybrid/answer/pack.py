@@ -58,7 +58,7 @@ class Budget(Struct, frozen=True):
 
 
 class Packable(Protocol):
-    """A record that can be shown in several forms; what is never asked for need not be rendered."""
+    """A candidate that can be rendered in several forms, each only when it is asked for."""
 
     @property
     def is_full_worthy(self) -> bool:
@@ -67,16 +67,16 @@ class Packable(Protocol):
 
     @property
     def is_full_only(self) -> bool:
-        """The agent already has a part of it: only the whole text is worth giving."""
+        """True when the agent already has a part of the candidate, so that only the whole text is worth giving."""
         ...
 
     def text(self, form: Form, /) -> str:
-        """Its header line with the whole text, a preview of it, or nothing (`pointer`)."""
+        """Return the candidate's header line, followed by the whole text, a preview, or nothing (`pointer`)."""
         ...
 
 
 class Packed(Struct, frozen=True):
-    """The choice.
+    """The result of `pack`.
 
     Attributes:
         chosen: (index into the candidates, form), best first.
@@ -135,7 +135,7 @@ def pack(
 
 
 def _allowed(forms: tuple[Form, ...], candidate: Packable, n_pointers: int) -> tuple[Form, ...]:
-    """The forms still open to a candidate, longest first."""
+    """Return the forms in which a candidate may still be given, longest first; may be empty."""
     if candidate.is_full_only:
         return tuple(form for form in forms if form == "full")
     if len(forms) == 1:

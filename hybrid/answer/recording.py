@@ -32,7 +32,7 @@ _MOST_ERROR_CHARS = 500
 
 
 def record(turn: Turn, decision: Decision, *, latency_ms: float) -> None:
-    """Note a decision; a disk that is full or read-only loses the note, never the prompt."""
+    """Note a decision in ledger, event log and counters; a disk that is full or read-only loses the note silently."""
     workspace = turn.workspace
     with contextlib.suppress(OSError):
         if decision.reason != "late":  # It never reached the agent.
@@ -50,7 +50,7 @@ def record(turn: Turn, decision: Decision, *, latency_ms: float) -> None:
 
 
 def _note_in_ledger(turn: Turn, decision: Decision) -> None:
-    """Note what the agent has now, and what fitted again although it had it: that is what it needs most.
+    """Note what the agent was given, and which hits fitted although it had them; nothing when there are none.
 
     Raises:
         OSError: The disk is full or read-only.
@@ -70,7 +70,7 @@ def _note_in_ledger(turn: Turn, decision: Decision) -> None:
 
 
 def record_error(workspace: Workspace | None, event: HookEvent | None, error: BaseException | str) -> None:
-    """Note a failure of a hook; without a workspace there is nowhere to note it."""
+    """Append a failure of a hook to the event log, without secrets; does nothing without a workspace."""
     if workspace is None:
         return
     message = error if isinstance(error, str) else f"{type(error).__name__}: {error}"
@@ -88,7 +88,7 @@ def record_error(workspace: Workspace | None, event: HookEvent | None, error: Ba
 
 
 def record_learned(workspace: Workspace, event: HookEvent, learned: TurnReport) -> None:
-    """Note which lessons the agent cited and wrote down; nothing when it did neither."""
+    """Append to the event log which lessons the agent cited and wrote down; does nothing when it did neither."""
     if not (learned.cited or learned.recorded):
         return
     with contextlib.suppress(OSError):
@@ -106,7 +106,7 @@ def record_learned(workspace: Workspace, event: HookEvent, learned: TurnReport) 
 
 
 def record_cited(workspace: Workspace, lesson_ids: Sequence[str]) -> None:
-    """Note lessons that a person cited, beside those that agents cite."""
+    """Append to the event log which lessons a person cited."""
     with contextlib.suppress(OSError):
         workspace.log.append(
             {
@@ -170,5 +170,5 @@ def _event_line(turn: Turn, decision: Decision, latency_ms: float) -> dict[str, 
 
 
 def _without_secrets(hit: Hit) -> Hit:
-    """The hit as it may be noted, whatever may be shown; all but its path comes without secrets from the index."""
+    """Return the hit with secrets taken out of its path; its other texts come without secrets from the index."""
     return replace(hit, path=redact(hit.path))

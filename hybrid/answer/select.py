@@ -1,4 +1,4 @@
-"""From search results to the items of one injection: gate, floor, ledger, recheck, budget; over all kinds alike.
+"""Makes the items of one injection from search results: gate, floor, ledger, recheck, budget; for all kinds alike.
 
 Each kind is judged by its own bars and has its own share of the room; lists are never merged by score.
 """
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
     from hybrid.session.ledger import Ledger
 
 PACKED = 15
-"""Hits of a kind that are read again and rendered: more never fit."""
+"""Hits of a kind, at most, that are read again and rendered: more never fit."""
 
 _BEST_FORM: dict[ContentMode, Form] = {"adaptive": "full", "full": "full", "preview": "preview", "none": "pointer"}
-"""The most that a mode gives of a chunk: a session that got that much has seen it."""
+"""Content mode → the fullest form that it gives: a session that got a chunk in this form has seen it."""
 _PLURAL_CHARS = 2
-"""Characters that `10 items` takes more than `1 item`, for which the frame is measured."""
+"""Characters by which `10 items` is longer than `1 item`: the frame is measured with one item."""
 
 
 class Selection(Struct):
@@ -44,9 +44,9 @@ class Selection(Struct):
         collection: Where they come from.
         searched: The search behind them.
         verdict: Of the kind's gate.
-        hits: Still in, best first.
-        withheld: Out, with the reason.
-        items: Chosen.
+        hits: Hits that were not withheld so far, best first.
+        withheld: Hits that were withheld, with the reason.
+        items: Items that `Packer` chose from the hits; empty before.
     """
 
     collection: Collection
@@ -58,7 +58,7 @@ class Selection(Struct):
 
     @property
     def is_files(self) -> bool:
-        """Files are given as far as they fit, records whole."""
+        """True for the hits of files, which are given as far as they fit; records are given whole."""
         return self.collection.kind == "files"
 
     def keep(self, reason: str, wanted: Callable[[Hit], bool]) -> None:
@@ -67,9 +67,9 @@ class Selection(Struct):
         self.hits = [hit for hit in self.hits if wanted(hit)]
 
     def pass_floor(self) -> None:
-        """Leave what is far behind the best, or too far from what is asked; then bring the rest into its order.
+        """Withhold hits far behind the best or too far from the query; then order the others as the collection does.
 
-        Where each record was judged by itself, that decides instead.
+        Where the gate judged each record by itself, its verdict decides in place of the floor.
         """
         self.hits, threshold, rows = list(self.searched.hits), self.collection.threshold, self.verdict.rows
         if rows is None:
@@ -83,13 +83,13 @@ class Selection(Struct):
         self.hits = ordered
 
     def _least_cosine(self) -> float:
-        """The raw cosine floor; what opened the gate passes it, or an open gate would give nothing."""
+        """Return the least raw cosine of a hit: never more than what opened the gate, or nothing would be given."""
         said, low = self.verdict, self.collection.min_cosine
         opening = self.searched.top_cosine if said.source == "auto" else said.threshold
         return low if opening is None else min(low, opening)
 
     def _passes(self, hit: Hit, threshold: float, low: float) -> bool:
-        """The floor; whether a hit holds a word of the query literally is looked up only when that decides."""
+        """Return whether a hit passes the floor; a name or path from the query in the hit lowers the bar."""
         if passes(hit, threshold=threshold, min_cosine=low, is_named=False):
             return True
         return passes(hit, threshold=threshold, min_cosine=low, is_named=True) and self._is_named(hit)
@@ -102,7 +102,7 @@ class Selection(Struct):
         return any(name in text for name in query.identifiers)
 
     def drop_known(self, ledger: Ledger, hooks: HooksConfig, *, is_same_topic: bool) -> None:
-        """Leave what the session has: each hit that was given, or all when its best ones were."""
+        """Withhold hits that the session was given; leave no hit when the topic is the same or the best were given."""
         given = ledger.given
         # A record is given whole or not at all.
         best_form = _BEST_FORM[hooks.content_mode if self.is_files else _mode_of_records(hooks.content_mode)]
@@ -115,14 +115,14 @@ class Selection(Struct):
     def _has_the_best(self, ledger: Ledger, n_best: int, best_form: Form) -> bool:
         """Return whether the session has what fits best, and the first of it in full: the rest is second choice.
 
-        So it is with files, where more of the same is always there; of records each that fits is another matter.
+        Always False for records: each of them is worth giving by itself.
         """
         best = self.hits[:n_best]
         is_known = self.is_files and bool(best) and all(hit.digest.hex() in ledger.given for hit in best)
         return is_known and not ledger.allows(best[0].digest, best_form)
 
     def recheck(self) -> None:
-        """Leave copies, what never fits, and what is gone or says something else now."""
+        """Withhold copies, all hits after the first `PACKED`, and hits whose text is gone or has changed."""
         first = {hit.digest: hit.row for hit in reversed(self.hits)}
         self.keep("duplicate", lambda hit: first[hit.digest] == hit.row)
         within = {hit.row for hit in self.hits[:PACKED]}
@@ -131,7 +131,7 @@ class Selection(Struct):
 
 
 def verdict_of(searched: Searched, collection: Collection, loaded: Loaded) -> Verdict:
-    """Return the verdict of a gate: by its calibration if that was asked, else by a number for the raw cosine."""
+    """Return the verdict of the search's own gate, else that of comparing the top cosine with a fixed threshold."""
     if searched.verdict:
         return searched.verdict
     threshold = fixed_threshold(
@@ -168,7 +168,7 @@ class Packer:
         self._footer = footer
 
     def pack(self, selections: Sequence[Selection]) -> str:
-        """Choose the items of every selection, and give the whole text; empty when nothing fits.
+        """Choose the items of every selection, store them in it, and return the whole text; empty when nothing fits.
 
         Records have their share first, since it is small and bounded; files get what is left. The text shows the
         selections in the order given.
@@ -188,7 +188,7 @@ class Packer:
         return [replace(entries[0], heading=heading), *entries[1:]] if heading and entries else entries
 
     def _room(self, selections: Sequence[Selection], n_entries: int) -> Budget:
-        """Return the room that the frame leaves."""
+        """Return the room that a frame for `n_entries` entries leaves to the entries."""
         hooks = self._hooks
         probe = [Entry("x", "x") for selection in selections for _ in selection.hits[:1]][:1]
         frame = render_frame(probe, fmt=hooks.format, footer=self._footer)
@@ -250,23 +250,23 @@ class _Rendered(Struct, frozen=True):
 
 
 def _mode_of_records(mode: ContentMode) -> ContentMode:
-    """Whole records only, unless less is wanted."""
+    """Return the content mode for records: `full` in place of `adaptive`, any other mode as it is."""
     return "full" if mode == "adaptive" else mode
 
 
 def _measure_json(text: str) -> Size:
-    """As `measure_text`, with the comma that stands between two items."""
+    """Return what `measure_text` does, and one character more for the comma between two items."""
     size = measure_text(text)
     return Size(size.lines, size.chars + 1, size.size_bytes + 1)
 
 
 def shown_withheld(selection: Selection) -> tuple[Withheld, ...]:
-    """Return what a selection held back, without secrets in its paths."""
+    """Return the withheld hits of a selection as they may be shown, without secrets in their paths."""
     return tuple(replace(entry, hit=selection.collection.shown(entry.hit)) for entry in selection.withheld)
 
 
 def gate_form(said: Verdict) -> dict[str, Any]:
-    """Return what a gate compared, for the machine forms."""
+    """Return what a gate compared and whether it opened, as JSON for `--json` and `--explain`."""
     return {
         "is_open": said.is_open,
         "top_cosine": said.top_cosine,

@@ -50,10 +50,10 @@ if TYPE_CHECKING:
 # After a compaction it is what the session itself did before, and the files that it touched.
 
 _BUDGET_SHARE = 0.5
-"""Of the characters of an injection: the list only says what is there, and is looked up when it matters."""
+"""Share of an injection's characters for what the memory tells: its lines only name rows that can be looked up."""
 
 _SUMMARY_SHARE = 0.5
-"""Of these, at most for the summary: the rows after it tell what else was done."""
+"""Share of the memory's characters for the summary, at most: the rows after it tell what else was done."""
 _CANDIDATES = 100
 _MOST_FILES = 15
 _MOST_SUMMARIES = 3
@@ -61,10 +61,10 @@ _MORE = 'hybrid memory show NUMBER gives one in full; hybrid memory search "word
 
 
 def earlier_sessions(workspace: Workspace, store: MemoryStore, now_ms: int, *, session_id: str) -> Entry | None:
-    """The project's last summary, and its last rows in index form; None when nothing is known.
+    """Return the project's last summary and its last rows in index form; None when there are none or none are wanted.
 
-    What changed something goes before what was merely read; the list is in the order of time. Other projects' rows
-    are left out here: nothing was asked for that they could answer.
+    Rows that changed something are chosen before rows that only read; the chosen ones stand newest first. Rows of
+    other projects and of this session are left out.
     """
     project, n_lines = workspace.require_project(), workspace.config.memory.session_start
     if not n_lines or not store.exists:
@@ -84,7 +84,7 @@ def earlier_sessions(workspace: Workspace, store: MemoryStore, now_ms: int, *, s
 
 
 def this_session(workspace: Workspace, store: MemoryStore, session_id: str) -> Entry | None:
-    """Return what a session did before its conversation was shortened, the last first, and the files it touched."""
+    """Return what a session did before a compaction, the last first, and the files it touched; None without rows."""
     n_lines = workspace.config.memory.session_start
     if not (n_lines and session_id and store.exists):
         return None
@@ -98,7 +98,7 @@ def this_session(workspace: Workspace, store: MemoryStore, session_id: str) -> E
 
 
 def _summary_lines(summary: Row) -> list[str]:
-    """Return what was asked for when, and what came of it."""
+    """Return the lines of a summary: one with number, time and title, then its text, indented."""
     title = f"#{shown_number(summary)} {moment_text(summary.created_ms)} {title_of(summary)}".rstrip()
     return [title, *(f"  {line}" for line in body_lines(summary))]
 
@@ -115,7 +115,7 @@ def _budget(workspace: Workspace) -> int:
 
 
 def _within(lines: Sequence[str], n_chars: int) -> list[str]:
-    """The first lines that fit."""
+    """Return the first lines that fit into so many characters, counting three more for each line."""
     kept: list[str] = []
     for line in lines:
         n_chars -= len(line) + 3
@@ -126,18 +126,18 @@ def _within(lines: Sequence[str], n_chars: int) -> list[str]:
 
 
 _HANDOFF_CHARS = 100
-"""Of a handoff at a session's start: what it is about."""
+"""Characters of a handoff that are shown at a session's start: enough to say what it is about."""
 
 ORIENTATION_CHARS = 600
-"""Of the text at a session's start: every session pays for it, whatever it is about."""
+"""Characters of the text about the project at a session's start: every session pays for it, whatever its task."""
 
 GIVEN_BACK = 5
-"""Records that are given back at most: a compaction made room, and is not to be undone."""
+"""Items that are given again at most, after a compaction or to a subagent: the room they take is to stay free."""
 
 GIVEN_BACK_CHARS = 1_500
 
 _LOOKED_AT = 30
-"""Records whose files are read again for that: a long session has hundreds, and its agent waits."""
+"""Items, at most, that are read again to choose what is given: a long session has hundreds, and its agent waits."""
 
 _NEW = ("", "startup", "new", "clear")
 """Sources of a session whose context is empty; in others (`resume`, `fork`) it still holds what was given."""
@@ -151,21 +151,21 @@ _HALVED_AFTER = 8
 _MAIN_LANGUAGES = 4
 _MOST_USED = 5
 _OFTEN = 2
-"""Times that a file was given before it is named: once says nothing about a project."""
+"""Times that a file must have been given to be named as often used: once says nothing about a project."""
 
 _HOW_TO_SEARCH = 'Passages that fit a prompt are added to it. More: hybrid search "words" (--path GLOB narrows it)'
 _BEFORE_COMPACTION = "Given earlier in this session, before its conversation was shortened."
 _LESSONS_HEADING = "## Recent Lessons"
 _REMINDER_HEADING = "## Most used lessons, once more"
 _SILENT_ABOUT_A_REQUEST = ("gate", "no_results", "same_topic", "all_seen")
-"""Reasons of a silence where the prompt asked for something; a reminder beside thanks would be noise."""
+"""Reasons of a silence after a search; only then is a reminder given, since beside a mere thanks it would be noise."""
 _FROM_THE_CALLER = "Given to the session that started this subagent."
 
 
 def start_session(turn: Turn) -> Decision:
     """Return what a session gets at its start, after `clear` and after a compaction.
 
-    Resets its ledger where the agent's context is lost.
+    Resets the session's ledger where the agent's context is lost, even when hybrid is off or paused.
     """
     event, ledgers = turn.event, turn.workspace.ledgers
     is_compact = event.source == "compact"
@@ -186,7 +186,10 @@ def start_session(turn: Turn) -> Decision:
 
 
 def _memory(turn: Turn) -> Entry | None:
-    """Return what the memory tells at this start; a database that cannot be read tells nothing."""
+    """Return what the memory tells at this start, after making observations of uses of tools that wait.
+
+    None when there is nothing to tell, the memory is off, or its database cannot be read.
+    """
     workspace, event = turn.workspace, turn.event
     if workspace.project is None or not workspace.config.memory.enabled:
         return None
@@ -209,7 +212,7 @@ def _memory(turn: Turn) -> Entry | None:
 
 
 def _is_without_history(event: HookEvent) -> bool:
-    """Gemini resumes a conversation without what hooks had added to it."""
+    """Return whether a resumed session lacks what hooks had added to it, as with Gemini."""
     return event.client == "gemini" and event.source == "resume"
 
 
@@ -245,9 +248,16 @@ def most_useful(ledger: Ledger) -> list[Remembered]:
 
 
 def _given_before(reason: ReasonName, turn: Turn, ledger: Ledger, note: str, done: Entry | None = None) -> Decision:
-    """The most useful of what was given that still stands: files as previews, records whole, until the room is full.
+    """Return a decision with the most useful of what the ledger remembers and that still stands.
 
-    What the session did stands before it, with room of its own.
+    Files are given as previews, records whole, until the room is full.
+
+    Args:
+        reason: Of the decision, when there is a text.
+        turn: Of the session that gets it.
+        ledger: Read with what it remembers.
+        note: For the end of the text.
+        done: What the session did; stands first, with room of its own. None for nothing.
     """
     workspace = turn.workspace
     if workspace.project is None:
@@ -276,7 +286,7 @@ def _given_before(reason: ReasonName, turn: Turn, ledger: Ledger, note: str, don
 
 
 class _Reader:
-    """Reads again what the ledger remembers, as it may be shown now."""
+    """Reads the present text of hits that the ledger remembers, as it may be shown now."""
 
     def __init__(self, workspace: Workspace, kinds: OpenKinds) -> None:
         self._workspace = workspace
@@ -299,14 +309,14 @@ class _Reader:
         return self._spans.shown(now), self._spans.text(now)
 
     def entry(self, item: Item) -> Entry:
-        """An item in the frame."""
+        """Return an item as an entry of the frame."""
         if not item.hit.is_record:
             return item_entry(item)
         return record_entry(self._by_path[item.hit.path], item, "", is_redacting=self._is_redacting)
 
 
 def _where_now(workspace: Workspace, hit: Hit) -> Hit:
-    """A record whose lines were moved by an edit above it, at the lines where the index has its text now."""
+    """Return a hit in a file at the lines where the index has its text now; the hit as it is when it has it nowhere."""
     place = workspace.place
     lines = None
     with (
@@ -318,7 +328,7 @@ def _where_now(workspace: Workspace, hit: Hit) -> Hit:
 
 
 def _orientation(turn: Turn, given: Mapping[str, str]) -> Decision:
-    """Say which project this is, what is used most there, how to search it; the lessons used most; earlier sessions."""
+    """Return what a new session gets: words about the project, most used lessons, earlier sessions, latest handoff."""
     workspace, earlier = turn.workspace, _memory(turn)
     if workspace.project is None:
         return Decision("no_project")
@@ -341,9 +351,9 @@ def _orientation(turn: Turn, given: Mapping[str, str]) -> Decision:
 
 
 def remind(turn: Turn, decision: Decision) -> Decision:
-    """Return the reminder of the lessons that are used most, if it is due and the prompt gets nothing else.
+    """Return a reminder of the most used lessons if it is due and the prompt gets nothing else; else `decision` itself.
 
-    Only lessons that were cited at least once come again: an agent that is told something twice must need it.
+    Only lessons that were cited at least once are in it: an agent that is told something twice must need it.
     """
     every = turn.workspace.config.lessons.remind_every
     if not every or decision.reason not in _SILENT_ABOUT_A_REQUEST:
@@ -362,7 +372,10 @@ def remind(turn: Turn, decision: Decision) -> Decision:
 
 
 def _handoff(turn: Turn) -> Entry | None:
-    """The latest handoff of the project in one line, if it is new enough; it comes whole with the first injection."""
+    """Return the latest handoff of the project, cut to one line; None when it is too old or there is none.
+
+    It comes whole with the first injection.
+    """
     settings = turn.workspace.config.lore
     if not (settings.enabled and settings.handoff_days):
         return None
@@ -380,7 +393,7 @@ def _handoff(turn: Turn) -> Entry | None:
 
 
 def _lessons(workspace: Workspace, kinds: OpenKinds, *, is_cited: bool = False) -> list[tuple[Item, Entry]]:
-    """The lessons that are used most, within their share of the budget, each with its form in the frame."""
+    """Return the most used lessons that fit their budget, each with its entry in the frame; empty when switched off."""
     settings = workspace.config.lessons
     if not (settings.enabled and settings.session_start):
         return []
@@ -410,7 +423,10 @@ def _lessons(workspace: Workspace, kinds: OpenKinds, *, is_cited: bool = False) 
 
 
 def _about_project(workspace: Workspace) -> Entry | Decision:
-    """Say which project this is, what is used most there, and how to search it; or return why that is not said."""
+    """Return an entry that says which project this is, what is used most there and how to search it.
+
+    In its place a `Decision` with the reason when there is no such entry: switched off, no index, or no room.
+    """
     if not workspace.config.hooks.session_start:
         return Decision("off", "hooks.session_start is off")
     try:
@@ -436,7 +452,7 @@ def _project_entry(workspace: Workspace, languages: Mapping[str, int], used: lis
 
 
 def _languages(workspace: Workspace) -> dict[str, int]:
-    """Documents of each language, most first.
+    """Return language → number of indexed documents, the most frequent language first.
 
     Raises:
         IndexUnavailableError: There is no index, or not one of ours.
@@ -449,7 +465,10 @@ def _languages(workspace: Workspace) -> dict[str, int]:
 
 
 def _most_used(workspace: Workspace) -> list[str]:
-    """The files that were injected most and are still there; the counters may come with a repository."""
+    """Return the paths that were injected most and are still files of the project, the most frequent first.
+
+    Paths that lead out of the project are left out: the counters may come with a repository.
+    """
     root = workspace.require_project().root
     counts = read_state(workspace.state_folder).file_frequencies
     often = (path for path in counts if counts[path] >= _OFTEN)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class Withheld(Struct, frozen=True):
-    """A candidate that was not given, and why.
+    """A candidate that was not given, and the reason.
 
     The reasons are `bar`, `floor`, `seen`, `duplicate`, `stale`, `budget`, `kind_closed`.
     """
@@ -89,12 +89,12 @@ class Decision(Struct, frozen=True):
 
     @property
     def is_injected(self) -> bool:
-        """True when there is a text that was searched for."""
+        """True when a text was found by a search; False for silence, a session's start or a reminder."""
         return self.reason == "injected"
 
     @property
     def debug_line(self) -> str:
-        """One line for a person who debugs a hook."""
+        """What was done with the event and why, in one line for a person who debugs a hook."""
         if self.reason == "gate" and self.verdict:
             return f"hybrid: skipped ({_missed(self.verdict)})"
         if self.is_injected:
@@ -105,7 +105,7 @@ class Decision(Struct, frozen=True):
 
 
 def _missed(verdict: Verdict) -> str:
-    """Return what a closed gate compared."""
+    """Return the score and the threshold that a closed gate compared, as text for `debug_line`."""
     if verdict.score is None:
         return "gate: nothing to compare"
     if verdict.threshold is None:
@@ -144,7 +144,7 @@ class Turn(Struct, frozen=True, dict=True, eq=False):
 
     @cached_property
     def off(self) -> Decision | None:
-        """The decision where the owner wants nothing to be said; None where hybrid is on."""
+        """The decision `disabled` or `paused` where the owner switched hybrid off or paused it; None where it is on."""
         if is_switched_off(self.environ):
             return Decision("disabled", "HYBRID_DISABLE is set")
         project, event = self.workspace.project, self.event
@@ -157,7 +157,7 @@ class Turn(Struct, frozen=True, dict=True, eq=False):
 
     @cached_property
     def cleaned(self) -> CleanedPrompt:
-        """The prompt without what must be neither searched nor stored."""
+        """The prompt of the event without the parts that must be neither searched nor stored."""
         return clean(self.event.prompt)
 
     @cached_property
