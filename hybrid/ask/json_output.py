@@ -23,7 +23,7 @@ FATE_OF_OTHERS = "not reached"
 
 
 def hit_json(hit: Hit, *, project: str | None, text: str | None) -> dict[str, Any]:
-    """One hit; absent values are None."""
+    """Return one hit as JSON: place, numbers, project and text; absent values are None."""
     return {
         "rank": hit.rank,
         **place_of(hit),
@@ -55,7 +55,7 @@ def steps_json(hit: Hit) -> dict[str, Any]:
 
 
 def project_of(record: Record | None, own: str) -> str | None:
-    """The project a hit belongs to: that of its record, `own` for files and its own lessons, None for everybody's."""
+    """Return the project of a hit: its record's; `own` for a file or the project's lesson; None when it has none."""
     if record is None:
         return own or None
     is_own_lesson = record.kind == "lesson" and not record.id.startswith("S")
@@ -63,13 +63,13 @@ def project_of(record: Record | None, own: str) -> str | None:
 
 
 def result_json(found: ResultHit, *, project: str, is_explained: bool) -> dict[str, Any]:
-    """One hit of a search; `project` is the name of the one that was searched."""
+    """Return one hit of a search as JSON; `project` is the name of the project that was searched."""
     form = hit_json(found.hit, project=project_of(found.record, project), text=found.text)
     return form | {"steps": steps_json(found.hit)} if is_explained else form
 
 
 def search_json(query: Query, mode: str, found: SearchResult, *, project: str, is_explained: bool) -> dict[str, Any]:
-    """Return the JSON of `hybrid search`."""
+    """Return the JSON of `hybrid search`; `is_explained` adds to each hit what gave it its place."""
     files = found.files
     return {
         "query": query.text,
@@ -135,18 +135,18 @@ def _fate_form(hit: Hit, fate: str) -> dict[str, Any]:
 
 
 def fates_of(decision: Decision) -> dict[str, str]:
-    """Return the key of a hit → the form in which it was given, or why it was held back."""
+    """Return a mapping: key of a hit → the form in which it was given, or the reason why it was held back."""
     given = {item.hit.key: item.form for item in decision.items}
     return given | {entry.hit.key: entry.reason for entry in decision.withheld}
 
 
 def fate_of(hit: Hit, kind: KindSearch, fates: Mapping[str, str]) -> str:
-    """Return the fate of one hit of a kind."""
+    """Return the fate of one hit: as in `fates`, else `not reached`, or `kind_closed` when the gate was closed."""
     return fates.get(hit.key) or (FATE_OF_OTHERS if kind.verdict.is_open else FATE_OF_CLOSED)
 
 
 def hits_of(kind: KindSearch, decision: Decision) -> list[Hit]:
-    """The hits of a kind, best first, then what was given of it without being searched for (the latest handoff)."""
+    """Return the hits of a kind, best first, then those given without being searched for (the latest handoff)."""
     found = {hit.key for hit in kind.searched.hits}
     given = [item.hit for item in decision.items] + [entry.hit for entry in decision.withheld]
     beside = {hit.key: hit for hit in given if _collection_of(hit) == kind.kind and hit.key not in found}

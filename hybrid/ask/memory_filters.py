@@ -39,7 +39,7 @@ TYPES = (*OBSERVATION_TYPES, "summary")
 FORMS = ("index", "full")
 
 _MOST_ID_DIGITS = 8
-"""Longer numbers are times."""
+"""Digits that the number of a row may have: longer numbers are read as times."""
 
 _SPAN = re.compile(r"([0-9]{1,4})([dw])")
 _EPOCH = re.compile(r"[0-9]{9,14}(?:\.[0-9]{1,9})?")
@@ -52,7 +52,7 @@ _FIRST = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
 class Filters(Struct, frozen=True):
-    """The filters of a request, as they were written.
+    """The filters of a request, as the user wrote them; nothing is checked yet.
 
     Attributes:
         limit: 1 to `MAX_LIMIT`.
@@ -109,12 +109,12 @@ class MemoryScope(Struct, frozen=True):
         )
 
     def looking_back(self, config: Config, now_ms: int) -> Present:
-        """From where the rows are ranked."""
+        """Return the time, project and half-life by which the rows are ranked."""
         return Present(now_ms, self.present, (), config.memory.half_life_days)
 
 
 def checked_limit(text: str) -> int:
-    """Return a number of rows.
+    """Return a number of rows from its text.
 
     Raises:
         HybridError: It is no whole number from 1 to `MAX_LIMIT`.
@@ -125,7 +125,7 @@ def checked_limit(text: str) -> int:
 
 
 def around(limit: int, before: int | None, after: int | None) -> tuple[int, int]:
-    """Return the numbers of rows before and after one, so that with it there are `limit` unless told otherwise."""
+    """Return how many rows to show before and after a row: a given number stays, else all make `limit` with the row."""
     before = (limit - 1) // 2 if before is None else before
     return before, max(limit - 1 - before, 0) if after is None else after
 
@@ -160,13 +160,13 @@ def project_named(text: str, home: Path, store: MemoryStore) -> tuple[str, str]:
 
 
 def project_paths(texts: Sequence[str], cwd: Path | None, root: Path | None) -> tuple[str, ...]:
-    """Paths as the memory has them: relative to the project, with forward slashes; below the home directory as `~`.
+    """Return paths as the memory stores them: relative to the project, with forward slashes, or beginning with `~`.
 
-    A relative path may be meant from here or from the project's root: both count.
+    A relative path gives two when it may be meant from `cwd` or from the project's root; each path stands once.
 
     Args:
         texts: As written.
-        cwd: From where relative ones count; None for the root alone.
+        cwd: The directory from which relative paths count, beside the root; None for the root alone.
         root: Of the project; None for none.
     """
     found: list[str] = []
@@ -192,13 +192,13 @@ def _relative(path: Path, root: Path | None) -> str:
 
 
 def id_of(text: str) -> tuple[MemoryKind, int] | None:
-    """Return the kind and the number of a row; None for what is none, a time for example."""
+    """Return the kind and the number of the row that a text names; None for a text that is no id, such as a time."""
     digits = text.strip().lstrip("#oOsS")
     return parse_name(text) if len(digits) <= _MOST_ID_DIGITS else None
 
 
 def require_ids(texts: Sequence[str]) -> list[tuple[MemoryKind, int]]:
-    """Return the rows that are named, each once.
+    """Return the kind and the number of each row that is named, each once, without looking them up.
 
     Raises:
         HybridError: A text is no id.
@@ -222,7 +222,7 @@ def rows_of(store: MemoryStore, ids: Sequence[tuple[MemoryKind, int]]) -> list[R
 
 
 def since_ms(text: str, now_ms: int, zone: tzinfo | None = None) -> int:
-    """Milliseconds since 1970 of a time.
+    """Return the time that a text means, in milliseconds since 1970.
 
     Args:
         text: `today` and `yesterday` (from midnight on), `Nd` (1 to 365 days ago), `Nw` (1 to 52 weeks ago), an ISO

@@ -32,18 +32,18 @@ if TYPE_CHECKING:
 
 
 _CANDIDATES = 100
-"""Hits that are ranked."""
+"""Hits, at least, that are ranked: what is merely recent must not bring in what fits worst."""
 
 
 class RankedRow(Struct, frozen=True):
-    """A row with its rank's parts; None where nothing was ranked (a timeline)."""
+    """A row of the memory with the parts of its rank, which are None where nothing was ranked (a timeline)."""
 
     row: Row
     parts: Parts | None = None
 
     @property
     def score(self) -> float | None:
-        """The sum of the parts."""
+        """The sum of the parts of the rank; None where nothing was ranked."""
         return None if self.parts is None else self.parts.score
 
 
@@ -51,8 +51,8 @@ class RowRequest(Struct, frozen=True):
     """A request for rows.
 
     Attributes:
-        wanted: Restricts them.
-        present: From where is looked back.
+        wanted: Restricts the rows.
+        present: The time and the project from which the rows are ranked.
         limit: Rows at most, 1 to `MAX_LIMIT`.
     """
 
@@ -62,7 +62,7 @@ class RowRequest(Struct, frozen=True):
 
 
 def recent(store: MemoryStore, request: RowRequest, *, is_cross: bool) -> list[RankedRow]:
-    """Return the newest rows, newest first; at least half of them the present project's when it has so many.
+    """Return the newest rows, newest first; with `is_cross` half of them are the present project's if it has so many.
 
     Args:
         store: Of the memory.
@@ -80,7 +80,7 @@ def recent(store: MemoryStore, request: RowRequest, *, is_cross: bool) -> list[R
 def search(
     workspace: Workspace, kinds: OpenKinds, query: str, request: RowRequest, *, mode: Mode = "hybrid"
 ) -> list[RankedRow]:
-    """Return the rows that fit a query, best first.
+    """Return the rows that fit a query, best first; empty when the memory has no index.
 
     Raises:
         HybridError: The index of the memory cannot be used.
@@ -114,13 +114,13 @@ def search(
 
 
 def of_files(store: MemoryStore, paths: Sequence[str], request: RowRequest) -> list[RankedRow]:
-    """Return what was done with some files, the newest first."""
+    """Return the rows that tell of one of these files, the newest first."""
     rows = store.of_files(tuple(paths), request.wanted, request.limit)
     return [RankedRow(row, parts_of(remembered(row), request.present)) for row in rows]
 
 
 def row_json(found: RankedRow) -> dict[str, Any]:
-    """One record of `--json`; absent values are None."""
+    """Return one row as it stands in `--json`; absent values are None."""
     row = found.row
     told = row.told if isinstance(row, Observation) else None
     summary = None if isinstance(row, Observation) else row.told
@@ -154,7 +154,7 @@ def _summary_form(told: Any) -> dict[str, str | None]:
 
 
 def _documents(store: MemoryStore, wanted: RowFilter) -> frozenset[str] | None:
-    """Return the paths of the rows that are wanted by what the index does not know; None when there is no such wish."""
+    """Return the index paths of the rows that pass filters unknown to the index; None without such a filter."""
     if not (wanted.types or wanted.files or wanted.session_id or wanted.not_session or wanted.since_ms is not None):
         return None
     return frozenset(path_at(kind, number, key) for kind, number, key in store.places(wanted))
@@ -193,7 +193,7 @@ def list_text(
 
 
 def nothing_known(store: MemoryStore, scope: MemoryScope, window_ms: int) -> str:
-    """Return the text of a list of the newest rows that has none.
+    """Return a sentence in place of an empty list: that uses of tools still wait, or that there are no sessions yet.
 
     Args:
         store: May hold uses of tools of which nothing is told yet.
@@ -207,12 +207,12 @@ def nothing_known(store: MemoryStore, scope: MemoryScope, window_ms: int) -> str
 
 
 def newest_first(found: Sequence[RankedRow]) -> list[RankedRow]:
-    """Return the same rows in the order of time, for a list by days."""
+    """Return the same rows, newest first, for a list by days."""
     return sorted(found, key=lambda one: (-one.row.created_ms, -one.row.id))
 
 
 def parts_line(parts: Parts) -> str:
-    """`0.83 = recency 0.12 + type 0.07 + similarity 0.60 + file_overlap 0.00 + same_project 0.04 - …`."""
+    """Return the parts of a rank on one line: `0.830 = recency 0.120 + type 0.070 + similarity 0.600 + …`."""
     signed = [
         f"{'-' if value < 0 else '+'} {name} {abs(value):.3f}"
         for name, value in parts.as_json().items()
@@ -230,7 +230,7 @@ def _whole(one: RankedRow, here: str | None, *, is_explained: bool) -> Iterator[
 
 
 def _body(row: Row) -> list[str]:
-    """Everything below the title."""
+    """Return the lines of a row below its title."""
     lines = full_lines(row)
     first = title_of(row)
     lines = lines[1:] if lines and " ".join(lines[0].split()) == first else lines

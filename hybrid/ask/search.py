@@ -90,7 +90,7 @@ class ResultList(Struct, frozen=True):
 
 
 class SearchResult(Struct, frozen=True):
-    """The answer of a search.
+    """The result of `find`.
 
     Attributes:
         lists: The files first, then each kind of records that was searched, with hits or without.
@@ -102,7 +102,7 @@ class SearchResult(Struct, frozen=True):
 
     @property
     def files(self) -> Searched | None:
-        """The search in the files, if there was one."""
+        """The search in the files; None when the files were not searched."""
         return next((one.searched for one in self.lists if one.kind == "files"), None)
 
 
@@ -112,7 +112,7 @@ def find(
     wanted: SearchRequest,
     kinds: OpenKinds,
 ) -> SearchResult:
-    """Search files and records; what cannot be searched is a problem as long as something else is found.
+    """Search files and records; what cannot be searched is named in `problems` as long as something else is found.
 
     Args:
         workspace: With a project.
@@ -191,19 +191,19 @@ def _records(
 
 
 def _looked_at(wanted: SearchRequest) -> int:
-    """Return the number of hits that are ordered: the number that is wanted must not change which come first."""
+    """Return the number of hits to order: no fewer than `CONSIDERED`, or `top_k` would change which come first."""
     return max(wanted.top_k, CONSIDERED)
 
 
 def _ordered(collection: Collection, searched: Searched) -> list[Hit]:
-    """Return every hit: first those that suit the kind, in its order, then the rest as ranked."""
+    """Return every hit of a search: first those that the collection orders, in its order, then the others as ranked."""
     first = collection.ordered(searched.hits, searched.query)
     rows = {hit.row for hit in first}
     return [*first, *(hit for hit in searched.hits if hit.row not in rows)]
 
 
 def _shown(collection: RecordCollection | MemoryCollection, hits: Sequence[Hit]) -> tuple[ResultHit, ...]:
-    """The records that still stand as they were indexed; the others were withdrawn, and nothing is said of them."""
+    """Return the hits whose records still stand as they were indexed, ranked anew from 1; others are left out."""
     texts = [(hit, collection.text(hit)) for hit in hits]
     left = [(hit, text) for hit, text in texts if text is not None]
     return tuple(
@@ -221,7 +221,9 @@ def _found(collection: Collection, hit: Hit, text: str | None, record: Record | 
 def best_lore(
     workspace: Workspace, query: Query, opened: OpenKinds, *, kinds: Sequence[str] = (), top_k: int
 ) -> list[Record]:
-    """The lore that fits a query, best first: what holds a word of it, and if the gate opens what is near in sense.
+    """Return the records of lore that hold a word of a query or, if the gate opens, are near in sense; best first.
+
+    Empty when the project has no lore.
 
     Args:
         workspace: With a project.
