@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 # A record as the ledger remembers it: enough of a hit to find it again in its file and show it, without a search.
 
 _ABOUT = ("kind", "path", "start_line", "end_line", "name", "chunk_kind", "scope", "cosine", "relevance")
-"""What is kept of a hit: enough to find it again and to show it; ranks and fused scores belong to one search."""
+"""Fields of a hit that the ledger keeps, enough to find and to show it; ranks and fused scores belong to a search."""
 
 
 class Remembered(Struct, frozen=True):
@@ -43,17 +43,17 @@ class Remembered(Struct, frozen=True):
 
 
 def fields_of(hit: Hit) -> dict[str, Any]:
-    """Return what is kept of a hit, as JSON; its digest is the key under which it is kept."""
+    """Return the fields of a hit that the ledger keeps, as JSON; without the digest, which is the key of the entry."""
     return {name: getattr(hit, name) for name in _ABOUT}
 
 
 def hit_of(digest: str, fields: Mapping[str, Any]) -> Hit:
-    """A hit as the ledger keeps it.
+    """Return the hit of an entry of the ledger; fields that the ledger does not keep are empty.
 
     Raises:
         KeyError: A field is missing.
-        ValueError: A number is none.
-        TypeError: The same.
+        ValueError: A field that must be a number is none, or the digest is not hexadecimal.
+        TypeError: A field has no type that can be a number.
     """
     cosine = fields["cosine"]
     return Hit(
@@ -79,7 +79,7 @@ def hit_of(digest: str, fields: Mapping[str, Any]) -> Hit:
 
 
 _UNWRITTEN: dict[Path, tuple[bytes, ...]] = {}
-"""Lines that could not be written, by ledger: while a disk is full a service knows by them what it gave."""
+"""File of a ledger → lines that could not be written to it; `read` takes them in, and the next write tries again."""
 _MOST_UNWRITTEN = 200
 _DAY_S = 86_400
 _SUFFIX = ".jsonl"
@@ -100,7 +100,7 @@ class SessionKey(Struct, frozen=True):
 
     @property
     def file_name(self) -> str:
-        """A name that is safe on every file system and does not show the session id."""
+        """The name of the ledger's file, safe on every file system; it does not show the session id."""
         material = "\0".join((self.client, self.session_id, self.agent_id))
         return hashlib.sha256(material.encode("utf-8", "surrogatepass")).hexdigest()[:32] + _SUFFIX
 
@@ -110,10 +110,10 @@ class Ledger(Struct, frozen=True):
 
     Attributes:
         given: Hex digest of a chunk → the fullest form it was given in (`full`, `preview` or `pointer`).
-        last_topic_id: Of the last injection; empty before the first.
-        n_damaged: Lines that could not be read.
+        last_topic_id: Topic id of the last injection; empty before the first.
+        n_damaged: Lines of the ledger that could not be read.
         remembered: Hex digest → record, of the whole conversation: a compaction keeps it, a `clear` does not. Empty
-            when it was not asked for.
+            unless `read` was called with `is_remembering`.
         n_turns: Injections and repeats in the whole conversation.
         starts: How a session start was answered (`startup`, `compact`, …) → when, seconds since 1970.
         read_to: Bytes of the transcript in which citations were looked for.
@@ -134,7 +134,7 @@ class Ledger(Struct, frozen=True):
     n_prompts: int = 0
 
     def allows(self, digest: bytes, form: str) -> bool:
-        """Return whether a chunk may be given in this form: once in full after a part of it, and nothing twice."""
+        """Return whether a chunk may be given in this form: when it was not yet given, or in full after a part."""
         before = self.given.get(digest.hex())
         return before is None or (before != "full" and form == "full")
 
@@ -149,7 +149,7 @@ class LedgerStore:
         self._folder = folder
 
     def read(self, key: SessionKey, *, is_remembering: bool = False) -> Ledger:
-        """The ledger of a session; an unreadable file counts as an empty one.
+        """Return the ledger of a session, with lines that could not be written; an unreadable file counts as empty.
 
         Args:
             key: Whose.
@@ -199,7 +199,11 @@ class LedgerStore:
         self._append(key, entry | {name: part for name, part in parts.items() if part})
 
     def reset(self, key: SessionKey, why: str) -> None:
-        """Forget what was given: the agent's context no longer holds it (`compact`, `clear`)."""
+        """Note that nothing counts as given any more: the agent's context is lost. `clear` empties `remembered` too.
+
+        Raises:
+            OSError: The disk is full or read-only.
+        """
         self._append(key, {"reset": why})
 
     @contextlib.contextmanager
@@ -218,7 +222,7 @@ class LedgerStore:
             yield held or not can_be_locked(path)
 
     def note_read(self, key: SessionKey, read_to: int) -> None:
-        """Note how far the transcript was looked through.
+        """Note how many bytes of the transcript were looked through for citations.
 
         Raises:
             OSError: The disk is full or read-only.
@@ -234,7 +238,7 @@ class LedgerStore:
         self._append(key, {"untold": list(lines)})
 
     def note_told(self, key: SessionKey, n_lines: int) -> None:
-        """Note that the user was shown the first of the lines.
+        """Note that the user was shown the first `n_lines` of the lines of `note_untold`.
 
         Raises:
             OSError: The disk is full or read-only.
@@ -242,7 +246,7 @@ class LedgerStore:
         self._append(key, {"told": n_lines})
 
     def note_prompt(self, key: SessionKey, *, is_reminded: bool) -> None:
-        """Count a prompt; one that brought a reminder begins a new count.
+        """Count a prompt for `Ledger.n_prompts`; one that brought a reminder sets the count to 0.
 
         Raises:
             OSError: The disk is full or read-only.
@@ -250,15 +254,15 @@ class LedgerStore:
         self._append(key, {"prompt": "reminded" if is_reminded else "counted"})
 
     def end(self, key: SessionKey) -> None:
-        """Stamp the end of a session; a resumed one keeps its ledger."""
+        """Note the end of a session in its ledger, if it has one; the ledger stays, for the session may be resumed."""
         self._stamp(key, "end")
 
     def stop(self, key: SessionKey) -> None:
-        """Stamp the end of a turn: a session that is worked in does not expire, however silent hybrid is."""
+        """Note the end of a turn in the session's ledger, if it has one, so that a session in use does not expire."""
         self._stamp(key, "stop")
 
     def expire(self, days: float, now_s: float) -> int:
-        """Delete ledgers that nothing was written to for so many days; returns how many."""
+        """Delete ledgers that nothing was written to for so many days, and their locks; return the number of files."""
         count = 0
         with contextlib.suppress(OSError):
             for path in self._folder.glob(f"*{_SUFFIX}*"):
@@ -272,7 +276,7 @@ class LedgerStore:
         return count
 
     def _stamp(self, key: SessionKey, what: str) -> None:
-        """Note something of a session that has a ledger; one that never got anything leaves nothing behind."""
+        """Append `{what: true}` to a ledger that exists; a session that never got anything gets no ledger by it."""
         if (self._folder / key.file_name).exists():
             self._append(key, {what: True})
 
@@ -311,7 +315,7 @@ class _Reading:
         self._n_prompts = 0
 
     def ledger(self) -> Ledger:
-        """Return what was read."""
+        """Return the ledger of the lines read so far."""
         return Ledger(
             self._given,
             self._topic,
@@ -326,7 +330,7 @@ class _Reading:
         )
 
     def add(self, line: bytes) -> None:
-        """One line; what is damaged counts as such."""
+        """Take in one line of the file; a damaged line adds to `n_damaged`."""
         try:
             self._add(json.loads(line))
         except (ValueError, TypeError, AttributeError, KeyError, RecursionError):

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 NAME = "pauses.json"
 SCOPES = ("all", "project", "session")
-"""What can be paused, widest first; a pause is one entry `scope:name`."""
+"""The scopes of a pause, widest first."""
 
 _MAX_BYTES = 1_000_000
 _LOCK_S = 2.0
 _FORGOTTEN_S = 30 * 86_400
-"""Seconds after which the pause of a session is dropped: nobody resumes a session of last month."""
+"""Seconds after which a session's pause without an end is over: nobody resumes a session of last month."""
 
 _LATEST_S = 253_402_300_799.0
 """The last second of the year 9999: a later end cannot be written as a date."""
@@ -49,25 +49,25 @@ class Pause(NamedTuple):
 
     @property
     def key(self) -> str:
-        """Its entry in the file."""
+        """The key of this pause in the file of pauses: `scope:name`."""
         return f"{self.scope}:{self.name}"
 
     @property
     def end_s(self) -> float | None:
-        """When it ends by itself, seconds since 1970; None when only `hybrid resume` ends it.
+        """When this pause ends by itself, seconds since 1970; None when only `hybrid resume` ends it.
 
-        The pause of a session ends after 30 days at the latest.
+        A session's pause for which its owner named no end ends after 30 days.
         """
         if self.until_s is None and self.scope == "session":
             return self.since_s + _FORGOTTEN_S
         return self.until_s
 
     def is_over(self, now_s: float) -> bool:
-        """Return whether it has ended by itself."""
+        """Return whether this pause has ended by itself."""
         return self.end_s is not None and now_s >= self.end_s
 
     def as_json(self, now_s: float) -> dict[str, Any]:
-        """The pause with stable keys, for `pause`, `resume` and `status`.
+        """Return this pause as JSON with stable keys, for `pause`, `resume` and `status`.
 
         Args:
             now_s: The present time, seconds since 1970.
@@ -104,12 +104,12 @@ def is_paused(
 
 
 def pauses_for(home: Path, project_key: str | None) -> list[Pause]:
-    """The pauses in force that concern a project: everywhere, the project's own, and single sessions."""
+    """Return the pauses in force of scope `all`, of this project, and of every session whatever its project."""
     return [found for found in pauses(home) if found.scope != "project" or found.name == project_key]
 
 
 def pauses(home: Path, *, now_s: float | None = None) -> list[Pause]:
-    """The pauses in force, widest first; none when the file is missing or damaged."""
+    """Return the pauses in force, widest first; empty when the file is missing or damaged."""
     try:
         found = _parse(read_regular(home / NAME, _MAX_BYTES))
     except (OSError, ValueError, RecursionError):
@@ -119,7 +119,7 @@ def pauses(home: Path, *, now_s: float | None = None) -> list[Pause]:
 
 
 def pause(home: Path, wanted: Pause) -> None:
-    """Add a pause, in place of one of the same scope and name.
+    """Add a pause to the file, in place of one with the same scope and name; a damaged file is set aside before.
 
     Raises:
         OSError: The disk is full or read-only, or another process holds the file for long.
@@ -128,7 +128,7 @@ def pause(home: Path, wanted: Pause) -> None:
 
 
 def resume(home: Path, keys: frozenset[str]) -> int:
-    """End pauses by their `Pause.key`; returns how many there were.
+    """Remove the pauses with these keys (`Pause.key`) from the file; return how many were in force.
 
     Raises:
         OSError: As `pause`.
@@ -140,7 +140,7 @@ def resume(home: Path, keys: frozenset[str]) -> int:
 
 
 def is_damaged(home: Path) -> bool:
-    """True when the file exists and cannot be read: what was paused is not."""
+    """Return whether the file of pauses exists but cannot be read, so that nothing is paused."""
     try:
         _parse(read_regular(home / NAME, _MAX_BYTES))
     except FileNotFoundError:
@@ -167,7 +167,7 @@ def _entry(found: Pause) -> dict[str, Any]:
 
 
 def _parse(data: bytes) -> list[Pause]:
-    """The pauses in a file; an entry that is no pause is passed over.
+    """Return the pauses in a file, also those that are over; an entry that is no pause is passed over.
 
     Raises:
         ValueError: The file is not of our making.
@@ -191,12 +191,12 @@ def _pause(scope: str, name: str, entry: dict[str, object]) -> Pause:
 
 
 def _seconds(value: object) -> float | None:
-    """A time in the file; None for what is no time that can be written as a date."""
+    """Return a time from the file; None for a value that is no time up to the year 9999."""
     return float(value) if isinstance(value, (int, float)) and 0 <= value <= _LATEST_S else None
 
 
 def _utc(seconds: float) -> str:
-    """A time in ISO 8601. `datetime` would cost a status line two milliseconds."""
+    """Return a time in ISO 8601, UTC; without `datetime`, which would cost a status line two milliseconds."""
     return time.strftime("%Y-%m-%dT%H:%M:%S+00:00", time.gmtime(seconds))
 
 
