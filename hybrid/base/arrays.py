@@ -57,7 +57,7 @@ class Arrays:
         self.metadata = metadata
 
     def __getitem__(self, name: str) -> NDArray[Any]:
-        """A read-only view.
+        """Return a read-only view of the array of this name.
 
         Raises:
             KeyError: There is no array of this name.
@@ -69,7 +69,7 @@ class Arrays:
         return view
 
     def described(self, name: str) -> tuple[str, list[int]]:
-        """Type in the words of the format, `I32` for example, and shape; makes no view and reads no data.
+        """Return the type of an array as the format spells it, such as `I32`, and its shape, without reading its data.
 
         Raises:
             KeyError: There is no array of this name.
@@ -129,7 +129,7 @@ def read_arrays(path: Path) -> Arrays:
 
 
 def _end_of(entry: dict[str, Any]) -> int:
-    """Return where an array ends; raises for an entry that does not describe one."""
+    """Return the offset at which an array's data ends; raise for a header entry that does not describe one."""
     start, end = entry["data_offsets"]
     numbers = [start, end, *entry["shape"]]
     if not isinstance(entry["dtype"], str) or any(type(number) is not int or number < 0 for number in numbers):
@@ -165,7 +165,7 @@ def encode_arrays(arrays: Mapping[str, NDArray[Any]], metadata: Mapping[str, str
 
 
 def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]], metadata: Mapping[str, str] | None = None) -> bytes:
-    """Write an array file in place and wait until it is on disk; returns the bytes written, for a digest.
+    """Replace an array file in one step and wait until it is on disk; return the bytes written, for a digest.
 
     Raises:
         OSError: The disk is full or read-only.
@@ -179,7 +179,7 @@ def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]], metadata: Mappi
 
 
 def pack_strings(strings: list[str]) -> tuple[NDArray[np.uint8], NDArray[np.uint32]]:
-    """Strings as one UTF-8 blob and n + 1 offsets; lone surrogates survive."""
+    """Return strings as one UTF-8 blob and n + 1 offsets into it; lone surrogates survive."""
     encoded = [text.encode("utf-8", "surrogatepass") for text in strings]
     offsets = np.zeros(len(encoded) + 1, np.uint32)
     np.cumsum([len(part) for part in encoded], out=offsets[1:])
@@ -187,7 +187,7 @@ def pack_strings(strings: list[str]) -> tuple[NDArray[np.uint8], NDArray[np.uint
 
 
 def string_table(name: str, strings: list[str]) -> dict[str, NDArray[Any]]:
-    """Strings as the two arrays `NAME_text` and `NAME_at`."""
+    """Return strings as two named arrays: `NAME_text`, the blob, and `NAME_at`, the offsets."""
     blob, offsets = pack_strings(strings)
     return {f"{name}_text": blob, f"{name}_at": offsets}
 

@@ -62,13 +62,13 @@ def write_atomic(
 
 
 def open_private(path: Path) -> BinaryIO:
-    """A new or emptied file that only its owner may read, open for writing; one that exists keeps its rights."""
+    """Open a file for writing, emptied; a new one is readable by its owner only, one that exists keeps its rights."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _NO_LINK | _BINARY
     return os.fdopen(os.open(path, flags, 0o600), "wb")
 
 
 def _rights_of(path: Path) -> int:
-    """Rights of a file that is to be replaced; owner-only for one that does not exist, and in place of a link."""
+    """Return the mode bits for the file that replaces this one: the same, or 0o600 where no regular file stands."""
     try:
         mode = path.lstat().st_mode
     except OSError:
@@ -77,7 +77,7 @@ def _rights_of(path: Path) -> int:
 
 
 def sync_folder(folder: Path) -> None:
-    """Make renames inside a folder durable, where the platform can."""
+    """Wait until renames inside a folder are on disk, where the platform can; errors are ignored."""
     if sys.platform == "win32":
         return
     with contextlib.suppress(OSError):
@@ -98,7 +98,7 @@ def make_private_folder(folder: Path) -> None:
 
 
 def read_regular(path: str | Path, limit_bytes: int) -> bytes:
-    """At most `limit_bytes` + 1 bytes of a regular file that is not a link; never waits for a pipe.
+    """Return at most `limit_bytes` + 1 bytes of a regular file that is not a link; never wait for a pipe.
 
     One byte more than the limit tells the caller that the file is longer.
 
@@ -191,7 +191,7 @@ def locked(path: Path, timeout_s: float) -> Generator[bool]:
 
 
 def can_be_locked(path: Path) -> bool:
-    """Return whether a lock can be had, held or free: not in a read-only folder, nor where the system has none."""
+    """Return whether `locked` works on this file, be the lock held or free; False in a read-only folder."""
     try:
         descriptor = os.open(path, os.O_RDWR | _NO_LINK)
     except OSError:

@@ -1,4 +1,4 @@
-"""Digests of text: what makes two chunks the same; used by the index, the ledger and the topic id."""
+"""Makes digests of texts, by which two chunks count as the same; for the index, the ledger and the topic id."""
 
 import hashlib
 from collections.abc import Iterable

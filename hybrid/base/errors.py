@@ -3,7 +3,7 @@
 HybridError
 ├── ConfigError            a setting has an unknown key, a wrong type or a value out of range
 ├── ProjectError           no project here, or one that must not be indexed
-│   └── RefusedError           it was not asked for, and there is a reason against it
+│   └── RefusedError           a build that nobody asked for has a reason against it
 ├── ModelError             an embedding model is unknown, incomplete or needs an extra
 ├── IndexUnavailableError  the index cannot be searched
 │   ├── IndexMissingError      nothing was built yet

@@ -34,12 +34,12 @@ def home_path(environ: Mapping[str, str], platform: str = sys.platform) -> str:
 
 
 def is_switched_off(environ: Mapping[str, str]) -> bool:
-    """Return whether `HYBRID_DISABLE` switches hybrid off: anything but nothing and `0` does."""
+    """Return whether `HYBRID_DISABLE` switches hybrid off: every value but an empty one and `0` does."""
     return environ.get("HYBRID_DISABLE", "") not in ("", "0")
 
 
 def expanded(path: str) -> str:
-    """The path with the home folder in place of `~`; that of a user who is not known stays as it is written."""
+    """The path with the home folder in place of `~`; `~NAME` of an unknown user stays as it is."""
     return os.path.expanduser(path)  # noqa: PTH111 - `Path.expanduser` raises what is no OSError
 
 

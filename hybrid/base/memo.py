@@ -1,4 +1,4 @@
-"""Answers that are kept for the next time they are asked for; for look-ups that many prompts repeat."""
+"""Keeps answers for the next time they are asked for; for look-ups that many prompts repeat."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ _Value = TypeVar("_Value")
 
 
 class Memo(dict[_Key, _Value]):
-    """A dictionary that makes what it lacks. Beyond a number of answers it forgets all: no order is worth its cost.
+    """A dictionary that makes and keeps the value of a missing key; when it is full, it drops all values first.
 
     Args:
-        make: Gives the answer to a key, the same each time.
-        most: Answers that are kept at most.
+        make: Gives the value of a key, the same each time.
+        most: Values that are kept at most.
     """
 
     def __init__(self, make: Callable[[_Key], _Value], most: int = 10_000) -> None:

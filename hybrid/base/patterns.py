@@ -8,5 +8,5 @@ from functools import cache
 
 @cache
 def compiled(pattern: str, flags: int = 0) -> re.Pattern[str]:
-    """Compiled when first needed: compiling all patterns takes longer than a cold prompt may, and it needs few."""
+    """Return the compiled pattern, which is kept: compiling all at import takes longer than a cold prompt may."""
     return re.compile(pattern, flags)

@@ -26,16 +26,16 @@ def migrations(family: str) -> list[tuple[int, str]]:
 
 
 def open_database(path: Path, family: str, *, is_shared: bool = False, shrinks: bool = False) -> sqlite3.Connection:
-    """Open a database owner-only, in WAL mode where the file system allows it, migrated to the newest format.
+    """Open a database, in WAL mode where the file system allows it, and migrate it to the newest format.
 
-    One of the newest format is opened without waiting for a process that writes to it. One that others may read is
-    taken from them.
+    The files are made readable by their owner only. A database of the newest format is opened without waiting for a
+    process that writes to it.
     A file that is not a database is set aside with a timestamp and started anew: what it held can be made again, or
     is kept beside it for a person to look at.
 
     Args:
         path: The file; it is made when missing, with its folder.
-        family: Of the migrations.
+        family: Name of the family of migrations.
         is_shared: Several threads use the connection, one at a time: the caller holds a lock.
         shrinks: A new file can give back the pages of what is deleted (`PRAGMA incremental_vacuum`).
 
@@ -83,7 +83,7 @@ def open_for_reading(path: Path, family: str) -> sqlite3.Connection:
 
 
 def set_database_aside(path: Path) -> bool:
-    """Rename a damaged database and its write-ahead log, never deleting them; False when that is not possible."""
+    """Rename a damaged database and its write-ahead log, and delete its `-shm` file; False when it stays."""
     if set_aside(path) is None:
         return False
     log = path.with_name(f"{path.name}-wal")
@@ -125,7 +125,7 @@ def _open(path: Path, family: str, is_shared: bool, shrinks: bool) -> sqlite3.Co
 
 
 def _make_private(path: Path) -> None:
-    """Take a file from all but its owner, where it may be done; a link in its place may point to anything."""
+    """Take the rights of all but the owner from a regular file, not through a link; errors are ignored."""
     with contextlib.suppress(OSError):
         mode = path.lstat().st_mode
         if stat.S_ISREG(mode) and mode & 0o077:
@@ -133,7 +133,7 @@ def _make_private(path: Path) -> None:
 
 
 def _use_wal(connection: sqlite3.Connection) -> bool:
-    """Switch to a write-ahead log; SQLite does not wait here, and who holds the lock is switching or will.
+    """Try to switch a database to a write-ahead log, without waiting for a process that holds a lock on it.
 
     Returns:
         True when it is known to be in use.
@@ -173,7 +173,7 @@ def _migrate(connection: sqlite3.Connection, path: Path, family: str) -> None:
 
 
 def _statements(sql: str) -> Iterator[str]:
-    """The statements of a script; `executescript` would commit the transaction that they belong to."""
+    """Yield the statements of a script one by one; `executescript` would commit the transaction they belong to."""
     statement = ""
     for line in sql.splitlines(keepends=True):
         statement += line

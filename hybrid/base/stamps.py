@@ -11,14 +11,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _RACY_NS = 2_000_000_000
-"""A file that was changed less than this before it was read may change again without a new time: clocks of file systems
-are coarse."""
+"""Nanoseconds after a change in which a file may change again without a new time, since the clocks of file systems are
+coarse."""
 
 
 class Stamp(Struct, frozen=True):
     """The size, the times and the inode of a file; they differ once it is changed or replaced.
 
-    The time of the last change of any kind tells of a write after which the other time was set back.
+    `ctime_ns` tells of a write after which `mtime_ns` was set back.
     """
 
     size_bytes: int
@@ -27,7 +27,7 @@ class Stamp(Struct, frozen=True):
     inode: int
 
     def is_proof_at(self, now_ns: int) -> bool:
-        """Return whether the same stamp later means the same bytes as those read at this time."""
+        """Return whether an equal stamp later proves that the bytes are those read at `now_ns`."""
         return now_ns - max(self.mtime_ns, self.ctime_ns) >= _RACY_NS
 
 

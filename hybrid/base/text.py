@@ -1,4 +1,4 @@
-"""Texts on one line, and within a number of characters: a text that was cut ends with `…`."""
+"""Puts texts on one line and cuts them to a number of characters; a text that was cut ends with `…`."""
 
 from __future__ import annotations
 

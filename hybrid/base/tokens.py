@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 TOKENS_VERSION = "1"
-"""Changes whenever the same text gives other tokens: an index with other tokens is rebuilt."""
+"""Version of the rules for tokens; an index that was built under another version is rebuilt."""
 
 _WORD = re.compile(r"\w+")
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
@@ -35,7 +35,7 @@ FUNCTION_WORDS = frozenset(
 
 @lru_cache(1 << 18)
 def stem(word: str) -> str:
-    """A light stem of a lower-case word: plural, -ing, -ed, final e, final y → i; up to three letters stay."""
+    """Return a lower-case word without plural s, -ing, -ed or final e, and with i for y; up to three letters stay."""
     if len(word) <= 3 or not (word.isascii() and word.isalpha()):
         return word
     word = _singular(word)
@@ -87,7 +87,7 @@ def _tokens_beyond_ascii(word: str) -> tuple[str, ...]:
 
 
 def _tokens_of_unspaced(word: str) -> tuple[str, ...]:
-    """Pairs of each run without spaces; what stands between the runs is a word of its own (`retryCountを増やす`)."""
+    """Return pairs of characters of each run without spaces, and the tokens of what stands between the runs."""
     found: list[str] = []
     at = 0
     for match in _UNSPACED.finditer(word):
@@ -112,7 +112,7 @@ def _split(text: str) -> Sequence[str] | Sequence[bytes]:
 
 
 class _TokensOf(dict[str | bytes, tuple[str, ...]]):
-    """The tokens of every word met so far; a new word is worked out when it is looked up."""
+    """A cache: word → its tokens, worked out when the word is first looked up."""
 
     def __missing__(self, word: str | bytes) -> tuple[str, ...]:
         text = word if isinstance(word, str) else word.decode("ascii")
@@ -145,7 +145,7 @@ def term_counts(text: str) -> dict[str, int]:
 
 
 def part_terms(text: str) -> list[str]:
-    """As `tokens`, without the wholes of compound identifiers: `HTTPServer_v2` → http, server, v, 2."""
+    """Return the tokens of a text without the wholes of compound identifiers: `HTTPServer_v2` → http, server, v, 2."""
     found: list[str] = []
     for word in _words(text):
         whole = word[:_LONGEST].lower().strip("_")
@@ -155,10 +155,7 @@ def part_terms(text: str) -> list[str]:
 
 
 def query_tokens(text: str) -> list[str]:
-    """Tokens of a query: function words dropped, unless nothing else is left.
-
-    A capitalised function word inside a query (`Use`, `Which`) is kept only when it is all there is.
-    """
+    """Return the tokens of a query, without function words (`use`, `Which`) unless nothing else is left."""
     words = _words(text)
     telling = [word for word in words if word.lower() not in FUNCTION_WORDS]
     return [token for word in telling or words for token in tokens_of_word(word)]
