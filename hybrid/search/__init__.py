@@ -1,1 +1,1 @@
-"""Searches one index: two legs, their fusion, the evidence that ranks, and the gate: is anything close enough?"""
+"""Searches one index: two legs, their fusion, the evidence that ranks, and the gate that decides to speak."""

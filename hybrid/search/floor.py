@@ -25,7 +25,7 @@ def passes(hit: Hit, *, threshold: float, min_cosine: float, is_named: bool) -> 
     """Return whether a hit reaches the floor.
 
     Args:
-        hit: With its relevance.
+        hit: The hit, with its relevance.
         threshold: Least share of a leg's top, in [0, 1].
         min_cosine: Least raw cosine of the kind.
         is_named: The hit holds an identifier or path of the query literally, which excuses a low cosine.

@@ -17,8 +17,8 @@ class Fused(Struct, frozen=True):
     """A fused candidate.
 
     Attributes:
-        row: Of the snapshot.
-        rrf: In (0, Σ weights / (rrf_k + 1)].
+        row: Row of the chunk in the snapshot.
+        rrf: The score, in (0, Σ weights / (rrf_k + 1)].
         ranks: Rank in each leg, or None where the leg did not rank it.
     """
 
@@ -72,13 +72,13 @@ def fuse(
 
 
 def one_of(ranks: Sequence[Mapping[int, int]], row: int, *, weights: Sequence[float], rrf_k: int) -> Fused:
-    """One row as `fuse` gives it, without the others; rrf 0 for one that no leg of a weight above 0 ranked.
+    """Return one row as `fuse` would give it, without the others; rrf is 0 when no leg of a weight above 0 ranks it.
 
     Args:
         ranks: Row → rank, one per leg.
         row: Any row.
-        weights: One per leg.
-        rrf_k: Positive.
+        weights: One per leg, not negative.
+        rrf_k: Positive; as in `fuse`.
     """
     found = [of_leg.get(row) if weight > 0 else None for of_leg, weight in zip(ranks, weights, strict=True)]
     shares = [weight / (rrf_k + rank) for weight, rank in zip(weights, found, strict=True) if rank is not None]

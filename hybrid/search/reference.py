@@ -31,7 +31,7 @@ class NonNegativeOkapi(BM25Okapi):
 
 
 class KnownLeg(Leg):
-    """A leg whose scores are all at hand, by row."""
+    """A leg made of the ranked rows and the score of every row that has one."""
 
     def __init__(self, rows: Sequence[int], scores: Mapping[int, float]) -> None:
         super().__init__(np.array(rows, np.int64), np.array([scores[row] for row in rows], np.float64))
@@ -48,7 +48,7 @@ class KnownLeg(Leg):
 
 
 class ReferenceLexical:
-    """The lexical leg of an index through rank-bm25; made once per index, which reads every posting."""
+    """The lexical leg of an index through rank-bm25; making it reads every posting of the index."""
 
     def __init__(self, backend: SearchBackend, *, k1: float, b: float) -> None:
         self._backend = backend
@@ -62,7 +62,7 @@ class ReferenceLexical:
         self._engine = NonNegativeOkapi(corpus, k1=max(k1, 1e-12), b=b) if corpus else None
 
     def scores(self, tokens: Sequence[str]) -> NDArray[np.float64]:
-        """`get_scores` of rank-bm25 for every live row, in order of rows."""
+        """Return the bm25 of every live row by rank-bm25's `get_scores`, in order of rows."""
         if self._engine is None:
             return np.zeros(0)
         # rank-bm25 divides by the mean length, which is 0 when no chunk has a token.

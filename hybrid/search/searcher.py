@@ -43,13 +43,14 @@ class Searched(Struct, frozen=True):
     """The answer of one search, before gate and floor.
 
     Attributes:
-        query: What was searched with.
-        mode: Which legs took part.
-        n_candidates: After fusion.
-        top_cosine: The raw top cosine of what was searched for in the whole collection; None when it has no vector.
-        top_bm25: The top bm25; 0 when no chunk holds a query term.
-        weights: Of the dense and the lexical leg in the fusion.
-        hits: Best first.
+        query: The query as it was given, before the gate narrowed it.
+        mode: The legs that took part.
+        n_candidates: Number of rows that a leg of a weight above 0 ranked.
+        top_cosine: The raw top cosine of the query, or of the part searched for, in the whole collection; None when no
+            chunk or not the query has a vector.
+        top_bm25: The bm25 of the best ranked row; 0 when none holds a query term, or when a closed gate stopped.
+        weights: Weights of the dense and the lexical leg in the fusion.
+        hits: The hits, best first.
         verdict: Of the calibrated gate; None when it was not asked, or the index has no calibration.
     """
 
@@ -64,10 +65,10 @@ class Searched(Struct, frozen=True):
 
 
 class Judging(Struct, frozen=True):
-    """The wish to have the calibrated gate judge a prompt, in the same pass over the vectors.
+    """A request that the calibrated gate judges the prompt, in the same pass over the vectors as the search.
 
     Attributes:
-        prompt: The prompt as the gate compares it, when another collection of the same model has made it.
+        prompt: The prompt as the gate compares it, made for another collection of the same model; None to make it here.
         stops_when_closed: Look for no hits when the gate is closed.
     """
 
@@ -86,7 +87,7 @@ class Searcher:
         gate: Gate | None = None,
         ranking: RankingConfig | None = None,
     ) -> None:
-        """Without weights of the evidence the fused order stays."""
+        """Take the parts of a search; without `ranking`, the weights of the evidence, the fused order stays."""
         self.backend = backend
         self.embedder = embedder
         self.gate = gate
@@ -110,7 +111,7 @@ class Searcher:
             top_k: Hits to return at most.
             mode: `dense` or `lexical` leave the other leg out.
             only: Restricts the hits; the top cosine stays that of the whole collection.
-            judging: Ask the calibrated gate too. Of a prompt that opens it with a part of what it says, that part is
+            judging: Ask the calibrated gate too; None does not. When a part of the prompt opens the gate, that part is
                 searched for: the rest is greetings, stories and deadlines.
         """
         settings = self._settings
@@ -142,7 +143,7 @@ class Searcher:
         return Searched(query, mode, n_candidates, dense.top, lexical.best, weights, tuple(hits), verdict)
 
     def _ranked(self, query: Query, legs: Legs, only: Filter, top_k: int) -> Sequence[RankedChunk]:
-        """The chunks in order of the evidence for their files; none when the ranker is plain fusion."""
+        """Return at most `top_k` chunks in order of evidence for their files; none when the ranker is plain fusion."""
         if self._ranker is None:
             return ()
         return self._ranker.rank(query, legs, depth=self._settings.depth, top_k=top_k, only=only)
@@ -214,8 +215,8 @@ def open_searcher(workspace: Workspace, *, load: Callable[[str, Path], Embedder]
     """Open the index of a workspace for searching.
 
     Args:
-        workspace: With a project.
-        load: Gives the embedder of a name, from `$HYBRID_HOME`; by default it is loaded anew.
+        workspace: A workspace with a project.
+        load: Called with the name of a model and `$HYBRID_HOME`, returns the embedder; by default it is loaded anew.
 
     Raises:
         ProjectError: There is no project here.
@@ -236,11 +237,11 @@ def open_collection(
     """Open any collection for searching: the files of a project, or its records.
 
     Args:
-        place: Where its index lies.
+        place: The paths of the collection's index.
         config: Settings in force.
         home: `$HYBRID_HOME`.
-        gate: Rates and weights of its gate; by default those of the settings.
-        load: As of `open_searcher`.
+        gate: Rates and weights of the collection's gate; by default those of the settings.
+        load: As in `open_searcher`.
 
     Raises:
         ModelError: The embedder cannot be loaded.

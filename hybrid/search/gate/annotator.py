@@ -1,4 +1,4 @@
-"""Annotates segments for the gate while an index is written; loads nothing until a segment is."""
+"""Annotates segments for the gate while an index is written; loads the background with the first segment."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class GateAnnotator:
     """Fulfils `hybrid.index.plan.Annotator` with the background of an embedder.
 
     Args:
-        embedder: Of the chunks.
+        embedder: The embedder of the chunks.
         home: `$HYBRID_HOME`, which keeps the background's vectors.
         with_hub: Find the hub of every chunk, too.
         records: The weights of the evidence for a record, for a collection that is judged record by record.
@@ -57,11 +57,11 @@ class GateAnnotator:
         return pieces_of_background(self._background, self._embedder)
 
     def prepare(self) -> None:
-        """Load what `annotate` needs, or make it: embedding the background takes a new home a moment."""
+        """Load the background, or embed and keep it where `$HYBRID_HOME` has none yet, which takes a moment."""
         _ = self._background
 
     def annotate(self, arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-        """The arrays to add to a segment, as `hybrid.search.gate.hubs` and `hybrid.search.gate.meant` make them."""
+        """Return the arrays to add to a segment: those of `gate.hubs`, and for records those of `gate.meant` too."""
         from hybrid.search.gate.hubs import segment_arrays
 
         found = segment_arrays(arrays, self._background, with_hub=self._with_hub)

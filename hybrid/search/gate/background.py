@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from hybrid.types import Embedder, EmbedderInfo
 
 FOLDER = "background"
-"""Where the vectors lie in a `$HYBRID_HOME`."""
+"""Folder of the vectors in `$HYBRID_HOME`."""
 
 _TALK = frozenset({"session", "ack", "chat", "life", "facts", "assist"})
 """Kinds of background prompts that are talk; the others are tasks of other projects."""
@@ -53,10 +53,10 @@ _NAMES = tuple(
     group_text group_at piece_groups piece_groups_at
     """.split()
 )
-"""Arrays of a file of vectors; one that lacks any is made anew."""
+"""Names of the arrays in a file of vectors; a file that lacks one of them is made anew."""
 
 _MIN_PROMPT_CHARS = 20
-"""The shipped `hooks.min_prompt_length`: what an owner sets for prompts does not change what a background is."""
+"""The default of `hooks.min_prompt_length`: what an owner sets for prompts does not change the background."""
 
 _UNSAFE = re.compile(r"[^\w.-]+")
 
@@ -78,7 +78,7 @@ class Prompt(Struct, frozen=True):
 
     @property
     def is_talk(self) -> bool:
-        """True unless it is a task of another project."""
+        """True for talk, False for a task of another project."""
         return self.kind in _TALK
 
 
@@ -88,7 +88,7 @@ class Background:
     The calibration part lists the pieces of its prompts one after another; prompts that a rule silences have none.
 
     Attributes:
-        key: Of prompts, model and version; segments that were annotated with another one do not fit.
+        key: Identity of prompts, model and version; segments annotated with another one do not fit.
         hub_bank: Tasks of other projects, unit vectors, shape (n_tasks, dim).
         chat_bank: Pieces of talk, unit vectors, shape (n_talk, dim).
         piece_vectors: Calibration pieces, unit vectors, shape (n_pieces, dim).
@@ -104,7 +104,7 @@ class Background:
         self.piece_vectors: NDArray[np.float32] = arrays["piece_vector"]
 
     def array(self, name: str) -> NDArray[Any]:
-        """Any array by name.
+        """Return an array of the calibration part by name.
 
         Of pieces: `piece_null`, `piece_chat`, `piece_probe`, and `piece_prompt`, the prompt each belongs to. Of
         prompts: `prompt_is_talk`, `prompt_words`. Of terms: `term_generic`. Numbers of the terms of each piece, and
@@ -114,27 +114,27 @@ class Background:
 
     @property
     def n_generic_documents(self) -> int:
-        """Documents of code at large that `term_generic` counts."""
+        """Number of documents of code at large that were counted for `term_generic`."""
         return int(self.array("generic_documents")[0])
 
     @property
     def n_prompts(self) -> int:
-        """Prompts of the calibration part, silenced ones too."""
+        """Number of prompts of the calibration part, silenced ones too."""
         return len(self.array("prompt_is_talk"))
 
     @cached_property
     def terms(self) -> list[str]:
-        """The terms, sorted."""
+        """The distinct terms of the calibration pieces, sorted."""
         return unpack_strings(self.array("term_text"), self.array("term_at"))
 
     @property
     def piece_terms(self) -> list[list[str]]:
-        """The terms of each calibration piece, as `terms_of` gives them."""
+        """The words of each calibration piece as index terms, `PieceTerms.words` of `terms_of`."""
         return self._texts(self.terms, "piece_words")
 
     @property
     def piece_groups(self) -> list[list[str]]:
-        """The words of each calibration piece, as `word_groups` gives them."""
+        """The words of each calibration piece as they were typed, as `word_groups` gives them."""
         return self._texts(unpack_strings(self.array("group_text"), self.array("group_at")), "piece_groups")
 
     def _texts(self, texts: list[str], name: str) -> list[list[str]]:
@@ -142,15 +142,15 @@ class Background:
         return [[texts[number] for number in numbers[start:end]] for start, end in pairwise(ends)]
 
     def chat(self, vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Closeness to chat of unit vectors (n, dim), shape (n,)."""
+        """Return the closeness to talk (`chat_closeness`) of unit vectors (n, dim), shape (n,)."""
         return _chat(self.chat_bank, vectors)
 
     def logit(self, vectors: NDArray[np.float32], null: NDArray[np.float32]) -> NDArray[np.float32]:
-        """The probe's logit of unit vectors (n, dim) and their null factors; 0 without a probe."""
+        """Return the probe's logit of unit vectors (n, dim) with null factors (n,), shape (n,); 0 without a probe."""
         return _logit(self.probe, vectors, null)
 
     def chat_weight(self, settings: GateConfig) -> float:
-        """The weight of closeness to chat: more where no probe tells talk from code."""
+        """Return the weight of closeness to chat from the settings: another one for a model without a probe."""
         return settings.chat if self.probe else settings.chat_without_probe
 
 
@@ -162,14 +162,14 @@ def shipped_prompts() -> list[Prompt]:
 
 
 def load_background(embedder: Embedder, home: Path, key: str = "") -> Background:
-    """The background of an embedder: from `$HYBRID_HOME`, or embedded now and kept there.
+    """Load the background of an embedder from `$HYBRID_HOME`, or embed it now and keep it there.
 
     A folder that cannot be written costs the next call the same work, nothing else.
 
     Args:
-        embedder: Of the model.
+        embedder: The embedder of the model.
         home: `$HYBRID_HOME`.
-        key: Of the background, when the caller knows it already.
+        key: Key of the background, if the caller knows it; worked out when empty.
 
     Raises:
         ModelError: The model's probe is damaged, or of another model.
@@ -199,7 +199,7 @@ def _kept(path: Path) -> Arrays | None:
 
 
 def _keep(path: Path, arrays: Mapping[str, NDArray[Any]], model: EmbedderInfo) -> None:
-    """Write the arrays; of other versions of the same model the newest stays, which another hybrid may use."""
+    """Write the arrays if possible, and delete older files of the same model but the newest, for another hybrid."""
     with contextlib.suppress(OSError):
         make_private_folder(path.parent)
         metadata = {"model": model.key, "sha256": _digest(arrays)}
@@ -210,7 +210,7 @@ def _keep(path: Path, arrays: Mapping[str, NDArray[Any]], model: EmbedderInfo) -
 
 
 def _digest(arrays: Mapping[str, NDArray[Any]]) -> str:
-    """SHA-256 in hex of everything in the arrays: a file that a power cut left half written is made anew."""
+    """Return the SHA-256 in hex of everything in the arrays, by which a half written file is found out."""
     found = hashlib.sha256()
     for name in _NAMES:
         found.update(f"{name} {arrays[name].dtype.str} {arrays[name].shape}\n".encode())
@@ -219,7 +219,7 @@ def _digest(arrays: Mapping[str, NDArray[Any]]) -> str:
 
 
 def embed_background(embedder: Embedder, probe: Probe | None) -> dict[str, NDArray[Any]]:
-    """The arrays of the background of an embedder, made anew."""
+    """Embed the shipped prompts and return the arrays of the background, those in `_NAMES`, by name."""
     prompts = shipped_prompts()
     bank = [prompt for prompt in prompts if prompt.is_bank]
     # Two banks for two questions. Hubs are chunks that tasks of other projects come near to, so whole tasks are asked.
@@ -248,7 +248,7 @@ def embed_background(embedder: Embedder, probe: Probe | None) -> dict[str, NDArr
 
 
 def searched_pieces(text: str) -> tuple[str, ...]:
-    """The pieces of a prompt as the hook would search with them; none when a rule silences it."""
+    """The pieces of a prompt as the hook would search with them by default; none when a rule silences it."""
     cleaned = clean(text)
     verdict = prompt_verdict(cleaned, min_prompt_length=_MIN_PROMPT_CHARS)
     return gate_pieces(cleaned.text, MAX_PIECES) if verdict.is_searchable else ()
@@ -293,7 +293,7 @@ def _group_arrays(found: Sequence[Sequence[str]]) -> dict[str, NDArray[Any]]:
 
 
 def _ragged(rows: Iterable[Sequence[int]]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Rows of numbers one after another, and where each begins, with the end behind the last."""
+    """Return rows of numbers one after another, and where each row begins, with the end behind the last."""
     listed = list(rows)
     values = np.array([value for row in listed for value in row], np.int32)
     return values, np.array([0, *accumulate(map(len, listed))], np.int32)

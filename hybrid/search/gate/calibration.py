@@ -30,13 +30,13 @@ class Calibration(Struct, frozen=True):
     """The two bars of a corpus.
 
     Attributes:
-        talk: Evidence + talk must reach it: what talk reaches here by chance at the rate allowed.
-        tasks: Evidence must reach it: what tasks of other projects reach.
-        n_prompts: Of the background that were scored, silenced ones too.
-        talk_rate: Share of talk that was allowed beyond its bar, in [0, 1].
-        task_rate: Share of tasks of other projects.
+        talk: The bar that evidence + talk must pass: what prompts of talk reach here by chance, but for `talk_rate`.
+        tasks: The bar that evidence must pass: what tasks of other projects reach here, but for `task_rate`.
+        n_prompts: Number of prompts of the background that were scored, silenced ones too.
+        talk_rate: Share of talk that may pass the bar `talk`, in [0, 1].
+        task_rate: Share of tasks of other projects that may pass the bar `tasks`, in [0, 1].
         expected_talk: Share of talk that passes both bars, at most: the two are counted at the best piece of each.
-        expected_tasks: The same for tasks of other projects.
+        expected_tasks: Share of tasks of other projects that passes both bars, at most.
     """
 
     talk: float
@@ -49,11 +49,11 @@ class Calibration(Struct, frozen=True):
 
 
 def calibrate(background: Background, figures: BackgroundFigures, settings: GateConfig) -> Calibration:
-    """The bars of a corpus.
+    """Return the two bars of a corpus.
 
     Args:
-        background: That the index was annotated with.
-        figures: Of the index.
+        background: The background that the index was annotated with.
+        figures: The figures that the index keeps of it.
         settings: Weights of the parts, and the rates allowed.
     """
     evidence, talk = background_scores(background, figures, settings)
@@ -79,7 +79,10 @@ def calibrate(background: Background, figures: BackgroundFigures, settings: Gate
 def background_scores(
     background: Background, figures: BackgroundFigures, settings: GateConfig
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Evidence of every calibration prompt, and evidence + talk, each of its best piece; shape (n_prompts,)."""
+    """Return evidence, and evidence + talk, of every calibration prompt by its best piece, two of shape (n_prompts,).
+
+    `SILENT` stands for a silenced prompt, and for one that cannot be compared.
+    """
     of_prompt = background.array("piece_prompt")
     evidence = _evidence_of_pieces(background, figures, settings)
     # A prompt is scored with so many pieces besides the whole, which comes first.
@@ -133,7 +136,7 @@ def _reduced(ufunc: np.ufunc, values: NDArray[np.float64], starts: NDArray[Any])
 
 
 def _quantile(scores: NDArray[np.float64], rate: float) -> float:
-    """The score that at most a share `rate` of the scores exceeds: an observed one, so that ties stay closed."""
+    """Return the score that at most a share `rate` of the scores exceeds; one of the scores, or ∞ without any."""
     ordered = np.sort(scores)[::-1]
     if not len(ordered):
         return math.inf

@@ -24,17 +24,17 @@ _BLOCK_ROWS = 1024
 """Rows compared at a time, into buffers of 5 MB: fresh memory for every product takes twice as long."""
 
 NOTHING = -2.0
-"""Stands below every cosine: what a segment without a chunk reaches."""
+"""Value below every cosine − hub: the top of a piece in a segment without a chunk."""
 
 
 def segment_arrays(
     arrays: Mapping[str, NDArray[Any]], background: Background, *, with_hub: bool
 ) -> dict[str, NDArray[Any]]:
-    """The arrays that a segment gets for the gate.
+    """Return the arrays that a segment gets for the gate.
 
     Args:
-        arrays: Of the segment: `vector`, `vector_scale`, and its terms with their postings.
-        background: Of the segment's model.
+        arrays: Arrays of the segment: `vector`, `vector_scale`, and the terms with their postings.
+        background: The background of the segment's model.
         with_hub: Find hubs and subtract them.
 
     Returns:
@@ -50,7 +50,7 @@ def segment_arrays(
 def closest_background(
     vectors: NDArray[np.int8], scales: NDArray[np.float32], background: Background, *, with_hub: bool
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Hub of every chunk, shape (n_chunks,), and top of every calibration piece, shape (n_pieces,).
+    """Return the hub of every chunk, (n_chunks,), and the largest cosine − hub of every calibration piece, (n_pieces,).
 
     Args:
         vectors: int8, shape (n_chunks, dim).
@@ -80,7 +80,7 @@ def closest_background(
 
 
 def _document_frequencies(arrays: Mapping[str, NDArray[Any]], terms: list[str]) -> NDArray[np.uint32]:
-    """Chunks that hold each term."""
+    """Return the number of chunks that hold each term, shape (n_terms,)."""
     data, ends = arrays["term_text"].tobytes(), arrays["term_at"].tolist()
     counts = np.diff(arrays["term_start"].astype(np.int64)).tolist()
     held = {data[start:end]: count for (start, end), count in zip(pairwise(ends), counts, strict=True)}

@@ -14,27 +14,27 @@ if TYPE_CHECKING:
 
 PROMPTS = ("models", "background", "prompts.jsonl")
 TERMS = ("models", "background", "terms.tsv")
-"""The shipped prompts, and the counts of terms in code at large."""
+"""Paths, as parts, of the shipped prompts and of the counts of terms in code at large."""
 
 VERSION = "1"
 """Changes whenever the same prompts and model give other arrays: other pieces, other parts, other names."""
 
 RECORDS_VERSION = "1"
-"""As `VERSION`, of what segments of records keep besides: the segments of files need not be written anew."""
+"""As `VERSION`, for the arrays that only segments of records have, so that those of files stay as they are."""
 
 
 def background_key(model: EmbedderInfo) -> str:
-    """The identity of the background of a model, 16 hex digits; reads the files' bytes, embeds nothing."""
+    """Return the identity of the background of a model, 16 hex digits; reads the shipped files, embeds nothing."""
     files = (shipped(*PROMPTS).read_bytes(), shipped(*TERMS).read_bytes())
     names = (VERSION.encode(), model.key.encode(), probe_digest(model.name).encode())
     return hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in (*files, *names))).hexdigest()[:16]
 
 
 def annotation_key(background: str, *, with_hub: bool, records: GateConfig | None = None) -> str:
-    """The identity of what segments keep for the gate.
+    """Return the identity of what segments keep for the gate: segments with another one are written anew.
 
     Args:
-        background: Its key.
+        background: The key of the background.
         with_hub: Hubs are subtracted.
         records: The weights of the evidence for a record; None for other segments.
     """

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 # such part.
 
 LEAST_COSINE = 0.4
-"""Two words up to this have nothing to do with one another. Anything from 0.3 to 0.5 serves the gate equally well."""
+"""Words with a cosine up to this have nothing to do with one another; 0.3 to 0.5 serve the gate equally well."""
 
 _BLOCK_TERMS = 1024
 """Terms compared at a time, which stay in the cache as float32."""
@@ -59,9 +59,9 @@ class PieceWords(Struct, frozen=True):
     """The words of some pieces, each word embedded once.
 
     Attributes:
-        vectors: Of every word, unit vectors or zeros, shape (n_words, dim).
-        lengths: What each word weighs, shape (n_words,).
-        numbers: Words of one piece after another, each once in a piece, shape (n_uses,).
+        vectors: Vector of every distinct word, unit vectors or zeros, shape (n_words, dim).
+        lengths: Weight of each word, the length of its sum, shape (n_words,).
+        numbers: Places in `vectors` of the words of one piece after another, each once a piece, shape (n_uses,).
         starts: Where the words of each piece begin, with the end behind the last, shape (n_pieces + 1,).
     """
 
@@ -71,7 +71,7 @@ class PieceWords(Struct, frozen=True):
     starts: NDArray[np.int64]
 
     def between(self, first: int, last: int) -> PieceWords:
-        """The pieces from `first` up to `last`, with the words that they need."""
+        """Return the pieces from `first` up to `last`, without it, with only the words that they need."""
         starts = self.starts[first : last + 1]
         used, numbers = np.unique(self.numbers[starts[0] : starts[-1]], return_inverse=True)
         return PieceWords(self.vectors[used], self.lengths[used], numbers, starts - starts[0])
@@ -92,7 +92,7 @@ class _Near(Struct, frozen=True):
 
 
 def words_of_pieces(pieces: Sequence[Sequence[str]], embedder: Embedder) -> PieceWords | None:
-    """The words of pieces, each once in its piece; None for a model whose lengths say nothing."""
+    """Embed the words of pieces, which must be distinct within a piece; None for a model whose lengths say nothing."""
     words = list(dict.fromkeys(word for piece in pieces for word in piece))
     vectors, lengths = embedder.embed_queries(words)
     if lengths is None:
@@ -103,11 +103,11 @@ def words_of_pieces(pieces: Sequence[Sequence[str]], embedder: Embedder) -> Piec
 
 
 def term_vectors(arrays: Mapping[str, NDArray[Any]], embedder: Embedder) -> dict[str, NDArray[Any]]:
-    """The vectors of the terms of a segment of records.
+    """Embed the terms of a segment of records.
 
     Args:
-        arrays: Of the segment: its terms, and `vector` for the dimension.
-        embedder: Of the same model.
+        arrays: Arrays of the segment: the terms, and `vector` for the dimension.
+        embedder: The embedder of the segment's model.
 
     Returns:
         `term_vector` int8 (n_terms, dim) and `term_vector_scale` float32 (n_terms,), 0 for a term that the model does
@@ -125,11 +125,11 @@ def term_vectors(arrays: Mapping[str, NDArray[Any]], embedder: Embedder) -> dict
 
 
 class WordNearness:
-    """words(piece, record) of some pieces for every record of a block, dead ones too.
+    """Measures words(piece, record), see the module, of some pieces for every record of a block, dead ones too.
 
     Args:
-        words: Of the pieces.
-        block: Of records.
+        words: The words of the pieces.
+        block: The records.
     """
 
     def __init__(self, words: PieceWords, block: RecordBlock) -> None:
@@ -139,7 +139,7 @@ class WordNearness:
         self._near = _near(words, block)
 
     def between(self, first: int, last: int) -> NDArray[np.float32]:
-        """The nearness of the pieces from `first` up to `last`, shape (last − first, n_records)."""
+        """Return `words` of the pieces from `first` up to `last` for every record, shape (last − first, n_records)."""
         words = self._words
         starts = words.starts[first : last + 1]
         used, number = np.unique(words.numbers[starts[0] : starts[-1]], return_inverse=True)
@@ -163,7 +163,7 @@ class WordNearness:
 
 
 def _near(words: PieceWords, block: RecordBlock) -> _Near:
-    """The terms of a block near to each word."""
+    """Find the terms of a block whose cosine to a word is above `LEAST_COSINE`."""
     vectors, scales = block.term_vectors, block.term_scales
     n_words = len(words.vectors)
     columns = np.ascontiguousarray(np.swapaxes(words.vectors, 0, 1))
@@ -187,24 +187,24 @@ def _near(words: PieceWords, block: RecordBlock) -> _Near:
 
 
 def _ranges(starts: NDArray[np.int64], ends: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The numbers from each start up to its end, one range after another, and how many each has."""
+    """Return the numbers from each start up to its end, one range after another, and the length of each range."""
     counts = ends - starts
     before = np.cumsum(counts) - counts
     return np.arange(int(counts.sum())) + np.repeat(starts - before, counts), counts
 
 
 _BLOCK_CELLS = 1 << 21
-"""Words times records of one block of pieces: 8 MB."""
+"""Number of words times records that are compared at a time: 8 MB."""
 
 _LEAST_LENGTH = 1e-3
-"""What is left of a sum below this is rounding."""
+"""Length of a sum of vectors below which it is nothing but rounding."""
 
 
 class MeantPieces(Struct, frozen=True):
     """Pieces as records are compared with them.
 
     Attributes:
-        sums: Of the vectors of their words, shape (n_pieces, dim).
+        sums: Sum of the vectors of each piece's words, shape (n_pieces, dim).
         terms: Terms of each piece.
         typed: Words of each piece as they were typed.
     """
@@ -221,14 +221,14 @@ def meant_pieces(
     typed: Sequence[Sequence[str]],
     embedder: Embedder,
 ) -> MeantPieces | None:
-    """Pieces as records are compared with them; None for a model whose lengths say nothing.
+    """Return pieces as records are compared with them; None for a model whose lengths say nothing.
 
     Args:
         vectors: Unit vectors of the pieces, shape (n_pieces, dim).
         null: Null factors of the pieces, which tell how long their sums are, shape (n_pieces,).
         terms: Terms of each piece.
         typed: Words of each piece, as `terms.word_groups` gives them.
-        embedder: Of the same model.
+        embedder: The embedder that made the vectors.
     """
     of_terms = words_of_pieces(terms, embedder)
     of_typed = words_of_pieces(typed, embedder) if of_terms else None
@@ -240,7 +240,7 @@ def meant_pieces(
 
 
 def pieces_of_background(background: Background, embedder: Embedder) -> MeantPieces | None:
-    """The calibration pieces; None for a model whose lengths say nothing, found with a single word."""
+    """Return the calibration pieces as records are compared with them; None for a model whose lengths say nothing."""
     if embedder.embed_queries(["word"])[1] is None:
         return None
     null, vectors = background.array("piece_null"), background.piece_vectors
@@ -259,7 +259,7 @@ class RecordEvidence:
         return len(self._block.scales)
 
     def parts(self, pieces: MeantPieces, settings: GateConfig) -> dict[str, NDArray[np.float32]]:
-        """All parts but the hinge, weighted and signed, each of shape (n_pieces, n_records).
+        """Return name → part of the evidence, all but the hinge, weighted and signed, of shape (n_pieces, n_records).
 
         A record without a vector, or a dead one, has −∞ in `null`.
         """
@@ -267,13 +267,13 @@ class RecordEvidence:
         return self._parts(pieces.sums, words, settings)
 
     def hinges(self, pieces: MeantPieces, rows: NDArray[np.int64], settings: GateConfig) -> NDArray[np.float32]:
-        """The hinges of some rows, weighted and signed, shape (n_pieces, n_rows)."""
+        """Return the hinge of each piece for some records of the block, weighted, at most 0, (n_pieces, n_rows)."""
         return _hinges(pieces.sums, pieces.typed, self._rows(rows), settings)
 
     def top_evidence(self, pieces: MeantPieces, settings: GateConfig) -> NDArray[np.float32]:
-        """The largest evidence of each piece for a record, shape (n_pieces,); −∞ without a record.
+        """Return the largest evidence of each piece for any one record, shape (n_pieces,); −∞ without a record.
 
-        Some pieces are looked at at a time, so that memory stays bounded.
+        Pieces are compared block by block, so that memory stays bounded.
         """
         n_pieces, starts = len(pieces.sums), pieces.typed.starts
         found = np.full(n_pieces, -np.inf, np.float32)
@@ -311,13 +311,13 @@ class RecordEvidence:
 def record_arrays(
     arrays: Mapping[str, NDArray[Any]], pieces: MeantPieces, embedder: Embedder, settings: GateConfig
 ) -> dict[str, NDArray[Any]]:
-    """The arrays that a segment of records gets besides those of `hubs`.
+    """Return the arrays that a segment of records gets besides those of `hubs`.
 
     Args:
-        arrays: Of the segment, with those of `hubs`.
-        pieces: Of the background.
-        embedder: Of the same model.
-        settings: Weights.
+        arrays: Arrays of the segment, with those of `hubs`.
+        pieces: The calibration pieces of the background.
+        embedder: The embedder of the segment's model.
+        settings: Weights of the parts.
 
     Returns:
         What `term_vectors` gives, and `background_record` float32 (n_pieces,), the largest evidence of each calibration
@@ -331,7 +331,10 @@ def record_arrays(
 def _hinges(
     sums: NDArray[np.float32], typed: PieceWords, rows: NDArray[np.float32], settings: GateConfig
 ) -> NDArray[np.float32]:
-    """The hinges of pieces with these words for rows of these vectors; 0 for a piece without a word."""
+    """Return the hinge of each piece for records with these vectors, shape (n_pieces, n_rows), 0 or less.
+
+    It is 0 for a piece without a word, and everywhere when its weight is 0.
+    """
     found = np.zeros((len(sums), len(rows)), np.float32)
     filled = np.flatnonzero(np.diff(typed.starts))
     if not len(filled) or not settings.hinge:
@@ -361,6 +364,6 @@ def _squares(rows: NDArray[Any]) -> NDArray[np.float32]:
 
 
 def _divided(rows: NDArray[Any], lengths: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Each row divided by its number; rows with next to nothing are 0."""
+    """Return each row divided by its length; zeros for a row whose length is below `_LEAST_LENGTH`."""
     factors = np.divide(1, lengths, out=np.zeros_like(lengths), where=lengths > _LEAST_LENGTH)
     return rows * factors[:, np.newaxis]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 HUB_NEIGHBOURS = 10
-"""Background prompts whose mean cosine to a chunk is its hub."""
+"""Number of nearest background prompts whose mean cosine to a chunk is the chunk's hub."""
 
 CHAT_NEIGHBOURS = 3
 """Background pieces of talk whose mean cosine to a piece is its closeness to chat.
@@ -29,32 +29,33 @@ Chosen by hand. With a probe the whole part decides one or two prompts (`models/
 """
 
 MIN_LOGIT, MAX_LOGIT = -2.0, 4.0
-"""The probe's logit is cut here. Against code it counts less: people describe code in everyday words and in typos."""
+"""Range that the probe's logit is cut to; less far down, since people describe code in everyday words and typos."""
 
 MAX_GAIN = 8.0
-"""A term 3,000 times as frequent here as elsewhere tells no more than a more frequent one."""
+"""Largest gain of a term, a log ratio: from 3,000 times as frequent here as elsewhere on, more tells nothing."""
 
 MAX_NAMES = 2
 """Identifiers of a piece that count: more of them, as in a pasted log, add nothing. Chosen by hand."""
 MAX_ABSENT = 3
 """Unknown words of a piece that count: more of them subtract nothing. Chosen by hand."""
 MIN_GENERIC_SHARE = 1 / 8000
-"""Share of documents in which a term may occur that the generic counts do not list; half of where their list ends."""
+"""Share of documents assumed for a term that the generic counts do not list: half of where their list ends."""
 
 LENGTH_WORDS = 60
 """Words from which on length counts: a pasted log finds something close anywhere. Chosen by hand."""
 
 
 def null_factor(lengths: NDArray[np.float32]) -> NDArray[np.float32]:
-    """N / √(n² + 1) of the lengths n of query sums before they were made unit length, shape (n,), in [0, 1).
+    """Return n / √(n² + 1) for each length n of a query's sum before it was made unit length, shape (n,), in [0, 1).
 
-    The cosine as if every query had one coordinate of size 1 that no document has: vague words have little length.
+    A cosine times this is that of a query with one more coordinate of size 1 that no document has. Vague words have
+    little length, so that their cosine becomes small.
     """
     return (lengths / np.sqrt(lengths * lengths + 1)).astype(np.float32)
 
 
 def null_factors(lengths: NDArray[np.float32] | None, n_queries: int) -> NDArray[np.float32]:
-    """As `null_factor`; 1 for every query of a model whose lengths say nothing, shape (n_queries,)."""
+    """Return `null_factor` of the lengths; without lengths, which some models do not give, 1 for every query."""
     return np.ones(n_queries, np.float32) if lengths is None else null_factor(lengths)
 
 
@@ -72,9 +73,9 @@ def chat_closeness(cosines: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def code_logit(damped: NDArray[np.float32], weight: NDArray[np.float32], bias: float) -> NDArray[np.float32]:
-    """W · q + b, cut to `MIN_LOGIT`…`MAX_LOGIT`: is a piece about code?
+    """Return weight · q + bias for each piece, cut to `MIN_LOGIT`…`MAX_LOGIT`: the larger, the surer it is about code.
 
-    q is the unit vector of a piece times its null factor, shape (n, dim).
+    `damped` holds q, the unit vector of each piece times its null factor, shape (n, dim).
     """
     return np.clip(damped @ weight + np.float32(bias), MIN_LOGIT, MAX_LOGIT)
 
@@ -82,13 +83,13 @@ def code_logit(damped: NDArray[np.float32], weight: NDArray[np.float32], bias: f
 def gain(
     n_here: NDArray[np.float64], n_chunks: int, n_generic: NDArray[np.float64], n_documents: int
 ) -> NDArray[np.float64]:
-    """The log ratio of the frequency of terms here to that in code at large, in [0, `MAX_GAIN`]; 0 if absent.
+    """Return ln(frequency here / frequency in code at large) of terms, in [0, `MAX_GAIN`]; 0 for one absent here.
 
     Args:
         n_here: Chunks of the corpus that hold each term, shape (n_terms,).
-        n_chunks: Of the corpus.
+        n_chunks: Number of chunks of the corpus.
         n_generic: Documents of code at large that hold each term, 0 for one that is not listed; shape (n_terms,).
-        n_documents: That were counted.
+        n_documents: Number of documents of code at large that were counted.
     """
     generic = np.maximum(n_generic, n_documents * MIN_GENERIC_SHARE)
     ratio = np.log((n_here + 0.5) / (n_chunks + 1)) - np.log((generic + 0.5) / (n_documents + 1))
@@ -96,12 +97,12 @@ def gain(
 
 
 def length_penalty(n_words: int) -> float:
-    """ln(words / `LENGTH_WORDS`), at least 0."""
+    """Return ln(n_words / `LENGTH_WORDS`) of a prompt, at least 0."""
     return math.log(max(n_words, LENGTH_WORDS) / LENGTH_WORDS)
 
 
 def _mean_of_largest(values: NDArray[np.float32], count: int) -> NDArray[np.float32]:
-    """Return the mean of the largest values of each row; 0 for rows without a column."""
+    """Return the mean of the `count` largest values of each row, of all if there are fewer; 0 without a column."""
     if values.shape[1] == 0:
         return np.zeros(len(values), np.float32)
     count = min(count, values.shape[1])

@@ -18,7 +18,10 @@ _WORD = re.compile(r"[A-Za-z]\w{2,}")
 
 
 def gate_pieces(text: str, limit: int) -> tuple[str, ...]:
-    """The whole prompt's content first, then at most `limit` more pieces; none for a text without content."""
+    """Return the whole prompt's content first, then at most `limit` more pieces; none for a text without content.
+
+    The second piece of a text in another language is its English terms, if there are enough.
+    """
     found = pieces(text)
     if not found:
         return ()
@@ -32,7 +35,10 @@ def gate_pieces(text: str, limit: int) -> tuple[str, ...]:
 
 
 def _borrowed(content: str) -> str:
-    """The words that code at large knows, and identifiers; empty when they are too few to speak of."""
+    """Return the identifiers of a text and the words that code at large knows, joined by spaces.
+
+    Empty when there is no identifier and fewer than `_MIN_TERMS` such words.
+    """
     known = generic_terms().counts
     names = set(symbols.identifiers(content))
     words: list[str] = _WORD.findall(content)

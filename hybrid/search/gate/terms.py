@@ -31,7 +31,7 @@ class PieceTerms(Struct, frozen=True):
     """The terms of one piece, each once.
 
     Attributes:
-        words: What the piece is made of, as the lexical leg counts it.
+        words: Terms of the words of the piece, as the lexical leg counts them, at most 128.
         names: For each identifier of the piece, the term that stands for it as a whole.
     """
 
@@ -40,21 +40,21 @@ class PieceTerms(Struct, frozen=True):
 
 
 class GenericTerms(Struct, frozen=True):
-    """In how many of `n_documents` documents of code at large each term occurs."""
+    """Term → number of documents of code at large that hold it, out of `n_documents`; rare terms are not listed."""
 
     n_documents: int
     counts: Mapping[str, int]
 
 
 def terms_of(piece: str) -> PieceTerms:
-    """The terms of a piece. Numbers and words beyond ASCII are left out: the generic counts know none."""
+    """Return the terms of a piece; numbers and words beyond ASCII are no words here: the generic counts know none."""
     words = dict.fromkeys(term for term in query_tokens(piece)[:_TERMS] if term.isascii() and not term.isdigit())
     names = dict.fromkeys(whole for name in symbols.identifiers(piece) if (whole := _whole(name)))
     return PieceTerms(tuple(words), tuple(names))
 
 
 def word_groups(piece: str) -> tuple[str, ...]:
-    """The words of a piece as they were typed, those with the same terms joined; words without a term are left out."""
+    """Return the words of a piece as typed; words with the same terms are joined, those without a term left out."""
     groups: dict[tuple[str, ...], list[str]] = {}
     for word in piece.split()[:_TERMS]:
         if terms := query_tokens(word):
@@ -63,14 +63,14 @@ def word_groups(piece: str) -> tuple[str, ...]:
 
 
 def _whole(name: str) -> str:
-    """The term under which the last part of an identifier is found as a whole: `Client.retry_once` → retry_once."""
+    """Return the term of an identifier's last part as a whole: `Client.retry_once` → retry_once; empty without one."""
     parts: list[str] = _LAST_NAME.findall(name)
     found = tokens_of_word(parts[-1]) if parts else ()
     return found[0] if found else ""
 
 
 def generic_terms() -> GenericTerms:
-    """The shipped counts."""
+    """Return the shipped counts of terms in code at large, read once."""
     return _read(shipped(*TERMS))
 
 

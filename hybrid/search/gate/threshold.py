@@ -18,13 +18,13 @@ class Verdict(Struct, frozen=True):
     Attributes:
         is_open: True when something may be injected.
         top_cosine: The raw top cosine, before fusion; None when the query has no vector.
-        threshold: What it was compared with; None when there was nothing to compare.
+        threshold: The number that `score` was compared with; None when there was nothing to compare.
         source: `auto`, `config` or `flag`: where the threshold came from.
-        score: What was compared with it: the raw top cosine, or the sum of `parts`, without `chat` and `probe` when
+        score: The number that was compared: the raw top cosine, or the sum of `parts`, without `chat` and `probe` when
             `bar` is `tasks`; None when there was nothing to compare.
-        bar: Whose threshold it is when a calibration decided: `talk`, or `tasks` for tasks of other projects.
+        bar: The bar that decided in a calibration: `talk`, or `tasks` for tasks of other projects.
         parts: Named parts of the prompt's best piece, empty when the raw cosine alone decided.
-        subject: The pieces of the prompt that rose above their bars; empty when it is the whole prompt, or closed.
+        subject: The pieces of the prompt that rose above their bars, joined; empty for the whole prompt, or if closed.
         rows: Of a collection that is judged record by record: rows whose own evidence rose above the bars → that
             evidence. None for other collections, and when a fixed number decided.
     """
@@ -41,7 +41,7 @@ class Verdict(Struct, frozen=True):
 
     @property
     def margin(self) -> float | None:
-        """Score − threshold: how far it was open, or how much it missed by; None when nothing was compared."""
+        """Score − threshold, negative when the score missed it; None when nothing was compared."""
         return None if self.score is None or self.threshold is None else self.score - self.threshold
 
 
@@ -51,7 +51,7 @@ class Threshold(Struct, frozen=True):
     Attributes:
         value: In [−1, 1]; None when nobody measured one for this model: the gate then stays closed.
         source: `auto`, `config` or `flag`.
-        expected_false_open_rate: Share of unfitting prompts it lets pass, as measured, or None.
+        expected_false_open_rate: Share of unfitting prompts that the threshold let pass when measured, or None.
     """
 
     value: float | None
@@ -60,12 +60,12 @@ class Threshold(Struct, frozen=True):
 
 
 def fixed_threshold(setting: float | Literal["auto"], *, origin: str, model: EmbedderInfo) -> Threshold:
-    """The threshold on the raw top cosine.
+    """Return the threshold on the raw top cosine.
 
     Args:
         setting: A number fixes it; `auto` takes the model's measured default.
         origin: Where the setting came from: `flag` for the command line, anything else is configuration.
-        model: Of the index.
+        model: The model of the index.
     """
     if setting != "auto":
         return Threshold(setting, "flag" if origin == "flag" else "config")
@@ -73,6 +73,6 @@ def fixed_threshold(setting: float | Literal["auto"], *, origin: str, model: Emb
 
 
 def compare(top_cosine: float | None, threshold: Threshold) -> Verdict:
-    """Open when the raw top cosine reaches the threshold; without a vector or a threshold it stays closed."""
+    """Return a verdict that is open when the raw top cosine reaches the threshold; closed when either is None."""
     is_open = top_cosine is not None and threshold.value is not None and top_cosine >= threshold.value
     return Verdict(is_open, top_cosine, threshold.value, threshold.source, score=top_cosine)

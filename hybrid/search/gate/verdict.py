@@ -46,10 +46,10 @@ class PromptPieces(Struct, frozen=True):
     """A prompt as the gate compares it.
 
     Attributes:
-        texts: Of its pieces, the whole first.
+        texts: The pieces of the prompt, the whole first.
         vectors: Unit vectors of the pieces, shape (n_pieces, dim); zeros where the model knows no word.
-        null: Null factor of each, shape (n_pieces,).
-        n_words: Of the prompt as it was typed.
+        null: Null factor of each piece, shape (n_pieces,).
+        n_words: Number of words of the cleaned prompt.
     """
 
     texts: tuple[str, ...]
@@ -63,8 +63,8 @@ class Gate:
 
     Args:
         backend: The index, annotated with the background.
-        embedder: Of the index's model.
-        load_background: Gives the background; called when the first prompt is judged.
+        embedder: The embedder of the index's model.
+        load_background: Returns the background; called when the first prompt is judged.
         settings: Rates and weights.
     """
 
@@ -90,13 +90,13 @@ class Gate:
         return calibrate(self._background, self._backend.background.figures(), self._settings)
 
     def ask(self, text: str) -> PromptPieces:
-        """The pieces of a cleaned prompt with their vectors."""
+        """Embed a cleaned prompt's pieces: the form in which `judge` takes the prompt."""
         pieces = gate_pieces(text, self._settings.pieces)
         vectors, lengths = self._embedder.embed_queries(pieces)
         return PromptPieces(pieces, vectors, parts.null_factors(lengths, len(pieces)), len(text.split()))
 
     def evidence(self, text: str) -> Mapping[int, float]:
-        """Row → evidence that a cleaned prompt means it, see `search.gate.meant`; empty for other collections."""
+        """Return row → evidence that a cleaned prompt means that record; empty for a collection without records."""
         if not self._backend.background.has_records:
             return {}
         asked = self.ask(text)
@@ -105,12 +105,12 @@ class Gate:
         return dict(enumerate(best))
 
     def judge(self, asked: PromptPieces, closest: Closest, top_cosine: float | None) -> Verdict:
-        """The verdict on a prompt.
+        """Return the verdict on a prompt: by its best piece, or for a collection of records, by each record.
 
         Args:
-            asked: From `ask`.
-            closest: Of its pieces, from `SearchBackend.dense_with_pieces`.
-            top_cosine: The raw one of the whole prompt, for the record.
+            asked: The prompt as `ask` gives it.
+            closest: The closest chunk of each piece, from `SearchBackend.dense_with_pieces`.
+            top_cosine: The raw top cosine of the whole prompt; it is only noted in the verdict.
         """
         if self._backend.background.has_records:
             return self._judge_records(asked, top_cosine)
@@ -128,7 +128,7 @@ class Gate:
         return best.verdict(is_open, top_cosine, subject)
 
     def _parts(self, asked: PromptPieces, closest: Closest) -> list[dict[str, float]]:
-        """The parts of every piece, each with its sign, so that they add up to the score."""
+        """Return name → value of the parts of every piece, each with its sign, so that they add up to the score."""
         settings = self._settings
         null = asked.null if settings.null else np.ones_like(asked.null)
         terms = [terms_of(text) for text in asked.texts]
@@ -157,7 +157,7 @@ class Gate:
         }
 
     def _lexical(self, terms: Sequence[PieceTerms]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """The gain of each piece's most telling word, and how many of its words nobody knows, shape (n_pieces,)."""
+        """Return each piece's largest gain of a word, and its number of words that occur neither here nor at large."""
         generic = generic_terms()
         words = list({word: None for piece in terms for word in piece.words})
         n_here = np.array([self._backend.terms.document_frequency(word) for word in words], np.float64)
@@ -171,7 +171,7 @@ class Gate:
     # --- record by record ------------------------------------------------------------------------------------
 
     def _judge_records(self, asked: PromptPieces, top_cosine: float | None) -> Verdict:
-        """The verdict on a prompt with the records that may be given, each by its own evidence."""
+        """Return the verdict on a prompt: `rows` holds the records that may be given, each by its own evidence."""
         bars, columns = self.calibration, self._columns(asked)
         score = _added_up(columns, len(asked.texts), self._backend.n_rows)
         talk = self._talk(asked)
@@ -188,7 +188,10 @@ class Gate:
         return best.verdict(len(rows) > 0, top_cosine, "" if best.row == 0 else _joined(pieces), evidence)
 
     def _columns(self, asked: PromptPieces) -> dict[str, NDArray[np.float64]]:
-        """The parts of the evidence of every piece for every record, each of shape (n_pieces, n_rows)."""
+        """Return name → part of the evidence of every piece for every record, of shape (n_pieces, n_rows).
+
+        Empty for a model whose lengths say nothing, and for a prompt without pieces.
+        """
         settings = self._settings
         terms = [terms_of(text) for text in asked.texts]
         typed = [word_groups(text) for text in asked.texts]
@@ -212,10 +215,10 @@ class Gate:
     def _hinges(
         self, records: Sequence[RecordEvidence], pieces: MeantPieces, best: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """The part `hinge` of each piece for each record, shape (n_pieces, n_rows).
+        """Return the part `hinge` of each piece for each record, shape (n_pieces, n_rows).
 
-        It only lowers the evidence. So it is worked out for the records that have the most of everything else, and is
-        −∞ for the rest.
+        It only lowers the evidence. So it is worked out for the `MOST_MEANT` records that have the most evidence
+        without it (`best`), and is −∞ for the rest.
         """
         is_asked = np.ones(len(best), np.bool_)
         if len(best) > MOST_MEANT:
@@ -252,11 +255,11 @@ class Gate:
 
 
 def open_gate(backend: SearchBackend, embedder: Embedder, home: Path, settings: GateConfig) -> Gate | None:
-    """The calibrated gate of an index; None for one that was annotated with another background, or not at all.
+    """Return the calibrated gate of an index; None if it was annotated with another background, or not at all.
 
     Args:
-        backend: Open.
-        embedder: Of its model.
+        backend: The open index.
+        embedder: The embedder of the index's model.
         home: `$HYBRID_HOME`, which keeps the background's vectors.
         settings: Rates and weights.
     """
@@ -268,7 +271,7 @@ def open_gate(backend: SearchBackend, embedder: Embedder, home: Path, settings: 
 
 
 class _Judged(Struct, frozen=True):
-    """One piece and the bar that it is nearer to, or misses by more."""
+    """One piece of a prompt, compared with that of the two bars that it exceeds by less, or misses by more."""
 
     row: int
     score: float
@@ -302,12 +305,12 @@ class _Judged(Struct, frozen=True):
 
 
 def _nothing_asked(bars: Calibration, top_cosine: float | None, rows: Mapping[int, float] | None = None) -> Verdict:
-    """The verdict on a prompt of which no piece means anything here."""
+    """Return the closed verdict on a prompt of which no piece could be compared with anything here."""
     return Verdict(False, top_cosine, bars.talk if bars.talk > SILENT else None, "auto", bar="talk", rows=rows)
 
 
 def _added_up(columns: Mapping[str, NDArray[np.float64]], n_pieces: int, n_rows: int) -> NDArray[np.float64]:
-    """The sum of the parts, shape (n_pieces, n_rows); −∞ without any."""
+    """Return the sum of the parts, shape (n_pieces, n_rows); −∞ everywhere when there are no parts."""
     return sum(columns.values(), np.zeros((n_pieces, n_rows))) if columns else np.full((n_pieces, n_rows), -math.inf)
 
 
@@ -321,5 +324,5 @@ def _judged(row: int, parts: dict[str, float], bars: Calibration) -> _Judged:
 
 
 def _joined(texts: list[str]) -> str:
-    """Texts in order, without those that are a part of another."""
+    """Join texts by spaces, in order, without those that are a part of another."""
     return " ".join(text for text in texts if not any(text != other and text in other for other in texts))
