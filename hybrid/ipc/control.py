@@ -19,8 +19,8 @@ def ask(home: str, operation: str, *, timeout_s: float = _ASK_S) -> dict[str, An
 
     Args:
         home: `$HYBRID_HOME`.
-        operation: Its name.
-        timeout_s: For each step.
+        operation: Name of the operation.
+        timeout_s: Seconds for each step.
     """
     endpoint = read_endpoint(home)
     if endpoint is None:
@@ -39,11 +39,11 @@ def ask(home: str, operation: str, *, timeout_s: float = _ASK_S) -> dict[str, An
 
 
 def daemon_status(home: str, *, timeout_s: float = _ASK_S) -> dict[str, Any]:
-    """Return the `daemon` part of the status: `running`, `pid`, `uptime_s`, `rss_bytes`, and what it says besides.
+    """Return the `daemon` part of the status: `running`, `pid`, `uptime_s`, `rss_bytes`, and what the service adds.
 
     Args:
         home: `$HYBRID_HOME`.
-        timeout_s: For each step.
+        timeout_s: Seconds for each step.
     """
     absent = {"running": False, "pid": None, "uptime_s": None, "rss_bytes": None}
     answer = ask(home, "status", timeout_s=timeout_s)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def run_folder(home: str) -> str:
-    """Folder for what lives only as long as the service."""
+    """Return the folder of the files that last only as long as the service."""
     return os.path.join(home, "run")  # noqa: PTH118 - pathlib costs a hook 6 ms
 
 
@@ -31,7 +31,7 @@ def endpoint_path(home: str) -> str:
 
 
 def read_endpoint(home: str) -> dict[str, str] | None:
-    """Return what the service wrote: `pid`, `version`, `protocol`, `socket` or `port`, `token`; None without a file."""
+    """Return what the service wrote: `pid`, `version`, `protocol`, `socket` or `port`, `token`; None without one."""
     return read_pairs(endpoint_path(home)) or None
 
 
@@ -40,7 +40,7 @@ def connect(endpoint: dict[str, str], *, timeout_s: float) -> Connection:
 
     Args:
         endpoint: As `read_endpoint` gives it.
-        timeout_s: Of all of it.
+        timeout_s: Seconds for each step of connecting.
 
     Raises:
         WireError: Nobody listens, or another program does.
@@ -100,7 +100,7 @@ def _connected(endpoint: dict[str, str], timeout_s: float) -> Any:
 
 
 def _exchange_proofs(connection: Connection, token: str, timeout_s: float) -> None:
-    """On a port that anyone on the machine may reach or take over, both sides show that they know the token."""
+    """Exchange proofs that both sides know the token, on a port that anyone on the machine may reach or take over."""
     nonce = os.urandom(16).hex().encode()
     connection.send(nonce, timeout_s=timeout_s)
     theirs, challenge = connection.receive(timeout_s=timeout_s, least=2)[:2]

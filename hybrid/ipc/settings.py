@@ -24,7 +24,7 @@ class HookSettings:
     """The settings that a hook must know by itself.
 
     Attributes:
-        deadline_ms: After which it gives up.
+        deadline_ms: Milliseconds after which a hook gives up.
         is_daemon_enabled: Whether there may be a service.
         is_remembering: Whether the memory keeps anything.
         is_learning: Whether lessons are written down.
@@ -52,7 +52,7 @@ def read_settings(home: str, environ: Mapping[str, str]) -> HookSettings | None:
 
     Args:
         home: `$HYBRID_HOME`.
-        environ: `HYBRID_HOOKS_DEADLINE_MS` and `HYBRID_DAEMON_ENABLED` are later than the file.
+        environ: Environment; its `HYBRID_HOOKS_DEADLINE_MS` and `HYBRID_DAEMON_ENABLED` count more than the file.
     """
     values = read_pairs(_path(home))
     deadline = values.get("deadline_ms", "")
@@ -71,7 +71,7 @@ def read_settings(home: str, environ: Mapping[str, str]) -> HookSettings | None:
 
 
 def write_settings(home: str, settings: HookSettings) -> None:
-    """Keep what was resolved from the user's layer, without the environment.
+    """Write the settings that were resolved from the user's layer, without the environment, to the file for hooks.
 
     Raises:
         OSError: The folder is read-only or the disk is full.
@@ -98,7 +98,7 @@ def _path(home: str) -> str:
 
 
 def _stamp(home: str) -> str:
-    """Return what the settings were resolved from: this version's defaults, and the user's file as it is."""
+    """Return a text that changes with what the settings come from: this version, time and size of the user's file."""
     try:
         status = os.stat(os.path.join(home, "config.toml"))  # noqa: PTH116, PTH118
     except OSError:

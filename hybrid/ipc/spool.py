@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 FOLDER = "spool"
-"""Where the files lie in a `$HYBRID_HOME`."""
+"""Name of the folder of the files in a `$HYBRID_HOME`."""
 
 MAX_EVENTS = 500
 MAX_BYTES = 50_000_000
-"""Of all files together; see `Worth` for what is dropped when there is more."""
+"""Bytes that all files together may have; see `Worth` for what is dropped when there are more."""
 
 MAX_EVENT_BYTES = 33_000_000
-"""Of one file; an event that is longer is not read either."""
+"""Bytes that one file may have; an event that is longer is not read either."""
 
 MAX_AGE_S = 7 * 86_400
 """Seconds after which an event is dropped: the last one of a week waits until the machine is used again."""
@@ -51,7 +51,7 @@ _LONGEST_WAIT_S = 600.0
 
 
 def new_key() -> str:
-    """A name for an event: milliseconds since 1970 when its hook started; nanoseconds and ten random digits, in hex.
+    """Return a new name for an event: milliseconds since 1970; nanoseconds and ten random digits, in hex.
 
     Names sort by time: a private prompt has its effects before what its agent does a moment later.
     """
@@ -75,8 +75,8 @@ class KeptEvent:
     """An event that waits, by the name of its file.
 
     Attributes:
-        key: As `new_key` gives it.
-        size_bytes: Of the file, as its writer says.
+        key: The name that `new_key` made for it.
+        size_bytes: Bytes of the file, as its writer says.
         worth: One of `Worth`.
         n_tries: How often somebody began to take it in.
     """
@@ -89,12 +89,12 @@ class KeptEvent:
 
     @property
     def name(self) -> str:
-        """The name of its file."""
+        """The name of the event's file."""
         return f"{self.key}-{self.size_bytes}-{self.worth}-{self.n_tries}{_SUFFIX}"
 
     @property
     def at_ms(self) -> int:
-        """Milliseconds since 1970 when its hook started."""
+        """Milliseconds since 1970 at which the event's hook started."""
         return time_of(self.key)
 
 
@@ -115,10 +115,10 @@ class Spool:
         """Keep an event; half a file is never read, and one that waits already is replaced by itself.
 
         Args:
-            key: Of the event.
-            parts: What `read` gives back.
+            key: The key of the event.
+            parts: The parts that `read` gives back.
             worth: One of `Worth`.
-            on_drop: Hears once of the other events that had to go.
+            on_drop: Called once, with a line about other events that had to go.
 
         Returns:
             False when it cannot be kept: too long, the spool is full of what is worth more, or the folder cannot be
@@ -168,7 +168,7 @@ class Spool:
         return sorted(events, key=lambda kept: kept.name)
 
     def begin(self, kept: KeptEvent) -> KeptEvent | None:
-        """Count a try of an event in the name of its file, before it is read; None when somebody else has it."""
+        """Count a try of an event in the name of its file, and return it with that; None when the file is gone."""
         begun = KeptEvent(kept.key, kept.size_bytes, kept.worth, kept.n_tries + 1)
         try:
             os.rename(self._path(kept.name), self._path(begun.name))  # noqa: PTH104
@@ -179,7 +179,7 @@ class Spool:
         return begun
 
     def is_due(self, kept: KeptEvent) -> bool:
-        """Return whether an event may be tried now: each try waits twice as long as the one before."""
+        """Return whether an event may be tried now: the wait after each try doubles, up to a limit."""
         if kept.n_tries == 0:
             return True
         try:
@@ -214,7 +214,7 @@ class Spool:
         return True
 
     def remove_leftovers(self, older_than_s: float = 60.0) -> None:
-        """Delete what writers left that were killed."""
+        """Delete the temporary files of writers that were killed, once they are old enough."""
         try:
             names = os.listdir(self.folder)  # noqa: PTH208
         except OSError:

@@ -49,11 +49,11 @@ _KEPT = (
     "XDG_DATA_HOME",
     "XDG_RUNTIME_DIR",
 )
-"""What the service needs of the environment; it outlives the session, whose secrets are none of its business."""
+"""Environment variables that the service gets; it outlives the session, whose secrets are none of its business."""
 
 
 def entry_script() -> str:
-    """Return the path of the script that starts any command of this installation, under `python -I -S`."""
+    """Return the path of the script that starts any command of this installation, run by `python -I -S`."""
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120 - pathlib is 6 ms
     return os.path.join(package, "entry.py")  # noqa: PTH118
 
@@ -75,7 +75,7 @@ def start_service(home: str, environ: Mapping[str, str], *, cwd: str = "") -> bo
 
     Args:
         home: `$HYBRID_HOME`.
-        environ: Of the caller.
+        environ: Environment of the caller.
         cwd: A directory of the project to look after first.
 
     Returns:
@@ -91,12 +91,12 @@ def start_service(home: str, environ: Mapping[str, str], *, cwd: str = "") -> bo
 
 
 def starting_mark(home: str) -> str:
-    """Return the file whose age tells when a service was started last that does not listen yet."""
+    """Return the path of a file whose age tells when a service was last started; one that listens deletes it."""
     return os.path.join(run_folder(home), "starting")  # noqa: PTH118
 
 
 def _may_start(home: str) -> bool:
-    """Return True for one caller in five seconds, where files can be written at all."""
+    """Return True, and mark the start, for one caller in five seconds; False where the mark cannot be written."""
     folder, marker = run_folder(home), starting_mark(home)
     try:
         if -1 < time.time() - os.stat(marker).st_mtime < _AGAIN_S:  # noqa: PTH116
@@ -137,7 +137,7 @@ if sys.platform == "win32":
 else:
 
     def _detached(command: list[str], environ: dict[str, str]) -> None:
-        """Start it in a session of its own; the service itself closes file descriptors that were left open for us."""
+        """Start the command in a session of its own; the service itself closes file descriptors left open for it."""
         streams = [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_RDWR, 0) for number in (0, 1, 2)]
         try:
             os.posix_spawn(command[0], command, environ, file_actions=streams, setsid=True)

@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 OPT_OUT = "[no-hybrid]"
-"""In a prompt that wants to be left alone; in any case of letters."""
+"""Text in a prompt, in any case of letters, that asks to leave it alone."""
 
 NAME = "private_turns"
-"""Of the file in a `$HYBRID_HOME`."""
+"""Name of the file in a `$HYBRID_HOME`."""
 
 _MAX_BYTES = 64_000
-"""Of the file; beyond that its older half goes, some four hundred turns."""
+"""Bytes of the file beyond which its older half goes, some four hundred turns."""
 
 _MAX_ID_CHARS = 200
 _AS_IT_IS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
@@ -28,13 +28,13 @@ _PRIVATE, _OPEN = b"private", b"open"
 
 
 def note_turn(home: str, session_id: str, key: str, *, is_private: bool) -> None:
-    """Note that a prompt begins a turn; of a session without private ones nothing is noted.
+    """Note that a prompt begins a turn, private or not; a session without a private prompt so far is not noted.
 
     Args:
         home: `$HYBRID_HOME`.
-        session_id: Of the client; one that no client makes is not noted.
-        key: Of the prompt's event, as `spool.new_key` gives it: it sorts by time.
-        is_private: The prompt wants to be left alone.
+        session_id: The client's id of the session; one that no client makes is not noted.
+        key: Key of the prompt's event, as `spool.new_key` makes it: it sorts by time.
+        is_private: Whether the prompt asks to be left alone.
     """
     session = session_id.encode("utf-8", "replace")
     if not _is_usual(session) or not _is_usual(key.encode("utf-8", "replace")):
@@ -67,8 +67,8 @@ def is_private_turn(home: str, session_id: str, key: str) -> bool:
 
     Args:
         home: `$HYBRID_HOME`.
-        session_id: Of the client.
-        key: Of the event; empty for one that has just come.
+        session_id: The client's id of the session.
+        key: Key of the event; empty for one that has just come.
     """
     session, now = session_id.encode("utf-8", "replace"), key.encode() or b"~"
     turns = [turn for turn in _turns(home) if turn[2] == session]
@@ -85,7 +85,7 @@ def may_be_private(home: str, data: bytes) -> bool:
 
 
 def _turns(home: str) -> Iterable[tuple[bytes, bytes, bytes]]:
-    """Key, state and session of each line, oldest first."""
+    """Yield key, state and session of each line, oldest first; nothing without a file."""
     try:
         descriptor = os.open(os.path.join(home, NAME), os.O_RDONLY | _AS_IT_IS)  # noqa: PTH118
     except OSError:
@@ -103,12 +103,12 @@ def _turns(home: str) -> Iterable[tuple[bytes, bytes, bytes]]:
 
 
 def _is_usual(name: bytes) -> bool:
-    """Return whether a name stands in a line, and in JSON, as it is."""
+    """Return whether a session's id can stand in a line, and in JSON, as it is."""
     return 0 < len(name) <= _MAX_ID_CHARS and all(33 <= byte < 127 and byte not in b'"\\' for byte in name)
 
 
 def _shorten(path: str) -> None:
-    """Leave the newer half.
+    """Keep only the newer half of the lines.
 
     Raises:
         OSError: The folder cannot be written.

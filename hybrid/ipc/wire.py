@@ -14,16 +14,16 @@ if TYPE_CHECKING:
     from typing import Any
 
 PROTOCOL = 1
-"""Version of the messages; a service of another one is not asked."""
+"""Version of the messages; a service of another version is not asked."""
 
 MAX_BYTES = 64_000_000
-"""A longer message is a mistake or an attack."""
+"""Bytes of the longest message that is taken; a longer one is a mistake or an attack."""
 
 LARGE_BYTES = 1_000_000
-"""A service reads longer messages one after the other: each takes several times its length of memory."""
+"""Bytes from which on a service reads messages one after the other: each takes several times its length of memory."""
 
 _HEAD = 4
-"""Bytes of a length."""
+"""Bytes of a length before a part or message."""
 
 
 class WireError(OSError):
@@ -99,9 +99,9 @@ class Connection:
         """Return the next message.
 
         Args:
-            timeout_s: For all of it.
-            least: Parts that it must have.
-            most_bytes: A longer one is not read.
+            timeout_s: Seconds for the length of the message, and again for the rest of it.
+            least: Number of parts that the message must have at least.
+            most_bytes: Bytes of the longest message that is read; a longer one is an error.
             before: Told the length before the message is read; it may wait, which the time limit does not count.
 
         Raises:
@@ -118,7 +118,7 @@ class Connection:
         return parts
 
     def close(self) -> None:
-        """Close it; twice is fine."""
+        """Close the connection; a second call does nothing."""
         self._sock.close()
 
     def _exactly(self, count: int, until_s: float) -> bytearray:
@@ -140,7 +140,7 @@ class Connection:
 
 
 def _send_all(sock: Any, data: bytes, timeout_s: float) -> None:
-    """Send everything, as `sendall` does, with one time limit for all of it."""
+    """Send all bytes, as `sendall` does, with one time limit for all of them."""
     until_s = time.monotonic() + timeout_s
     view = memoryview(data)
     while view:
@@ -149,12 +149,12 @@ def _send_all(sock: Any, data: bytes, timeout_s: float) -> None:
 
 
 def proof(token: str, role: bytes, challenge: bytes) -> bytes:
-    """Shows that one knows the token of a service without saying it; only where there are no sockets with rights.
+    """Return a proof that one knows the token without sending it; for ports, which lack the rights that sockets have.
 
     Args:
-        token: Of the service.
+        token: Token of the service.
         role: `service` or `hook`: what one side says is of no use to somebody who plays the other.
-        challenge: What the other side said.
+        challenge: Random text from the other side.
     """
     import hmac
 
@@ -162,7 +162,7 @@ def proof(token: str, role: bytes, challenge: bytes) -> bytes:
 
 
 def read_pairs(path: str) -> dict[str, str]:
-    """Return the values of `pairs` in a file; empty when it is missing, damaged, or not written by us for sure."""
+    """Return the names and values of a file that `pairs` made; empty when missing, damaged, or not surely ours."""
     try:
         with open(path, "rb") as file:  # noqa: PTH123 - pathlib costs a hook 6 ms
             if not _is_own(file.fileno()):
@@ -178,7 +178,7 @@ def read_pairs(path: str) -> dict[str, str]:
 
 
 def pairs(values: dict[str, str]) -> bytes:
-    """Return a small file of names and values, one pair a line, that is read without any parser.
+    """Return the bytes of a small file of names and values, one pair a line, that is read without any parser.
 
     A path may hold a line end: it stands as `%0A`, and `%` as `%25`.
     """
@@ -187,7 +187,7 @@ def pairs(values: dict[str, str]) -> bytes:
 
 
 def _is_own(descriptor: int) -> bool:
-    """Return whether a file is ours and only we can write it: prompts must not go where a stranger says."""
+    """Return whether a file is ours and only we can write it, so that prompts do not go where a stranger says."""
     if not hasattr(os, "getuid"):
         return True
     status = os.fstat(descriptor)
