@@ -49,9 +49,9 @@ _LITTLE_BYTES = 500_000_000
 _NOTHING_BYTES = 50_000_000
 _MANY_FAILURES = 3
 _PRIVATE = ("log", "sessions", "run", "installs")
-"""Folders whose files tell what was asked, or how to reach the service."""
+"""Folders whose files hold prompts, or tell how to reach the service, and must be the owner's alone."""
 _MOST_FILES = 20_000
-"""Files of a folder whose rights are looked at: `doctor` must end soon on a home of any size."""
+"""Number of files of a folder whose rights are looked at, so that `doctor` ends soon on a home of any size."""
 
 
 class Finding(Struct, frozen=True):
@@ -158,7 +158,7 @@ def _rights(home: Path) -> Iterator[Finding]:
 
 
 def repair_rights(home: Path) -> int:
-    """Take the rights of others away; returns of how many files and folders."""
+    """Take the rights of others away from the home's files and folders; returns how many were changed."""
     if sys.platform == "win32":
         return 0
     count = 0
@@ -170,7 +170,7 @@ def repair_rights(home: Path) -> int:
 
 
 def _readable_by_others(home: Path) -> list[Path]:
-    """Return the home itself and what tells of its owner, where group or others have rights; links are passed over."""
+    """Return the home and what in it tells of its owner, where group or others have rights; links are passed over."""
     readable: list[Path] = []
     candidates = [home, home / "pauses.json"]
     for name in _PRIVATE:
@@ -242,14 +242,14 @@ def _index(workspace: Workspace) -> Iterator[Finding]:
 
 
 def _stale(index: Mapping[str, Any]) -> str:
-    """Return in words what the next build brings up to date."""
+    """Return in words what the next build brings up to date; empty when nothing."""
     changed = f"{index['stale_documents']} changed since" if index["stale_documents"] else ""
     uncalibrated = "" if index["is_calibrated"] or not index["chunks"] else "not calibrated for the gate"
     return ", ".join(filter(None, (changed, uncalibrated)))
 
 
 def _missing(workspace: Workspace, name: str) -> Finding:
-    """Return the finding for a missing index: it says whether the service would make one by itself."""
+    """Return the finding on a missing index: forgotten on purpose, refused for its size, or to be built."""
     from hybrid.upkeep.indexing import refused, was_forgotten
 
     if was_forgotten(workspace):
@@ -317,7 +317,7 @@ _AREA = "secrets"
 _NOW = "hybrid doctor --fix does it now, the service in the background"
 _MOST_LINES = 20
 _MAX_BYTES = 5_000_000
-"""Bytes of a file that are searched for secrets: a file of a person is smaller."""
+"""Bytes of the largest file that is searched for secrets: a file of a person is smaller."""
 
 
 def check_cleaning(workspace: Workspace, environ: Mapping[str, str]) -> Iterator[Finding]:
@@ -346,7 +346,7 @@ def _uncleaned_rows(workspace: Workspace) -> Iterator[Finding]:
 
 
 def _waiting_rows(workspace: Workspace) -> Iterator[str]:
-    """Yield the memory when it waits to be cleaned or cannot be read."""
+    """Yield the memory's path, with how far cleaning came, when it waits to be cleaned or cannot be read."""
     import sqlite3
     from contextlib import closing
 
@@ -369,7 +369,7 @@ def _waiting_rows(workspace: Workspace) -> Iterator[str]:
 
 
 def _done(known: Cleaned) -> str:
-    """Return in words what was changed, and when; nothing when nothing was."""
+    """Return in words what the cleaning changed, and when; empty when it changed nothing."""
     counts = (
         (known.memory, "row", "rows"),
         (known.lines, "line of log and counters", "lines of log and counters"),
@@ -381,7 +381,7 @@ def _done(known: Cleaned) -> str:
 
 
 def _uncleaned_files(home: Path) -> Iterator[Finding]:
-    """Yield damaged files of any project; `doctor` names those of the present one anyway."""
+    """Yield the first damaged files of any project that were set aside, which are never cleaned."""
     damaged = sorted(path for folder in ("projects", "log") for path in (home / folder).rglob("*.corrupt-*"))
     for path in damaged[:_MOST_LINES]:
         what = f"{path} was set aside, is never cleaned and may hold secrets"

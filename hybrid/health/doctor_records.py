@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 _AREA = "records"
 _MOST_PROBLEMS = 20
-"""Told of one file; who mends these sees the others next."""
+"""Number of problems of one file that are told; whoever mends these sees the others next."""
 _RENUMBER = "hybrid lessons renumber"
 
 
@@ -56,7 +56,7 @@ def check_records(workspace: Workspace, environ: Mapping[str, str]) -> Iterator[
     """Report everything about lessons and lore that its owner should know.
 
     Args:
-        workspace: Of any directory.
+        workspace: The workspace of any directory.
         environ: Environment variables; `LORE_DATA_DIR` names the user's lore.
     """
     lessons = [read_lessons(store) for store in open_stores(workspace).all]
@@ -74,7 +74,7 @@ def check_records(workspace: Workspace, environ: Mapping[str, str]) -> Iterator[
 
 
 def renumber_twins(workspace: Workspace) -> list[str]:
-    """Give the newer of lessons with one id ids of their own; returns what was done, a line for each id.
+    """Give new ids to the newer of lessons that share one; returns what was done, a line for each id.
 
     Raises:
         LessonsError: A file cannot be written, or another process writes it.
@@ -94,7 +94,7 @@ def _summary(lessons: Sequence[Lessons], lores: Sequence[Lore]) -> str:
 
 
 def _of_problems(problems: Iterable[Problem]) -> Iterator[Finding]:
-    """Yield a warning for each malformed place, with its file and line; what is beside it is read all the same."""
+    """Yield a warning for each malformed place, with file and line; at most 20 of a file, and how many more."""
     counts: Counter[str] = Counter()
     for problem in problems:
         counts[problem.file] += 1
@@ -137,7 +137,7 @@ def _of_trust(workspace: Workspace) -> Iterator[Finding]:
 
 
 def _left_behind(workspace: Workspace, project: Project) -> Iterator[Finding]:
-    """Lessons in `$HYBRID_HOME` that are not given out, since the tree has a file of its own by now."""
+    """Warn of lessons in `$HYBRID_HOME` that are not given out, since the tree has a file of its own by now."""
     own, used = own_file(project, workspace.home), open_stores(workspace).project
     if used is None or used.file == own or not own.is_file():
         return
@@ -163,7 +163,7 @@ def _of_folders(workspace: Workspace, environ: Mapping[str, str]) -> Iterator[Fi
 
 
 def _of_records_index(workspace: Workspace) -> Iterator[Finding]:
-    """Report a damaged index of the records; all of it can be made again from their files."""
+    """Report each damaged index of the records; all of it can be made again from their files."""
     from hybrid.knowledge.views import FOLDER
 
     folder = workspace.home / FOLDER
@@ -173,7 +173,7 @@ def _of_records_index(workspace: Workspace) -> Iterator[Finding]:
 
 
 def _of_rerank(workspace: Workspace, environ: Mapping[str, str]) -> Iterator[Finding]:
-    """Yield the re-rank of lessons by a language model, switched on without what it needs."""
+    """Warn when the re-rank of lessons by a language model is on but lacks its package or key."""
     if not workspace.config.lessons.use_haiku_scoring:
         return
     on = "lessons.use_haiku_scoring is on, but lessons keep their local order"
@@ -220,7 +220,7 @@ def _damages(workspace: Workspace) -> Iterator[tuple[Path, str]]:
 _MEMORY = "memory"
 _MANY_BEHIND = 1_000
 _LONG_S = 3_600
-"""An event that waits longer than this waits for somebody to use an agent again."""
+"""Seconds after which a waiting event is told of: it waits for somebody to use an agent again."""
 
 
 def check_memory(workspace: Workspace) -> Iterator[Finding]:
@@ -263,7 +263,7 @@ def check_waiting(workspace: Workspace) -> Iterator[Finding]:
 
 
 def _damage(path: Path) -> str:
-    """Return the first finding of `PRAGMA integrity_check`; empty for a whole database."""
+    """Return the first finding of `PRAGMA integrity_check`, or why it cannot be read; empty for a whole database."""
     try:
         with closing(open_for_reading(path, FAMILY)) as db:
             (verdict,) = db.execute("PRAGMA integrity_check(1)").fetchone()
@@ -273,7 +273,7 @@ def _damage(path: Path) -> str:
 
 
 def _of_memory_index(workspace: Workspace, store: MemoryStore, counted: MemoryStats) -> Iterator[Finding]:
-    """Report how far the indexes reach, and those that cannot be opened."""
+    """Report how far the indexes of the memory reach, and those that cannot be opened."""
     from hybrid.index.snapshot import open_snapshot
     from hybrid.knowledge.memory_views import n_behind, places_of_store
     from hybrid.models.registry import embedder_info

@@ -63,7 +63,7 @@ def figures_form(workspace: Workspace, store: MemoryStore, counted: MemoryStats)
 
 
 def rows_in_words(n_observations: int, n_summaries: int) -> str:
-    """`3 observations, 1 summary`."""
+    """Return the counts in words: `3 observations, 1 summary`."""
     return f"{amount(n_observations, 'observation')}, {amount(n_summaries, 'summary', 'summaries')}"
 
 
@@ -81,7 +81,7 @@ def _counts(counted: MemoryStats) -> dict[str, Any]:
 
 
 def read_counts(store: MemoryStore) -> tuple[MemoryStats, str]:
-    """Return the counts, and what is wrong with the database; nothing is migrated, repaired or made."""
+    """Return the memory's counts, 0 if it cannot be read, and what is wrong with it; nothing is changed or made."""
     if not store.exists:
         return NO_STATS, ""
     try:
@@ -96,7 +96,7 @@ def read_counts(store: MemoryStore) -> tuple[MemoryStats, str]:
 
 
 def _mismatch(path: Path) -> str:
-    """Return an older format is brought up to date by its next use, and is no problem."""
+    """Return a sentence on a database of another format: a newer one needs an upgrade, an older one mends itself."""
     with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as db:
         (version,) = db.execute("PRAGMA user_version").fetchone()
     if version > migrations(FAMILY)[-1][0]:
@@ -105,7 +105,7 @@ def _mismatch(path: Path) -> str:
 
 
 def _index_bytes(home: Path, store: MemoryStore) -> int:
-    """Return the bytes of the segments; texts and vectors besides stand in the catalog that all records share."""
+    """Return the bytes of the memory's segments; texts and vectors stand in the catalog that all records share."""
     from hybrid.knowledge.memory_views import places_of_store
 
     folders = [place.folder for place, _ in places_of_store(home, store)]

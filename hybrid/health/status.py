@@ -41,7 +41,7 @@ def status(
     """Return the status with its stable keys; absent values are None.
 
     Args:
-        workspace: Of the project.
+        workspace: The workspace of the project.
         installed: Where clients are told to call us, by client.
         environ: Environment variables; those that look like settings and are none are named.
 
@@ -111,19 +111,19 @@ def _gate(workspace: Workspace, model: EmbedderInfo, calibration: Calibration | 
 
 
 def _finite(value: float) -> float | None:
-    """Return a bar with four digits; None for one that keeps nothing out."""
+    """Return a bar rounded to four digits; None for a bar that keeps nothing out."""
     return round(value, 4) + 0.0 if math.isfinite(value) and value > LOWEST_BAR else None
 
 
 def _built_at(folder: Path) -> str | None:
-    """Return the time at which the snapshot was written: its bars follow its segments."""
+    """Return the time at which the snapshot, and so its bars, was written, in ISO 8601; None without a snapshot."""
     with contextlib.suppress(OSError):
         return datetime.fromtimestamp((folder / NAME).stat().st_mtime, timezone.utc).isoformat(timespec="seconds")
     return None
 
 
 def hooks_status(workspace: Workspace, *, installed: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Return the `hooks` part of the status; `hybrid hook status --json` gives it alone."""
+    """Return the `hooks` part of the status, which `hybrid hook status --json` prints alone."""
     settings = workspace.config.hooks
     folder = workspace.state_folder
     state = read_state(folder)
@@ -148,7 +148,7 @@ def hooks_status(workspace: Workspace, *, installed: Mapping[str, Any] | None = 
 
 
 def _index(workspace: Workspace, model: EmbedderInfo) -> tuple[dict[str, Any], Calibration | None]:
-    """Return the `index` part, and the calibration of the snapshot, if it has one.
+    """Return the `index` part of the status, and the calibration of the snapshot, if it has one.
 
     Without one, since an older version built it or `gate.hub` was switched, it is stale: the next build adds it.
     """
