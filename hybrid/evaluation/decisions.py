@@ -22,7 +22,7 @@ FALSE_RATES = (0.01, 0.02, 0.05)
 
 
 class Rates(Struct, frozen=True):
-    """The rates of a threshold.
+    """The shares of prompts that a threshold lets through.
 
     Attributes:
         threshold: Scores from here on open; ∞ opens for nothing.
@@ -67,12 +67,12 @@ def rates_at(threshold: float, wanted: Sequence[float], unwanted: Sequence[float
 
 
 def at_false_rate(limit: float, wanted: Sequence[float], unwanted: Sequence[float]) -> Rates:
-    """The lowest observed score whose false rate is at most `limit`, with its rates; ∞ when even the top is too low."""
+    """Return the rates of the lowest score whose false rate is at most `limit`; threshold ∞ when no score's is."""
     return next((rates for rates in _sweep(wanted, unwanted) if rates.false_rate <= limit), _NEVER)
 
 
 def best_rates(wanted: Sequence[float], unwanted: Sequence[float]) -> Rates:
-    """Return the observed score with the largest true rate − false rate (Youden's J); the highest of equal ones."""
+    """Return the rates of the score with the largest true rate − false rate (Youden's J), the highest of equal ones."""
     return max(
         _sweep(wanted, unwanted),
         key=lambda rates: (rates.true_rate - rates.false_rate, rates.threshold),
@@ -81,7 +81,7 @@ def best_rates(wanted: Sequence[float], unwanted: Sequence[float]) -> Rates:
 
 
 def usual_rates(wanted: Sequence[float], unwanted: Sequence[float]) -> list[tuple[str, Rates]]:
-    """Return the thresholds for each of `FALSE_RATES` and the best one, by name, with what each does."""
+    """Return (name, rates) of the thresholds for each of `FALSE_RATES`, and of the one with the best rates."""
     rows = [(f"{rate:.0%} false", at_false_rate(rate, wanted, unwanted)) for rate in FALSE_RATES]
     return [*rows, ("largest true - false", best_rates(wanted, unwanted))]
 
@@ -90,7 +90,7 @@ _NEVER = Rates(math.inf, 0.0, 0.0)
 
 
 def _sweep(wanted: Sequence[float], unwanted: Sequence[float]) -> list[Rates]:
-    """Return the rates at every finite score, ascending; the rate of nothing counts as 0."""
+    """Return the rates at every finite score, ascending by score; a rate over no scores is 0."""
     ordered, others = sorted(wanted), sorted(unwanted)
     thresholds = sorted({score for score in (*ordered, *others) if math.isfinite(score)})
     return [Rates(threshold, share_from(ordered, threshold), share_from(others, threshold)) for threshold in thresholds]
@@ -110,7 +110,7 @@ class Spread(Struct, frozen=True):
     """Mean and quantiles of values.
 
     Attributes:
-        mean: Of all.
+        mean: Mean of all values.
         low: The 5 % quantile.
         high: The 95 % quantile.
     """
@@ -139,7 +139,7 @@ def _quantile(ordered: Sequence[float], share: float) -> float:
 
 
 FEWEST = 10
-"""Marks of either kind from which on a rate is given: below, one mark moves it by more than ten points."""
+"""Number of marks of either kind from which on rates are given: below, one mark moves them by more than ten points."""
 
 
 class MarkedDecision(Struct, frozen=True):
@@ -169,12 +169,12 @@ class MarkedReport(Struct, frozen=True):
 
     @property
     def wanted(self) -> list[MarkedDecision]:
-        """Those where context was wanted."""
+        """The decisions where context was wanted."""
         return [decision for decision in self.decisions if decision.is_wanted]
 
     @property
     def unwanted(self) -> list[MarkedDecision]:
-        """Those where it was not."""
+        """The decisions where no context was wanted."""
         return [decision for decision in self.decisions if not decision.is_wanted]
 
     @property
@@ -184,15 +184,15 @@ class MarkedReport(Struct, frozen=True):
 
     @property
     def margins(self) -> tuple[list[float], list[float]]:
-        """Margins of the wanted and of the unwanted."""
+        """Score − threshold of the wanted decisions, and of the unwanted ones."""
         return [decision.margin for decision in self.wanted], [decision.margin for decision in self.unwanted]
 
     def sweep(self) -> list[tuple[str, Rates]]:
-        """The shifts of all thresholds for the usual false rates and the best one; a threshold here is a shift."""
+        """(name, rates) of the shifts of all thresholds that give the usual false rates or the best rates."""
         return usual_rates(*self.margins)
 
     def as_json(self) -> dict[str, Any]:
-        """Return stable keys; rates, AUC and shifts are None or empty when there are too few marks."""
+        """Return the report under stable keys; rates, AUC and shifts are None or empty when there are too few marks."""
         wanted, unwanted = self.wanted, self.unwanted
         return {
             "n_wanted": len(wanted),
@@ -217,7 +217,7 @@ class MarkedReport(Struct, frozen=True):
 
 
 def evaluate_marks(marks: Sequence[Mark]) -> MarkedReport:
-    """Take the decisions of the gate, and of the prompt rules, out of marks."""
+    """Return a report on the marked decisions of the gate and the prompt rules; the other marks are only counted."""
     decisions = [
         MarkedDecision(mark.is_good, mark.is_injected, margin)
         for mark in marks
@@ -227,7 +227,7 @@ def evaluate_marks(marks: Sequence[Mark]) -> MarkedReport:
 
 
 def _margin(event: Mapping[str, Any]) -> float | None:
-    """Score − threshold of a decision; None when no gate compared anything.
+    """Return score − threshold of a decision; −∞ when a rule silenced it; None when no gate compared anything.
 
     Events of the first versions have no score: the raw top cosine was it.
     """

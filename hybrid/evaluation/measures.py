@@ -16,9 +16,10 @@ if TYPE_CHECKING:
 
 DEPTH = 10
 NAMES = ("nDCG@10", "R@5", "R@10", "RR@10", "Success@1")
-"""nDCG@10 counts chunks; the others count files, each file at its best chunk. Success@1 is also called hit@1."""
+"""The names of the measures. nDCG@10 counts chunks; the others count files, each file at its best chunk.
+Success@1 is also called hit@1."""
 TOKENS = "tokens"
-"""What an agent reads until the first hit, see `tokens_to_hit`; better when lower."""
+"""The name of the cost: tokens that an agent reads until the first hit, see `tokens_to_hit`; better when lower."""
 MEASURES = (*NAMES, TOKENS)
 CHARS_PER_TOKEN = 4
 """Characters of a token of a large language model, roughly, in English and in code."""
@@ -32,7 +33,7 @@ class FilePassage(Struct, frozen=True):
     end_line: int | None = None
 
     def hits(self, target: FilePassage) -> bool:
-        """Same file and, where both have lines, a line in common."""
+        """Return whether both are of one file and, where both have lines, share a line."""
         if self.path != target.path:
             return False
         ends = (self.start_line, self.end_line, target.start_line, target.end_line)
@@ -51,7 +52,7 @@ def target_ranks(
 
 
 def ndcg(ranks: Sequence[int | None], *, depth: int = DEPTH) -> float:
-    """Normalised discounted cumulative gain with binary gain.
+    """Return the normalised discounted cumulative gain with binary gain, in [0, 1].
 
     Two targets first hit by one passage fill one rank, so such a ranking cannot reach 1. The ideal has
     min(depth, number of targets) hits on top. No targets give 0.
@@ -73,7 +74,7 @@ def _discount(rank: int) -> float:
 
 
 def files_of(passages: Iterable[FilePassage]) -> list[FilePassage]:
-    """Their files in order of first appearance, each once."""
+    """Return the files of passages in order of first appearance, each once, as passages without lines."""
     return [FilePassage(path) for path in dict.fromkeys(passage.path for passage in passages)]
 
 
@@ -83,19 +84,19 @@ def recall(ranks: Sequence[int | None], *, depth: int) -> float:
 
 
 def reciprocal_rank(ranks: Iterable[int | None]) -> float:
-    """1 / the best rank; 0 when there is none."""
+    """Return 1 / the best rank; 0 when there is no rank."""
     return 1 / min((rank for rank in ranks if rank is not None), default=math.inf)
 
 
 def tokens_to_hit(
     ranking: Sequence[FilePassage], targets: Sequence[FilePassage], n_chars: Sequence[int], *, depth: int = DEPTH
 ) -> float:
-    """Tokens of the passages from the top to the first that hits a target, that one included; of all without one.
+    """Return the tokens of the passages down to the first that hits a target, that one included; of all if none does.
 
     Args:
         ranking: Best first.
-        targets: Of the query.
-        n_chars: Of each passage of the ranking, at least of its first `depth`.
+        targets: Passages that answer the query.
+        n_chars: Characters of each passage of the ranking, at least of its first `depth`.
         depth: Passages that are read at most.
     """
     top = ranking[:depth]
@@ -104,7 +105,7 @@ def tokens_to_hit(
 
 
 def score(ranking: Sequence[FilePassage], targets: Sequence[FilePassage]) -> dict[str, float]:
-    """Return the measures `NAMES` of one query."""
+    """Return the measures `NAMES` of one query's ranking."""
     of_files = target_ranks(files_of(ranking), files_of(targets))
     return {
         "nDCG@10": ndcg(target_ranks(ranking, targets)),
@@ -123,7 +124,7 @@ def mean_of(scores: Sequence[Mapping[str, float]]) -> dict[str, float]:
 
 
 def summary_of(scores: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    """Return the mean of each measure of `NAMES`, and mean and median of the tokens; NaN for no scores.
+    """Return the mean of each measure of `NAMES`, and the mean and median of the tokens; NaN for no scores.
 
     Args:
         scores: One mapping a query, with each of `MEASURES`.

@@ -49,7 +49,7 @@ _MOST_CHARS = 240
 _OPENING = re.compile(
     r"\s*(?:/\*+!?<?|\*+(?!\S*\*)|//+[!<]?|#+[:!]?(?![\[\w])|--+\s*[|^]?|;+|%+|[rRuU]?(?:\"\"\"|''')|\{-[|^]?|\(\*+|<!--|=begin\b)"
 )
-"""What a comment or docstring begins with, on its first line or on any."""
+"""Marks with which a line of a comment or docstring begins, the first or any."""
 _CLOSING = re.compile(r"\s*(?:\*+/|\"\"\"|'''|-\}|\*+\)|-->|=end\b)\s*$")
 _DOCSTRING = re.compile(r"\s*[rRuU]?(?:\"\"\"|''')")
 
@@ -59,7 +59,7 @@ _NEXT_PART = re.compile(
     r"|(?:Args|Arguments|Attributes|Parameters|Params|Returns?|Raises|Yields|Examples?|Notes?|Usage|Throws|Panics|Safety"
     r"|Errors|See also)\s*:?\s*$"
 )
-"""What ends the description: a tag, a named section, an example."""
+"""Marks that end the description in a comment: a tag, a named section, an example."""
 _MARKUP = (
     (re.compile(r"!?\[([^\]]*)\](?:\([^)]*\)|\[[^\]]*\])?"), r"\1"),
     (re.compile(r"https?://\S+"), ""),
@@ -91,11 +91,11 @@ def is_remark(lines: Sequence[str]) -> bool:
 
 
 def question_of(lines: Sequence[str], name: str) -> str:
-    """The first sentence of a comment, without what gives its target away; empty when there is none that would do.
+    """Return the first sentence of a comment, without what gives its target away; empty when none would do.
 
     Args:
-        lines: Of the comment or docstring, as they stand in the file.
-        name: Of what it explains; it is left out where it is spelled as in code.
+        lines: The comment or docstring, as its lines stand in the file.
+        name: Name of what the comment explains; it is left out where it is spelled as in code.
     """
     text = _first_sentence(_description(lines))
     if _NO_DESCRIPTION.search(" ".join(lines)) or _CODE.search(text) or len(text) > _MOST_CHARS:
@@ -105,7 +105,7 @@ def question_of(lines: Sequence[str], name: str) -> str:
 
 
 def n_words(text: str) -> int:
-    """Return words of a text; in scripts without spaces two characters count as one."""
+    """Return the number of words of a text; in scripts without spaces two characters count as one word."""
     return max(len(re.findall(r"[^\W\d_]{2,}|\w{3,}", text)), len(_UNSPACED.findall(text)) // 2)
 
 
@@ -117,7 +117,7 @@ def without_markup(text: str) -> str:
 
 
 def _description(lines: Iterable[str]) -> str:
-    """Return the first paragraph."""
+    """Return the first paragraph of a comment's lines, without marks."""
     parts: list[str] = []
     for line in lines:
         bare = _CLOSING.sub("", line)
@@ -141,7 +141,7 @@ def _first_sentence(text: str) -> str:
 
 
 def _without(text: str, name: str) -> str:
-    """The text without the name where it is written as code: called, in its own spelling, or as the first word."""
+    """Return the text without the name where it is written as code: called, spelled as code, or as the first word."""
     if not name:
         return text
     spelled = rf"(?<!\w){re.escape(name)}"
@@ -157,7 +157,7 @@ def _without(text: str, name: str) -> str:
 
 
 _SHARES = {"semantic": 0.5, "heading": 0.25, "symbol": 0.25}
-"""Categories with their share of the proposals; what one lacks, the others give, in this order."""
+"""Category → its share of the proposals; what one category lacks, the others give, in this order."""
 _NOT_ASKED_FOR = sum(map(bit, ("test", "example", "generated", "vendored", "legacy")))
 _SEED = 7
 _FEWEST_TITLE_WORDS = 2
@@ -176,9 +176,9 @@ class Proposal(Struct, frozen=True):
     Attributes:
         query: As it will be asked.
         category: semantic, heading or symbol.
-        language: Of the file.
-        target: What answers it.
-        held_out: Lines that it was made of; None for a symbol, whose name is what is asked.
+        language: Language of the file.
+        target: The passage that answers the query.
+        held_out: Lines of which the query was made; None for a symbol, whose name is the query.
     """
 
     query: str
@@ -189,15 +189,15 @@ class Proposal(Struct, frozen=True):
 
 
 def propose(source: Source, limits: ChunkLimits, *, n: int, seed: int = _SEED) -> list[Proposal]:
-    """Queries spread over languages and folders, in order of category and path; the same for the same files and seed.
+    """Return queries spread over languages and folders, by category and path; the same for the same files and seed.
 
     Tests, examples and what is generated or vendored are not asked for. A text that two places share is not asked.
 
     Args:
-        source: Of the project's documents.
-        limits: Of chunks.
-        n: How many at most.
-        seed: Of the choice among those that are alike.
+        source: Source of the project's documents.
+        limits: Limits of chunks.
+        n: Number of queries at most.
+        seed: Seed of the choice among those that are alike.
     """
     proposals = _unambiguous(itertools.chain.from_iterable(_of_document(each, limits) for each in _documents(source)))
     by_category = {category: [each for each in proposals if each.category == category] for category in _SHARES}
@@ -301,14 +301,14 @@ def _of_names(document: Document, definitions: Iterable[Definition]) -> Iterator
 
 
 def _unambiguous(proposals: Iterable[Proposal]) -> list[Proposal]:
-    """Return those whose query no other one of their category asks."""
+    """Return the proposals whose query no other proposal of their category asks."""
     listed = list(proposals)
     counts = Counter((each.category, each.query.lower()) for each in listed)
     return [each for each in listed if counts[each.category, each.query.lower()] == 1]
 
 
 def _spread(proposals: Sequence[Proposal], random: Random) -> list[Proposal]:
-    """Return all of them, so ordered that any beginning holds languages, then folders, then files in equal shares."""
+    """Return all proposals, so ordered that any beginning holds languages, then folders, then files in equal shares."""
     return _in_turn(proposals, [lambda each: each.language, _folder, lambda each: each.target.path], random)
 
 
@@ -331,11 +331,11 @@ def _in_turn(entries: Sequence[T], keys: Sequence[Callable[[T], str]], random: R
 
 
 class Own(Struct, frozen=True):
-    """The queries of a project to itself.
+    """The queries that a project asks of itself.
 
     Attributes:
-        queries: That can be asked now.
-        left_out: Ids of those that cannot: a file is gone, or the text that was to be held out has changed.
+        queries: Queries that can be asked now.
+        left_out: Ids of queries that cannot be asked: a file is gone, or the text to hold out has changed.
     """
 
     queries: tuple[JudgedQuery, ...]
@@ -343,16 +343,16 @@ class Own(Struct, frozen=True):
 
     @property
     def held_out(self) -> tuple[FilePassage, ...]:
-        """The passages that no query may find, in order of path and line."""
+        """The passages that no query may find, since queries were made of them, in order of path and line."""
         passages = {passage for query in self.queries for passage in query.held_out}
         return tuple(sorted(passages, key=lambda each: (each.path, each.start_line or 0, each.end_line or 0)))
 
 
 def write_own(path: Path, proposals: Sequence[Proposal], repo: str, lines: Lines, *, is_forced: bool) -> None:
-    """Write proposals, a line each: `{id, repo, query, category, language, gold, held_out?}`.
+    """Write proposals to a file, a line each: `{id, repo, query, category, language, gold, held_out?}`.
 
     Args:
-        path: Of the file.
+        path: The file.
         proposals: In the order of the lines.
         repo: Name of the project.
         lines: Gives the texts of passages.
@@ -391,10 +391,10 @@ def write_own(path: Path, proposals: Sequence[Proposal], repo: str, lines: Lines
 
 
 def read_own(path: Path, repo: str, lines: Lines) -> Own:
-    """The queries of such a file, their passages where they are now; each is asked of the project, whatever it says.
+    """Return the queries of such a file, their passages where they are now; all are asked of this project.
 
     Args:
-        path: Of the file.
+        path: The file.
         repo: Name of the project.
         lines: Gives the texts of files.
 
@@ -435,7 +435,7 @@ def _digest(lines: Sequence[str], start: int, end: int) -> str:
 
 
 def _follow(fields: Mapping[str, Any], lines: Lines) -> dict[str, Any] | None:
-    """Return the line with its passages where they are now; None when that cannot be told of what must be held out."""
+    """Return the line's fields with its passages where they are now; None when text to hold out, or a file, is gone."""
     held_out = [_moved(passage, lines) for passage in fields.get("held_out") or ()]
     if None in held_out or any(lines(str(passage["path"])) is None for passage in fields["gold"]):
         return None
@@ -451,7 +451,7 @@ def _follow(fields: Mapping[str, Any], lines: Lines) -> dict[str, Any] | None:
 
 
 def _moved(passage: Mapping[str, Any], lines: Lines) -> dict[str, Any] | None:
-    """The passage where its text stands now; as it is when it carries no digest; None when its text is not there."""
+    """Return the passage where its text stands now; unchanged when it carries no digest; None when its text is gone."""
     text = lines(str(passage["path"]))
     digest, start, end = (passage.get(name) for name in ("digest", "start_line", "end_line"))
     if text is None:
@@ -464,7 +464,7 @@ def _moved(passage: Mapping[str, Any], lines: Lines) -> dict[str, Any] | None:
 
 
 def _places(lines: Sequence[str], n_lines: int, digest: str) -> Iterator[int]:
-    """Yield first lines of every passage of this length with this text."""
+    """Yield the first line of every passage of this length whose text has the digest."""
     return (
         start for start in range(1, len(lines) - n_lines + 2) if _digest(lines, start, start + n_lines - 1) == digest
     )

@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 
 
 _LOWEST = 0.001
-"""Left end of the axis; false rates below it, zero too, are drawn on it."""
+"""Left end of the axis of the false rate; smaller false rates, zero too, are drawn on it."""
 
 _METADATA: dict[str, dict[str, Any]] = {".svg": {"Date": None}, ".png": {}}
-"""Suffixes that are drawn, with the metadata that would differ from run to run."""
+"""Suffix of a file that can be drawn → the metadata that would differ from run to run."""
 
 
 def check_plot(path: Path) -> None:
-    """Find out before a long evaluation whether its plot can be drawn.
+    """Raise an error, before a long evaluation, if its plot cannot be drawn.
 
     Raises:
         HybridError: The file's name ends in something else than .svg or .png, or matplotlib is not installed.
@@ -75,7 +75,7 @@ def write_roc(path: Path, curves: Mapping[str, Margins]) -> None:
 
 
 def write_figure(path: Path, size_inches: tuple[float, float], draw: Callable[[Figure], None]) -> None:
-    """Draw a figure into a file: the same drawing gives the same bytes, on a machine without a display too.
+    """Draw a figure into a file; the same drawing gives the same bytes, on a machine without a display too.
 
     Args:
         path: Ends in .svg or .png.
@@ -99,7 +99,7 @@ def write_figure(path: Path, size_inches: tuple[float, float], draw: Callable[[F
 
 
 def roc_points(wanted: Sequence[float], unwanted: Sequence[float]) -> list[tuple[float, float]]:
-    """The corners of the curve as (false rate, true rate), ascending: where the true rate rises, and its right end.
+    """Return the corners of the curve as (false rate, true rate), ascending: each rise of the true rate, and the end.
 
     The end lies left of 1 when some of the unwanted have the score −∞, which no threshold opens.
     """
@@ -141,19 +141,19 @@ def _label(axes: Axes) -> None:
 
 _MEASURE = "nDCG@10"
 _WIDTH, _HEIGHT = 6.5, 4.5
-"""Of one panel, in inches."""
+"""Width and height of one panel, in inches."""
 _LEVEL_NAMES = 4
-"""More names below an axis are slanted."""
+"""Number of names below an axis from which on they are slanted."""
 _ROW_INCHES = 0.28
-"""Of one part in the panel of the ablation."""
+"""Height of one part's row in the panel of the ablation, in inches."""
 
 
 def write_bars(path: Path, sets: Mapping[str, Form]) -> None:
-    """Draw what was found, a row of panels for each set of queries.
+    """Draw the figures of an evaluation, a row of panels for each set of queries.
 
     Args:
         path: Ends in .svg or .png.
-        sets: Name of the set → what was found.
+        sets: Name of the set → its part of the evaluation's JSON.
 
     Raises:
         HybridError: The file cannot be drawn, or no query was asked.
@@ -191,7 +191,7 @@ def _panels(form: Form) -> list[Callable[[Axes], None]]:
 
 
 def _draw_languages(shown: Mapping[str, Form], axes: Axes) -> None:
-    """The configurations side by side, language by language."""
+    """Draw the main measure of the configurations side by side, language by language."""
     languages = list(next(iter(shown.values()))["languages"])
     rows = {label: [each["languages"][language][_MEASURE] for language in languages] for label, each in shown.items()}
     _draw_bars(axes, languages, rows)
@@ -203,7 +203,7 @@ def _draw_languages(shown: Mapping[str, Form], axes: Axes) -> None:
 
 
 def _draw_latency(shown: Mapping[str, Form], axes: Axes) -> None:
-    """Median and 95th percentile."""
+    """Draw the median and the 95th percentile of the time of a query in each configuration."""
     rows = {
         name: [times[key] for times in shown.values()]
         for name, key in (("median", "median_ms"), ("95th percentile", "p95_ms"))
@@ -227,7 +227,7 @@ def _draw_bars(axes: Axes, groups: Sequence[str], rows: Mapping[str, Sequence[fl
 
 
 def _draw_ablation(rows: Mapping[str, Form], axes: Axes) -> None:
-    """A dot with its interval for each part, in the order of the table; left of 0 the part was worth it."""
+    """Draw a dot with its interval for each part, in the order of the table; left of 0 the part was worth it."""
     of = {label: each[_MEASURE] for label, each in rows.items()}
     places = range(len(of))
     values = [each["difference"] for each in of.values()]

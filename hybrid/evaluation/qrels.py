@@ -29,11 +29,11 @@ class JudgedQuery(Struct, frozen=True):
     """A query and what answers it.
 
     Attributes:
-        id: Unique in its file.
+        id: Id, unique in its file.
         repo: Name of the repository that is searched.
-        text: As asked.
+        text: The query as it is asked.
         category: symbol, semantic, architecture, task, …; empty when the file says none.
-        language: Of the repository; empty when the file says none.
+        language: Language of the repository; empty when the file says none.
         targets: At least one; all weigh the same.
         held_out: Lines that must not be searched when the query is asked, since it was made of them.
     """
@@ -48,7 +48,7 @@ class JudgedQuery(Struct, frozen=True):
 
 
 def read_queries(path: Path) -> list[JudgedQuery]:
-    """The queries of a JSONL file: `{id, repo, query, category?, language?, gold: [{path, start_line?, end_line?}]}`.
+    """Return the queries of a JSONL file, `{id, repo, query, category?, language?, gold: [{path, …}]}` on each line.
 
     Raises:
         QrelsError: The file cannot be read, a line is not of this form, or an id stands twice.
@@ -57,7 +57,7 @@ def read_queries(path: Path) -> list[JudgedQuery]:
 
 
 def read_roots(path: Path) -> dict[str, str]:
-    """Repository → the folder that comparable figures index, empty for all of it; from a manifest's `repos`.
+    """Return repository → the folder that comparable figures index, empty for all of it, from a manifest's `repos`.
 
     Raises:
         QrelsError: The file cannot be read or has another form.
@@ -75,8 +75,8 @@ def query_of(fields: Mapping[str, Any]) -> JudgedQuery:
     """Return the query of one line.
 
     Raises:
-        KeyError: Something that every query has is missing.
-        ValueError: It has no target.
+        KeyError: A field that every query has is missing.
+        ValueError: The query has no target.
     """
     targets = tuple(_target(target) for target in fields["gold"])
     if not targets:

@@ -33,10 +33,10 @@ class Answered(Struct, frozen=True):
     """A query with its ranking in one configuration.
 
     Attributes:
-        query: Judged.
-        label: Of the configuration.
+        query: The judged query.
+        label: Label of the configuration.
         ranking: Best first.
-        scores: By measure, each of `MEASURES`.
+        scores: Measure → score, for each of `MEASURES`.
         latency_ms: Wall time of the search.
     """
 
@@ -51,7 +51,7 @@ class Results(Struct):
     """The answers to one set of queries.
 
     Attributes:
-        configurations: That were asked.
+        configurations: The configurations in which the queries were asked.
         answered: Every query of the repositories that are there, in every configuration.
         missing: Judged repositories that are not there, or were left out.
     """
@@ -65,15 +65,15 @@ class Results(Struct):
         return [answer for answer in self.answered if answer.label == label]
 
     def by_repo(self, label: str) -> dict[str, dict[str, float]]:
-        """Repository → mean of each measure, and mean and median of the tokens, over its queries."""
+        """Return repository → mean of each measure, and mean and median of the tokens, over its queries."""
         return self._by(label, lambda query: query.repo)
 
     def by_category(self, label: str) -> dict[str, dict[str, float]]:
-        """Return the same by category, over all its queries."""
+        """Return category → the same figures as `by_repo`, over all its queries; `none` for queries without one."""
         return self._by(label, lambda query: query.category or "none")
 
     def by_language(self, label: str) -> dict[str, dict[str, float]]:
-        """Return the same by language, over all its queries."""
+        """Return language → the same figures as `by_repo`, over all its queries."""
         return self._by(label, lambda query: query.language or "none")
 
     def overall(self, label: str) -> dict[str, float]:
@@ -85,14 +85,14 @@ class Results(Struct):
         return means | {"tokens_median": median(answer.scores[TOKENS] for answer in self.of(label))}
 
     def n_queries(self, by: Callable[[JudgedQuery], str] = lambda query: query.repo) -> dict[str, int]:
-        """Repository → number of its queries; or the same by something else of a query."""
+        """Return repository → number of its queries, or the same by another property of a query."""
         counts: dict[str, int] = defaultdict(int)
         for answer in self.of(self.configurations[0].label):
             counts[by(answer.query)] += 1
         return dict(counts)
 
     def latency(self, label: str) -> Times | None:
-        """Times of the searches; None when nothing was asked."""
+        """Return the times of the searches in one configuration; None when nothing was asked."""
         times = [answer.latency_ms for answer in self.of(label)]
         return sum_up(times) if times else None
 
@@ -103,7 +103,7 @@ class Results(Struct):
         return {name: summary_of(groups[name]) for name in sorted(groups)}
 
     def as_json(self, *, bare_ms: float) -> dict[str, Any]:
-        """Return stable keys; what is not a number is None.
+        """Return the results under stable keys; a value that is no number is None.
 
         Args:
             bare_ms: Median of bare interpreter starts in the same run.
@@ -140,7 +140,7 @@ N_RESAMPLES = 2_000
 N_HALVES = 200
 _SEED = 5
 _TAIL = 0.025
-"""Left out of an interval at each end: it holds 95 %."""
+"""Share that is left out of an interval at each end, so that it holds 95 %."""
 _EQUAL = 1e-9
 _IS_BETTER = np.array([-1.0 if measure == TOKENS else 1.0 for measure in MEASURES])
 """The sign of a difference that is an improvement, for each of `MEASURES`."""
@@ -167,16 +167,16 @@ class Difference(Struct, frozen=True):
 
     Attributes:
         measure: One of `MEASURES`.
-        first: Of the settings in force, mean of the repositories' means.
-        second: Of the other configuration.
+        first: Mean of the repositories' means with the settings in force.
+        second: The same with the other configuration.
         difference: Second − first; of `tokens`, fewer are better.
         low: Lower end of the 95 % interval of the difference.
-        high: Upper end.
-        of: What is counted and halved: `repositories`, or `queries` when there is a single repository.
+        high: Upper end of that interval.
+        of: The things that are counted and halved: `repositories`, or `queries` when there is a single repository.
         better: Share of these where the second is better, in [0, 1].
         equal: Share where both are equal.
         worse: Share where it is worse.
-        kept: On random halves; None when there are not two things to halve.
+        kept: Worth of the choice on random halves; None when there are fewer than two things to halve.
     """
 
     measure: str
@@ -192,7 +192,7 @@ class Difference(Struct, frozen=True):
     kept: ChoiceOnHalves | None
 
     def as_json(self) -> dict[str, Any]:
-        """Return stable keys."""
+        """Return the difference under stable keys."""
         return to_builtins(self)
 
 
@@ -200,9 +200,9 @@ def compare(results: Results, first: str, second: str) -> dict[str, Difference]:
     """Return a difference for each of `MEASURES`, always the same for the same answers; empty when nothing was asked.
 
     Args:
-        results: With the answers of both configurations.
-        first: Label of the one that is compared with.
-        second: Label of the other.
+        results: Results with the answers of both configurations.
+        first: Label of the configuration that the other is compared with.
+        second: Label of the other configuration.
     """
     ones, others = _by_repo(results.of(first)), _by_repo(results.of(second))
     if not ones:
@@ -235,7 +235,7 @@ def compare(results: Results, first: str, second: str) -> dict[str, Difference]:
 
 
 def _by_repo(answered: Sequence[Answered]) -> dict[str, NDArray[np.float64]]:
-    """Repository → scores in the order of `MEASURES`, shape (n_queries, n_measures); both in the order of asking."""
+    """Return repository → scores, shape (n_queries, n_measures): in the orders of asking and of `MEASURES`."""
     rows: dict[str, list[list[float]]] = {}
     for answer in answered:
         rows.setdefault(answer.query.repo, []).append([answer.scores[measure] for measure in MEASURES])
@@ -248,12 +248,12 @@ def _means(values: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
 
 
 def interval(deltas: Sequence[NDArray[np.float64]]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Ends of the 95 % interval of the mean of means, each of shape (n_measures,), by the percentile bootstrap.
+    """Return the ends of the 95 % interval of the mean of means, each of shape (n_measures,), by percentile bootstrap.
 
     Repositories are drawn with replacement, then queries inside each drawn one: both are samples of what users have.
 
     Args:
-        deltas: Of each repository, shape (n_queries, n_measures); at least one, none empty.
+        deltas: Differences of each repository, shape (n_queries, n_measures); at least one, none empty.
 
     Source: Efron (1979); two-stage resampling as Davison, Hinkley (Bootstrap Methods and their Application, 1997).
     """
@@ -271,7 +271,7 @@ def interval(deltas: Sequence[NDArray[np.float64]]) -> tuple[NDArray[np.float64]
 
 
 def _halves(units: NDArray[np.float64]) -> list[ChoiceOnHalves] | None:
-    """Return for each measure the worth, on the other half, of a choice on a random half.
+    """Return for each measure the worth, on the other half, of a choice on a random half; None for less than two.
 
     Args:
         units: Differences of what is halved, shape (n_units, n_measures).

@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from hybrid.workspace import Workspace
 
 RANKED = 50
-"""Chunks asked for: enough for the first ten files of nearly every ranking."""
+"""Number of chunks asked for: enough for the first ten files of nearly every ranking."""
 _BARE_STARTS = 3
-"""Bare interpreter starts that are timed beside the queries of each repository."""
+"""Number of bare interpreter starts that are timed beside the queries of each repository."""
 
 
 class Plan(Struct, frozen=True):
@@ -42,7 +42,7 @@ class Plan(Struct, frozen=True):
 
     Attributes:
         judged: Queries by the name of their set; at least one.
-        trees: Repository → where it lies and what of it is indexed.
+        trees: Repository → its folder and the part of it that is indexed.
         configurations: Ways to search; at least one.
         only: Repositories whose absence is told; empty for all that are judged.
     """
@@ -57,8 +57,8 @@ class Evaluation(Struct):
     """The results of an evaluation.
 
     Attributes:
-        results: By the name of the set.
-        builds: Repository → what the build with the settings in force did.
+        results: Name of the set → its results.
+        builds: Repository → summary of the build with the settings in force.
         model: Key of the embedder of the settings in force.
         bare_ms: Wall times of bare interpreter starts between the queries, to compare their times with.
     """
@@ -77,7 +77,7 @@ def trees_of(
     is_whole: bool = False,
     only: Sequence[str] = (),
 ) -> dict[str, Tree]:
-    """Return the repositories of queries that are there.
+    """Return those of the queries' repositories that are on disk.
 
     Args:
         judged: Queries of any sets.
@@ -103,10 +103,10 @@ def evaluate_retrieval(
     """Index each repository once and ask its queries in every configuration.
 
     Args:
-        plan: What to do.
-        home: Where the indexes lie.
+        plan: The queries, repositories and configurations.
+        home: Folder of the indexes.
         load: Gives the settings in force with assignments on top.
-        report_repo: Hears the name of each repository before it is built.
+        report_repo: Called with the name of each repository before it is built.
 
     Raises:
         QrelsError: No query is about any of the repositories.
@@ -144,7 +144,7 @@ def _ask_all(
     queries: Sequence[JudgedQuery],
     n_chars: _Sizes,
 ) -> list[Answered]:
-    """Every query in every configuration; they take turns at being first, so that whatever is warm serves all."""
+    """Return every query's answer in every configuration; these take turns at being first, as warmth helps."""
     answered: list[Answered] = []
     for number, query in enumerate(queries):
         first = number % len(configurations)
@@ -168,7 +168,7 @@ def _search(searcher: Searcher, query: JudgedQuery, configuration: Configuration
 
 
 class _Sizes:
-    """Characters of passages as they stand in the files; 0 for one that is gone."""
+    """The number of characters of passages as they stand in the files; 0 for a passage that is gone."""
 
     def __init__(self, workspace: Workspace) -> None:
         project = workspace.require_project()
@@ -181,7 +181,7 @@ class _Sizes:
         return ends[end] - ends[start] if start < end else 0
 
     def _read(self, path: str) -> list[int]:
-        """Return for each line the characters of all lines up to it, line ends counted, after a first 0."""
+        """Return 0 and, for each line, the number of characters up to its end, line ends counted."""
         ends = [0]
         for line in (self._source.read_text(path) or "").split("\n"):
             ends.append(ends[-1] + len(line) + 1)

@@ -32,13 +32,13 @@ if TYPE_CHECKING:
 
 
 class Times(Struct, frozen=True):
-    """Times of one thing done repeatedly.
+    """The summary of the times of one action that was done repeatedly.
 
     Attributes:
-        n: How often.
-        median_ms: Middle one.
-        p95_ms: 95 % were at most this long.
-        min_ms: Shortest.
+        n: Number of times.
+        median_ms: Middle time.
+        p95_ms: Time that 95 % did not exceed.
+        min_ms: Shortest time.
     """
 
     n: int
@@ -47,14 +47,14 @@ class Times(Struct, frozen=True):
     min_ms: float
 
     def as_json(self, **ratios: float) -> dict[str, Any]:
-        """Rounded, with ratios of the median to other medians under their names."""
+        """Return the times, rounded, with ratios of the median to other medians under their names; None for 0."""
         return {key: round(value, 4) for key, value in asdict(self).items()} | {
             name: round(self.median_ms / base, 3) if base else None for name, base in ratios.items()
         }
 
 
 def sum_up(times_ms: Sequence[float]) -> Times:
-    """Return the summary of at least one time; the percentile is the nearest rank."""
+    """Return the summary of one or more times; the percentile is the nearest rank."""
     ordered = sorted(times_ms)
     return Times(len(ordered), median(ordered), ordered[math.ceil(0.95 * len(ordered)) - 1], ordered[0])
 
@@ -67,12 +67,12 @@ def timed(action: Callable[[], T]) -> tuple[T, float]:
 
 
 def time_ms(action: Callable[[], object]) -> float:
-    """Return the wall time of one call."""
+    """Return the wall time of one call, in milliseconds."""
     return timed(action)[1]
 
 
 def time_each(action: Callable[[T], object], arguments: Iterable[T]) -> list[float]:
-    """Return the wall time of a call with each argument, after one call that is not counted."""
+    """Return the wall times in ms of a call with each argument, after one call that is not counted."""
     listed = list(arguments)
     for argument in listed[:1]:
         action(argument)
@@ -80,7 +80,7 @@ def time_each(action: Callable[[T], object], arguments: Iterable[T]) -> list[flo
 
 
 def alternate(first: Callable[[], object], second: Callable[[], object], n: int) -> tuple[list[float], list[float]]:
-    """Wall times of two actions in turn, so that whatever slows the machine meets both; one round is not counted."""
+    """Return wall times of two actions in turn, so that a slow machine slows both; the first round does not count."""
     first()
     second()
     pairs = [(time_ms(first), time_ms(second)) for _ in range(n)]
@@ -88,7 +88,7 @@ def alternate(first: Callable[[], object], second: Callable[[], object], n: int)
 
 
 def machine() -> dict[str, Any]:
-    """Return the machine that the figures were taken on, and its load."""
+    """Return a description of this machine, with its load, to go with figures that were measured on it."""
     import numpy as np
 
     return {
@@ -129,7 +129,7 @@ class Watched(Struct, frozen=True):
     Attributes:
         seconds: Wall time.
         peak_bytes: Largest resident size; None where the system does not tell.
-        output: Of standard output.
+        output: Text of standard output.
     """
 
     seconds: float
@@ -151,10 +151,10 @@ class Runner(Struct, frozen=True):
     python: str = sys.executable
 
     def run(self, *arguments: str, text: str = "") -> str:
-        """Run the interpreter with arguments, and give its output.
+        """Run the interpreter with arguments and return its standard output.
 
         Raises:
-            HybridError: It failed.
+            HybridError: The process failed.
         """
         done = subprocess.run(
             [self.python, *arguments],
@@ -168,10 +168,10 @@ class Runner(Struct, frozen=True):
         return _checked(done.returncode, arguments, done.stdout, done.stderr)
 
     def watch(self, *arguments: str) -> Watched:
-        """Run it as `run` does, and return its time and memory too.
+        """Run the interpreter as `run` does, and return time and memory with the output.
 
         Raises:
-            HybridError: It failed.
+            HybridError: The process failed.
         """
         answer = self.run("-c", _WATCHER, self.python, *arguments)
         code, seconds, peak, output, errors = json.loads(answer)
@@ -186,12 +186,12 @@ def _checked(code: int, arguments: Sequence[str], output: str, errors: str) -> s
 
 
 def runner(home: Path, loaded: Loaded, environ: Mapping[str, str] = os.environ) -> Runner:
-    """Processes that use this very package, a scratch home, and the settings in force.
+    """Return a runner of processes that use this very package, a scratch home, and the settings in force.
 
     Args:
-        home: Stands for `$HYBRID_HOME`.
-        loaded: What differs from the defaults is passed on through the environment.
-        environ: Of this process.
+        home: Folder that stands for `$HYBRID_HOME`.
+        loaded: Settings; those that differ from the defaults are passed on through the environment.
+        environ: Environment of this process.
     """
     package = Path(__file__).resolve().parents[2]
     settings = {

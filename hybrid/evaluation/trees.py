@@ -52,7 +52,7 @@ class IndexScope(Struct, frozen=True):
         code_only: Leave out documents of the kind doc, and data and configuration (JSON, YAML, XML, …).
         held_out: Lines that are blank for the index; the other lines keep their numbers.
         left_out: Paths of files that are no documents here.
-        variant: Tells indexes apart that differ in how they are built, not in what of.
+        variant: A text that tells indexes of one scope apart that are built differently.
     """
 
     folder: str = ""
@@ -63,7 +63,7 @@ class IndexScope(Struct, frozen=True):
 
     @property
     def label(self) -> str:
-        """Tells scopes of one repository apart, so that one home can hold an index of each."""
+        """A text that tells scopes of one repository apart, so that one home can hold an index of each."""
         label = f"{self.folder}|{'code' if self.code_only else 'all'}"
         more = [part for part in (self.held_out, self.left_out, self.variant) if part]
         return "|".join([label, *map(repr, more)])
@@ -87,8 +87,8 @@ def repositories(names: Iterable[str], folder: Path, only: Iterable[str] = ()) -
     """Return those of the named repositories that lie in a folder, in order of name.
 
     Args:
-        names: Of repositories; one with a slash lies in a folder of its last part.
-        folder: Holds one folder for each.
+        names: Names of repositories; one with a slash lies in a folder of its last part.
+        folder: The folder that holds one folder for each.
         only: Restricts the names; empty for all.
 
     Raises:
@@ -131,7 +131,7 @@ def settings_in_force(
 
 
 def workspace_at(root: Path, home: Path, loaded: Loaded, scope: IndexScope = WHOLE) -> Workspace:
-    """Return the workspace of a folder, as if it were the top of a project."""
+    """Return a workspace in which a folder is the top of a project, with an index of its own for the scope."""
     root = root.resolve()
     key, tree = (hashlib.sha256(text.encode()).hexdigest()[:16] for text in (str(root), f"{root}|{scope.label}"))
     project = Project(
@@ -200,12 +200,12 @@ class ScopedSource:
 
     @property
     def skipped(self) -> Mapping[str, int]:
-        """As `Source.skipped`."""
+        """Return the counts of skipped files, as `Source.skipped` does."""
         return self._source.skipped
 
 
 def _without(document: Document, held_out: Sequence[FilePassage]) -> Document:
-    """Return the document with some of its lines blank."""
+    """Return the document with the held-out lines blank."""
     lines = document.text.split("\n")
     for passage in held_out:
         start, end = passage.start_line or 1, min(passage.end_line or len(lines), len(lines))
@@ -218,7 +218,7 @@ def _without(document: Document, held_out: Sequence[FilePassage]) -> Document:
 
 
 MODES: tuple[Mode, ...] = ("dense", "lexical", "hybrid")
-"""The legs alone, then both."""
+"""The modes of search: each leg alone, then both."""
 
 _KINDS = {
     "bm25 at all": ("best_words", "sum_words", "file_words", "definition_words", "remarks", "opening"),
@@ -231,9 +231,9 @@ class Configuration(Struct, frozen=True):
     """One way to search.
 
     Attributes:
-        label: Unique among those that are asked together.
-        settings: `section.key=value`, on top of the settings in force.
-        mode: Legs that take part.
+        label: Name, unique among the configurations that are asked together.
+        settings: Assignments `section.key=value` on top of the settings in force.
+        mode: Legs that take part in the search.
     """
 
     label: str
@@ -242,21 +242,21 @@ class Configuration(Struct, frozen=True):
 
 
 def in_force(modes: Sequence[Mode]) -> list[Configuration]:
-    """Return the settings in force in each mode; the label is the mode."""
+    """Return a configuration with the settings in force for each mode, labelled with the mode."""
     return [Configuration(mode, (), mode) for mode in modes]
 
 
 def against(settings: Sequence[str], mode: Mode) -> Configuration:
-    """Return the settings in force with others on top; the label names those."""
+    """Return a configuration with settings on top of those in force, labelled with these settings."""
     return Configuration(", ".join(settings), tuple(settings), mode)
 
 
 def ablations(config: Config, mode: Mode) -> list[Configuration]:
-    """The settings in force with one thing off each: a leg, the ranker, a kind of evidence, a piece that has a weight.
+    """Return configurations with one thing off each: a leg, the ranker, a kind of evidence, a weighted piece of it.
 
     Args:
-        config: In force; without the evidence ranker its pieces have no say, and only the legs are left.
-        mode: Of what they are compared with; a leg can only be switched off where both take part.
+        config: The settings in force; without the evidence ranker its pieces have no say, and only the legs are left.
+        mode: Mode of what they are compared with; a leg can only be switched off where both take part.
     """
     configurations: list[Configuration] = []
     if mode == "hybrid":
@@ -287,10 +287,10 @@ class Opened(Struct, frozen=True):
     """A repository that can be searched.
 
     Attributes:
-        searchers: One for each configuration, by its label.
-        workspaces: The same, with the settings of each.
-        built: What the build of the settings in force did.
-        workspace: With the settings in force.
+        searchers: Label of a configuration → its searcher.
+        workspaces: Label of a configuration → the workspace with its settings.
+        built: Summary of the build with the settings in force.
+        workspace: The workspace with the settings in force.
     """
 
     searchers: dict[str, Searcher]
@@ -303,12 +303,12 @@ class TreeOpener:
     """Opens repositories for a fixed list of configurations; an embedder is loaded once."""
 
     def __init__(self, configurations: Sequence[Configuration], home: Path, load: Load) -> None:
-        """An opener.
+        """Make an opener.
 
         Args:
             configurations: At least one.
             home: Where the indexes lie.
-            load: Gives settings.
+            load: Gives the settings in force with assignments on top.
 
         Raises:
             ConfigError: The settings in force or those of a configuration are wrong.
@@ -320,7 +320,7 @@ class TreeOpener:
 
     @property
     def model(self) -> str:
-        """Key of the embedder of the settings in force."""
+        """Key of the embedder that the settings in force name."""
         return self._embedder(self._in_force.config.model.name, self._home).info.key
 
     def open(self, tree: Tree) -> Opened:
@@ -365,7 +365,7 @@ def _load_embedder(name: str, home: Path) -> Embedder:
 
 
 def _index_key(loaded: Loaded) -> str:
-    """Return a digest of the settings that decide the index."""
+    """Return a digest of the settings that determine the content of an index."""
     config = loaded.config
     content = replace(config.index, workers=0, auto=True, auto_max_files=0, watch=True, debounce_ms=50, quota_mb=1)
     return hashlib.sha256(repr((content, config.model, config.gate.hub)).encode()).hexdigest()[:16]
