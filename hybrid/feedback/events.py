@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 FOLDER = "log"
-"""Where the log lies in a `$HYBRID_HOME`."""
+"""Name of the log's folder in a `$HYBRID_HOME`."""
 
 _NAME = "events.jsonl"
 _LOCK = "events.lock"
@@ -36,7 +36,7 @@ class EventLog:
         self._keep = keep
 
     def append(self, event: Mapping[str, Any]) -> str:
-        """Write one event; `id` and `at` are added.
+        """Write one event to the log; `id` and `at` are added.
 
         Returns:
             The event's id, 10 hex digits, for `hybrid explain`.
@@ -56,7 +56,7 @@ class EventLog:
         return event_id
 
     def find(self, event_id: str) -> dict[str, Any] | None:
-        """Return the event whose id begins so, or None."""
+        """Return the newest event whose id begins with a text; None when none does."""
         return next((event for event in self.newest() if str(event.get("id", "")).startswith(event_id)), None)
 
     def newest(self) -> Iterator[dict[str, Any]]:
@@ -73,10 +73,10 @@ class EventLog:
 
     @contextlib.contextmanager
     def held_parts(self) -> Generator[list[Path]]:
-        """Give the files of the log, which do not change their names meanwhile; lines may still be added to the newest.
+        """Give the files of the log for the block, in which their names stay; lines may still be added to the newest.
 
         Raises:
-            OSError: Another process changes the names just now.
+            OSError: Another process changes the names at this moment.
         """
         from hybrid.base.atomic import locked
 
@@ -113,7 +113,7 @@ def newest_events(folder: str | Path, *, max_bytes: int) -> Iterator[dict[str, A
     """Yield the events at the end of the log, newest first, for callers that cannot wait for all of it.
 
     Args:
-        folder: As of an `EventLog`.
+        folder: Folder of the log, as of an `EventLog`.
         max_bytes: So much of the current part is read; of the one before only when the current one was just begun.
     """
     size = 0
@@ -127,9 +127,9 @@ def newest_events(folder: str | Path, *, max_bytes: int) -> Iterator[dict[str, A
 
 
 def compared_in(event: Mapping[str, Any]) -> tuple[Any, Any]:
-    """Return score and bar that a gate compared: those of the files, or None for what an event does not hold.
+    """Return score and bar that a gate compared: those of the files, each None when the event does not hold it.
 
-    Of an injection without a file, those of the kind of records that was open most clearly.
+    For an injection of records alone, those of the kind that was open most clearly; (None, None) without a search.
     """
     kinds: dict[str, dict[str, Any]] = event.get("kinds") or {}
     items: list[dict[str, Any]] = event.get("items") or []
@@ -145,7 +145,7 @@ def compared_in(event: Mapping[str, Any]) -> tuple[Any, Any]:
 
 
 def _end_of(path: str, max_bytes: int) -> tuple[bytes, bool]:
-    """Return the end of a file, and whether that is all of it."""
+    """Return the last bytes of a file, and whether they are the whole file; empty when it cannot be read."""
     try:
         with open(path, "rb") as file:  # noqa: PTH123
             begin = max(file.seek(0, os.SEEK_END) - max_bytes, 0)
@@ -177,22 +177,22 @@ def _parsed(data: bytes) -> Iterator[tuple[bytes, dict[str, Any]]]:
 PROMPT = "UserPromptSubmit"
 
 _SAMPLE = 200
-"""Prompts that percentiles are taken of."""
+"""Number of the last prompts of which percentiles are taken."""
 
 CITED = "lessons cite"
-"""Event of a person, who counts a use of lessons."""
+"""The name of the event of a person who counts a use of lessons."""
 
 _NO_DECISION = frozenset({"Stop", "SessionEnd", "PreCompact", CITED})
-"""Events that are noted only: nothing was decided, so they prove neither health nor the end of a failure."""
+"""Events that are only noted: nothing was decided, so they prove neither health nor the end of a failure."""
 
 
 def is_decision(event: dict[str, Any]) -> bool:
-    """Return whether an agent got an answer, silence included, to something that can have one."""
+    """Return whether an event is a decision without an error, silence included; events that are only noted are none."""
     return not event.get("error") and event.get("event") not in _NO_DECISION
 
 
 def is_prompt(event: dict[str, Any]) -> bool:
-    """Return whether it answers what a person typed; lines of the first versions name no event: they had no other."""
+    """Return whether an event answers what a person typed; lines of the first versions name no event: all did."""
     return is_decision(event) and event.get("event") in (None, PROMPT) and not event.get("is_report")
 
 
@@ -222,7 +222,7 @@ def health(newest_first: Iterable[dict[str, Any]]) -> dict[str, Any]:
 
 
 def percentile(ordered: list[float], share: float) -> float | None:
-    """The smallest of ascending values that a share of them does not exceed (nearest rank); None without values."""
+    """Return the smallest of ascending values that a share of them does not exceed (nearest rank); None for none."""
     if not ordered:
         return None
     return ordered[max(math.ceil(share * len(ordered)), 1) - 1]

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 NAME = "marks.jsonl"
-"""The file, beside the event log."""
+"""Name of the file of marks, beside the event log."""
 
 _LOCK_S = 5.0
 """Seconds to wait for another `hybrid mark`."""
@@ -58,8 +58,8 @@ class Mark(Struct, frozen=True):
     Attributes:
         is_good: Speaking was good; of a silent decision: it should have spoken. Either way context was wanted.
         marked_at: ISO 8601, UTC.
-        note: In the person's words, without secrets; empty without.
-        event: The decision, as the log has it but for what was injected.
+        note: Text in the person's words, without secrets; may be empty.
+        event: The event of the decision, as the log has it but for what was injected.
     """
 
     is_good: bool
@@ -74,16 +74,16 @@ class Mark(Struct, frozen=True):
 
     @property
     def word(self) -> str:
-        """`good` or `noise`."""
+        """The word of the mark: `good` or `noise`."""
         return _WORDS[self.is_good]
 
     @property
     def is_injected(self) -> bool:
-        """The agent got a text."""
+        """Return whether the agent got a text."""
         return self.event.get("reason") == "injected"
 
     def as_json(self) -> dict[str, Any]:
-        """Return the keys as they stand in the file."""
+        """Return the fields of the mark under the keys of the file."""
         return {
             "id": self.event_id,
             "mark": self.word,
@@ -97,7 +97,7 @@ def read_marks(folder: Path) -> list[Mark]:
     """Return the marks that count, the one that was made last first.
 
     Args:
-        folder: Of the event log.
+        folder: Folder of the event log.
 
     Raises:
         OSError: The file is there and cannot be read.
@@ -120,7 +120,7 @@ def add_mark(folder: Path, event: Mapping[str, Any], *, is_good: bool, note: str
     """Mark a decision, in place of an earlier mark of it.
 
     Args:
-        folder: Of the event log.
+        folder: Folder of the event log.
         event: A line of the event log, or the copy that an earlier mark has.
         is_good: See `Mark`.
         note: Secrets in it are replaced.
@@ -155,7 +155,7 @@ def _is_of(line: bytes, event_id: str) -> bool:
 
 @contextlib.contextmanager
 def held(folder: Path) -> Generator[None]:
-    """Keep a line that is appended from falling between reading the file and replacing it."""
+    """Hold the lock on the marks for the block, so that no line is added between reading and replacing the file."""
     lock = folder / "marks.lock"
     with locked(lock, _LOCK_S) as is_held:
         if not is_held:

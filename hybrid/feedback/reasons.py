@@ -45,9 +45,9 @@ class Reason:
     """One reason.
 
     Attributes:
-        sentence: What `hybrid explain` says first.
-        short: In the status line, after "silent"; empty for a reason that has a line of its own there.
-        advice: What would have changed it, where no setting and no earlier event has a say; empty otherwise.
+        sentence: The sentence that `hybrid explain` shows first.
+        short: Text in the status line after "silent"; empty for a reason that has a line of its own there.
+        advice: Text on what would have changed it, where no setting and no earlier event has a say; empty otherwise.
     """
 
     __slots__ = ("advice", "sentence", "short")
@@ -105,10 +105,10 @@ REASONS: dict[ReasonName, Reason] = {
 }
 
 UNSEARCHABLE = frozenset({"no_index", "index_corrupt", "index_mismatch"})
-"""There is no index that could be searched."""
+"""Reasons that mean that there is no index to search."""
 
 STARTS = frozenset({"oriented", "resumed", "given_back"})
-"""A session began or went on."""
+"""Reasons of events in which a session began or went on."""
 
 PROMPT_RULES = {
     "opted_out": "It holds `[no-hybrid]`: leave that out.",
@@ -121,9 +121,9 @@ PROMPT_RULES = {
     "too_few_words": "It has too few words: name an identifier or a path, or use three words or more.",
     "role_play": "It asks for a role to be played; as a task about code it would be searched.",
 }
-"""Rule that left a prompt alone → advice; `too_short` and `skip_prefix` depend on settings."""
+"""Prompt rule that kept silent → advice; the advice on `too_short` and `skip_prefix` depends on settings."""
 
 
 def reason_of(name: object) -> Reason | None:
-    """Return the reason of a line of the log; None for one that this version does not know."""
+    """Return the reason of a given name in the log; None for a name that this version does not know."""
     return REASONS.get(name)  # pyright: ignore[reportArgumentType, reportCallIssue] - the line may hold anything

@@ -21,7 +21,7 @@ NAME = "hook_state.json"
 _LOCK_S = 1.0
 _MAX_BYTES = 16_000_000
 _MOST_CHUNKS = 2_000
-"""Chunk counters that are kept; beyond it the rarest go, so that the file stays small."""
+"""Number of chunk counters that are kept; beyond it the rarest go, so that the file stays small."""
 
 
 class HookState(Struct):
@@ -29,12 +29,12 @@ class HookState(Struct):
 
     Attributes:
         last_session_id: Topic id of the last injection.
-        last_injected_chunks: Keys of its chunks.
+        last_injected_chunks: Keys of the chunks of that injection.
         last_injection_time: ISO 8601, UTC.
-        injection_count: Since the file was begun.
+        injection_count: Number of injections since the file was begun.
         chunk_frequencies: Key → {count, file, name}.
         file_frequencies: Path → count.
-        hot_topics_generated_at: `injection_count` when hot-topics.md was last written.
+        hot_topics_generated_at: The `injection_count` at which hot-topics.md was last written.
     """
 
     last_session_id: str | None = None
@@ -46,7 +46,7 @@ class HookState(Struct):
     hot_topics_generated_at: int = 0
 
     def as_json(self) -> dict[str, Any]:
-        """Return the keys as they stand in the file."""
+        """Return the counters under the keys of the file."""
         return asdict(self)
 
 
@@ -78,10 +78,10 @@ def is_corrupt(folder: Path) -> bool:
 
 
 def update_state(folder: Path, change: Callable[[HookState], None]) -> HookState | None:
-    """Change the counters as one step among concurrent hooks.
+    """Read the counters, let `change` change them, and write them, as one step among concurrent hooks.
 
     Returns:
-        The new state, or None when the lock or the disk could not be had: a failed write never matters.
+        The new state, or None when it could not be locked or written, which never matters.
     """
     with locked(folder / f"{NAME}.lock", _LOCK_S) as held:
         if not held:
@@ -98,7 +98,7 @@ def update_state(folder: Path, change: Callable[[HookState], None]) -> HookState
 
 
 def count_injection(state: HookState, topic_id: str, injected: Sequence[InjectedChunk]) -> None:
-    """Note one injection in the counters."""
+    """Count one injection and its chunks; beyond 2,000 chunk counters the rarest go, down to three quarters."""
     state.last_session_id = topic_id
     state.last_injected_chunks = [chunk.key for chunk in injected]
     state.last_injection_time = datetime.now(timezone.utc).isoformat(timespec="seconds")
@@ -116,7 +116,7 @@ def count_injection(state: HookState, topic_id: str, injected: Sequence[Injected
 
 
 def _read(folder: Path) -> object:
-    """The file may come with a repository: nothing outside of it is read through a link, and no pipe is waited for."""
+    """Return the JSON of the state file; a link or pipe, which may come with a repository, is refused."""
     return json.loads(read_regular(folder / NAME, _MAX_BYTES))
 
 
@@ -162,12 +162,12 @@ _MARK = re.compile(r"[\\|`_*<\[\]]")
 
 
 def is_hot_topics_due(state: HookState, *, every: int) -> bool:
-    """Return whether enough injections passed since the file was last written."""
+    """Return whether enough injections passed since the hot topics were last written."""
     return state.injection_count - state.hot_topics_generated_at >= every
 
 
 def write_hot_topics(folder: Path, state: HookState, *, now: datetime | None = None) -> Path:
-    """Write the file anew.
+    """Write the file of hot topics anew; returns its path.
 
     Raises:
         OSError: The disk is full or read-only.
@@ -179,7 +179,7 @@ def write_hot_topics(folder: Path, state: HookState, *, now: datetime | None = N
 
 
 def hot_topics(state: HookState, now: datetime) -> str:
-    """Return the Markdown; valid with no data too. Equal counts are ordered by file and name."""
+    """Return the hot topics as Markdown; valid with no data too. Equal counts are ordered by file and name."""
     chunks = sorted(state.chunk_frequencies.values(), key=lambda entry: (-entry["count"], entry["file"], entry["name"]))
     files = sorted(state.file_frequencies.items(), key=lambda item: (-item[1], item[0]))
     lines = [
@@ -217,5 +217,5 @@ def hot_topics(state: HookState, now: datetime) -> str:
 
 
 def _cell(text: str) -> str:
-    """Text as a table cell: one line, with nothing that Markdown would read as a mark (`__init__.py` is not bold)."""
+    """Return a text as a table cell: one line, with nothing that Markdown would read as a mark (`__init__.py`)."""
     return _MARK.sub(r"\\\g<0>", " ".join(text.split()))
