@@ -1,1 +1,1 @@
-"""In which order files are shown: named pieces of evidence, added up."""
+"""Orders the files that a search shows: by named pieces of evidence, added up."""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _JOINT = re.compile(r"::|\.|->|\\|#|/")
 _WORD = re.compile(r"[^\W\d_]\w*")
 _IN_A_SENTENCE = 0.5
-"""Strength of a capitalised word in prose: often the name of a class, often not."""
+"""Strength, out of 1, of a capitalised word in prose as a symbol: often the name of a class, often not."""
 MAX_TERMS = 48
 """Terms of one query that are searched for: a pasted issue has hundreds, and more of them find the file no better."""
 _LOOKED_UP = 128
@@ -34,11 +34,11 @@ class QueryTerms(Struct, frozen=True):
 
     Attributes:
         terms: Index term → how much the query says it, above 0; function words are dropped.
-        words: Its words and the parts of its identifiers, stemmed, each once, longer than a letter.
+        words: The query's words and the parts of its identifiers, stemmed, each once, longer than a letter.
         symbols: Name of something the query may want the definition of → how surely, in (0, 1].
         owners: Name → what it was said to belong to: `Router.add` gives add → Router.
-        roles: Of files that it speaks of, as in `hybrid.index.roles.ROLES`.
-        versions: Numbers of versions that it names.
+        roles: Roles of files that the query speaks of, as in `hybrid.index.roles.ROLES`.
+        versions: Numbers of versions that the query names.
     """
 
     terms: Mapping[str, float]
@@ -50,7 +50,7 @@ class QueryTerms(Struct, frozen=True):
 
 
 def take_apart(query: Query) -> QueryTerms:
-    """The query as the ranker compares it."""
+    """Return a query's terms, words, symbols, owners, roles and versions, as the ranker compares them."""
     text = query.text
     kept = [word for word in re.findall(r"\w+", text) if word.lower() not in FUNCTION_WORDS]
     words = dict.fromkeys(term for word in kept or [text] for term in part_terms(word) if len(term) > 1)
@@ -65,12 +65,12 @@ def take_apart(query: Query) -> QueryTerms:
 
 
 def most_telling(asked: QueryTerms, n_chunks: int, frequency: Callable[[str], int]) -> QueryTerms:
-    """A query of many terms with those that tell most, by how much it says them and how few chunks hold them.
+    """Return a query with the `MAX_TERMS` terms that tell most: said much, and held by few chunks.
 
     Args:
         asked: A query; one of at most `MAX_TERMS` terms stays as it is.
-        n_chunks: Of what is searched.
-        frequency: How many of them hold a term; 0 for one that tells nothing here.
+        n_chunks: Number of chunks that are searched.
+        frequency: Returns the number of chunks that hold a term; one that no chunk holds tells nothing.
     """
     if len(asked.terms) <= MAX_TERMS:
         return asked
@@ -82,7 +82,7 @@ def most_telling(asked: QueryTerms, n_chunks: int, frequency: Callable[[str], in
 
 
 def _terms(query: Query) -> dict[str, float]:
-    """The terms of all passages; saying one again and again adds less and less, in the passage that counts most."""
+    """Return term → how much the passages say it: the weight of its strongest passage, times 1 + ln of repetitions."""
     strongest: dict[str, float] = {}
     total: dict[str, float] = {}
     for part in query.passages:

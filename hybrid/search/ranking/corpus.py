@@ -32,7 +32,7 @@ _MOST_KIN = 8
 
 
 class Corpus:
-    """A backend, and what of its words the ranker asks for again and again."""
+    """A backend, with memory of the relatives and abbreviations that the ranker asks for again and again."""
 
     def __init__(self, backend: SearchBackend) -> None:
         self.backend = backend
@@ -52,12 +52,12 @@ class Corpus:
 
     @property
     def n_live(self) -> int:
-        """Chunks that can be found."""
+        """Number of chunks that can be found."""
         return self.backend.n_chunks
 
     @cached_property
     def versions(self) -> dict[int, tuple[tuple[str, int, int], ...]]:
-        """Version folders of the files that lie in some, as `versions_of` gives them."""
+        """File → its version folders, of the files that lie in one, as `versions_of` gives them."""
         return versions_of(dict(self.backend.names.versioned()))
 
     def kin(self, term: str) -> tuple[str, ...]:
@@ -76,7 +76,7 @@ class Corpus:
         return tuple(itertools.islice((other for other in kin if terms.is_held(other)), _MOST_KIN))
 
     def abbreviations(self, letter: str) -> tuple[str, ...]:
-        """The words of file names that begin with a letter and are spelled like an abbreviation."""
+        """Return the words of file names that begin with this letter and are spelled like an abbreviation."""
         return self._abbreviations[letter]
 
     def _find_abbreviations(self, letter: str) -> tuple[str, ...]:
@@ -87,9 +87,9 @@ class Candidates(Struct, frozen=True):
     """The files that are compared with a query, with their chunks one file after another.
 
     Attributes:
-        files: Ascending, shape (n_candidates,).
-        starts: Where the chunks of each begin in `rows`, shape (n_candidates,).
-        rows: Shape (n,).
+        files: Numbers of the files, ascending, shape (n_candidates,).
+        starts: Where the chunks of each file begin in `rows`, shape (n_candidates,).
+        rows: Rows of the chunks of all files, shape (n,).
     """
 
     files: NDArray[np.int32]
@@ -97,24 +97,24 @@ class Candidates(Struct, frozen=True):
     rows: NDArray[np.intp]
 
     def __len__(self) -> int:
-        """Return how many files there are."""
+        """Return the number of candidates."""
         return len(self.files)
 
     def places(self, number: int) -> slice:
-        """Return where the chunks of one of the files stand in `rows`."""
+        """Return where the chunks of a candidate stand in `rows`; `number` is its place in `files`."""
         end = int(self.starts[number + 1]) if number + 1 < len(self.starts) else len(self.rows)
         return slice(int(self.starts[number]), end)
 
     def best(self, values: NDArray[np.float32]) -> NDArray[np.float32]:
-        """The largest value of each file's chunks; values have the shape of `rows`."""
+        """Return the largest value of each candidate's chunks; values have the shape of `rows`."""
         return np.maximum.reduceat(values, self.starts) if len(self.files) else values[:0]
 
     def are_any(self, is_so: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Return for each file whether it is so for any of its chunks; `is_so` has the shape of `rows`."""
+        """Return for each candidate whether `is_so` is true for any of its chunks; it has the shape of `rows`."""
         return np.logical_or.reduceat(is_so, self.starts) if len(self.files) else is_so[:0]
 
     def take(self, files: NDArray[np.int32], values: NDArray[np.float32]) -> NDArray[np.float32]:
-        """The value of each candidate from those of some files in ascending order; 0 for one that is not among them."""
+        """Return the value of each candidate, given those of some files, ascending; 0 for one not among these files."""
         if not len(files):
             return np.zeros(len(self.files), np.float32)
         at = np.minimum(np.searchsorted(files, self.files), len(files) - 1)
@@ -122,11 +122,11 @@ class Candidates(Struct, frozen=True):
 
 
 def candidates(corpus: Corpus, files: NDArray[np.integer[Any]]) -> Candidates:
-    """Files with their chunks.
+    """Return some files, each once, with their chunks.
 
     Args:
-        corpus: That they belong to.
-        files: In any order, and any number of times.
+        corpus: The corpus of the files.
+        files: Numbers of files, in any order and any number of times.
     """
     chosen = distinct(np.asarray(files, np.int32))
     firsts = np.asarray(corpus.fields.of_files("first_row", chosen), np.intp)
@@ -138,7 +138,9 @@ def candidates(corpus: Corpus, files: NDArray[np.integer[Any]]) -> Candidates:
 
 
 def versions_of(paths: dict[int, str]) -> dict[int, tuple[tuple[str, int, int], ...]]:
-    """For each of some files its version folders: what they are versions of, number, and the newest number beside it.
+    """Return file → for each version folder in its path: what it is a version of, its number, the newest beside it.
+
+    Files without a version folder are left out.
 
     Args:
         paths: File → path, of files that lie in such folders.

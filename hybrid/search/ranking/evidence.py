@@ -30,21 +30,21 @@ if TYPE_CHECKING:
 
 
 class Measured(Struct, frozen=True):
-    """The measurements that the pieces are made of, for the candidates alone.
+    """The measurements that the pieces of evidence for the candidates are made of.
 
     Attributes:
         asked: The query.
-        corpus: What is searched.
+        corpus: The collection that is searched.
         files: The candidates.
         words: Scores by words.
         names: Scores by names.
         places: Scores by paths and lines that the query names.
-        share: How much of the query each of its words is.
+        share: Word → its share of the query; the shares add up to 1.
         dense: The dense leg of the query.
-        sense: Cosine above the mean of each chunk of the candidates, by the best of all, in the order of `files.rows`.
-        best_sense: The same of the rows of the dense leg, best first.
-        again: Cosine above the mean to the query and its best chunks together, by the best; 0 outside both pools;
-            in the order of `files.rows`.
+        sense: Cosine above the mean, divided by the best of all, of each chunk in `files.rows`.
+        best_sense: The same for each row of the dense leg, best first.
+        again: Cosine above the mean to the query and its best chunks together, divided by the best, of each chunk in
+            `files.rows`; 0 for one that is among the best rows of neither words nor dense leg.
     """
 
     asked: QueryTerms
@@ -60,34 +60,34 @@ class Measured(Struct, frozen=True):
     again: NDArray[np.float32]
 
     def best_of(self, values: NDArray[np.float32]) -> NDArray[np.float32]:
-        """The largest value of each candidate's chunks; values have the shape (n_rows,)."""
+        """Return the largest value of each candidate's chunks; values have the shape (n_rows,)."""
         return self.files.best(values[self.files.rows])
 
 
 def best_words(seen: Measured) -> NDArray[np.float32]:
-    """The file's best chunk by words."""
+    """The score by words of the file's best chunk."""
     return seen.best_of(seen.words.chunks)
 
 
 def best_sense(seen: Measured) -> NDArray[np.float32]:
-    """The file's best chunk by sense."""
+    """The largest cosine of a chunk of the file, above the mean of all."""
     return seen.files.best(seen.sense)
 
 
 def sum_words(seen: Measured) -> NDArray[np.float32]:
-    """The file's four best chunks by words."""
+    """The sum of the file's four best chunks by words, each counting half of the one before."""
     rows = seen.words.best
     return seen.files.take(*decaying_sum(seen.words.chunks[rows], seen.corpus.fields.of_rows("file", rows)))
 
 
 def sum_sense(seen: Measured) -> NDArray[np.float32]:
-    """The file's four best chunks by sense."""
+    """The sum of the file's four best chunks by sense, each counting half of the one before."""
     files = seen.corpus.fields.of_rows("file", seen.dense.rows)
     return seen.files.take(*decaying_sum(seen.best_sense, files))
 
 
 def file_words(seen: Measured) -> NDArray[np.float32]:
-    """The file as a whole by words."""
+    """The score by words of the file as a whole."""
     return seen.words.files[seen.files.files]
 
 
@@ -97,12 +97,12 @@ def file_sense(seen: Measured) -> NDArray[np.float32]:
 
 
 def file_name(seen: Measured) -> NDArray[np.float32]:
-    """1 when the query says every word of the file's name."""
+    """1 when the query says every word of the file's name, or its relative or long form; else 0."""
     return named_files(seen.corpus, seen.asked.words, seen.files)
 
 
 def path(seen: Measured) -> NDArray[np.float32]:
-    """The query names it by its path, as a stack trace does."""
+    """The likeness of the file's path to one that the query names, as a stack trace does; 0 for other files."""
     named = seen.places.files
     return np.array([named.get(file, 0.0) for file in seen.files.files.tolist()], np.float32)
 
@@ -113,27 +113,27 @@ def path_words(seen: Measured) -> NDArray[np.float32]:
 
 
 def defines(seen: Measured) -> NDArray[np.float32]:
-    """It defines a symbol that the query names."""
+    """The surest definition in the file of a symbol that the query names; 0 without one."""
     return seen.best_of(seen.names.defines)
 
 
 def definition_fit(seen: Measured) -> NDArray[np.float32]:
-    """The best agreement of a definition's name with the query's words."""
+    """The best agreement of the name of a definition in the file with the query's words."""
     return seen.best_of(seen.names.fit)
 
 
 def definition_words(seen: Measured) -> NDArray[np.float32]:
-    """The names of all its definitions by words."""
+    """The score by words of the names of all definitions in the file."""
     return seen.words.names[seen.files.files]
 
 
 def remarks(seen: Measured) -> NDArray[np.float32]:
-    """The file's best comment by words."""
+    """The best score by words of the comments of a chunk of the file."""
     return seen.best_of(seen.words.remarks)
 
 
 def opening(seen: Measured) -> NDArray[np.float32]:
-    """The comment that the file begins with, by words: it often says what the file is for."""
+    """The score by words of the comments in the file's first chunk, which often say what the file is for."""
     rows, fields = seen.words.remarked, seen.corpus.fields
     files = fields.of_rows("file", rows)
     is_first = fields.of_files("first_row", files) == rows
@@ -141,7 +141,7 @@ def opening(seen: Measured) -> NDArray[np.float32]:
 
 
 def feedback(seen: Measured) -> NDArray[np.float32]:
-    """Closeness to the query together with its best chunks.
+    """The closeness of the file's best chunk to the query together with the query's best chunks.
 
     Source: Rocchio's relevance feedback (1971), with the first results taken for relevant ones.
     """
@@ -149,42 +149,42 @@ def feedback(seen: Measured) -> NDArray[np.float32]:
 
 
 def test(seen: Measured) -> NDArray[np.float32]:
-    """1 for a test, when the query does not speak of tests."""
+    """1 for a test, unless the query speaks of tests, or of examples and the test is one; else 0."""
     return _plays(seen, "test")
 
 
 def example(seen: Measured) -> NDArray[np.float32]:
-    """1 for an example or a benchmark, when the query does not speak of those."""
+    """1 for an example or a benchmark, unless the query speaks of these, or of tests and it is one; else 0."""
     return _plays(seen, "example")
 
 
 def generated(seen: Measured) -> NDArray[np.float32]:
-    """1 for what a tool made of other files."""
+    """1 for a file that a tool made, unless the query speaks of generated files; else 0."""
     return _plays(seen, "generated")
 
 
 def vendored(seen: Measured) -> NDArray[np.float32]:
-    """1 for other people's code."""
+    """1 for other people's code, unless the query speaks of vendored code; else 0."""
     return _plays(seen, "vendored")
 
 
 def legacy(seen: Measured) -> NDArray[np.float32]:
-    """1 for compatibility and deprecated code."""
+    """1 for compatibility and deprecated code, unless the query speaks of it; else 0."""
     return _plays(seen, "legacy")
 
 
 def interface(seen: Measured) -> NDArray[np.float32]:
-    """1 for a header or a type stub: what it announces is defined elsewhere."""
+    """1 for a header or a type stub, which announces what others define, unless the query speaks of these; else 0."""
     return _plays(seen, "interface")
 
 
 def version(seen: Measured) -> NDArray[np.float32]:
-    """1 for a file in the folder of another version than the one that is meant."""
+    """1 for a file in a folder of another version than the query means; else 0."""
     return other_version(seen.corpus, seen.files.files, seen.asked.versions)
 
 
 def aside(seen: Measured) -> NDArray[np.float32]:
-    """1 for what is about the project and not of it, as a changelog or a licence is."""
+    """1 for a file about the project, as a changelog or a licence, unless the query speaks of such; else 0."""
     return _plays(seen, "aside")
 
 
@@ -220,5 +220,5 @@ PIECES: tuple[Callable[[Measured], NDArray[np.float32]], ...] = (
 
 
 def collect(seen: Measured, weights: Mapping[str, float]) -> dict[str, NDArray[np.float32]]:
-    """Every piece that is switched on: name → value of each candidate, before its weight."""
+    """Return name → value of each candidate, not weighted yet, for every piece whose weight is not 0."""
     return {piece.__name__: piece(seen) for piece in PIECES if weights[piece.__name__]}

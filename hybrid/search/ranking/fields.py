@@ -25,7 +25,7 @@ _NAME, _VALUE = map(NAME_FIELDS.index, ("name", "value"))
 _KIN = 0.4
 """Weight of a relative of a query term: between half and a third as telling as the term itself."""
 _WIDENED = 16
-"""Terms of a query whose relatives count: a question has fewer, and a pasted log is not short of words."""
+"""Terms of a query whose relatives count, at most: a question has fewer, and a pasted log has words enough."""
 _K1_FIELDS = 3.0
 _K1_NAMES = 2.0
 _K1_REMARKS = 1.5
@@ -55,7 +55,7 @@ class WordScores(Struct, frozen=True):
         files: Field-weighted BM25 of each file as a whole, shape (n_files,).
         names: BM25 of the names that each file defines, shape (n_files,).
         best: Rows with the highest `chunks`, best first.
-        idf: Of each term, over chunks.
+        idf: Term of the query → inverse document frequency, over chunks.
     """
 
     chunks: NDArray[np.float32]
@@ -71,9 +71,9 @@ def score_words(corpus: Corpus, terms: Mapping[str, float], depth: int) -> WordS
     """Score every chunk and file by the terms of a query.
 
     Args:
-        corpus: To score.
-        terms: Index term → how often the query says it.
-        depth: Length of `best` at most.
+        corpus: The corpus to score.
+        terms: Index term → how much the query says it.
+        depth: Length of `WordScores.best` at most.
 
     Source: BM25F, Robertson, Zaragoza, Taylor (CIKM 2004): frequencies of the fields are weighted and added before they
     saturate. A term and its relatives share one document frequency.
@@ -91,7 +91,7 @@ def score_words(corpus: Corpus, terms: Mapping[str, float], depth: int) -> WordS
 
 
 def _widened(corpus: Corpus, terms: Mapping[str, float]) -> set[str]:
-    """The terms whose relatives are looked for: of a long query those that are said most and held least."""
+    """Return the terms whose relatives count: all, or of a long query the 16 that are said most and held least."""
     if len(terms) <= _WIDENED:
         return set(terms)
     frequency = corpus.backend.terms.document_frequency
@@ -100,10 +100,10 @@ def _widened(corpus: Corpus, terms: Mapping[str, float]) -> set[str]:
 
 
 class _Sum:
-    """Adds up BM25 over the terms of a query, whose frequencies are gathered block by block."""
+    """Adds up the BM25 of chunks or files over the terms of a query; `gather` takes the frequencies in blocks."""
 
     def __init__(self, counts: Sequence[float], n_places: int, n_live: int, k1: float) -> None:
-        """Take how much the query says each term, all places and those that can be found, and the saturation."""
+        """Take how much the query says each term, the number of chunks or files, that of live ones, and saturation."""
         self._counts = counts
         self._n_places = n_places
         self._n_live = n_live
@@ -117,7 +117,7 @@ class _Sum:
     def gather(
         self, terms: Sequence[int], lengths: Sequence[int], places: NDArray[Any], values: NDArray[np.float32]
     ) -> None:
-        """Take the frequencies of some terms: how many each has, at which chunks or files, and what they are."""
+        """Take the frequencies `values` at `places`, term after term: `lengths[i]` of them belong to `terms[i]`."""
         for term, length in zip(terms, lengths, strict=True):
             self._n_matching[term] += length
         self._terms += terms
@@ -126,11 +126,11 @@ class _Sum:
         self._values.append(values)
 
     def idf(self, term: int) -> float:
-        """The idf of a term, by what was gathered."""
+        """Return the inverse document frequency of a term, from the frequencies gathered so far."""
         return idf(self._n_live, self._n_matching[term])
 
     def scores(self) -> tuple[NDArray[np.float32], NDArray[np.intp]]:
-        """The sums, shape (n_places,), and the places with one, ascending."""
+        """Return the sums, shape (n_places,), and the places, ascending, whose sum is above 0."""
         # Memory that is not written costs nothing, and adding in place is faster than sorting the places.
         found = np.zeros(self._n_places, np.float32)
         if not self._places:
@@ -143,7 +143,7 @@ class _Sum:
 
 
 class _Run:
-    """Reads the postings of one query."""
+    """Reads the postings of one query into the sums of chunks, comments, files and names."""
 
     def __init__(self, corpus: Corpus, terms: Mapping[str, float]) -> None:
         self._corpus = corpus
@@ -194,7 +194,7 @@ class _Run:
     def _together(
         self, rows: NDArray[np.intp], values: NDArray[np.float32], variants: Sequence[slice]
     ) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
-        """The chunks that hold a term or a relative of it, each with the sum of what they count."""
+        """Return the chunks that hold a term or a relative of it, and for each the sum of both's values."""
         if len(variants) == 1:
             return rows[variants[0]], values[variants[0]]
         for span in variants:
@@ -235,5 +235,5 @@ class _Run:
 
 
 def _per_run(of_run: NDArray[np.intp], counts: NDArray[np.float32], n_runs: int) -> NDArray[np.float32]:
-    """The sum of the counts of each run."""
+    """Return the sum of the counts of each run, shape (n_runs,); `of_run` is the run of each count."""
     return np.bincount(of_run, counts, n_runs).astype(np.float32)

@@ -38,15 +38,15 @@ SAME_PROJECT = 0.1
 """Beside it, rows of the present project get places of their own where a query finds few of them (decision 42)."""
 
 OTHERS_AT_MOST = 0.3
-"""Of a score with a query: what all parts but the similarity add at most."""
+"""Largest sum of all parts but the similarity, in a score with a query."""
 # Divided by the largest sum that these parts can have: recency 1, the best type, all files, the same project.
 _OTHERS = OTHERS_AT_MOST / (1.0 + max(TYPE_WORTH.values()) + 1.0 + SAME_PROJECT)
 
 REPETITION = 0.5
-"""Of its similarity, what a hit loses whose title has the same words as that of a better one: what fits twice as well
-is never behind. Chosen on judged questions; 0.5 to 0.7 serve equally well."""
+"""Share of its similarity that a hit loses when its title has the same words as that of a better one, so that what fits
+twice as well is never behind. Chosen on judged questions; 0.5 to 0.7 serve equally well."""
 SPREAD = 20
-"""The best hits, which are chosen one after the other; those below them repeat only these."""
+"""Number of best hits that are chosen one after the other; those below are compared with these alone."""
 
 _WORD = re.compile(r"\w+")
 
@@ -85,21 +85,21 @@ class Parts(Struct, frozen=True):
 
     @property
     def score(self) -> float:
-        """The sum."""
+        """The sum of the parts."""
         worth = self.recency + self.type + self.similarity + self.file_overlap + self.same_project
         return worth + self.repetition
 
     def as_json(self) -> dict[str, float]:
-        """Name → value, four digits."""
+        """Return name → value of each part, rounded to four digits."""
         return {name: round(value, 4) + 0.0 for name, value in asdict(self).items()}  # Without a minus before 0.
 
 
 def recency(created_ms: int, now_ms: int, half_life_days: float) -> float:
-    """0.5^(age / half-life), in (0, 1]: 1 now and for times to come, 0.5 after one half-life.
+    """Return 0.5^(age / half-life), in (0, 1]: 1 now and for times to come, 0.5 after one half-life.
 
     Args:
-        created_ms: Milliseconds since 1970.
-        now_ms: The same.
+        created_ms: Time of creation, milliseconds since 1970.
+        now_ms: The present time, milliseconds since 1970.
         half_life_days: Above 0; fractions are allowed.
     """
     age_days = max(now_ms - created_ms, 0) / _DAY_MS
@@ -126,13 +126,13 @@ def concept_overlap(theirs: Collection[str], asked: Collection[str]) -> float:
 
 
 class Present(Struct, frozen=True):
-    """The point from which is looked back.
+    """The point from which the memory is looked at: time, project and files.
 
     Attributes:
-        now_ms: Milliseconds since 1970.
-        key: Of the present project; empty for none.
+        now_ms: The present time, milliseconds since 1970.
+        key: Key of the present project; empty for none.
         files: Project-relative paths that the present session touched.
-        half_life_days: Of recency, above 0.
+        half_life_days: Half-life of recency, above 0.
     """
 
     now_ms: int
@@ -145,11 +145,11 @@ class Remembered(Struct, frozen=True):
     """A row of the memory as it is ranked.
 
     Attributes:
-        created_ms: Milliseconds since 1970.
-        type: Of an observation; a summary counts as `OTHER_TYPE`.
-        key: Of its project.
-        files: That it touched.
-        concepts: Of it.
+        created_ms: Time of creation, milliseconds since 1970.
+        type: Type of an observation; `summary` for a summary, whose worth is `OTHER_TYPE`.
+        key: Key of the row's project.
+        files: Paths that the observation touched; none for a summary.
+        concepts: Concepts of the observation; none for a summary.
     """
 
     created_ms: int
@@ -169,12 +169,12 @@ def remembered(row: Row) -> Remembered:
 def parts_of(
     row: Remembered, present: Present, *, relevance: float | None = None, asked: Collection[str] = ()
 ) -> Parts:
-    """The parts of a row's score.
+    """Return the parts of a row's score, without repetition.
 
     Args:
-        row: To be ranked.
-        present: From where.
-        relevance: Of the hit for a query, in [0, 1]; None without a query.
+        row: The row to be ranked.
+        present: The point from which the memory is looked at.
+        relevance: Relevance of the row for a query, in [0, 1]; None without a query.
         asked: Concepts that the query asks for.
     """
     scale = 1.0 if relevance is None else _OTHERS
@@ -189,7 +189,7 @@ def parts_of(
 
 
 def spread(ordered: Sequence[tuple[Parts, str]]) -> list[tuple[int, Parts]]:
-    """The order in which hits repeat each other least, and their parts with what each loses in it.
+    """Order hits so that the first ones repeat each other least, and note what each loses by repetition.
 
     The next one is always that with the highest score less `REPETITION` times its similarity times the likeness
     (Jaccard, of the words of titles) to the likest one before it: maximal marginal relevance, Carbonell and Goldstein,
@@ -199,7 +199,7 @@ def spread(ordered: Sequence[tuple[Parts, str]]) -> list[tuple[int, Parts]]:
         ordered: Parts and title of each hit, best first; without a title a hit repeats nothing.
 
     Returns:
-        Place in `ordered` and parts, one for each hit.
+        For each hit, in the new order: place in `ordered`, and parts with `repetition`.
     """
     words = _word_sets([title for _, title in ordered])
     scores = [parts.score for parts, _ in ordered]
@@ -220,7 +220,7 @@ def spread(ordered: Sequence[tuple[Parts, str]]) -> list[tuple[int, Parts]]:
 
 
 def _word_sets(titles: Sequence[str]) -> list[int]:
-    """The words of each title, a bit for each word of all: sets of Python take five times as long."""
+    """Return the words of each title as bits, one for each distinct word; Python's sets take five times as long."""
     bits: dict[str, int] = {}
     found: list[int] = []
     for title in titles:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 LONGER = 5
 """Letters that a relative may have more than the term itself."""
 _SHARED = 5
-"""First letters that two relatives share, when neither begins with the other, and their least share of the shorter."""
+"""First letters that two relatives share at least, when neither begins with the other; and ¾ of the shorter."""
 _SHARED_SHARE = 0.75
 _VOWEL = re.compile("[aeiou]")
 
@@ -33,12 +33,12 @@ def are_kin(a: str, b: str, *, least: int) -> bool:
 
 
 def may_have_kin(term: str, *, least: int) -> bool:
-    """Only plain words have relatives: not numbers, not compounds."""
+    """Return whether a term is a plain word of at least `least` letters: numbers and compounds have no relatives."""
     return len(term) >= least and term.isalpha()
 
 
 def kin_among(term: str, candidates: Sequence[str], *, least: int) -> list[str]:
-    """The relatives of a term, the nearest in length first.
+    """Return those candidates that are relatives of a term, at most `LONGER` letters longer; nearest in length first.
 
     Args:
         term: A stem.
@@ -60,9 +60,10 @@ def may_abbreviate(short: str) -> bool:
 
 
 def abbreviates(short: str, word: str) -> bool:
-    """Return whether `short` is `word` without vowels and more: `cfg` of config, `msg` of message.
+    """Return whether `short` is `word` with letters left out: `cfg` of config, `msg` of message.
 
-    The first letter is the same, no vowel follows it, and its letters stand in the word in this order.
+    It has three letters or more, fewer than the word, and the same first one. No vowel follows that, and all its
+    letters stand in the word in this order.
     """
     if len(short) >= len(word) or short[0] != word[0]:
         return False

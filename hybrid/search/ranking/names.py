@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from hybrid.search.ranking.corpus import Candidates, Corpus
 
 _OTHER_SPELLING = 0.7
-"""Worth of a name that differs in case or underscores: people remember the words of a name better than its form."""
+"""Worth, out of 1, of a name that differs in case or underscores: people remember words better than their form."""
 _OTHER_OWNER = 0.5
 """Worth of a definition that belongs to another class than the query names; owners are often guessed."""
 _MOST_OWNED = 256
@@ -41,8 +41,8 @@ class NameScores(Struct, frozen=True):
     """The scores by names of definitions; every value in [0, 1].
 
     Attributes:
-        defines: Of each chunk: it defines a symbol that the query names, shape (n_rows,).
-        fit: Of each chunk: best agreement of a definition's name with the query's words, shape (n_rows,).
+        defines: For each chunk, the surest definition of a symbol that the query names, shape (n_rows,).
+        fit: For each chunk, the best agreement of a definition's name with the query's words, shape (n_rows,).
         defining: The rows with a value in `defines`; a row may stand there several times.
     """
 
@@ -52,12 +52,12 @@ class NameScores(Struct, frozen=True):
 
 
 def shares(words: Sequence[str], idf: Mapping[str, float], n_live: int) -> dict[str, float]:
-    """The share of a query that each of its words is, by idf; they add up to 1.
+    """Return word → its share of the query, by idf; the shares add up to 1.
 
     Args:
-        words: Of the query.
-        idf: Of its terms; a word that is not among them counts as one that occurs nowhere.
-        n_live: Chunks of the corpus.
+        words: Words of the query.
+        idf: Term of the query → idf; a word that is not among the terms counts as one that occurs nowhere.
+        n_live: Number of chunks of the corpus that can be found.
     """
     unknown = math.log(1 + n_live)
     rarity = {word: idf.get(word, unknown) for word in words}
@@ -69,9 +69,9 @@ def score_names(corpus: Corpus, asked: QueryTerms, share: Mapping[str, float]) -
     """Score every chunk by the names that it defines.
 
     Args:
-        corpus: To score.
+        corpus: The corpus to score.
         asked: The query.
-        share: Of each of its words, as `shares` gives them.
+        share: Word of the query → its share, as `shares` gives them.
     """
     names = corpus.backend.names
     # Memory that is not written costs nothing: these are as cheap as tables of the few rows that get a value.
@@ -88,7 +88,10 @@ def score_names(corpus: Corpus, asked: QueryTerms, share: Mapping[str, float]) -
 
 
 def _defined(block: Definitions, symbol: str, strength: float, owner: str) -> NDArray[np.float32]:
-    """Exact spelling 1, other case or underscores 0.7; a value × 0.3, nested × 0.8, of another owner × 0.5."""
+    """Return the worth of each definition, times `strength`: exact spelling 1, other case or underscores 0.7.
+
+    That is times 0.3 for a value or prototype, 0.8 for a nested definition, and 0.5 for one of another owner.
+    """
     spelling = 1.0 if block.name == symbol else _OTHER_SPELLING
     weights = np.where(block.is_full, np.float32(1), np.float32(_VALUE_DEFINES))
     weights *= np.where(block.is_nested, np.float32(_NESTED), np.float32(1))
@@ -96,7 +99,7 @@ def _defined(block: Definitions, symbol: str, strength: float, owner: str) -> ND
 
 
 def _owned(block: Definitions, owner: str) -> NDArray[np.float32]:
-    """1 for definitions inside of an owner and 0.5 for others; 1 for all when none is, as for an inherited method."""
+    """Return 1 for definitions inside of the owner and 0.5 for others; 1 for all if none is, as an inherited method."""
     owned = np.ones(len(block.rows), np.float32)
     if owner and len(block.rows) <= _MOST_OWNED:
         is_inside = np.array([folded(scope.rpartition(".")[2]) == folded(owner) for scope in block.scopes()], np.bool_)
@@ -106,7 +109,11 @@ def _owned(block: Definitions, owner: str) -> NDArray[np.float32]:
 
 
 def _fit(block: NamesWithWords, share: Mapping[str, float], out: NDArray[np.float32]) -> None:
-    """The harmonic mean of two shares: of the query, by idf, that a name covers; of its letters, the other way."""
+    """Raise `out` of each chunk to the best fit of a name that it defines; values, or prototypes, count half.
+
+    The fit is the harmonic mean of the share of the query, by idf, that the name covers, and of the share of the name's
+    letters that the query covers.
+    """
     recall = np.zeros(len(block.letters), np.float32)
     said = np.zeros(len(block.letters), np.float32)
     for (word, of_word), names in zip(share.items(), block.holding, strict=True):
@@ -119,7 +126,7 @@ def _fit(block: NamesWithWords, share: Mapping[str, float], out: NDArray[np.floa
 
 
 def named_files(corpus: Corpus, words: Sequence[str], files: Candidates) -> NDArray[np.float32]:
-    """1 for each candidate whose name has no word but those of the query, their kin and abbreviations, else 0."""
+    """Return 1 for each candidate whose name has only words of the query, their kin and abbreviations; else 0."""
     said = np.zeros(corpus.n_files, np.float32)
     for stem in _said_stems(corpus, words):
         said[corpus.backend.names.files_with("stem", stem)] += np.float32(len(stem))
@@ -129,7 +136,7 @@ def named_files(corpus: Corpus, words: Sequence[str], files: Candidates) -> NDAr
 
 
 def path_words(corpus: Corpus, share: Mapping[str, float], files: Candidates) -> NDArray[np.float32]:
-    """The share of the query, by idf, that the words of each candidate's path cover."""
+    """Return the share of the query, by idf, that the words of each candidate's path cover."""
     covered = np.zeros(corpus.n_files, np.float32)
     for word, of_word in share.items():
         covered[corpus.backend.names.files_with("path", word)] += np.float32(of_word)
@@ -137,7 +144,7 @@ def path_words(corpus: Corpus, share: Mapping[str, float], files: Candidates) ->
 
 
 def _said_stems(corpus: Corpus, words: Sequence[str]) -> set[str]:
-    """The words of file names that the query says, as they are or nearly."""
+    """Return the words of file names that the query says: as they are, as a relative, or written out."""
     stems: set[str] = set()
     for word in words:
         for stem in corpus.backend.names.stems(word[:_KIN_LETTERS]):

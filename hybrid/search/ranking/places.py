@@ -15,17 +15,17 @@ if TYPE_CHECKING:
     from hybrid.search.ranking.corpus import Corpus
 
 _OUTER_FRAME = 0.5
-"""Of what the failing frame of a trace is worth, each frame of the project around it gets so much of the one within."""
+"""Worth of a frame of a trace as a share of that of the project's frame within it; the innermost has 1."""
 _OTHER_FOLDERS = 0.3
-"""A path whose last parts are those of a file, and not the parts above them: it has moved, or is another project's."""
+"""Likeness of a path to a file that shares its last parts alone: it has moved, or is another project's."""
 
 
 class PlaceScores(Struct, frozen=True):
     """The scores by the places of a query; every value in (0, 1].
 
     Attributes:
-        files: How surely the query names a file by its path, for those that it names.
-        chunks: The same for the chunk that holds the line it points at, by row.
+        files: File → how surely the query names it by its path; files that it does not name are left out.
+        chunks: Row → the same, for the chunk of such a file that holds the line that the query points at.
     """
 
     files: dict[int, float]
@@ -67,7 +67,7 @@ def score_places(corpus: Corpus, places: Sequence[SourceLine]) -> PlaceScores:
 
 
 def _files_named(corpus: Corpus, place: SourceLine) -> Iterator[tuple[int, float]]:
-    """The files that a path fits best, each with how well it fits."""
+    """Yield the files that a path fits best, all alike, each with its share of the likeness, at most 1 together."""
     wanted, _ = parts_of_path(place.path)
     best: list[tuple[int, float]] = []
     for file, path in corpus.backend.names.files_called(wanted):
@@ -81,7 +81,7 @@ def _files_named(corpus: Corpus, place: SourceLine) -> Iterator[tuple[int, float
 
 
 def _likeness(wanted: tuple[str, ...], path: tuple[str, ...], place: SourceLine) -> float:
-    """The fit of a path to a file's path, in [0, 1] and a little more the more parts agree; 0 for another file."""
+    """Return the fit of a path to a file's path: 0 for another file, up to 1 and a little more for each equal part."""
     n = _n_agreeing(wanted, path)
     if not n:
         return 0.0
@@ -94,7 +94,7 @@ def _likeness(wanted: tuple[str, ...], path: tuple[str, ...], place: SourceLine)
 
 
 def _n_agreeing(a: tuple[str, ...], b: tuple[str, ...]) -> int:
-    """Parts from the end that are the same."""
+    """Return the number of parts, counted from the end, that are the same."""
     count = 0
     for x, y in zip(reversed(a), reversed(b), strict=False):
         if x != y:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from hybrid.search.ranking.fields import WordScores
 
 _DECIMALS = 4
-"""Of evidence that are compared: what lies behind differs with the order in which rows are added up."""
+"""Decimals of evidence that are compared: those behind differ with the order in which rows are added up."""
 _FEEDBACK_CHUNKS = 5
 """Best chunks that are taken for relevant, though nobody judged them: few, since they may be wrong. Chosen by hand."""
 _FEEDBACK_WEIGHT = 0.5
@@ -40,7 +40,7 @@ _MOST_OF_FILE = 3
 """Chunks of one file in a ranking: with more a long file would push out every other."""
 _NEXT_CHUNK = 0.5
 _NEAR_BEST = 0.7
-"""A file's next chunk counts half of the one before, if it reaches this share of the best one's own evidence.
+"""Least share of its best chunk's own evidence that a file's next chunk has; it counts half of the one before.
 
 So a file that is far ahead shows a second place before a doubtful file shows its first: nDCG@10 of queries made of
 comments rises from 0.507 to 0.557, that of queries with whole files as targets stays (16 repositories, 2026-11-22).
@@ -51,9 +51,9 @@ class RankedChunk(Struct, frozen=True):
     """A chunk in the order of evidence.
 
     Attributes:
-        row: Of the chunk.
-        share: Of the evidence for the best file that its file has, in [0, 1].
-        pieces: Name → weighted value of the evidence for its file.
+        row: Row of the chunk.
+        share: Evidence for the chunk's file as a share of that for the best file, in [0, 1].
+        pieces: Name → weighted value of each piece of evidence for the chunk's file.
     """
 
     row: int
@@ -62,14 +62,14 @@ class RankedChunk(Struct, frozen=True):
 
 
 class Legs(Struct, frozen=True):
-    """The two legs of one query. The files of both are candidates, and what has a name or path that is asked for."""
+    """The two legs of one query, whose files are candidates."""
 
     dense: DenseLeg
     lexical: Leg
 
 
 class Ranker:
-    """Ranks the chunks of one backend; many queries, nothing kept between them but what the backend says."""
+    """Ranks the chunks of one backend for many queries; keeps nothing of a query but what `Corpus` remembers."""
 
     def __init__(self, backend: SearchBackend, weights: RankingConfig) -> None:
         self._backend = backend
@@ -77,14 +77,14 @@ class Ranker:
         self._weights: dict[str, float] = asdict(weights)
 
     def rank(self, query: Query, legs: Legs, *, depth: int, top_k: int, only: Filter = EVERYTHING) -> list[RankedChunk]:
-        """The best chunks of the files with the most evidence, best first.
+        """Return the best chunks of the files with the most evidence, best first.
 
         Args:
-            query: What is asked.
-            legs: Of the query.
-            depth: Best chunks by words that count for their files; by sense it is the depth of the leg.
-            top_k: Chunks at most.
-            only: Restricts the chunks that are shown; the evidence stays what it is without.
+            query: The query.
+            legs: The legs of the query.
+            depth: Number of best chunks by words that count for their files; by sense it is the depth of the leg.
+            top_k: Number of chunks to return at most.
+            only: Restricts the chunks that are returned; the evidence is the same as without it.
         """
         seen = self._measure(query, legs, depth)
         if not len(seen.files):
@@ -139,7 +139,10 @@ class Ranker:
         )
 
     def _again(self, dense: DenseLeg, words: WordScores) -> NDArray[np.float32]:
-        """The cosine above the mean to the query and its best chunks together, by the best, shape (n_rows,)."""
+        """Return each row's cosine above the mean to query and best chunks together, divided by the best, (n_rows,).
+
+        It is 0 outside of the best rows by words and by sense, and everywhere when `feedback` is switched off.
+        """
         again = np.zeros(self._corpus.n_rows, np.float32)
         if not self._weights["feedback"]:
             return again
@@ -155,7 +158,7 @@ class Ranker:
         return again
 
     def _near(self, pool: NDArray[np.intp], values: NDArray[np.float32]) -> list[int]:
-        """The chunks of a pool that are taken for relevant: the best ones, none that nothing speaks for."""
+        """Return the rows of a pool that are taken for relevant: the five best, of those with a value above 0."""
         rows = pool[values > 0]
         rounded = np.round(values[values > 0], _DECIMALS)
         tie_key = self._backend.tie_key
@@ -165,7 +168,7 @@ class Ranker:
 def _chunks(
     seen: Measured, number: int, place: int, evidence: float, may_show: NDArray[np.bool_]
 ) -> Iterator[tuple[float, int, int, int]]:
-    """Minus its worth, place of the file, number within it and row of each chunk of a file that may be shown."""
+    """Yield (−worth, place of the file, number within it, row) of at most three chunks of a file to be shown."""
     within = seen.files.places(number)
     rows = seen.files.rows[within]
     own = np.where(may_show[within], _own(seen, rows, seen.sense[within]), np.float32(-1))
@@ -182,7 +185,7 @@ def _chunks(
 
 
 def _own(seen: Measured, rows: NDArray[np.intp], sense: NDArray[np.float32]) -> NDArray[np.float32]:
-    """The evidence for each chunk of a file itself, which chooses those that stand for it."""
+    """Return the evidence for each of some chunks by itself, which chooses those that stand for their file."""
     own = seen.words.chunks[rows] + sense
     own += seen.names.defines[rows]
     own += seen.names.fit[rows] * np.float32(_FIT_OF_CHUNK)
@@ -192,7 +195,7 @@ def _own(seen: Measured, rows: NDArray[np.intp], sense: NDArray[np.float32]) -> 
 
 
 def _of_files(pieces: Mapping[str, NDArray[np.float32]], files: Sequence[int]) -> dict[int, dict[str, float]]:
-    """The values of some candidates: number → name → value."""
+    """Return number of a candidate → name of a piece → its value, for some candidates."""
     places = np.array(files, np.intp)
     columns = [values[places].tolist() for values in pieces.values()]
     return {file: dict(zip(pieces, of_file, strict=True)) for file, *of_file in zip(files, *columns, strict=True)}

@@ -33,23 +33,23 @@ _VERSION_SAID = re.compile(r"\bv(?:er|ersion)?[ .]?(\d{1,9})(?!\d)", re.IGNORECA
 
 
 def spoken_of(text: str) -> frozenset[str]:
-    """The roles of files that a query speaks of."""
+    """Return the roles of files that a text speaks of, such as `test`, by its words."""
     return frozenset(role for role, pattern in _PATTERNS.items() if pattern.search(text))
 
 
 def versions_said(text: str) -> frozenset[int]:
-    """The versions that a query names: `v3` → 3."""
+    """Return the numbers of the first nine versions that a text names: `v3` → 3."""
     return frozenset(int(number) for number in _VERSION_SAID.findall(text)[:_MOST_VERSIONS])
 
 
 def playing(roles: NDArray[np.uint8], role: str, spoken: frozenset[str] = frozenset()) -> NDArray[np.float32]:
-    """1 for each file of a role, else 0.
+    """Return 1 for each file of a role that the query does not speak of, else 0.
 
     Args:
         roles: Bits of `hybrid.index.roles.ROLES` of each file.
-        role: One of them.
-        spoken: Roles that a query speaks of: none of their files. Examples often lie among the tests, so that of these
-            two each is spared for the other.
+        role: The role, one of `ROLES`.
+        spoken: Roles that the query speaks of: 0 for all files of the role if it is one of these. Examples often lie
+            among the tests, so that of these two roles, a file that has both is spared for either.
     """
     kin = _AMONG_ONE_ANOTHER if role in _AMONG_ONE_ANOTHER else {role}
     spared = np.uint8(sum(map(bit, kin & spoken)))
@@ -57,7 +57,7 @@ def playing(roles: NDArray[np.uint8], role: str, spoken: frozenset[str] = frozen
 
 
 def other_version(corpus: Corpus, files: NDArray[np.int32], said: frozenset[int]) -> NDArray[np.float32]:
-    """1 for each file that a folder places in another version than the query means: those it names, else the newest."""
+    """Return 1 for each file in a folder of another version than the query means, those in `said`, else the newest."""
     versions = corpus.versions
     if not versions:
         return np.zeros(len(files), np.float32)

@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from hybrid.index.backend import CosineFigures
 
 _SHARES = np.array([1, 1 / 2, 1 / 4, 1 / 8, 0], np.float32)
-"""What the best chunk of a file, the second, … adds to its sum."""
+"""Shares of their values that the best chunk of a file, the second, … add to the file's sum."""
 _SUMMED = len(_SHARES) - 1
 _FEW = 256
-"""Values that are sorted sooner than cut: most files have fewer chunks."""
+"""Number of values up to which sorting all is faster than finding the largest first."""
 
 
 def by_best(values: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Values ≥ 0 divided by the largest; zeros stay zeros."""
+    """Return values ≥ 0 divided by the largest; if all are 0, the same array."""
     top = float(values.max()) if len(values) else 0.0
     return np.divide(values, np.float32(top), dtype=np.float32) if top > 0 else values
 
@@ -37,7 +37,7 @@ def divide_by_best(values: NDArray[np.float32], places: NDArray[np.intp]) -> Non
 
 
 def above(cosines: NDArray[np.float32], over_all: CosineFigures) -> NDArray[np.float32]:
-    """The part of each cosine above the mean over all, divided by the largest of all."""
+    """Return how far each cosine lies above the mean of all, at least 0, as a share of how far the largest does."""
     excess = np.maximum(cosines - np.float32(over_all.mean), np.float32(0))
     top = float(np.subtract(over_all.largest, over_all.mean, dtype=np.float32))
     return np.divide(excess, np.float32(top), dtype=np.float32) if top > 0 else excess
@@ -58,8 +58,8 @@ def best_by_key(values: NDArray[np.float32], depth: int, key: Callable[[int], An
 
     Args:
         values: Rounded, so that equal ones are equal.
-        depth: At most so many.
-        key: Of a place; asked only where values are equal.
+        depth: Number of places to return at most.
+        key: Returns the key of a place; called only where values are equal.
     """
     best = best_of(values, depth)
     if not len(best):
@@ -75,11 +75,11 @@ def best_by_key(values: NDArray[np.float32], depth: int, key: Callable[[int], An
 def decaying_sum(
     values: NDArray[np.float32], files: NDArray[np.int32]
 ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-    """For each file its best chunk, half the second, a quarter of the third, an eighth of the fourth; by the best file.
+    """Return for each file its best value, plus ½ the second, ¼ the third, ⅛ the fourth; divided by the best sum.
 
     Args:
         values: Of some chunks, best first.
-        files: Of each.
+        files: File of each value.
 
     Returns:
         The files, ascending, and the sum of each.

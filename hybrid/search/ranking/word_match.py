@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
 
 def word_match(words: Sequence[str], texts: Sequence[Sequence[str]], embedder: Embedder) -> list[float]:
-    """The match of each text as a share of the best one's, in [0, 1].
+    """Return the match of each text as a share of the best text's match, in [0, 1].
 
     Args:
-        words: Of the query, those that tell something.
+        words: Words of the query that tell something.
         texts: The terms of each text.
-        embedder: Of the collection.
+        embedder: The embedder of the collection.
 
     Returns:
         A value for each text; all 0 when nothing is near, or for a model whose lengths say nothing.
