@@ -1,4 +1,4 @@
-"""`lessons.stats.json`: the counters of lessons, beside the file for people so that it does not change with every use.
+"""`lessons.stats.json`: the counters of lessons, beside LESSONS.md so that this does not change with every use.
 
 One object: id → uses, velocity, last, injections, citations; `meta` holds what concerns the store as a whole. Keys and
 entries that are not known here stay. A damaged file is set aside and begun anew: its lessons are worth more than it.
@@ -29,7 +29,7 @@ HALF = 0.5
 LEAST_VELOCITY = 0.01
 _SHOWN_CHARS = 40
 _MOST_MARKS = 1_000
-"""Marks of messages whose citations were counted that are remembered, the newest; a message has two or three."""
+"""The most marks of messages that are kept, the newest: their citations were counted; a message has two or three."""
 
 
 class Counts(Struct, frozen=True):
@@ -42,7 +42,7 @@ class Counts(Struct, frozen=True):
     citations: int = 0
 
     def cited(self, today: str) -> Counts:
-        """After one more citation."""
+        """Return the counters after one more citation on a day (ISO date), which becomes the last use."""
         return replace(
             self,
             uses=min(self.uses + 1, MAX_USES),
@@ -52,7 +52,7 @@ class Counts(Struct, frozen=True):
         )
 
     def decayed(self) -> Counts:
-        """After a week: velocity halves and ends at 0, and what is hardly used loses a use."""
+        """Return the counters after a week: velocity halves, a tiny one becomes 0; at a low one uses fall by 1."""
         velocity = round(self.velocity * HALF, 4)
         velocity = 0.0 if velocity < LEAST_VELOCITY else velocity
         fades = velocity < HALF and self.uses > 1
@@ -60,23 +60,23 @@ class Counts(Struct, frozen=True):
 
 
 class Counters(Struct, frozen=True):
-    """The file as a value.
+    """The content of `lessons.stats.json`.
 
     Attributes:
-        raw: Everything that it holds.
-        is_damaged: True if it could not be read, so that it is set aside by the next write.
+        raw: The whole object of the file, unknown keys too.
+        is_damaged: True if the file could not be read, so that it is set aside by the next write.
     """
 
     raw: Mapping[str, Any] = field(default_factory=dict[str, Any])
     is_damaged: bool = False
 
     def counts(self, lesson_id: str, inline: Counts | None = None, *, is_inline_first: bool = False) -> Counts:
-        """Return the counters of a lesson.
+        """Return the counters of a lesson: those of this file, else `inline`, else zeros.
 
         Args:
-            lesson_id: Its id.
-            inline: What stands in the file of lessons itself.
-            is_inline_first: True if uses, velocity and last there count although there is an entry here.
+            lesson_id: The id of the lesson.
+            inline: The counters in LESSONS.md itself; None without.
+            is_inline_first: True if uses, velocity and last of `inline` count before those of this file.
         """
         entry = self._entry(lesson_id)
         if entry is None:
@@ -88,7 +88,7 @@ class Counters(Struct, frozen=True):
 
     @property
     def ids(self) -> list[str]:
-        """Lessons that have an entry, in the order of the file."""
+        """The ids of the lessons that have an entry in this file, in its order."""
         return [name for name in self.raw if is_id(name)]
 
     def has(self, lesson_id: str) -> bool:
@@ -97,7 +97,7 @@ class Counters(Struct, frozen=True):
         return entry is not None and "uses" in entry
 
     def seeded(self, others: Counters) -> Counters:
-        """With the counters of another file for lessons whose uses are not counted here yet."""
+        """Return these counters with those of another file for each lesson whose uses are not counted here yet."""
         new = {name: others.counts(name) for name in others.ids if not self.has(name)}
         known = {name: self.counts(name) for name in new}
         both = {
@@ -107,7 +107,7 @@ class Counters(Struct, frozen=True):
         return self.with_counts(both) if both else self
 
     def largest_number(self, letter: str) -> int:
-        """The largest number of an id with this letter that was ever seen here; 0 without, or above `MAX_NUMBER`."""
+        """Return the largest number, up to `MAX_NUMBER`, that an id with this letter ever had here; 0 without one."""
         highest: Any = self._meta.get("highest")
         known = _count(cast("dict[str, Any]", highest).get(letter)) if isinstance(highest, dict) else 0
         numbers = (number_of(name) for name in self.ids if name[0] == letter)
@@ -115,7 +115,7 @@ class Counters(Struct, frozen=True):
 
     @property
     def wrong(self) -> list[str]:
-        """Say which counters cannot be read as such, a sentence each; they count as if nothing stood there."""
+        """A message for each counter of a wrong form; such a counter is read as 0 or empty."""
         found: list[str] = []
         for name in self.ids:
             entry = self._entry(name)
@@ -135,16 +135,16 @@ class Counters(Struct, frozen=True):
 
     @property
     def messages(self) -> tuple[str, ...]:
-        """Messages whose citations were counted, the newest last."""
+        """The marks of messages whose citations were counted, the newest last."""
         marks = self._meta.get("messages")
         return tuple(str(mark) for mark in cast("list[object]", marks)) if isinstance(marks, list) else ()
 
     def with_counts(self, changed: Mapping[str, Counts], *, is_partial: bool = False) -> Counters:
-        """With other counters of some lessons.
+        """Return the file with the counters of some lessons replaced.
 
         Args:
             changed: Id → counters.
-            is_partial: Only injections and citations are kept here; the others stand in the file of lessons.
+            is_partial: Replace injections and citations only; the other counters stand in LESSONS.md.
         """
         raw = dict(self.raw)
         for lesson_id, counts in changed.items():
@@ -154,15 +154,15 @@ class Counters(Struct, frozen=True):
         return replace(self, raw=raw)
 
     def with_decay(self, today: str) -> Counters:
-        """With the date of a decay."""
+        """Return the file with the date of the last decay replaced."""
         return self._with_meta("decayed", today)
 
     def with_messages(self, marks: Sequence[str]) -> Counters:
-        """With other messages whose citations were counted, the newest last; the oldest of too many are forgotten."""
+        """Return the file with the marks of counted messages replaced, the newest last; only 1,000 are kept."""
         return self._with_meta("messages", list(marks[-_MOST_MARKS:]))
 
     def with_numbers(self, ids: Iterable[str]) -> Counters:
-        """With ids that nobody gets again, even if their entries are removed by hand."""
+        """Return the file with ids noted as used: no new lesson gets one, even if its entry is removed by hand."""
         letters = {letter: self.largest_number(letter) for letter in "LS"}
         for lesson_id in ids:
             letters[lesson_id[0]] = max(letters[lesson_id[0]], number_of(lesson_id))
@@ -182,7 +182,7 @@ class Counters(Struct, frozen=True):
 
 
 def read_counters(path: Path) -> bytes | None:
-    """Return the bytes of the file: empty when it is missing, None when it is a link, too long or not readable."""
+    """Return the bytes of a file of counters: empty when missing, None when it is a link, too long or not readable."""
     try:
         data = read_regular(path, MAX_BYTES)
     except (FileNotFoundError, NotADirectoryError):
@@ -204,7 +204,7 @@ def parse_counters(data: bytes | None) -> Counters:
 
 
 def save_counters(path: Path, counters: Counters, *, durable: bool = False) -> None:
-    """Replace the file; the caller holds the lock. A damaged one is set aside first.
+    """Replace the file of counters; the caller holds the lock. A damaged file is set aside first.
 
     Raises:
         OSError: The folder is read-only or the disk is full.
@@ -216,7 +216,7 @@ def save_counters(path: Path, counters: Counters, *, durable: bool = False) -> N
 
 
 def counts_of_fields(uses: str, velocity: str, last: str) -> Counts:
-    """Counters as the fields of an entry say them; what is no number counts as 0."""
+    """Return the counters that the fields of an entry hold; a text that is no number gives 0."""
     return Counts(min(_count(uses), MAX_USES), _finite(velocity), last)
 
 
@@ -257,7 +257,7 @@ _FORMS: dict[str, Callable[[object], bool]] = {
 
 
 def _finite(value: object) -> float:
-    """Return a number that the file may hold, from 0; whatever else stands there is 0."""
+    """Return a value of the file as a finite number from 0; 0 for anything else."""
     if isinstance(value, bool) or not isinstance(value, (int, float, str)):
         return 0.0
     try:

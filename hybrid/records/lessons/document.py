@@ -54,10 +54,10 @@ class LessonsDocument(Struct, frozen=True):
     """A parsed LESSONS.md.
 
     Attributes:
-        lines: All of its lines, with their ends.
+        lines: All lines of the file, with their ends.
         hidden: One byte a line, not 0 within code blocks and comments.
-        entries: In the order of the file; two may have one id.
-        problems: What looks like an entry and is none, or is wrong in one, as (line from 1, message).
+        entries: The lessons of the file in its order; two may have one id.
+        problems: Mistakes as (line from 1, message): a line that is almost an entry, or a wrong part of an entry.
     """
 
     lines: tuple[str, ...]
@@ -67,16 +67,16 @@ class LessonsDocument(Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """The whole file; of a document that was only parsed exactly what was parsed."""
+        """The text of the whole file; of an unchanged document exactly the text that was parsed."""
         return "".join(self.lines)
 
     @property
     def has_counters(self) -> bool:
-        """Return whether an entry is in the older form."""
+        """True if at least one entry is in the older form, which holds counters."""
         return any(entry.has_counters for entry in self.entries)
 
     def largest_number(self, level: Level) -> int:
-        """Return the largest number of an id of this level that the file knows, tombstones included; 0 without.
+        """Return the largest number of an id of this level that the file names, tombstones included; 0 without.
 
         Numbers above `MAX_NUMBER` do not count.
         """
@@ -99,10 +99,10 @@ class LessonsDocument(Struct, frozen=True):
         return found[0]
 
     def with_added(self, new: Sequence[NewEntry], *, level: Level) -> LessonsDocument:
-        """The document with new entries at the end of its active lessons; a section for them is made when missing.
+        """Return the document with new entries at the end of its active lessons, in a new section when there is none.
 
         Raises:
-            LessonsError: Something in the file hides what is added to it, an open comment for example.
+            LessonsError: Something in the file, an open comment for example, would hide a lesson.
         """
         lines = self.lines
         if all(map(is_blank, lines)):
@@ -124,7 +124,7 @@ class LessonsDocument(Struct, frozen=True):
         return self._checked(self._with({lesson_id: lambda part: edited(part, edit)}), [])
 
     def with_superseded(self, lesson_id: str, by: str) -> LessonsDocument:
-        """Return the document with an entry marked as superseded by an id, or `deleted`.
+        """Return the document with an entry marked as superseded; `by` is the id of another lesson or `deleted`.
 
         Raises:
             UnknownLessonError: See `only`.
@@ -155,7 +155,7 @@ class LessonsDocument(Struct, frozen=True):
         return parse("".join(lines))
 
     def _checked(self, after: LessonsDocument, added: Sequence[str]) -> LessonsDocument:
-        """Return a changed document, if every entry is still read."""
+        """Return a changed document; raise LessonsError when an old entry, or one of those added, is not read in it."""
         if [entry.id for entry in after.entries if entry.id not in added] == [
             entry.id for entry in self.entries if entry.id not in added
         ] and all(any(entry.id == lesson_id for entry in after.entries) for lesson_id in added):
@@ -225,13 +225,13 @@ class InlineCounts(Struct, frozen=True):
 
 
 class NewEntry(Struct, frozen=True):
-    """An entry to be written.
+    """A lesson to be added to the file.
 
     Attributes:
-        id: Free, in upper case.
-        draft: In the form of the file (`texts.checked`).
+        id: The id of the lesson, used by no other, in upper case.
+        draft: Its text, in the form of the file (`texts.checked`).
         learned: ISO date.
-        counted: Written into the file in the older form; None for our form.
+        counted: Counters for an entry in the older form; None for our form, which has none.
     """
 
     id: str
@@ -246,8 +246,8 @@ def added(lines: Sequence[str], hidden: bytearray, first: int | None, new: Itera
     Args:
         lines: All of the file; not empty.
         hidden: See `parsing.hidden_lines`.
-        first: Index of the first entry's heading, None without entries.
-        new: The entries.
+        first: Index of the heading of the first entry; None without entries.
+        new: The entries to add.
     """
     eol = line_end_of(lines)
     written = [line for entry in new for line in ["", *entry_lines(entry)]][1:]
@@ -261,7 +261,7 @@ def added(lines: Sequence[str], hidden: bytearray, first: int | None, new: Itera
 
 
 def entry_lines(new: NewEntry) -> list[str]:
-    """Return an entry as it stands in the file, without line ends."""
+    """Return the lines of a new entry, without line ends."""
     counts, draft = new.counted, new.draft
     stars = f"{stars_form(counts.uses, counts.velocity)} " if counts else ""
     mark = f" {AI_MARK}" if counts and draft.source == AI else ""
@@ -281,7 +281,7 @@ def entry_lines(new: NewEntry) -> list[str]:
 
 
 def edited(part: Sequence[str], edit: LessonEdit) -> list[str]:
-    """Return an entry with what an edit names changed."""
+    """Return the lines of an entry after an edit."""
     changed, entry = list(part), entry_of(part)
     if edit.content is not None and edit.content != entry.content:
         changed = _with_content(changed, edit.content)
@@ -299,7 +299,10 @@ def edited(part: Sequence[str], edit: LessonEdit) -> list[str]:
 
 
 def with_field(part: Sequence[str], name: str, value: str) -> list[str]:
-    """An entry with a field set, or taken away by an empty value; a new field comes last on the first field line."""
+    """Return the lines of an entry with a field set, or without it for an empty value.
+
+    A field that the entry lacks comes last on its first line of fields.
+    """
     changed, entry = list(part), entry_of(part)
     field = entry.field(name.lower())
     if field is not None and value:
@@ -355,7 +358,7 @@ def without_counters(part: Sequence[str]) -> list[str]:
 
 
 def velocity_form(velocity: float) -> str:
-    """Two decimals at most, as the older form has it: `1.5`, `0.01`, `0`."""
+    """Return a velocity as the older form writes it, with two decimals at most: `1.5`, `0.01`, `0`."""
     return f"{velocity:.2f}".rstrip("0").rstrip(".")
 
 
@@ -376,7 +379,7 @@ def _with_title(heading: str, title: str, *, is_marked: bool) -> str:
 
 
 def _with_content(part: list[str], content: str) -> list[str]:
-    """New quoted lines in the place of the first old one; without one below fields or heading."""
+    """Return an entry with its content replaced; without old content the new one stands below the fields or heading."""
     entry, eol = entry_of(part), line_end_of(part)
     quoted = [f"{line}{eol}" for line in _quoted(content)]
     gone = set(entry.quoted)
@@ -388,7 +391,7 @@ def _with_content(part: list[str], content: str) -> list[str]:
 
 
 def _without_field(part: list[str], name: str) -> list[str]:
-    """Return an entry without a field and the bar beside it; a line of which nothing is left goes."""
+    """Return an entry without a field and the bar beside it; a line that held no other field is deleted."""
     entry = entry_of(part)
     field = entry.field(name)
     assert field is not None
@@ -408,13 +411,13 @@ def _quoted(content: str) -> list[str]:
 
 
 def _section(lines: Sequence[str], hidden: bytearray) -> int | None:
-    """Index of the heading of the active lessons."""
+    """Return the index of the heading `Active lessons`; None without one."""
     found = (number for number, line in enumerate(lines) if "#" in line[:8] and _SECTION.fullmatch(body_of(line)))
     return next((number for number in found if not hidden[number]), None)
 
 
 def _section_end(lines: Sequence[str], hidden: bytearray, section: int) -> int:
-    """Index after the last line with text of a section."""
+    """Return the index after the last line of a section that is not blank."""
     level = heading_level(lines[section])
     end = len(lines)
     for number in range(section + 1, len(lines)):
@@ -426,12 +429,12 @@ def _section_end(lines: Sequence[str], hidden: bytearray, section: int) -> int:
 
 
 def _last_text(lines: Sequence[str], end: int) -> int:
-    """Index after the last line before an index that is not blank."""
+    """Return the index after the last line that is not blank among those before `end`; 0 when all are blank."""
     return next((number for number in range(end, 0, -1) if not is_blank(lines[number - 1])), 0)
 
 
 def _inserted(lines: Sequence[str], at: int, new: Sequence[str], eol: str) -> list[str]:
-    """Return lines with a block put in, parted by blank lines from what stands around it."""
+    """Return lines with new ones put in at an index, with a blank line before and after them."""
     before, after = list(lines[:at]), list(lines[at:])
     if before and not end_of(before[-1]):
         before[-1] += eol

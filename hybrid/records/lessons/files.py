@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 MAX_BYTES = 5_000_000
-"""A longer file is refused: nobody wrote that many rules by hand."""
+"""The most bytes of a LESSONS.md that is read; nobody writes more rules by hand."""
 
 _COMMITTED_RIGHTS = 0o644
 
@@ -37,18 +37,18 @@ _NOT_TEXT = (b"\xff\xfe", b"\xfe\xff")
 
 
 class ChangedError(Exception):
-    """The file is not as it was read; read it again."""
+    """Another writer changed the file after it was read; the caller reads it again."""
 
 
 def target_of(file: Path, tree: Path | None) -> Path:
-    """Return the file that is read and written: where a link in its place leads to.
+    """Return the real path of a LESSONS.md, after all links; this path is read and written.
 
     Args:
         file: Path of the LESSONS.md; it need not exist.
         tree: Folder that the file must lie in, after all links; None for one that may lie anywhere.
 
     Raises:
-        LessonsFileError: It leads out of the tree, into `.git`, or to what is no Markdown file.
+        LessonsFileError: The path leads out of the tree, into `.git`, or to a file that is no Markdown.
     """
     real = file.resolve()
     if tree is None:
@@ -66,7 +66,7 @@ def read_bytes(target: Path) -> bytes:
     """Return all of a file; empty when it is missing.
 
     Raises:
-        LessonsFileError: It is too long, not readable, or not a regular file.
+        LessonsFileError: The file is longer than `MAX_BYTES`, not readable, or not a regular file.
     """
     try:
         data = read_regular(target, MAX_BYTES)
@@ -80,12 +80,12 @@ def read_bytes(target: Path) -> bytes:
 
 
 def is_text(data: bytes) -> bool:
-    """False for UTF-16 and for what holds zero bytes: such a file is neither read nor written."""
+    """Return False for UTF-16 and for bytes with a zero among them: such a file is neither read nor written."""
     return not data.startswith(_NOT_TEXT) and b"\x00" not in data
 
 
 def decoded(data: bytes) -> str:
-    """Return the text of a file; bytes that are no UTF-8 survive `encoded`."""
+    """Return the text of a file; bytes that are no UTF-8 become lone surrogates, which `encoded` turns back."""
     return data.decode("utf-8", "surrogateescape")
 
 
@@ -95,17 +95,17 @@ def encoded(text: str) -> bytes:
 
 
 def replace_bytes(target: Path, data: bytes, *, before: bytes, is_committed: bool) -> None:
-    """Replace a file as one step, if it still holds what was read; it keeps its rights.
+    """Replace a file as one step, if it still holds the bytes that were read; its access rights stay.
 
     Args:
         target: See `target_of`.
         data: The new content.
-        before: What was read.
+        before: The bytes that were read.
         is_committed: A new file gets the ordinary rights of a working tree, not those of a private file.
 
     Raises:
-        ChangedError: It does not.
-        LessonsFileError: It cannot be written; the old file is untouched.
+        ChangedError: The file holds other bytes now.
+        LessonsFileError: The file cannot be written; the old file is untouched.
     """
 
     def check() -> None:
@@ -121,7 +121,7 @@ def replace_bytes(target: Path, data: bytes, *, before: bytes, is_committed: boo
 
 
 def _make_ordinary(target: Path) -> None:
-    """Make an empty file that others may read, as far as the umask lets them; one that is there stays.
+    """Make an empty file that other users may read, if the umask lets them; a file that is there stays as it is.
 
     Raises:
         OSError: The folder is read-only.
@@ -133,16 +133,16 @@ def _make_ordinary(target: Path) -> None:
 
 _TRIES = 20
 _THEIRS = "stats.json"
-"""Counters of the tool that the older form comes from, in its later versions; read, never written."""
+"""Name of the file in which later versions of the other tool keep counters; it is read, never written."""
 
 
 class Content(Struct, frozen=True):
     """The bytes of the files at one moment; None for counters that cannot be read.
 
     Attributes:
-        data: The file of lessons.
-        beside: Our counters.
-        theirs: The counters of the other tool that a file is shared with; empty for a file of ours.
+        data: The LESSONS.md.
+        beside: Our file of counters.
+        theirs: The file of counters of the other tool that the LESSONS.md is shared with; empty when it is ours alone.
     """
 
     data: bytes
@@ -156,8 +156,8 @@ class Storage:
     Args:
         file: The LESSONS.md; it need not exist.
         counters: The file of counters; its folder also holds the lock.
-        level: A project's file must not lead out of its tree.
-        keeps_inline: Counters of the older form stay in the file.
+        level: `project` refuses a link that leads out of the tree, `system` does not.
+        keeps_inline: Counters of the older form stay in the LESSONS.md.
         lock_s: How long a change waits for another process, in seconds.
     """
 
@@ -172,28 +172,28 @@ class Storage:
         self._parsed: tuple[bytes, LessonsDocument] | None = None
 
     def stamps(self) -> tuple[Stamp | None, ...]:
-        """Return the stamp of every file that is read."""
+        """Return the stamps of the LESSONS.md and of each file of counters that is read; None for a missing one."""
         read = [self._file, self._counters, *([self._theirs] if self._keeps_inline else [])]
         return tuple(stamp_of(path, follows_links=True) for path in read)
 
     def content(self) -> Content:
-        """Return the bytes of both files as they are now.
+        """Return the bytes of the LESSONS.md and of the files of counters as they are now.
 
         Raises:
-            LessonsFileError: The file of lessons is too long, cannot be read, or leads out of the tree.
+            LessonsFileError: The LESSONS.md is too long, cannot be read, or leads out of the tree.
         """
         theirs = read_counters(self._theirs) if self._keeps_inline else b""
         return Content(read_bytes(self._target()), read_counters(self._counters), theirs)
 
     def values(self, content: Content) -> tuple[LessonsDocument, Counters]:
-        """Return the bytes as values; a document is parsed once."""
+        """Return the bytes as values, the counters of the other tool among ours; the last document is kept parsed."""
         if self._parsed is None or self._parsed[0] != content.data:
             self._parsed = (content.data, parse(decoded(content.data)))
         counters = parse_counters(content.beside)
         return self._parsed[1], counters.seeded(parse_counters(content.theirs)) if content.theirs else counters
 
     def change(self, step: Callable[[LessonsDocument, Counters], LessonsChange]) -> None:
-        """Make a change on what the files hold then; a step may be called again when a file changes meanwhile.
+        """Read both files, apply a step to them and write the outcome; start again when somebody writes in between.
 
         Raises:
             LessonsBusyError: Another process holds the lock, or the file changes all the time.

@@ -1,6 +1,7 @@
 """Takes over lessons of other installations: a LESSONS.md, a project's `.claude-recall` folder, or its state folder.
 
-Nothing is changed there. Ids are kept where they are free, counters come along, and what is here already is told.
+The other installation stays as it is. Ids are kept where they are free, and counters come along; lessons that are here
+already are reported and not taken.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 NAME = "LESSONS.md"
 _PLACES = (NAME, f".claude-recall/{NAME}", f".hybrid/{NAME}")
 _COUNTERS = ("lessons.stats.json", "stats.json")
-"""Files of counters beside a LESSONS.md, of ours and of the tool that the format comes from."""
+"""Names of the files of counters beside a LESSONS.md: ours, and that of the tool that the format comes from."""
 
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
@@ -40,9 +41,9 @@ class ImportedLesson(Struct, frozen=True):
     """The outcome for one lesson of the source.
 
     Attributes:
-        lesson: As it stands there.
-        lesson_id: Its id here; None when it was not taken.
-        duplicate_of: Id of the lesson here that it nearly is; empty without.
+        lesson: The lesson as the source has it.
+        lesson_id: Its new id here; None when it was not taken.
+        duplicate_of: Id of the lesson here that says nearly the same; empty without.
     """
 
     lesson: Lesson
@@ -56,9 +57,9 @@ class ImportReport(Struct, frozen=True):
     Attributes:
         file: The LESSONS.md that was read.
         imported: Taken lessons, in the order of the file.
-        duplicates: Those that are here already.
-        inactive: Ids that are superseded or deleted there; they stay there.
-        problems: What could not be read, with file and line.
+        duplicates: Lessons that were not taken, because one here says nearly the same.
+        inactive: Ids of lessons that the source superseded or deleted; they are not taken.
+        problems: What could not be read or taken, with file and line.
     """
 
     file: Path
@@ -69,10 +70,10 @@ class ImportReport(Struct, frozen=True):
 
 
 def find_lessons_file(path: Path) -> Path:
-    """The LESSONS.md that a path means: itself, or the one in a folder, in its `.claude-recall` or its `.hybrid`.
+    """Return a path that is a file; of a folder the LESSONS.md in it, in its `.claude-recall` or in its `.hybrid`.
 
     Raises:
-        LessonsFileError: There is none.
+        LessonsFileError: The folder has no LESSONS.md, or there is nothing at the path.
     """
     if path.is_file():
         return path
@@ -90,12 +91,12 @@ def import_lessons(
     Args:
         path: See `find_lessons_file`.
         targets: The store of each level; None where there is none.
-        today: Learned then, where the source does not say.
-        is_dry: Write nothing, only say what would be done.
+        today: The date of learning where the source has none.
+        is_dry: Write nothing; report what would be done.
 
     Raises:
         LessonsFileError: There is nothing to read, or a file cannot be written.
-        LessonsError: Lessons of a project are to be imported outside of any.
+        LessonsError: The file has active lessons of a level that has no store.
     """
     file = find_lessons_file(path)
     data = files.read_bytes(file.resolve())
@@ -127,7 +128,7 @@ def import_lessons(
 
 
 def _read(file: Path, data: bytes) -> tuple[list[Lesson], list[Problem], dict[Level, tuple[str, ...]]]:
-    """The lessons of a file with their counters, wherever those stand; and the highest id that a level ever had."""
+    """Return the lessons of a file with their counters, its problems, and for each level the highest id it ever had."""
     document = parse(files.decoded(data))
     beside = [parse_counters(read_counters(file.with_name(name))) for name in _COUNTERS]
     lessons: list[Lesson] = []

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 from hybrid.records.lessons.types import Level
 
 MAX_TEXT_CHARS = 400_000
-"""Of a longer message the beginning is read."""
+"""The most characters that are read of a message, from its beginning."""
 
 _LIST = r"[LS][0-9]{3,9}(?:[^\S\n]?[,;/][^\S\n]?[LS][0-9]{3,9})*"
 _CITED = re.compile(rf"(?<![\w\\])\[({_LIST})\]")
@@ -84,7 +84,7 @@ def cited_ids(text: str) -> tuple[str, ...]:
 
 
 def own_lines(text: str) -> list[str]:
-    """The lines of a message that are its writer's own words, without line ends; what is left out becomes blank lines.
+    """Return the lines of a message without line ends; a line that is not its writer's own words is blank.
 
     Each stands where it stood among the lines of `plain_text(text)`. Left out are our frame in any format, elements
     that clients inject, fenced code (one never closed reaches to the end), quoted lines, and listings of lessons with
@@ -107,7 +107,7 @@ def _without_injected(text: str) -> str:
 
 
 def _blank(match: re.Match[str]) -> str:
-    """As many line ends as were matched: each match begins a line, and what follows keeps its place."""
+    """Return the line ends of a match and nothing else, so that the lines after it keep their numbers."""
     return "\n" * match.group().count("\n")
 
 
@@ -153,7 +153,7 @@ def _without_listings(lines: list[str]) -> list[str]:
 
 
 def _rows_of_listings(lines: list[str]) -> set[int]:
-    """Numbers of the lines that begin with an id and follow one another, indented lines between them aside."""
+    """Return the indexes of lines that begin with an id and follow one another; indented lines may lie between."""
     rows: set[int] = set()
     run: list[int] = []
     for number, line in enumerate([*lines, ""]):
@@ -166,7 +166,7 @@ def _rows_of_listings(lines: list[str]) -> set[int]:
 
 
 MAX_CAPTURES = 10
-"""Lines with lessons of one text: more than this were pasted, not thought of."""
+"""The most lessons that are taken from one text, the first ones: more were pasted, not thought of."""
 
 MAX_TITLE_CHARS = 120
 MAX_CONTENT_CHARS = 1_000
@@ -195,7 +195,7 @@ class CapturedLesson(Struct, frozen=True):
     """A lesson as it was written, not stored yet.
 
     Attributes:
-        level: Whether it is for this project or for all.
+        level: `project` for this project, `system` for all.
         category: One of `CATEGORIES`.
         title: One line, 1 to 120 characters.
         content: One line, 1 to 1,000 characters; the title again when the line has no ` - `.
@@ -226,12 +226,12 @@ def captured_from_prompt(typed_text: str) -> tuple[CapturedLesson, ...]:
 
 
 def captured_lines(typed_text: str) -> dict[int, CapturedLesson]:
-    """Return the same by the index of the line that holds each, among the lines of `plain_text(typed_text)`."""
+    """Return index of a line in `plain_text(typed_text)` → the lesson that `captured_from_prompt` finds in it."""
     return _collect(typed_text, _from_typed)
 
 
 def captured_from_agent(text: str) -> tuple[CapturedLesson, ...]:
-    """Return the lessons in lines `AI LESSON: …` or `AI LESSON [type]: …`, in the same form, at most ten.
+    """Return the lessons in lines `AI LESSON: category: title - content` or `AI LESSON [type]: …`, at most ten.
 
     Without a known category the lesson is a pattern. All are for the project, with source `ai`.
 
@@ -242,7 +242,7 @@ def captured_from_agent(text: str) -> tuple[CapturedLesson, ...]:
 
 
 def _collect(text: str, read: Callable[[str], CapturedLesson | None]) -> dict[int, CapturedLesson]:
-    """Index of a line → the lesson in it, for the first ten such lines."""
+    """Return index of a line → the lesson that `read` finds in it, for the first ten lines with a lesson."""
     if "lesson" not in text.lower():
         return {}
     found: dict[int, CapturedLesson] = {}
@@ -275,10 +275,10 @@ def _from_written(line: str) -> CapturedLesson | None:
 
 
 def _lesson(match: re.Match[str], written: str, lesson: CapturedLesson) -> CapturedLesson | None:
-    """Return a lesson with what was written in its line; None when that says nothing.
+    """Return a lesson with the category, title and content of its line; None for an empty line and for the placeholder.
 
     Args:
-        match: Of the line.
+        match: The parts of the line.
         written: What follows the colon.
         lesson: What is known of it beforehand; its category is that of a line that names none.
     """
@@ -295,7 +295,7 @@ def _lesson(match: re.Match[str], written: str, lesson: CapturedLesson) -> Captu
 
 
 def _title_and_content(rest: str) -> tuple[str, str]:
-    """Both sides of the first ` - `; a rule of which one side is missing is not lost: the other serves for both."""
+    """Return the texts before and after the first ` - `, cut to their limits; where one is missing, the other twice."""
     title, _, content = f" {rest} ".partition(" - ")
     title, content = title.strip(), content.strip()
     return cut_at_word(title or content, MAX_TITLE_CHARS), cut_at_word(content or title, MAX_CONTENT_CHARS)

@@ -48,12 +48,12 @@ def line_end_of(lines: Sequence[str]) -> str:
 
 
 def is_blank(line: str) -> bool:
-    """Nothing but white space (or a byte order mark)."""
+    """Return whether a line holds nothing but white space (or a byte order mark)."""
     return not line.strip(_BLANK)
 
 
 def heading_level(line: str) -> int:
-    """1 to 6 for a heading with number signs, else 0."""
+    """Return the level of a heading with number signs, 1 to 6; 0 for any other line."""
     found = _ANY_HEADING.match(body_of(line))
     return len(found.group(1)) if found else 0
 
@@ -89,7 +89,7 @@ def hidden_lines(lines: Sequence[str]) -> tuple[bytearray, list[tuple[int, str]]
 
 
 def _opened(line: str) -> tuple[str, int] | None:
-    """Return the mark that a line opens a block with, and its length."""
+    """Return the mark with which a line opens a code block or a comment, and its length; None for any other line."""
     start = line.lstrip(" \ufeff")[:4]
     if start.startswith(("```", "~~~")):
         found = _FENCE.match(body_of(line.lstrip("\ufeff")))
@@ -101,7 +101,7 @@ def _opened(line: str) -> tuple[str, int] | None:
 
 
 def _end(lines: Sequence[str], begin: int, mark: str, length: int) -> int | None:
-    """Index of the line that closes the block which a line opens."""
+    """Return the index of the line that closes the block which line `begin` opens; None when none does."""
     if mark == "<!--":
         inside = lines[begin].split("<!--", 1)[1]
         if "-->" in inside:
@@ -139,10 +139,10 @@ class Field(Struct, frozen=True):
     """A field of an entry.
 
     Attributes:
-        name: In lower case.
-        value: Without the white space and the bar around it.
-        line: Index of its line.
-        start: Offset in the line where its name begins, stars included.
+        name: The name in lower case.
+        value: The text after the name, without the white space and the bar around it.
+        line: Index of the line in the lines of the entry or the file.
+        start: Offset in the line where the name begins, stars included.
         value_start: Offset of the value.
         value_end: Offset after the value.
     """
@@ -161,11 +161,11 @@ class LessonEntry(Struct, frozen=True):
     Attributes:
         id: In upper case.
         title: Without the stars of the older form and the mark of an agent.
-        fields: All of them, known or not, in order.
+        fields: All fields, known or not, in order.
         quoted: Indexes of the lines that hold the content.
-        content: Their text, without the quote marks and outer blank lines.
-        heading: Index of the heading.
-        end: Index after its last line.
+        content: The text of these lines, without the quote marks and outer blank lines.
+        heading: Index of the line of the heading.
+        end: Index after the last line of the entry.
         is_ai_marked: True if the title ends with the mark of an agent.
     """
 
@@ -179,17 +179,17 @@ class LessonEntry(Struct, frozen=True):
     is_ai_marked: bool
 
     def value(self, name: str) -> str:
-        """Return the first field of this name (in lower case) that is not empty; empty without."""
+        """Return the first value under this name (in lower case) that is not empty; empty without one."""
         return next((field.value for field in self.fields if field.name == name and field.value), "")
 
     def field(self, name: str) -> Field | None:
-        """Return the first field of this name, the one whose value counts before others."""
+        """Return the first field of this name that is not empty, else the first of this name; None without one."""
         named = [field for field in self.fields if field.name == name]
         return next((field for field in named if field.value), named[0] if named else None)
 
     @property
     def source(self) -> str:
-        """`ai` for an agent's, else what the field says in lower case."""
+        """`ai` for a lesson of an agent, else the value of the field `source` in lower case."""
         said = self.value("source").replace(AI_MARK, "").strip().lower()
         return AI if self.is_ai_marked else said
 
@@ -204,28 +204,28 @@ class LessonEntry(Struct, frozen=True):
 
     @property
     def triggers(self) -> tuple[str, ...]:
-        """The words of the comma list."""
+        """The parts of the field `triggers` between its commas, without the empty ones."""
         parts = (part.strip(" \t`\"'") for part in self.value("triggers").split(","))
         return tuple(part for part in parts if part)
 
     @property
     def is_promotable(self) -> bool:
-        """False when the field says no."""
+        """False if the field `promotable` says no."""
         return self.value("promotable").lower() not in _NO[:4]
 
     @property
     def has_counters(self) -> bool:
-        """Return whether it is in the older form: its counters stand in the file."""
+        """True if the entry is in the older form, which has fields for `uses` and `velocity`."""
         return any(field.name in ("uses", "velocity") for field in self.fields)
 
 
 def read_heading(line: str) -> re.Match[str] | None:
-    """Return the parts of an entry's heading: before the id, id, after it, stars, title with trailing white space."""
+    """Return the parts of an entry's heading: before the id, id, after it, stars, title; None for other lines."""
     return _HEADING.match(body_of(line)) if "#" in line[:12] else None
 
 
 def find_entries(lines: Sequence[str], hidden: bytearray) -> tuple[list[LessonEntry], list[tuple[int, str]]]:
-    """Return all entries in order, and what looks like one and is none as (index, message)."""
+    """Return all entries in order, and (index, message) for each line that looks like an entry and is none."""
     entries: list[LessonEntry] = []
     problems: list[tuple[int, str]] = []
     starts: list[tuple[int, int]] = []  # Index and level of every heading outside of hidden lines.
@@ -251,7 +251,7 @@ def find_entries(lines: Sequence[str], hidden: bytearray) -> tuple[list[LessonEn
 
 
 def entry_of(part: Sequence[str]) -> LessonEntry:
-    """Return the entry that lines hold, the heading first; places are counted from there."""
+    """Return the entry whose lines are `part`, the heading first; its indexes count from the heading."""
     hidden, _ = hidden_lines(part)
     found = read_heading(part[0])
     assert found is not None
@@ -273,7 +273,7 @@ def reserved_numbers(lines: Sequence[str], hidden: bytearray, entries: Sequence[
 
 
 def _entry_end(lines: Sequence[str], starts: Sequence[tuple[int, int]], place: int, level: int) -> int:
-    """Index after the last line of an entry: the next entry, or a heading that is not below its own."""
+    """Return the index of the next entry, or of the next heading whose level is not below that of this entry."""
     for after in range(place + 1, len(starts)):
         number, other = starts[after]
         if other <= level or read_heading(lines[number]):

@@ -32,7 +32,7 @@ class Lessons(Struct, frozen=True):
 
     Attributes:
         lessons: In the order of the file, superseded ones and tombstones included.
-        problems: What could not be read as it was meant.
+        problems: Places in the files that could not be read as they were meant.
     """
 
     lessons: tuple[Lesson, ...] = ()
@@ -40,11 +40,11 @@ class Lessons(Struct, frozen=True):
 
     @property
     def active(self) -> tuple[Lesson, ...]:
-        """Those that may be given out."""
+        """The lessons that are neither superseded nor deleted, in their order."""
         return tuple(lesson for lesson in self.lessons if lesson.is_active)
 
     def named(self, lesson_id: str) -> tuple[Lesson, ...]:
-        """Those with this id; more than one after branches were merged."""
+        """Return the lessons with this id, superseded ones too; there may be two after branches were merged."""
         return tuple(lesson for lesson in self.lessons if lesson.id == lesson_id)
 
 
@@ -55,10 +55,10 @@ def lessons_of(
 
     Args:
         document: The parsed file.
-        counters: Of the file beside it.
-        file: Its path, for problems.
-        level: Entries of the other level are told as a problem and not read: their ids belong to another store.
-        is_inline_first: True if counters in the file count before those beside it.
+        counters: The counters beside the file.
+        file: Path of the LESSONS.md, for problems.
+        level: Entries of the other level are left out and reported as a problem: their ids belong to another store.
+        is_inline_first: True if counters in the LESSONS.md count before those beside it.
     """
     lessons: list[Lesson] = []
     problems = [Problem(str(file), line, message) for line, message in document.problems]
@@ -77,7 +77,7 @@ def lessons_of(
 
 
 def lesson_of(entry: LessonEntry, counts: Counts) -> Lesson:
-    """One entry with its counters; bytes that are no UTF-8 are shown as U+FFFD."""
+    """Return the lesson of an entry and its counters; bytes that are no UTF-8 become U+FFFD."""
     learned = entry.value("learned")
     return Lesson(
         id=entry.id,
@@ -112,7 +112,7 @@ def _unknown_category(entry: LessonEntry) -> str:
 
 
 def _wrong_values(entry: LessonEntry) -> Iterator[tuple[int, str]]:
-    """Dates and counters of an entry that cannot be read as such, by line; what stands there counts for nothing."""
+    """Yield (line from 1, message) for each date or counter of an entry that has a wrong form."""
     for field in entry.fields:
         form = _FORMS.get(field.name)
         if form is not None and field.value and not form[0](field.value):

@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
 
 PACKAGE = "anthropic"
-"""What sends the request; the extra of this name brings it."""
+"""Name of the Python package that sends the request; the extra of the same name installs it."""
 
 MAX_LESSONS = 50
 MAX_QUERY_CHARS = 2_000
 MAX_LESSON_CHARS = 500
-"""Of a lesson's content; what is sent must not grow with the file."""
+"""The most characters of a lesson's content that are sent."""
 
 _MAX_TOKENS = 1_024
 _LOWEST, _HIGHEST = 0, 10
@@ -156,7 +156,7 @@ def _ask(query: str, lessons: Sequence[Rated], client: ModelClient, model: str) 
 
 
 def _ratings(answer: str, ids: Sequence[str]) -> dict[str, float] | None:
-    """Id → rating within 0 to 10, or None unless every id has one; what stands around the JSON object is ignored."""
+    """Return id → rating, 0 to 10, from the JSON object in an answer; None unless every id has one."""
     begin, end = answer.find("{"), answer.rfind("}")
     try:
         found: Any = json.loads(answer[begin : end + 1]) if begin >= 0 else None
@@ -178,17 +178,17 @@ Reranker = Callable[[str, Sequence["Lesson"]], "list[str] | None"]
 
 KEY = "ANTHROPIC_API_KEY"
 COMMAND_S = 2.0
-"""Seconds that a command waits."""
+"""Seconds that a command waits for the order of the model."""
 
 _MARGIN_S = 0.2
-"""Left of a hook's deadline for packing, writing and delivering the answer."""
+"""Seconds of a hook's deadline that are left for packing, writing and delivering the answer."""
 
 
 def reranker(settings: LessonsConfig, environ: Mapping[str, str], until_s: float) -> Reranker | None:
-    """Asks the model; None when it may not be asked.
+    """Return a function that asks the model for an order; None when the settings forbid it or there is no key.
 
     Args:
-        settings: Say whether, and whom.
+        settings: They switch the model on and name it.
         environ: Environment variables of the service or the command: the key never comes from a project.
         until_s: Monotonic time at which the answer must be there.
     """

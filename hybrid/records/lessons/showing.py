@@ -48,7 +48,7 @@ def index_line(lesson: Lesson) -> str:
 
 
 def full_lines(lesson: Lesson) -> list[str]:
-    """Return a lesson in full: its line, its content, and everything else that is known of it."""
+    """Return the lines of a lesson in full: `index_line`, content, and everything else that is known of it."""
     lesson = shown(lesson)
     content = lesson.content.split("\n") if lesson.content else []
     facts = {

@@ -36,11 +36,11 @@ _LOCK_S = 10.0
 
 
 class AddOutcome(Struct, frozen=True):
-    """The outcome for a draft.
+    """The outcome of adding a draft.
 
     Attributes:
-        lesson: As it was written; None when it was not.
-        duplicate_of: The active lesson that it resembles too much; None when it was written.
+        lesson: The lesson as it was written; None when nothing was.
+        duplicate_of: The active lesson that says nearly the same; None when the draft was written.
     """
 
     lesson: Lesson | None
@@ -51,7 +51,7 @@ class DecayReport(Struct, frozen=True):
     """The outcome of a decay.
 
     Attributes:
-        on: ISO date.
+        on: ISO date of the decay.
         ids: Lessons whose counters changed.
     """
 
@@ -60,7 +60,7 @@ class DecayReport(Struct, frozen=True):
 
 
 class LessonStore:
-    """The lessons of one LESSONS.md and the counters beside it; nothing is read or made before it is asked for.
+    """The lessons of one LESSONS.md and the counters beside it; nothing is read or made before the first call.
 
     Every change may raise `LessonsBusyError` (another process holds the lock) and `LessonsFileError` (a file cannot be
     read or written).
@@ -68,8 +68,8 @@ class LessonStore:
     Args:
         file: The LESSONS.md; it need not exist. A project's may be a link within the folder above its own.
         counters: The file of counters; its folder also holds the lock.
-        level: Whose lessons they are; it gives the first letter of the ids.
-        keeps_inline: Counters of the older form stay in the file (it belongs to another tool, too).
+        level: `project` or `system`; it gives the first letter of the ids.
+        keeps_inline: Counters of the older form stay in the LESSONS.md (it belongs to another tool, too).
         lock_s: How long a change waits for another process, in seconds.
     """
 
@@ -101,7 +101,7 @@ class LessonStore:
         return lessons
 
     def find(self, lesson_id: str) -> Lesson:
-        """One lesson by its id, superseded ones included.
+        """Return the lesson with this id, even if it is superseded.
 
         Raises:
             UnknownLessonError: No lesson, or more than one, has it.
@@ -114,15 +114,15 @@ class LessonStore:
         raise UnknownLessonError(f"there is no lesson {lesson_id} in {self.file}; `hybrid lessons list` shows all")
 
     def add(self, draft: Draft, *, today: date, is_forced: bool = False) -> AddOutcome:
-        """Write a new lesson with the next free id, unless it nearly is an active one.
+        """Write a new lesson with the next free id, unless an active one says nearly the same.
 
         Args:
             draft: Cleaned, shortened and freed of secrets before it is stored.
-            today: When it was learned.
-            is_forced: Write it even if it resembles another.
+            today: The day when the lesson was learned.
+            is_forced: Write it even if another lesson says nearly the same.
 
         Raises:
-            LessonsError: It cannot be a lesson, or the file cannot be read or written.
+            LessonsError: The draft cannot be a lesson, or the file cannot be read or written.
         """
         from hybrid.records.lessons import writing
 
@@ -140,14 +140,16 @@ class LessonStore:
         is_dry: bool = False,
         elsewhere: Elsewhere | None = None,
     ) -> list[Adoption]:
-        """Write several lessons as one step, with their ids where those are free and with their counters.
+        """Write several lessons as one step, and return the outcome for each offer, in order.
+
+        An offer keeps the id that it wants where that is free, and its counters. Near duplicates are not written.
 
         Args:
-            offers: What is offered, in order.
-            today: Learned then, where an offer does not say.
-            is_forced: Duplicates are written too.
-            is_dry: Only say what would be done.
-            elsewhere: What is known beside this store; None for nothing.
+            offers: The lessons.
+            today: The date of learning where an offer has none.
+            is_forced: Write near duplicates too.
+            is_dry: Write nothing; return what would be done.
+            elsewhere: Lessons and ids that are known beside this store; None for nothing.
 
         Raises:
             LessonsError: See `add`.
@@ -185,7 +187,7 @@ class LessonStore:
         return done
 
     def edit(self, lesson_id: str, edit: LessonEdit) -> Lesson:
-        """Change what an edit names; all other lines of the file stay.
+        """Change the parts of a lesson that an edit names, and return the lesson; all other lines of the file stay.
 
         Raises:
             UnknownLessonError: No lesson, or more than one, has the id.
@@ -199,15 +201,15 @@ class LessonStore:
         return self.find(lesson_id)
 
     def supersede(self, old: str, new: str) -> Lesson:
-        """Mark a lesson as replaced by another; it is not given out any more.
+        """Mark a lesson as replaced by another, and return it as marked; it is not given out any more.
 
         Args:
-            old: Its id.
-            new: Id of the other: an active lesson here, or any of the other level, which the caller has looked up.
+            old: Id of the lesson that is replaced.
+            new: Id of the lesson in its place: an active one here, or any of the other level, which is not checked.
 
         Raises:
-            UnknownLessonError: One of them is not there.
-            LessonsError: Both are one, or the new one is not active.
+            UnknownLessonError: No lesson here, or more than one, has the id `old` or `new`.
+            LessonsError: Both ids are the same, or `new` is superseded itself.
         """
         from hybrid.records.lessons.writing import LessonsChange
 
@@ -222,7 +224,7 @@ class LessonStore:
         return self.find(old)
 
     def delete(self, lesson_id: str) -> Lesson:
-        """Make a lesson a tombstone: it is never given out again, and nobody gets its id.
+        """Mark a lesson as deleted, and return it as marked; it is never given out again, and no other gets its id.
 
         Raises:
             UnknownLessonError: No lesson, or more than one, has the id.
@@ -235,7 +237,7 @@ class LessonStore:
         return self.find(lesson_id)
 
     def renumber(self, lesson_id: str) -> tuple[str, ...]:
-        """Give the newer of several lessons with one id ids of their own; the one learned first keeps it.
+        """Give new ids to all lessons with this id but the one that was learned first.
 
         Returns:
             The new ids; empty when the id is unique.
@@ -260,17 +262,20 @@ class LessonStore:
         return tuple(fresh)
 
     def cite(self, ids: Iterable[str], today: date, *, message: str = "") -> tuple[str, ...]:
-        """Count that an agent named lessons in one message, see `cite_messages`; without a name it counts always."""
+        """Count that an agent cited lessons in one message, and return the ids that count; see `cite_messages`.
+
+        A message whose name (`message`) was counted before counts nothing; one without a name always counts.
+        """
         from hybrid.records.lessons.writing import CitingMessage
 
         return self.cite_messages([CitingMessage(tuple(ids), message)], today)
 
     def cite_messages(self, said: Sequence[CitingMessage], today: date) -> tuple[str, ...]:
-        """Count that an agent named lessons: uses, velocity and citations grow by one, and the last use is today.
+        """Count that an agent cited lessons: uses, velocity and citations grow by one, and the last use is today.
 
         Args:
-            said: Its messages, counted as one step; those that were counted before count nothing, and neither do
-                unknown and superseded ids.
+            said: Messages of the agent, counted as one step; messages that were counted before count nothing,
+                and neither do unknown and superseded ids.
             today: The day.
 
         Returns:
@@ -294,7 +299,7 @@ class LessonStore:
         return tuple(name for name, n in cited.items() for _ in range(n))
 
     def note_injected(self, ids: Iterable[str]) -> None:
-        """Count that lessons were given to an agent; unknown ids count nothing."""
+        """Count that lessons were given to an agent; unknown ids and those of the other level count nothing."""
         from hybrid.records.lessons.writing import given
 
         names = [name for name in dict.fromkeys(ids) if name[:1] == PREFIXES[self.level]]
@@ -304,17 +309,17 @@ class LessonStore:
             )
 
     def decay(self, today: date, *, is_forced: bool = False) -> DecayReport | None:
-        """Let what is not used fade, at most every seven days; missed weeks count as one.
+        """Let the counters of all lessons fade, at most every seven days; missed weeks count as one.
 
         The first look at a store with lessons only begins the week, by noting the day beside the file: one that was
         taken over from another tool, or from another machine, keeps its stars until a week later.
 
         Args:
             today: The day.
-            is_forced: Fade now, whatever was noted.
+            is_forced: Let them fade now, whenever they did last.
 
         Returns:
-            None when it is not due, or the week only began.
+            None when nothing faded, since the week is not over or only began.
         """
         from hybrid.records.lessons.writing import LessonsChange, decayed, is_decay_due, is_week_to_begin
 
@@ -337,13 +342,13 @@ class LessonStore:
         return done[0] if done else None
 
     def promote(self, lesson_id: str, to: LessonStore, today: date) -> Lesson:
-        """Copy a project's lesson to those for all projects, and mark it here as superseded by the copy.
+        """Copy a lesson to another store, mark it here as superseded by the copy, and return the copy.
 
-        A lesson there that it resembles takes the place of the copy: a promotion that was broken off can be repeated.
+        Where `to` has an active lesson that says nearly the same, that one takes the place of the copy.
 
         Raises:
             UnknownLessonError: No lesson, or more than one, has the id.
-            LessonsError: It is not active, not to be promoted, or a file cannot be written.
+            LessonsError: The lesson is not active, must not be promoted, or a file cannot be written.
         """
         from hybrid.records.lessons import writing
 
@@ -365,7 +370,7 @@ class LessonStore:
         return to.find(there)
 
     def _highest(self, document: LessonsDocument, counters: Counters) -> int:
-        """Return the largest number that an id ever had."""
+        """Return the largest number that an id of this store ever had; 0 without."""
         return max(document.largest_number(self.level), counters.largest_number(PREFIXES[self.level]))
 
     def _lessons(self, content: Content) -> Lessons:

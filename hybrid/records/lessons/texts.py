@@ -33,10 +33,10 @@ _NO_TRIGGER = re.compile(r"[,|\s]+")
 
 
 def checked(draft: Draft) -> Draft:
-    """Return a draft in the form of the file.
+    """Return a draft in the form of the file: without secrets, each part cut to its limit.
 
     Raises:
-        LessonsError: The title is empty, or category or type is none of those there are.
+        LessonsError: The title is empty, or category or type is unknown.
     """
     title, content = _without_secrets(draft.title, draft.content)
     return replace(
@@ -51,7 +51,7 @@ def checked(draft: Draft) -> Draft:
 
 
 def checked_edit(edit: LessonEdit) -> LessonEdit:
-    """Return the same for what is to change in a lesson.
+    """Return an edit in the form of the file: without secrets, each part cut to its limit.
 
     Raises:
         LessonsError: See `checked`.
@@ -67,10 +67,10 @@ def checked_edit(edit: LessonEdit) -> LessonEdit:
 
 
 def title_form(text: str) -> str:
-    """One line without marks that mean something in a heading, at most 200 characters.
+    """Return a title as one line of at most 200 characters, without the marks at the ends of an entry's heading.
 
     Raises:
-        LessonsError: Nothing is left.
+        LessonsError: The title is empty without these marks.
     """
     title = one_line(plain_text(text))
     before = ""
@@ -85,20 +85,20 @@ def title_form(text: str) -> str:
 
 
 def content_form(text: str) -> str:
-    """Return lines without white space at their ends and without blank lines around, at most 4,000 characters."""
+    """Return a content of at most 4,000 characters, without white space at line ends and blank lines around it."""
     lines = [line.rstrip() for line in plain_text(text).strip().split("\n")]
     return cut_at_word("\n".join(lines), CONTENT_CHARS).rstrip()
 
 
 def trigger_forms(words: Iterable[str]) -> tuple[str, ...]:
-    """At most 20 triggers that differ, without commas, bars and stars, in order."""
+    """Return at most 20 triggers in order, each once, without commas, bars, stars and secrets."""
     forms = (_NO_TRIGGER.sub(" ", plain_text(word).replace("**", " ")).strip(" `\"'") for word in words)
     kept = dict.fromkeys(cut_at_word(form, TRIGGER_CHARS) for form in map(redact, forms) if form)
     return tuple(kept)[:MOST_TRIGGERS]
 
 
 def is_id(text: str) -> bool:
-    """Return whether it is the id of a lesson, in upper case."""
+    """Return whether a text is the id of a lesson in upper case, `L001` or `S001`."""
     return re.fullmatch(r"[LS][0-9]{3,9}", text) is not None
 
 
@@ -106,7 +106,7 @@ def id_form(text: str) -> str:
     """Return an id as a person may write it (`l001`, `[L001]`) in upper case.
 
     Raises:
-        LessonsError: It is none.
+        LessonsError: The text is no id of a lesson.
     """
     lesson_id = text.strip(" []`").upper()
     if not is_id(lesson_id):
@@ -117,7 +117,7 @@ def id_form(text: str) -> str:
 
 
 def _without_secrets(title: str, content: str) -> tuple[str, str]:
-    """Looked for in both together: a name in the title may tell of a value in the content."""
+    """Return title and content without secrets, searched as one text: a name in the title may tell of a value."""
     if "\n" not in title:
         redacted = redact(f"{title}\n{content}").split("\n", 1)
         if len(redacted) == 2:

@@ -16,19 +16,19 @@ Level = Literal["project", "system"]
 CATEGORIES = ("pattern", "correction", "decision", "gotcha", "preference")
 TYPES = ("constraint", "informational", "preference")
 PREFIXES: dict[Level, str] = {"project": "L", "system": "S"}
-"""First letter of the ids of a level."""
+"""Level → first letter of its ids."""
 
 DELETED = "deleted"
-"""In place of the id that supersedes a lesson: a tombstone."""
+"""Value of `superseded` for a deleted lesson, in place of the id of another lesson."""
 
 AI = "ai"
 """Source of a lesson that an agent proposed."""
 
 AI_MARK = "🤖"
-"""Shown after the title of such a lesson."""
+"""Mark after the title of a lesson that an agent proposed."""
 
 MAX_NUMBER = 99_999
-"""Of an id: a larger one is a slip or a trick, and new ids do not go on from it."""
+"""The largest number of a new id; an id with a larger one is a slip or a trick, and new ids do not go on from it."""
 
 MAX_USES = 100
 PROMOTION_USES = 50
@@ -57,9 +57,9 @@ class Lesson(Struct, frozen=True):
         velocity: Recent citations, from 0; halved every week.
         learned: ISO date, empty when unknown.
         last: ISO date of the last use, empty before the first.
-        injections: How often it was given to an agent.
-        citations: How often an agent named it.
-        line: Number of its heading in the file, from 1.
+        injections: How often the lesson was given to an agent.
+        citations: How often an agent cited the lesson.
+        line: Number of the line of its heading in the file, from 1.
     """
 
     id: str
@@ -81,37 +81,37 @@ class Lesson(Struct, frozen=True):
 
     @property
     def level(self) -> Level:
-        """The level, by the first letter of the id."""
+        """`project` or `system`, by the first letter of the id."""
         return "system" if self.id.startswith("S") else "project"
 
     @property
     def is_active(self) -> bool:
-        """Neither superseded nor deleted: only such a lesson is ever given out."""
+        """True if the lesson is neither superseded nor deleted; only such a lesson is ever given out."""
         return not self.superseded
 
     @property
     def stars(self) -> int:
-        """0 to 5, by uses."""
+        """The number of stars for its uses, 0 to 5."""
         return stars_of_uses(self.uses)
 
     @property
     def trust(self) -> float:
-        """See `trust`."""
+        """How useful the lesson proved when it was given, 0.2 to 1; see the function `trust`."""
         return trust(self.injections, self.citations)
 
     @property
     def is_promotion_due(self) -> bool:
-        """Return whether to offer it to all projects."""
+        """True for an active, promotable lesson of a project with at least 50 uses: it may go to all projects."""
         is_theirs = self.level == "project" and self.is_active
         return is_theirs and self.is_promotable and self.uses >= PROMOTION_USES
 
     @property
     def shown_title(self) -> str:
-        """The title with the mark of its source."""
+        """The title, with a robot after it for a lesson that an agent proposed."""
         return f"{self.title} {AI_MARK}" if self.source == AI else self.title
 
     def record(self) -> Record:
-        """As the engine indexes and shows it."""
+        """Return the lesson as the record that the engine indexes and shows."""
         return Record(
             kind="lesson",
             id=self.id,
@@ -124,7 +124,7 @@ class Lesson(Struct, frozen=True):
         )
 
     def as_json(self) -> dict[str, object]:
-        """Return the machine form; what is absent is None."""
+        """Return the lesson as an object for JSON output; an absent value is None."""
         return {
             "id": self.id,
             "title": self.title,
@@ -171,7 +171,7 @@ class LessonEdit(Struct, frozen=True):
 
 
 def number_of(lesson_id: str) -> int:
-    """Return the number of an id; 0 of one above `MAX_NUMBER`, from which nothing goes on."""
+    """Return the number of an id; 0 if it is above `MAX_NUMBER`."""
     number = int(lesson_id[1:])
     return number if number <= MAX_NUMBER else 0
 
@@ -184,15 +184,15 @@ def trust(injections: int, citations: int) -> float:
 
 
 def stars_of_uses(uses: int) -> int:
-    """0 to 5 for 0, 1, 5, 10, 50, 100 uses."""
+    """Return the number of stars: 0 for no uses, 1 to 5 from 1, 5, 10, 50, 100 uses on."""
     return sum(uses >= step for step in _USES_STEPS)
 
 
 def stars_of_velocity(velocity: float) -> int:
-    """0 to 5 for a velocity of 0, above 0, and from 0.5, 1, 2, 4."""
+    """Return the number of stars: 0 for a velocity of 0, 1 above 0, 2 to 5 from 0.5, 1, 2, 4 on."""
     return (velocity > 0) + sum(velocity >= step for step in _VELOCITY_STEPS)
 
 
 def stars_form(uses: int, velocity: float) -> str:
-    """As the older form of an entry shows them: `[***--|*----]`."""
+    """Return the stars of uses and velocity as the older form of an entry shows them: `[***--|*----]`."""
     return f"[{'*' * stars_of_uses(uses):-<5}|{'*' * stars_of_velocity(velocity):-<5}]"

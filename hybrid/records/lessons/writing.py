@@ -32,17 +32,17 @@ if TYPE_CHECKING:
 
 
 LIKENESS = 0.8
-"""Share of common words above which two lessons are one."""
+"""Share of common words, 0 to 1, above which two lessons count as the same."""
 
 
 class Offer(Struct, frozen=True):
     """A lesson that a store may take.
 
     Attributes:
-        draft: In the form of the file.
-        wanted: Id that it has elsewhere and keeps where it is free; empty for none.
+        draft: The text, in the form of the file.
+        wanted: The id that the lesson has elsewhere, and keeps if it is free here; empty for none.
         learned: ISO date, empty when unknown.
-        counts: Counters that it brings; None for none.
+        counts: The counters of the lesson elsewhere; None for none.
     """
 
     draft: Draft
@@ -52,7 +52,7 @@ class Offer(Struct, frozen=True):
 
 
 class Adoption(Struct, frozen=True):
-    """The outcome for an offer: an id, or the lesson that it nearly is."""
+    """The outcome for an offer: the id that it gets, or None and the lesson that says nearly the same."""
 
     offer: Offer
     lesson_id: str | None
@@ -63,8 +63,8 @@ class Elsewhere(Struct, frozen=True):
     """The lessons and ids that are known beside a store that takes offers.
 
     Attributes:
-        lessons: Of another store; an offer that resembles an active one of them is a duplicate, too.
-        ids: They name lessons elsewhere: no new lesson gets one, though an offer may keep its own.
+        lessons: Lessons of another store; an offer that says nearly the same as an active one of them is a duplicate.
+        ids: Ids of lessons elsewhere: no new lesson gets one, though an offer may keep its own.
     """
 
     lessons: tuple[Lesson, ...] = ()
@@ -75,7 +75,7 @@ class IdNumbers(Struct, frozen=True):
     """The numbers of the ids of a store.
 
     Attributes:
-        level: It gives the first letter of the ids.
+        level: `project` or `system`; it gives the first letter of the ids.
         highest: The largest number that was ever used; new ids have numbers above it.
         used: The largest number that an offer cannot keep.
     """
@@ -93,12 +93,14 @@ def plan(
     is_forced: bool,
     others: Sequence[Lesson] = (),
 ) -> list[Adoption]:
-    """Return an id for each offer that is no near duplicate of an active lesson, or of an offer before it.
+    """Return the outcome for each offer: an id, or the active lesson or earlier offer that says nearly the same.
+
+    An offer with a wanted id that repeats a superseded lesson of the store word for word gets no id either.
 
     Args:
         offers: In order.
         known: All lessons of the store, superseded ones included.
-        numbers: Of the store's ids.
+        numbers: The numbers of the ids of the store.
         is_forced: Duplicates get an id too.
         others: Lessons of another store, which an offer may resemble as well.
 
@@ -135,7 +137,7 @@ def new_id(level: Level, number: int) -> str:
     """Return the id of a level with a number.
 
     Raises:
-        LessonsError: It is above `MAX_NUMBER`.
+        LessonsError: The number is above `MAX_NUMBER`.
     """
     if number > MAX_NUMBER:
         raise LessonsError(f"no id is left: {PREFIXES[level]}{MAX_NUMBER} is used; begin a new LESSONS.md")
@@ -146,8 +148,8 @@ def new_entry(adopted: Adoption, *, today: date, is_inline: bool) -> NewEntry:
     """Return the entry that is written for an adopted offer.
 
     Args:
-        adopted: With an id.
-        today: Learned then, if the offer does not say.
+        adopted: An offer that got an id.
+        today: The date of learning if the offer has none.
         is_inline: Counters go into the entry, in the older form.
     """
     offer = adopted.offer
@@ -158,7 +160,7 @@ def new_entry(adopted: Adoption, *, today: date, is_inline: bool) -> NewEntry:
 
 
 def with_known(counts: Counts, known: Counts) -> Counts:
-    """Counters that an offer brings, with what was counted here already under its id: the file was read in place."""
+    """Return the counters of an offer, with the larger of both for injections and citations, which `known` may have."""
     return replace(
         counts,
         injections=max(counts.injections, known.injections),
@@ -193,7 +195,7 @@ DECAY_DAYS = 7
 
 
 class LessonsChange(Struct, frozen=True):
-    """A change that is to be written: the document first, then the counters."""
+    """The document and the counters after a change, to be written in this order."""
 
     document: LessonsDocument
     counters: Counters
@@ -207,13 +209,13 @@ def counted(
     *,
     keeps_inline: bool,
 ) -> LessonsChange:
-    """Return both files with the counters of some lessons moved on by one step.
+    """Return both files after a step was applied to the counters of some lessons.
 
     Args:
         document: The file of lessons.
-        counters: Those beside it.
+        counters: The counters beside the document.
         step: Counters of a lesson → its next ones.
-        ids: The lessons.
+        ids: The ids of the lessons.
         keeps_inline: Counters of the older form are rewritten in the document; only the others stand beside it.
     """
     inline = _inline(document)
@@ -246,7 +248,7 @@ def cited_often(
 
 
 def given(document: LessonsDocument, counters: Counters, ids: Sequence[str], *, keeps_inline: bool) -> LessonsChange:
-    """Counters beside the file after lessons were given once more; ids that are not in the document count nothing."""
+    """Return both files, the document unchanged, after lessons were given once more; unknown ids count nothing."""
     known = {entry.id for entry in document.entries}
 
     def step(counts: Counts) -> Counts:
@@ -259,7 +261,10 @@ def given(document: LessonsDocument, counters: Counters, ids: Sequence[str], *, 
 def decayed(
     document: LessonsDocument, counters: Counters, today: date, *, keeps_inline: bool
 ) -> tuple[LessonsChange, list[str]]:
-    """Both files a week later, and the ids that changed; lessons of other working trees that share them decay too."""
+    """Return both files after a decay, and the ids whose counters changed.
+
+    Counters of lessons that are not in this document, but in that of another working tree, decay too.
+    """
     inline = _inline(document)
     ids = dict.fromkeys([*(entry.id for entry in document.entries), *counters.ids])
     before = {name: counters.counts(name, inline.get(name), is_inline_first=keeps_inline) for name in ids}
@@ -269,7 +274,10 @@ def decayed(
 
 
 def is_decay_due(document: LessonsDocument, counters: Counters, today: date) -> bool:
-    """Return whether a week has gone by since the last decay, or since the week began (`is_week_to_begin`)."""
+    """Return whether a week has gone by since the day that was noted last; False before any was noted.
+
+    A noted day that is no date or lies ahead makes the decay due.
+    """
     if not counters.decayed_on:
         return False
     try:
@@ -280,15 +288,18 @@ def is_decay_due(document: LessonsDocument, counters: Counters, today: date) -> 
 
 
 def is_week_to_begin(document: LessonsDocument, counters: Counters) -> bool:
-    """Return whether lessons are here for which no day was noted yet: the first look notes it, and nothing fades then.
+    """Return whether the document has lessons and no day of a decay was noted yet.
 
-    Another tool's file, or one from another machine, keeps its stars for the first week.
+    The caller then notes today, so that a file of another tool or machine keeps its stars for the first week.
     """
     return bool(document.entries) and not counters.decayed_on
 
 
 def moved(document: LessonsDocument, counters: Counters) -> Counters:
-    """Counters with those that the document holds and nobody counts beside it yet; the same object without such."""
+    """Return the counters with those of the document added for lessons whose uses are not counted beside it yet.
+
+    The same object comes back when the document holds no counters.
+    """
     if not document.has_counters:
         return counters
     inline = _inline(document)
@@ -298,7 +309,7 @@ def moved(document: LessonsDocument, counters: Counters) -> Counters:
 
 
 def _inline(document: LessonsDocument) -> dict[str, Counts]:
-    """Counters that stand in the document; of two entries with one id those with more uses."""
+    """Return id → counters that stand in the document; of two entries with one id those with more uses."""
     found: dict[str, Counts] = {}
     for entry in document.entries:
         counts = counts_of(entry)
@@ -308,16 +319,16 @@ def _inline(document: LessonsDocument) -> dict[str, Counts]:
 
 
 _AWAITED = "?"
-"""Before the mark of a text that was counted, but was not found in the transcript yet."""
+"""Prefix of the mark of a text that was counted from an event and was not found in the transcript yet."""
 
 
 class CitingMessage(Struct, frozen=True):
     """A message that cites lessons.
 
     Attributes:
-        ids: Of the lessons, in any order; each counts once.
-        message: Names the message in the transcript; empty for one that came with an event alone.
-        texts: Name its text, or the parts of it that were told. Without any name at all it always counts.
+        ids: Ids of the lessons, in any order; each counts once.
+        message: Mark of the message in the transcript; empty for a message that came with an event alone.
+        texts: Marks of its text, or of the parts of it that came. A message without any mark always counts.
     """
 
     ids: tuple[str, ...]
@@ -328,11 +339,11 @@ class CitingMessage(Struct, frozen=True):
 def counting(
     said: Iterable[CitingMessage], marks: Iterable[str], known: Collection[str]
 ) -> tuple[dict[str, int], list[str]]:
-    """Return how often each lesson counts now, and the marks of all messages that count no more.
+    """Return id → number of messages that newly cite the lesson, and the marks of all messages counted so far.
 
     Args:
         said: Messages in order.
-        marks: Those that were returned last time.
+        marks: The marks that were returned last time.
         known: Ids of the lessons that can be cited.
     """
     counted: dict[str, int] = {}
@@ -346,7 +357,7 @@ def counting(
 
 
 def _is_new(one: CitingMessage, marks: dict[str, None]) -> bool:
-    """Return whether a message was not counted yet; it is noted in the marks."""
+    """Return whether a message was not counted yet, and add its marks to `marks`."""
     if not one.message:
         awaited = [f"{_AWAITED}{text}" for text in one.texts]
         if any(mark in marks for mark in (*one.texts, *awaited)):
