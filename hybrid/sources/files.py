@@ -58,13 +58,13 @@ class FileReader:
     """Reads single files of one project, and never one outside of it."""
 
     def __init__(self, root: Path, max_file_bytes: int) -> None:
-        """A reader of files of at most so many bytes below a folder."""
+        """Set the folder, and the most bytes of a file that is read."""
         self._root = os.path.realpath(root)
         self._prefix = join(self._root, "")
         self._max_file_bytes = max_file_bytes
 
     def read_text(self, path: str) -> str | None:
-        """Return text of one file, decoded as `read` does.
+        """Return the text of one file, decoded as by `FileSource.read`.
 
         Args:
             path: As in `Found`.
@@ -99,8 +99,8 @@ class FileSource(FileReader):
 
         Args:
             root: Top of the working tree, or the folder that holds `.hybrid/`.
-            types: How language and kind of a file are told.
-            max_file_bytes: A longer file is `too_large`.
+            types: Functions for the language and the kind of a file.
+            max_file_bytes: A longer file is left out as `too_large`.
             options: Which files are listed.
         """
         super().__init__(root, max_file_bytes)
@@ -113,22 +113,22 @@ class FileSource(FileReader):
 
     @property
     def skipped(self) -> Mapping[str, int]:
-        """Files that the last scan left out, by reason, in order of the reasons; what rules ignore is not counted."""
+        """Reason → number of files that the last scan left out for it; files that rules ignore are not counted."""
         return dict(sorted(self._skipped.items()))
 
     @property
     def method(self) -> str:
-        """`git`, or `walk: REASON`, for the last scan; empty before the first."""
+        """Where the last scan got its paths from, `git` or `walk: REASON`; empty before the first scan."""
         return self._method
 
     @property
     def folders(self) -> tuple[str, ...]:
-        """Folders where a change matters, by the last scan; see `Listing.folders`."""
+        """Folders to watch for a change, by the last scan; see `Listing.folders`."""
         return self._folders
 
     @property
     def links(self) -> frozenset[str]:
-        """Links that the last full scan met, and what they lead to in the project: no part can be scanned alone."""
+        """Paths of the links that the last scan met, and of their targets in the project; empty after `scan_paths`."""
         return frozenset(self._links)
 
     def scan(self) -> Iterator[Found]:
@@ -142,7 +142,7 @@ class FileSource(FileReader):
         return iter(self._look_at(listing.paths, lister.is_record))
 
     def scan_paths(self, paths: Sequence[str]) -> list[Found] | None:
-        """Return what `scan` gives at or below some paths, at a cost that does not grow with the other files.
+        """Return the files that `scan` gives at or below some paths, at a cost that does not grow with the other files.
 
         Args:
             paths: Relative, of files and folders, there or gone; at least one, none of them empty.
@@ -163,7 +163,7 @@ class FileSource(FileReader):
         return Lister(self._root, self._options)
 
     def has_more_files(self, limit: int) -> bool:
-        """Return whether the project has more than so many files of any type; counting stops there."""
+        """Return whether the project has more than `limit` files of any type; counting stops there."""
         return self._lister().has_more_files(limit)
 
     def _start_from(self, listing: Listing) -> None:
@@ -206,7 +206,7 @@ class FileSource(FileReader):
         return files
 
     def _look(self, path: str, taken: set[str], is_record: Callable[[str], bool]) -> Found | str | None:
-        """Return the file, the reason for a skip, or None for what is no file: gone, or the folder of a submodule."""
+        """Return the file at a path, the reason to leave it out, or None when it is gone or no file (a submodule)."""
         try:
             status = os.lstat(self._prefix + path)
         except (OSError, ValueError):
@@ -216,7 +216,10 @@ class FileSource(FileReader):
         return self._judge(path, status) if stat.S_ISREG(status.st_mode) else None
 
     def _look_at_link(self, path: str, taken: set[str], is_record: Callable[[str], bool]) -> Found | str:
-        """Return the file of a link whose target is a file of the project that is not offered itself, or the reason."""
+        """Return the target of a link under the path of the link, or the reason to leave the link out.
+
+        The target must be a file of the project that is not in `taken`, to which it is added.
+        """
         self._links.add(path)
         real = os.path.realpath(self._prefix + path)
         if real.startswith(self._prefix):

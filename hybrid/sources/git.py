@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _TIMEOUT_S = 10.0
 _LOOK_S = 0.5
-"""After this it is looked whether git waits for a pipe: it would wait for ever, and costs no project more than this."""
+"""Seconds without an answer after which git is checked for waiting at a pipe, which it would do for ever."""
 _COUNT_BYTES = 65_536
 _WITH_LITTLE_MEMORY = ("/bin/sh", "-c", 'ulimit -v 2097152 2>/dev/null; exec "$@"', "git")
 """Starts git with 2 GB of address space: the index of a million files takes a third of it, and rules of gigabytes do
@@ -51,7 +51,7 @@ _MAX_FOLDERS = 20_000
 _at_work: set[subprocess.Popen[bytes]] = set()
 _starting = _thread.allocate_lock()
 _unreadable: dict[str, str] = {}
-"""Top of a tree → the file further down that git waited for; this process looks at it before it asks git again."""
+"""Top of a tree → the file below that git waited for; while it is no regular file, git is not started there again."""
 
 # Variables of git that are passed on: where the user's own settings lie. All others could turn git to another
 # repository or into another behaviour; a surrounding git process (a hook, for example) sets some of them.
@@ -99,7 +99,7 @@ def list_files(root: str, within: Sequence[str] = (), *, timeout_s: float = _TIM
     Args:
         root: Real path of the top of the working tree.
         within: Relative paths of files and folders, there or gone: only these and what is below. Empty = everything.
-        timeout_s: After this the answer is no longer waited for.
+        timeout_s: Seconds after which git is killed.
 
     Raises:
         GitUnavailableError: No git, no repository, not trusted (other owner), damaged, or too slow.
@@ -130,7 +130,7 @@ def list_files(root: str, within: Sequence[str] = (), *, timeout_s: float = _TIM
 
 
 def has_more_files(root: str, limit: int, *, timeout_s: float = _TIMEOUT_S) -> bool:
-    """Return whether git lists more than so many files; it is stopped as soon as that is known.
+    """Return whether git lists more than `limit` files; git is killed as soon as that is known.
 
     Raises:
         GitUnavailableError: As `list_files`.
@@ -158,10 +158,10 @@ def has_more_files(root: str, limit: int, *, timeout_s: float = _TIMEOUT_S) -> b
 
 @contextlib.contextmanager
 def _running(root: str, arguments: Sequence[str] = ()) -> Generator[subprocess.Popen[bytes]]:
-    """Start git with bounded memory; it and what it started are killed at the end.
+    """Start git with bounded memory and yield its process; git and all that it started are killed at the end.
 
     Raises:
-        GitUnavailableError: It cannot be run, or must not read what lies here.
+        GitUnavailableError: Git cannot be run, or would read a file that it must not.
     """
     import subprocess
 
@@ -189,14 +189,14 @@ def _running(root: str, arguments: Sequence[str] = ()) -> Generator[subprocess.P
 
 
 def kill_all() -> None:
-    """Kill git wherever it is at work, for a process that ends at once: git that waits for a pipe would outlive it."""
+    """Kill all git at work and let none start, for a process that ends at once: git at a pipe would outlive it."""
     _starting.acquire()  # For good: none is started from here on.
     for process in list(_at_work):
         _kill(process)
 
 
 def _watch(process: subprocess.Popen[bytes], root: str, timeout_s: float, is_done: threading.Event) -> None:
-    """Kill git when it waits for a pipe, and when its time is over."""
+    """Kill git when it may wait for a pipe, or when its time is over; return when either happened or git is done."""
     look_s = min(_LOOK_S, timeout_s)
     if is_done.wait(look_s):
         return
@@ -210,7 +210,7 @@ def _watch(process: subprocess.Popen[bytes], root: str, timeout_s: float, is_don
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
-    """Kill a process that has a group of its own, with the group."""
+    """Kill a process with all processes of its group, if it still runs; on Windows the process alone."""
     if process.poll() is not None:
         return
     with contextlib.suppress(OSError):
@@ -218,12 +218,12 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
 
 
 def _refuse_unreadable(root: str) -> None:
-    """Raise when git would read something endless, a pipe, or rules and settings of a size that nobody wrote.
+    """Raise when a file of rules or settings that git would read is a pipe, a device or too large.
 
-    Rules further down are looked for only while git does not answer: its memory and time are bounded too.
+    Files of rules in the folders below are checked only while git does not answer (`_refuse_pipes_below`).
 
     Raises:
-        GitUnavailableError: With the path.
+        GitUnavailableError: There is such a file; the message names it.
     """
     folders = folders_of(Path(root))
     limits = {join(root, name): size for name, size in _TREE_FILES.items()}
@@ -241,7 +241,7 @@ def _refuse_unreadable(root: str) -> None:
 
 
 def _reason_not_to_read(path: str, size_bytes: int) -> str:
-    """Return what is wrong with a file that git would read; empty when nothing is."""
+    """Return why git must not read a file: too large, or no regular file. Empty when it may, or nothing is there."""
     try:
         status = os.stat(path)  # noqa: PTH116 - a path of three kinds, on each build
     except (OSError, ValueError):
@@ -252,10 +252,10 @@ def _reason_not_to_read(path: str, size_bytes: int) -> str:
 
 
 def _refuse_pipes_below(root: str) -> None:
-    """Raise when git, which has not answered yet, may wait for a pipe among the rules further down.
+    """Raise when a file of rules in the tree is a pipe or device, at which git may be waiting; remember that file.
 
     Raises:
-        GitUnavailableError: With the path.
+        GitUnavailableError: There is such a file; the message names it.
     """
     _remember_unreadable(root, sys.maxsize)
     if root in _unreadable:
@@ -263,7 +263,7 @@ def _refuse_pipes_below(root: str) -> None:
 
 
 def _remember_unreadable(root: str, size_bytes: int) -> None:
-    """Look for the rules further down that git may have waited for, so that the next build does not wait again."""
+    """Remember the first file of rules in the tree that git must not read, so that git is not started there again."""
     _unreadable.pop(root, None)
     waiting = [root]  # A stack of our own: `os.walk` of Python before 3.12 meets the limit of recursion.
     for _ in range(_MAX_FOLDERS):
@@ -281,7 +281,7 @@ def _remember_unreadable(root: str, size_bytes: int) -> None:
 
 
 def _named_files(config: Path, root: str) -> Iterator[str]:
-    """Yield the files that a repository's settings have git read: excludes, attributes and further settings."""
+    """Yield the files that a file of settings has git read: excludes, attributes and further settings."""
     for key, values in parse_config(read_small(config) or "").items():
         if key in ("core.excludesfile", "core.attributesfile"):
             yield from (str(Path(root) / expanded(value)) for value in values)
@@ -290,7 +290,11 @@ def _named_files(config: Path, root: str) -> Iterator[str]:
 
 
 def _executable(root: str) -> str:
-    """Return the absolute path of git; one in the project, or wherever the working directory is, is never run."""
+    """Return the absolute path of git from PATH, without relative folders and those inside the project.
+
+    Raises:
+        GitUnavailableError: There is no such git.
+    """
     import shutil
 
     folders = os.environ.get("PATH", os.defpath).split(os.pathsep)

@@ -41,8 +41,8 @@ class Walked(Struct, frozen=True):
     """The result of a walk.
 
     Attributes:
-        files: Files and links, relative paths in no special order.
-        brought_back: Those of them that are here because a rule with `!` of `.hybridignore` says so, or may be.
+        files: Relative paths of files and links, in no special order.
+        brought_back: Those of `files` that a rule with `!` of `.hybridignore` or the settings kept, or may have kept.
         n_unreadable: Folders that could not be opened.
         folders: Folders that were entered and are not ignored themselves; the project itself is left out.
     """
@@ -57,9 +57,10 @@ class _Folder(Struct, frozen=True):
     """A folder to enter.
 
     Attributes:
-        path: Relative; empty for the project itself.
-        is_ignored: Ignored, and entered only because a rule names a path through it: nothing is taken by default.
-        is_brought_back: A rule with `!` meant this folder or one above it.
+        path: Relative path; empty for the project itself.
+        is_ignored: True if rules ignore the folder, which is entered only because a rule with `!` names a path
+            through it: its files are left out unless such a rule keeps them.
+        is_brought_back: True if a rule with `!` of our own keeps this folder or one above it.
     """
 
     path: str
@@ -68,18 +69,18 @@ class _Folder(Struct, frozen=True):
 
 
 class Walker:
-    """One walk over one project."""
+    """Lists the files of one project after its ignore rules; can be run more than once."""
 
     def __init__(
         self, root: str, *, git_rules: FolderRules | None, own_rules: FolderRules, is_record: Callable[[str], bool]
     ) -> None:
-        """A walk that can be run more than once.
+        """Set the project and its rules; nothing is read yet.
 
         Args:
             root: Real path of the project.
             git_rules: `.gitignore`; None to follow none.
             own_rules: `.hybridignore` and the settings; where they say anything, they win.
-            is_record: Tells of a relative path that it is never a document.
+            is_record: Returns True for a relative path that is never a document.
         """
         self._root = root
         self._git_rules = git_rules
@@ -91,7 +92,7 @@ class Walker:
         self._n_unreadable = 0
 
     def walk(self, within: Sequence[str] = ("",), *, limit: int | None = None) -> Walked:
-        """Return everything that is kept at or below the given paths, and some files of the folders above them.
+        """Return the files that the rules keep at or below some paths, and also files of the folders above these paths.
 
         Args:
             within: Relative paths; an empty one is the whole project.
@@ -104,7 +105,7 @@ class Walker:
         return Walked(self._files, self._brought_back, self._n_unreadable, self._folders)
 
     def _enter(self, folder: _Folder, within: Sequence[str]) -> list[_Folder]:
-        """Note the files of one folder, and give the folders in it that are to be entered."""
+        """Note the files of one folder, and return the folders in it to enter; none for another repository."""
         try:
             with os.scandir(join(self._root, folder.path)) as scan:
                 entries = list(scan)
@@ -166,11 +167,11 @@ RECORD_FOLDERS = (".hybrid/", ".claude-recall/")
 
 
 _FEW = 4
-"""Targets up to which a comparison with each is cheaper than a set of the folders above a path."""
+"""The most targets for which comparing a path with each is cheaper than making a set of the folders above it."""
 
 
 class Listing(Struct, frozen=True):
-    """The files of a project before anything is known of them.
+    """The paths of the files of a project, none of which was looked at yet.
 
     Attributes:
         paths: Relative paths of files and links, sorted, each once.
@@ -187,10 +188,10 @@ class Listing(Struct, frozen=True):
 
 
 class Lister:
-    """One listing of one project."""
+    """Lists one project, from git or by a walk."""
 
     def __init__(self, root: str, options: ListingOptions) -> None:
-        """A listing of the real path `root`; call `run` once."""
+        """Set the project by its real path; call `run` once."""
         self._root = root
         self._options = options
         lines = [*(_negated(line) for line in options.include), *options.exclude]
@@ -201,7 +202,7 @@ class Lister:
         self._kept_folders = {"": True}
 
     def run(self) -> Listing:
-        """List the project; never raises for what is on disk."""
+        """Return the files of the whole project, by a walk when git fails; never raises for what is on disk."""
         reason = self._reason_to_walk()
         if reason:
             return self._walk(reason)
@@ -230,7 +231,7 @@ class Lister:
         return Listing(sorted(kept), reason or "git", 0, sorted(path for path in below if is_within(path, folders)))
 
     def has_more_files(self, limit: int) -> bool:
-        """Return whether there are more than so many files; with git, before the project's own rules leave some out."""
+        """Return whether the project has more than `limit` files; with git, `.hybridignore` is not applied."""
         if not self._reason_to_walk():
             with contextlib.suppress(GitUnavailableError):
                 return has_more_files(self._root, limit)
@@ -242,7 +243,7 @@ class Lister:
         return "" if self._options.use_git else "walk: git is not asked"
 
     def is_record(self, path: str) -> bool:
-        """Return whether a path itself is one of records; what lies below such a folder is not asked."""
+        """Return whether a path is a file or folder of records; False for paths below such a folder."""
         return path in self._record_paths or path.rpartition("/")[2] in self._record_names
 
     def _walk(self, method: str) -> Listing:
@@ -274,11 +275,11 @@ class Lister:
         return Listing(sorted(kept), "git", n_unreadable, sorted({f for path in kept for f in folders_above(path)}))
 
     def _apply_own_rules(self, listed: set[str], folders: list[str], targets: Sequence[str]) -> tuple[set[str], int]:
-        """Return git's files that stay, with those brought back, and the number of unreadable folders.
+        """Return git's files that our own rules keep or bring back, and the number of folders that could not be read.
 
         Args:
             listed: Git's files at or below the targets.
-            folders: Whose rules count.
+            folders: Folders whose `.hybridignore` counts.
             targets: Relative paths; an empty one is the whole project.
         """
         is_silent = self._own_rules.is_silent(folders)
@@ -347,7 +348,7 @@ def is_within(path: str, targets: Sequence[str]) -> bool:
 
 
 def _common(searches: Sequence[str], targets: Sequence[str]) -> list[str]:
-    """Return the paths below both a search and a target."""
+    """Return the paths of both lists that are in, or lie below one of, the other list; sorted."""
     return sorted(
         {search for search in searches if is_within(search, targets)}
         | {target for target in targets if is_within(target, searches)}

@@ -25,21 +25,21 @@ MEMORY_VERSION = "memory 2"
 """Changes when the same row becomes another chunk."""
 
 _STAMP_BYTES = 7
-"""Of a row's digest, which stands in place of a time."""
+"""Bytes of a row's digest that stand in its stamp in place of a time."""
 
 
 def path_at(kind: MemoryKind, number: int, key: str) -> str:
-    """Return the path in the index of the row of a number and a project."""
+    """Return the path in the index of a row, by its kind, its number and the key of its project: `o42/KEY`."""
     return f"{row_name(kind, number)}/{key}"
 
 
 def path_of(row: Row) -> str:
-    """Return the path of a row in the index."""
+    """Return the path of a row in the index, `o42/KEY`."""
     return path_at(kind_of(row), row.id, row.owner.key)
 
 
 def project_glob(key: str) -> str:
-    """Return the paths of a project's rows."""
+    """Return the glob that matches the paths of all rows of a project."""
     return f"*/{key}"
 
 
@@ -47,7 +47,7 @@ class MemorySource:
     """The rows of a store; fulfils `hybrid.types.Source`.
 
     Args:
-        store: Of the memory.
+        store: The store of the memory.
         key: Only this project's rows; empty for those of all.
     """
 
@@ -58,7 +58,7 @@ class MemorySource:
 
     @property
     def skipped(self) -> Mapping[str, int]:
-        """Nothing is left out."""
+        """An empty mapping: no row is left out."""
         return MappingProxyType({})
 
     def scan(self) -> Iterator[Found]:
@@ -69,7 +69,7 @@ class MemorySource:
                     yield _found(row)
 
     def scan_part(self, paths: Sequence[str]) -> list[Found]:
-        """Return the rows of some numbers (`o42`) that are there; for `hybrid.index.build.Part`."""
+        """Return those rows with these names (`o42`) that are there; for `hybrid.index.build.Part`."""
         found: list[Found] = []
         for kind in MEMORY_KINDS:
             names = [name for path in paths if (name := parse_name(path.partition("/")[0])) and name[0] == kind]
@@ -89,7 +89,7 @@ class MemorySource:
         return Document(found.path, record.kind, "text", text, hashlib.sha256(text.encode("utf-8")).digest())
 
     def chunk(self, document: Document, _limits: ChunkLimits) -> Chunked:
-        """Return one chunk, named by its title."""
+        """Return the row as one chunk, named by the title of the row; no chunk for a blank text."""
         if not document.text.strip():
             return Chunked((), "record")
         title = document.text.split("\n", 1)[0]
@@ -104,7 +104,7 @@ def row_at(store: MemoryStore, path: str) -> Row | None:
 
 
 def rows_at(store: MemoryStore, paths: Iterable[str]) -> dict[str, Row]:
-    """Return the rows at some paths of the index, without those that are gone."""
+    """Return path of the index → row, without rows that are gone."""
     numbers: dict[MemoryKind, list[int]] = {}
     for path in paths:
         name = parse_name(path.partition("/")[0])

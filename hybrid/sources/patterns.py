@@ -25,7 +25,7 @@ _WILDCARDS = re.compile(r"[*?\[\\]")
 _PLAIN = re.compile(r"[\w.-]+", re.ASCII)
 """A name without anything that a pattern may mean otherwise than itself."""
 _FOLDER_GROUP = "ps_d"
-"""Group that pathspec's expressions set when a folder above the path matched, not the path itself."""
+"""Name of the group that an expression of pathspec sets when a folder above the path matched, not the path itself."""
 
 
 class ListingOptions(Struct, frozen=True):
@@ -55,9 +55,9 @@ class Rule(Struct, frozen=True):
     """One pattern.
 
     Attributes:
-        expression: The pattern, to be searched in a name or path.
-        by_name: Looks at the last part of a path only, since the pattern holds no slash.
-        folders_only: The pattern ended in a slash.
+        expression: The pattern as an expression that is searched in a name or path.
+        by_name: True if the pattern holds no slash, so that it is searched in the last part of a path only.
+        folders_only: True if the pattern ended in a slash, so that it matches folders only.
         ignores: False for a pattern with `!`.
     """
 
@@ -67,7 +67,7 @@ class Rule(Struct, frozen=True):
     ignores: bool
 
     def matches(self, path: str, name: str, *, is_folder: bool) -> bool:
-        """Return whether this very entry is meant."""
+        """Return whether the rule matches this entry itself, not a folder above it."""
         if self.folders_only and not is_folder:
             return False
         match = self.expression.search(name if self.by_name else path)
@@ -79,8 +79,8 @@ class Lift(Struct, frozen=True):
 
     Attributes:
         search: Literal beginning of the pattern: matches lie there or below; empty when they may lie anywhere.
-        open: Folder that the pattern names before its last part; empty when it names none.
-        is_deep: Matches may lie in folders below `open` too.
+        open: Folder that the pattern names literally before its last part; empty when it names none.
+        is_deep: True if matches may lie in folders below `open` too.
     """
 
     search: str
@@ -98,10 +98,10 @@ class Patterns(Struct, frozen=True):
     """The rules of one file, in its order.
 
     Attributes:
-        rules: As written; the last match decides.
-        lifts: Of the rules with `!`.
-        name_probe: Finds whether any rule by name may match; None when that cannot be said in one expression.
-        path_probe: The same for rules by path.
+        rules: The rules in the order of the file; the last match decides.
+        lifts: A lift for each rule with `!`.
+        name_probe: Returns None for a name that no rule by name matches; None when that takes more than one expression.
+        path_probe: The same for paths and rules by path.
     """
 
     rules: tuple[Rule, ...]
@@ -115,7 +115,7 @@ class Patterns(Struct, frozen=True):
         Args:
             path: Relative to the folder of the file.
             name: Last part of the path.
-            is_folder: Links to folders are not folders.
+            is_folder: True for a folder; False for a link to one.
         """
         if self._surely_none(path, name):
             return None
@@ -186,7 +186,7 @@ def _lift(body: str) -> Lift:
 
 
 def _probe(expressions: Iterable[str]) -> Callable[[str], object] | None:
-    """Compile one search for all expressions; a group name may stand once only, so names are taken out."""
+    """Return the search of one expression for all; None when it cannot be compiled. Names of groups are taken out."""
     joined = "|".join(f"(?:{expression.replace(f'?P<{_FOLDER_GROUP}>', '?:')})" for expression in expressions)
     if not joined:
         return _never
@@ -205,8 +205,8 @@ def _never(_: str) -> None:
 _MAX_BYTES = 1_000_000
 _MAX_RULES = 10_000
 _MAX_RULE_CHARS = 4096
-"""Of a longer file the first rules count; a rule that is longer than any path is none. Translating takes 50 µs a rule,
-and the square of its length."""
+"""Characters above which a line is no rule: no path is longer. Of a file the first 1 MB and 10,000 rules count, since
+translating takes 50 µs a rule, and time by the square of its length."""
 
 
 def load_patterns(full_path: str) -> Patterns | None:
@@ -226,13 +226,13 @@ class FolderRules:
     def __init__(
         self, root: str, file_name: str, *, first: Patterns | None = None, last: Patterns | None = None
     ) -> None:
-        """Rules for one scan.
+        """Set the project and the rules around its files for one scan.
 
         Args:
             root: Real path of the project.
             file_name: `.gitignore` or `.hybridignore`.
-            first: Rules of the root that every file overrides.
-            last: Rules of the root that override every file.
+            first: Rules for paths from the root that every file overrides; None for none.
+            last: Rules for paths from the root that override every file; None for none.
         """
         self._root = root
         self._file_name = file_name
@@ -241,7 +241,10 @@ class FolderRules:
         self._scopes: dict[str, tuple[tuple[int, Patterns], ...]] = {"": (*start, *self._own(""))}
 
     def decide(self, path: str, *, is_folder: bool) -> bool | None:
-        """Return True to ignore, False to keep, None when no rule matches; the nearest file with a match decides."""
+        """Return True to ignore a path, False to keep it, None when no rule matches.
+
+        `last` decides first, then the nearest file with a match, then `first`.
+        """
         folder, _, name = path.rpartition("/")
         if self._last is not None:
             verdict = self._last.decide(path, name, is_folder=is_folder)
@@ -254,12 +257,15 @@ class FolderRules:
         return None
 
     def opens(self, folder: str) -> bool:
-        """Return whether a pattern with `!` names a path through this folder, though it is ignored itself."""
+        """Return whether a pattern with `!` names a path through this folder, which is then entered though ignored."""
         parent = folder.rpartition("/")[0]
         return any(lift.opens(folder[base:]) for base, lift in self._lifts_of(self._scope(parent)))
 
     def searches(self, folders: Iterable[str]) -> list[str]:
-        """Return paths at or below which files may be brought back by the rules of these folders; empty = anywhere."""
+        """Return the paths at or below which rules of these folders may bring files back; an empty path is the project.
+
+        No path at all means that no rule can bring a file back.
+        """
         paths: dict[str, None] = {}
         for folder in folders:
             for base, lift in self._lifts_of(self._scope(folder)):
@@ -273,7 +279,7 @@ class FolderRules:
         return any(base == at and patterns.lifts for at, patterns in self._scope(folder))
 
     def is_silent(self, folders: Iterable[str]) -> bool:
-        """Return whether no rule applies in any of these folders, so that nothing needs to be asked."""
+        """Return whether no file of rules and no `last` rule applies to entries of these folders."""
         return self._last is None and not any(self._scope(folder) for folder in folders)
 
     def _lifts_of(self, scope: tuple[tuple[int, Patterns], ...]) -> Iterator[tuple[int, Lift]]:
@@ -283,7 +289,7 @@ class FolderRules:
                 yield base, lift
 
     def _scope(self, folder: str) -> tuple[tuple[int, Patterns], ...]:
-        """Return the rules for entries of a folder, the nearest last, each with the length of its folder's prefix."""
+        """Return the rules for entries of a folder, the nearest last, each after the length of its own `FOLDER/`."""
         known = self._scopes.get(folder)
         if known is not None:
             return known

@@ -92,7 +92,7 @@ def _decode(data: bytes) -> str:
 # --- Reasons to leave a file out: name and size before it is opened, its first lines after -------------------------
 
 MAX_DATA_BYTES = 64 * 1024
-"""JSON, CSV, XML and the like beyond this are data, not something to read; configuration is smaller."""
+"""Bytes above which a file of JSON, CSV, XML and the like is left out as data; configuration is smaller."""
 
 _MINIFIED_MEAN_CHARS = 200
 _MINIFIED_LONGEST_CHARS = 5000
@@ -169,7 +169,7 @@ _GENERATED = (
 
 
 def reason_by_name(path: str) -> str | None:
-    """Return `binary`, `secret_file`, `lock_file`, `minified` or `generated`, when the name alone says so."""
+    """Return `binary`, `secret_file`, `lock_file`, `minified` or `generated` by the path alone; else None."""
     lowered = path.lower()
     name = lowered.rpartition("/")[2]
     if suffix(name) in _BINARY_SUFFIXES:
@@ -184,7 +184,7 @@ def reason_by_name(path: str) -> str | None:
 
 
 def reason_by_size(path: str, size_bytes: int, *, max_bytes: int) -> str | None:
-    """Return `empty`, `too_large` or `data`, when the size says so."""
+    """Return `empty`, `too_large` or `data` by the size of a file, and its suffix; else None."""
     if size_bytes == 0:
         return "empty"
     if size_bytes > max_bytes:
@@ -195,11 +195,11 @@ def reason_by_size(path: str, size_bytes: int, *, max_bytes: int) -> str | None:
 
 
 def reason_by_text(text: str, *, is_code: bool) -> str | None:
-    """Return `empty`, `secret_file`, `generated` or `minified`, when the text says so; prose is never the last two.
+    """Return `empty`, `secret_file`, or for code `generated` or `minified`, by the text of a file; else None.
 
     Args:
         text: Decoded, with LF line ends.
-        is_code: Whether the language is one of code.
+        is_code: True for a programming language; other text is never `generated` or `minified`.
     """
     if not text or text.isspace():
         return "empty"
@@ -248,7 +248,10 @@ def _is_generated(text: str) -> bool:
 
 
 def _is_minified(text: str) -> bool:
-    """Return whether lines have more than 200 characters on average, or one beyond 5,000 is most of the text."""
+    """Return whether lines have more than 200 characters on average, or one beyond 5,000 is most of the text.
+
+    A short text is never minified.
+    """
     if len(text) < _MINIFIED_MIN_CHARS:
         return False
     lengths = [len(line) for line in text.split("\n") if line]

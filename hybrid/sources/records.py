@@ -22,10 +22,10 @@ RECORDS_VERSION = "record 1"
 """Changes when the same record becomes another chunk."""
 
 _OF_MEMORY = re.compile(r"[os][0-9]+/[0-9a-f]{16}")
-"""Where the memory's rows lie: `o42/KEY`."""
+"""A path of a row of the memory in the index: `o42/KEY`."""
 
 _STAMP_BYTES = 7
-"""Of a record's digest, which stands in place of a time; seven keep it below any real one in nanoseconds."""
+"""Bytes of a record's digest that stand in its stamp in place of a time in nanoseconds."""
 
 
 class RecordSource:
@@ -37,11 +37,11 @@ class RecordSource:
 
     def __init__(self, records: Sequence[Record]) -> None:
         self.by_path = _numbered(records)
-        """Path of a document, which is the record's id, → record."""
+        """Path of a document → record; the path is the record's id, for a second one with this id `ID~2`."""
 
     @property
     def skipped(self) -> Mapping[str, int]:
-        """Nothing is left out."""
+        """An empty mapping: no record is left out."""
         return MappingProxyType({})
 
     def scan(self) -> Iterator[Found]:
@@ -62,7 +62,7 @@ class RecordSource:
         return Document(found.path, record.kind, "text", text, digest)
 
     def chunk(self, document: Document, _limits: ChunkLimits) -> Chunked:
-        """Return one chunk, whatever its length; a text without a line that is not blank has none."""
+        """Return the record as one chunk, whatever its length; no chunk for a blank text."""
         record = self.by_path[document.path]
         if not document.text.strip():
             return Chunked((), "record")
@@ -73,7 +73,7 @@ class RecordSource:
 
 
 def record_text(record: Record) -> str:
-    """Return the text of a record that is searched; its digest tells one version of it from the next."""
+    """Return the text by which a record is searched: its title on one line, then everything else."""
     return "\n".join(part for part in (" ".join(record.name.split()), record.text) if part.strip())
 
 
