@@ -47,7 +47,7 @@ class Project(Struct, frozen=True):
         is_git: False for a plain folder with `.hybrid/`.
         main_root: The main working tree; the root itself unless `worktree`.
         has_folder: Whether `root` holds a `.hybrid/` of its own.
-        reason: Why this key: `origin URL`, `main working tree path` or `registered`.
+        reason: The source of the key: `origin URL`, `main working tree path` or `registered`.
     """
 
     root: Path
@@ -62,7 +62,7 @@ class Project(Struct, frozen=True):
 
 
 def find_project(cwd: Path, home: Path, user_home: Path) -> Project | None:
-    """Return the project of a folder, or None.
+    """Return the project of a folder; None when it belongs to none.
 
     Args:
         cwd: Any folder; it may be a link, be gone, or lie inside `.git`.
@@ -85,7 +85,10 @@ def marks_of(project: Project) -> Marks:
 
 
 def refusal(root: Path, user_home: Path) -> str | None:
-    """Return why the real path of a folder must not be indexed unless forced; None when it may be."""
+    """Return why a folder, given by its real path, must not be indexed unless forced; None when it may be.
+
+    Refused are the root of a file system, the home folder, and folders above it.
+    """
     if root.parent == root:
         return f"{root} is the root of a file system: index a folder in it instead"
     home = real_path(user_home)
@@ -97,7 +100,7 @@ def refusal(root: Path, user_home: Path) -> str | None:
 
 
 def has_folder(root: Path, home: Path) -> bool:
-    """Return whether a folder holds a `.hybrid/` of a project: no link, and neither `HYBRID_HOME` nor around it."""
+    """Return whether a folder holds a project's `.hybrid/`: no link, not `HYBRID_HOME`, and no folder above that."""
     folder = root / FOLDER_NAME
     if not is_folder(folder) or real_path(folder) != real_path(root) / FOLDER_NAME:
         return False
@@ -166,13 +169,13 @@ class Explanation(Struct, frozen=True):
 
     Attributes:
         key_from: `origin`, `path`, or `registry` when an earlier key was kept.
-        key_why: The same as a sentence without a full stop.
+        key_why: The reason for the key, as a sentence without a full stop.
         name_from: `origin` or `folder`.
-        name_why: The same as a sentence without a full stop.
-        origin: Normalised, empty when there is none: it holds neither user nor password.
-        is_submodule: Whether a repository around it holds this one's `.git`.
-        known_origins: What the registry remembers of the key.
-        known_paths: The same, newest last.
+        name_why: The reason for the name, as a sentence without a full stop.
+        origin: The normalised origin, without user and password; empty when there is none.
+        is_submodule: True if another repository holds the `.git` of this one.
+        known_origins: Origins that the registry remembers of the key, the newest last.
+        known_paths: Paths that the registry remembers of the key, the newest last.
     """
 
     key_from: str
@@ -186,7 +189,7 @@ class Explanation(Struct, frozen=True):
 
 
 def explain_project(project: Project, home: Path) -> Explanation:
-    """Explain the key and the name of a project.
+    """Return the reasons for the key and the name of a project, read from disk now.
 
     Args:
         project: As `find_project` gave it.
@@ -254,7 +257,7 @@ def _why_name(project: Project, marks: Marks) -> tuple[str, str]:
 
 
 def _is_submodule(root: Path) -> bool:
-    """Return whether a repository lies in `modules` of another, where git keeps those of submodules."""
+    """Return whether the repository of a working tree lies in `.git/modules` of another, as for a submodule."""
     folders = folders_of(root)
     if folders is None or root == folders[0].parent:
         return False

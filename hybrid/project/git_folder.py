@@ -12,7 +12,7 @@ from msgspec import Struct
 
 _MAX_BYTES = 1_000_000
 _OWN_NAMES = (".git", ".bare")
-"""Names of a repository's folder that say nothing: the folder around it has the name."""
+"""Names of a repository's folder for which the folder around it gives the name of the project."""
 
 
 class GitFolder(Struct, frozen=True):
@@ -54,7 +54,10 @@ def open_git_folder(root: Path) -> GitFolder | None:
 
 
 def folders_of(root: Path) -> tuple[Path, Path] | None:
-    """Return the folder that this working tree has alone, and the one that all trees of the repository share."""
+    """Return the git folder of this working tree alone, and the one that all trees of the repository share.
+
+    Both are the same for a main working tree; None when `root` is the top of no working tree.
+    """
     own = _own_folder(root / ".git")
     if own is None:
         return None
@@ -83,7 +86,7 @@ def identity_of(common: Path) -> str:
 
 
 def identity_of_file(path: Path) -> str:
-    """Return the inode and time of change of a file; empty when it is not there, or a link that others may share."""
+    """Return the inode and modification time of a regular file; empty for a link, or when the file is not there."""
     try:
         status = path.lstat()
     except (OSError, ValueError):
@@ -93,7 +96,7 @@ def identity_of_file(path: Path) -> str:
 
 
 def real_path(path: Path) -> Path:
-    """Return the path without links; where that cannot be had, the path as it is. Never raises."""
+    """Return the path with all links resolved, or unchanged where that fails; never raises."""
     try:
         return Path(os.path.realpath(path))
     except (OSError, ValueError):
@@ -117,7 +120,7 @@ def is_file(path: Path) -> bool:
 
 
 def read_small(path: Path) -> str | None:
-    """Return text of a file of at most 1 MB; None when it is not there, not readable or not a file. Never raises."""
+    """Return the text of a file, its first 1 MB at most; None when it is no file or cannot be read. Never raises."""
     if not is_file(path):
         return None
     try:
@@ -128,7 +131,7 @@ def read_small(path: Path) -> str | None:
 
 
 def _own_folder(dot_git: Path) -> Path | None:
-    """Return the folder that belongs to this working tree alone: `.git` itself, or where the file `.git` points to."""
+    """Return the git folder of this working tree alone: `.git`, or the one that the file `.git` names; None without."""
     if is_folder(dot_git):
         return _checked(real_path(dot_git))
     text = read_small(dot_git)
@@ -155,7 +158,7 @@ def _settings(common: Path) -> dict[str, list[str]] | None:
 
 
 def _main_root(common: Path, settings: dict[str, list[str]]) -> Path:
-    """Return the main working tree of a linked one."""
+    """Return the main working tree of a repository; of a bare one the folder that has its name."""
     if "core.worktree" in settings:
         return real_path(common / settings["core.worktree"][-1])
     return common.parent if common.name in _OWN_NAMES else common
@@ -202,7 +205,7 @@ def _section_name(head: re.Match[str]) -> str:
 
 
 def _logical_lines(text: str) -> list[str]:
-    """Return the lines, joined where one ends in a backslash."""
+    """Return the lines of a text, each joined with the next where it ends in a backslash."""
     lines: list[str] = []
     pending = ""
     for raw in text.replace("\r\n", "\n").split("\n"):

@@ -51,14 +51,14 @@ def hybrid_home(environ: Mapping[str, str], platform: str = sys.platform) -> Pat
 
 
 def open_tree_state(project: Project, home: Path) -> Path:
-    """Return the folder for state files of a working tree; nothing is made there before the first write."""
+    """Return the folder for state files of a working tree, its `.hybrid/` or one in `$HYBRID_HOME`; nothing is made."""
     if project.has_folder:
         return project.root / FOLDER_NAME
     return project_folder(project, home) / "trees" / project.tree
 
 
 def project_folder(project: Project, home: Path) -> Path:
-    """Return the folder for what all working trees of a project share."""
+    """Return the folder in `$HYBRID_HOME` for files that all working trees of a project share; nothing is made."""
     return home / "projects" / project.key
 
 
@@ -66,19 +66,19 @@ def register(project: Project, home: Path) -> bool:
     """Remember a project under its key, so that the key outlives a new remote, a rename or a move; builds call this.
 
     Returns:
-        Whether it is remembered; when not, the key is found again the way it was found now.
+        True if the project is remembered; when not, the key is found again the way it was found now.
     """
     return remember(marks_of(project), project.key, home)
 
 
 def create_folder(root: Path) -> Path:
-    """Make `.hybrid/` in a folder with its own `.gitignore` and an empty `config.toml`; what is there stays.
+    """Make `.hybrid/` in a folder, with a `.gitignore` and a first `config.toml` in it; existing files stay.
 
     Returns:
         The folder.
 
     Raises:
-        ProjectError: A file or a link is in its place, or the tree cannot be written.
+        ProjectError: A file or a link is in the place of `.hybrid/`, or the tree cannot be written.
     """
     folder = root / FOLDER_NAME
     try:

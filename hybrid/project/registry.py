@@ -31,15 +31,15 @@ _VERSION = 1
 _LOCK_TIMEOUT_S = 2.0
 _FORGOTTEN = ".forgotten"
 _MAX_REMEMBERED = 32
-"""Origins, paths and identities kept of a key, the newest last; each clone adds one."""
+"""The most origins, paths and identities each that are kept of a key, the newest; each clone adds one."""
 
 
 class Marks(Struct, frozen=True):
     """The marks that a project can be known by.
 
     Attributes:
-        name: As shown.
-        origin: Normalised, empty when there is none.
+        name: The name of the project as shown.
+        origin: Normalised URL of the remote, empty when there is none.
         path: Real path of the main working tree.
         identity: See `git_folder.identity_of`; empty when it cannot be had.
     """
@@ -51,7 +51,7 @@ class Marks(Struct, frozen=True):
 
 
 class RegistryEntry(Struct, frozen=True):
-    """The marks remembered of a key; the newest stands last."""
+    """The marks that the registry remembers of a key; the newest of each sort stands last."""
 
     name: str
     origins: tuple[str, ...]
@@ -60,12 +60,12 @@ class RegistryEntry(Struct, frozen=True):
 
 
 class KeyChoice(Struct, frozen=True):
-    """A key, and why it is this one.
+    """The key of a project, and the reason for it.
 
     Attributes:
         key: 16 hex digits.
         reason: `origin URL`, `main working tree path` or `registered`.
-        known_by: What the registry knows the project by, `identity`, `origin` or `path`; empty for an unknown one.
+        known_by: The mark by which the registry knows the project, `identity`, `origin` or `path`; empty for none.
     """
 
     key: str
@@ -84,7 +84,7 @@ def choose_key(marks: Marks, home: Path) -> KeyChoice:
 
 
 def load_registry(home: Path) -> dict[str, RegistryEntry]:
-    """Return all remembered keys; empty when the registry is missing or damaged."""
+    """Return key → marks of all remembered projects; empty when the registry is missing or damaged."""
     return _load(registry_path(home)) or {}
 
 
@@ -94,15 +94,13 @@ def is_damaged(home: Path) -> bool:
 
 
 def remember(marks: Marks, key: str, home: Path) -> bool:
-    """Remember what a project is known by under its key.
+    """Remember the marks of a project under its key, and drop the notes of `mark_forgotten` for them.
 
-    A damaged registry is set aside and started anew. A failed write never matters: the key is then found again the
+    A damaged registry is set aside and started anew. A failed write raises nothing: the key is then found again the
     way it was found now.
 
-    A project that was forgotten is one again.
-
     Returns:
-        Whether the registry holds the marks now.
+        True if the registry holds the marks now.
     """
     for path in _forgotten_paths(key, marks, home):
         with contextlib.suppress(OSError):
@@ -111,10 +109,10 @@ def remember(marks: Marks, key: str, home: Path) -> bool:
 
 
 def forget(key: str, home: Path) -> bool:
-    """Remove a key; the next build of its project starts as if it had never been seen.
+    """Remove a key from the registry; the next build takes its project for a new one.
 
     Returns:
-        Whether the registry is without the key now.
+        True if the registry is without the key now.
     """
     return _change(home, lambda entries: {other: entry for other, entry in entries.items() if other != key})
 
@@ -122,7 +120,7 @@ def forget(key: str, home: Path) -> bool:
 def mark_forgotten(key: str, home: Path) -> None:
     """Note that the owner wants a project forgotten: nothing indexes it until `remember` is called for it.
 
-    What is noted are digests of what it is known by, which tell nobody its name or place.
+    The notes are empty files, named by digests of its key and its remembered marks: they tell nobody its name or place.
 
     Raises:
         OSError: `$HYBRID_HOME` cannot be written.
@@ -138,12 +136,12 @@ def mark_forgotten(key: str, home: Path) -> None:
 
 
 def is_forgotten(key: str, marks: Marks, home: Path) -> bool:
-    """Return whether the owner forgot the project that has this key and is known by these marks."""
+    """Return whether the owner forgot a project with this key or with one of these marks."""
     return any(path.exists() for path in _forgotten_paths(key, marks, home))
 
 
 def _forgotten_paths(key: str, marks: Marks, home: Path) -> list[Path]:
-    """Return a file for each mark a project is known by; the path counts only without an origin, as in `_known_key`."""
+    """Return the files of `mark_forgotten` for the key and each mark; the path counts only without an origin."""
     texts = [f"key {key}"]
     texts += [f"identity {marks.identity}"] if marks.identity else []
     texts += [f"origin {marks.origin}"] if marks.origin else [f"path {marks.path}"] if marks.path else []
@@ -153,7 +151,7 @@ def _forgotten_paths(key: str, marks: Marks, home: Path) -> list[Path]:
 
 
 def path_key(path: str) -> str:
-    """Return the key of a project without an origin: 16 hex digits."""
+    """Return the key of a project without an origin, made of its path: 16 hex digits."""
     return hashlib.sha256(os.fsencode(path)).hexdigest()[:16]
 
 
@@ -167,7 +165,7 @@ def _choose(marks: Marks, entries: dict[str, RegistryEntry]) -> KeyChoice:
 
 
 def _known_key(marks: Marks, entries: dict[str, RegistryEntry]) -> tuple[str | None, str]:
-    """Return the remembered key, and what the project is known by."""
+    """Return the remembered key of a project, or None, and the mark by which it is known, or an empty text."""
     for key, entry in entries.items():
         if marks.identity and marks.identity in entry.identities:
             return key, "identity"
@@ -186,7 +184,7 @@ def _origin_key(origin: str) -> str:
 
 
 def _free_path_key(marks: Marks, entries: dict[str, RegistryEntry]) -> str:
-    """Return the key of a path, or another one when the project that had this path first lives on elsewhere."""
+    """Return the key of a path; when another project has this key, one made of path and identity."""
     key = path_key(marks.path)
     return key if key not in entries else path_key(f"{marks.path}\n{marks.identity}")
 

@@ -29,7 +29,7 @@ _LOCK_S = 2.0
 
 
 def is_accepted(project: Project, home: Path) -> bool:
-    """Return whether the owner has accepted the record files of this tree, and not of another project in its place."""
+    """Return whether the owner has accepted the record files of this tree; False for another project in its place."""
     entry = (_load(home) or {}).get(project.tree)
     return isinstance(entry, dict) and cast("dict[str, Any]", entry).get("key") == project.key
 
@@ -38,7 +38,7 @@ def accept(project: Project, home: Path) -> bool:
     """Accept the record files of a working tree.
 
     Returns:
-        Whether they were not accepted before.
+        True if they were not accepted before.
 
     Raises:
         OSError: `$HYBRID_HOME` cannot be written.
@@ -51,7 +51,7 @@ def accept(project: Project, home: Path) -> bool:
 
 
 def refuse(project: Project, home: Path) -> bool:
-    """Take the acceptance back; returns whether there was one.
+    """Take the acceptance of a working tree back, and return whether there was one.
 
     Raises:
         OSError: `$HYBRID_HOME` cannot be written.
@@ -63,13 +63,13 @@ def refuse(project: Project, home: Path) -> bool:
 
 
 def accepted_trees(key: str, home: Path) -> tuple[str, ...]:
-    """Return the working trees of a project that are accepted."""
+    """Return the accepted working trees of a project, as 16 hex digits each (`Project.tree`)."""
     entries = _load(home) or {}
     return tuple(tree for tree, entry in entries.items() if isinstance(entry, dict) and entry.get("key") == key)
 
 
 def refuse_all(key: str, home: Path) -> None:
-    """Take every acceptance of a project back.
+    """Take the acceptance of every working tree of a project back.
 
     Raises:
         OSError: `$HYBRID_HOME` cannot be written.
@@ -80,7 +80,7 @@ def refuse_all(key: str, home: Path) -> None:
 
 
 def is_damaged(home: Path) -> bool:
-    """Return whether the file cannot be read, so that no tree counts as accepted."""
+    """Return whether `accepted.json` is there and cannot be read, so that no tree counts as accepted."""
     return _load(home) is None
 
 
