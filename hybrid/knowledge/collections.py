@@ -43,29 +43,29 @@ KINDS_OF = {
 
 
 TELLING_COSINE = 0.2
-"""Without a word in common a record must be so near: among a handful of short texts one is always somewhat near."""
+"""Least cosine of a record that has no word in common with the query: of a few short texts one is always a bit near."""
 
 FLOOR = "floor"
-"""Reason of a hit that is left out since too little speaks for it."""
+"""The word for `Withheld.reason` of a hit that is left out because too little speaks for it."""
 
 LABELS = {"observation": "memory", "summary": "memory"}
-"""Kind of a record → what stands for it in the frame, where that is another word."""
+"""Kind of a record → the word for it in the frame, for kinds with another word there."""
 
 LEAST_TRUSTED = 0.75
-"""What is left of the relevance of a lesson that nobody ever cites. Trust is a mild factor: relevance comes first."""
+"""Share of its worth that a lesson without trust keeps in the order; the others keep up to all of it."""
 
 
 class Collection(Protocol):
-    """One kind that may be injected."""
+    """A source of hits that may be injected: files, lessons, lore or memory."""
 
     @property
     def kind(self) -> str:
-        """files, lessons or lore."""
+        """`files`, `lessons`, `lore` or `memory`."""
         ...
 
     @property
     def searcher(self) -> Searcher:
-        """The searcher of its index."""
+        """The searcher of the index of the collection."""
         ...
 
     @property
@@ -80,12 +80,12 @@ class Collection(Protocol):
 
     @property
     def max_items(self) -> int | None:
-        """Items of one injection; None for as many as fit."""
+        """The most items in one injection; None for as many as fit."""
         ...
 
     @property
     def budget_chars(self) -> int | None:
-        """Characters of one injection; None for what the others leave."""
+        """The most characters in one injection; None for as many as the other collections leave."""
         ...
 
     def text(self, hit: Hit) -> str | None:
@@ -97,7 +97,7 @@ class Collection(Protocol):
         ...
 
     def entry(self, item: Item) -> Entry:
-        """Return an item in the frame."""
+        """Return an item as it stands in the frame."""
         ...
 
     def left_out(self, hit: Hit) -> str:
@@ -105,11 +105,11 @@ class Collection(Protocol):
         ...
 
     def ordered(self, hits: Sequence[Hit], query: Query, rows: Mapping[int, float] | None = None) -> list[Hit]:
-        """Return hits that may be given in the order in which they are; what does not suit the kind is left out.
+        """Return the hits that may be given, in the order in which to give them; hits that do not suit are left out.
 
         Args:
-            hits: That passed the floor or the bars.
-            query: That was searched for.
+            hits: Hits that passed the floor or the bars.
+            query: The query that was searched for.
             rows: As in `Verdict.rows`.
         """
         ...
@@ -145,7 +145,7 @@ class FileCollection:
         return FLOOR
 
     def ordered(self, hits: Sequence[Hit], query: Query, rows: Mapping[int, float] | None = None) -> list[Hit]:
-        """As they are."""
+        """Return the hits as they are."""
         return list(hits)
 
 
@@ -153,10 +153,10 @@ class RecordCollection:
     """Lessons or lore.
 
     Args:
-        view: Open.
+        view: The open view of the records.
         config: Settings in force.
-        max_items: Fewer items than the settings allow; None for the settings' number.
-        rerank: Orders the lessons that fit; None for the local order.
+        max_items: A smaller number of items than in the settings; None for the number there.
+        rerank: Function that orders the lessons that fit; None for the local order.
     """
 
     def __init__(
@@ -206,16 +206,16 @@ class RecordCollection:
         return record_hit(path, self._view.by_path[path]) if path and written_s >= since_s else None
 
     def text(self, hit: Hit) -> str | None:
-        """As `Collection.text`: the body lines of the record."""
+        """Return the body lines of the record of a hit; None when it was withdrawn or changed."""
         record = self.record(hit)
         return None if record is None else record_body(record, is_redacting=self._is_redacting)
 
     def shown(self, hit: Hit) -> Hit:
-        """Return the hit: what the index keeps of records is without secrets."""
+        """Return the hit unchanged, since the index keeps records without secrets."""
         return hit
 
     def entry(self, item: Item) -> Entry:
-        """Return a record with what speaks for it on the header line, when its kind tells."""
+        """Return a record as it stands in the frame; a lesson has its relevance or cosine on the header line."""
         record = self._view.by_path[item.hit.path]
         return record_entry(record, item, self._measure(item.hit), is_redacting=self._is_redacting)
 
@@ -224,7 +224,10 @@ class RecordCollection:
         return FLOOR
 
     def ordered(self, hits: Sequence[Hit], query: Query, rows: Mapping[int, float] | None = None) -> list[Hit]:
-        """By relevance and evidence, lessons by trust too; attributed decisions before those of nobody."""
+        """Return the hits that fit, by relevance plus evidence; lessons by trust too, or as `rerank` orders them.
+
+        Decisions and handoffs that name this project come before those that name none.
+        """
         if rows is None:
             hits = [hit for hit in hits if self._is_told(hit)]
         if self.kind == "lessons":
@@ -233,7 +236,7 @@ class RecordCollection:
         return _attributed_first(sorted(hits, key=lambda hit: -worth[hit.row]), self._view.by_path)
 
     def _worth(self, hits: Sequence[Hit], query: Query, rows: Mapping[int, float] | None) -> dict[int, float]:
-        """Return row → relevance beside the others plus the evidence of its own."""
+        """Return row → relevance of the hit plus the evidence for it, without an evidence below 0."""
         gate = self.searcher.gate
         own = rows if rows is not None or gate is None else gate.evidence(query.text)
         return {hit.row: hit.relevance + (max(own.get(hit.row, 0.0), 0.0) if own else 0.0) for hit in hits}
@@ -246,7 +249,7 @@ class RecordCollection:
         return self._reranked(sorted(fitting, key=lambda hit: -worth[hit.row] * self._trust(hit)), query)
 
     def _reranked(self, hits: list[Hit], query: Query) -> list[Hit]:
-        """In the order of a language model, where one may be asked and answers in time."""
+        """Return lessons in the order of a language model; as they are when none may be asked or answers in time."""
         lessons = self._view.lessons
         ids = {hit.path: self._view.by_path[hit.path].id for hit in hits if hit.path in self._view.by_path}
         known = [lessons.active[one] for one in ids.values() if one in lessons.active] if lessons else []
@@ -257,11 +260,14 @@ class RecordCollection:
         return sorted(hits, key=lambda hit: place.get(ids.get(hit.path, ""), len(place)))
 
     def _is_relevant(self, hit: Hit) -> bool:
-        """Return whether a lesson reaches the least relevance, or is near in sense."""
+        """Return whether the lesson of a hit reaches the least relevance or the cosine floor of the settings."""
         return self._score(hit) >= self._min_score or (hit.cosine is not None and hit.cosine >= self.min_cosine)
 
     def _is_told(self, hit: Hit) -> bool:
-        """Return whether a word of the query stands in the record, or it is nearer than records are by chance."""
+        """Return whether the record holds a word of the query or has a cosine of at least `TELLING_COSINE`.
+
+        True for all records where the bars of the gate are fixed.
+        """
         return self._is_gate_fixed or hit.bm25 is not None or (hit.cosine is not None and hit.cosine >= TELLING_COSINE)
 
     def _score(self, hit: Hit) -> int:
@@ -269,7 +275,7 @@ class RecordCollection:
         return self._scores.get(record.id, 0) if record else 0
 
     def _trust(self, hit: Hit) -> float:
-        """Return the factor of a lesson for its citations, in [`LEAST_TRUSTED`, 1]."""
+        """Return the factor for the trust in the lesson of a hit, in [`LEAST_TRUSTED`, 1]."""
         record = self._view.by_path.get(hit.path)
         lessons = self._view.lessons
         lesson = lessons.active.get(record.id) if record and lessons else None
@@ -291,13 +297,13 @@ def record_of(by_path: Mapping[str, Record], hit: Hit) -> Record | None:
 
 
 def record_body(record: Record, *, is_redacting: bool) -> str:
-    """Return the body lines of a record."""
+    """Return the body lines of a record as one text, without secrets if asked for."""
     body = "\n".join(record.lines)
     return redact(body) if is_redacting else body
 
 
 def record_entry(record: Record, item: Item, measure: str, *, is_redacting: bool) -> Entry:
-    """Return a record in the frame: `[lesson] L001 Git commit format (relevance 8/10)`."""
+    """Return a record as it stands in the frame: `[lesson] L001 Git commit format (relevance 8/10)`."""
     shown = redact(record.shown) if is_redacting else record.shown
     title = f"{shown} ({measure})" if measure else shown
     text = text_in_form(item.text, item.form)
@@ -305,7 +311,7 @@ def record_entry(record: Record, item: Item, measure: str, *, is_redacting: bool
 
 
 def _attributed_first(hits: Sequence[Hit], by_path: Mapping[str, Record]) -> list[Hit]:
-    """Decisions and handoffs that name this project take the first of the places that such records have."""
+    """Return the hits with decisions and handoffs reordered among their places: those that name this project first."""
 
     def is_theirs(hit: Hit) -> bool:
         return hit.kind in ("decision", "handoff") and hit.path in by_path
@@ -316,7 +322,7 @@ def _attributed_first(hits: Sequence[Hit], by_path: Mapping[str, Record]) -> lis
 
 
 def record_hit(path: str, record: Record) -> Hit:
-    """Return a hit on a record that was not searched for."""
+    """Return a hit on a record that comes without a search: rank 0, no cosine, relevance 1."""
     return Hit(
         row=-1,
         rank=0,
@@ -340,17 +346,17 @@ def record_hit(path: str, record: Record) -> Hit:
 
 
 _KEPT_CHARS = 40_000
-"""Longer files are masked anew each time: the texts that a service keeps stay below ten megabytes."""
+"""The most characters of a file whose masked text is kept, so that a service keeps less than ten megabytes."""
 
 
 class SpanReader:
-    """Texts of hits as they may be shown; each file is read once."""
+    """Gives the texts of hits as they may be shown; each file is read once and then kept."""
 
     def __init__(self, root: Path, *, max_file_bytes: int, redact: bool) -> None:
-        """A reader of the files below a folder.
+        """Set the folder of the files; nothing is read yet.
 
         Args:
-            root: Of the working tree.
+            root: Top of the working tree.
             max_file_bytes: A longer file is not read.
             redact: Replace secrets in texts and paths.
         """
@@ -361,7 +367,7 @@ class SpanReader:
         self._shown_paths: dict[str, str] = {}
 
     def text(self, hit: Hit) -> str | None:
-        """Return the chunk's text as it stands in the file now; None when the file is gone or the text is another."""
+        """Return the text of a hit as its file has it; None when the file is gone or holds another text there."""
         key = (hit.path, hit.start_line, hit.end_line, hit.digest)
         if key not in self._texts:
             self._texts[key] = self._read(hit)
@@ -380,7 +386,7 @@ class SpanReader:
         return chunk_text(file.masked_lines, hit.start_line, hit.end_line) if self._is_redacting else text
 
     def shown(self, hit: Hit) -> Hit:
-        """Return the hit with its path as it may be shown; the rest of it comes without secrets from the index."""
+        """Return the hit with the secrets in its path replaced; the index keeps the rest without secrets."""
         if not self._is_redacting:
             return hit
         path = self._shown_paths.get(hit.path)
@@ -390,7 +396,7 @@ class SpanReader:
 
 
 class _File:
-    """The lines of a file, and the same without the secrets that the whole file shows."""
+    """The lines of a file, and the same lines with secrets masked, which are looked for in the whole file."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -398,12 +404,12 @@ class _File:
 
     @cached_property
     def masked_lines(self) -> list[str]:
-        """As many as there are lines."""
+        """The lines with secrets masked, as many as `lines`."""
         masked = _masked(self._text) if len(self._text) <= _KEPT_CHARS else mask(self._text)
         return self.lines if masked == self._text else masked.split("\n")
 
 
 @lru_cache(maxsize=128)
 def _masked(text: str) -> str:
-    """As `mask`; prompts of a session come back to the same files."""
+    """Return `mask(text)`, kept for the last texts: prompts of a session come back to the same files."""
     return mask(text)

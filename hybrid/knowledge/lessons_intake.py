@@ -47,20 +47,20 @@ _MARK_DIGITS = 16
 _ELEMENT = re.compile(r"^[^\S\n]{0,8}<([A-Za-z][\w:.-]{0,60})(?:\s[^<>]{0,500})?>", re.MULTILINE)
 _FILES = re.compile(r"^[^\S\n]{0,8}-{3} Content from referenced files", re.MULTILINE | re.IGNORECASE)
 _MOST_ELEMENTS = 50
-"""Elements of a prompt; what follows more of them was not typed."""
+"""The most elements of a client in a prompt; text after more of them is taken for not typed."""
 
 _LOCK_S = 1.0
-"""Seconds that an event waits for another process that writes lessons: its agent waits, and its deadline is near."""
+"""Seconds that an event waits for another process that writes lessons; few, because its agent waits too."""
 
 
 class TurnReport(Struct, frozen=True):
     """The outcome of taking in the end of a turn.
 
     Attributes:
-        problems: What could not be noted, a sentence each: the event takes no answer, so it is left in the log.
-        cited: Ids of the lessons that were counted, each as often as it was.
+        problems: A sentence for each lesson or citation that could not be noted, for the log.
+        cited: Ids of the lessons whose citations were counted, each as often as it was cited.
         recorded: Ids of new lessons.
-        is_busy: As of `IntakeReport`.
+        is_busy: True if a lesson or a citation could not be noted now, so that another try may help.
     """
 
     problems: tuple[str, ...] = ()
@@ -70,19 +70,19 @@ class TurnReport(Struct, frozen=True):
 
 
 class _Said(Struct, frozen=True):
-    """The agent's messages since the last end of a turn; `read_to` is None when there is no offset to be noted."""
+    """The agent's messages since the last end of a turn; `read_to` is the new offset in the transcript, or None."""
 
     texts: tuple[AgentText, ...] = ()
     read_to: int | None = None
 
 
 def learn_from_prompt(workspace: Workspace, event: HookEvent, cleaned: CleanedPrompt) -> IntakeReport:
-    """Write down the lessons in a typed prompt; they count as given to the session, which has just read them.
+    """Write down the lessons in a typed prompt, and note them in the ledger as given to the session.
 
     Args:
-        workspace: Of the event's directory.
-        event: A prompt.
-        cleaned: Its text.
+        workspace: The workspace of the event's directory.
+        event: The event of a prompt.
+        cleaned: The text of the prompt.
     """
     if not is_capturing(workspace, event) or "lesson" not in event.prompt.lower():
         return NOTHING
@@ -100,9 +100,9 @@ def learn_from_prompt(workspace: Workspace, event: HookEvent, cleaned: CleanedPr
 
 
 def without_captures(text: str) -> str:
-    """Return a typed text without the lines that are written down from it: they tell, they do not ask.
+    """Return a typed text without the lines that `learn_from_prompt` writes down; they are no part of the question.
 
-    Just those that `learn_from_prompt` takes; one in a code block or beyond the tenth stays. Linear in the length.
+    A line in a code block or beyond the tenth stays. Time is linear in the length.
     """
     if "lesson" not in text.lower():
         return text
@@ -118,7 +118,7 @@ def without_captures(text: str) -> str:
 def learn_from_turn(workspace: Workspace, event: HookEvent, *, is_private: bool = False) -> TurnReport:
     """At the end of a turn: write down what the agent learned, and count the lessons that it cites.
 
-    Of a private turn nothing is kept; what was said in it is passed over.
+    Of a private turn nothing is kept, and its messages are not read at a later end of a turn either.
     """
     if event.agent_id or not workspace.config.lessons.enabled:
         return TurnReport()
@@ -144,7 +144,7 @@ def learn_from_turn(workspace: Workspace, event: HookEvent, *, is_private: bool 
 
 
 def pass_over_past(workspace: Workspace, event: HookEvent) -> None:
-    """A session that goes on with an old transcript: what was cited there was counted then."""
+    """Note the end of an old transcript that a session goes on with, so that its citations do not count again."""
     if event.transcript:
         from hybrid.capture.transcript import end_offset
 
@@ -157,7 +157,7 @@ def note_given(workspace: Workspace, lesson_ids: Iterable[str]) -> None:
 
     Raises:
         HybridError: The counters cannot be written.
-        OSError: The same.
+        OSError: As `HybridError`.
     """
     ids = tuple(lesson_ids)
     for store in open_stores(workspace, lock_s=_LOCK_S).all if ids else ():
@@ -165,7 +165,7 @@ def note_given(workspace: Workspace, lesson_ids: Iterable[str]) -> None:
 
 
 def let_fade(workspace: Workspace, today: date | None = None) -> None:
-    """Let the counters of all lessons fade, if a week has passed since they did or since they were seen first."""
+    """Let the counters of all lessons fade, where a week has passed since they did last; failures are passed over."""
     if not workspace.config.lessons.enabled:
         return
     for store in open_stores(workspace, lock_s=_LOCK_S).all:
@@ -174,16 +174,16 @@ def let_fade(workspace: Workspace, today: date | None = None) -> None:
 
 
 def is_capturing(workspace: Workspace, event: HookEvent) -> bool:
-    """Return whether the settings want lessons to be written down, and who speaks is no subagent."""
+    """Return whether lessons of an event are written down: the settings say so, and it comes from no subagent."""
     settings = workspace.config.lessons
     return settings.enabled and settings.capture and not event.agent_id
 
 
 def _typed(text: str) -> str:
-    """Return a prompt without what its client put into it: elements that begin a line, and the files that it names.
+    """Return a prompt without the parts of its client: elements that begin a line, and the files at its end.
 
-    Either may be forged by its content: an element ends at the last mark of its end, files are the last part. Every
-    line that is left stands where it stood.
+    The content of a part may hold false marks, so an element ends at the last mark of its end. Lines keep their places,
+    and nothing is left from an element without an end on.
     """
     files = _FILES.search(text)
     text = text[: files.start()] if files else text
@@ -203,7 +203,7 @@ def _typed(text: str) -> str:
 
 
 def _said(workspace: Workspace, event: HookEvent) -> _Said:
-    """Return the agent's messages since the last call, from the transcript."""
+    """Return the agent's messages since the noted offset of the transcript; none if the session was given nothing."""
     if not event.transcript:
         return _Said()
     ledger = workspace.ledgers.read(session_key(workspace, event))
@@ -217,14 +217,14 @@ def _said(workspace: Workspace, event: HookEvent) -> _Said:
 
 
 def _note_read(workspace: Workspace, event: HookEvent, said: _Said) -> None:
-    """Note how far the transcript was read, so that nothing in it counts twice."""
+    """Note the offset up to which the transcript was read, so that no message counts twice; never raises OSError."""
     if said.read_to is not None:
         with contextlib.suppress(OSError):
             workspace.ledgers.note_read(session_key(workspace, event), said.read_to)
 
 
 def _citing(event: HookEvent, texts: Sequence[AgentText], message: str) -> list[CitingMessage]:
-    """The messages of a turn that cite; the event's own is left out where it stands in the transcript already."""
+    """Return the messages of a turn that cite lessons: those in the transcript, and the event's if it is not there."""
     from hybrid.records.lessons.messages import cited_ids
     from hybrid.records.lessons.writing import CitingMessage
 
@@ -250,7 +250,7 @@ def _mark(event: HookEvent, what: str, value: str) -> str:
 
 
 def _count_citations(workspace: Workspace, said: Sequence[CitingMessage]) -> tuple[tuple[str, ...], list[str]]:
-    """Return the ids that were counted, one step for each store, and why others were not."""
+    """Count citations in each store as one step; return the ids that were counted, and a sentence for each failure."""
     cited: list[str] = []
     failures: list[str] = []
     for store in open_stores(workspace, lock_s=_LOCK_S).all if said else ():
@@ -268,9 +268,9 @@ class IntakeReport(Struct, frozen=True):
     """The outcome of writing lessons down.
 
     Attributes:
-        notices: A line for the user about each lesson.
-        lessons: Those that are new.
-        is_busy: Some could not be written since another process was writing: they may be tried again.
+        notices: A line for the user about each captured lesson.
+        lessons: The lessons that were newly written.
+        is_busy: True if another process was writing, so that some were not written and may be tried again.
     """
 
     notices: tuple[str, ...] = ()
@@ -282,12 +282,12 @@ NOTHING = IntakeReport()
 
 
 def write_down(stores: Stores, found: Sequence[CapturedLesson], today: date) -> IntakeReport:
-    """Add what was captured, unless nearly the same is in either store; a failure is told to the user.
+    """Add captured lessons, unless one in either store says nearly the same; a failure becomes a notice.
 
     Args:
-        stores: Each waits for its lock once, however much there is to write.
-        found: In order; so are the notices.
-        today: Learned then.
+        stores: The stores; each waits for its lock once, however much there is to write.
+        found: The captured lessons; the notices have their order.
+        today: The date of learning.
     """
     told: dict[int, tuple[str, Lesson | None]] = {}
     is_busy = False
@@ -309,7 +309,7 @@ def write_down(stores: Stores, found: Sequence[CapturedLesson], today: date) -> 
 def _added(
     store: LessonStore, found: Sequence[tuple[int, CapturedLesson]], others: Sequence[Lesson], today: date
 ) -> dict[int, tuple[str, Lesson | None]]:
-    """Number of each captured lesson → the line about it, and the lesson if it is new.
+    """Add lessons to a store; return number of each → the notice about it, and the lesson if it is new.
 
     Raises:
         LessonsBusyError: Another process is writing; nothing was written.
@@ -349,7 +349,7 @@ def _draft(one: CapturedLesson) -> Draft:
 
 
 def _active(store: LessonStore | None) -> Sequence[Lesson]:
-    """Its active lessons; none of a file that cannot be read: that one is told where it matters."""
+    """Return the active lessons of a store; none without a store, or when its file cannot be read."""
     if store is not None:
         with contextlib.suppress(HybridError, OSError):
             return store.read().active

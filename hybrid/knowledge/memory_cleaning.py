@@ -23,17 +23,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
 MAX_CHARS = 200_000
-"""Of all texts of an event together among which secrets are looked for."""
+"""The most characters of all texts of an event together; secrets are looked for among these."""
 MAX_TOOL_CHARS = 100
-"""Of the name of a tool."""
+"""The most characters of the name of a tool."""
 
 _MAX_HOT = 5_000
-"""Words in the texts at which a value is looked for; a text that is made of them costs a hundred times others."""
+"""The most words like `password` in the texts of an event; a text full of them takes a hundred times as long."""
 _MIN_CHARS = 1_000
 _MIN_TAIL_CHARS = 30_000
-"""Room for a text from which on its end is kept too; of less, `tools` would keep what stood next to the gap."""
+"""Characters for a text from which on its end is kept too; with fewer only its beginning."""
 _CONTEXT_CHARS = 2_000
-"""Before the end of a text that are looked at and not kept: a name may stand there whose value follows."""
+"""Characters before the kept end of a text that are searched and not kept: a name may stand there for a value after."""
 _HOT_WORDS = (
     *("password", "passwd", "passphrase", "passcode", "pwd", "_pass", "secret", "token", "credential", "key", "login"),
     *("curl", "wget", "mysql", "sshpass", "redis-cli", "cookie", "auth", "://", "q~", "k_live_", "k_test_", ":aa"),
@@ -44,7 +44,7 @@ _PIECE = re.compile(rf"[A-Za-z0-9+/=_.~-]{{{_MIN_PIECE},}}")
 _MAX_PIECES = 60
 
 _WORD_CHARS = 100
-"""Of a word before the mark of what is left out: titles are shorter."""
+"""The most characters of a word before the mark `…` that are looked at: titles are shorter."""
 _END_OF_WORD = re.compile(r"[^\s`'\"(]+\Z")
 _END_OF_VALUE = re.compile(r"\A[^\s`'\"/]+")
 
@@ -52,10 +52,10 @@ _Told = TypeVar("_Told", Extracted, Summarised)
 
 
 def cleaned_call(call: ToolCall) -> ToolCall:
-    """Return what an event tells of a use without private spans and secrets; takes any values of JSON.
+    """Return a use of a tool without private spans and secrets; its parts may be any values of JSON.
 
-    JSON that was text is read. What goes beyond the bounds is left out: of a long text whole lines of both ends stay,
-    of many the first.
+    A text that is JSON is parsed. Texts beyond the bounds are shortened: of a long one whole lines of both ends stay,
+    of many texts the first.
     """
     texts = Texts()
     taken = [
@@ -76,7 +76,7 @@ def cleaned_name(tool: str) -> str:
 
 
 def cleaned_text(text: str) -> str:
-    """Return a text without private spans and secrets; of a long one whole lines of both ends."""
+    """Return a text without private spans and secrets; of a long one only whole lines of both ends."""
     texts = Texts()
     taken = texts.take_text(text)
     _clean(texts)
@@ -84,13 +84,13 @@ def cleaned_text(text: str) -> str:
 
 
 def cleaned_payload(use: ToolUse) -> ToolUse:
-    """Return a use as it is stored, once more without private spans and secrets, which shortening may have made."""
+    """Return a use as it is stored, cleaned once more, as shortening may have made new private spans and secrets."""
     fields = {name: value for name, value in to_builtins(use).items() if name not in ("tool", "kind")}
     return ToolUse.from_json(json.dumps({"tool": use.tool, "kind": use.kind, **_cleaned_fields(fields)}))
 
 
 def cleaned_told(told: _Told) -> _Told:
-    """Return an observation or summary without private spans and secrets, whoever made it."""
+    """Return an observation or summary without private spans and secrets; its type stays."""
     fields = {name: value for name, value in asdict(told).items() if name != "type"}
     cleaned = {
         name: tuple(value) if isinstance(fields[name], tuple) else value
@@ -100,7 +100,7 @@ def cleaned_told(told: _Told) -> _Told:
 
 
 def rules_of_rows() -> Rules:
-    """Return what cleans rows of earlier versions: as when rows are stored, if there is anything to hide."""
+    """Return the rules that clean rows of earlier versions; a row that holds no secret comes back as it is."""
     return Rules(_cleaned_row_text, _cleaned_row, _cleaned_row, _cleaned_waiting)
 
 
@@ -130,7 +130,7 @@ def _cleaned_row(told: _Told) -> _Told:
 
 
 def _without_ends(text: str) -> str:
-    """Return a text without the ends of values whose middle was left out: no rule knows half a password.
+    """Return a text without the end of each value whose middle was replaced by `…`: no rule knows half a password.
 
     Earlier versions shortened a command before its password was known for one (`--db_pass…er7kiwi99`).
     """
@@ -166,7 +166,7 @@ def _cleaned_waiting(payload: str) -> str:
 
 
 def strings_in(value: object) -> Iterator[str]:
-    """Every string of a value of JSON, names of fields too."""
+    """Yield every string of a value of JSON, names of fields too."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
@@ -189,7 +189,7 @@ def redacted_strings(value: object) -> object:
 
 
 def n_chars(value: object) -> int:
-    """Characters of a value of JSON."""
+    """Return the number of characters of a value: of a string its own, of others those of their JSON, 0 for None."""
     if isinstance(value, str):
         return len(value)
     return len(json.dumps(value, ensure_ascii=False)) if value is not None else 0
@@ -216,7 +216,7 @@ def _clean(texts: Texts) -> None:
 
 
 def _cuts(text: str) -> Iterator[Cut]:
-    """Secrets, lines of keys, and each long piece of them wherever else it stands."""
+    """Yield (start, end, replacement) of secrets, lines of keys, and other places that repeat a long piece of them."""
     secrets = [(secret.start, secret.end, f"[redacted:{secret.kind}]") for secret in find_secrets(text)]
     secrets += [(start, end, "[redacted:private_key]") for start, end in key_lines(text)]
     yield from secrets
@@ -229,7 +229,7 @@ def _cuts(text: str) -> Iterator[Cut]:
 
 
 def _shorten(leaves: Sequence[Leaf]) -> None:
-    """Cut texts at line ends until all together may be searched."""
+    """Cut the texts of leaves at line ends, in place, until all together keep the bounds of a search for secrets."""
     room = MAX_CHARS
     while True:
         most = _share([len(leaf.text) for leaf in leaves], room)

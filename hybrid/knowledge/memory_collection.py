@@ -40,38 +40,38 @@ if TYPE_CHECKING:
     from hybrid.workspace import Workspace
 
 WORDS_WEIGHT = 0.5
-"""Of the words of a query beside the evidence, in the order of hits; 0.2 to 0.5 serve equally well."""
+"""Weight of the share of the query's words in a hit, beside the evidence, in the order; 0.2 to 0.5 serve equally."""
 
 _LINES = re.compile(r":[0-9]+(?:-[0-9]+)?\b")
-"""Of a file in a title: `check.rs:1720-1806`."""
+"""The numbers of lines after a file in a title: `check.rs:1720-1806`."""
 
 _MOST_SUMMARIES = 2
-"""Of earlier sessions, for a prompt that asks about these."""
+"""The most summaries that are given to a prompt that asks about earlier sessions."""
 
 _FOREIGN_RELEVANCE, _FOREIGN_COSINE = 0.6, 0.3
-"""Least share of the evidence, and least cosine, of another project's row that is given without being asked for: tests
-are run everywhere."""
+"""Least relevance and least cosine of another project's row that is given: much is alike in all projects, as running
+tests."""
 
 _EVERYTHING = Filter()
 _ENOUGH = 5
-"""Hits of the present project among those of all that are enough: more of them are not looked for."""
+"""Hits of the present project, among those of all projects, from which on no more of them are searched for."""
 _FAIR_SHARE = 0.5
-"""Of the hits that may be another project's as long as the present one has any that fit."""
+"""Largest share of hits of other projects, as long as the present project has enough that fit."""
 
 
 class AskingSession(Struct, frozen=True):
-    """The session that looks back.
+    """The session that asks for memories.
 
     Attributes:
-        id: The client's; empty for none.
-        lost_before_ms: What it did before, a compaction took away; 0 when there was none.
+        id: The id that the client gave it; empty for none.
+        lost_before_ms: Time of its last compaction, before which its agent knows nothing; 0 without one.
     """
 
     id: str = ""
     lost_before_ms: int = 0
 
     def has(self, row: Row) -> bool:
-        """Return whether its agent knows the row because it did it itself."""
+        """Return whether a row comes from this session and is not older than its last compaction."""
         return bool(self.id) and row.owner.session_id == self.id and row.created_ms >= self.lost_before_ms
 
 
@@ -79,10 +79,10 @@ class MemoryCollection:
     """Observations and summaries of earlier sessions; fulfils `knowledge.collections.Collection`.
 
     Args:
-        view: Open.
+        view: The open view of the memory.
         config: Settings in force.
-        present: From where is looked back.
-        session: That looks back.
+        present: The time, the project and the files of now.
+        session: The session that asks.
     """
 
     kind = "memory"
@@ -99,12 +99,12 @@ class MemoryCollection:
         self.budget_chars: int | None = config.memory.budget_chars
 
     def text(self, hit: Hit) -> str | None:
-        """As `Collection.text`: the body lines of the row."""
+        """Return the body lines of the row of a hit; None when it is gone or says something else now."""
         record = self.record(hit)
         return None if record is None else "\n".join(record.lines)
 
     def last_summaries(self) -> list[Hit]:
-        """Return the last summaries of the project's other sessions, the newest first, without a search."""
+        """Return the two newest summaries of the project's other sessions, newest first; none outside a project."""
         wanted = RowFilter(key=self._present.key, not_session=self._session.id, kinds=("summary",))
         rows = self._store.newest(wanted, _MOST_SUMMARIES) if self._present.key else []
         return [record_hit(path_of(row), record_of(row)) for row in rows]
@@ -115,7 +115,7 @@ class MemoryCollection:
         return None if row is None else record_of(row, here=self._present.key)
 
     def shown(self, hit: Hit) -> Hit:
-        """Return the hit without its title: what is forgotten must not live on in the log or in a ledger."""
+        """Return the hit without its title, so that a forgotten title does not stay in the log or in a ledger."""
         return replace(hit, name="", scope="", signature="")
 
     def entry(self, item: Item) -> Entry:
@@ -127,11 +127,11 @@ class MemoryCollection:
         return Entry("memory", f"{shown}{cosine}", tuple(text.split("\n")) if text else ())
 
     def left_out(self, hit: Hit) -> str:
-        """As `Collection.left_out`.
+        """Return why `ordered` leaves out a hit.
 
         Returns:
-            `own` for what the session did itself, `foreign` for another project's row that fits less than such a row
-            must, `repeated` for what a better hit says too, `gone` for what is there no more.
+            `own` for a row of the session itself, `foreign` for another project's row that is a summary or fits too
+            little, `repeated` for a row that says the same as a better hit, `gone` for one that is there no more.
         """
         row = row_of(self._rows, hit)
         if row is None:
@@ -141,7 +141,7 @@ class MemoryCollection:
         return "repeated" if self._is_told(hit) else "foreign"
 
     def ordered(self, hits: Sequence[Hit], query: Query, rows: Mapping[int, float] | None = None) -> list[Hit]:
-        """By the sum of the parts; without what the session did itself."""
+        """Return the hits that may be given, best first as by `ranked`; see `left_out` for those that are left out."""
         self._rows.read(hit.path for hit in hits)
         told = [hit for hit in hits if self._is_told(hit)]
         return [hit for hit, _ in ranked(told, self._rows, self._present, query, self.searcher.embedder)]
@@ -155,7 +155,7 @@ class MemoryCollection:
 
 
 class FairSearcher(Searcher):
-    """A searcher whose hits are the present project's for at least half, as long as it has any that fit."""
+    """A searcher at least half of whose hits are the present project's, as far as that has enough that fit."""
 
     def __init__(self, searcher: Searcher, key: str) -> None:
         self._inner = searcher
@@ -173,7 +173,7 @@ class FairSearcher(Searcher):
         only: Filter = _EVERYTHING,
         judging: Judging | None = None,
     ) -> Searched:
-        """As `Searcher.search`."""
+        """Return the hits as `Searcher.search`; a second search adds hits of the project when it has too few."""
         found = self._inner.search(query, top_k=top_k, mode=mode, only=only, judging=judging)
         if only.path or len(found.hits) < top_k:
             return found
@@ -187,7 +187,7 @@ class FairSearcher(Searcher):
 
 
 def _joined(own: Searched, found: Searched, ending: str, top_k: int) -> tuple[Hit, ...]:
-    """The project's own hits and the others, in one order, at most half of them others' while there are own ones."""
+    """Return own hits and those of other projects by relevance; others get more than half only for lack of own ones."""
     scale = min(_evidence(own) / _evidence(found), 1.0) if _evidence(found) > 0 else 1.0
     mine = [replace(hit, relevance=hit.relevance * scale) for hit in own.hits]
     others = [hit for hit in found.hits if not hit.path.endswith(ending)]
@@ -197,20 +197,20 @@ def _joined(own: Searched, found: Searched, ending: str, top_k: int) -> tuple[Hi
 
 
 def _evidence(searched: Searched) -> float:
-    """Return the sum of evidence of the best hit; 0 where the ranker weighs none."""
+    """Return the sum of the evidence for the first hit; 0 without a hit or evidence."""
     return sum(searched.hits[0].evidence.values()) if searched.hits else 0.0
 
 
 def memory_collection(
     workspace: Workspace, view: MemoryView, *, session: AskingSession | None = None
 ) -> MemoryCollection:
-    """Return the memory as the present project and session look back on it."""
+    """Return the collection of the memory for the present project and a session; without one no row counts as own."""
     session = session or AskingSession()
     return MemoryCollection(view, workspace.config, present_of(workspace, view.store, session.id), session)
 
 
 def present_of(workspace: Workspace, store: MemoryStore, session_id: str = "") -> Present:
-    """From where is looked back: now, here, with the files that the session touched."""
+    """Return the present: the time, the project, and the files that the session touched."""
     files = store.touched_files(session_id) if session_id else ()
     project = workspace.project
     key = project.key if project else ""
@@ -218,7 +218,7 @@ def present_of(workspace: Workspace, store: MemoryStore, session_id: str = "") -
 
 
 def is_told_here(row: Row, key: str) -> bool:
-    """Summaries are of the present project only: what was asked for elsewhere is nobody's business here."""
+    """Return whether a row may be given in the project `key` (empty for none): a summary of another one may not."""
     return isinstance(row, Observation) or not key or row.owner.key == key
 
 
@@ -231,10 +231,10 @@ def row_of(rows: RowsAt, hit: Hit) -> Row | None:
 def ranked(
     hits: Sequence[Hit], rows: RowsAt, present: Present, query: Query, embedder: Embedder
 ) -> list[tuple[Hit, Parts]]:
-    """Return hits with the parts of their scores, best first, without what is gone or says the same as a better one.
+    """Return hits with the parts of their scores, best first, without those that are gone or repeat a better one.
 
-    The relevance in a score is what the evidence of the whole collection says of a hit, and how far it holds the words
-    of the query among the hits. What a better hit says in nearly the same words steps back.
+    The relevance in a score is a mean of the hit's relevance in the whole collection and of its share of the query's
+    words. An observation with nearly the same title as a better one moves back.
     """
     found = [(hit, row) for hit in hits if (row := rows.get(hit.path)) is not None]
     texts = [sorted(set(tokens(rows.text(hit.path)))) for hit, _ in found]
@@ -255,7 +255,7 @@ def ranked(
 
 
 def _said(row: Row) -> object:
-    """Equal for rows that say the same of the same files, in whatever session: the same search, the same place read."""
+    """Return a key that is equal for observations of one project with the same title and files; else unique."""
     if not isinstance(row, Observation) or not row.told.title:
         return name_of(row)
     title = " ".join(_LINES.sub("", row.told.title).lower().split())

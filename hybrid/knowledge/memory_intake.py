@@ -42,16 +42,16 @@ if TYPE_CHECKING:
 _CHARS_OF_TOKEN = 4
 _DAY_MS = 86_400_000
 _LEFT = 0.9
-"""Of the largest size, when the oldest rows go: so that it is not time again the next day."""
+"""Share of the largest size down to which the oldest rows are deleted, so that it is not time again the next day."""
 _MOST_PROMPT_CHARS = 5_000
 MOST_AT_ONCE = 20
-"""Batches of other sessions that an event has told: those that many killed sessions left must not keep it waiting."""
+"""The most batches of other sessions that one event turns into observations; killed sessions may leave many."""
 _PRIVATE_TURN = OPT_OUT
-"""Stands for a prompt that holds it; nothing of such a turn is kept."""
+"""The text that is stored in place of a private prompt; nothing else of its turn is kept."""
 
 
 def is_remembering(workspace: Workspace) -> bool:
-    """Return whether anything of this project is to be kept."""
+    """Return whether events of this project are kept: the settings want it and do not exclude it; else False."""
     memory, project = workspace.config.memory, workspace.project
     if not (memory.enabled and memory.capture) or project is None:
         return False
@@ -60,20 +60,22 @@ def is_remembering(workspace: Workspace) -> bool:
 
 
 def remember(workspace: Workspace, event: HookEvent, store: MemoryStore, now_ms: int) -> tuple[str, ...]:
-    """Keep what an event tells.
+    """Store a prompt, a use of a tool or, at the end of a turn, a summary; at the end of a session, close it.
+
+    At these ends all waiting uses of the session become observations.
 
     Args:
-        workspace: Of the event's directory.
-        event: Any; what tells nothing is passed over.
-        store: Of the memory.
-        now_ms: When it came, milliseconds since 1970.
+        workspace: The workspace of the event's directory.
+        event: Any event; others than these are passed over.
+        store: The store of the memory.
+        now_ms: Time of the event, milliseconds since 1970.
 
     Returns:
-        What went wrong with what is kept all the same, a sentence each.
+        A sentence for each batch whose extractor failed; it is stored all the same.
 
     Raises:
         HybridError: The memory cannot be used; what the event tells is not in it.
-        OSError: The same.
+        OSError: As `HybridError`.
     """
     if not event.session_id:
         return ()
@@ -95,10 +97,10 @@ def remember(workspace: Workspace, event: HookEvent, store: MemoryStore, now_ms:
 
 
 def tell_waiting(workspace: Workspace, event: HookEvent, store: MemoryStore, now_ms: int) -> tuple[str, ...]:
-    """Make observations of what waits, once a prompt was answered: of its session, and of others what is due.
+    """Make observations of all waiting uses of the event's session, and of some batches of others that have ended.
 
     Returns:
-        What went wrong, a sentence each.
+        A sentence for each failure; nothing is raised.
     """
     if not event.session_id or not is_remembering(workspace):
         return ()
@@ -110,10 +112,10 @@ def tell_waiting(workspace: Workspace, event: HookEvent, store: MemoryStore, now
 
 
 def close_batches(workspace: Workspace, store: MemoryStore, now_ms: int) -> tuple[str, ...]:
-    """Make observations of some batches whose window is over, of any session: their client may have been killed.
+    """Make observations of at most 20 batches that have ended, of any session: their client may have been killed.
 
     Returns:
-        What went wrong, a sentence each.
+        A sentence for each failure; nothing is raised.
     """
     try:
         return flush(workspace, store, now_ms, most=MOST_AT_ONCE)
@@ -124,17 +126,17 @@ def close_batches(workspace: Workspace, store: MemoryStore, now_ms: int) -> tupl
 def flush(
     workspace: Workspace, store: MemoryStore, now_ms: int, *, session_id: str = "", most: int | None = None
 ) -> tuple[str, ...]:
-    """Make observations of what waits: of one session all, else of any session what has waited long enough.
+    """Make observations of waiting uses: all of one session, or the batches of any session that have ended.
 
     Args:
-        workspace: With the settings in force.
-        store: Of the memory.
+        workspace: The workspace with the settings in force.
+        store: The store of the memory.
         now_ms: Milliseconds since 1970.
-        session_id: Of the one session; empty for any.
-        most: Batches that are told; None for all. What is left waits for the next event.
+        session_id: Id of the one session; empty for any.
+        most: The most batches that become observations; None for all. The others go on waiting.
 
     Returns:
-        What went wrong, a sentence each.
+        A sentence for each batch whose extractor failed; it is stored all the same.
     """
     make, window_ms = maker(workspace), workspace.config.memory.batch_window_ms
     done = store.flush(make=make, now_ms=now_ms, window_ms=window_ms, session_id=session_id, most=most)
@@ -160,7 +162,7 @@ def keep_small(workspace: Workspace, store: MemoryStore, now_ms: int) -> int:
 
 
 def maker(workspace: Workspace) -> Callable[[Sequence[PendingEvent], str], Extracted | None]:
-    """Return what turns a batch of events into an observation: the extractor of the settings, with clean results."""
+    """Return the function that makes an observation of a batch: the extractor of the settings, its results cleaned."""
     name = workspace.config.memory.extractor
 
     def make(events: Sequence[PendingEvent], prompt: str) -> Extracted | None:
@@ -173,7 +175,7 @@ def maker(workspace: Workspace) -> Callable[[Sequence[PendingEvent], str], Extra
 
 @cache
 def _extractor(name: str) -> Callable[[Sequence[ToolUse], str], Extracted | None]:
-    """Return the local one, or `package.module:function`.
+    """Return the extractor of a name: `local`, or `package.module:function`, which is imported.
 
     Raises:
         ConfigError: There is no such function.
@@ -188,7 +190,7 @@ def _extractor(name: str) -> Callable[[Sequence[ToolUse], str], Extracted | None
 
 
 def owner_of(workspace: Workspace, event: HookEvent) -> Owner:
-    """Session and project of an event."""
+    """Return the session and the project of an event."""
     project = workspace.require_project()
     return Owner(_session_id(event), project.key, project.name)
 
@@ -215,7 +217,7 @@ def _keep_use(workspace: Workspace, event: HookEvent, store: MemoryStore, now_ms
 
 
 def use_digest(event: HookEvent, payload: str) -> str:
-    """Under what the store knows a use of a tool: made of the client's id, or of what is stored where it has none."""
+    """Return the digest by which a use is known again, made of the client's id for it, without one of the payload."""
     identity = event.tool_use_id or payload
     return sha256_hex("\0".join((event.session_id, event.agent_id, event.tool, identity)).encode("utf-8", "replace"))
 
@@ -234,10 +236,10 @@ def _keep_prompt(workspace: Workspace, event: HookEvent, store: MemoryStore, now
 
 
 def is_of_private_turn(workspace: Workspace, event: HookEvent, store: MemoryStore, now_ms: int) -> bool:
-    """Return whether what an agent does now may be for a prompt that wanted to be left alone.
+    """Return whether the prompt that an event belongs to is, or may be, a private one.
 
-    A clock that was set back, or an event that is taken in late, leaves it open which prompt was the last one. Then it
-    is enough that one of those in question is private.
+    When it is not sure which prompt was the last one (a clock was set back), one private prompt among those in
+    question is enough.
     """
     if is_private_turn(str(workspace.home), event.session_id, event.key):
         return True
@@ -245,7 +247,10 @@ def is_of_private_turn(workspace: Workspace, event: HookEvent, store: MemoryStor
 
 
 def _keep_summary(workspace: Workspace, event: HookEvent, store: MemoryStore, now_ms: int) -> tuple[str, ...]:
-    """Store a summary of the turn; a turn that touched nothing and said nothing has none."""
+    """Store a summary of a turn, after its waiting uses became observations; return a sentence for each failure there.
+
+    A private turn, and one without a prompt and observations, gets no summary.
+    """
     failures = flush(workspace, store, now_ms, session_id=_session_id(event))
     if is_of_private_turn(workspace, event, store, now_ms):
         return failures

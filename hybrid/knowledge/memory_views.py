@@ -43,13 +43,13 @@ if TYPE_CHECKING:
 
 _MOST_OPEN = 8
 _CHANGES_KEPT = 10_000
-"""Changes that the store keeps for other indexes of it, which may lag behind."""
+"""Changes that the log of the store keeps after a build, for other indexes, which may lag behind."""
 _SEEN = "seen.json"
-"""Beside the index: how far in the store's changes it reaches."""
+"""Name of the file beside the index that holds the number of the last change in the index."""
 
 
 class RowsAt:
-    """Rows by their path in the index, read when they are asked for and at most once."""
+    """Rows of the memory by their path in the index; each is read at the first call for it and then kept."""
 
     def __init__(self, store: MemoryStore) -> None:
         self._store = store
@@ -57,19 +57,19 @@ class RowsAt:
         self._texts: dict[str, str] = {}
 
     def read(self, paths: Iterable[str]) -> None:
-        """Read many at once, which is faster than one after the other."""
+        """Read the rows at many paths at once, which is faster than one after the other."""
         missing = [path for path in paths if path not in self._found]
         self._found |= dict.fromkeys(missing) | rows_at(self._store, missing)
 
     def text(self, path: str) -> str:
-        """Return the searched text of a row; empty when it is gone."""
+        """Return the searched text of the row at a path; empty when the row is gone."""
         if path not in self._texts:
             row = self.get(path)
             self._texts[path] = record_text(record_of(row)) if row else ""
         return self._texts[path]
 
     def get(self, path: str) -> Row | None:
-        """Return the row, or None when it is gone."""
+        """Return the row at a path; None when it is gone."""
         if path not in self._found:
             self.read([path])
         return self._found[path]
@@ -79,9 +79,9 @@ class MemoryView(Struct, frozen=True):
     """The memory, open for searching.
 
     Attributes:
-        searcher: Of its index.
+        searcher: The searcher of the index of the memory.
         rows: Path in the index → row as it is now.
-        store: Behind it.
+        store: The store that holds the rows.
     """
 
     searcher: Searcher
@@ -98,11 +98,11 @@ class MemoryViews:
     """The open memory of each database and setting, for any number of threads.
 
     Args:
-        stores: Gives the store.
+        stores: Gives the store of a workspace.
         load: Gives the embedder of a name; by default it is loaded anew.
-        most_new: Rows that are indexed at once at most; a hook without a service has no time for more.
-        is_lagging: An index that is open serves although rows are new, and is brought up to date meanwhile: for a
-            service, whose prompts must not wait for what other sessions did a moment ago.
+        most_new: The most rows that are indexed at once; for more `open` raises. None for any number.
+        is_lagging: True lets an open index serve although rows are new, and brings it up to date in another thread:
+            prompts of a service must not wait.
     """
 
     def __init__(
@@ -122,10 +122,12 @@ class MemoryViews:
         self._lock = threading.Lock()
 
     def open(self, workspace: Workspace) -> MemoryView | None:
-        """Return the memory as it is now; None when it is switched off or holds nothing.
+        """Return the memory, open for searching; None when it is switched off or holds nothing for the project.
+
+        With `is_lagging`, or while the index cannot be written, the newest rows may be missing.
 
         Raises:
-            HybridError: Its index cannot be used or made.
+            HybridError: The index of the memory cannot be used or made, or another thread makes it for too long.
             OSError: A disk is full or read-only.
         """
         config = workspace.config
@@ -155,7 +157,7 @@ class MemoryViews:
         return MemoryView(found.searcher, RowsAt(store), store) if found.searcher.backend.n_chunks else None
 
     def _kept(self, key: Hashable, newest: int, opened: Callable[[], _Open]) -> _Open:
-        """Return the index as it is to be, opened unless somebody did so meanwhile; under the lock."""
+        """Return the open index if it holds the change `newest`, else open a new one; the caller holds the lock."""
         found = self._open.get(key)
         if found is None or found.seen != newest:
             found = self._open[key] = opened()
@@ -165,7 +167,7 @@ class MemoryViews:
         return found
 
     def _catch_up(self, key: Hashable, opened: Callable[[], _Open]) -> None:
-        """Bring an index up to date in a thread of its own, one at a time."""
+        """Bring an index up to date in a thread of its own, unless one is at it already; failures are passed over."""
         if key in self._catching_up:
             return
         self._catching_up.add(key)
@@ -197,7 +199,7 @@ class MemoryViews:
         return _Open(seen, searcher)
 
     def _build(self, index: MemoryIndex, store: MemoryStore, newest: int) -> None:
-        """Bring the index up to `newest`, by what changed if the store still knows."""
+        """Bring the index up to the change `newest`: by the changed rows if the store still knows them, else by all."""
         place = index.place
         known = _read_seen(place)
         if known == newest and (place.folder / "manifest.json").exists():
@@ -213,7 +215,7 @@ class MemoryViews:
 
 
 def changed_part(place: Place, store: MemoryStore, source: MemorySource) -> Part | None:
-    """Return the rows that changed since an index was built; None when they are unknown: all must be looked at."""
+    """Return the part of the source that changed since an index was built; None when unknown: the whole may have."""
     known = _read_seen(place)
     changes = store.changes_since(known) if known is not None else None
     if changes is None:
@@ -227,9 +229,9 @@ class MemoryIndex(Struct, frozen=True):
     """An index of a memory.
 
     Attributes:
-        workspace: With the settings in force.
+        workspace: The workspace with the settings in force.
         place: The paths of the index.
-        source: The rows that it is made of.
+        source: The rows that the index is made of.
     """
 
     workspace: Workspace
@@ -258,7 +260,7 @@ class MemoryIndex(Struct, frozen=True):
 
 
 def gate_settings(workspace: Workspace) -> GateConfig:
-    """Return the gate with the rates of the memory; the part that compares word by word is for few short records."""
+    """Return the settings of the gate with the rates of the memory, and without comparing word by word."""
     config = workspace.config
     return replace(
         config.gate,
@@ -274,20 +276,20 @@ def memory_places(home: Path) -> list[Path]:
 
 
 def places_of_store(home: Path, store: MemoryStore) -> list[tuple[Place, str]]:
-    """The indexes that were made of a memory, each with the key of the one project that it holds, or an empty one."""
+    """Return the indexes of a memory, each with the key of the one project that it holds, empty for all projects."""
     name = _name(store.path, "")
     found = [folder.name for folder in memory_places(home) if folder.name.startswith(name)]
     return [(place_of(home, one), one.removeprefix(name).removeprefix("-")) for one in found]
 
 
 def n_behind(place: Place, store: MemoryStore) -> int | None:
-    """Return the number of rows that changed since an index was built; None when that is not known."""
+    """Return the number of rows, of all projects, that changed since an index was built; None when not known."""
     part = changed_part(place, store, MemorySource(store))
     return None if part is None else len(part.paths)
 
 
 def _name(path: Path, own: str) -> str:
-    """Return the name of an index, made of its database and of the one project that it holds, if it holds one."""
+    """Return the name of an index, made of the path of its database and the key of its one project, if it has one."""
     return f"memory-{sha256_hex(str(path).encode('utf-8', 'surrogateescape'))[:12]}{'-' + own if own else ''}"
 
 

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from hybrid.workspace import Workspace
 
 _UNUSED_S = 600.0
-"""Seconds after which an index that nobody asked is closed; opening it again takes milliseconds."""
+"""Seconds without a search after which an index is closed; opening it again takes milliseconds."""
 
 
 class _OpenIndex(Struct):
@@ -94,7 +94,7 @@ class OpenFiles:
             return searcher
 
     def load(self, name: str, home: Path) -> Embedder:
-        """Return the embedder, loaded once as long as its files are the same: as a rule every project has the same.
+        """Return the embedder of a name; the last one is kept as long as its files are the same.
 
         Raises:
             ModelError: It cannot be loaded.
@@ -109,14 +109,14 @@ class OpenFiles:
         return self._embedder[1]
 
     def close_unused(self, older_than_s: float = _UNUSED_S) -> None:
-        """Close what nobody asked for some time."""
+        """Close the indexes that were not asked for longer than this."""
         limit_s = time.monotonic() - older_than_s
         with self._lock:
             for key in [key for key, entry in self._open.items() if entry.used_s < limit_s]:
                 del self._open[key]
 
     def figures(self) -> dict[str, Any]:
-        """Return how many are open, and the bytes of their files."""
+        """Return the figures of the open indexes: `open`, their number, and `size_bytes`, the bytes of their files."""
         with self._lock:
             return {"open": len(self._open), "size_bytes": sum(entry.size_bytes for entry in self._open.values())}
 
@@ -141,7 +141,7 @@ class OpenFiles:
 
 
 def _stamp(folder: Path) -> tuple[int, ...]:
-    """Return the stamp that a new generation changes; empty without an index."""
+    """Return the stamp of an index, which changes with each new generation; empty without an index."""
     try:
         status = (folder / "manifest.json").stat()
     except OSError:
@@ -159,7 +159,7 @@ class OpenKinds:
         is_lagging: As of `memory_views.MemoryViews`.
 
     Attributes:
-        stores: Of the records, which need no index.
+        stores: The stores of the records, which need no index.
     """
 
     def __init__(
@@ -182,7 +182,7 @@ class OpenKinds:
         return self._files.searcher(workspace)
 
     def views(self, workspace: Workspace) -> tuple[Sequence[RecordView], Sequence[str]]:
-        """Return lessons and lore, open for searching; see `views.RecordViews.open_all`."""
+        """Return lessons and lore, open for searching, and a sentence for each failure; see `RecordViews.open_all`."""
         from hybrid.knowledge.views import RecordViews  # Brings numpy: a session's start has no need of it.
 
         if self._views is None:
@@ -190,7 +190,7 @@ class OpenKinds:
         return self._views.open_all(workspace)
 
     def memory(self, workspace: Workspace) -> tuple[MemoryView | None, Sequence[str]]:
-        """Return the memory, open for searching, and what went wrong with it, a sentence each."""
+        """Return the memory, open for searching, and a sentence when that failed; None too when it is off or empty."""
         from hybrid.knowledge.memory_views import MemoryViews
 
         if self._memory is None:
@@ -203,7 +203,7 @@ class OpenKinds:
             return None, (f"memory: {error}",)
 
     def by_path(self, workspace: Workspace) -> Mapping[str, Record]:
-        """Return every record that may be given out here, as the indexes name them; nothing is opened for it.
+        """Return path in the indexes → record that may be given out here, without opening an index.
 
         Lessons that cannot be read are left out.
         """
@@ -216,12 +216,12 @@ class OpenKinds:
 
 
 class RecordsHere(Mapping[str, "Record"]):
-    """Path in an index → record: those of the files at hand, those of the memory read when they are asked for.
+    """Path in an index → record; rows of the memory are read one by one, and left out of iteration and length.
 
     Args:
-        known: Lessons and lore.
+        known: Path → lesson or record of lore.
         memory: The store of the memory.
-        key: Of the present project; what is another one's is marked.
+        key: Key of the present project; rows of another one are marked with its name.
     """
 
     def __init__(self, known: Mapping[str, Record], memory: MemoryStore, key: str) -> None:

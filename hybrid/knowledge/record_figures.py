@@ -47,9 +47,9 @@ class RecordFile(Struct, frozen=True):
 
     Attributes:
         path: Where it is.
-        counts: Kind, one of `KINDS`, → records that may be given out: no withdrawn ones.
-        problems: What cannot be read in it.
-        is_read: False for another tool's file whose place one of ours has taken.
+        counts: Kind, one of `KINDS`, → number of records that may be given out, without withdrawn ones.
+        problems: Places in the file that cannot be read.
+        is_read: False for a file of lessons that is not used, because another one or `$HYBRID_HOME` is.
     """
 
     path: Path
@@ -58,7 +58,7 @@ class RecordFile(Struct, frozen=True):
     is_read: bool = True
 
     def as_json(self) -> dict[str, Any]:
-        """Stable keys."""
+        """Return the file as an object for JSON output, with stable keys."""
         counts = {kind: self.counts[kind] for kind in KINDS if kind in self.counts}
         return {"path": str(self.path), "is_read": self.is_read, **counts, "problems": len(self.problems)}
 
@@ -69,7 +69,7 @@ def tree_records(project: Project, home: Path) -> tuple[RecordFile, ...]:
 
 
 def total(files: Iterable[RecordFile]) -> dict[str, int]:
-    """Return records of all files that are read, by kind."""
+    """Return kind → number of records in all files that are read."""
     counted: Counter[str] = Counter()
     for file in files:
         if file.is_read:
@@ -78,7 +78,7 @@ def total(files: Iterable[RecordFile]) -> dict[str, int]:
 
 
 def in_words(counts: Mapping[str, int]) -> str:
-    """`12 lessons, 3 patterns and 1 decision`; empty when there is nothing."""
+    """Return counts in words, `12 lessons, 3 patterns and 1 decision`; empty when all are 0."""
     parts = [f"{n:,} {_WORDS[kind][n != 1]}" for kind in KINDS if (n := counts.get(kind, 0))]
     return " and ".join(filter(None, (", ".join(parts[:-1]), *parts[-1:])))
 
@@ -92,7 +92,7 @@ def read_lessons(store: LessonStore) -> Lessons:
 
 
 def lore_counts(lores: Sequence[Lore]) -> dict[str, int]:
-    """Return records of lore that may be given out somewhere, by kind."""
+    """Return kind → number of records of lore that are not withdrawn, of any project."""
     return {
         "patterns": sum(not one.is_deprecated for lore in lores for one in lore.patterns),
         "anti_patterns": sum(not one.is_deprecated for lore in lores for one in lore.anti_patterns),
@@ -104,7 +104,7 @@ def lore_counts(lores: Sequence[Lore]) -> dict[str, int]:
 def records_status(workspace: Workspace) -> dict[str, Any]:
     """Return the `records` part of the status.
 
-    `waiting` counts what stands in a tree that nobody accepted; None for one that is.
+    `waiting` holds the counts of the records in a tree that is not accepted, and None for an accepted one.
     """
     project, home, config = workspace.require_project(), workspace.home, workspace.config
     stores = open_stores(workspace)

@@ -39,8 +39,8 @@ class Stores(Struct, frozen=True):
     """The lessons that concern a directory.
 
     Attributes:
-        project: Those of its project, read and written here; None outside any project.
-        system: Those for all projects.
+        project: The lessons of its project, read and written here; None outside any project.
+        system: The lessons for all projects.
         foreign: Lesson files in the tree that are not given out, since nobody accepted the tree.
     """
 
@@ -50,11 +50,11 @@ class Stores(Struct, frozen=True):
 
     @property
     def all(self) -> tuple[LessonStore, ...]:
-        """Those there are, the project's first."""
+        """The stores there are, the project's first."""
         return (self.project, self.system) if self.project else (self.system,)
 
     def of(self, lesson_id: str) -> LessonStore | None:
-        """Return the store of an id: `S…` is the system's, everything else the project's."""
+        """Return the store of an id: the system's for `S…`, the project's for all others, None outside any project."""
         return self.system if lesson_id[:1].upper() == "S" else self.project
 
 
@@ -62,7 +62,7 @@ def open_stores(workspace: Workspace, *, lock_s: float = _LOCK_S) -> Stores:
     """Return the lesson stores of a workspace; nothing is read or made yet.
 
     Args:
-        workspace: Of a directory.
+        workspace: The workspace of a directory.
         lock_s: How long a change waits for another process, in seconds.
     """
     home, project = workspace.home, workspace.project
@@ -85,28 +85,28 @@ def open_stores(workspace: Workspace, *, lock_s: float = _LOCK_S) -> Stores:
 
 
 def tree_files(project: Project) -> tuple[Path, Path]:
-    """Return the lesson files of a working tree: ours, and that of an older tool."""
+    """Return the paths of the lesson files of a working tree, ours and that of an older tool; neither need exist."""
     return project.root / FOLDER_NAME / FILE, project.root / OLDER_FOLDER / FILE
 
 
 def own_file(project: Project, home: Path) -> Path:
-    """Return the lesson file of a tree that is not accepted, or holds no `.hybrid/`."""
+    """Return the path in `$HYBRID_HOME` of the lessons of a tree that is not accepted or holds no `.hybrid/`."""
     return project_folder(project, home) / "trees" / project.tree / FILE
 
 
 def lock_of(own: Path) -> Path:
-    """Return the lock that writers of such a file hold."""
+    """Return the path of the lock that writers of a lesson file of `own_file` hold."""
     return own.with_name(f"{COUNTERS}.lock")
 
 
 def record_paths(workspace: Workspace, environ: Mapping[str, str] = os.environ) -> tuple[str, ...]:
-    """Files and folders of records elsewhere in a working tree, relative to it, sorted.
+    """Return the files and folders of records elsewhere in a working tree, as sorted relative paths.
 
     They are the files of the user's lore, when its folder lies in the tree (what stands beside them there are
     documents), and those that a link in the place of a LESSONS.md leads to.
 
     Args:
-        workspace: With a project.
+        workspace: A workspace with a project.
         environ: Environment variables; `LORE_DATA_DIR` names the user's lore.
     """
     project = workspace.require_project()
@@ -117,7 +117,7 @@ def record_paths(workspace: Workspace, environ: Mapping[str, str] = os.environ) 
 
 
 def _inside(place: Path, root: Path) -> str:
-    """Return a place relative to the real path of a folder, after all links; empty when it lies elsewhere."""
+    """Return the path of a place relative to a folder, after all links; empty when it lies elsewhere."""
     try:
         return place.resolve().relative_to(root.resolve()).as_posix()
     except (OSError, ValueError, RuntimeError):  # Elsewhere, or a loop of links.

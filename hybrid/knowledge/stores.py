@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from hybrid.workspace import Workspace
 
 MEMORY = "memory.db"
-"""The memory in a `$HYBRID_HOME`."""
+"""Name of the database of the memory in `$HYBRID_HOME`."""
 
 _MOST_KEPT = 64
 _Value = TypeVar("_Value")
@@ -47,9 +47,9 @@ class ActiveLessons(Struct, frozen=True, dict=True):
 
     Attributes:
         active: Id → lesson with its counters; of two with one id the last.
-        records: The same as records, in the order of their files, the project's first.
-        problems: Why lessons of another file are missing, a sentence for each such file.
-        earlier: The scorer of the lessons as they were before; None when nothing was scored.
+        records: The lessons as records, in the order of their files, the project's first.
+        problems: A sentence for each file whose lessons are missing.
+        earlier: The scorer of the lessons before the last change; None when nothing was scored.
     """
 
     active: Mapping[str, Lesson]
@@ -59,12 +59,12 @@ class ActiveLessons(Struct, frozen=True, dict=True):
 
     @cached_property
     def scorer(self) -> LessonScorer[Lesson]:
-        """Scores them; kept, since it counts the words of all."""
+        """The scorer of the active lessons, made at the first use and then kept, since it counts the words of all."""
         return LessonScorer(tuple(self.active.values()), self.earlier)
 
     @property
     def counted(self) -> LessonScorer[Lesson] | None:
-        """The scorer if it was asked for, else the one before it."""
+        """The scorer if it was made, else `earlier`; nothing is made for it."""
         return self.__dict__.get("scorer", self.earlier)
 
 
@@ -92,7 +92,7 @@ class RecordStores:
         self._memories: dict[Path, MemoryStore] = {}
 
     def lessons(self, workspace: Workspace) -> ActiveLessons:
-        """Return the active lessons of a workspace and those for all projects.
+        """Return the active lessons of a workspace and those for all projects; the same object while nothing changed.
 
         Raises:
             LessonsFileError: A file cannot be read, and no other one holds a lesson.
@@ -119,7 +119,7 @@ class RecordStores:
         return found
 
     def lore(self, workspace: Workspace) -> Sequence[Record]:
-        """The patterns, decisions and handoffs that may be given in a workspace; the same object while unchanged."""
+        """Return the records of lore that may be given in a workspace; the same object while nothing changed."""
         return self.shelf(workspace).records(names_of(workspace))
 
     def shelf(self, workspace: Workspace) -> LoreShelf:
@@ -135,7 +135,7 @@ class RecordStores:
         return shelf
 
     def memory(self, workspace: Workspace) -> MemoryStore:
-        """Return the memory of the settings; nothing is opened for it."""
+        """Return the store of the memory that the settings name; the same one each time, opened by its first use."""
         named = workspace.config.memory.path
         path = workspace.home / (expanded(named) if named else MEMORY)
         with self._lock:
@@ -151,7 +151,11 @@ class RecordStores:
 
 
 def _active_lessons(stores: Sequence[LessonStore]) -> tuple[list[Lesson], tuple[str, ...]]:
-    """Return the active lessons of some files, and why those of other ones are missing."""
+    """Return the active lessons of some stores, and a sentence for each whose file cannot be read.
+
+    Raises:
+        LessonsError: A file cannot be read, and the others hold no active lesson.
+    """
     lessons: list[Lesson] = []
     unread: list[LessonsError] = []
     for store in stores:

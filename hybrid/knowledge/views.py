@@ -41,15 +41,15 @@ RecordsKind = Literal["lessons", "lore"]
 KINDS: tuple[RecordsKind, ...] = ("lessons", "lore")
 
 FOLDER = "records"
-"""Where the record index lies in a `$HYBRID_HOME`."""
+"""Name of the folder of the record index in `$HYBRID_HOME`."""
 
 WAIT_S = 0.3
-"""Seconds to wait for another process that builds records; after that the last state serves, less what is gone."""
+"""Seconds to wait for another process that builds an index of records; after that the last index serves."""
 _MOST_OPEN = 32
 WHOLE = ChunkLimits(1_000_000_000, 1, 1_000_000_000)
-"""A record is never cut."""
+"""Limits of chunks that no record reaches, so that a record is one chunk."""
 _SEEN = "seen.json"
-"""Beside the index: a digest of the records that it holds, and one of its manifest."""
+"""Name of the file beside an index that holds a digest of its records, and one of its manifest."""
 
 
 class RecordView(Struct, frozen=True):
@@ -57,9 +57,9 @@ class RecordView(Struct, frozen=True):
 
     Attributes:
         kind: `lessons` or `lore`.
-        searcher: Of their index.
-        by_path: Path in the index → record. A hit that is not in it, or whose text is another, is gone.
-        lessons: With their counters; None for lore.
+        searcher: The searcher of the index of these records.
+        by_path: Path in the index → record. A hit without a record here, or with another text, is gone.
+        lessons: The lessons with their counters; None for lore.
     """
 
     kind: RecordsKind
@@ -69,7 +69,7 @@ class RecordView(Struct, frozen=True):
 
 
 class _Open(Struct):
-    """A view in use; one that is behind its records serves once and is opened anew by the next prompt."""
+    """An open index and its records; one that is behind the records serves once and is not kept."""
 
     records: Sequence[Record]
     searcher: Searcher
@@ -83,7 +83,7 @@ class RecordViews:
     Args:
         stores: Reads the record files.
         load: Gives the embedder of a name; by default it is loaded anew.
-        most_new: Records that are indexed at once at most; a hook without a service has no time for more.
+        most_new: The most records that are indexed at once; for more `open` raises. None for any number.
     """
 
     def __init__(
@@ -101,10 +101,10 @@ class RecordViews:
         self._opening: dict[Hashable, threading.Lock] = {}
 
     def open(self, workspace: Workspace, kind: RecordsKind) -> RecordView | None:
-        """Return the view of a workspace as its files are now; None when there is no record.
+        """Return the view of a workspace as its files are now; None when there is no record or the kind is off.
 
         Raises:
-            HybridError: The index of the records cannot be used or made.
+            HybridError: The index of the records cannot be used or made, or another thread makes it for too long.
             OSError: A disk is full or read-only.
         """
         records, lessons = self._records(workspace, kind)
@@ -128,7 +128,7 @@ class RecordViews:
         return RecordView(kind, found.searcher, found.by_path, lessons)
 
     def _fresh(self, key: Hashable, records: Sequence[Record]) -> _Open | None:
-        """Return the open view of these very records; the stores give the same object as long as nothing changed."""
+        """Return the open view of equal records, None if there is none; mostly they are the very same object."""
         with self._lock:
             found = self._open.get(key)
             if found is None or (found.records is not records and found.records != records):
@@ -145,7 +145,7 @@ class RecordViews:
                 self._opening.pop(self._open.popitem(last=False)[0], None)
 
     def open_all(self, workspace: Workspace) -> tuple[list[RecordView], list[str]]:
-        """The views of every kind that has a record, and what went wrong with a kind or a file, a sentence each."""
+        """Return the views of the kinds that have a record, and a sentence for each kind or file that failed."""
         opened: list[RecordView] = []
         problems: list[str] = []
         for kind in KINDS:
@@ -193,7 +193,7 @@ class RecordViews:
         return _Open(records, searcher, source.by_path, is_behind)
 
     def _build(self, workspace: Workspace, place: Place, source: RecordSource) -> None:
-        """Bring the index up to date, unless it holds these very records."""
+        """Bring the index up to date with the records of a source; nothing happens if it holds just these."""
         gate = workspace.config.gate
         embedder = LazyEmbedder(workspace.config.model.name, workspace.home, load=self._load)
         annotator = GateAnnotator(embedder, workspace.home, with_hub=gate.hub, records=gate)
@@ -225,7 +225,7 @@ def _is_current(place: Place, digest: str) -> bool:
 
 
 def _note_seen(place: Place, digest: str, generation: int) -> None:
-    """Note which records the index holds; where another process has built since, it notes that itself."""
+    """Note which records an index holds; nothing is noted when another process has built since."""
     manifest = (place.folder / NAME).read_bytes()
     if json.loads(manifest)["generation"] == generation:
         seen = {"records": digest, "manifest": sha256_hex(manifest)}
@@ -233,7 +233,7 @@ def _note_seen(place: Place, digest: str, generation: int) -> None:
 
 
 def _n_indexed(place: Place) -> int:
-    """About how many records an index holds; 0 when there is none that can be read."""
+    """Return the number of chunks in an index, about that of its records; 0 when no index can be read."""
     try:
         return sum(entry.n_chunks for entry in read_manifest(place.folder).segments)
     except (IndexUnavailableError, OSError):
@@ -241,7 +241,7 @@ def _n_indexed(place: Place) -> int:
 
 
 def place_of(home: Path, name: str) -> Place:
-    """Return the paths of a view."""
+    """Return the paths of the view of a name, in the record index of `home`."""
     folder = home / FOLDER
     return Place(
         catalog=folder / "catalog.db", folder=folder / "views" / name, tree=name, root=name, lock=folder / "build.lock"
