@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 MAX_BYTES = 64_000_000
-"""Of the file: about 100,000 decisions; it is never compacted."""
+"""The most bytes of decisions.jsonl: about 100,000 decisions; the file is never compacted."""
 
 _MOST_PROBLEMS = 100
 BOM = b"\xef\xbb\xbf"
@@ -31,7 +31,7 @@ class DecisionFile(Struct, frozen=True):
 
 
 class DecisionLines:
-    """Reads a file again and again; lines that were there before are not parsed anew. Not for several threads."""
+    """Reads a file again and again, and parses only lines that are new since the last time. Not for several threads."""
 
     def __init__(self) -> None:
         self._known: dict[bytes, Decision | str] = {}
@@ -66,7 +66,7 @@ class DecisionLines:
 
 
 def read_line(line: bytes) -> Decision | str:
-    """Return the decision of one line, or what is wrong with it."""
+    """Return the decision of one line, or a message about what is wrong with the line."""
     try:
         fields: Any = json.loads(line.decode("utf-8", "surrogateescape"))
     except (ValueError, RecursionError) as error:
@@ -75,7 +75,7 @@ def read_line(line: bytes) -> Decision | str:
 
 
 def decision_of(fields: Mapping[str, object]) -> Decision | str:
-    """Return a decision from its keys, or what they lack."""
+    """Return the decision that some keys make, or a message about what they lack."""
     get = fields.get
     identity = text_of(get("id"))
     if not identity:
@@ -93,7 +93,7 @@ def decision_of(fields: Mapping[str, object]) -> Decision | str:
 
 
 def line_of(fields: Mapping[str, object]) -> bytes:
-    """Return a decision as one line without its end; bytes that were not UTF-8 when it was read are the same again."""
+    """Return a decision as one line without a line end; bytes that were read and are no UTF-8 stay as they were."""
     try:
         return json.dumps(fields, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
@@ -106,8 +106,8 @@ class DecisionDraft(Struct, frozen=True):
     Attributes:
         decision: What was decided.
         rationale: Why.
-        alternatives: What else was thought of.
-        tags: Words.
+        alternatives: Other choices that were thought of.
+        tags: Words to find the decision by.
         git_commit: Id of the commit that was checked out; None where that is not known.
     """
 
@@ -119,7 +119,7 @@ class DecisionDraft(Struct, frozen=True):
 
 
 def new_decision(identity: str, draft: DecisionDraft, *, timestamp: str, project: str) -> dict[str, Any]:
-    """Return a decision's keys in the order of the format; null stands for an empty project."""
+    """Return the keys of a new decision in the order of the format; an empty project is null."""
     return {
         "id": identity,
         "timestamp": timestamp,
@@ -142,10 +142,10 @@ def new_decision(identity: str, draft: DecisionDraft, *, timestamp: str, project
 
 
 def retracted(decision: Decision, reason: str) -> dict[str, Any]:
-    """Return the keys of a decision that is taken back."""
+    """Return the keys of a decision after it was taken back for a reason."""
     return {**decision.fields, "status": "retracted", "retracted_reason": reason}
 
 
 def superseded(decision: Decision, by: str) -> dict[str, Any]:
-    """Return the keys of a decision that another one takes the place of."""
+    """Return the keys of a decision after the one with the id `by` took its place."""
     return {**decision.fields, "status": "superseded", "superseded_by": by}

@@ -53,8 +53,8 @@ class ProjectNames(Struct, frozen=True, dict=True):
     """The names of a project, and those of the other projects that are known here.
 
     Attributes:
-        name: Its name; empty outside of any project, where every record that names a project is another one's.
-        key: Its key.
+        name: The name of the project; empty outside of any, where every record that names a project is another one's.
+        key: The key of the project.
         others: Names and keys of all other projects of the registry; one that this project has too is dropped.
     """
 
@@ -64,12 +64,12 @@ class ProjectNames(Struct, frozen=True, dict=True):
 
     @cached_property
     def own_words(self) -> frozenset[str]:
-        """Its name and key as words."""
+        """The name and the key of the project, each as `words_of` gives it."""
         return frozenset(words for text in (self.name, self.key) if (words := words_of(text)))
 
     @cached_property
     def other_words(self) -> frozenset[str]:
-        """The names of the others as words."""
+        """The names and keys of the other projects as `words_of` gives them, without those of this project."""
         return frozenset(words for text in self.others if (words := words_of(text))) - self.own_words
 
 
@@ -80,9 +80,9 @@ class Mentions(Struct, frozen=True):
     """The projects that a record speaks of.
 
     Attributes:
-        named: The words of each project that it names, see `types.projects_of`; words may be empty.
-        words: Single words of its entities and tags.
-        text: The same in order, for names of several words.
+        named: The words of each project that the record names, see `types.projects_of`; words may be empty.
+        words: The single words of its entities and tags.
+        text: The words of its entities and tags in order, for names of several words.
     """
 
     named: tuple[str, ...]
@@ -101,7 +101,7 @@ def mentions_of(fields: Mapping[str, object]) -> Mentions:
 
 
 def attributed(mentions: Mentions, project: ProjectNames) -> Attribution:
-    """Return whether a record is this project's, another one's, or nobody's.
+    """Return `this`, `other` or `none`: a record is this project's, another one's, or nobody's.
 
     What stands in its `project` decides alone when it is there: a name that the registry does not know, or something
     that is no name, makes it another project's too, since it was attributed on purpose, and giving it away would be the
@@ -132,8 +132,8 @@ def project_names(name: str, key: str, registry: Iterable[tuple[str, str]]) -> P
     """Return the names of a project and of all others.
 
     Args:
-        name: Of this project; empty when there is none.
-        key: Of this project.
+        name: The name of this project; empty when there is none.
+        key: The key of this project.
         registry: Key and name of every known project, this one among them or not.
     """
     others = [text for other, called in registry if other != key for text in (called, other) if text]
@@ -155,11 +155,11 @@ _Withdrawable = TypeVar("_Withdrawable", "Pattern", "AntiPattern")
 
 
 _BATCH = 100
-"""Records that are looked through for secrets at once; most batches hold none."""
+"""Number of records that are searched for secrets at once; most such batches hold none."""
 
 
 class _Made(Struct, frozen=True):
-    """A value with its record, which another project's value lacks; it is kept so that its `id()` is not used anew."""
+    """A value with its record, None for another project's; the value is kept so that its `id()` is not used anew."""
 
     value: Decision | Handoff
     whose: Attribution
@@ -181,7 +181,7 @@ class RecordMaker:
         """Return the records of one or more folders that may be given in the project; of an id the first folder's.
 
         Args:
-            lores: What the folders hold, the project's own first.
+            lores: The content of the folders, the project's own first.
 
         Returns:
             Patterns and anti-patterns of any project in the order of their files; this project's decisions, the
@@ -224,17 +224,17 @@ def _as_it_is(text: str) -> str:
 
 
 def eligible_records(lores: Sequence[Lore], project: ProjectNames) -> tuple[Record, ...]:
-    """As `RecordMaker.records`, once."""
+    """Return the records that may be given in a project, as `RecordMaker.records`."""
     return RecordMaker(project).records(lores)
 
 
 def whose_is(value: Decision | Handoff, project: ProjectNames) -> Attribution:
-    """Return whether a decision or handoff is this project's, another one's, or nobody's."""
+    """Return `this`, `other` or `none`: a decision or handoff is this project's, another one's, or nobody's."""
     return attributed(mentions_of(value.fields), project)
 
 
 def latest_handoff(lores: Sequence[Lore], project: ProjectNames) -> Handoff | None:
-    """Return the latest handoff of this project, else the latest that names none."""
+    """Return the latest handoff of this project, else the latest that names no project; None without either."""
     handoffs = [handoff for lore in lores for handoff in lore.handoffs if not handoff.is_empty]
     for whose in ("this", "none"):
         found = [one for one in handoffs if whose_is(one, project) == whose]
@@ -244,7 +244,7 @@ def latest_handoff(lores: Sequence[Lore], project: ProjectNames) -> Handoff | No
 
 
 def _active(lores: Sequence[Lore]) -> list[Decision]:
-    """Decisions that say something and are withdrawn in no folder; those of later lines first."""
+    """Return the decisions with a text that are withdrawn in no folder, later lines first; one for each id."""
     all_decisions = [decision for lore in lores for decision in reversed(lore.decisions)]
     gone = {decision.id for decision in all_decisions if not decision.is_active}
     found: dict[str, Decision] = {}
@@ -273,7 +273,7 @@ def _anti_patterns(lores: Sequence[Lore], project: ProjectNames) -> list[Record]
 
 
 def _kept(values: Iterable[_Withdrawable]) -> list[_Withdrawable]:
-    """Return the first of each id, the newest by custom; none of an id that is withdrawn anywhere."""
+    """Return the first value of each id, the newest by custom; no value of an id that is withdrawn anywhere."""
     all_values = list(values)
     gone = {value.id for value in all_values if value.is_deprecated}
     first: dict[str, _Withdrawable] = {}
@@ -288,14 +288,14 @@ def _is_foreign(value: Pattern | AntiPattern, project: ProjectNames) -> bool:
 
 
 class Listed(Struct, frozen=True):
-    """A record, what it was read as, and its status: active, deprecated, superseded, retracted or abandoned."""
+    """A record, the value it was made of, and its status: active, deprecated, superseded, retracted or abandoned."""
 
     record: Record
     value: AnyLore
     status: str
 
     def as_json(self) -> dict[str, Any]:
-        """Stable keys; absent values are None."""
+        """Return the record as an object for JSON output, with stable keys; absent values are None."""
         record = self.record
         return {
             "id": record.id,
@@ -312,9 +312,9 @@ def listed(lores: Sequence[Lore], project: ProjectNames, *, is_all: bool = False
     """Return the records that may be given in a project, in the order of `RecordMaker.records`.
 
     Args:
-        lores: What the folders hold.
-        project: Its names.
-        is_all: Everything: withdrawn records, those of other projects and every handoff, folder by folder.
+        lores: The content of the folders.
+        project: The names of the project.
+        is_all: True for all records, folder by folder: also withdrawn ones, other projects' and every handoff.
     """
     if is_all:
         return [Listed(_record(value, project), value, status_of(value)) for value in _values(lores)]
@@ -325,13 +325,13 @@ def listed(lores: Sequence[Lore], project: ProjectNames, *, is_all: bool = False
 
 
 def best_matches(query: str, records: Sequence[Listed], *, top_k: int) -> list[Listed]:
-    """Return records that hold a word of the query, the best first by BM25."""
+    """Return the best `top_k` of the records that hold a word of the query, the best first by BM25."""
     scorer = LessonScorer([_Scorable(one) for one in records])
     return [hit.lesson.listed for hit in scorer.best(query, top_k=top_k)]
 
 
 def status_of(value: AnyLore) -> str:
-    """Return the status of a record."""
+    """Return the status of a record: active, deprecated, superseded, retracted or abandoned."""
     if isinstance(value, (Pattern, AntiPattern)):
         return "deprecated" if value.is_deprecated else "active"
     if not isinstance(value, Decision) or value.is_active:
@@ -342,7 +342,7 @@ def status_of(value: AnyLore) -> str:
 
 
 class _Scorable:
-    """A record as the scorer of lessons takes it."""
+    """A record in the form that the scorer of lessons takes."""
 
     def __init__(self, listed: Listed) -> None:
         self.listed = listed

@@ -35,17 +35,17 @@ class LoreFolder(Struct, frozen=True):
 
     @property
     def patterns(self) -> Path:
-        """Patterns and anti-patterns."""
+        """Path of the file of patterns and anti-patterns."""
         return self.path / "patterns" / "data" / "patterns.yaml"
 
     @property
     def decisions(self) -> Path:
-        """Decisions, one a line."""
+        """Path of the file of decisions, one a line."""
         return self.path / "journal" / "data" / "decisions.jsonl"
 
     @property
     def sessions(self) -> Path:
-        """Folder of the sessions with their handoffs."""
+        """Path of the folder of the sessions with their handoffs."""
         return self.path / "transfer" / "data" / "sessions"
 
 
@@ -59,7 +59,7 @@ def lore_folders(home: Path, environ: Mapping[str, str], configured: str, root: 
         root: Top of the working tree; None outside of any project.
 
     Returns:
-        The project's `.hybrid/lore` when it is there, then the personal folder. When both are one, it stands once.
+        The project's `.hybrid/lore` when it is there, then the personal folder; one when both are the same.
     """
     personal = LoreFolder(personal_folder(home, environ, configured), "personal")
     own = project_folder(root) if root else None
@@ -69,7 +69,7 @@ def lore_folders(home: Path, environ: Mapping[str, str], configured: str, root: 
 
 
 def personal_folder(home: Path, environ: Mapping[str, str], configured: str) -> Path:
-    """The user's folder: `[lore] data_dir`, else `$LORE_DATA_DIR`, else `$HYBRID_HOME/lore`; relative to `home`."""
+    """Return the user's folder: `configured`, else `$LORE_DATA_DIR`, else `lore`; relative to `home`."""
     named = configured.strip() or environ.get("LORE_DATA_DIR", "").strip()
     if not named:
         return home / "lore"
@@ -80,7 +80,7 @@ def personal_folder(home: Path, environ: Mapping[str, str], configured: str) -> 
 
 
 def project_folder(root: Path) -> Path | None:
-    """`.hybrid/lore` of a working tree; None when it is missing, or a link that may lead out of the tree."""
+    """Return `.hybrid/lore` of a working tree; None when it is missing, or a link that may lead out of the tree."""
     folder = root / ".hybrid" / "lore"
     if folder.is_symlink() or folder.parent.is_symlink() or not folder.is_dir():
         return None
@@ -101,7 +101,7 @@ def read_file(path: Path, folder: LoreFolder, limit_bytes: int) -> bytes | None:
     """Return the bytes of a file; None when it is not there.
 
     Raises:
-        LoreReadError: It cannot be read, is a link or no file, or is longer than the limit.
+        LoreReadError: The file cannot be read, is a link or no regular file, or is longer than the limit.
     """
     check_place(path, folder)
     try:
@@ -129,10 +129,10 @@ def check_place(path: Path, folder: LoreFolder) -> None:
 
 @contextlib.contextmanager
 def held(folder: LoreFolder) -> Generator[None]:
-    """The folder's lock.
+    """Hold the lock of a folder.
 
     Raises:
-        LoreWriteError: Another process holds it, or the folder cannot be written.
+        LoreWriteError: Another process holds the lock, or the folder cannot be written.
     """
     lock = folder.path / "lore.lock"
     with locked(lock, _LOCK_TIMEOUT_S) as is_held:
@@ -146,7 +146,7 @@ def append_decisions(folder: LoreFolder, lines: Sequence[bytes]) -> None:
 
     Raises:
         LoreReadError: A folder that leads to the file is a link.
-        LoreWriteError: It would be too large to be read again, or the disk is full or read-only.
+        LoreWriteError: The file would be too large to be read again, or the disk is full or read-only.
     """
     path = folder.decisions
     together = b"\n".join(lines)
@@ -173,10 +173,10 @@ def replace_file(path: Path, data: bytes) -> None:
 
 
 def check_size(size_bytes: int, limit_bytes: int, path: str) -> None:
-    """Make sure that a file can be read again once it is written.
+    """Refuse to write a file that would be too large to be read again.
 
     Raises:
-        LoreWriteError: It would be larger than the limit.
+        LoreWriteError: The file would be larger than the limit.
     """
     if size_bytes > limit_bytes:
         raise LoreWriteError(
@@ -186,7 +186,7 @@ def check_size(size_bytes: int, limit_bytes: int, path: str) -> None:
 
 @contextlib.contextmanager
 def _told_of(path: Path) -> Generator[None]:
-    """Tells of a file that cannot be written: which, why, and what to do."""
+    """Turn an OSError of the block into a LoreWriteError that names the file, the reason, and what to do."""
     try:
         yield
     except OSError as error:
@@ -198,7 +198,7 @@ def _told_of(path: Path) -> Generator[None]:
 
 
 def _refuse_lock(lock: Path) -> NoReturn:
-    """Tell why a lock cannot be had.
+    """Raise an error that says why a lock cannot be had; the lock file and its folder are made when missing.
 
     Raises:
         LoreWriteError: Always.
@@ -212,6 +212,6 @@ def _refuse_lock(lock: Path) -> NoReturn:
 
 
 def _link_between(path: Path, folder: Path) -> Path | None:
-    """Return the first link among the folders between a file and its lore folder."""
+    """Return the first link among the folders between a file and its lore folder; None without one."""
     between = [parent for parent in path.parents if folder in parent.parents]
     return next((parent for parent in reversed(between) if parent.is_symlink()), None)

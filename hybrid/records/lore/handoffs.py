@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 MAX_BYTES = 5_000_000
 MAX_FILES = 2_000
-"""Sessions that are read: those with the latest names, which begin with their time."""
+"""The most sessions that are read: those with the latest names, which begin with their time."""
 
 _NAME = re.compile(r"session-.+\.json")
 _TIME_IN_ID = re.compile(r"session-(\d{4})(\d{2})(\d{2})-(\d{2})(\d{2})(\d{2})(?:-|$)")
 
 
 class GitState(Struct, frozen=True):
-    """The state of the repository; all may be empty."""
+    """The state of a git repository; each part may be empty."""
 
     branch: str = ""
     commits: tuple[str, ...] = ()
@@ -34,10 +34,10 @@ class HandoffDraft(Struct, frozen=True):
     """A handoff before it has an id.
 
     Attributes:
-        message: Where things stand.
-        next_steps: What to do next.
-        blockers: What is in the way.
-        questions: What is open.
+        message: A text on where things stand.
+        next_steps: Steps to do next.
+        blockers: Obstacles.
+        questions: Open questions.
         git: The state of the repository.
     """
 
@@ -49,16 +49,16 @@ class HandoffDraft(Struct, frozen=True):
 
 
 def is_session_file(name: str) -> bool:
-    """Return whether a file of the folder is a session that counts; compressed ones and examples do not."""
+    """Return whether a file of this name is read as a session; compressed ones and examples are not."""
     return bool(_NAME.fullmatch(name)) and not name.endswith(".compressed.json") and "example" not in name.lower()
 
 
 def read_session(data: bytes, file: str) -> Handoff | str:
-    """Return the handoff of a session, which may be empty, or what is wrong with the file.
+    """Return the handoff of a session, which may be empty, or a message about what is wrong with the file.
 
     Args:
         data: The whole file.
-        file: Its path; its name is the id where the session has none.
+        file: Path of the file; its name is the id where the session has none.
     """
     try:
         session: object = json.loads(data.decode("utf-8-sig", "surrogateescape"))
@@ -77,7 +77,7 @@ def new_session(identity: str, draft: HandoffDraft, *, created_at: str, project:
         identity: `session-…`.
         draft: The handoff.
         created_at: ISO time.
-        project: Name; null stands for an empty one.
+        project: Name of the project; an empty one is written as null.
     """
     git = draft.git
     return {
@@ -108,7 +108,7 @@ def new_session(identity: str, draft: HandoffDraft, *, created_at: str, project:
 
 
 def session_bytes(session: dict[str, Any]) -> bytes:
-    """Return the file of a session."""
+    """Return the bytes of the file of a session."""
     try:
         return json.dumps(session, ensure_ascii=False, indent=2).encode("utf-8", "surrogateescape") + b"\n"
     except UnicodeEncodeError:
@@ -116,7 +116,7 @@ def session_bytes(session: dict[str, Any]) -> bytes:
 
 
 def short_id(identity: str) -> str:
-    """`session-20260214` for an id that goes on with time and digits."""
+    """Return the id of a session without time and digits, `session-20260214`; an id of another form as it is."""
     found = re.match(r"session-\d{8}(?=-|$)", identity)
     return found.group() if found else identity
 

@@ -40,9 +40,9 @@ class ImportReport(Struct):
     Attributes:
         added: Kind → records added.
         present: Kind → records that were here already.
-        withdrawn: Decisions among those that were active here and are not any more, as at the source.
-        redacted: Records whose secrets were taken out.
-        problems: What could not be read there, with file and line.
+        withdrawn: Number of decisions that were active here and withdrawn at the source, and are withdrawn here now.
+        redacted: Number of records whose secrets were taken out.
+        problems: Places in the source that could not be read, with file and line.
     """
 
     added: dict[str, int] = field(default_factory=lambda: dict.fromkeys(KINDS, 0))
@@ -56,13 +56,13 @@ def import_folder(source: LoreFolder, target: LoreFolder, *, project: str = "", 
     """Add the records of one folder to another.
 
     Args:
-        source: Only read.
-        target: Ours.
-        project: Given to every record that names none in `project` (sessions: `context.project`); empty for nobody.
-        is_dry: Report only.
+        source: The other folder, which is only read.
+        target: Our folder, to which records are added.
+        project: Name that every record without one gets in `project` (sessions: `context.project`); empty for none.
+        is_dry: Write nothing; report what would be done.
 
     Raises:
-        LoreError: There is no lore in the source, it is the target itself, or the target cannot be read or written.
+        LoreError: The source has no lore or is the target itself, or the target cannot be read or written.
     """
     if not (source.patterns.is_file() or source.decisions.is_file() or source.sessions.is_dir()):
         raise LoreError(
@@ -115,7 +115,7 @@ class _Importer:
             replace_file(path, data)
 
     def _new(self, kind: str, values: tuple[Pattern, ...] | tuple[AntiPattern, ...], known: set[str]) -> list[Any]:
-        """The records of a section that are not here yet, those that share an id among them, as they are written."""
+        """Return the records of a section whose ids are not here yet, as they are written; several may share an id."""
         found: list[dict[str, object]] = []
         for value in values:
             if value.id in known:
@@ -128,9 +128,9 @@ class _Importer:
         return found
 
     def _decision_lines(self, there: Lore, here: Lore) -> list[bytes]:
-        """Return every line of decisions that are not here yet, then the last ones of those that were withdrawn there.
+        """Return every line of decisions that are not here yet, then the lines that withdraw decisions here.
 
-        Lines keep their order, and equal ones all stand: the last of an id decides, whatever came before it.
+        Lines keep their order, and equal lines are all kept, since the last line of an id decides.
         """
         known = {one.id: one for one in here.decisions}
         new = {one.id for one in there.decisions if one.id not in known}
@@ -149,9 +149,9 @@ class _Importer:
         return [*found, *self._withdrawals(there, known)]
 
     def _withdrawals(self, there: Lore, known: Mapping[str, Decision]) -> list[bytes]:
-        """Return the last lines of decisions that are active here but not there, as the project that they have here.
+        """Return the last lines of decisions that are active here but not there, with the project that they have here.
 
-        A line that is here as often as there was answered by a later one of ours, which stands.
+        A line that is here as often as there is left out: a later line of ours made its decision active again.
         """
         gone = {one.id for one in there.decisions if not one.is_active and one.id in known and known[one.id].is_active}
         if not gone:
@@ -184,7 +184,7 @@ class _Importer:
         return line if fields == decision.fields else decisions.line_of(fields)
 
     def _sessions(self, there: Lore, known: set[str]) -> dict[str, bytes]:
-        """File name → bytes of the sessions that are not here yet."""
+        """Return file name → bytes of the sessions of which neither the id nor the file name is here yet."""
         found: dict[str, bytes] = {}
         for handoff in there.handoffs:
             name = Path(handoff.file).name
@@ -218,7 +218,7 @@ def without_secrets(fields: Mapping[str, object]) -> dict[str, Any]:
 
 
 def _number(key: str, value: object) -> object:
-    """Return a value that most likely stood without quotes as a number; the reader gives text for everything."""
+    """Return a text that most likely was a number in the file as `Verbatim`, and any other value as it is."""
     if key in _TEXT_KEYS or not isinstance(value, str) or not _NUMBER.fullmatch(value):
         return value
     return Verbatim(value)

@@ -133,13 +133,13 @@ def with_new(data: bytes, section: str, records: Sequence[Mapping[str, object]],
 
 
 def with_deprecated(data: bytes, identity: str, file: str) -> bytes:
-    """The bytes of a file with a record marked as withdrawn: by its name, and a confidence of 0 where it has one.
+    """Return the bytes of a file with a record marked as withdrawn: by its name, and by confidence 0 if it has one.
 
-    Every record of this id is marked; the same bytes come back when all are.
+    Every record with this id is marked; the bytes are the same when all were marked before.
 
     Raises:
-        NoRecordError: None has this id.
-        LoreWriteError: It has no name that could be marked.
+        NoRecordError: No record of the file has this id.
+        LoreWriteError: The file is in a form in which the name cannot be marked.
     """
     bom, text = _split(data)
     before = read_items(text)
@@ -172,7 +172,7 @@ def _withdrawal(item: YamlRecord) -> dict[str, str]:
 
 
 def _edits(text: str, item: YamlRecord) -> list[tuple[Span, str]]:
-    """Places and what shall stand there."""
+    """Return (place, new text) for each change that marks a record as withdrawn."""
     return [
         (item.spans[key], prefixed(text, item.spans[key], DEPRECATED_MARK, value) if key == "name" else value)
         for key, value in _withdrawal(item).items()
@@ -206,7 +206,7 @@ def _is_as(found: YamlRecords, expected: list[tuple[str, dict[str, Any]]], befor
 
 
 def _split(data: bytes) -> tuple[str, str]:
-    """Byte order mark and text; bytes that are not UTF-8 become lone surrogates and come back as they were."""
+    """Return the byte order mark, which may be empty, and the text; bytes that are not UTF-8 become lone surrogates."""
     text = data.decode("utf-8", "surrogateescape")
     return (_BOM, text[1:]) if text.startswith(_BOM) else ("", text)
 
@@ -262,7 +262,7 @@ def _anti_pattern(item: YamlRecord) -> AntiPattern:
 
 
 def _confidence(text: str) -> float:
-    """In 0 to 1; what is no number counts as the default."""
+    """Return a confidence within 0 to 1; the default for a text that is no number."""
     try:
         value = float(text)
     except ValueError:

@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 UNATTRIBUTED_MARK = " [unattributed]"
 _MAX_DEPTH = 4
-"""Of texts inside a decision or session that are shown at all."""
+"""The most levels of lists and mappings in a record from which texts are taken."""
 _FURTHER = {"Next": 3, "Blocker": 2, "Question": 2}
-"""What stands below the message of a handoff: label → lines at most."""
+"""Label of the lines below the message of a handoff → the most lines with this label."""
 _FURTHER_CHARS = 200
 _HANDOFF_CHARS = 1_400
-"""Characters of a handoff up to which further lines are added: one that fills the budget of lore alone is not given."""
+"""The most characters of a handoff with its further lines; a larger one would fill the budget of lore alone."""
 _MARGIN_CHARS = 3
-"""Of a line in the frame: its end and two spaces."""
+"""Characters that the frame adds to each line: a line end and two spaces."""
 
 _PLACEHOLDERS = frozenset(
     "todo,tbd,fixme,n/a,na,none,null,nil,unknown,undefined,placeholder,test,testing,foo,bar,baz,xxx,lorem ipsum,"
@@ -37,7 +37,7 @@ _NO_TEXT = re.compile(r"[\W_]*|<[^<>]*>|\(context:\s*(?:always|any)?\s*\)", re.I
 
 
 def meaning(text: str) -> str:
-    """A text without white space around it; empty when it only keeps a place (`TODO`, `n/a`, `...`, `<reason>`)."""
+    """Return a text without white space around it; empty for a placeholder (`TODO`, `n/a`, `...`, `<reason>`)."""
     text = text.strip()
     if text.rstrip(".!").lower() in _PLACEHOLDERS or _NO_TEXT.fullmatch(text):
         return ""
@@ -45,14 +45,14 @@ def meaning(text: str) -> str:
 
 
 def kind_of(value: AnyLore) -> str:
-    """`pattern`, `anti-pattern`, `decision` or `handoff`."""
+    """Return the kind of a value: `pattern`, `anti-pattern`, `decision` or `handoff`."""
     return {"Pattern": "pattern", "AntiPattern": "anti-pattern", "Decision": "decision", "Handoff": "handoff"}[
         type(value).__name__
     ]
 
 
 def pattern_record(pattern: Pattern, *, is_foreign: bool = False) -> Record:
-    """Return a pattern; `is_foreign` says that it names another project."""
+    """Return the record of a pattern; with `is_foreign` it is marked with the other project that it names."""
     name, context = _shown(pattern.name), _shown(pattern.context)
     problem, solution = _shown(pattern.problem), _shown(pattern.solution)
     situation = _labelled("Problem", problem) if problem else _labelled("When", context)
@@ -69,7 +69,7 @@ def pattern_record(pattern: Pattern, *, is_foreign: bool = False) -> Record:
 
 
 def anti_pattern_record(anti: AntiPattern, *, is_foreign: bool = False) -> Record:
-    """Return an anti-pattern; `is_foreign` says that it names another project."""
+    """Return the record of an anti-pattern; with `is_foreign` it is marked with the other project that it names."""
     name, symptom, risk, fix = map(_shown, (anti.name, anti.symptom, anti.risk, anti.fix))
     return Record(
         kind="anti-pattern",
@@ -84,11 +84,11 @@ def anti_pattern_record(anti: AntiPattern, *, is_foreign: bool = False) -> Recor
 
 
 def decision_record(decision: Decision, project: str, hide: Callable[[str], str] = redact) -> Record:
-    """Return a decision of a project.
+    """Return the record of a decision.
 
     Args:
-        decision: As read.
-        project: Its name; an empty one marks the decision as unattributed.
+        decision: The decision as read.
+        project: Name of its project; an empty one marks the decision as unattributed.
         hide: Takes the secrets out of a text.
     """
     get = decision.fields.get
@@ -111,11 +111,11 @@ def decision_record(decision: Decision, project: str, hide: Callable[[str], str]
 
 
 def handoff_record(handoff: Handoff, project: str, hide: Callable[[str], str] = redact) -> Record:
-    """Return a handoff of a project: the whole message, then the first next steps, blockers and questions, a line each.
+    """Return the record of a handoff: the message, then the first next steps, blockers and questions, a line each.
 
     Args:
-        handoff: As read.
-        project: Its name; an empty one marks the handoff as unattributed.
+        handoff: The handoff as read.
+        project: Name of its project; an empty one marks the handoff as unattributed.
         hide: Takes the secrets out of a text.
     """
 
@@ -139,7 +139,7 @@ def handoff_record(handoff: Handoff, project: str, hide: Callable[[str], str] = 
 
 
 def _with_further(message: tuple[str, ...], further: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
-    """Return the lines of a message and, as far as there is room, those of what follows it, over-long ones cut."""
+    """Return the lines of a message, then those of `further` that fit into the limit of a handoff, each cut short."""
     lines = list(message)
     left = _HANDOFF_CHARS - sum(len(line) + _MARGIN_CHARS for line in lines)
     for label, most in _FURTHER.items():
@@ -152,7 +152,7 @@ def _with_further(message: tuple[str, ...], further: Mapping[str, Sequence[str]]
 
 
 def texts_in(fields: Mapping[str, object]) -> str:
-    """Return every text of a record, one a line: what can be looked through for secrets at once."""
+    """Return the texts of a record as one, so that they can be searched for secrets at once."""
     return "\n".join(_leaves(list(fields.values()), 0))
 
 
@@ -183,7 +183,7 @@ def _text(parts: Iterable[str]) -> str:
 
 
 def _examples(pattern: Pattern) -> list[str]:
-    """Return the texts of `examples`: a list of mappings of one or two of bad and good, or of plain texts."""
+    """Return the texts of the key `examples` of a pattern, a list of mappings (`bad`, `good`) or of texts."""
     examples = pattern.fields.get("examples")
     if not isinstance(examples, list):
         return []
@@ -209,7 +209,7 @@ def shown_fields(fields: Mapping[str, object]) -> dict[str, Any]:
 
 
 def changed_texts(value: object, text: Callable[[str], str], key: Callable[[str], str]) -> object:
-    """Return a value with each text and each key in it changed."""
+    """Return a value of JSON with `text` applied to each text in it, and `key` to each key."""
     if isinstance(value, str):
         return text(value)
     if isinstance(value, list):

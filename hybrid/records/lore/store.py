@@ -37,7 +37,7 @@ _NO_DECISIONS = DecisionFile((), ())
 
 
 class _Kept(Struct, Generic[_Read], frozen=True):
-    """The content of a file at a stamp; `is_proof` tells that the same stamp means the same content."""
+    """The content of a file, and its stamp then; with `is_proof` the same stamp means the same content."""
 
     stamp: Stamp | None
     is_proof: bool
@@ -45,14 +45,14 @@ class _Kept(Struct, Generic[_Read], frozen=True):
 
 
 class LoreStore:
-    """One data folder, for any number of threads."""
+    """Reads the lore of one folder, for any number of threads."""
 
     def __init__(self, folder: LoreFolder, *, now_ns: Callable[[], int] = time.time_ns) -> None:
-        """A store; nothing is read yet.
+        """Set the folder; nothing is read yet.
 
         Args:
-            folder: It need not exist.
-            now_ns: Clock, nanoseconds since the epoch; tells whether a file may still change without a new time.
+            folder: The folder, which need not exist.
+            now_ns: Clock in nanoseconds since the epoch: a file that is too new may still change under the same time.
         """
         self.folder = folder
         self._now_ns = now_ns
@@ -64,7 +64,7 @@ class LoreStore:
         self._lore = Lore()
 
     def read(self) -> Lore:
-        """Everything the folder holds now; the same object as before while nothing changed."""
+        """Return all records and problems of the folder as it is now; the same object while nothing changed."""
         with self._lock:
             lore = self._read()
             if lore != self._lore:
@@ -72,7 +72,7 @@ class LoreStore:
             return self._lore
 
     def records(self, project: ProjectNames) -> tuple[Record, ...]:
-        """The records of this folder alone that may be given in a project; see `LoreShelf` for several folders."""
+        """Return the records of this folder alone that may be given in a project; see `LoreShelf` for several."""
         return RecordMaker(project).records([self.read()])
 
     def _read(self) -> Lore:
@@ -118,7 +118,7 @@ class LoreStore:
         return self._decisions.content
 
     def _session_contents(self) -> list[_Kept[Handoff | Problem | None]]:
-        """Return the sessions with a handoff, or what is wrong with them."""
+        """Return for each of the latest sessions its handoff, a problem, or None for one without a handoff."""
         now: dict[str, _Kept[Handoff | Problem | None]] = {}
         for path in self._session_files():
 
@@ -136,7 +136,7 @@ class LoreStore:
         return list(now.values())
 
     def _session_files(self) -> Sequence[Path]:
-        """Return the files of the latest sessions, the newest name first."""
+        """Return the paths of the latest sessions, the newest name first; none when the folder cannot be read."""
         try:
             names = [path.name for path in self.folder.sessions.iterdir() if handoffs.is_session_file(path.name)]
         except (OSError, ValueError):
@@ -150,11 +150,11 @@ class LoreStore:
         limit_bytes: int,
         parse: Callable[[bytes | Problem | None], _Read],
     ) -> _Kept[_Read]:
-        """Return what a file holds now; as before while its stamp proves that nothing changed.
+        """Return the parsed content of a file; `before` while its stamp proves that nothing changed.
 
         Args:
-            path: Of the file.
-            before: What it held last; None for a file that was not read yet.
+            path: Path of the file.
+            before: The content that was read last; None for a file that was not read yet.
             limit_bytes: A longer file is refused.
             parse: Reads the bytes; it is given a problem for a file that is refused, and None for a missing one.
         """
@@ -173,7 +173,7 @@ class LoreShelf:
     """The folders that count for a project, read as one; for any number of threads."""
 
     def __init__(self, stores: Sequence[LoreStore]) -> None:
-        """Folders in order of precedence: the project's own first."""
+        """Set the stores of the folders in order of precedence: the project's own first."""
         self.stores = tuple(stores)
         self._lock = threading.Lock()
         self._makers: dict[tuple[object, ...], tuple[tuple[Lore, ...], RecordMaker, tuple[Record, ...]]] = {}

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 
 DEPRECATED_MARK = "[DEPRECATED] "
-"""A pattern whose name begins so was withdrawn."""
+"""Beginning of the name of a withdrawn pattern or anti-pattern."""
 
 UNREADABLE_PROJECT = "?"
-"""Stands for a `project` that says something which is no name: the record is nobody's here."""
+"""The name of the project of a record whose `project` holds something that is no name; no project matches it."""
 
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -43,7 +43,7 @@ class Pattern(Struct, frozen=True):
 
     @property
     def is_deprecated(self) -> bool:
-        """Withdrawn by its name or by a confidence of 0."""
+        """True if the pattern was withdrawn: by its name or by a confidence of 0."""
         return self.name.startswith(DEPRECATED_MARK.rstrip()) or self.confidence <= 0
 
 
@@ -63,7 +63,7 @@ class AntiPattern(Struct, frozen=True):
 
     @property
     def is_deprecated(self) -> bool:
-        """Withdrawn by its name, or by a confidence of 0 where it has one."""
+        """True if the anti-pattern was withdrawn: by its name, or by a confidence of 0 if it has one."""
         return self.name.startswith(DEPRECATED_MARK.rstrip()) or is_zero(self.fields.get("confidence"))
 
 
@@ -72,13 +72,13 @@ class Decision(Struct, frozen=True):
 
     Attributes:
         id: `dec-` and eight hex digits.
-        created_at: Its `timestamp`.
-        decision: What was decided.
-        rationale: Why.
+        created_at: The time in its key `timestamp`.
+        decision: The text of what was decided.
+        rationale: The reason for it.
         status: active, superseded, retracted; `active` where the file says nothing.
         outcome: pending, successful, revised, abandoned and others.
         project: As written, see `project_of`; empty when none is named.
-        fields: Every key.
+        fields: Every key of the record with its value.
     """
 
     id: str
@@ -92,7 +92,7 @@ class Decision(Struct, frozen=True):
 
     @property
     def is_active(self) -> bool:
-        """Neither retracted, superseded nor abandoned."""
+        """True if the decision is neither retracted, superseded nor abandoned."""
         return self.status == "active" and self.outcome != "abandoned" and not text_of(self.fields.get("superseded_by"))
 
 
@@ -112,7 +112,7 @@ class Handoff(Struct, frozen=True):
 
     @property
     def is_empty(self) -> bool:
-        """Nothing was handed over."""
+        """True if the session handed nothing over."""
         return not (self.message or self.next_steps or self.blockers or self.questions)
 
 
@@ -120,11 +120,11 @@ class Lore(Struct, frozen=True):
     """Everything one folder holds, withdrawn and retracted records included.
 
     Attributes:
-        patterns: In the order of the file, the newest first by custom.
-        anti_patterns: The same.
+        patterns: Patterns in the order of the file, the newest first by custom.
+        anti_patterns: Anti-patterns in the order of the file, the newest first by custom.
         decisions: The last line of each id, in the order of these lines.
-        handoffs: The newest first.
-        problems: What could not be read.
+        handoffs: Handoffs, the newest first.
+        problems: Places in the files that could not be read.
     """
 
     patterns: tuple[Pattern, ...] = ()
@@ -161,7 +161,7 @@ def text_of(value: object) -> str:
 
 
 def texts_of(value: object) -> tuple[str, ...]:
-    """The texts of a list: scalars, and of mappings their `name`, `path` or `id`; a lone scalar is a list of one."""
+    """Return the texts of a list: scalars, and the `name`, `path` or `id` of mappings; a scalar is a list of one."""
     if not isinstance(value, list):
         alone = text_of(value)
         return (alone,) if alone else ()
@@ -184,7 +184,7 @@ def projects_of(fields: Mapping[str, object]) -> tuple[str, ...]:
 
 
 def project_of(fields: Mapping[str, object]) -> str:
-    """Return the projects that a record names, as one text."""
+    """Return the projects that a record names, joined by commas; empty when it names none."""
     named = fields.get("project")
     if isinstance(named, str) and (text := text_of(named)):  # As nearly always; it is asked of every decision.
         return text
@@ -225,7 +225,7 @@ def _names_in(value: object) -> tuple[str, ...]:
 
 
 def _names_in_one(value: object) -> tuple[str, ...]:
-    """Return the names of a scalar or a mapping."""
+    """Return the names of a project in one scalar or mapping; none for null, `UNREADABLE_PROJECT` for other forms."""
     if is_mapping(value):
         names = tuple(text for key in ("name", "id", "key") if (text := text_of(value.get(key))))
         return names or ((UNREADABLE_PROJECT,) if value else ())
@@ -246,7 +246,7 @@ def day_of(text: str) -> str:
 
 
 def seconds_of(text: str) -> float:
-    """Seconds since the epoch of an ISO time, in UTC where it names no zone; −inf when it is none."""
+    """Return the seconds since the epoch of an ISO time, in UTC where it names no zone; −inf for another text."""
     written = _FRACTION.sub(lambda match: f".{match[1][:6]:0<6}", text.strip())
     try:
         found = datetime.fromisoformat(re.sub(r"[Zz]$", "+00:00", written))

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 LOOKED_AT = 20
 NEAR = 0.8
-"""Share of common words above which two records say the same."""
+"""Share of common words, 0 to 1, above which two records count as the same."""
 
 
 class Near(Struct, frozen=True):
@@ -52,14 +52,14 @@ class Near(Struct, frozen=True):
 
 
 def near_duplicate(text: str, recorded: Sequence[AnyLore]) -> Near | None:
-    """Return the record most like a text, when it is nearly the same.
+    """Return the record most like a text; None when none says nearly the same.
 
     Args:
-        text: As `said` makes it.
-        recorded: Of one kind, see `latest`.
+        text: The texts of a record, as `said` joins them.
+        recorded: Records of one kind, see `latest`.
 
     Returns:
-        The nearest with a likeness above 0.8; of equally near ones the first.
+        The nearest record with a likeness above 0.8; of equally near ones the first.
     """
     words = frozenset(tokens(text))
     near = [Near(one, jaccard(words, frozenset(tokens(said(one))))) for one in recorded]
@@ -67,7 +67,7 @@ def near_duplicate(text: str, recorded: Sequence[AnyLore]) -> Near | None:
 
 
 def latest(lore: Lore, of: type[AnyLore]) -> Sequence[AnyLore]:
-    """The last twenty records of a kind in a folder, the newest first: by line for decisions, by time for others."""
+    """Return the last twenty records of a kind, the newest first: by line for decisions, by time for others."""
     if of is Decision:
         return [*reversed(lore.decisions[-LOOKED_AT:])]
     every = [one for one in (*lore.patterns, *lore.anti_patterns, *lore.handoffs) if isinstance(one, of)]
@@ -75,7 +75,7 @@ def latest(lore: Lore, of: type[AnyLore]) -> Sequence[AnyLore]:
 
 
 def said(record: AnyLore) -> str:
-    """Return the texts that make a record another one when they change."""
+    """Return the main texts of a record, joined by line ends; two records are compared by them."""
     if isinstance(record, Pattern):
         return "\n".join((record.name, record.context, record.problem, record.solution))
     if isinstance(record, AntiPattern):
@@ -86,11 +86,11 @@ def said(record: AnyLore) -> str:
 
 
 class Moment(Struct, frozen=True):
-    """When a record is written, and by what its id differs from others.
+    """The time when a record is written, and the source of chance for its id.
 
     Attributes:
         now_s: Seconds since the epoch.
-        new_hex: Gives eight random hex digits.
+        new_hex: Returns eight random hex digits.
     """
 
     now_s: float
@@ -98,11 +98,14 @@ class Moment(Struct, frozen=True):
 
     @property
     def written(self) -> str:
-        """As ISO time."""
+        """The time as ISO time in UTC."""
         return written_time(self.now_s)
 
     def new_id(self, kind: str) -> str:
-        """`pat-NNNNNN-hex8`, `anti-NNNNNN-hex8` (the last six digits of the second), `dec-hex8` or `session-…-hex8`."""
+        """Return a new id of a kind: `pat-NNNNNN-hex8`, `anti-NNNNNN-hex8`, `dec-hex8` or `session-…-hex8`.
+
+        NNNNNN are the last six digits of the second.
+        """
         if kind == "decision":
             return f"dec-{self.new_hex()}"
         if kind == "handoff":
@@ -121,18 +124,18 @@ _KINDS: dict[type[LoreDraft], str] = {
     HandoffDraft: "handoff",
 }
 _NO_TEXTS = frozenset(("confidence", "git_commit", "git"))
-"""Attributes of drafts that nobody typed: a number, and what the repository says, which `git_state` redacts."""
+"""Attributes of drafts that are not redacted: nobody typed them, and `git_state` redacts what a repository says."""
 
 
 class LoreWriter:
     """Writes into one of the folders that count for a project."""
 
     def __init__(self, shelf: LoreShelf, target: LoreFolder, project: str, moment: Moment) -> None:
-        """A writer; nothing is made yet.
+        """Set the folders; nothing is written yet.
 
         Args:
-            shelf: All folders; what they hold is looked through for duplicates and ids.
-            target: Where new records go.
+            shelf: All folders; their records are compared with new ones, and their ids are not used anew.
+            target: The folder for new records.
             project: Name of the project that they belong to; empty for none.
             moment: When they are written.
         """
@@ -145,11 +148,11 @@ class LoreWriter:
         """Write a new record: an appended decision, a session of its own, or a pattern before the others of its file.
 
         Args:
-            draft: Of any kind; its secrets are taken out.
+            draft: A draft of any kind; its secrets are taken out.
             is_forced: Write it although a recent record says nearly the same.
 
         Returns:
-            Its id.
+            The id of the new record.
 
         Raises:
             DuplicateError: A recent record of its kind says nearly the same, and it is not forced.
@@ -167,11 +170,11 @@ class LoreWriter:
         """Take a decision back, or deprecate a pattern or an anti-pattern, in every folder that has it.
 
         Returns:
-            Whether anything was changed; False when it was withdrawn already.
+            True if a file was changed; False when the record was withdrawn already.
 
         Raises:
-            NoRecordError: No record has this id.
-            LoreError: It is a handoff, or a file cannot be changed.
+            NoRecordError: No record of the lore has this id.
+            LoreError: The record is a handoff, or a file cannot be changed.
         """
         found = self.find(identity)
         if isinstance(found, Handoff):
@@ -184,16 +187,19 @@ class LoreWriter:
         return any(changed)
 
     def supersede(self, old: str, new: str) -> bool:
-        """Let a decision take the place of another one; returns and raises as `retract`."""
+        """Mark the decision `old` as superseded by `new` in every folder; returns and raises as `retract`.
+
+        Raises LoreError, too, when the ids are not those of two decisions.
+        """
         if not isinstance(self.find(old), Decision) or not isinstance(self.find(new), Decision) or old == new:
             raise LoreError(f"{old} and {new} must be two decisions; `hybrid lore list --kind decision` shows ids")
         return self._change_decision(old, lambda one: decisions.superseded(one, new))
 
     def find(self, identity: str) -> AnyLore:
-        """Return the record of an id.
+        """Return the record with this id, withdrawn or not; of several the one in the first folder.
 
         Raises:
-            NoRecordError: None has it.
+            NoRecordError: No record of the lore has this id.
         """
         for lore in self._shelf.read():
             for value in (*lore.decisions, *lore.patterns, *lore.anti_patterns, *lore.handoffs):
@@ -210,7 +216,7 @@ class LoreWriter:
                 return identity
 
     def _prepared(self, identity: str, draft: LoreDraft) -> tuple[AnyLore, Callable[[], None]]:
-        """Return a new record as it will be read, and what writes it; the caller holds the lock."""
+        """Return a new record as it will be read, and the function that writes it; the caller holds the lock."""
         if isinstance(draft, DecisionDraft):
             return self._decision(identity, draft)
         return self._session(identity, draft) if isinstance(draft, HandoffDraft) else self._pattern(identity, draft)
@@ -296,7 +302,7 @@ _COMMITTED = re.compile(r"\S+ ([0-9a-f]{40,64}) .*\tcommit(?: \([a-z]+\))?: (.+)
 
 
 def head_commit(root: Path) -> str | None:
-    """The id of the commit that is checked out; None without one, or where it is stored in a form unknown here."""
+    """Return the id of the commit that is checked out; None without one, or where it is stored in an unknown form."""
     folders = folders_of(root)
     if folders is None:
         return None
@@ -312,7 +318,10 @@ def head_commit(root: Path) -> str | None:
 
 
 def git_state(root: Path) -> GitState:
-    """Branch, the last five commits made here, the newest first, and stashes; empty without a repository."""
+    """Return the branch, the last five commits made here, the newest first, and the number of stashes of a repository.
+
+    All is empty without a repository; the list of uncommitted files is always empty.
+    """
     folders = folders_of(root)
     if folders is None:
         return GitState()
@@ -339,7 +348,7 @@ def _packed(text: str, name: str) -> str | None:
 
 
 def _log_lines(path: Path) -> list[str]:
-    """Return lines of a log of references; none of one that is missing or very long."""
+    """Return the lines of a log of references; none when it is missing, not readable or longer than 8 MB."""
     try:
         data = read_regular(path, _MAX_LOG_BYTES)
     except (OSError, ValueError):

@@ -36,7 +36,7 @@ _PLAIN_TAGS = re.compile(r"!|tag:yaml\.org,2002:(?:str|int|float|bool|null|times
 
 
 class YamlError(Exception):
-    """A YAML text cannot be read; `line` is where, from 0, counted in the text that was given."""
+    """A YAML text cannot be read; `line` is the line of the mistake, from 0."""
 
     def __init__(self, message: str, line: int) -> None:
         super().__init__(message)
@@ -47,7 +47,7 @@ class Span(Struct, frozen=True):
     """The place of a value: lines and columns from 0, in characters; the end is exclusive.
 
     Attributes:
-        style: `'`, `"`, `|`, `>` or empty for a plain one.
+        style: The mark of the scalar, `'`, `"`, `|`, `>`, or empty for a plain one.
     """
 
     line: int
@@ -74,7 +74,7 @@ class YamlRecord(Struct, frozen=True):
 
 
 class BrokenPart(Struct, frozen=True):
-    """Something that is no record; `line` from 0."""
+    """A part of a text that is no record; `line` is where it begins, from 0."""
 
     line: int
     message: str
@@ -93,8 +93,8 @@ class YamlRecords(Struct, frozen=True):
 
     Attributes:
         items: Records in the order of the text.
-        broken: What could not be read.
-        starts: Section → its first record, for lists in block form that hold one.
+        broken: Parts of the text that could not be read.
+        starts: (section, begin of its first record), for sections that are a list in block form with a record.
     """
 
     items: tuple[YamlRecord, ...] = ()
@@ -109,7 +109,7 @@ def read_whole(text: str) -> YamlRecords:
         text: Without a byte order mark; lone surrogates stand for bytes that are not UTF-8.
 
     Raises:
-        YamlError: It is not well-formed, or goes beyond the bounds.
+        YamlError: The text is not well-formed, or goes beyond the bounds.
     """
     import yaml  # Costs 15 ms; only who has patterns pays for it.
 
@@ -129,7 +129,7 @@ def _message_of(error: Exception) -> str:
 
 
 def _line_of(error: Exception) -> int:
-    """Return the line of the mistake; of something that never ends, the line where it begins."""
+    """Return the line, from 0, of the mistake in a text; for a part that never ends, the line where it begins."""
     is_open = "end of stream" in _message_of(error)
     marks = (
         getattr(error, name, None) for name in (("context_mark", "problem_mark") if is_open else ("problem_mark",))
@@ -138,7 +138,7 @@ def _line_of(error: Exception) -> int:
 
 
 class _Reader:
-    """Builds values from events; the depth is bounded before anything is entered."""
+    """Builds values from the events of YAML; lists and mappings deeper than a bound are refused."""
 
     def __init__(self, events: Iterator[Any]) -> None:
         self.items: list[YamlRecord] = []
@@ -255,7 +255,7 @@ def _span(event: Any) -> Span:
 
 _MAX_PIECES = 25_000
 _MAX_BROKEN = 500
-"""Bounds for files that are no records at all: reading one piece costs up to a tenth of a millisecond."""
+"""The most broken parts of a file, after which the rest is not read: a piece takes up to a tenth of a millisecond."""
 
 _LINE = re.compile("[^\r\n\x85\u2028\u2029]*(?:\r\n|[\r\n\x85\u2028\u2029]|$)")
 _HEAD = re.compile(rf"({'|'.join(SECTIONS)})[ \t]*:(?:[ \t]+#.*|[ \t]*)$")
@@ -265,7 +265,7 @@ _ID_DASH = re.compile(r" *-[ ]+[\"']?id[\"']?[ \t]*:")
 
 
 class _Piece(Struct):
-    """Lines of one record, from its dash on; `line` from 0."""
+    """The lines of one record, from its dash on; `line` is the number of the first, from 0."""
 
     section: str
     line: int
@@ -273,7 +273,7 @@ class _Piece(Struct):
 
 
 def read_items(text: str) -> YamlRecords:
-    """Return the records of a text, whatever it is; never raises.
+    """Return the records of any text; of one that is not well-formed those that can be read alone. Never raises.
 
     Args:
         text: Without a byte order mark; lone surrogates stand for bytes that are not UTF-8.
@@ -370,7 +370,7 @@ def with_records(
     """Return a text with records before the first one of a section, in the indentation of the file.
 
     Args:
-        text: Of the file, without a byte order mark.
+        text: The text of the file, without a byte order mark.
         section: Key of the list.
         records: Keys in the order in which they shall stand; texts are quoted, numbers and null are not.
         start: The first record of the section; None when it has none.
@@ -397,7 +397,7 @@ def with_records(
 
 
 def with_values(text: str, values: Iterable[tuple[Span, str]]) -> str:
-    """Return a text with what stands at some places replaced; a block scalar keeps the line end behind it."""
+    """Return a text with the scalars at some places replaced by other text; line ends after block scalars stay."""
     for span, value in sorted(values, key=lambda one: (one[0].line, one[0].column), reverse=True):
         at, until = _range(text, span)
         kept = text[at:until]
@@ -407,12 +407,12 @@ def with_values(text: str, values: Iterable[tuple[Span, str]]) -> str:
 
 
 def prefixed(text: str, span: Span, prefix: str, value: str) -> str:
-    """Return a scalar as it is written with a prefix; its own characters stay as they are where that can be.
+    """Return how a scalar is written with a prefix; its own characters stay as they are where that can be.
 
     Args:
-        text: The whole.
-        span: Where the scalar stands.
-        prefix: Without quotes, backslashes and line ends.
+        text: The whole text of the file.
+        span: The place of the scalar.
+        prefix: A text without quotes, backslashes and line ends.
         value: The scalar's value with the prefix, for forms that must be written anew.
     """
     at, until = _range(text, span)
@@ -426,7 +426,7 @@ def prefixed(text: str, span: Span, prefix: str, value: str) -> str:
 
 
 def written(value: object) -> str:
-    """A value on one line: texts in double quotes, lists and mappings in flow form, as YAML and JSON share it."""
+    """Return a value on one line, in the form that YAML and JSON share; numbers stay as they are."""
     if isinstance(value, str):
         return scalar(value)
     if isinstance(value, list):
