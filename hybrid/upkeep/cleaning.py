@@ -1,9 +1,9 @@
-"""Brings what older versions stored under the present rules for secrets: rows, words, vectors, log, ledgers, counters.
+"""Takes secrets by the present rules out of what older versions stored: rows, indexes, log, ledgers, counters.
 
 The service does it in a process of its own, commands do a part of it after their work, `hybrid doctor --fix` all of it.
-Each store has its own mark of the rules under which it stands: the memory and the catalogs in their databases, the
-small files together in `cleaned.json`. What is read before it is cleaned is read without its secrets. Whatever is
-killed is gone on with; one process at a time is at work.
+Each store has a mark of the rules by which it was cleaned: the memory and the catalogs in their databases, the small
+files together in `cleaned.json`. What is read before it is cleaned is read without its secrets. A cleaning that was
+killed is gone on with by the next one; one process at a time is at work.
 """
 
 from __future__ import annotations
@@ -46,13 +46,13 @@ if TYPE_CHECKING:
 # meanwhile is taken over. Called by `cleaning`, which knows what was done already.
 
 _LATE_S = 0.05
-"""How long a process takes at most from opening a file to appending its line; it is waited for twice."""
+"""Seconds, at most, from opening a file to appending a line to it; a cleaning waits so long twice for other writers."""
 _LEFT_OVER_S = 3600.0
-"""After which a file that a killed process was writing is left over."""
+"""Seconds since its last change after which a temporary file belongs to a killed process."""
 
 
 def clean_log(workspace: Workspace) -> int:
-    """Clean the event log and the marks; the number of lines that changed.
+    """Take secrets out of the event log and the marks; return the number of lines that changed.
 
     Raises:
         OSError: A file cannot be read or written.
@@ -72,17 +72,17 @@ def clean_log(workspace: Workspace) -> int:
 
 
 def clean_ledgers(workspace: Workspace) -> int:
-    """Clean what sessions got; the number of lines that changed."""
+    """Take secrets out of the ledgers of sessions; return the number of lines that changed."""
     return sum(map(clean_lines, sorted((workspace.home / "sessions").glob("*.jsonl"))))
 
 
 def clean_counters(workspace: Workspace) -> int:
-    """Clean the counters of every known working tree and their hot topics; the number of files that changed."""
+    """Take secrets out of counters and hot topics of every known working tree; return how many trees changed."""
     return sum(map(_clean_counters, _state_folders(workspace)))
 
 
 def remove_left_overs(home: Path, now_s: float) -> None:
-    """Delete what killed processes were writing: it may hold anything that the file was to hold."""
+    """Delete temporary files of killed processes, which may hold secrets; those of the last hour stay."""
     for name in ("log", "sessions", "records", "projects"):
         for path in (home / name).rglob(".*.tmp"):
             with contextlib.suppress(OSError):
@@ -91,9 +91,10 @@ def remove_left_overs(home: Path, now_s: float) -> None:
 
 
 def clean_lines(path: Path) -> int:
-    """Clean a file of JSON lines that others append to; the number of lines that changed.
+    """Take secrets out of a file of JSON lines that others append to; return the number of lines that changed.
 
-    A line that is no JSON is cleaned as text. The file keeps its time.
+    A line that is no JSON is cleaned as text. The file keeps its times. After a change, lines that others append late
+    are taken over for a tenth of a second.
     """
     with path.open("rb") as old:
         lines = old.read().splitlines(keepends=True)
@@ -114,7 +115,7 @@ def clean_lines(path: Path) -> int:
 
 
 def _cleaned_line(line: bytes) -> bytes:
-    """A line without secrets; the same object when it holds none."""
+    """Return a line without secrets; the same object when it holds none."""
     try:
         value: object = json.loads(line)
         if not find_secrets("\n".join(strings_in(value))):
@@ -162,7 +163,7 @@ def _clean_counters(folder: Path) -> int:
 
 
 def cleaned_counters(state: HookState) -> dict[str, object]:
-    """The counters without secrets in names; those that become alike are added up."""
+    """Return the counters as JSON, without secrets in names; counts of files whose names become alike are added up."""
     kept = state.as_json()
     counts: dict[str, int] = {}
     for file, count in state.file_frequencies.items():
@@ -172,7 +173,7 @@ def cleaned_counters(state: HookState) -> dict[str, object]:
 
 
 NAME = "cleaned.json"
-"""The mark of the small files and the figures of the last cleaning, in a `$HYBRID_HOME`."""
+"""File of a `$HYBRID_HOME` that holds a `Cleaned`: which small files are clean, and the figures of the cleaning."""
 
 _NOT_ALL = "memory: not all"
 _LOCK = "cleaning.lock"
@@ -190,16 +191,16 @@ class Cleaned(Struct, frozen=True):
     """The state of the cleaning of a home.
 
     Attributes:
-        rules: `REDACT_VERSION` it is about; empty when nothing was ever cleaned here.
-        files: The small files that stand under them: `log`, `sessions`, `counters`.
+        rules: `REDACT_VERSION` of the cleaning; empty when nothing was ever cleaned here.
+        files: The small files that were cleaned by these rules: `log`, `sessions`, `counters`.
         memory: Rows of the memory that changed under these rules.
         lines: Lines of log and ledgers, and files of counters, that changed.
         rebuilt: Indexes that were made again.
-        dropped: Indexes that went.
+        dropped: Indexes that were deleted.
         problems: What is not clean, and why, a sentence each.
         is_index_due: True when rows changed since the index of the memory was made again.
         is_whole: True when the indexes were looked at too, and nothing is left.
-        at: When it went on last, ISO 8601, UTC.
+        at: When the cleaning last did something, ISO 8601, UTC.
     """
 
     rules: str = ""
@@ -215,27 +216,27 @@ class Cleaned(Struct, frozen=True):
 
     @property
     def failures(self) -> tuple[str, ...]:
-        """The problems without those that only wait for more time."""
+        """The problems, without the one that says that the memory needs more time."""
         return tuple(problem for problem in self.problems if not problem.startswith(_NOT_ALL))
 
     @property
     def is_done(self) -> bool:
-        """Return whether all that this version knows of stands under the present rules."""
+        """True when everything, the indexes too, was cleaned by the present rules without a problem."""
         return self.rules == REDACT_VERSION and self.is_whole and not self.problems
 
     @property
     def are_files_done(self) -> bool:
-        """Return whether the small files stand under the present rules, whatever the indexes do."""
+        """True when the small files were cleaned by the present rules, whatever the state of the indexes."""
         return self.rules == REDACT_VERSION and len(self.files) == len(_FILES)
 
     def as_json(self) -> dict[str, Any]:
-        """Stable keys, as they stand in the file and in the status."""
+        """Return the fields as JSON with stable keys, as `cleaned.json` and the status hold them."""
         lists = {"files": list(self.files), "problems": list(self.problems)}
         return asdict(self) | lists
 
 
 def read_cleaned(home: Path) -> Cleaned:
-    """Return what the last cleaning noted; a file that cannot be read counts as never cleaned."""
+    """Return the state that the last cleaning noted; an empty `Cleaned` when the file is missing or cannot be read."""
     try:
         found: object = json.loads(read_regular(home / NAME, _MAX_BYTES))
         if not isinstance(found, dict):
@@ -249,7 +250,7 @@ def read_cleaned(home: Path) -> Cleaned:
 
 
 def is_due(workspace: Workspace, *, is_whole: bool = True) -> bool:
-    """Return whether something may stand under other rules; costs a small file and one row of the memory.
+    """Return whether something may need cleaning; reads a small file and one row. False when the memory cannot be read.
 
     Args:
         workspace: Its home counts.
@@ -272,7 +273,7 @@ def clean_home(
     has_time: Callable[[], bool] = lambda: True,
     lock_s: float = 0.0,
 ) -> Cleaned | None:
-    """Clean what is not clean yet.
+    """Clean memory, small files and, if wanted, indexes where they are not clean by the present rules yet.
 
     Args:
         workspace: Its home and settings count.
@@ -282,7 +283,7 @@ def clean_home(
         lock_s: How long to wait for another process that cleans, in seconds.
 
     Returns:
-        What is known now; None when another process is at work, or nothing can be written here.
+        The state after the cleaning; None when there is no home, another process cleans, or nothing can be written.
     """
     home = workspace.home
     if not home.is_dir():
@@ -300,7 +301,7 @@ def clean_home(
 
 
 class _Run:
-    """One cleaning under the lock: what it did is added to what earlier ones did under the same rules."""
+    """One cleaning under the lock; its figures are added to those of earlier cleanings by the same rules."""
 
     def __init__(self, workspace: Workspace, before: Cleaned, has_time: Callable[[], bool]) -> None:
         self._workspace = workspace
@@ -310,7 +311,7 @@ class _Run:
         self._now = replace(before, problems=())
 
     def clean_memory(self) -> None:
-        """Clean the rows, batch by batch."""
+        """Clean the rows of the memory, batch by batch, as long as there is time; errors become problems."""
         try:
             progress = self._cleaned_rows()
             if progress.rules == REDACT_VERSION and progress.n_rows != self._now.memory:
@@ -323,7 +324,7 @@ class _Run:
             self._store.close()
 
     def _cleaned_rows(self) -> CleaningState:
-        """Clean as many rows as there is time for, and return how far that is; a reader is waited for, not for ever."""
+        """Clean as many rows as there is time for; return how far that is. Waits two seconds at most for readers."""
         before, rules, n_stuck = self._store.cleaned(), rules_of_rows(), 0
         while not before.is_done and self._has_time() and n_stuck < _WAL_TRIES:
             after = self._store.clean_some(rules, time.time_ns() // 1_000_000)
@@ -334,7 +335,7 @@ class _Run:
         return before
 
     def clean_files(self) -> None:
-        """Clean log, ledgers and counters, those that are not clean yet."""
+        """Clean log, ledgers and counters where they are not clean yet; errors and lack of time become problems."""
         for name, clean in _FILES:
             if name in self._now.files:
                 continue
@@ -348,7 +349,7 @@ class _Run:
                 self._problem(f"{name}: {error}")
 
     def clean_indexes(self, environ: Mapping[str, str]) -> None:
-        """Clean the indexes of records and projects."""
+        """Delete temporary files of killed processes, and clean the indexes of records and projects."""
         from hybrid.upkeep.cleaning_indexes import IndexesCleaned, clean_projects, clean_records  # Brings numpy.
 
         remove_left_overs(self._workspace.home, time.time())
@@ -367,7 +368,7 @@ class _Run:
         )
 
     def noted(self) -> Cleaned:
-        """Return what is known now, and write it down where that is possible."""
+        """Return the state after the cleaning, written to `cleaned.json` if it changed and the home still exists."""
         from hybrid.upkeep.cleaning_indexes import older_indexes  # Brings numpy.
 
         is_whole = not self._now.is_index_due and not older_indexes(self._workspace.home)

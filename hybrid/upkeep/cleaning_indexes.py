@@ -1,8 +1,8 @@
 """Takes out of the indexes what may not stand there any more, with its bytes: chunks, words, names and vectors.
 
 That is what the memory forgot, and what was kept under other rules for secrets. What is found in an index is compared
-with the store before it is given, so nothing was shown since; here the bytes go. A working tree that is still there is
-indexed again, which knows every vector whose text is the same; the index of any other goes.
+with the store before it is given, so none of that was shown; here its bytes are deleted. A working tree that is still
+there is indexed again, and keeps each vector whose text is the same; the index of any other tree is deleted.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class IndexesCleaned(Struct):
 
     Attributes:
         n_rebuilt: Working trees that were indexed again.
-        n_dropped: Indexes and views that went; the next prompt or `hybrid reindex` makes them again.
+        n_dropped: Indexes and views that were deleted; the next prompt or `hybrid reindex` makes them again.
         problems: What still stands under other rules, and why, a sentence each.
     """
 
@@ -55,12 +55,12 @@ class IndexesCleaned(Struct):
 
 
 def older_indexes(home: Path) -> list[str]:
-    """The catalogs that hold something kept under other rules, as paths below the home; reads only."""
+    """Return the catalogs that hold something kept under other rules, or cannot be read, as paths below the home."""
     return [path.relative_to(home).as_posix() for path in _catalogs(home) if not _is_clean(path)]
 
 
 def clean_projects(workspace: Workspace, environ: Mapping[str, str], done: IndexesCleaned) -> None:
-    """Clean the indexes of all projects, one after the other."""
+    """Index all trees kept under other rules again, delete the indexes of those that cannot be, and count in `done`."""
     for path in _catalogs(workspace.home):
         if path.parent.name != FOLDER and not _is_clean(path):
             with _noted(path, done):
@@ -70,14 +70,15 @@ def clean_projects(workspace: Workspace, environ: Mapping[str, str], done: Index
 
 
 def clean_records(workspace: Workspace, store: MemoryStore, done: IndexesCleaned, *, is_changed: bool) -> None:
-    """Clean the indexes of the records.
+    """Clean the indexes of the records, unless they are clean and no row changed; count in `done`.
 
-    Views of lessons and lore are small: the next prompt makes them again. That of the memory is made again here.
+    Views of lessons and lore are deleted: they are small, and the next prompt makes them again. Those of the memory
+    are made again here.
 
     Args:
-        workspace: Any.
-        store: Of the memory.
-        done: Is told.
+        workspace: Any workspace of the home.
+        store: The store of the memory.
+        done: Takes the counts and the problems.
         is_changed: Whether rows of the memory were cleaned, whatever the rules under which they were indexed.
     """
     path = workspace.home / FOLDER / "catalog.db"
@@ -109,13 +110,13 @@ def _is_clean(path: Path) -> bool:
 
 
 def _trees(path: Path) -> dict[str, str]:
-    """The working trees of a catalog that stand under other rules, id → root."""
+    """Return the working trees of a catalog that were indexed under other rules, id → root."""
     with Catalog(path, tree="", root="", is_read_only=True) as catalog:
         return catalog.trees_of_other_rules(REDACT_RULES)
 
 
 def _is_rebuilt(root: Path, tree: str, environ: Mapping[str, str]) -> bool:
-    """Index a working tree again, if it is there and has an index.
+    """Index a working tree again, if it is there and has an index; return whether that was done.
 
     `[index] auto` and the folder do not count: who made an index by hand keeps it, without its secrets.
     """
@@ -138,7 +139,10 @@ def _is_rebuilt(root: Path, tree: str, environ: Mapping[str, str]) -> bool:
 
 
 def _drop_rest(path: Path, folders: Path, trees_of: Callable[[Path], Mapping[str, str]]) -> int:
-    """Forget working trees of a catalog and what nobody has any more, and write the file anew.
+    """Delete the indexes of working trees, forget the trees and what no other tree needs, and write the catalog anew.
+
+    Returns:
+        The number of these trees.
 
     Raises:
         BusyError: The index is being written.
@@ -156,7 +160,7 @@ def _drop_rest(path: Path, folders: Path, trees_of: Callable[[Path], Mapping[str
 
 
 def _remove(folder: Path) -> None:
-    """Delete the index of a tree, not the lessons that may stand beside it."""
+    """Delete the files of a tree's index, and the folder if nothing else, such as lessons, stands there."""
     for pattern in _OF_INDEX:
         for path in folder.glob(pattern):
             path.unlink(missing_ok=True)
@@ -177,9 +181,9 @@ def _noted(path: Path, done: IndexesCleaned) -> Generator[None]:
 
 
 def purge_index(workspace: Workspace, store: MemoryStore, *, progress: Progress = silent) -> tuple[str, ...]:
-    """Write the indexes of a memory anew without what it does not hold any more.
+    """Write the indexes of a memory anew, without rows that the memory does not hold any more.
 
-    Costs a pass over what is indexed; no row that stays is read or embedded again.
+    Each index is read once; no row that stays is read or embedded again.
 
     Returns:
         What went wrong, a sentence each: that index still holds what was forgotten.
@@ -200,7 +204,7 @@ def purge_index(workspace: Workspace, store: MemoryStore, *, progress: Progress 
 
 
 def _compacted(place: Place) -> list[str]:
-    """The catalog without the texts that nobody has any more; every kind of records has its texts there."""
+    """Write the catalog of the records anew, without texts that no record has any more; return what went wrong."""
     with locked(place.lock, _WAIT_S) as held:
         if not held:
             return ["another process is indexing records"]

@@ -48,22 +48,23 @@ if TYPE_CHECKING:
 _LINKS = "links.json"
 _MAX_LINKS_BYTES = 4_000_000
 _MAX_PATHS = 200
-"""Paths beyond which everything is looked at: that costs about as much as to ask for each."""
+"""Changed paths beyond which the whole tree is looked at, which costs about as much as to look at each path."""
 
 _DECIDE_ON_ALL = {"", ".git/HEAD", ".git/index", ".git/info/exclude", ".hybrid", ".hybrid/config.toml"}
 _NAMES_THAT_DECIDE = {".gitignore", ".hybridignore", ".git"}
 
 
 def targets_of(paths: Collection[str], root: Path, folder: Path) -> list[str] | None:
-    """Return relative paths to look at, none below another.
+    """Return the relative paths that a build must look at, none below another; without `.git`.
 
     Args:
-        paths: Of files and folders that changed, absolute or relative to the root, there or gone.
+        paths: Paths of files and folders that changed, absolute or relative to the root, there or gone.
         root: Real path of the working tree.
-        folder: Of its index.
+        folder: Folder of the tree's index.
 
     Returns:
-        None when only a look at everything can tell: a rule, the settings, git's index or a link is among them.
+        The paths; None when a build must look at everything: there are too many paths, or a rule for files, the
+        settings, git's index or a link is among them.
     """
     relative = {path for given in paths for path in _relative(given, str(root))}
     if len(relative) > _MAX_PATHS or any(_decides_on_others(path) for path in relative):
@@ -75,7 +76,7 @@ def targets_of(paths: Collection[str], root: Path, folder: Path) -> list[str] | 
 
 
 def write_links(folder: Path, links: frozenset[str]) -> None:
-    """Keep the links of a tree and what they lead to, beside its index; a change of either is looked up there."""
+    """Store the paths of a tree's links and of what they lead to: when one changes, everything is looked at."""
     if set(links) != _read_links(folder):
         with contextlib.suppress(OSError):
             write_atomic(folder / _LINKS, json.dumps(sorted(links)).encode(), durable=False)
@@ -90,7 +91,7 @@ def _read_links(folder: Path) -> set[str]:
 
 
 def _relative(path: str, root: str) -> set[str]:
-    """Return a path as git names it, as given and with links on the way resolved; empty when it lies elsewhere."""
+    """Return a path relative to the root, as given and with links resolved; nothing for a path outside the root."""
     full = os.path.normpath(join(root, path) if not os.path.isabs(path) else path)  # noqa: PTH117
     parent, name = os.path.split(full)
     resolved = join(os.path.realpath(parent), name)
@@ -100,7 +101,7 @@ def _relative(path: str, root: str) -> set[str]:
 
 
 def _decides_on_others(path: str) -> bool:
-    """Return whether a change of this file may change what becomes of other files."""
+    """Return whether a change of this file may change which other files are indexed."""
     return path in _DECIDE_ON_ALL or path.rpartition("/")[2] in _NAMES_THAT_DECIDE
 
 
@@ -111,8 +112,8 @@ class Indexed(Struct, frozen=True):
     """The outcome of `bring_up_to_date`.
 
     Attributes:
-        summary: Of the build.
-        folders: Relative folders in which a change matters: of the whole project, or those below the paths asked for.
+        summary: The summary of the build.
+        folders: Relative folders in which a change matters: of the whole project, or those below the requested paths.
     """
 
     summary: Summary
@@ -149,7 +150,7 @@ def chunk_limits(settings: IndexConfig) -> ChunkLimits:
 
 
 def recipe_of(settings: IndexConfig) -> Recipe:
-    """Return how documents become chunks under these settings."""
+    """Return the recipe by which documents become chunks under these settings."""
     return Recipe(
         chunk=chunk_document,
         limits=chunk_limits(settings),
@@ -256,9 +257,9 @@ def bring_up_to_date(
 
 
 def _tidy(workspace: Workspace) -> None:
-    """Keep `$HYBRID_HOME` bounded: old ledgers go, and indexes beyond the quota, the least recently built first.
+    """Delete old ledgers, and the indexes of the least recently built other projects until the quota holds.
 
-    The build is done: what cannot be tidied now is left for the next one.
+    Errors of the disk are ignored: the next build tries again.
     """
     quota = workspace.config.index.quota_mb * 1_000_000
     with contextlib.suppress(OSError):
@@ -280,7 +281,7 @@ def was_indexed(workspace: Workspace) -> bool:
 
 
 def was_forgotten(workspace: Workspace) -> bool:
-    """Return whether the owner forgot this project on purpose, and did not index it by hand since."""
+    """Return whether the owner had this project forgotten, and did not index it by hand since."""
     project = workspace.require_project()
     return is_forgotten(project.key, marks_of(project), workspace.home)
 
@@ -313,7 +314,7 @@ def reason_against(workspace: Workspace, *, is_first: bool) -> str:
 
 
 def refused(workspace: Workspace) -> dict[str, Any] | None:
-    """Return what status and doctor show of a refusal: `reason`, `limit`, `at_s`; None when there was none."""
+    """Return the noted refusal of a first index: `reason`, `limit`, `at_s`; None without one, or with an index."""
     if was_indexed(workspace):
         return None
     try:

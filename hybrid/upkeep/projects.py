@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 _SIGNATURE = "build.holder"
 _WAIT_S = 10.0
-"""Seconds to wait for who writes lessons or records."""
+"""Seconds to wait for another process that writes lessons or records."""
 
 
 class IndexedProject(Struct, frozen=True):
@@ -47,7 +47,7 @@ class IndexedProject(Struct, frozen=True):
         name: As last seen; empty when the registry does not know it.
         roots: Working trees, as last seen.
         size_bytes: Of catalog and snapshots.
-        used_s: When its index was last written, seconds since the epoch.
+        used_s: When a file of the project in `$HYBRID_HOME`, lessons too, was last written, seconds since 1970.
     """
 
     key: str
@@ -62,7 +62,7 @@ class IndexedProject(Struct, frozen=True):
 
 
 def indexed_projects(home: Path) -> list[IndexedProject]:
-    """Every project with an index, the most recently built first; files that vanish meanwhile are passed over."""
+    """Return every project with an index or lessons in `$HYBRID_HOME`, the most recently written first."""
     entries = registry.load_registry(home)
     found: list[IndexedProject] = []
     for folder in sorted((home / "projects").glob("*/")):
@@ -89,7 +89,7 @@ def indexed_projects(home: Path) -> list[IndexedProject]:
 
 
 def enforce_quota(home: Path, *, quota_bytes: int, keep: str) -> list[str]:
-    """Delete the indexes of the least recently built projects until all together fit.
+    """Delete the indexes of the least recently written projects until the rest fit; those being built now are kept.
 
     Args:
         home: `$HYBRID_HOME`.
@@ -97,7 +97,7 @@ def enforce_quota(home: Path, *, quota_bytes: int, keep: str) -> list[str]:
         keep: Key of the project that must stay.
 
     Returns:
-        Names of the projects that have none any more.
+        Names of the projects whose indexes were deleted; the key of one without a name.
     """
     projects = indexed_projects(home)
     total = sum(project.size_bytes for project in projects)
@@ -117,9 +117,9 @@ def enforce_quota(home: Path, *, quota_bytes: int, keep: str) -> list[str]:
 
 
 def delete_index(folder: Path) -> None:
-    """Delete everything in a project's folder but lessons and their counters; the caller holds its build lock.
+    """Delete everything in a project's folder but lessons, their counters and locks; the caller holds the build lock.
 
-    Locks stay too: a process that waits for one must not find itself holding a file that is gone.
+    Locks stay, because a process that waits for one must not get a lock on a file that is gone.
     """
     for path in _files(folder):
         if not _is_lock(path.name) and not is_lessons(path.name):
@@ -137,7 +137,11 @@ def is_lessons(name: str) -> bool:
 
 
 def _drop_index(home: Path, project: IndexedProject) -> None:
-    """Delete an index. The registry knows the project still if there is something else that belongs to its key."""
+    """Delete an index, and the project's entry in the registry unless it has lessons here or accepted trees.
+
+    Raises:
+        BusyError: The project is being indexed.
+    """
     folder = home / "projects" / project.key
     with locked(folder / "build.lock", 0) as held:
         if not held:
@@ -154,7 +158,7 @@ def _is_lock(name: str) -> bool:
 
 
 def _files(folder: Path) -> Iterator[Path]:
-    """Files and links in a folder and below, links not followed."""
+    """Yield the files and links in a folder and below; links are not followed."""
     for place, folders, names in os.walk(folder):
         yield from (Path(place, name) for name in names)
         yield from (path for name in folders if (path := Path(place, name)).is_symlink())
@@ -164,12 +168,12 @@ def _files(folder: Path) -> Iterator[Path]:
 
 
 class Moved(Struct, frozen=True):
-    """Lessons that were learned before the tree was accepted.
+    """The result of taking over lessons that were learned before their tree was accepted.
 
     Attributes:
-        file: Where they stand now.
-        report: Which were taken over, which stood there already, which could not be read.
-        aside: The old file, under another name; it still holds all of them.
+        file: The file that holds the lessons now.
+        report: Lessons that were taken over, stood there already, or could not be read.
+        aside: The old file, under another name; it still holds all of these lessons.
     """
 
     file: Path
@@ -193,9 +197,9 @@ class Accepted(Struct, frozen=True):
 
     Attributes:
         is_new: False when it was accepted before.
-        files: Its record files.
-        moved: What was learned before; None when nothing was, or it stays where it is.
-        problem: Why what was learned before could not be moved; it stays where it is. Empty when all is well.
+        files: The record files of the tree.
+        moved: Lessons that were learned before and taken over; None when there were none, or they stay where they are.
+        problem: Reason for which lessons learned before stay where they are; empty when all is well.
         settings: `section.key` → value of the tree's settings file that waited for this and count now.
     """
 
@@ -223,12 +227,12 @@ class Accepted(Struct, frozen=True):
 
 
 def accept_tree(workspace: Workspace, *, today: date, stamp: str) -> Accepted:
-    """Accept the record files of a workspace's working tree, and bring its lessons together in one file.
+    """Accept the record files of a workspace's working tree, and move lessons learned before into the tree's file.
 
     Args:
         workspace: Opened after `.hybrid/` was made, if it was.
-        today: Lessons without a date were learned then.
-        stamp: Of this moment, for the name of the file that is put aside.
+        today: Day on which lessons without a date count as learned.
+        stamp: Present time as text, for the name of the file that is put aside.
 
     Raises:
         ProjectError: There is no project.
@@ -246,7 +250,7 @@ def accept_tree(workspace: Workspace, *, today: date, stamp: str) -> Accepted:
 
 
 def _waiting(project: Project, home: Path) -> Mapping[str, object]:
-    """Settings of the tree that do not count as long as nobody accepts it."""
+    """Return the settings in the tree's file that do not count until the tree is accepted; empty without a file."""
     folder = project.root / ".hybrid"
     return load(home=home, project_folder=folder, environ={}).waiting if project.has_folder else {}
 
@@ -272,7 +276,7 @@ def _move_own(workspace: Workspace, today: date, stamp: str) -> Moved | None:
 
 
 FOLDER = "forgotten"
-"""Where lessons of forgotten projects lie in a `$HYBRID_HOME`."""
+"""Folder in a `$HYBRID_HOME` that lessons of forgotten projects are moved to."""
 
 
 class ForgottenProject(Struct, frozen=True):
@@ -280,7 +284,7 @@ class ForgottenProject(Struct, frozen=True):
 
     Attributes:
         was_accepted: True when the records of one of its working trees were accepted.
-        kept: Files of lessons, where they lie now.
+        kept: Files of lessons, at the paths that they were moved to.
     """
 
     was_accepted: bool
@@ -292,12 +296,14 @@ class ForgottenProject(Struct, frozen=True):
 
 
 def forget(home: Path, project: IndexedProject, *, stamp: str) -> ForgottenProject:
-    """Delete what hybrid made of a project; its own files stay, and lessons that stand here are put aside.
+    """Delete index, views, acceptance and registry entry of a project, and move its lessons in `home` aside.
+
+    The working trees and the files in them stay.
 
     Args:
         home: `$HYBRID_HOME`.
         project: To forget.
-        stamp: Of this moment, for the name of the folder that lessons are put into.
+        stamp: Present time as text, for the name of the folder that lessons are put into.
 
     Raises:
         BusyError: Its index, its records or its lessons are being written; nothing or only a part was forgotten.
@@ -325,7 +331,13 @@ def _trees_in(folder: Path) -> list[str]:
 
 
 def _forget_views(home: Path, trees: Sequence[str]) -> None:
-    """Delete the views of working trees; what the catalog of the records knows for nobody else goes too."""
+    """Delete the views of working trees, and what the catalog of the records holds for no other tree.
+
+    A damaged catalog is set aside.
+
+    Raises:
+        BusyError: The records are being indexed.
+    """
     from hybrid.base.sqlite import set_database_aside
     from hybrid.index.catalog import Catalog
     from hybrid.knowledge.views import KINDS, place_of  # Brings numpy.
@@ -350,10 +362,10 @@ def _forget_views(home: Path, trees: Sequence[str]) -> None:
 
 
 def _put_aside(folder: Path, aside: Path) -> tuple[Path, ...]:
-    """Move every file of lessons with its counters; counters that belong to none go.
+    """Move every file of lessons with its counters to `aside`; delete counters that belong to no lessons.
 
     Returns:
-        The files of lessons.
+        The new paths of the files of lessons.
 
     Raises:
         BusyError: Another process is writing lessons.
@@ -380,7 +392,7 @@ def _put_aside(folder: Path, aside: Path) -> tuple[Path, ...]:
 
 
 def _free(path: Path) -> Path:
-    """Return the path, with a number behind it when something has that name already."""
+    """Return the path, or the path with `-2`, `-3`, … behind it, the first that does not exist."""
     free, number = path, 1
     while free.exists():
         number += 1
