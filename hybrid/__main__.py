@@ -7,7 +7,7 @@ import time
 
 
 def main() -> int:
-    """Run the command line; returns the exit code."""
+    """Run the command line; return the exit code."""
     started_s = time.perf_counter()
     # A query is one small matrix-vector product: a second thread costs more than it gives. Read by numpy at its import.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

@@ -242,11 +242,11 @@ class Loaded(Struct, frozen=True):
     """The settings in force, where each comes from, and what was wrong in the layers.
 
     Attributes:
-        config: In force.
+        config: The settings in force.
         origins: `section.key` → `default`, a file path, an environment variable, or `flag`.
-        own_problems: Of the user's file, the environment and the command line, one sentence each; the values they
-            speak of were not taken.
-        project_problems: The same for the project's file; at most ten.
+        own_problems: Mistakes in the user's file, the environment and the command line, one sentence each; wrong values
+            were left out.
+        project_problems: Mistakes in the project's file, one sentence each, at most ten.
         waiting: `section.key` → value of the project's file that does not count yet: its owner has not accepted the
             working tree.
     """
@@ -259,7 +259,7 @@ class Loaded(Struct, frozen=True):
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """All of them."""
+        """The mistakes of the user, then those in the project's file."""
         return self.own_problems + self.project_problems
 
 
@@ -301,7 +301,7 @@ _PROJECT_MAY_NOT = (
     "search.lexical_engine",
 )
 _ADDING = ("index.include", "index.exclude")
-"""Lists to which each layer adds: no layer drops by accident what the ones below it say."""
+"""Lists that each layer adds to instead of replacing, so that no layer drops by accident what those below it say."""
 
 _COUNTS_UNACCEPTED = (
     "privacy.redact",
@@ -310,18 +310,18 @@ _COUNTS_UNACCEPTED = (
     "memory.capture",
     "memory.cross_project",
 )
-"""What a tree that nobody accepted may set: `_safe_for_project` lets these raise privacy only."""
+"""Settings that count from a tree that nobody accepted; `_safe_for_project` lets them raise privacy only."""
 _OTHER_VARIABLES = {
     "memory.cross_project": "HYBRID_CROSS_PROJECT",
     "memory.half_life_days": "HYBRID_RECENCY_HALFLIFE_DAYS",
     "memory.path": "HYBRID_MEMORY_DB",
     "memory.skip_tools": "HYBRID_SKIP_TOOLS",
 }
-"""Names that users of other memory systems know; the setting's own name counts before them."""
+"""Setting → a second variable for it, known from other memory systems; the setting's own variable goes first."""
 _NO_SETTINGS = ("HYBRID_HOME", "HYBRID_DISABLE")
-"""Variables that are no settings and have a meaning all the same."""
+"""Variables that begin with `HYBRID_` and are known, but set no `section.key`."""
 _NEAR = 0.6
-"""Likeness of names, as `difflib` counts it, from which one may be meant by the other."""
+"""Likeness, 0 to 1 as `difflib` counts it, from which a known name is proposed for an unknown one."""
 _MOST_NAME_CHARS = 80
 _PROJECT_FILE_BYTES = 256_000
 _MOST_PROJECT_PROBLEMS = 10
@@ -333,7 +333,7 @@ KEYS = tuple(f"{name}.{key}" for name, section in _SECTIONS.items() for key in s
 
 
 def check(key: str, value: object) -> object:
-    """The value of a setting in its proper type.
+    """Return the value of a setting in its proper type.
 
     Args:
         key: `section.key`.
@@ -388,7 +388,7 @@ def _check_texts(key: str, value: object) -> object:
 
 
 def _storable(key: str, text: str) -> str:
-    """The text, which may be written to a file and be asked for as a path.
+    """Return the text unchanged, after checking that it can be written to a TOML file and be used as a path.
 
     Raises:
         ConfigError: It holds a NUL, which no path can, or a byte that is no UTF-8, which no TOML can.
@@ -401,7 +401,7 @@ def _storable(key: str, text: str) -> str:
 
 
 def _shown(value: object) -> str:
-    """A value as it stands in a message: a wrong one may be of any length."""
+    """Return a value as text for a message, cut to 200 characters: a wrong one may be of any length."""
     try:
         text = repr(value)
     except ValueError:  # Python refuses to write more than 4,300 digits; TOML reads them in base 16.
@@ -410,7 +410,7 @@ def _shown(value: object) -> str:
 
 
 def _mended(parts: list[str]) -> list[str]:
-    """The list that was meant where an earlier version cut a list in TOML syntax at its commas (#16)."""
+    """Return the list that was meant where an earlier version cut TOML text at its commas (#16), else `parts`."""
     whole = ",".join(parts)
     if not re.fullmatch(r"""\[\s*["'].*["']\s*,?\s*\]""", whole, re.DOTALL):
         return parts
@@ -474,7 +474,11 @@ def parse_text(key: str, text: str) -> object:
 
 
 def _parse_list(key: str, text: str) -> object:
-    """A list in TOML syntax, with or without its brackets, or plain texts with commas between them."""
+    """Return the list that a text means: TOML with or without brackets, or plain texts with commas between them.
+
+    Raises:
+        ConfigError: A text that begins as TOML is none.
+    """
     if not text.startswith(("[", '"', "'")):
         return [part.strip() for part in text.split(",") if part.strip()]
     try:
@@ -485,10 +489,10 @@ def _parse_list(key: str, text: str) -> object:
 
 
 def _toml_value(text: str) -> object:
-    """One value in TOML syntax.
+    """Return the value that a text means in TOML.
 
     Raises:
-        tomli.TOMLDecodeError: It is none, or more than one.
+        tomli.TOMLDecodeError: The text is no value, or more than one.
     """
     try:
         found = tomli.loads(f"value = {text}")
@@ -503,11 +507,11 @@ def _toml_value(text: str) -> object:
 
 
 def read_layer(path: Path, problems: list[str], *, is_project: bool = False) -> dict[str, object]:
-    """The checked `section.key` → value pairs of one TOML file; a missing file has none.
+    """Return the valid settings of one TOML file, `section.key` → value; empty when it is missing or cannot be read.
 
     Args:
-        path: Of the file.
-        problems: Takes a sentence for each mistake.
+        path: Path of the file.
+        problems: Takes a sentence for each mistake, whose setting is left out.
         is_project: The file may come from strangers: it counts only if it is a file of at most 256 KB and no link.
     """
     try:
@@ -543,7 +547,10 @@ def _project_text(path: Path) -> str:
 def _project_layer(
     path: Path, so_far: Mapping[str, object], *, is_accepted: bool
 ) -> tuple[dict[str, object], dict[str, object], tuple[str, ...]]:
-    """Return what a project's own file chooses, what of it waits, and sentences that are safe to print and to log."""
+    """Return the settings of a project's file that count, those that wait for acceptance, and sentences on mistakes.
+
+    The sentences are safe to print and to log: at most ten, cut, without control characters.
+    """
     problems: list[str] = []
     layer = read_layer(path, problems, is_project=True)
     _safe_for_project(layer, so_far, path, problems)
@@ -553,10 +560,10 @@ def _project_layer(
 
 
 def _taken_out(layer: dict[str, object]) -> dict[str, object]:
-    """Take what waits for the owner's acceptance out of a project's layer.
+    """Take the settings that wait for the owner's acceptance out of a project's layer, and return them.
 
-    A stranger's file could otherwise silence hybrid in a dozen ways, or make it speak to every prompt. Leaving files
-    out stays its right: a `.gitignore` in the tree could do the same.
+    A stranger's file could otherwise silence hybrid in a dozen ways, or make it speak to every prompt. Patterns that
+    leave files out stay in the layer: a `.gitignore` in the tree could do the same.
     """
     waiting: dict[str, object] = {}
     for key in list(layer):
@@ -571,7 +578,7 @@ def _taken_out(layer: dict[str, object]) -> dict[str, object]:
 
 
 def _safe_for_project(layer: dict[str, object], so_far: Mapping[str, object], path: Path, problems: list[str]) -> None:
-    """Drop what a project's own file may not choose: it may tune, ignore and raise privacy."""
+    """Drop settings that a project's file may never choose, such as less privacy, and add a sentence on each."""
     for key in list(layer):
         value = layer[key]
         reason = ""
@@ -617,7 +624,7 @@ def _variable(key: str) -> str:
 
 
 def unknown_variables(environ: Mapping[str, str]) -> tuple[str, ...]:
-    """One sentence for each variable that begins as those of settings do and is none; hooks say nothing of them.
+    """Return a sentence for each variable that begins with `HYBRID_` and is unknown, with a known name like it.
 
     Args:
         environ: Environment variables; only their names are looked at.
@@ -639,7 +646,11 @@ def _unknown_variable(name: str, known: set[str]) -> str:
 
 @cache
 def _defaults(path: Path) -> Mapping[str, object]:
-    """The shipped values, read once: a service that runs while another version is installed ends."""
+    """Return the shipped values, `section.key` → value; read once for each path, since a service ends on an upgrade.
+
+    Raises:
+        ConfigError: The file is damaged.
+    """
     problems: list[str] = []
     values = read_layer(path, problems)
     if problems or set(values) != set(KEYS):
@@ -655,7 +666,7 @@ def load(
     environ: Mapping[str, str] = os.environ,
     flags: Mapping[str, object] | None = None,
 ) -> Loaded:
-    """The settings in force.
+    """Return the settings in force, from the layers: shipped, user, project, environment, flags; the later win.
 
     Args:
         home: `$HYBRID_HOME`, whose `config.toml` is the user's layer.
@@ -700,18 +711,18 @@ def load(
 
 
 def _lay(layer: Mapping[str, object], values: dict[str, object]) -> None:
-    """Put a layer over the values of those below it."""
+    """Put a layer over the values of those below it, in place; the lists of `_ADDING` add up instead."""
     for key, value in layer.items():
         values[key] = added(values[key], value) if key in _ADDING else value
 
 
 def is_adding(key: str) -> bool:
-    """Return whether a layer adds to this list rather than replaces it."""
+    """Return whether a layer adds to the list of this setting rather than replaces it."""
     return key in _ADDING
 
 
 def added(below: object, above: object) -> tuple[str, ...]:
-    """Add the texts of one layer to those of the layers below it.
+    """Return the texts of the layers below with those of one layer added or taken out.
 
     Args:
         below: Texts so far.
@@ -733,6 +744,6 @@ def added(below: object, above: object) -> tuple[str, ...]:
 
 
 def value_of(config: Config, key: str) -> object:
-    """The value in force of a `section.key`."""
+    """Return the value in force of the setting `section.key`."""
     section, _, name = key.partition(".")
     return getattr(getattr(config, section), name)

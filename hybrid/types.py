@@ -69,16 +69,16 @@ class Source(Protocol):
     """Gives the documents of one collection: the files of a working tree, later lessons, lore and memory."""
 
     def scan(self) -> Iterator[Found]:
-        """Every document the source offers now, each path once, in a stable order; costs one `stat` each."""
+        """Yield every document that the source offers now, each path once, in a stable order; costs one `stat` each."""
         ...
 
     def read(self, found: Found) -> Document | Skipped:
-        """Read one document; never raises for a file that is unreadable, binary or gone."""
+        """Read one document; return `Skipped`, never raise, for a file that is unreadable, binary or gone."""
         ...
 
     @property
     def skipped(self) -> Mapping[str, int]:
-        """Counts of what the last scan left out without reading it, by reason."""
+        """Return reason → number of documents that the last scan left out without reading them."""
         ...
 
 
@@ -119,7 +119,7 @@ class Definition(Struct, frozen=True):
 
     @property
     def is_full(self) -> bool:
-        """False for what only holds a value or is defined elsewhere: its name says less about where it stands."""
+        """False for what only holds a value or is a prototype: its name says less about where the thing is defined."""
         return not self.is_value and self.kind != "prototype"
 
 
@@ -202,7 +202,7 @@ class EmbedderInfo(Struct, frozen=True):
 
     @property
     def key(self) -> str:
-        """Identity under which vectors are stored: name and the first 16 hex digits of the digest."""
+        """The key under which vectors are stored: name and the first 16 hex digits of `sha256`."""
         return f"{self.name}@{self.sha256[:16]}"
 
 
@@ -214,31 +214,31 @@ class EmbedInput(Struct, frozen=True):
 
 
 class Embedder(Protocol):
-    """Text to unit vectors. Two of the same `info.key` give the same vectors on every machine."""
+    """Turns texts into unit vectors. Two embedders of the same `info.key` give the same vectors on every machine."""
 
     @property
     def info(self) -> EmbedderInfo:
-        """Its identity."""
+        """The identity of this embedder."""
         ...
 
     def embed_documents(self, inputs: Sequence[EmbedInput]) -> NDArray[np.float32]:
-        """Unit vectors, shape (n_inputs, dim); a text without any known token gives a row of zeros."""
+        """Return unit vectors, shape (n_inputs, dim); a text without any known token gives a row of zeros."""
         ...
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
-        """A unit vector, shape (dim,); all zeros when the text has no known token."""
+        """Return a unit vector, shape (dim,); all zeros when the text has no known token."""
         ...
 
     def embed_queries(self, texts: Sequence[str]) -> tuple[NDArray[np.float32], NDArray[np.float32] | None]:
-        """As `embed_query` for several texts, shape (n_texts, dim), and the lengths that their sums had, (n_texts,).
+        """Return the unit vectors of several queries, shape (n_texts, dim), and their lengths before, shape (n_texts,).
 
-        A query's length is that of its weighted sum before it was made unit length; None for a model where it says
-        nothing about how much a text says.
+        A query's length is that of its weighted sum of tokens before it was made unit length. None in place of the
+        lengths for a model where they tell nothing about how much a text says.
         """
         ...
 
     def truncated(self, inputs: Sequence[EmbedInput]) -> NDArray[np.bool_]:
-        """For each input, shape (n_inputs,): is it longer than what the model reads of it?"""
+        """Return for each input, shape (n_inputs,), whether it is longer than what the model reads."""
         ...
 
 
@@ -314,7 +314,7 @@ class Hit(Struct, frozen=True):
 
     @property
     def key(self) -> str:
-        """Its name in topic ids, counters and the event log: `path:start:end:digest8`, or `kind:id:digest8`."""
+        """The key of this hit in topic ids, counters and the log: `path:start:end:digest8`, or `kind:id:digest8`."""
         if self.is_record:
             return f"{self.kind}:{self.path}:{self.digest[:4].hex()}"
         return f"{self.path}:{self.start_line}:{self.end_line}:{self.digest[:4].hex()}"
@@ -343,8 +343,8 @@ class HookEvent(Struct, frozen=True):
         tool_use_id: The client's id of the use of a tool; empty when it gives none.
         error: What a tool that failed said, where the client tells it apart; empty otherwise.
         tool_input: What the tool was given, as the client has it: any value of JSON.
-        tool_response: What it answered, in the same way.
-        key: Names this event, so that it has its effects once however often it is sent; empty when it has no name.
+        tool_response: What the tool answered: any value of JSON.
+        key: Unique key of this event, so that it has its effects once however often it is sent; empty without one.
     """
 
     client: str
@@ -368,7 +368,7 @@ class HookEvent(Struct, frozen=True):
 
     @classmethod
     def of(cls, fields: Mapping[str, object]) -> HookEvent:
-        """The event of such fields; what is missing is empty, what is unknown is left out."""
+        """Return the event with these fields; a missing one or one of a wrong type is empty, an unknown one ignored."""
         values = ("paths", "tool_input", "tool_response")
         texts = {name: fields.get(name) for name in cls.__struct_fields__ if name not in values}
         found = fields.get("paths")

@@ -60,10 +60,10 @@ class Workspace(Struct, frozen=True):
             raise ConfigError("; ".join(self.loaded.own_problems))
 
     def require_project(self) -> Project:
-        """The project.
+        """Return the project that the directory lies in.
 
         Raises:
-            ProjectError: The directory lies in none.
+            ProjectError: The directory lies in no project.
         """
         if self.project is None:
             raise ProjectError(
@@ -73,7 +73,11 @@ class Workspace(Struct, frozen=True):
 
     @property
     def place(self) -> Place:
-        """The files of the index of the project's working tree."""
+        """The paths of the index of the project's working tree.
+
+        Raises:
+            ProjectError: The directory lies in no project.
+        """
         project = self.require_project()
         folder = self.home / "projects" / project.key
         return Place(
@@ -86,13 +90,13 @@ class Workspace(Struct, frozen=True):
 
     @property
     def state_folder(self) -> Path:
-        """The folder of the repository's counters and hot topics."""
+        """The folder for counters and hot topics of the project's working tree."""
         return open_tree_state(self.require_project(), self.home)
 
     def is_here(self, event: Mapping[str, object]) -> bool:
-        """Return whether a line of the event log is about this project, or outside of any project: about none.
+        """Return whether a line of the event log is about this project; without a project, whether it is about none.
 
-        A hook that had no time to find its project leaves only its directory.
+        A line without a project counts by its directory: a hook may have had no time to find its project.
         """
         key = event.get("project")
         if key is not None or self.project is None:
@@ -138,9 +142,9 @@ def open_workspace(
 
 
 def keep_hook_settings(home: Path) -> None:
-    """Resolve what a hook needs before it asks anyone, and keep it where hooks read it; a full disk loses it.
+    """Write the settings that a hook needs before it asks the service to the file where hooks read them.
 
-    Does nothing when that was done since the settings changed.
+    Does nothing when that was done since the settings last changed; an error of the disk loses it silently.
     """
     if read_settings(str(home), {}) is not None:
         return
@@ -158,7 +162,7 @@ def keep_hook_settings(home: Path) -> None:
 
 
 def excluded_patterns(memory: MemoryConfig) -> tuple[str, ...]:
-    """The patterns of projects that the memory leaves out, with the user's home folder in place of `~`."""
+    """Return the patterns of projects that the memory leaves out, with the user's home folder in place of `~`."""
     return tuple(expanded(pattern) if pattern.startswith("~") else pattern for pattern in memory.exclude_projects)
 
 
