@@ -32,27 +32,27 @@ if TYPE_CHECKING:
 
 
 _LOOK_AFTER_S = 75.0
-"""Seconds between two looks whether the idle worker ended, so that no dead process stays."""
+"""Seconds between two looks at whether an idle worker has ended, so that no dead process stays."""
 
 _NOISY_LOOKS = 5
-"""Looks at a path in a row that changed nothing, after which it is looked at less often."""
+"""Builds in a row in which a path was reported and nothing had changed, after which it is looked at less often."""
 
 _GRACE_S = 2.0
 """Seconds that closing waits for the builder's thread, which ends with its worker."""
 _MAX_PATHS = 1000
-"""Changed paths of one project beyond which everything is looked at."""
+"""Changed paths of one request beyond which the build looks at everything."""
 
 
 class Waits(Struct, frozen=True):
-    """Seconds before the next try.
+    """Seconds to wait before the next build of a project.
 
     Attributes:
-        first: After a failure, doubled with each more.
-        longest: At most so long.
-        refused: How long a refusal is taken as still true.
-        busy: At most so long while another process builds, for as long as it does.
-        tries: After so many failures in a row only a new request leads to another try.
-        noisy: Between two looks at a path that changes all the time and never matters, such as a log in the tree.
+        first: Seconds after the first failure, doubled with each more.
+        longest: Seconds after a failure, at most.
+        refused: Seconds for which a refusal stands, and requests are dropped.
+        busy: Seconds between tries, at most, while another process builds; there is no limit to these tries.
+        tries: Number of failures in a row after which only a new request leads to another try.
+        noisy: Seconds before a look at a path that changes all the time and never matters, such as a log in the tree.
         clock: Gives monotonic seconds, from which the waits are counted.
     """
 
@@ -70,13 +70,13 @@ class Result(Struct, frozen=True):
 
     Attributes:
         state: `built`; `refused`, `busy` or `failed` with a `reason`.
-        reason: A word of `upkeep.indexing`, or a message; empty when it was built.
-        paths: That were asked for; None for everything.
+        reason: A reason of `upkeep.indexing.reason_against`, or a message; empty when it was built.
+        paths: Paths that were asked for; None for everything.
         summary: The keys of `hybrid reindex --json`; empty unless it was built.
         folders: Relative folders in which a change matters: all of the project after a look at everything, else
             those below the changed folders.
-        failures: Of this state in a row.
-        at_s: When, by the builder's clock.
+        failures: Number of results `busy` or `failed` in a row, each like this one; 0 for another state.
+        at_s: Time of the result by the builder's clock.
     """
 
     state: Literal["built", "refused", "busy", "failed"]
@@ -88,7 +88,7 @@ class Result(Struct, frozen=True):
     at_s: float
 
     def as_json(self, now_s: float) -> dict[str, Any]:
-        """Return stable keys for `hybrid daemon status`."""
+        """Return the result as JSON with stable keys, for `hybrid daemon status`; `age_s` is its age in seconds."""
         return {
             "state": self.state,
             "reason": self.reason or None,
@@ -99,7 +99,7 @@ class Result(Struct, frozen=True):
 
     @property
     def is_full(self) -> bool:
-        """Return whether everything was looked at."""
+        """True when the build looked at everything."""
         return bool(self.summary.get("is_full", False))
 
 
@@ -145,7 +145,7 @@ class Builder:
             on_done: Told the root and the result after each build or refusal, on the builder's thread.
             on_error: Told the root and a message when a build failed; not when another process builds.
             spawn: Starts a worker.
-            waits: Before the next try.
+            waits: Seconds before the next try; None for the usual ones.
         """
         self._home = home
         self._on_done = on_done
@@ -163,13 +163,15 @@ class Builder:
     def request(
         self, root: Path, environ: Mapping[str, str], paths: Collection[str] | None = None, *, is_first: bool = True
     ) -> None:
-        """Ask for a build; returns at once.
+        """Ask for a build and return at once; nothing is built after `close`, after a recent refusal, or for no path.
+
+        A request joins one that waits for the same project.
 
         Args:
             root: Real path of the working tree.
             environ: Of the client; only what begins with `HYBRID_` counts.
             paths: Files and folders that changed, absolute or relative to the root; None looks at everything.
-            is_first: Whether the first index of the tree may be made.
+            is_first: The build may make the first index of the tree.
         """
         wanted = None if paths is None else frozenset(paths)
         settings = {name: value for name, value in environ.items() if name.startswith("HYBRID_")}
@@ -185,7 +187,7 @@ class Builder:
 
     @property
     def is_busy(self) -> bool:
-        """Return whether a build runs or waits."""
+        """True while a build of any project runs or waits."""
         with self._changed:
             return bool(self._queue) or self._building is not None
 
@@ -201,7 +203,10 @@ class Builder:
             return None if result is None else result.as_json(self._waits.clock())
 
     def close(self) -> None:
-        """Stop at once; a build that runs is given up, and its work is gone on with by the next one."""
+        """End the worker, with a build that runs, drop what waits, and wait two seconds at most for the thread.
+
+        The next build goes on with the work of one that was ended.
+        """
         with self._changed:
             self._is_closed = True
             self._queue.clear()
@@ -218,7 +223,7 @@ class Builder:
         return self._waits.clock() - last.at_s < self._waits.refused
 
     def _earliest(self, root: Path) -> float:
-        """Return the earliest time of the next try: a failure is not repeated at once, however many requests come."""
+        """Return the earliest time of the next try after failures, 0 without; new requests do not make it earlier."""
         last = self._results.get(root)
         if last is None or last.failures == 0:
             return 0.0
@@ -226,7 +231,7 @@ class Builder:
         return last.at_s + min(self._waits.first * 2 ** min(last.failures - 1, 20), longest)
 
     def _not_before(self, root: Path, paths: frozenset[str] | None) -> float:
-        """Return the earliest time of a request; later when all its paths changed often and never mattered."""
+        """Return the earliest time of a request: 0, or `noisy` seconds from now when all its paths never mattered."""
         looks = self._idle_looks.get(root)
         is_noise = paths is not None and looks is not None and all(looks[path] >= _NOISY_LOOKS for path in paths)
         return self._waits.clock() + self._waits.noisy if is_noise else 0.0
@@ -254,7 +259,7 @@ class Builder:
             self._finish(root, request, answer)
 
     def _take(self) -> tuple[Path, _Request] | None:
-        """Wait for the oldest request that may be tried; None when the builder was closed."""
+        """Wait for the oldest request that may be tried, mark it as being built and return it; None once closed."""
         with self._changed:
             while not self._is_closed:
                 now_s = self._waits.clock()
@@ -316,11 +321,11 @@ class _Tree(Struct):
     """A working tree that somebody works in.
 
     Attributes:
-        key: Of the project.
-        log: Where failures of its builds are noted.
+        key: Key of the project.
+        log: The event log in which failures of its builds are noted.
         environ: Settings from the environment of the client that was heard last.
         sessions: Session → monotonic time of its last event.
-        swept_s: Of the last request for a full sweep.
+        swept_s: Monotonic time of the last request for a build of everything.
     """
 
     key: str
@@ -344,7 +349,7 @@ class Freshness:
         self._watcher: Watcher | None = None
 
     def begin(self, workspace: Workspace, environ: Mapping[str, str]) -> None:
-        """Look after a project from now on: watch it, and bring its index up to date."""
+        """Watch a project from now on, and build its index unless just asked for; not with `index.auto` off."""
         if workspace.project is None or not workspace.config.index.auto:
             return
         root = workspace.project.root
@@ -356,7 +361,10 @@ class Freshness:
             self._build(root, None)
 
     def after(self, turn: Turn, reply: Reply | None) -> None:
-        """Draw the consequences of an event that was answered; none where hybrid is switched off or paused."""
+        """Watch the project of an answered event and ask for a build when its index is missing, old or to be checked.
+
+        Nothing happens where hybrid is switched off or paused, or `index.auto` is off.
+        """
         workspace, event = turn.workspace, turn.event
         if workspace.project is None or not workspace.config.index.auto:
             return
@@ -392,7 +400,7 @@ class Freshness:
             self._build(root, None)
 
     def tick(self) -> None:
-        """Stop watching where nobody works any more."""
+        """Stop watching projects without an event or a sweep for half an hour."""
         limit_s = time.monotonic() - _SESSION_S
         with self._lock:
             for tree in self._trees.values():
@@ -402,11 +410,11 @@ class Freshness:
 
     @property
     def is_building(self) -> bool:
-        """Return whether a build runs or waits."""
+        """True while a build of any project runs or waits."""
         return self._builder.is_busy
 
     def figures(self) -> dict[str, Any]:
-        """Return the figures for `hybrid daemon status`."""
+        """Return the projects, their sessions and last builds as JSON, for `hybrid daemon status`."""
         with self._lock:
             roots = {str(root): len(tree.sessions) for root, tree in self._trees.items()}
         return {
@@ -423,13 +431,16 @@ class Freshness:
         }
 
     def close(self) -> None:
-        """Stop watching and building."""
+        """Stop watching and building; waits for their threads, a second or two each at most."""
         if self._watcher is not None:
             self._watcher.close()
         self._builder.close()
 
     def _heard(self, workspace: Workspace, root: Path, environ: Mapping[str, str]) -> _Tree:
-        """Return the tree, and put it last: the tree that was heard of longest ago is dropped first."""
+        """Return the tree of a project, made if missing, with a new environment, as the last of the trees.
+
+        The tree that was heard of longest ago is the first, and dropped first.
+        """
         new = _Tree(workspace.require_project().key, workspace.log, environ)
         tree = self._trees[root] = self._trees.pop(root, new)
         tree.environ = environ
@@ -461,7 +472,7 @@ class Freshness:
         self._build(root, paths)
 
     def _done(self, root: Path, result: Result) -> None:
-        """Watch the folders that the build found worth it, and nothing of a project that is gone or not to be built."""
+        """Watch the folders that a build found to matter; stop watching a project whose build was refused."""
         if result.state == "refused":
             if result.reason == "no_project":
                 self._leave([root])

@@ -37,14 +37,14 @@ _TOKEN_BYTES = 32
 _MOST_CONNECTIONS = 16
 """Connections at a time, a thread each: few programs ask, and prompts come first."""
 _ALL_S = 15.0
-"""Seconds after which a connection ends, whatever it does: one byte a second is no reason to wait."""
+"""Seconds after which a connection is cut off, also while it sends: one byte a second is no reason to wait."""
 _LOOK_S = 1.0
 """Seconds between two looks at connections that take too long."""
 _BACKLOG = 16
 
 
 class HttpInterface:
-    """Listens, tells where in `run/http.json`, and answers until it is closed.
+    """Listens on a port, writes port and token to `run/http.json`, and answers requests until it is closed.
 
     Args:
         home: `$HYBRID_HOME`.
@@ -74,7 +74,7 @@ class HttpInterface:
         return self._server.server_port
 
     def close(self) -> None:
-        """Stop at once: who is being answered is cut off."""
+        """Stop listening, remove `run/http.json` if it is ours, and cut off connections that are being answered."""
         self._is_stopping = True
         with contextlib.suppress(OSError):
             if self._path.read_bytes() == self._announcement:
@@ -96,7 +96,7 @@ class HttpInterface:
         return data
 
     def _serve(self) -> None:
-        """Sleep until somebody connects; while anybody is connected, look now and then who takes too long."""
+        """Accept connections until closed, and cut off those that take longer than `_ALL_S`."""
         with selectors.DefaultSelector() as selector:
             selector.register(self._server, selectors.EVENT_READ)
             selector.register(self._wake, selectors.EVENT_READ)
@@ -108,7 +108,7 @@ class HttpInterface:
 
 
 class _Server(ThreadingHTTPServer):
-    """A thread for each connection, of which there are few."""
+    """A server with a thread for each connection; it closes those beyond `_MOST_CONNECTIONS` unanswered."""
 
     timeout = 0
     request_queue_size = _BACKLOG
@@ -136,7 +136,7 @@ class _Server(ThreadingHTTPServer):
         return bool(self._open)
 
     def cut_off(self, *, older_than_s: float) -> None:
-        """End connections that are older; their threads notice."""
+        """Shut down connections that are at least so many seconds old; their threads then end by themselves."""
         limit_s = time.monotonic() - older_than_s
         with self._lock:
             late = [sock for sock, since_s in self._open.items() if since_s <= limit_s]
@@ -173,7 +173,7 @@ _JSON = "application/json"
 
 
 NAME = "http.json"
-"""The file that tells port and token."""
+"""Name of the file that holds port, token and process id."""
 
 _MOST_LINE = 8_192
 _MOST_BYTES = 32_768
@@ -183,11 +183,11 @@ _READ_S = 5.0
 """Seconds that a client may take for each part of its request."""
 _DRAIN_S = 0.2
 _DRAIN_BYTES = 65_536
-"""Limits, in time and size, of what is still read after the request."""
+"""Bytes that are still read after the request, at most; `_DRAIN_S` is the limit in seconds."""
 
 
 class RouteError(Exception):
-    """A request that is not answered; `status` is that of HTTP, `headers` go with it."""
+    """A request that is refused; `status` is the code of HTTP, `headers` go with the answer."""
 
     def __init__(self, status: int, message: str, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(message)
@@ -196,18 +196,18 @@ class RouteError(Exception):
 
 
 class RequestAnswerer(Protocol):
-    """Answers requests; the service fulfils it."""
+    """The operations that the interface calls; the service has them."""
 
     def answer(self, path: str, values: Mapping[str, str | list[str]]) -> dict[str, Any] | str:
         """Answer a path with its parameters, each of them with one value or several.
 
         Raises:
-            RouteError: It cannot be answered; says the status.
+            RouteError: The request is refused; its `status` says why.
         """
         ...
 
     def asked(self) -> None:
-        """Note that somebody who knows the token asks something."""
+        """Note a request with the right token, before it is answered."""
         ...
 
 
@@ -215,10 +215,10 @@ class Door(Struct, frozen=True):
     """The conditions under which a request is answered.
 
     Attributes:
-        token: What must be known.
-        hosts: What may stand in `Host`.
-        origins: What may stand in `Origin`.
-        answers: Of the requests.
+        token: The token that a request must carry.
+        hosts: Values that `Host` may have.
+        origins: Values that `Origin` may have.
+        answers: Answers the requests.
     """
 
     token: str
@@ -228,11 +228,11 @@ class Door(Struct, frozen=True):
 
 
 class _TooLongError(Exception):
-    """Request line and headers have more bytes than anybody needs."""
+    """Request line and headers have more than `_MOST_BYTES` bytes."""
 
 
 class _Limited:
-    """Reads lines until so many bytes were read."""
+    """A reader whose `readline` raises `_TooLongError` once more bytes than the limit were read."""
 
     def __init__(self, inner: BinaryIO, limit: int) -> None:
         self._inner = inner
@@ -259,7 +259,7 @@ class Handler(BaseHTTPRequestHandler):
     timeout = _READ_S
 
     def handle(self) -> None:
-        """Read, answer, and let the answer arrive."""
+        """Read the request, answer it, and wait until the client has the answer; an `OSError` ends it silently."""
         self._door = cast("Door", cast("Any", self.server).door)
         self.close_connection = True
         self.command, self.requestline, self.request_version = "", "", "HTTP/1.1"
@@ -314,7 +314,7 @@ class Handler(BaseHTTPRequestHandler):
         return self._door.answers.answer(target.path, values)
 
     def _check_place(self) -> None:
-        """Refuse whoever does not address this very port of loopback, and pages of other origins.
+        """Raise a `RouteError` for a request not addressed to this port of loopback, or from a page of another origin.
 
         A name that leads here (DNS rebinding) stands in `Host`; a page says where it comes from.
         """
@@ -361,7 +361,7 @@ class Handler(BaseHTTPRequestHandler):
         self._refuse(int(code), message or explain or "the request cannot be read")
 
     def _drain(self) -> None:
-        """Take what was sent besides the request: a connection that is closed with it unread loses its answer."""
+        """Read what was sent after the request, within limits: closing with unread bytes would lose the answer."""
         with contextlib.suppress(OSError):
             self.connection.shutdown(socket.SHUT_WR)
             self.connection.settimeout(_DRAIN_S)

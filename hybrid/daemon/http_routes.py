@@ -58,14 +58,14 @@ if TYPE_CHECKING:
 
 
 _SEVERAL = ("type", "file", "path")
-"""May be given more than once."""
+"""Parameters that may be given more than once."""
 
 
 class Parameters:
     """The parameters of a request.
 
     Raises:
-        RouteError: One is unknown or given too often, with status 400; so in what follows for wrong values.
+        RouteError: A parameter is unknown or given too often; status 400, as for wrong values in the methods.
     """
 
     def __init__(self, values: Mapping[str, str | list[str]], known: Sequence[str]) -> None:
@@ -78,23 +78,23 @@ class Parameters:
         self._values = values
 
     def one(self, name: str, default: str = "") -> str:
-        """Return the value of a parameter."""
+        """Return the value of a parameter that is given once; the default when it is missing."""
         return cast("str", self._values.get(name, default))
 
     def several(self, name: str) -> tuple[str, ...]:
-        """Return all values of a parameter, each once."""
+        """Return all values of a parameter, each once; empty when it is missing."""
         values = self._values.get(name, [])
         return tuple(dict.fromkeys([values] if isinstance(values, str) else values))
 
     def choice(self, name: str, choices: Sequence[str]) -> str:
-        """Return one of some words, by default the first."""
+        """Return the value of a parameter that must be one of some words; the first of them when it is missing."""
         value = self.one(name, choices[0])
         if value not in choices:
             raise RouteError(400, f"{name} = {value!r} is none of {', '.join(choices)}")
         return value
 
     def number(self, name: str, default: int | None = None) -> int | None:
-        """Return a number of rows; 0 is possible only without a default."""
+        """Return a number of rows, 0 only without a default; the default when the parameter is missing."""
         text = self.one(name)
         if not text or (text == "0" and default is None):
             return 0 if text else default
@@ -104,19 +104,19 @@ class Parameters:
             raise RouteError(400, f"{name}: {error}") from error
 
     def flag(self, name: str) -> bool:
-        """Return whether it is on: `1`, `true` or nothing after the name."""
+        """Return whether a parameter is on: `1`, `true` or nothing after the name; False when it is missing."""
         value = self.one(name, "0").lower()
         if value not in ("", "0", "1", "true", "false"):
             raise RouteError(400, f"{name} = {value!r} must be true or false")
         return value in ("", "1", "true")
 
     def filters(self, default_limit: int = DEFAULT_LIMIT) -> Filters:
-        """Return the filters of every list."""
+        """Return the filters that every list has: limit, since, types and files."""
         limit = self.number("limit", default_limit) or default_limit
         return Filters(limit, self.one("since"), self.several("type"), self.paths("file"))
 
     def paths(self, name: str) -> tuple[str, ...]:
-        """Return the paths of a project, relative to its root."""
+        """Return the values of a parameter as paths relative to the root of their project."""
         return project_paths(self.several(name), None, None)
 
 
@@ -124,7 +124,7 @@ class Parameters:
 
 
 SCHEMA = ("index", "schema", "http.json")
-"""Where the JSON schema of the answers ships."""
+"""Parts of the path of the shipped JSON schema of the answers."""
 
 _SEARCH_WAIT_S = 5.0
 """Seconds that a search waits for another one to end."""
@@ -144,7 +144,7 @@ _PATHS = ("/health", *(f"{path}/{{id}}" if path == "/observations" else path for
 
 
 class _Looking(Struct, frozen=True):
-    """The memory in the scope and at the time of one request."""
+    """The memory, the scope and the time of one request."""
 
     workspace: Workspace
     store: MemoryStore
@@ -168,8 +168,8 @@ class Routes:
 
     Args:
         home: `$HYBRID_HOME`.
-        environ: Of the settings.
-        kinds: Gives what is open, which the hooks use too.
+        environ: Environment variables for the settings.
+        kinds: Gives the open stores and indexes, which hooks use too.
     """
 
     def __init__(self, home: Path, environ: Mapping[str, str], kinds: Callable[[], OpenKinds]) -> None:
@@ -225,9 +225,9 @@ class Routes:
         return _Looking(workspace, store, MemoryScope(key, name, key, is_cross=not key), now_ms)
 
     def _context(self, looking: _Looking, parameters: Parameters) -> dict[str, Any] | str:
-        """Return what a session gets at its start: the last summary, then the newest rows by day.
+        """Return the project's last summary and the newest rows by day, as JSON with the same as `text`.
 
-        With `form=text` only that text, for a script that hands it on.
+        With `form=text` return that text alone, for a script that hands it on.
         """
         form = parameters.choice("form", _CONTEXT_FORMS)
         filters = parameters.filters(min(max(looking.workspace.config.memory.session_start, 1), MAX_LIMIT))
@@ -303,7 +303,7 @@ def _row(looking: _Looking, name: str) -> Row:
 def _listed(
     looking: _Looking, parameters: Parameters, ranked: Sequence[RankedRow], *, by_day: bool = False, **echoed: object
 ) -> dict[str, Any]:
-    """Return the answer of a list; with `form` or `explain` also as the command prints it."""
+    """Return a list of rows as JSON; with `form` or `explain`, `text` holds the list as the command prints it."""
     text = None
     if parameters.one("form") or parameters.flag("explain"):
         form, is_explained = parameters.choice("form", FORMS), parameters.flag("explain")
@@ -312,14 +312,14 @@ def _listed(
 
 
 def _form(looking: _Looking, ranked: Sequence[RankedRow], **echoed: object) -> dict[str, Any]:
-    """Return the answer as an object; the question comes first, and `query` is None without one."""
+    """Return rows as JSON, after what was asked (`echoed`) and the project; `query` is None without a query."""
     project = looking.scope.name or None
     return {"query": None, **echoed, "project": project, "records": [row_json(row) for row in ranked]}
 
 
 @contextlib.contextmanager
 def _wrong_parameter(prefix: str = "") -> Generator[None]:
-    """Turn the errors of the block into status 400: the request is at fault."""
+    """Turn a `HybridError` of the block into a `RouteError` with status 400, with a prefix to its message."""
     try:
         yield
     except HybridError as error:

@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 _HUNG_S = 5.0
 """Seconds without a greeting after which a service that holds the lock is taken for hung."""
 _END_S = 3.0
-"""Seconds in which an older service must end, and in which its lock must become free."""
+"""Seconds after each signal in which an older service must end; also the seconds to wait for its lock."""
 _HUNG_END_S = 0.5
-"""The same for a service that hangs: it will hardly heed a signal that it may ignore."""
+"""Seconds after each signal in which a hung service must end: it will hardly heed a signal that it may ignore."""
 _STOP_S = 4.0
-"""The same when a person stops it: answers that are on their way get their time."""
+"""Seconds after each signal in which a service must end that a person stops, so that answers can be finished."""
 _LOOK_S = 0.02
 _ANSWERS_S = 2.0
 """Seconds that answers on their way get when the service ends."""
@@ -42,12 +42,12 @@ def run_service(
     """Run the service of a `$HYBRID_HOME` until it is time to stop; return the exit code.
 
     Args:
-        home: Of the user.
+        home: `$HYBRID_HOME`.
         environ: Environment variables.
         project: A directory of the project to look after first.
         is_tcp: Listen on a port although there are Unix sockets.
-        is_marked: Go when the mark of the start is gone: who stops the service takes it away, also from one that is
-            about to start, or that waits to take over.
+        is_marked: End without serving when the mark of the start is gone: a stop removes it, so that a service about
+            to start or to take over does not.
 
     Returns:
         0, also when another service is there already.
@@ -70,7 +70,10 @@ def run_service(
 
 
 def end_service(home: Path) -> bool:
-    """Make a service end that does not answer, or that nobody can find any more; True when none lives."""
+    """End every service of a home by signals, also one that is starting; return whether none lives any more.
+
+    For a service that does not answer or cannot be found; takes some twelve seconds at most.
+    """
     run = Path(run_folder(str(home)))
     with contextlib.suppress(OSError):
         Path(starting_mark(str(home))).unlink()
@@ -86,14 +89,14 @@ def end_service(home: Path) -> bool:
 
 
 def wait_for_end(pid: int, timeout_s: float) -> bool:
-    """Wait until the process of a service is gone, which frees its lock a moment before; kill it when the time is over.
+    """Wait until the process of a service is gone; kill it when the time is over.
 
     Args:
-        pid: Of the service; 0 for none.
-        timeout_s: How long it may take by itself.
+        pid: Number of the process; 0 for none.
+        timeout_s: Seconds that it may take by itself.
 
     Returns:
-        Whether it is gone; true on Windows, where a look would end the process.
+        True when it is gone, and always on Windows, where a look would end the process.
     """
     if sys.platform == "win32":
         return True
@@ -108,7 +111,7 @@ def wait_for_end(pid: int, timeout_s: float) -> bool:
 
 
 def _is_alive(pid: int) -> bool:
-    """Return whether a process lives; one that has ended and waits for its parent does not.
+    """Return whether a process of this user lives; one that has ended and waits for its parent does not.
 
     True on Windows for every number: there a look would end the process.
     """
@@ -127,13 +130,13 @@ def _is_alive(pid: int) -> bool:
 
 
 def hung_process(home: Path) -> int | None:
-    """Return the process that holds the service's lock, also of a service that does not answer; None without one."""
+    """Return the number of the process that holds the service's lock, hung or not; None without one."""
     run = Path(run_folder(str(home)))
     return (_holder(run) or None) if _is_held(run) else None
 
 
 def detach_from_caller() -> None:
-    """Close what the caller left open: its pipes and sockets would stay open as long as we live."""
+    """Close files that the caller left open, keep new files private (umask), and change to the root folder."""
     if sys.platform != "win32":
         os.closerange(3, 4096)
         os.umask(0o077)
@@ -165,7 +168,7 @@ def _serve(home: Path, environ: Mapping[str, str], *, project: str, is_tcp: bool
 
 
 def _has_room(home: Path, run: Path) -> bool:
-    """Return whether no other service is left: one that is older or hung is made to end."""
+    """End a service that is older or hung; return whether no other one is left. Waits up to ten seconds."""
     until_s = time.monotonic() + _HUNG_S
     pid = _holder(run)
     while _is_held(run):
@@ -183,7 +186,10 @@ def _has_room(home: Path, run: Path) -> bool:
 
 
 def _is_own(run: Path) -> bool:
-    """Return whether the folder is ours alone: whoever can write there can tell hooks where to send prompts."""
+    """Return whether the folder belongs to this user; take it from others first if they could write there.
+
+    Whoever can write there can tell hooks where to send prompts.
+    """
     if sys.platform == "win32":
         return True
     try:
@@ -196,7 +202,7 @@ def _is_own(run: Path) -> bool:
 
 
 def _is_held(run: Path) -> bool:
-    """Return whether a service lives; a lock that cannot be opened here proves nothing of the number beside it."""
+    """Return whether a process holds the service's lock; False when the lock cannot be opened."""
     path = run / "daemon.lock"
     if path.is_symlink() or not os.access(path, os.W_OK):
         return False
@@ -228,7 +234,7 @@ def _greeting(home: Path, timeout_s: float) -> Greeting | None:
 
 
 def _end(run: Path, pid: int, *, wait_s: float) -> bool:
-    """Make one process of a service end, gently first; returns whether the lock is free, or at least not its own."""
+    """End one process of a service by SIGTERM, then SIGKILL; return whether it is gone or the lock is free."""
     for number in (signal.SIGTERM, getattr(signal, "SIGKILL", signal.SIGTERM)):
         if _is_service(pid):
             with contextlib.suppress(OSError):
@@ -242,7 +248,10 @@ def _end(run: Path, pid: int, *, wait_s: float) -> bool:
 
 
 def _is_service(pid: int) -> bool:
-    """Return whether a process is a service: a number may now be a stranger's. Without /proc the lock decides."""
+    """Return whether a process is a service and not this one; without /proc True for every other number.
+
+    The number may have been given to another program since.
+    """
     if pid <= 0 or pid == os.getpid():
         return False
     try:

@@ -32,15 +32,15 @@ if TYPE_CHECKING:
 _BACKLOG = 1024
 """Connections that may wait: an agent that runs many tools at once starts a hook for each."""
 _PATH_BYTES = 100
-"""A socket's path may have 108 bytes on Linux, 104 on macOS."""
+"""Bytes of a socket's path at most; Linux allows 108, macOS 104."""
 _PROOF_S = 2.0
 """Seconds for each step of the proof that a connection by port must give."""
 _PROOF_BYTES = 1000
-"""More is not read of somebody who has not proved anything."""
+"""Bytes of a message at most, from a client that has not proved yet that it may connect."""
 
 
 class Listener:
-    """Listens, and tells where in `run/daemon`.
+    """Listens on a socket or a port, and writes its address to `run/daemon`.
 
     Args:
         home: `$HYBRID_HOME`.
@@ -74,7 +74,7 @@ class Listener:
             return False
 
     def accepted(self) -> Connection | None:
-        """Return the next connection, or None when it was given up; one that comes by port proves itself later."""
+        """Return the next connection, not admitted yet (`admit`); None when it cannot be taken."""
         try:
             sock, _ = self.socket.accept()
         except OSError:
@@ -83,10 +83,10 @@ class Listener:
         return Connection(sock)
 
     def admit(self, connection: Connection) -> None:
-        """Let the other side prove that it may read the owner's files; a Unix socket shows that by itself.
+        """Let a client of the port prove that it can read the owner's files; a Unix socket needs no proof.
 
         Raises:
-            WireError: It cannot.
+            WireError: The proof is missing or wrong.
         """
         if self._path is not None:
             return
@@ -98,7 +98,7 @@ class Listener:
             raise WireError("the token is wrong")
 
     def close(self) -> None:
-        """Stop listening; what tells of it goes, unless another service has taken its place."""
+        """Stop listening, and remove the socket and, unless another service wrote it, the file `run/daemon`."""
         path = Path(endpoint_path(str(self._home)))
         with contextlib.suppress(OSError):
             if path.read_bytes() == self._announcement:
@@ -158,7 +158,7 @@ def _folders(home: Path, environ: Mapping[str, str]) -> Iterator[Path]:
 
 
 def _is_private(folder: Path) -> bool:
-    """Make the folder; return whether it is ours and nobody else can look into it."""
+    """Make the folder if missing, and private; return whether it belongs to this user and is no link."""
     with contextlib.suppress(FileExistsError):
         folder.mkdir(mode=0o700, parents=True)
     status = folder.lstat()
@@ -181,13 +181,13 @@ _MMAP_THRESHOLD = -3
 """Parameters of `mallopt`, as glibc's `malloc.h` numbers them."""
 
 _KEPT_BYTES = 4_000_000
-"""Larger blocks go back as soon as they are free, and so much stays at the end of each heap. By itself glibc learns to
-keep 64 MB in the heap of every thread, which `malloc_trim` does not touch."""
+"""Bytes of a block from which it goes back as soon as it is free, and bytes that stay at the end of each heap. By
+itself glibc learns to keep 64 MB in the heap of every thread, which `malloc_trim` does not touch."""
 
 
 @cache
 def keep_little_memory() -> None:
-    """Let large blocks go back to the system at once; costs them a few page faults. Called before the first one."""
+    """Make the C library give large blocks back to the system as soon as they are free; works once and for all."""
     glibc = _glibc()
     if glibc is not None:
         glibc.mallopt(_MMAP_THRESHOLD, _KEPT_BYTES)
@@ -195,7 +195,7 @@ def keep_little_memory() -> None:
 
 
 def give_back_memory() -> None:
-    """Give back what is free between blocks that are not; a few milliseconds."""
+    """Give free memory between used blocks back to the system; takes a few milliseconds."""
     glibc = _glibc()
     if glibc is not None:
         glibc.malloc_trim(0)
@@ -203,7 +203,7 @@ def give_back_memory() -> None:
 
 @cache
 def _glibc() -> ctypes.CDLL | None:
-    """Return the C library of Linux systems with glibc; others give back by themselves, or cannot be asked."""
+    """Return the C library on Linux systems with glibc, else None: others give memory back, or cannot be asked."""
     if sys.platform != "linux":
         return None
     library = ctypes.CDLL(None)
@@ -211,16 +211,16 @@ def _glibc() -> ctypes.CDLL | None:
 
 
 _TICK_S = 2.0
-"""Seconds between two looks at socket, code and idleness: each costs a few `stat`."""
+"""Seconds between two calls of `EventService.tick`, each of which costs a few `stat`."""
 _SEND_S = 2.0
 _REQUEST_S = 5.0
 """Seconds in which a request must have arrived."""
 _MOST_CONNECTIONS = 512
 """Connections at a time, a thread each; the hook of one more answers by itself."""
 _NONE_S = 0.05
-"""Seconds of rest when a connection that waits cannot be taken: without file descriptors it goes on waiting."""
+"""Seconds of rest when a waiting connection cannot be taken, for want of file descriptors for example."""
 _STACK_BYTES = 1 << 20
-"""Stack of a thread; the usual 8 MB would be reserved for each of them."""
+"""Bytes of the stack of each thread; the usual 8 MB would be reserved for each of them."""
 
 
 class EventService(Protocol):
@@ -231,16 +231,16 @@ class EventService(Protocol):
         ...
 
     def status(self) -> dict[str, Any]:
-        """Figures for `hybrid daemon status`."""
+        """Return the figures for `hybrid daemon status`."""
         ...
 
     def tick(self) -> bool:
-        """Look after things; False when it is time to stop."""
+        """Do the work that is due from time to time; return False when the service is to stop."""
         ...
 
 
 class Server:
-    """The loop that accepts; every connection has a thread of its own, which a slow client keeps waiting alone."""
+    """The loop that accepts connections; each has a thread of its own, so that a slow client delays no other."""
 
     def __init__(self, listener: Listener, answers: EventService) -> None:
         self._listener = listener
@@ -261,13 +261,13 @@ class Server:
         }
 
     def stop(self) -> None:
-        """Stop soon; may be called from a signal handler and from any thread."""
+        """Make `serve` return soon; may be called from a signal handler and from any thread."""
         self._is_stopping = True
         with contextlib.suppress(OSError):
             self._waker.send(b"x")
 
     def serve(self) -> None:
-        """Accept until stopped."""
+        """Accept connections until `stop` is called or the service's `tick` returns False."""
         threading.stack_size(_STACK_BYTES)
         with selectors.DefaultSelector() as selector:
             selector.register(self._listener.socket, selectors.EVENT_READ)
@@ -283,7 +283,7 @@ class Server:
                         return
 
     def wait_for_answers(self, timeout_s: float) -> None:
-        """Give the connections that are being answered some time."""
+        """Wait until no connection is being answered, or the time is over."""
         with self._busy:
             self._busy.wait_for(lambda: self._n_busy == 0, timeout_s)
 
@@ -321,14 +321,14 @@ class Server:
             self._end(connection)
 
     def _answer(self, connection: Connection, stack: contextlib.ExitStack) -> None:
-        """Answer one message; nothing of it is held any more when the stack is closed."""
+        """Receive and answer one message; an unknown operation gets no answer. The caller then closes the stack."""
         message = connection.receive(timeout_s=_REQUEST_S, before=lambda n: self._wait_if_large(n, stack))
         operation = self._operations.get(message[0])
         if operation is not None:
             operation(message, connection)
 
     def _wait_if_large(self, n_bytes: int, stack: contextlib.ExitStack) -> None:
-        """Have one large message at a time in memory; what it took is given back before the next one."""
+        """Wait until no other large message is in memory; closing the stack gives the memory of this one back."""
         if n_bytes > LARGE_BYTES:
             stack.enter_context(self._large)
             keep_little_memory()

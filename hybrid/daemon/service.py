@@ -51,16 +51,16 @@ if TYPE_CHECKING:
 _SPARE_S = 0.1
 """Seconds after the end of a batch at which it is closed: two clocks may disagree a little."""
 _MOST_BATCHES = 100
-"""Batches that are closed at once; the rest follows a moment later."""
+"""Batches that are closed in one go; the rest follows a moment later."""
 
 
 class Batches:
-    """Knows when the batches of each memory end, and closes them though no event follows.
+    """Knows when the batches of tool uses of each memory end, and closes them though no event follows.
 
     A client that was killed sends nothing more: without a clock its last tool uses would wait for another event.
 
     Args:
-        kinds: Gives what is open for an environment.
+        kinds: Gives the open stores and indexes for an environment.
     """
 
     def __init__(self, kinds: Callable[[Mapping[str, str]], OpenKinds]) -> None:
@@ -69,7 +69,7 @@ class Batches:
         self._lock = threading.Lock()
 
     def expect(self, workspace: Workspace, environ: Mapping[str, str], *, is_now: bool = False) -> None:
-        """Look after the memory of a workspace once what was just stored there is over, or at once."""
+        """Have the batches of a workspace's memory closed after the batch window, or at once; a sooner time stays."""
         memory = workspace.config.memory
         if not memory.enabled:
             return
@@ -87,7 +87,7 @@ class Batches:
         return max(min(due) - time.monotonic(), 0.0) if due else None
 
     def close_due(self) -> None:
-        """Close the batches that are over, and bring the index of their memory up to date."""
+        """Close the batches that are over, and bring the index of their memory up to date; try a busy one again."""
         now_s = time.monotonic()
         with self._lock:
             due = [path for path, (due_s, _, _) in self._due.items() if due_s <= now_s]
@@ -114,7 +114,7 @@ class Batches:
 
 
 _TAKING_S = 0.1
-"""Seconds after which no more kept event is begun while another one waits for its answer."""
+"""Seconds for kept events, before an event is answered, after which no more of them is begun."""
 _CLEAN_EVERY_S = 60.0
 """Seconds between two rounds that close what nobody uses."""
 _PRUNE_EVERY_S = 86_400.0
@@ -122,12 +122,12 @@ _PRUNE_EVERY_S = 86_400.0
 
 
 class Service:
-    """The service behind the server.
+    """The service behind the server; answers hook events and HTTP, and keeps indexes and memories in order.
 
     Args:
         home: `$HYBRID_HOME`.
-        environ: Of the process; one that was started by hand has more in it than its clients may be answered with.
-        listener: Is looked after: a socket that was deleted ends the service, the next hook starts another one.
+        environ: Environment of the process, of which only a part is used: clients are not to get the rest.
+        listener: When its socket was deleted, the service ends, and the next hook starts another one.
     """
 
     def __init__(self, home: Path, environ: Mapping[str, str], listener: Listener) -> None:
@@ -156,14 +156,14 @@ class Service:
         self._waking = threading.Event()
 
     def start(self, project: str) -> None:
-        """Keep the settings for hooks, and open the index of the first project while its first prompt is on its way."""
+        """Write the settings for hooks, and start threads that open the first project, listen on HTTP, and tidy up."""
         keep_hook_settings(self._home)
         threading.Thread(target=self._warm_up, args=[project], daemon=True).start()
         threading.Thread(target=self._start_http, daemon=True).start()
         threading.Thread(target=self._tidy, daemon=True).start()
 
     def event(self, message: list[bytes], connection: Connection) -> None:
-        """Answer a hook event; what was not delivered is not recorded."""
+        """Answer a hook event on its connection; an answer that was not delivered is not recorded as given."""
         received_s = time.monotonic()
         self._active_s = received_s
         request = _Request(message)
@@ -177,7 +177,7 @@ class Service:
         self._waking.set()
 
     def _answer(self, request: _Request, connection: Connection, received_s: float) -> bool:
-        """Answer an event and record what was delivered; False when it has not had all of its effects."""
+        """Answer an event, then look after indexes and batches; False when it has not had all of its effects."""
         environ = self._own_environ(request.environ)
         event: HookEvent | None = None
         turn: Turn | None = None
@@ -220,7 +220,7 @@ class Service:
         return is_taken
 
     def _keep(self, request: _Request, turn: Turn | None) -> bool:
-        """Keep an event that has not had its effects, where it is to have any: the service may end before it has."""
+        """Write an event to the spool, to be taken in later, if it may have effects; return whether it is kept."""
         if not request.key or turn is None or not has_effects(turn):
             return False
 
@@ -233,7 +233,7 @@ class Service:
         return is_kept
 
     def _tidy(self) -> None:
-        """Take in the events that hooks keep, and close batches that are over; in a thread of its own."""
+        """Take in kept events and close batches that are over, until the service is closed; runs on its own thread."""
         is_begun = False
         while not self._is_closed:
             try:
@@ -248,7 +248,7 @@ class Service:
             self._waking.clear()
 
     def status(self) -> dict[str, Any]:
-        """Figures for `hybrid daemon status`."""
+        """Return the figures for `hybrid daemon status`."""
         return {
             "version": hybrid.__version__,
             "rss_bytes": _rss_bytes(),
@@ -260,7 +260,10 @@ class Service:
         }
 
     def tick(self) -> bool:
-        """Close what nobody uses; False when the service is to end: idle, upgraded, or its home or socket is gone."""
+        """Start a cleaning that is due, close what nobody uses; False when the service is to end.
+
+        It ends when it is idle or upgraded, or when its home or socket is gone.
+        """
         now_s = time.monotonic()
         self._waking.set()
         self._cleaner.tick()
@@ -274,7 +277,7 @@ class Service:
         return self._listener.is_reachable() and _code_stamp() == self._code
 
     def close(self) -> None:
-        """Stop watching, building and answering over HTTP."""
+        """Stop watching, building, cleaning and answering over HTTP."""
         with self._starting_http:
             self._is_closed = True
             self._waking.set()
@@ -285,7 +288,7 @@ class Service:
         self._freshness.close()
 
     def _start_http(self) -> None:
-        """Listen for programs of the owner; in a thread of its own, since the first prompt has no need of it."""
+        """Listen on HTTP if the settings want it; a failure is kept for the status. Runs on a thread of its own."""
         settings = self._own_workspace().config.daemon
         if not settings.http:
             return
@@ -306,11 +309,11 @@ class Service:
         return {"port": http.port if http else None, "error": self._http_error or None}
 
     def asked(self) -> None:
-        """Note that a program of the owner asks over HTTP: the service is needed."""
+        """Count a request over HTTP as use of the service, which an idle service would end without."""
         self._active_s = time.monotonic()
 
     def answer(self, path: str, values: Mapping[str, str | list[str]]) -> dict[str, Any] | str:
-        """Answer over HTTP; see `http_routes.Routes.answer`."""
+        """Answer a request over HTTP as `http_routes.Routes.answer` does."""
         from hybrid.daemon.http_routes import Routes  # As a rule nobody asks.
 
         with self._counting:
@@ -322,14 +325,14 @@ class Service:
 
     @contextlib.contextmanager
     def _working(self, until_s: float) -> Generator[None]:
-        """Hold one of the places where answers are worked out; give up when the answer would come too late."""
+        """Hold one of the places for working out answers; raise `TimeoutError` when it was had after `until_s`."""
         with self._engine:
             if time.monotonic() > until_s:
                 raise TimeoutError("too late: the hook does not wait any more")
             yield
 
     def _own_environ(self, sent: Mapping[str, str] = MappingProxyType({})) -> dict[str, str]:
-        """Return our environment with the client's settings, and nothing else of the client's."""
+        """Return the environment of the service with the variables that a client sent, and the home of the service."""
         return self._environ | dict(sent) | {"HYBRID_HOME": str(self._home)}
 
     def _own_workspace(self) -> Workspace:
@@ -337,11 +340,11 @@ class Service:
         return open_workspace(self._home, environ=self._own_environ())
 
     def _expect_stored(self) -> None:
-        """Have the batches closed whose tool uses a hook without the service stored."""
+        """Have batches closed at once, if they are over, whose tool uses were stored by a hook without the service."""
         self._batches.expect(self._own_workspace(), self._own_environ(), is_now=True)
 
     def _open_kinds(self, environ: Mapping[str, str]) -> OpenKinds:
-        """Return what is open for clients with this environment: only the folder of their lore tells them apart."""
+        """Return the open stores and indexes for an environment; only its `LORE_DATA_DIR` makes a difference."""
         with self._counting:
             folder = environ.get("LORE_DATA_DIR", "")
             if folder not in self._kinds:
@@ -349,7 +352,7 @@ class Service:
             return self._kinds[folder]
 
     def _records_ready(self, workspace: Workspace, environ: Mapping[str, str]) -> None:
-        """Index the records of a session that begins or has done something, before its next prompt comes."""
+        """Bring the indexes of records and memory up to date before the next prompt; errors are left to that prompt."""
         if workspace.project is None or is_switched_off(environ):
             return
         # A failure is met again by the first prompt, and said there.
@@ -360,7 +363,7 @@ class Service:
             self._keep_memory_small(workspace, kinds)
 
     def _keep_memory_small(self, workspace: Workspace, kinds: OpenKinds) -> None:
-        """Once a day, remove what is older or more than the settings allow."""
+        """Once a day, remove rows of the memory that are older or more than the settings allow."""
         now_s = time.monotonic()
         if now_s < self._pruned_s + _PRUNE_EVERY_S:
             return
@@ -385,10 +388,10 @@ class _Request:
     """The parts of a question: client, event, directory, milliseconds so far and left, environment, the event, its key.
 
     Attributes:
-        parts: Those that are kept, as of `hooks.taking.event_of_parts`.
-        key: Of the event; empty from a hook of an older version.
-        elapsed_ms: Since the hook started.
-        left_ms: Until its deadline.
+        parts: The parts that are kept, as `hooks.taking.event_of_parts` reads them.
+        key: Key of the event; empty from a hook of an older version.
+        elapsed_ms: Milliseconds since the hook started.
+        left_ms: Milliseconds until the hook's deadline.
         environ: The client's variables that are meant for hybrid.
     """
 
@@ -401,16 +404,16 @@ class _Request:
         self.environ = environment(environ)
 
     def event(self) -> HookEvent:
-        """Return the event.
+        """Return the event that the parts hold.
 
         Raises:
-            EventError: It is none.
+            EventError: The parts hold no event.
         """
         return event_of_parts(self.parts, self.key)[0]
 
 
 def _code_stamp() -> tuple[int, int]:
-    """Return values that change when another version is installed: modules that are not imported yet would not fit."""
+    """Return values that change when another version is installed, whose modules would not fit the loaded ones."""
     try:
         status = Path(hybrid.__file__).stat()
     except OSError:

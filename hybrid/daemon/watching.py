@@ -2,7 +2,7 @@
 
 On Linux only the folders that were named are watched, one watch each, so that installed packages and build output cost
 nothing; elsewhere one watch covers the tree, and what lies in other folders is passed over. Where watching fails (no
-watches left, a network file system) nothing is said and `is_watching` is false: the caller looks from time to time.
+watches left, a network file system) nothing is reported and `is_watching` is false: the caller looks from time to time.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ _LONGEST_BATCH_MS = 1500
 _WAIT_MS = 2000
 """Milliseconds after which a wait without changes ends: the project itself may be gone."""
 _MAX_NEW_FOLDERS = 100
-"""New folders that are watched before a build has looked at them; the build names the others."""
+"""New folders of a batch, at most, that are watched before a build has looked at them; the build names the rest."""
 _MAX_FOLDERS = 20_000
-"""Folders from which on a project is not watched: the watches of a user are limited."""
+"""Folders of a project beyond which it is not watched: the watches of a user are limited."""
 _ADDED = 1
 _DELETED = 3
 _GIT_FILES = ("HEAD", "index")
@@ -43,16 +43,16 @@ class Notifier(Protocol):
     def watch(
         self, debounce_ms: int, step_ms: int, timeout_ms: int, stop_event: threading.Event | None
     ) -> set[tuple[int, str]] | Literal["signal", "stop", "timeout"]:
-        """Wait for changes: (1 added, 2 modified, 3 deleted; path)."""
+        """Wait for changes; return pairs (1 added, 2 modified, 3 deleted; path), or the word that says why it ended."""
         ...
 
     def close(self) -> None:
-        """Stop watching."""
+        """Stop watching, and free the watches."""
         ...
 
 
 def open_notifier(paths: list[str], *, is_recursive: bool) -> Notifier:
-    """Watch folders.
+    """Return a notifier that watches these folders.
 
     Raises:
         OSError: One is not there, or there are no watches left.
@@ -67,13 +67,13 @@ class _Tree(Struct):
     """One followed project.
 
     Attributes:
-        root: Real path.
+        root: Real path of the project.
         git: Folders of the repository that are watched too.
         folders: Relative folders in which a change matters.
-        wake: Ends the wait of its thread.
-        is_over: Ends its thread.
-        is_watching: Its thread runs.
-        is_renewing: The folders are others than those that are watched.
+        wake: Set to end the present wait of the project's thread.
+        is_over: The project's thread is to end.
+        is_watching: The project's thread runs.
+        is_renewing: `folders` differs from the folders that are watched; the thread is to renew the watches.
         is_blind: Something may have changed unseen, which is to be told once the watches stand.
         has_failed: Watching failed; it is not tried again.
     """
@@ -145,7 +145,10 @@ class Watcher:
                 thread.start()
 
     def learn_below(self, root: Path, within: Collection[str], folders: Collection[str]) -> None:
-        """Take over the folders of a look at new ones: below `within`, these matter and no others."""
+        """Replace the folders below `within` by these, after a build that looked there; others stay.
+
+        A project that is not followed is passed over.
+        """
         with self._lock:
             tree = self._trees.get(root)
             if tree is None:
@@ -156,7 +159,7 @@ class Watcher:
                 tree.folders, tree.is_renewing = wanted, True
 
     def unwatch(self, root: Path) -> None:
-        """Watch a project no more."""
+        """Stop following a project; its thread ends soon, and nothing more is reported."""
         with self._lock:
             tree = self._trees.pop(root, None)
         if tree is not None:
@@ -164,7 +167,7 @@ class Watcher:
             tree.wake.set()
 
     def is_watching(self, root: Path) -> bool:
-        """Return whether changes of a project are told; false until the watches are set, and after any failure."""
+        """Return whether changes of a project are reported: from `learn` on, unless watching failed or has ended."""
         with self._lock:
             tree = self._trees.get(root)
             return tree is not None and tree.is_watching
@@ -175,7 +178,7 @@ class Watcher:
             return sorted(root for root, tree in self._trees.items() if tree.is_watching)
 
     def close(self) -> None:
-        """Stop all."""
+        """Stop watching every project, and wait up to a second for each thread."""
         for root in list(self._trees):
             self.unwatch(root)
         for thread in self._threads:
@@ -222,7 +225,7 @@ class Watcher:
                 self._on_change(root, {""})
 
     def _renew(self, tree: _Tree, old: Notifier) -> tuple[Notifier, set[tuple[int, str]]]:
-        """Open a notifier for the present folders; return it with what the old one still reports."""
+        """Return a notifier for the present folders and what the old one still reports; a recursive one stays."""
         if self._is_recursive:
             tree.is_renewing = False
             return old, set()
@@ -250,7 +253,7 @@ class Watcher:
         raise FileNotFoundError(tree.root)
 
     def _note_new_folders(self, tree: _Tree, changes: Iterable[tuple[int, str]]) -> None:
-        """Watch folders that appeared, or appeared again: their old watches are gone."""
+        """Have folders watched that appeared, and those in them: a folder that appeared again has lost its watch."""
         new: set[str] = set()
         for kind, path in changes:
             if kind == _ADDED and ".git" not in path.split("/") and _matters(tree, path):
@@ -261,7 +264,7 @@ class Watcher:
 
 
 def _matters(tree: _Tree, path: str) -> bool:
-    """Return whether a path lies in a folder that is watched; a watch for the whole tree tells of others too."""
+    """Return whether a change of a path matters: it lies in a known folder, or is a deciding file of git or hybrid."""
     if path.startswith(".hybrid/"):
         return path == ".hybrid/config.toml"
     if path.startswith(".git/"):
@@ -283,13 +286,13 @@ def _identity(root: Path) -> tuple[tuple[int, int] | None, ...]:
 
 
 def _tells_of_its_end(tree: _Tree, reported: set[tuple[int, str]] | str) -> bool:
-    """Return whether the project or its repository was removed; another one in its place may have the same identity."""
+    """Return whether the reports tell that the project or its repository was removed, or removed and replaced."""
     ends = {(_DELETED, path) for path in (tree.root, *tree.git)}
     return isinstance(reported, set) and not ends.isdisjoint(reported)
 
 
 def _git_folders(root: Path) -> tuple[str, ...]:
-    """Return the folders of the repository whose files decide what is indexed: HEAD and index, and the shared rules."""
+    """Return the git folder with HEAD and index, and that with the shared rules (`info`); nothing without git."""
     folders = folders_of(root)
     return () if folders is None else (str(folders[0]), str(folders[1] / "info"))
 
@@ -314,7 +317,7 @@ def _relative(tree: _Tree, reported: Iterable[tuple[int, str]]) -> set[tuple[int
 
 
 def _folders_in(root: str, path: str, limit: int) -> list[str]:
-    """Return a folder and the folders in it, breadth first; nothing for a file or a link, nor below a repository."""
+    """Return a folder and the folders below it, breadth first, `limit` at most, without links and repositories."""
     folders: list[str] = []
     waiting = [path]
     while waiting and len(folders) < limit:

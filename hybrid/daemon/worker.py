@@ -31,18 +31,18 @@ _LONGEST_BUILD_S = 3600.0
 
 _GRACE_S = 2.0
 _END_S = 0.5
-"""Seconds in which a worker may end by itself."""
+"""Seconds in which a worker may end by itself before it is killed."""
 _IDLE_S = 60.0
-"""Seconds without a request after which it ends: its memory is worth more than the next start."""
+"""Seconds without a request after which a worker ends: its memory is worth more than the next start."""
 _NICE = 10
 """Added to the niceness of builds: whoever types comes first."""
 _CODE = "import sys; sys.path.insert(0, sys.argv[1]); from hybrid.daemon import worker; worker.{}()"
 _NOT_PASSED_ON = ("HYBRID_", "PYTHON", "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE")
-"""Beginnings of variables that stay here: settings come with each request, and git's would lead to another tree."""
+"""Beginnings of variables that a worker does not get: settings come with each request, git's lead to other trees."""
 
 
 def spawn_worker() -> subprocess.Popen[bytes]:
-    """Return a worker, ready for requests; it ends with its stdin.
+    """Start a worker and return its process; it reads requests from stdin, and ends when stdin closes.
 
     Raises:
         OSError: The system starts no more processes.
@@ -51,12 +51,12 @@ def spawn_worker() -> subprocess.Popen[bytes]:
 
 
 def spawn_python(function: str, environ: Mapping[str, str], *, has_pipes: bool = False) -> subprocess.Popen[bytes]:
-    """Return a process for work in the background, with this package and without the caller's own settings.
+    """Start a Python process that runs a function of this module, without the caller's own settings; return it.
 
     Args:
-        function: The function of this module that the process runs.
+        function: Name of the function.
         environ: Added to the environment.
-        has_pipes: Whether it is talked to by its stdin and stdout.
+        has_pipes: Its stdin and stdout are pipes; else they lead nowhere.
 
     Raises:
         OSError: The system starts no more processes.
@@ -90,7 +90,7 @@ class WorkerProcess:
         self._is_closed = False
 
     def ask(self, message: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the worker's answer; `failed` when it ends without one."""
+        """Send a request to a worker, started if needed; return its answer, `failed` after two tries without one."""
         line = json.dumps(message).encode() + b"\n"
         try:
             # A worker that was idle may end just when it is asked: then another one is.
@@ -101,7 +101,7 @@ class WorkerProcess:
         return answer if "state" in answer else {"state": "failed", "reason": "the building process ended early"}
 
     def kill(self) -> None:
-        """End the worker for good."""
+        """End the worker, and let no other one be started."""
         with self._lock:
             self._is_closed = True
             process, self._process = self._process, None
@@ -115,7 +115,7 @@ class WorkerProcess:
             _reap(process)
 
     def reap(self) -> None:
-        """Let go of a worker that ended."""
+        """Free the process and the pipes of a worker that has ended; do nothing while it runs."""
         with self._lock:
             if self._process is not None and self._process.poll() is not None:
                 _reap(self._process)
@@ -163,7 +163,7 @@ def _reap(process: subprocess.Popen[bytes]) -> None:
 
 
 def serve_builds() -> None:
-    """Serve until stdin closes or nothing was asked for a minute."""
+    """Answer requests for builds from stdin until it closes or none came for a minute."""
     # Ctrl-C in the terminal of a service in the foreground reaches every process there; the service decides.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if sys.platform != "win32":
@@ -183,7 +183,7 @@ def serve_builds() -> None:
 
 
 def _requests() -> Iterator[dict[str, Any]]:
-    """Requests as they come; ends the process when stdin closes."""
+    """Yield requests as they come, until none came for a minute; end the whole process when stdin closes."""
     waiting: queue.Queue[bytes] = queue.Queue()
 
     def read() -> None:
@@ -208,7 +208,7 @@ class _Worker:
         self._embedder: LazyEmbedder | None = None
 
     def answer(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """`state` is `built` (with `summary` and `folders`), `refused`, `busy` or `failed` (with `reason`)."""
+        """Return `state`: `built` (with `summary` and `folders`), `refused`, `busy` or `failed` (with `reason`)."""
         from hybrid.base.errors import BusyError, RefusedError
 
         try:
@@ -258,17 +258,17 @@ class _Worker:
 
 
 _FIRST_CLEANING_S = 5.0
-"""Seconds after which the service looks first: the first prompts of a session come before."""
+"""Seconds after its start at which the service first looks for things to clean: the first prompts come before."""
 _NEXT_CLEANING_S = 300.0
 """Seconds between two tries while something is left: another process may hold it."""
 
 
 class Cleaner:
-    """Starts the cleaning when it is due; one process at a time.
+    """Starts a process that cleans when that is due, one at a time, until nothing is left to clean.
 
     Args:
         home: `$HYBRID_HOME`.
-        environ: Of the service.
+        environ: Environment of the service.
     """
 
     def __init__(self, home: Path, environ: Mapping[str, str]) -> None:
@@ -280,7 +280,7 @@ class Cleaner:
         self._is_over = False
 
     def tick(self) -> None:
-        """Start the cleaning if it is due, and let go of one that ended; returns at once."""
+        """Look on a thread whether a cleaning is due, and start it, once in `_NEXT_CLEANING_S`; return at once."""
         with self._lock:
             if self._process is not None and self._process.poll() is not None:
                 self._process = None
@@ -291,7 +291,7 @@ class Cleaner:
         threading.Thread(target=self._start, daemon=True).start()
 
     def close(self) -> None:
-        """End the process; its work is gone on with by the next one."""
+        """Kill a cleaning that runs and start no other; the next service goes on with the work."""
         with self._lock:
             self._is_over = True
             process, self._process = self._process, None
@@ -317,7 +317,7 @@ class Cleaner:
 
 
 def clean_and_end() -> None:
-    """Clean everything; nobody waits for it."""
+    """Clean the whole home of `HYBRID_HOME`, indexes too, at the lowest priority."""
     from hybrid.upkeep.cleaning import clean_home
     from hybrid.workspace import open_workspace
 
