@@ -129,7 +129,7 @@ class Reply(Struct, frozen=True):
 
     @property
     def debug_line(self) -> str:
-        """What was done with the event and why, in one line for a person who debugs a hook."""
+        """One line that says what was done with the event and why, for a person who debugs a hook."""
         return self.decision.debug_line
 
     def notice(self, latency_ms: float) -> str:

@@ -94,7 +94,7 @@ class Decision(Struct, frozen=True):
 
     @property
     def debug_line(self) -> str:
-        """What was done with the event and why, in one line for a person who debugs a hook."""
+        """One line that says what was done with the event and why, for a person who debugs a hook."""
         if self.reason == "gate" and self.verdict:
             return f"hybrid: skipped ({_missed(self.verdict)})"
         if self.is_injected:

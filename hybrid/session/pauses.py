@@ -54,7 +54,7 @@ class Pause(NamedTuple):
 
     @property
     def end_s(self) -> float | None:
-        """When this pause ends by itself, seconds since 1970; None when only `hybrid resume` ends it.
+        """Seconds since 1970 at which this pause ends by itself; None when only `hybrid resume` ends it.
 
         A session's pause for which its owner named no end ends after 30 days.
         """
