@@ -41,15 +41,15 @@ _PROSE_SUFFIXES = (".md", ".mdx", ".markdown", ".rst", ".adoc", ".txt")
 _NO_NAMES = frozenset("if for while switch return else".split())
 
 MAX_SCAN_CHARS = 400_000
-"""Of a longer text the beginning is looked through."""
+"""Characters of a text that are looked through for definitions, from its beginning."""
 
 
 class DefinitionLine(Struct, frozen=True):
     """A definition's first line.
 
     Attributes:
-        name: What it defines; a heading's words.
-        word: Its keyword: fn, class, impl, test, heading, …
+        name: Name of what the line defines; of a heading its words.
+        word: Keyword of the definition: fn, class, impl, test, heading, …
         indent: Columns before it; a tab counts four.
         start: Offset of the line in the text.
         line: The line, stripped.
@@ -63,12 +63,12 @@ class DefinitionLine(Struct, frozen=True):
 
     @property
     def is_container(self) -> bool:
-        """Return whether it holds functions rather than being one."""
+        """Return whether the definition holds functions, by its keyword, rather than being one."""
         return self.word in _CONTAINERS
 
     @property
     def is_test(self) -> bool:
-        """Return whether its name is that of a test."""
+        """Return whether it is a test, by its keyword or by how its name begins or ends."""
         return self.word == "test" or self.name.lower().startswith(("test_", "test")) or self.name.endswith("Test")
 
 
@@ -79,16 +79,16 @@ _CONTAINERS = frozenset(
 
 
 def is_prose(path: str) -> bool:
-    """Return whether a file is written for people: its headings are its definitions."""
+    """Return whether a file is written for people, so that its headings are its definitions."""
     return path.lower().endswith(_PROSE_SUFFIXES)
 
 
 def definitions(text: str, path: str = "") -> Iterator[DefinitionLine]:
-    """Yield definitions of a text in order; of prose the headings.
+    """Yield the definitions of a text in order; of prose the headings.
 
     Args:
         text: Source, or a part of it, without line numbers.
-        path: Of its file, for the language.
+        path: Path of the file, for its language.
     """
     pattern = _PROSE if is_prose(path) else _CODE
     end = min(len(text), MAX_SCAN_CHARS)
@@ -109,7 +109,7 @@ def enclosing(text: str, position: int, path: str = "") -> str:
     Args:
         text: The file, or a part before the place.
         position: Offset of a place in the line that is asked for.
-        path: Of its file.
+        path: Path of the file.
     """
     position = text.rfind("\n", 0, position) + 1
     line_end = text.find("\n", position)
@@ -148,7 +148,7 @@ def _columns(space: str) -> int:
 # --- Shortening ----------------------------------------------------------------------------------------------------
 
 _SCAN_CHARS = 120_000
-"""Of a longer file the beginning is looked through; clients give less."""
+"""Characters of a file that are looked through, from its beginning; clients give less."""
 
 
 _LINE_NUMBER = re.compile(r"^[ \t]*\d+(?:\t|→|: )", re.MULTILINE)
@@ -168,7 +168,7 @@ def cut(text: str, max_chars: int) -> str:
 
 
 def without_line_numbers(text: str) -> str:
-    """Return a file's text as it is, where the client put a number before each line."""
+    """Return a file's text without the numbers that the client put before each line."""
     head = text[:2_000].split("\n")
     numbered = sum(1 for line in head if _LINE_NUMBER.match(line))
     return _LINE_NUMBER.sub("", text) if numbered > len(head) * 0.8 else text
@@ -180,7 +180,7 @@ def without_counts(text: str) -> str:
 
 
 def condensed(text: str, path: str, max_chars: int) -> str:
-    """Shorten a file's text to that many characters: lines that define or comment come first, then the outer ones.
+    """Shorten a file's text to that many characters: lines that define or comment are kept first, then the outer ones.
 
     Lines keep their order; where lines are missing stands `…`.
     """

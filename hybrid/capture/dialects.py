@@ -42,13 +42,13 @@ _NEW_FIELDS = (
     "new_source",
 )
 COMMAND_FIELDS = ("command", "cmd", "script")
-"""Where a command line is, which may be a list of its words."""
+"""Names of the fields that hold a command line, which may be a list of its words."""
 _RESULT_FIELDS = (
     "stdout", "llmContent", "textResultForLlm", "text_result_for_llm", "output", "content", "result", "text",
     "returnDisplay",
 )  # fmt: skip
 _MAX_DEPTH = 100
-"""Levels of a result that are read, so that no value ends the recursion by its depth."""
+"""Levels of a result that are read, so that no value ends the program by its depth."""
 _BAD_RESULTS = ("failure", "error", "rejected", "denied", "timeout")
 
 _ANSI = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-_])")
@@ -90,12 +90,12 @@ def arguments(value: object) -> dict[str, Any]:
 
 
 def first_text(fields: dict[str, Any], names: tuple[str, ...]) -> str:
-    """Return the first of the fields that is text and not empty."""
+    """Return the first value among the named fields that is text and not empty; empty when there is none."""
     return next((value for name in names if isinstance(value := fields.get(name), str) and value), "")
 
 
 def query_of(fields: dict[str, Any]) -> str:
-    """Return the question of a search, a fetch or a subagent."""
+    """Return the question of a search, a fetch or a subagent; several are joined by commas; empty without one."""
     query = first_text(fields, _QUERY_FIELDS)
     queries = fields.get("queries") or fields.get("urls")
     if not query and isinstance(queries, list):
@@ -104,7 +104,7 @@ def query_of(fields: dict[str, Any]) -> str:
 
 
 def command_of(fields: dict[str, Any]) -> str:
-    """Return the command line; a list of arguments is joined, and the shell around it left out."""
+    """Return the command line, a list of words joined, without the shell that runs it; empty without one."""
     value = next((fields[name] for name in COMMAND_FIELDS if name in fields), None)
     if isinstance(value, list):
         words = [str(word) for word in cast("list[object]", value) if isinstance(word, (str, int, float))]
@@ -129,7 +129,7 @@ def result_text(value: object, depth: int = 0) -> str:
 
     Args:
         value: Any value of JSON.
-        depth: Levels above it; what is deeper than a hundred gives nothing.
+        depth: Levels above the value; what is deeper than a hundred gives nothing.
     """
     if depth > _MAX_DEPTH:
         return ""
@@ -144,7 +144,7 @@ def result_text(value: object, depth: int = 0) -> str:
 
 
 def _of_json(text: str, depth: int) -> str:
-    """Return the text of a result that Codex gives as JSON: `{"output": …, "metadata": …}`."""
+    """Return the text of a result that Codex gives as JSON (`{"output": …, "metadata": …}`); other text unchanged."""
     if text.startswith('{"output"'):
         try:
             return result_text(json.loads(text), depth + 1)
@@ -190,7 +190,7 @@ def _unframed(text: str) -> str:
 
 
 def exit_code(value: object, text: str, error: str) -> int | None:
-    """Return the exit code that a result or an error tells; None when it tells none."""
+    """Return the exit code that fields, text or error of a result tell; None when none does."""
     fields = arguments(cast("object", value)) if isinstance(value, (dict, str)) else {}
     metadata = fields.get("metadata")
     for known in (fields, cast("dict[str, Any]", metadata) if isinstance(metadata, dict) else {}):
@@ -216,7 +216,7 @@ def is_failure(value: object, error: str, code: int | None) -> bool:
 
 PATCH_BEGIN = "*** Begin Patch"
 _MAX_HUNKS = 20
-"""Places of one patch that are kept: a title names a few of them."""
+"""Number of places of one patch that are kept; a title names a few of them."""
 _MARKS = {"*** Add File: ": "add", "*** Update File: ": "update", "*** Delete File: ": "delete"}
 
 
@@ -251,7 +251,7 @@ def patched(text: str) -> list[tuple[str, str, str, bool]]:
 
 
 def hunks(value: object) -> list[tuple[str, str]]:
-    """Return old and new text of each hunk of a `structuredPatch`, at most 20."""
+    """Return old and new text of each hunk of a `structuredPatch`, at most 20; none for any other value."""
     if not isinstance(value, list):
         return []
     pairs: list[tuple[str, str]] = []
@@ -270,7 +270,7 @@ def sides(lines: list[str]) -> tuple[str, str]:
 
 
 def first_change(old: str, new: str) -> int:
-    """Return the offset in the old text of the first line that the new one does not have there."""
+    """Return the offset of the first line of the old text that differs from the new one's; the end when none does."""
     offset = 0
     theirs = new.split("\n")
     for number, line in enumerate(old.split("\n")):

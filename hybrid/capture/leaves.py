@@ -31,9 +31,9 @@ _AFTER = r"(?:\\n)?[\"']?[^\S\n]{0,4}[,+\\]?[^\S\n]{0,4}"
 _LINE = re.compile(rf"^{_BEFORE}([A-Za-z0-9+/]{{60,}}={{0,2}}){_AFTER}$", re.MULTILINE)
 _LAST = re.compile(rf"\n{_BEFORE}[A-Za-z0-9+/]{{4,}}={{0,2}}{_AFTER}(?=\n|\Z)")
 _MAX_LOWER_RUN = 2.6
-"""Small letters on end, on average: in base64 under two, in words more."""
+"""Small letters in a row, on average, above which a line is words: in base64 there are under two."""
 _MAX_SLASHES = 16
-"""One of so many characters at most; in base64 it is one of 64."""
+"""Divisor: a line with more than one slash in so many characters is no base64, where it is one in 64."""
 
 
 def key_lines(text: str) -> Iterator[tuple[int, int]]:
@@ -71,19 +71,19 @@ def _is_random(letters: str) -> bool:
 
 
 MAX_DEPTH = 100
-"""Levels of a value."""
+"""Levels of a value that are read."""
 MAX_TEXTS = 2_000
-"""Strings of an event."""
+"""Number of strings of an event that are read."""
 MAX_SCAN_CHARS = 1_000_000
 """Characters of an event among which private spans are looked for."""
 
 _MAX_NODES = 20_000
 _MAX_KEY_CHARS = 200
 _MAX_KEYED_CHARS = 512
-"""A longer text is read without its name before it: it is content, not the value of a setting."""
+"""Characters of a text up to which the name before it is read with it; a longer one is content, no setting's value."""
 _MAX_INT = 2**63
 _RETURN = "\ue00d"
-"""Stands after a line end that was a carriage return alone; no text has it, for it is taken out of each."""
+"""Character after a line end that was a carriage return alone; it is taken out of every text before."""
 _OVERWRITTEN = re.compile(rf"[^\n]*\n{_RETURN}")
 _LONE_RETURN = re.compile(r"\r(?![\r\n]|\Z)")
 
@@ -95,12 +95,12 @@ class Leaf(Struct):
     """A text of a value.
 
     Attributes:
-        text: Without characters that nobody sees; later what is left of it.
-        before: What stands before it where all are read as one.
-        after: What stands behind it there.
+        text: The text without invisible characters; later what is left of it.
+        before: Text before it where all leaves are read as one.
+        after: Text behind it there.
         scope: Leaves of one scope are private together.
-        is_output: Whether a terminal may have shown it: then a carriage return begins its line anew.
-        rest: Of one that was shortened: lines that are only looked at, and the end that is kept.
+        is_output: Whether a terminal may have shown the text: then a carriage return begins its line anew.
+        rest: Two leaves of a shortened text: lines that are only looked at, and the end that is kept.
     """
 
     text: str
@@ -112,7 +112,7 @@ class Leaf(Struct):
 
     @property
     def whole(self) -> str:
-        """Its text, with the end of one that was shortened."""
+        """The text, with `…` and the end if it was shortened."""
         return f"{self.text}…\n{self.rest[1].text}" if self.rest else self.text
 
     def parts(self) -> Iterator[Leaf]:
@@ -122,7 +122,7 @@ class Leaf(Struct):
 
 
 class _Left:
-    """Stands for what is beyond the bounds."""
+    """The mark for a part of a value that is beyond the bounds."""
 
 
 _LEFT = _Left()
@@ -132,7 +132,7 @@ class Texts:
     """The texts of the values of one event, in the order in which they stand there."""
 
     def __init__(self) -> None:
-        """Nothing is taken yet."""
+        """Make an empty collection."""
         self.leaves: list[Leaf] = []
         self._room = MAX_SCAN_CHARS
         self._n_nodes = 0
@@ -148,7 +148,7 @@ class Texts:
         return None if taken is _LEFT else taken
 
     def take_text(self, text: str) -> Leaf | None:
-        """Return the same of a text that a terminal may have shown and that is never JSON."""
+        """Return a `Leaf` for text that a terminal may have shown and that is never JSON; None beyond the bounds."""
         taken = None if self._is_full else self._text(text, 0, Leaf("", is_output=True), is_json=False)
         return taken if isinstance(taken, Leaf) else None
 
@@ -252,7 +252,7 @@ def cut_out(leaves: Sequence[Leaf], find: Callable[[str], Iterable[Cut]]) -> Non
     """Cut out of texts what is found where they are read as one.
 
     Args:
-        leaves: In order; of a cut over several the first one gets what stands there instead.
+        leaves: In order; of a cut over several the first one gets the text that stands instead.
         find: What to cut, in any order.
     """
     cuts = _merged(find("".join(part for leaf in leaves for part in (leaf.before, leaf.text, leaf.after))))
@@ -275,7 +275,7 @@ def cut_out(leaves: Sequence[Leaf], find: Callable[[str], Iterable[Cut]]) -> Non
 
 
 def _merged(cuts: Iterable[Cut]) -> list[Cut]:
-    """Cuts in order, those that overlap as one."""
+    """Return the cuts in order, overlapping ones joined to one with the first one's text."""
     merged: list[Cut] = []
     for start, end, instead in sorted(cuts, key=lambda cut: (cut[0], -cut[1])):
         if merged and start < merged[-1][1]:
@@ -295,7 +295,7 @@ def _plain(text: str, *, is_output: bool) -> str:
 
 
 def _may_be_json(text: str, *, is_output: bool, is_item: bool) -> bool:
-    """Return whether `dialects` would read it as JSON, so that what it holds may be written with escapes."""
+    """Return whether `dialects` would read a text as JSON, so that its parts may be written with escapes."""
     head = plain_text(text[:_MAX_NODES]).lstrip()
     return head.startswith('{"output"') if is_output else is_item and head.startswith("{")
 

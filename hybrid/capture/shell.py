@@ -27,7 +27,7 @@ def without_bodies(command: str) -> str:
 # --- Calls of hybrid alone -----------------------------------------------------------------------------------------
 
 _PROGRAM = re.compile(r"(?:.*/(?:bin|Scripts)/)?hybrid(?:\.exe|\.cmd)?\Z", re.IGNORECASE)
-"""On the PATH or where programs are installed; `target/release/hybrid` is someone's own."""
+"""Pattern of our program on the PATH or where programs are installed; `target/release/hybrid` is someone's own."""
 _PYTHON = re.compile(r"(?:.*/)?(?:python[\d.]*w?|pypy[\d.]*|py)(?:\.exe)?\Z", re.IGNORECASE)
 _ENTRY = re.compile(r"(?:.*/)?hybrid/entry\.py\Z")
 _SHELL = re.compile(r"(?:.*/)?(?:ba|z|da|k)?sh\Z")
@@ -47,10 +47,10 @@ _NEUTRAL = frozenset(
 )
 """Programs that tell nothing by themselves."""
 _FILTERS = frozenset("cat head tail less more grep egrep rg jq wc sort uniq cut tr nl column awk sed tee fold".split())
-"""Programs that tell nothing when they read what we printed, or give us what we read."""
+"""Programs that tell nothing when they read our output, or write our input."""
 _MAX_CHARS = 4_000
 _MAX_DEPTH = 3
-"""Shells within shells (`sh -c`) that are looked into."""
+"""Levels of shells within shells (`sh -c`) that are looked into."""
 
 
 def is_ours(command: str) -> bool:
@@ -94,7 +94,7 @@ def _tokens(command: str) -> list[str]:
 
 
 def _kind(pipeline: list[list[str]], depth: int) -> str:
-    """Return `ours`, `neutral`, or `other`."""
+    """Return `ours` for a pipeline that calls us with filters, `neutral` for one that tells nothing, else `other`."""
     kinds = [_kind_of_words(words, depth) for words in pipeline if words]
     if "ours" in kinds:
         return "other" if "other" in kinds else "ours"
@@ -113,7 +113,7 @@ def _kind_of_words(words: list[str], depth: int) -> str:
 
 
 def _is_writing(words: list[str]) -> bool:
-    """Return whether a command that only passes text on puts it into a file."""
+    """Return whether a command that passes text on writes it into a file."""
     if words[:1] == ["sed"] and any(word.startswith(("-i", "--in-place")) for word in words):
         return True
     pairs = zip(words, [*words[1:], ""], strict=False)
@@ -121,7 +121,7 @@ def _is_writing(words: list[str]) -> bool:
 
 
 def _unwrapped(words: list[str]) -> list[str]:
-    """Return the words from the program on that really runs."""
+    """Return the words of a command from the program that really runs, without `sudo`, settings and the like."""
     while words:
         name = words[0].rpartition("/")[2]
         if words[0] in _KEYWORDS or _ASSIGNED.match(words[0]):
@@ -164,7 +164,7 @@ _MAX_COMMAND_CHARS = 4_000
 
 
 def files_of_command(command: str) -> tuple[list[str], list[str]]:
-    """Return the files that a command line reads and writes, as it names them, by the programs that are known."""
+    """Return the files that a command line reads, and those it writes, as it names them, for the programs we know."""
     command = without_bodies(command[:_MAX_COMMAND_CHARS])
     read: list[str] = []
     written = [path for path in _WRITTEN.findall(command) if _is_path(path) and not path.startswith(("/dev/", "&"))]
@@ -232,11 +232,11 @@ class CommandLine(Struct, frozen=True):
     """A command line.
 
     Attributes:
-        work: What sort of work it is.
-        shown: The part that matters on one line, without filters and redirections.
-        program: Its program.
-        words: Its words.
-        query: Of a search.
+        work: Kind of work.
+        shown: The part that matters, on one line, without filters and redirections.
+        program: Name of the program of that part.
+        words: Words of that part.
+        query: Pattern of a search; empty for other work.
     """
 
     work: Work
@@ -266,7 +266,7 @@ def _bare(part: str) -> str:
 
 
 def _before_filters(part: str) -> str:
-    """Return a pipe up to the first filter; `cat x | program` is the program's."""
+    """Return a pipe up to its first filter; its first command stays even if it is one, as in `cat x | program`."""
     pieces = _split(part, ("|",)) or [part]
     kept = [pieces[0]]
     for piece in pieces[1:]:

@@ -49,7 +49,7 @@ _FIELDS: dict[str, re.Pattern[str]] = {
         "completed | solution | updates? | added | files"
     ),
 }
-"""What headings name the fields, the surest first."""
+"""Name of a field → pattern of its headings, the surest first."""
 
 _SAID: dict[str, re.Pattern[str]] = {
     "next_steps": re.compile(
@@ -68,18 +68,18 @@ _SAID: dict[str, re.Pattern[str]] = {
         r"set|now)\b"
     ),
 }
-"""The same for sentences without a heading."""
+"""Name of a field → pattern of the sentences without a heading that belong to it."""
 _UNDONE = re.compile(
     r"(?i)\b(?:not|never|cannot|\w+n['’]t)\b"
     r"(?:[^.;]{0,60}\byet\b| (?:yet )?(?:add|change|do|finish|fix|implement|solve|touch)(?:ed|ne)?\b)"
 )
-"""A sentence of what is left to do, whatever else it says."""
+"""Pattern of a sentence of what is left to do, whatever else it says."""
 _NEXT = re.compile(r"(?i)^\W*(?:to ?do|next(?: steps?)?)\W*[:,]\s*")
-"""What such a sentence says of itself, and its field says too."""
+"""Pattern of the words before such a sentence that its field says too."""
 
 
 def summarise(request: str, agent_text: str, observed: Sequence[Extracted]) -> Summarised:
-    """Summarise a turn; a field of which nothing is known is empty.
+    """Summarise a turn by its sentences and uses of tools; a field of which nothing is known is empty.
 
     Args:
         request: The last prompt that a person typed, cleaned.
@@ -159,7 +159,7 @@ def _gist(text: str, max_chars: int) -> str:
 
 
 def _looked_at(observed: Sequence[Extracted]) -> str:
-    """Return the files that were read and not changed."""
+    """Return a list of the files that were read and not changed; empty without any."""
     changed = {path for observation in observed for path in observation.files_modified}
     reads = [observation for observation in observed if observation.title.startswith("Read ")]
     read = once(base(path) for observation in reads for path in observation.files_read if path not in changed)
@@ -167,6 +167,6 @@ def _looked_at(observed: Sequence[Extracted]) -> str:
 
 
 def _done(observed: Sequence[Extracted]) -> str:
-    """Return the titles of what was changed."""
+    """Return the titles of what was changed, joined; empty without any."""
     titles = once(observation.title for observation in observed if observation.files_modified)
     return clip("; ".join(titles), MAX_FIELD_CHARS)

@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 
 _DRIVE = re.compile(r"^[A-Za-z]:[\\/]")
 _MOUNTED = re.compile(r"^/(?:(?:cygdrive/|mnt/)?([A-Za-z])|([A-Za-z]):)(?=/|$)")
-"""A drive as the shells for Windows and addresses of files spell it: `/c/Users`, `/mnt/c/Users`, `/C:/Users`."""
+"""Pattern of a drive as shells for Windows and addresses of files spell it: `/c/Users`, `/mnt/c/Users`, `/C:/Users`."""
 
 
 class PathRoots(Struct, frozen=True, eq=False):
     """The folders that the paths of a use are told from.
 
     Attributes:
-        root: Of the project, absolute.
+        root: Root of the project, absolute.
         cwd: Folder that a relative path starts from.
         home: The user's home, shown as `~`; empty leaves it as it is.
     """
@@ -81,7 +81,7 @@ class PathRoots(Struct, frozen=True, eq=False):
         return text
 
     def _roots(self) -> list[str]:
-        """Return the root, and how it is called where the use took place, if that is below it by a link."""
+        """Return the root, and its other spellings where the use's folder lies below it by a link."""
         cwd = posixpath.normpath(self.cwd) if self.cwd else ""
         if not cwd or _below(cwd, self.root, is_windows=False) is not None:
             return [self.root]
@@ -104,7 +104,7 @@ class PathRoots(Struct, frozen=True, eq=False):
         return _below(self._real(path), root, is_windows) if inside is None else inside
 
     def _real(self, path: str) -> str:
-        """Return a path without links, looked up once."""
+        """Return a path without links; each path is looked up once."""
         real = self._resolved.get(path)
         if real is None:
             try:
@@ -157,10 +157,10 @@ def _windows_paths(base: str) -> re.Pattern[str]:
 # --- Uses ----------------------------------------------------------------------------------------------------------
 
 MAX_JSON_BYTES = 40_000
-"""Of a stored use."""
+"""Bytes of the JSON of a stored use."""
 
 MIN_CHARS = 50
-"""Input and result together; what is shorter tells nothing."""
+"""Characters of input and result together; a shorter use tells nothing."""
 
 _REASON_FIELDS = ("description", "explanation", "justification", "title")
 _SCOPE_FIELDS = ("glob", "include", "include_pattern", "type")
@@ -192,11 +192,11 @@ class Edit(Struct, frozen=True):
     """A change of one place in a file.
 
     Attributes:
-        file: As in `ToolUse.files_written`.
-        old: What stood there, with the lines around it that the client gave; empty for a new file.
-        new: What stands there now; empty when it was deleted.
-        where: Function or class around it, from the file as it was; empty when that is not known.
-        is_new: Whether the file was made by it.
+        file: Path of the file, as in `ToolUse.files_written`.
+        old: Text that stood there, with the lines around it that the client gave; empty for a new file.
+        new: Text that stands there now; empty when it was deleted.
+        where: Function or class around the change, from the file as it was; empty when not known.
+        is_new: Whether the edit made the file.
     """
 
     file: str
@@ -213,18 +213,18 @@ class ToolUse(Struct, frozen=True):
         tool: As the client spells it.
         kind: What sort of tool it is.
         files_read: Relative to the project with forward slashes, else absolute with the home as `~`; each once.
-        files_written: The same, of files that it wrote.
+        files_written: Files that it wrote, in the same form.
         command: The command line of a command.
-        description: What the agent says that it is for; of a search which files it was restricted to.
+        description: Purpose, in the agent's words; of a search the files to which it was restricted.
         query: Pattern of a search, address of a fetch, task of a subagent.
-        edits: What was changed, in order.
+        edits: Changes of files, in order.
         output: Text of the result; of a long one head and tail, of a long file its definitions.
         error: Text of the failure.
         is_failed: Whether the client says that it failed.
-        exit_code: Of a command, where it is told.
+        exit_code: Exit code of a command; None where it is not told.
         start_line: First line that was read, from 1; 0 when unknown.
         end_line: Last line that was read.
-        total_lines: Of the file.
+        total_lines: Number of lines of the file.
     """
 
     tool: str
@@ -271,7 +271,7 @@ def _known(cls: type[ToolUse | Edit], value: dict[str, Any]) -> dict[str, Any]:
 
 
 def tool_use(call: ToolCall, roots: PathRoots) -> ToolUse:
-    """Return the use of a tool that an event tells of."""
+    """Return the use of a tool that an event tells of, in the one form, its texts cut to the bounds."""
     arguments = dialects.arguments(call.arguments)
     kind = dialects.kind_of(call.tool, arguments)
     raw = dialects.result_text(call.result)
@@ -324,7 +324,7 @@ def is_skipped(tool: str, n_chars: int, skip_tools: Sequence[str]) -> bool:
 
 
 def _with_files(use: ToolUse, arguments: dict[str, Any], response: object, roots: PathRoots) -> ToolUse:
-    """Return the files and edits that its arguments name."""
+    """Return the use with the files and edits that its arguments name."""
     path = dialects.first_text(arguments, dialects.PATH_FIELDS)
     patch = next(
         (argument for argument in arguments.values() if isinstance(argument, str) and dialects.PATCH_BEGIN in argument),
@@ -370,7 +370,7 @@ def _edits(file: str, arguments: dict[str, Any], response: object, is_write: boo
 
 
 def _with_span(use: ToolUse, arguments: dict[str, Any], response: object) -> ToolUse:
-    """Add the lines that were read, by the result, else by the arguments."""
+    """Return the use with the lines that were read, by the result, else by the arguments."""
     answer = cast("dict[str, Any]", response) if isinstance(response, dict) else {}
     file = cast("dict[str, Any]", answer.get("file")) if isinstance(answer.get("file"), dict) else {}
     start = _number(file.get("startLine")) or _number(arguments.get("offset")) or _number(arguments.get("start_line"))

@@ -145,13 +145,13 @@ def _dict(value: object) -> dict[str, Any]:
 
 
 MAX_BYTES = 16_000_000
-"""Read of a transcript at once, at most; of more the newest part."""
+"""Bytes of a transcript that are read at once, at most; of more the newest."""
 
 MAX_LINE_BYTES = 4_000_000
-"""Longer lines are passed over: they hold images or results of tools."""
+"""Bytes of a line; longer lines are passed over, since they hold images or results of tools."""
 
 _FIRST_LOOK_BYTES = 256_000
-"""Read from the end at first: the last exchange mostly lies there, and a transcript may have megabytes."""
+"""Bytes read from the end at first: the last exchange mostly lies there, and a transcript may have megabytes."""
 _AGENT_HINTS = (b"assistant", b'"gemini"')
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0) | _NO_LINK
@@ -273,7 +273,7 @@ def _open(path: Path) -> BinaryIO:
 
 
 def _goes_on(file: BinaryIO, size: int, since: int) -> bool:
-    """Return whether a line begins at the offset, as it did when the offset was returned."""
+    """Return whether the offset is 0 or begins a line, as it did when it was returned: else the file was rewritten."""
     if since <= 0 or since > size:
         return since == 0
     file.seek(since - 1)
@@ -281,7 +281,7 @@ def _goes_on(file: BinaryIO, size: int, since: int) -> bool:
 
 
 def _line_end(file: BinaryIO, size: int) -> int:
-    """Return the offset after the last line end, looked for in the last megabytes."""
+    """Return the offset after the last line end, looked for in the last megabytes; where there is none, their start."""
     begin = max(0, size - MAX_LINE_BYTES)
     file.seek(begin)
     at = file.read(size - begin).rfind(b"\n")

@@ -39,9 +39,9 @@ if TYPE_CHECKING:
 # --- What changed --------------------------------------------------------------------------------------------------
 
 _MAX_LINES = 400
-"""Lines of each side that are compared: the cost of a comparison grows with their product."""
+"""Number of lines of each side that are compared: the cost of a comparison grows with their product."""
 _LINES_ABOVE, _LINES_BELOW = 4, 2
-"""Of what stayed, whose comments speak of what changed."""
+"""Numbers of unchanged lines above and below a change whose comments speak of the change."""
 _PIECE = re.compile(r'"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'|[A-Za-z_$][\w$]*|\d[\w.]*|\s+|.', re.DOTALL)
 _NAME = re.compile(r"^[A-Za-z_$][\w$]*$")
 _VALUE = re.compile(r"""^(?:-?\d[\w.]*|"[^"]*"|'[^']*'|true|false|True|False|None|null|nil)$""")
@@ -56,9 +56,9 @@ class Swap(Struct, frozen=True):
     """One expression that took the place of another.
 
     Attributes:
-        old: Empty when something was only added.
-        new: Empty when something was only removed.
-        name: What a changed value was assigned to; empty when it is no value.
+        old: Expression before; empty when something was only added.
+        new: Expression now; empty when something was only removed.
+        name: Name that a changed value was assigned to; empty when it is no value.
     """
 
     old: str
@@ -71,14 +71,14 @@ class EditDiff(Struct, frozen=True):
 
     Attributes:
         edit: The edit.
-        added: New lines, stripped, without blank ones.
-        removed: Lines that are gone, the same.
+        added: Lines that are new, stripped, without blank ones.
+        removed: Lines that are gone, stripped, without blank ones.
         comment: The prose of the new comments.
         beside: The prose of the comments that were there before, right above or below what changed.
         swaps: Expressions that were exchanged, one per place.
         defined: Definitions that are new.
-        undefined: Names of those that are gone.
-        where: What it belongs to: the function or class around it, or the one below its attributes.
+        undefined: Names of definitions that are gone.
+        where: The function or class around the change, or the one below changed attributes.
     """
 
     edit: Edit
@@ -93,12 +93,12 @@ class EditDiff(Struct, frozen=True):
 
     @property
     def added_code(self) -> tuple[str, ...]:
-        """New lines that are no comments; in prose all."""
+        """The new lines that are no comments; in prose all new lines."""
         return self.added if is_prose(self.edit.file) else tuple(line for line in self.added if not is_comment(line))
 
     @property
     def renamed(self) -> tuple[str, str] | None:
-        """The one name that became another everywhere, and nothing else changed."""
+        """(old, new) when all that changed is one name, everywhere alike; else None."""
         pairs = {(swap.old, swap.new) for swap in self.swaps}
         if len(pairs) != 1:
             return None
@@ -157,7 +157,7 @@ def _code(lines: list[str]) -> list[str]:
 
 
 def _flat(lines: list[str]) -> str:
-    """Return the lines as one; a chained call goes on without a space."""
+    """Return the lines joined to one; the lines of a chained call are joined without a space."""
     text = ""
     for line in lines:
         text += line if not text or line.startswith((".", "?", ")", ",")) or text.endswith(("(", ".")) else " " + line
@@ -165,7 +165,7 @@ def _flat(lines: list[str]) -> str:
 
 
 def _swaps(old: list[str], new: list[str]) -> list[Swap]:
-    """Return the expressions that differ between two places, without what both begin and end with."""
+    """Return the exchanges of expressions between two places, without what both begin and end with."""
     if len(old) == len(new) and 1 < len(old) <= 12:
         return [swap for one, other in zip(old, new, strict=True) if one != other for swap in _swaps([one], [other])]
     a, b = _PIECE.findall(_flat(old)[:2_000]), _PIECE.findall(_flat(new)[:2_000])
@@ -206,7 +206,7 @@ def _open_brackets(pieces: list[str]) -> int:
 
 
 def _where(edit: Edit, changed: list[str], following: str) -> str:
-    """Return the definition below, when only its attributes or comments changed; else the one around it."""
+    """Return the name of the definition below, if only its attributes or comments changed; else of the one around."""
     filled = [line for line in changed if line.strip()]
     if following and filled and all(_ATTRIBUTE.match(line) or is_comment(line) for line in filled):
         below = next(definitions(following, edit.file), None)
@@ -247,7 +247,7 @@ _FIRST_VERB_CHARS = 60
 
 
 def is_test_file(path: str) -> bool:
-    """Return whether a file holds tests, or what tests read."""
+    """Return whether a file holds tests, or what tests read, by its path."""
     return bool(_TEST_FILE.search(path))
 
 
@@ -259,7 +259,7 @@ def is_fix(prompt: str) -> bool:
 
 
 def type_of_edit(file: str, changes: Sequence[EditDiff], prompt: str) -> ObservationType:
-    """Return the type of an edit of a file."""
+    """Return the type of observation that the edits of a file are."""
     comment = " ".join(change.comment for change in changes)
     added = " ".join(" ".join(change.added[:20]) for change in changes)
     if _DECISION_FILE.search(file) or (is_prose(file) and _DECIDING.search(added)):
@@ -282,7 +282,7 @@ def type_of_edit(file: str, changes: Sequence[EditDiff], prompt: str) -> Observa
 
 
 def concepts_of_edit(kind: str, changes: Sequence[EditDiff]) -> tuple[str, ...]:
-    """Return the concepts that an edit teaches."""
+    """Return the concepts that an edit teaches, from its comments or new prose and from its kind."""
     text = " ".join(
         change.comment or " ".join(change.added[:30] if is_prose(change.edit.file) else ()) for change in changes
     )
@@ -416,7 +416,7 @@ def _of_new_file(name: str, change: EditDiff, wanted: frozenset[str]) -> str:
 
 
 def _phrases(changes: list[EditDiff], wanted: frozenset[str], room: int, *, is_fix: bool = False) -> str:
-    """Return a phrase for each change, every phrase once, as many as there is room for."""
+    """Return a phrase for each change, each phrase once and joined by `; `, as many as there is room for."""
     every = once(_phrase(change, wanted, room, is_fix=is_fix) for change in changes)
     shown = ""
     for phrase in every:
@@ -468,7 +468,7 @@ def _of_swap(swap: Swap, room: int) -> str:
 
 
 def _telling_swap(change: EditDiff, room: int) -> Swap | None:
-    """Return the exchange that says most about the edit; None when new lines say more."""
+    """Return the exchange that says most about the edit; None when there is none or new lines say more."""
     useful = [
         swap
         for swap in change.swaps
@@ -483,7 +483,7 @@ def _telling_swap(change: EditDiff, room: int) -> Swap | None:
 
 
 def _best(lines: tuple[str, ...], wanted: frozenset[str]) -> str:
-    """Return the line that says most: one that shares words with the prompt, else the longest of the first."""
+    """Return the line that says most: one that shares words with the prompt, else the longest of the first six."""
     best = telling(lines, wanted, 1, max_chars=300)
     return best[0] if best else max(lines[:6], key=len, default="")
 

@@ -39,7 +39,7 @@ _FILLER = re.compile(
     r"(?i)^(?:#|\*\*[^*]*\*\*:?$|\*\*(?:files?|locations?|paths?)\b|(?:now (?:i|that i|let)|let me|here(?:'s| is| are)|"
     r"based on|perfect|great|excellent|i(?:'ve|'ll|'m| have| will| am| need))\b)|:$"
 )
-"""Sentences of a report that say nothing of what was found: headings, and how it came about."""
+"""Pattern of sentences of a report that say nothing of its subject: headings, and how the work went."""
 _REASON = re.compile(r" For: [^\n]*\Z")
 
 
@@ -47,7 +47,7 @@ def extract(uses: Sequence[ToolUse], prompt: str) -> Extracted | None:
     """Make one observation of the uses of a batch; None when they tell nothing.
 
     Args:
-        uses: Of one tool, in order.
+        uses: Uses of one tool, in order.
         prompt: What the user asked for; empty when unknown.
     """
     drafts = [draft for use in uses for draft in _tell(use, prompt)]
@@ -85,13 +85,13 @@ def _tell(use: ToolUse, prompt: str) -> list[ObservationDraft]:
 
 
 def _one_edit(drafts: list[ObservationDraft]) -> ObservationDraft | None:
-    """Return the only draft of a batch whose others say the same."""
+    """Return the first draft of a batch when all of its drafts say the same; else None."""
     titles = {(draft.verb, draft.subject) for draft in drafts}
     return drafts[0] if len(titles) == 1 and len(drafts) > 1 and not drafts[0].place else None
 
 
 def _batch(drafts: list[ObservationDraft]) -> ObservationDraft:
-    """Join drafts: one title over all, the narratives side by side, the weightiest type."""
+    """Join the drafts of a batch: one title over all, the narratives side by side, the weightiest type."""
     room = NARRATIVE_CHARS - 130
     share = max(120, room // len(drafts))
     parts = once(clip(_REASON.sub("", draft.narrative), share) for draft in drafts)
@@ -110,7 +110,7 @@ def _batch(drafts: list[ObservationDraft]) -> ObservationDraft:
 
 
 def _subjects(drafts: list[ObservationDraft]) -> str:
-    """Join subjects; a beginning that all have in common stands once."""
+    """Return the title of a batch without its verb: its subjects; a beginning that all have in common stands once."""
     verb, room = drafts[0].verb, MAX_TITLE_CHARS - len(drafts[0].verb) - 1
     subjects = once(draft.subject if draft.verb == verb else f"{draft.verb} {draft.subject}" for draft in drafts)
     if len({draft.place for draft in drafts}) == 1 and drafts[0].place:
@@ -122,7 +122,7 @@ def _subjects(drafts: list[ObservationDraft]) -> str:
 
 
 def _shortened(subject: str, max_chars: int) -> str:
-    """Return a subject whose outcome is kept, where it has one: what was run is said by its beginning."""
+    """Return a subject clipped to a length; its outcome after ` → ` is kept, and the part before it is clipped."""
     run, arrow, outcome = subject.rpartition(" → ")
     if not arrow or len(subject) <= max_chars:
         return clip(subject, max_chars)
@@ -131,7 +131,7 @@ def _shortened(subject: str, max_chars: int) -> str:
 
 
 def _tell_agent(use: ToolUse, prompt: str) -> ObservationDraft | None:
-    """Return the task of a subagent and its report."""
+    """Return a draft of a subagent's task and report; None when there is nothing to tell."""
     if not use.query and not use.description:
         return None
     report = sentences(use.output)
@@ -155,7 +155,7 @@ def _tell_agent(use: ToolUse, prompt: str) -> ObservationDraft | None:
 
 
 def _tell_web(use: ToolUse, prompt: str) -> ObservationDraft | None:
-    """Return what a page or a search in the web said."""
+    """Return a draft of what a page or a search in the web said; None when there is nothing to tell."""
     if not use.query:
         return None
     answer = sentences(use.output or use.error)
@@ -172,7 +172,7 @@ def _tell_web(use: ToolUse, prompt: str) -> ObservationDraft | None:
 
 
 def _tell_other(use: ToolUse, prompt: str) -> ObservationDraft | None:
-    """Return the question and the answer of a tool that is not known, such as one of a server's."""
+    """Return a draft of what a tool that is not known was asked and answered; None when there is nothing to tell."""
     answer = sentences(use.output or use.error)
     name = use.tool.rpartition("__")[2] or use.tool
     asked = use.query or use.description or use.command

@@ -32,14 +32,14 @@ if TYPE_CHECKING:
 
 _SHORT_LINES = 30
 _DEEPEST = 9
-"""Columns; what is further in is text within text, or of no interest."""
+"""Columns of indent up to which definitions are told; what is further in is text within text, or of no interest."""
 
 _HEADS = ("source: ", "expression: ", "---", "snapshot_kind: ", "input_file: ", "import ", "from ", "use ")
 _ATTRIBUTES = ("#[", "@", "pub use", "///", "//", "#", "*", "/*")
 
 
 def tell_read(use: ToolUse, prompt: str) -> ObservationDraft | None:
-    """Return what a read showed; None when neither a file nor a text is known."""
+    """Return a draft of what a read showed; None when neither a file nor a text is known."""
     files = use.files_read
     if not files:
         return None
@@ -55,7 +55,7 @@ class FileText(Struct, frozen=True):
     """A text that was read from files.
 
     Attributes:
-        files: The files; the text is told as that of the first.
+        files: The files; the text is treated as that of the first.
         text: What was shown.
         start_line: First line that was read, from 1; 0 when unknown.
         end_line: Last line that was read; 0 when unknown.
@@ -70,7 +70,7 @@ class FileText(Struct, frozen=True):
 
     @property
     def file(self) -> str:
-        """The first file."""
+        """The first of the files."""
         return self.files[0]
 
     @property
@@ -80,7 +80,7 @@ class FileText(Struct, frozen=True):
 
     @property
     def lines(self) -> tuple[int, int] | None:
-        """First and last line of a part; None for a whole file, or where the last one is unknown."""
+        """The numbers of the first and last line of a part; None for a whole file, or where the last one is unknown."""
         return (self.start_line, self.end_line) if self.is_part and self.end_line else None
 
 
@@ -88,8 +88,8 @@ class _Outline(Struct, frozen=True):
     """The definitions of a text.
 
     Attributes:
-        every: In order of the text.
-        chosen: Of each name the first, the most telling ones first.
+        every: All definitions, in order of the text.
+        chosen: The first definition of each name, the most telling ones first.
         wanted: Terms of the prompt, which decide what is telling.
     """
 
@@ -99,7 +99,7 @@ class _Outline(Struct, frozen=True):
 
 
 def draft_of_text(shown: FileText, prompt: str, *, how: str = "Read") -> ObservationDraft:
-    """Return what a text read from files says, also when a command read it."""
+    """Return a draft of what a text read from files says, also when a command read it."""
     file, text, total = shown.file, shown.text, shown.total_lines
     wanted = terms_of(prompt)
     every = [
@@ -159,7 +159,7 @@ def _subject(shown: FileText, outline: _Outline) -> str:
 
 
 def _sentences(shown: FileText, outline: _Outline) -> list[str]:
-    """Return what a read showed: its opening comment, its definitions, the lines that say most."""
+    """Return the sentences of a read's narrative: opening comment, definitions, the lines that say most."""
     text, chosen = shown.text, outline.chosen
     lines = [line for line in text.split("\n") if line.strip() and line.strip() != "…"]
     parts: list[str] = []
@@ -187,7 +187,7 @@ def _of_definition(definition: DefinitionLine, text: str) -> str:
 
 
 def _doc(definition: DefinitionLine, text: str) -> str:
-    """Return the first sentence of the comment above a definition, or of the docstring below it."""
+    """Return the first sentence of the comment above a definition, or of the docstring below it; empty without."""
     above = text[max(0, definition.start - 1_500) : definition.start].rstrip("\n").split("\n")
     block: list[str] = []
     for line in reversed(above):
@@ -204,7 +204,7 @@ def _doc(definition: DefinitionLine, text: str) -> str:
 
 
 def _opening_comment(text: str, file: str) -> str:
-    """Return the prose at the head of a file."""
+    """Return the prose of the comment at the head of a source file; empty without one, and for a licence."""
     if is_prose(file):
         return ""
     block: list[str] = []

@@ -90,7 +90,7 @@ _NO_MODULE = re.compile(r"(?:ModuleNotFoundError|ImportError): No module named (
 _ERROR_CODE = re.compile(r"error\[(E\d+)\]: (.+)", re.DOTALL)
 _CLASS_MODULES = re.compile(r"^(?:\w+\.)+(?=\w*(?:Error|Exception|Warning)\b)")
 _NAMES_ITSELF = re.compile(r"E\d+: |\w*(?:Error|Exception)\b|no module ")
-"""Openings after which it need not be said that something failed."""
+"""Pattern of the beginnings of errors after which the word "failed" is not needed."""
 _HARD = re.compile(r"^error(?:\[E\d+\])?: ", re.MULTILINE)
 _FINISHED = re.compile(r"^\s*Finished `?\w+`? .*(?:target|profile)", re.MULTILINE)
 _WARNING = re.compile(r"^warning(?:\[\w+\])?: ", re.MULTILINE)
@@ -108,8 +108,8 @@ class Outcome(Struct, frozen=True):
     """The end of a command.
 
     Attributes:
-        status: passed, failed, or empty when the text does not say.
-        brief: In a few words, for a title; empty when there is nothing to say.
+        status: `passed`, `failed`, or empty when the output does not say.
+        brief: The end in a few words, for a title; empty when there is nothing to say.
         failing: Names of tests that failed.
         errors: First lines of errors with their place, the most telling first.
         lines: Lines that are no noise, in order.
@@ -123,7 +123,7 @@ class Outcome(Struct, frozen=True):
 
 
 def telling_lines(output: str) -> tuple[str, ...]:
-    """Return the lines of an output that are no progress and no passing test, each once in a row."""
+    """Return the lines of an output that are no progress and no passing test; of equal ones in a row one."""
     kept: list[str] = []
     for line in output.split("\n")[:4_000]:
         if line.strip() and not _NOISE_LINE.match(line) and (not kept or kept[-1] != line):
@@ -135,9 +135,9 @@ def outcome_of(output: str, *, is_failed: bool, exit_code: int | None) -> Outcom
     """Return the outcome of a command, by its output first: behind a pipe the exit code is that of the last program.
 
     Args:
-        output: What it printed, also of its error.
+        output: Text that the command printed, also of its error.
         is_failed: Whether the client says that it failed.
-        exit_code: Where it is told.
+        exit_code: The exit code, where it is told.
     """
     output = "\n".join(line[:_LONGEST_LINE] for line in output.split("\n"))
     counts, status = _counts(output)
@@ -155,7 +155,7 @@ def outcome_of(output: str, *, is_failed: bool, exit_code: int | None) -> Outcom
 
 
 def _is_error_line(output: str, errors: tuple[str, ...]) -> bool:
-    """Return whether errors make a failure without counts: not when the end says that all is well."""
+    """Return whether there are errors and the output does not end with a line that says that all is well."""
     return bool(errors) and not _GOOD.match(output.strip().rpartition("\n")[2])
 
 
@@ -218,7 +218,7 @@ def _failing(text: str) -> tuple[str, ...]:
 
 
 def _errors(text: str) -> tuple[str, ...]:
-    """Return the errors, the most telling pattern first; errors that only report others stand last."""
+    """Return the lines of errors, the most telling pattern first; errors that only report others stand last."""
     errors: list[str] = []
     late: list[str] = []
     for pattern in _ERRORS:
@@ -236,7 +236,7 @@ def _errors(text: str) -> tuple[str, ...]:
 
 
 def _brief(outcome: Outcome, counts: str, exit_code: int | None) -> str:
-    """Return how a command ended in a few words: failing tests, the first error, counts, or the last good line."""
+    """Return how a command ended in a few words: failing tests, the first error, counts or a last good line."""
     lines = outcome.lines
     if outcome.failing:
         n_failed = (counts or f"{len(outcome.failing)} failed").removesuffix(", 0 passed")
@@ -258,7 +258,7 @@ def _brief(outcome: Outcome, counts: str, exit_code: int | None) -> str:
 
 
 def _in_short(error: str) -> str:
-    """Return an error without what every one of its kind says, and without the modules of its class."""
+    """Return an error without words that every error of its kind has, and without the modules of its class."""
     if match := _NO_MODULE.match(error):
         return f"no module {match[1]}"
     if match := _ERROR_CODE.match(error):
@@ -267,7 +267,7 @@ def _in_short(error: str) -> str:
 
 
 def _finished(text: str) -> str:
-    """Return how a build ended that came to its end; empty for any other output."""
+    """Return `finished` with the number of warnings for output of a build that ended, else an empty text."""
     if not _FINISHED.search(text):
         return ""
     n_warnings = len(_WARNING.findall(text))
@@ -284,7 +284,7 @@ def _short_name(name: str) -> str:
 
 _COMMAND_ROOM = 30
 _LONG_WORD = 16
-"""Of a path in a command that is too long for its title; such a one is shown by its name."""
+"""Characters of a path in a command from which on a title that is too long shows the path's name only."""
 _DIFF_STAT = re.compile(r"^\s*(\d+) files? changed(?:, (\d+) insertions?\(\+\))?(?:, (\d+) deletions?\(-\))?", re.M)
 _STAT_FILE = re.compile(r"^\s*(\S+)\s+\|\s+(?:\d+|Bin)", re.MULTILINE)
 _DIFF_FILE = re.compile(r"^diff --git a/(\S+)", re.MULTILINE)
@@ -293,10 +293,10 @@ _STATUS = re.compile(r"^(?: ?[MADRCU?!]{1,2}|\t(?:modified|new file|deleted|rena
 _COMMIT = re.compile(r"^\[(\S+) (?:\(root-commit\) )?([0-9a-f]{7,})\] (.+)$", re.MULTILINE)
 _QUOTES = re.compile(r"(['\"])([^\s'\"]+)\1")
 _COUNTING = re.compile(r"-(?!-)\w*c\w*$|--count\b")
-"""Option of a search that says how often, not where."""
+"""Pattern of the options of a search that count matches instead of showing them."""
 _LOGS = (".txt", ".log", ".out", ".output")
 _BIN = re.compile(r"^\S*/s?bin/(?=\S)")
-"""Where a program lies: of no interest in a title."""
+"""Pattern of the folder in which a program lies, which is of no interest in a title."""
 _EXIT_LINE = re.compile(r"\AExit code \d+\n?")
 
 _PROGRESS = re.compile(
@@ -307,7 +307,7 @@ _PROGRESS = re.compile(
 
 
 def tell_command(use: ToolUse, prompt: str) -> ObservationDraft | None:
-    """Return what a command did; None for one that tells nothing, such as `pwd` or a search's empty listing."""
+    """Return a draft of what a command did; None for a command that tells nothing, such as `pwd`."""
     line = line_of(use.command)
     if not line.shown:
         return None
@@ -344,7 +344,7 @@ def _of_search(use: ToolUse, line: CommandLine, output: str, prompt: str) -> Obs
 
 
 def _of_listing(use: ToolUse, line: CommandLine, output: str, prompt: str) -> ObservationDraft | None:
-    """Return a listing of files; what only says where one is tells nothing."""
+    """Return a draft of a listing of files; None for other output and for a listing of less than two names."""
     names = [one.strip() for one in output.split("\n") if one.strip() and not one.endswith((" .", " ..", "/."))]
     if line.program not in ("ls", "tree", "wc", "du", "which") or len(names) < 2:
         return None
@@ -412,7 +412,7 @@ def _of_status(use: ToolUse, line: CommandLine, output: str, prompt: str) -> Obs
 
 
 def _shown(output: str) -> str:
-    """Return what was printed where there is no outcome: build progress, or the last line as it is."""
+    """Return what to show of an output without an outcome: that it is build progress, or the last line; or empty."""
     if not output.strip():
         return ""
     return "only build progress shown" if _PROGRESS.search(output) else clip(output.strip().rpartition("\n")[2], 50)
@@ -497,7 +497,7 @@ def _details(use: ToolUse, outcome: Outcome, prompt: str) -> list[str]:
 
 
 def _key(outcome: Outcome, prompt: str) -> list[str]:
-    """Return the lines of the output that say most, and its last ones."""
+    """Return one sentence with the lines of the output that say most, and its last ones; empty without lines."""
     errors = "\n".join(outcome.errors)
     lines = [line for line in outcome.lines if line.strip() not in errors and len(line.strip()) > 3]
     best = telling(lines[:-3], terms_of(prompt), 3, max_chars=120)
@@ -506,7 +506,7 @@ def _key(outcome: Outcome, prompt: str) -> list[str]:
 
 
 def _last(outcome: Outcome, prompt: str) -> str:
-    """Return the last telling line, for the title of an output without counts or errors."""
+    """Return the last telling line for a title, or the number of lines and the most telling one; or empty."""
     lines = [line.strip() for line in outcome.lines if len(line.strip()) > 2]
     if 1 < len(lines) <= 12:
         best = telling(lines, terms_of(prompt), 1, max_chars=60)

@@ -43,10 +43,10 @@ class SearchMatch(Struct, frozen=True):
     """One place that a search found.
 
     Attributes:
-        path: Of the file.
-        line: From 1; 0 for the file as a whole.
-        text: Of the line; empty when it was not printed.
-        is_context: The line only stands around what was found.
+        path: Path of the file.
+        line: Number of the line, from 1; 0 for the file as a whole.
+        text: Text of the line; empty when it was not printed.
+        is_context: Whether the line only stands around a match.
     """
 
     path: str
@@ -63,8 +63,8 @@ class SearchRun(Struct, frozen=True):
         output: What was printed.
         scope: Folder or kind of files, for the title; empty for all.
         file: The one file that was searched; empty for several.
-        tool: For the narrative.
-        error: Why it failed.
+        tool: Name of the tool, for the narrative.
+        error: Text of the failure; empty without one.
     """
 
     query: str
@@ -79,8 +79,8 @@ class _Result(Struct, frozen=True):
     """The content of a search's output.
 
     Attributes:
-        matches: In order.
-        files: Their files, each once.
+        matches: All matches, in order.
+        files: The files of the matches, each once.
         text: Lines that are not blank, of an output without a match.
     """
 
@@ -90,7 +90,7 @@ class _Result(Struct, frozen=True):
 
     @property
     def lines(self) -> list[SearchMatch]:
-        """The matches of single lines, without context."""
+        """The matches that are single lines, without context lines and whole files."""
         return [match for match in self.matches if match.line and not match.is_context]
 
 
@@ -117,7 +117,7 @@ def matches_of(output: str, file: str = "") -> list[SearchMatch]:
 
 
 def tell_search(use: ToolUse, prompt: str) -> ObservationDraft | None:
-    """Return what a search found; that nothing was found is told too. None without a pattern."""
+    """Return a draft of what a search found, also when that is nothing; None without a pattern."""
     if not use.query.strip():
         return None
     scope = next(iter(use.files_read), "")
@@ -130,7 +130,7 @@ def tell_search(use: ToolUse, prompt: str) -> ObservationDraft | None:
 
 
 def draft_of_search(search: SearchRun, prompt: str) -> ObservationDraft:
-    """Return what a search found, also when a command searched."""
+    """Return a draft of what a search found, also when a command searched."""
     query, scope, file, output = search.query, search.scope, search.file, search.output
     is_none = _NONE.match(output) is not None
     matches = [] if search.error or is_none else matches_of(output, file)
@@ -158,13 +158,13 @@ def draft_of_search(search: SearchRun, prompt: str) -> ObservationDraft:
 
 
 def folder_name(path: str) -> str:
-    """Return the last parts of a folder's path, two where they are short."""
+    """Return the last part of a folder's path, or the last two where these are short."""
     parts = path.rstrip("/").split("/")
     return parts[-1] if len("/".join(parts[-2:])) > _LONG_FOLDER else "/".join(parts[-2:])
 
 
 def _last_parts(pattern: str, room: int) -> str:
-    """Return the end of a pattern of paths, from a folder on."""
+    """Return the end of a pattern of paths, from a folder on, as far as there is room."""
     parts = pattern.split("/")
     while len(parts) > 1 and len("/".join(parts)) > room - 2:
         parts = parts[1:]

@@ -44,16 +44,16 @@ class ObservationDraft(Struct, frozen=True):
     """The draft of an observation: one use told, before those of a batch become one.
 
     Attributes:
-        type: As of an observation.
-        verb: Opens the title: Read, Run, Fix, …
+        type: Type of the observation.
+        verb: Word that opens the title: Read, Run, Fix, …
         subject: The title after the verb.
         narrative: One or more sentences, at most `NARRATIVE_CHARS`.
         subtitle: One line that says more.
-        facts: Single statements.
-        concepts: Of the known ones.
-        files_read: As of an observation.
-        files_modified: As of an observation.
-        place: Of an edit: the file, for batches of edits of one file.
+        facts: Single statements, each for itself.
+        concepts: Names of concepts, of the known ones.
+        files_read: Files that the use read, as of an observation.
+        files_modified: Files that the use changed, as of an observation.
+        place: File of an edit, to join batches of edits of one file; empty for other uses.
     """
 
     type: ObservationType
@@ -102,7 +102,7 @@ def code(text: str, max_chars: int = 60) -> str:
 
 
 def base(path: str, max_chars: int = 44) -> str:
-    """Return the name of a file; with its folder where the name says little."""
+    """Return the name of a file, shortened in the middle; with its folder where the name says little."""
     parts = [part for part in path.rstrip("/").split("/") if part]
     if not parts:
         return path
@@ -139,12 +139,12 @@ def purpose(prompt: str, max_chars: int = PURPOSE_CHARS) -> str:
 
 
 def reason(prompt: str) -> str:
-    """Return the purpose of the prompt as the narrative ends with it; empty without a prompt."""
+    """Return `For: ` and the purpose of the prompt, which ends the narrative; empty without a prompt."""
     return f"For: {purpose(prompt)}" if prompt.strip() else ""
 
 
 def terms_of(text: str) -> frozenset[str]:
-    """Return the telling terms of a text, for the choice of what to show of it."""
+    """Return the terms of a text that count when lines to show are chosen."""
     return frozenset(term for term in part_terms(text[:4_000]) if len(term) > 2 and term not in FUNCTION_WORDS)
 
 
@@ -219,7 +219,7 @@ def once(items: Iterable[str]) -> tuple[str, ...]:
 
 
 def concepts_of_text(text: str) -> tuple[str, ...]:
-    """Return the concepts that prose, such as a comment, names by its wording."""
+    """Return the concepts that prose, such as a comment, names by its words."""
     concepts = [
         "why-it-exists" if _BECAUSE.search(text) else "",
         "trade-off" if _TRADING.search(text) else "",
