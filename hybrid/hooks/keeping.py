@@ -238,7 +238,7 @@ def keep_event(spool: Spool, key: str, parts: Sequence[bytes], on_drop: Callable
         spool: Where.
         key: The key of the event.
         parts: As of `hooks.taking.event_of_parts`; the last one is the event as it came, JSON.
-        on_drop: Called once, with a line about other events that had to go.
+        on_drop: Called at most once, with a line about other events that had to go.
 
     Returns:
         False when it cannot be kept, or holds a mark and is no JSON: nobody could read it later.

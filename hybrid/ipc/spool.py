@@ -118,7 +118,7 @@ class Spool:
             key: The key of the event.
             parts: The parts that `read` gives back.
             worth: One of `Worth`.
-            on_drop: Called once, with a line about other events that had to go.
+            on_drop: Called at most once, with a line about other events that had to go.
 
         Returns:
             False when it cannot be kept: too long, the spool is full of what is worth more, or the folder cannot be
