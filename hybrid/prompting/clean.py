@@ -104,7 +104,7 @@ def _cut_elements(text: str, tags: list[str] | tuple[str, ...]) -> str:
 
 
 def _report_of(text: str) -> str | None:
-    """Return the cleaned `<result>` of a task notification; the report may hold the tag, so the last one closes it."""
+    """Return the cleaned `<result>` of a task notification, to its last closing tag; None without one."""
     if not text[:30].lower().startswith("<task-notification"):
         return None
     begin = text.find("<result>")

@@ -98,13 +98,13 @@ onder uit om door zonder iets alles niets even gewoon
 
 
 MAX_PIECES = 12
-"""Pieces of one prompt besides the whole: each costs a column of the dense scan."""
+"""Number of pieces of one prompt besides the whole: each costs a column of the dense scan."""
 
 _MIN_WORDS = 3
-"""Content words of a piece, unless it names code: two words of a story are close to something in any project."""
+"""Number of content words of a piece, unless it names code: two words of a story are close to something anywhere."""
 
 _HEAD_PIECES = 8
-"""Of a prompt with more pieces than allowed, so many from its beginning, the rest from its end."""
+"""Number of pieces kept from the beginning of a prompt with more pieces than allowed; the rest is from its end."""
 
 _MAX_WORD = 40
 _FENCED = re.compile(r"^[ \t]*(```|~~~)[^`\n]*\n(.*?)(?:^[ \t]*\1|\Z)", re.DOTALL | re.MULTILINE)
@@ -128,7 +128,7 @@ def content_words(text: str) -> str:
 
 
 def is_english(text: str) -> bool:
-    """Return False when more of a text's words are function words of another language."""
+    """Return whether no other language has more of its function words in a text than English."""
     return _function_words([_plain(token) for token in _TOKEN.findall(text)]) is _sets()[0]
 
 
@@ -167,7 +167,7 @@ def _plain(token: str) -> str:
 
 
 def _function_words(words: list[str]) -> frozenset[str]:
-    """Return the words to drop from a text: those of English, or of the language that more of its words belong to."""
+    """Return the words to drop from a text: the function words of the language with most of them in it."""
     distinct = set(words)
     english, others = _sets()
     best, most = english, len(distinct & english)

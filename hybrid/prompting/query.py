@@ -33,21 +33,21 @@ WEIGHTS = {
     "form": 0.0,
     "comment": 0.0,
 }
-"""What a word of each kind of passage counts; messages of errors are prose."""
+"""Kind of passage → weight of a word in it; messages of errors are prose."""
 
 _MANY_WORDS = 12
-"""A longer line is a sentence wherever it stands."""
+"""Number of words from which on a line is a sentence, wherever it stands."""
 _MANY_FIELDS = 4
-"""So many lines of `name: value` in a row are a table of an environment, if half of the values are versions."""
+"""Number of lines of `name: value` in a row that are a table of an environment, if half of the values are versions."""
 _MANY_SETTINGS = 7
-"""Or so many, if each value is a word."""
+"""Number of such lines that are a table also if each value is a single word."""
 _WORDS_OF_SETTING = 3
 _LINE_CHARS = 300
 _MAX_TITLE = 80
-"""Characters between the two halves of a rule with a title in it."""
+"""Characters of a title between the two halves of a rule."""
 
 _LINES_OF_HEAD, _LINES_OF_TAIL = 2_000, 1_000
-"""Lines whose kind is found out; so many are no prompt that someone wrote, and those in between are a log."""
+"""Numbers of lines, from beginning and end, whose kind is found out; in a longer text those in between are a log."""
 # Patterns see lines without indentation and with every run of blanks as two at most, or they would not be linear.
 _FENCE = r"[ \t]*(?:```|~~~)"
 _BLANKS = r"\s{2,}"
@@ -136,7 +136,7 @@ def _kinds(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _lines(text: str) -> Iterator[tuple[str, str]]:
-    """Yield each line that is not blank, with its place: `text`, `code`, `comment`, or the mark of a `fence`."""
+    """Yield each line that is not blank, with its place: `text`, `code`, `comment`, or `fence` for a fence's mark."""
     at, end = 0, -1
     is_fenced, has_comments = False, True
     while at < len(text):
@@ -178,7 +178,7 @@ def _kind(whole: str, before: str, *, is_fenced: bool) -> str:
 
 
 def _shown(line: str) -> str:
-    """Return the beginning of a line without indentation and wide gaps, which patterns look at; a tab stays one."""
+    """Return the part of a line that patterns look at: its beginning, without indent and wide gaps; a tab stays one."""
     return compiled(_BLANKS).sub(lambda gap: "\t" if "\t" in gap[0] else "  ", line.strip()[:_LINE_CHARS])
 
 
@@ -189,7 +189,7 @@ def _is_frame(line: str, shown: str, before: str, *, is_fenced: bool) -> bool:
 
 
 def _is_of_frame(line: str) -> bool:
-    """Return True for what may stand between two frames: their code, and the function of the next one."""
+    """Return whether a line may stand between two frames: their code, and the function of the next one."""
     if line[:1].isspace() or compiled(_OF_FRAME).match(line):
         return True
     return line.endswith(")") and "(" in line.split(maxsplit=1)[0][1:]
@@ -208,7 +208,7 @@ def _is_rule(line: str) -> bool:
 
 
 def _tables(lines: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Return the lines with those of tables of versions as a kind of their own."""
+    """Return the lines with their kinds; those of a table of versions become `environment`."""
     result = list(lines)
     start, is_row = 0, cache(_is_row)
     for end in range(len(lines) + 1):
@@ -245,13 +245,13 @@ def _ruled(lines: Iterable[tuple[str, str]]) -> Iterable[tuple[str, str]]:
 
 
 MAX_NAMES = 50
-"""Identifiers and paths of one query that are kept: a pasted log names hundreds, and the first ones matter."""
+"""Number of identifiers and of paths that are kept of one query: a pasted log names hundreds, the first ones matter."""
 
 OUTSIDE = 0.2
-"""What a word counts outside of the part of a prompt that says what is asked."""
+"""Weight of a word outside of the part of a prompt that says what is asked."""
 
 _LOOKED_AT = 8
-"""Times the limit that is looked at of a longer prompt; without what programs printed, it may well fit."""
+"""Multiple of the limit up to which a longer prompt is looked at: without programs' output it may well fit."""
 
 _TELLING = 0.4
 """Weight from which on a passage stays in a prompt that is too long: prose and code, not what programs printed."""
@@ -273,16 +273,16 @@ _AROUND_NAMES = frozenset(
 
 
 class Query(Struct, frozen=True):
-    """A prompt as it is searched for.
+    """The query of a prompt.
 
     Attributes:
-        text: Of the prompt; at most the limit, in characters.
+        text: Text of the prompt, at most as many characters as the limit.
         is_symbol_like: True for a short query of little else than identifiers and paths; it leans lexical.
-        identifiers: In order of appearance, each once.
-        paths: The same for paths and file names.
-        places: In code, which the prompt points at: of each trace the frame that failed first, then the other paths.
-        passages: Of the text, with what their words count.
-        focus: What says most: the text to embed.
+        identifiers: Identifiers in order of appearance, each once.
+        paths: Paths and file names in order of appearance, each once.
+        places: Places in code that the prompt names: of each trace the frame that failed first, then the other paths.
+        passages: Passages of the text, with the weight of their words.
+        focus: The part of the text that says most, to be embedded.
     """
 
     text: str
@@ -316,7 +316,7 @@ def make_query(cleaned_text: str, limit_chars: int = 5_000) -> Query:
 
 
 def _focus(text: str, parts: tuple[Passage, ...]) -> str:
-    """Return the sentences of a text, and what else it takes to have a few words: `fix this` says nothing by itself."""
+    """Return the passages of most weight that have four terms between them, else the text: `fix this` says little."""
     for weight in sorted({part.weight for part in parts}, reverse=True):
         focus = "\n".join(part.text for part in parts if part.weight >= weight)
         if len(set(query_tokens(focus))) >= _FEW_TERMS:
@@ -325,11 +325,11 @@ def _focus(text: str, parts: tuple[Passage, ...]) -> str:
 
 
 def narrowed(query: Query, subject: str) -> Query:
-    """Return the query when a part of it says what is asked: it is searched for, and the rest counts little.
+    """Return the query narrowed to a part that says what is asked: the part is searched for, the rest counts little.
 
     Args:
-        query: Of the whole prompt; its names and places stay.
-        subject: The part.
+        query: Query of the whole prompt; its names and places stay.
+        subject: The part that says what is asked.
     """
     part = make_query(subject)
     rest = (Passage(passage.text, OUTSIDE * passage.weight) for passage in query.passages)
@@ -369,7 +369,7 @@ def _cut(text: str, limit_chars: int) -> str:
 
 
 def _up_to_space(text: str) -> str:
-    """Cut the word off the end of a text that the cut broke; the last character only says whether it did."""
+    """Return a text up to its last space or line end; with none in its second half, without its last character."""
     border = max(text.rfind(" "), text.rfind("\n"))
     return text[:border] if border > len(text) // 2 else text[:-1]
 

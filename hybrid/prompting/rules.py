@@ -45,7 +45,7 @@ _MADE = re.compile(
 _MIN_TYPO_CHARS = 5
 _MIN_SWAPPED_CHARS = 4
 _MAX_TYPO_SHARE = 0.34
-"""Share of words that may be slips: of more, a prompt is in words that are not known here."""
+"""Share of words that may be misspelt; in a prompt with more of them the words are of an unknown language."""
 
 
 class TurnKind(Enum):
@@ -62,7 +62,7 @@ def plain_words(text: str) -> list[str]:
 
 
 def turn_of(words: Sequence[str]) -> TurnKind:
-    """Return the kind of turn that words are, `NONE` when one of them may be worth a search. No words are no turn."""
+    """Return the kind of turn that words are; `NONE` for no words, and when one of them may be worth a search."""
     if not words:
         return TurnKind.NONE
     if _is_english_turn(words):
@@ -116,7 +116,7 @@ class _Sets:
 
 @cache
 def _lists() -> dict[str, str]:
-    """Return the lists of `session_words.txt` by name, each with its words parted by white space."""
+    """Return name → words, parted by white space, of each list in `session_words.txt`."""
     text = _WORDS_FILE.read_text(encoding="utf-8")
     blocks = (block.partition("]\n") for block in text.split("\n[")[1:])
     # A comment belongs to the list below it, so it ends the words of the one above.
@@ -124,7 +124,7 @@ def _lists() -> dict[str, str]:
 
 
 def _lists_of(group: str) -> list[str]:
-    """Return the lists of a group (`language`, `unspaced`) in the order of the file."""
+    """Return the words of each list of a group (`language`, `unspaced`), in the order of the file."""
     return [words for name, words in _lists().items() if name.startswith(f"{group} ")]
 
 
@@ -135,7 +135,7 @@ def _sets() -> _Sets:
 
 @cache
 def _languages() -> dict[str, int]:
-    """Return a table: word without its accents → the languages other than English it belongs to, one bit each."""
+    """Return word without accents → the languages other than English that it belongs to, one bit each."""
     table: dict[str, int] = {}
     for place, text in enumerate(_lists_of("language")):
         for word in _fold(_without_apostrophes(text)).replace("-", " ").split():
@@ -145,13 +145,13 @@ def _languages() -> dict[str, int]:
 
 @cache
 def _phrases() -> tuple[tuple[frozenset[str], int], ...]:
-    """Return the phrases of each script without spaces, with the length of the longest."""
+    """Return the phrases of each script without spaces, with the length of the longest one."""
     rows = (frozenset(text.split()) for text in _lists_of("unspaced"))
     return tuple((row, max(map(len, row))) for row in rows)
 
 
 def _is_english_turn(words: Sequence[str]) -> bool:
-    """Return whether every word is a session word, and the words that may be a subject are tied to the conversation."""
+    """Return whether every word is a session word, and any word that may be a subject is tied to the conversation."""
     sets = _sets()
     squeezed = [_squeeze(word, sets.any_english) for word in words]
     squeezed = _MADE.sub(r"\1", " ".join(squeezed).replace("pull request", "pr")).split()
@@ -268,12 +268,12 @@ def _is_near_miss(word: str) -> bool:
 
 
 def _with_one_letter_less(known: Iterable[str]) -> frozenset[str]:
-    """Return known words of six letters and more with one letter after the first missing."""
+    """Return the forms of known words of six letters and more in which one letter after the first is missing."""
     return frozenset(less for word in known if len(word) > _MIN_TYPO_CHARS for less in _one_letter_less(word))
 
 
 def _swapped(word: str) -> Iterator[str]:
-    """Return a word with two neighbouring letters after the first swapped."""
+    """Yield the forms of a word with two neighbouring letters after the first swapped."""
     return (word[:i] + word[i + 1] + word[i] + word[i + 2 :] for i in range(1, len(word) - 1))
 
 
@@ -291,7 +291,7 @@ def _split(text: str) -> frozenset[str]:
 SEARCH = "search"
 
 MIN_WORDS = 3
-"""With fewer words and no identifier or path a prompt says too little to search for."""
+"""Number of words of a prompt; one with fewer, and no identifier or path, says too little to search for."""
 
 _JUDGED_CHARS = 5_000
 _TURN_CHARS = 400
@@ -342,7 +342,7 @@ def prompt_verdict(
 
 
 def _formal_reason(cleaned: CleanedPrompt, min_prompt_length: int, skip_prefixes: Sequence[str]) -> str:
-    """Return why nothing is to happen, whatever the words say; empty when they decide."""
+    """Return the reason against a search that does not depend on words; empty when the words decide."""
     if cleaned.is_opted_out:
         return "opted_out"
     if cleaned.is_machine_made:
@@ -355,7 +355,7 @@ def _formal_reason(cleaned: CleanedPrompt, min_prompt_length: int, skip_prefixes
 
 
 def _wording_reason(text: str) -> str:
-    """Return why the words of a prompt give nothing to search for; empty when they do.
+    """Return the reason against a search that the words of a prompt give; empty when there is none.
 
     Words are judged first because that is cheap; code, an identifier or a path then overrules them.
     """
@@ -390,7 +390,7 @@ def _is_role_play(words: Sequence[str]) -> bool:
 
 
 def _width(text: str, enough: int) -> int:
-    """Return the number of characters, full-width ones twice; looks no further than needed to reach `enough`."""
+    """Return the number of characters, full-width ones twice; counting stops at `enough`."""
     return len(text) + _count_in(text[: max(enough, 0)], _WIDE_RANGES)
 
 
@@ -402,7 +402,7 @@ def _count_in(text: str, ranges: Sequence[tuple[str, str]]) -> int:
 
 
 _MOST_CHARS = 400
-"""A longer prompt says itself what it is about."""
+"""Characters of the longest prompt that may ask of earlier work; a longer one says itself what it is about."""
 
 _WHEN = (
     r"(?:(?:the |our |your |my )?(?:last|previous|earlier|prior) (?:sessions?|time|conversations?|chats?|day|week|work)"

@@ -92,7 +92,7 @@ def paths(text: str) -> tuple[str, ...]:
 
 
 def _unusual(text: str) -> str:
-    """Return the words of a text that are not spelled like prose, addresses left out; most words need no pattern."""
+    """Return the words of a text that are not spelled like prose, without URLs, so that patterns see few words."""
     without_urls = _URL.sub(" ", text) if "://" in text else text
     words = (word.rstrip(",.;:!?") for word in without_urls.split())
     return " ".join(word for word in words if not _is_spelled_like_prose(word))

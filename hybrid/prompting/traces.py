@@ -21,13 +21,13 @@ MAX_CHARS = 20_000
 """Characters of a text that are read: half from its beginning, half from its end, where a trace says what failed."""
 
 MAX_PLACES = 100
-"""Places of one text that are kept; of a trace the frames nearest to the failure."""
+"""Number of places of one text that are kept; of a trace the frames nearest to the failure."""
 
 _GAP = 4
-"""Lines without a frame that a trace may hold in between: the code of a frame, a message."""
+"""Number of lines without a frame that may stand between frames of one trace: code of a frame, a message."""
 
 _MAX_LINE_ABOVE = 1_000
-"""A longer line is not the function of a frame."""
+"""Characters of a line that may be the function of a frame; a longer line is none."""
 
 _FILE = r"(?P<path>(?:[A-Za-z]:[\\/])?[^\s:\"'`()\[\]<>|,;=*?]+\.[A-Za-z]\w{0,9})"
 # Without it, every character of a long word would be tried as the beginning of a path.
@@ -60,11 +60,11 @@ _FORMATS = {
     ),
     "any": rf"{_BEGIN}{_FILE}(?:\"?,? line |:line |:|\(|#L){_AT}\b",
 }
-"""How each language spells a frame; a line is of the first format that it matches."""
+"""Name of a format → pattern of a frame or place; a line is of the first format that it matches."""
 _LAST_IS_DEEPEST = ("python", "cell", "cell head")
 _CELL_LINE = r"^\s*-+> ?(?P<line>\d{1,7})\b"
 _CALLED_ABOVE = r"^(?!at )(?:\d+: )?(?P<name>[\w./<>:*&({})\[\], ]{1,300}?)(?:::h[\da-f]{16})?(?:\([^()]*\))?$"
-"""The function of a frame of Go or Rust, which stands on the line above its place."""
+"""Pattern of the function of a frame of Go or Rust, which stands on the line above its place."""
 
 _NOT_OF_NAME = r"[^\w$?!~]+"
 _BRACKETS = r"<[^<>]*>|\{[^{}]*\}"
@@ -83,10 +83,10 @@ class SourceLine(Struct, frozen=True):
 
     Attributes:
         path: With `/`, without what only one machine has: a scheme, `.` and the folder of installed packages.
-        line: From 1; None when the text says none.
-        name: Of the function there, as the trace spells it without its scope; empty when none is said.
+        line: Number of the line, from 1; None when the text says none.
+        name: Name of the function there, as the trace spells it without its scope; empty when none is said.
         trace: Number of the trace that it is a frame of, from 0; None for a path in prose.
-        is_installed: True for a file of an installed package: of another project, unless this one was installed.
+        is_installed: Whether it is a file of an installed package: of another project, unless this one was installed.
     """
 
     path: str
@@ -138,7 +138,7 @@ def parts_of_path(path: str) -> tuple[tuple[str, ...], bool]:
 
 
 def _after_packages(parts: list[str]) -> int:
-    """Return where the path inside of the folder of installed packages begins; 0 when it lies in none."""
+    """Return the number of the first part of a path below a folder of installed packages; 0 when it lies in none."""
     for place in range(len(parts) - 2, -1, -1):
         folder, above = parts[place], parts[place - 1] if place else ""
         if folder == "mod" and above == "pkg":
@@ -157,7 +157,7 @@ class _Frame(Struct, frozen=True):
 
 
 def _traces(lines: list[str]) -> list[tuple[list[_Frame], bool]]:
-    """Return the frames that stand together, in order of the text, and whether the last of them is the deepest."""
+    """Return the traces of a text in order: frames that stand together, and whether the last one is the deepest."""
     traces: list[tuple[list[_Frame], bool]] = []
     last = -_GAP - 1
     for number, form, frames in _frames(lines):
@@ -191,7 +191,7 @@ def _frames(lines: list[str]) -> Iterator[tuple[int, str, list[_Frame]]]:
 
 
 def _gap(form: str) -> int:
-    """Return the lines between frames of one trace; cells show the code around each frame."""
+    """Return how many lines may stand between frames of one trace; more for cells, which show code around each."""
     return 3 * _GAP if form in ("cell", "cell head") else _GAP
 
 
@@ -214,7 +214,7 @@ def _called(above: str) -> str:
 
 
 def _line_of_cell(below: list[str]) -> str | None:
-    """Return the number of the line that an arrow points at, in the code of one frame."""
+    """Return the number of the line that an arrow points at, in the code of one frame; None without an arrow."""
     for line in below:
         if match := compiled(_CELL_LINE).match(line):
             return match.group("line")
