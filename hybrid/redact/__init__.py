@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["REDACT_VERSION", "Secret", "find_secrets", "mask", "masker", "part_masker", "redact"]
 
 REDACT_VERSION = "5"
-"""Of the rules; an index made by others is made again, so that no secret lives on in it."""
+"""Version of the rules; an index made under other rules is made again, so that no secret lives on in it."""
 
 _TRIGGERS = (*HEADER_NAMES, "_auth", '"auth', *COOKIE_NAMES, *COMMAND_WORDS)
 
@@ -74,13 +74,13 @@ def masker(text: str) -> Callable[[str], str]:
 
 
 def part_masker(parts: Iterable[str]) -> Callable[[str], str] | None:
-    """As `masker` for a document that holds no secret: what its names and signatures may make one of themselves.
+    """Return a function that takes out the secrets that parts of a document make by themselves; None when none does.
 
     Args:
-        parts: All that will be asked for.
+        parts: All names, signatures and headings that the function will be called with.
 
     Returns:
-        None when there is nothing to hide in any of them, which is found out at the cost of one look.
+        The function, or None after one look over all parts together.
     """
     # Tokens never cross a line, so what none of the lines holds together, no part holds alone.
     together = "\n".join(parts)
@@ -98,7 +98,7 @@ def part_masker(parts: Iterable[str]) -> Callable[[str], str] | None:
 
 
 def _may_hold_value(text: str, letters: str) -> bool:
-    """Return False only when neither the text nor a line of it holds a secret besides tokens with a form."""
+    """Return whether a text, or a line of it, may hold a secret other than a token with a form of its own."""
     lower = text.lower()
     if len(lower) != len(text) or "PRIVATE KEY" in text or "://" in text:
         return True
@@ -108,12 +108,12 @@ def _may_hold_value(text: str, letters: str) -> bool:
 
 
 _MIN_PART = 12
-"""Characters that a name or a signature must have to hold a secret, or so much of one that it matters."""
+"""Characters of a name or signature from which on it can hold a secret, or so much of one that it matters."""
 _PIECE = rf"[^\s\"'`\\()\[\]{{}}<>,;:]{{{_MIN_PART},}}"
 
 
 def _whole_key(text: str) -> list[Secret]:
-    """Return the one line of a document that is nothing but a key, as `config/master.key` is, unless it is a digest."""
+    """Return the key that is all of a document, as of `config/master.key`; nothing for a digest or any other text."""
     key = text.strip() if len(text) <= _MAX_KEY_FILE else ""
     if key.split() != [key] or is_plain_id(key) or not is_generated(key):
         return []

@@ -79,7 +79,7 @@ def _is_public(text: str, match: re.Match[str]) -> bool:
 
 
 def header_values(text: str, lower: str, letters: str) -> Iterator[Secret]:
-    """Yield values of headers; a name stands for itself there, so a digest counts too."""
+    """Yield the values of headers that let someone in; a digest in such a place counts too."""
     seen = 0
     for _, end in sorted(occurrences(lower, possible(HEADER_NAMES, letters))):
         match = compiled(_HEADER_REST, re.IGNORECASE).match(text, end) if end >= seen else None
@@ -105,7 +105,7 @@ def header_values(text: str, lower: str, letters: str) -> Iterator[Secret]:
 
 
 def _parameters(text: str, start: int) -> Iterator[Secret]:
-    """Yield what proves the sender in schemes that have parameters."""
+    """Yield the parameters after a scheme of authorization that prove who sends: those with letters and digits."""
     end = text.find("\n", start, start + 1000)
     for match in compiled(_PARAMETER, re.IGNORECASE).finditer(text, start, end if end >= 0 else start + 1000):
         if has_both(match.group(1)) and not is_reference(match.group(1)):

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 _MAX_VALUE = 1024
 _MAX_PIECES = 12
-"""Literals that one value is put together from at most."""
+"""Number of literals at most that one value is put together from."""
 _TAIL = r"[\w-]*"
 _QUOTE = r"\\{0,4}[\"'`]"
 _SPACES = r"[^\S\n]{0,40}"
@@ -73,12 +73,12 @@ _LEAST_RUN = 16
 _LONG_RUN = rf"[^\s\"'`,()<>]{{{_LEAST_RUN}}}"
 _NEXT_RUN = rf"[\s\"'`,()<>]{_LONG_RUN}"
 _WHOLE_RUN = r"[^\s\"'`,()<>]{16,1024}"
-"""Of this, with a digit in it, what is generated has a piece."""
+"""Pattern of a run of characters without spaces; a generated value has such a run, with a digit in it."""
 _RUN_WITHIN = 100
 _REACH_BEFORE, _REACH_AFTER = 120, 260
-"""Characters around a name that, where they come again, need no second look; most patterns reach less far."""
+"""Characters before and after a name that make a second look needless where they come again."""
 _FEW = 64
-"""Places that are looked at, whatever stands around them."""
+"""Number of places that are looked at, whatever stands around them."""
 _MAX_MEMORY = 64
 _MAX_NAME = 120
 _SEED_OF = ("2fa", "mfa", "otp")
@@ -86,13 +86,13 @@ _BARE = r"\S{1,1024}"
 _INLINE_END = r"[\s\"'`;,&<>(){}\[\]|\\]"
 _WORD = r"[^\S\n]{1,40}([a-zü]{1,20})(?=[\s:])"
 _OPTION_VALUE = r"(?:^|\s)--?[A-Za-z][\w-]{0,30}[ =][\"']?[\w.\[\]/-]{0,80}$"
-"""What stands before a name that is set as the value of an option: `--set auth.`."""
+"""Pattern of what stands before a name that is set as the value of an option: `--set auth.`."""
 _NAME_WITH_SPACES = (
     r"[+>-]?[^\S\n]{0,40}(?!.*\b(?:val|var|let|const|local|set|mut|final|auto|string|char|static"
     r"|my|pub|type|def|export|public|private|return)\b)"
     r"[a-z]{2,20}(?: [a-z]{2,20}){0,3} $"
 )
-"""The first words of a name in settings that have spaces in names: `ldap admin password = X`."""
+"""Pattern of the first words of a name in settings that have spaces in names: `ldap admin password = X`."""
 _BARE_LINE = r" = [^\s()\[\]{}]{4,256}[^\S\n]*(?:\n|$)"
 _LOOSE = r"[^\S\n]{1,40}\(?[\"'`]?(?P<value>[^\s\"'`]{6,512})"
 _LOGIN = (
@@ -145,12 +145,12 @@ _CODE_LINE = (
     r"|private|static|end|type|interface|struct|enum)\b|^\s*[@}]|[A-Za-z_]\(|\bself\.|\bthis\.|=>|::|//"
 )
 _NO_CODE = r"\$\{[^{}]*\}|\{\{[^{}]*\}\}|^\s*[\"'][\s\"'\]})]*,?$"
-"""What looks like code and is none: references of settings files, and what ends a text in JSON."""
+"""Pattern of what looks like code and is none: references of settings files, and what ends a text in JSON."""
 _MAX_LINE_BEFORE = 240
 
 
 def assigned_values(text: str, lower: str, letters: str) -> Iterator[Secret]:
-    """Yield values that may be secrets beside a name that says so; the name stays."""
+    """Yield the values beside telling names that are secrets; the names are no part of them."""
     end = 0
     line_end = -1
     seen: dict[str, tuple[int, list[tuple[int, int]]]] = {}
@@ -228,7 +228,7 @@ class _Key(TellingName):
         return False
 
     def may_head_column(self) -> bool:
-        """Return whether the name stands in a list of names, as the first line of a table has them."""
+        """Return whether the name may head a column: it stands in a list of names, as in the first line of a table."""
         if self.clear <= Clarity.WEAK:
             return False
         following = self.text[self.end : self.end + 1]
@@ -325,7 +325,7 @@ class _Key(TellingName):
         return self._further()
 
     def _default(self, span: tuple[int, int] | None) -> list[tuple[int, int]]:
-        """Return the literal that a reference falls back to; a single word may as well be a name of something."""
+        """Return the span of a literal that a reference falls back to, if it is a secret; a single word may be none."""
         if span is None:
             return []
         value = self.text[slice(*span)]
@@ -337,7 +337,7 @@ class _Key(TellingName):
         return [span] if self.is_secret(value, Position.QUOTED, most=most) else []
 
     def _elsewhere(self) -> list[tuple[int, int]]:
-        """Return a value that stands further away: in a block, in a field of a form, before the name in a comment."""
+        """Return the spans of a value further away: later in a sentence, in a declaration, form or comment."""
         text, end = self.text, self.end
         following = text[end : end + 1]
         if following in (" ", ")", ".", ",", "\n", ""):
@@ -362,7 +362,7 @@ class _Key(TellingName):
     # --- literals ------------------------------------------------------------------------------------------
 
     def _literal(self, sign: re.Match[str], mark: str) -> list[tuple[int, int]] | None:
-        """Return a literal and those that it is joined with; None when no literal is assigned here."""
+        """Return the spans of a literal and those joined to it; none if it is no value; None without a literal."""
         is_argument = bool(mark) or self._takes_argument()
         if not is_argument and self.clear < Clarity.TOKEN:
             return None
@@ -411,7 +411,7 @@ class _Key(TellingName):
         return pieces if self.is_secret(value.strip(), position, most=most) else []
 
     def _takes_argument(self) -> bool:
-        """Return True for an option, and for the commands that set a value: what stands in quotes after them is one."""
+        """Return whether quotes after the name hold its value: the name is an option or set by a command."""
         before = self.text[max(0, self.start - 80) : self.start + 1]
         if "-" in before[-3:] or " --" in before[-30:] or " set " in before[-30:] or "setx " in before[-8:]:
             return True
@@ -429,7 +429,7 @@ class _Key(TellingName):
         return end
 
     def _further_literals(self, end: int, quote: str) -> list[tuple[int, int]]:
-        """Return further literals that are put together with the one that ends here."""
+        """Return the spans of further literals that are joined to the one that ends here."""
         pieces: list[tuple[int, int]] = []
         end += len(quote)
         while len(pieces) < _MAX_PIECES and len(quote) < 3 + quote.count("\\"):
@@ -514,7 +514,7 @@ class _Key(TellingName):
 
     @staticmethod
     def _is_typed(value: str) -> bool:
-        """Return whether letters of both cases after `&password=` are no name of code."""
+        """Return whether a value after `&password=` is of letters of both cases in no order that names of code have."""
         return (
             len(value) >= 8
             and value.isalpha()
@@ -522,7 +522,7 @@ class _Key(TellingName):
         )
 
     def _has_setting_before(self, line_start: int, *, is_joined: bool) -> bool:
-        """Return whether what stands before the name on its line says that a value follows, not a name of code."""
+        """Return whether the text before the name on its line is an option or setting, so that a value follows."""
         if self.clear < Clarity.SECRET:
             return False
         line = self.text[max(0, line_start, self.start - 120) : self.start]
@@ -534,7 +534,7 @@ class _Key(TellingName):
         return following is not None
 
     def _setting_end(self, start: int, end: int, *, is_form: bool) -> int:
-        """Return the end of a value that has its line for itself; in a form further ones may follow after `&`."""
+        """Return the end of a value that has its line for itself; in a form another value may follow after `&`."""
         value = self.text[start:end]
         further = r"|&(?=\w+=)" if is_form else ""
         cut = compiled(
@@ -543,7 +543,7 @@ class _Key(TellingName):
         return end if cut is None else start + cut.start()
 
     def _further_lines(self, start: int, end: int) -> list[tuple[int, int]]:
-        """Return a value, and the lines that it is continued on after a backslash."""
+        """Return the spans of a value and of the lines that it is continued on after a backslash."""
         spans = [(start, end)]
         while len(spans) < _MAX_PIECES and self.text.startswith("\\\n", end):
             match = compiled(r"[^\S\n]*([^\s\\]+)").match(self.text, end + 2)
@@ -583,7 +583,7 @@ class _Key(TellingName):
         return start if start > low or not low else -1
 
     def _begins_line(self, line_start: int) -> bool:
-        """Return whether only a prefix of the name (and `export`, a list dash) stands before it on its line."""
+        """Return whether nothing stands before the name on its line but a prefix of it, `export` or a list's dash."""
         if line_start < 0:
             return False
         before = self.text[line_start : self.start]

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 
 _LAST = 0
-"""Instead of a number: the last literal."""
+"""Number of an argument that means the last literal."""
 _GENERATED = -1
-"""Instead of a number: the first that is generated, where names and numbers of accounts may stand too."""
+"""Number of an argument that means the first generated literal, for calls with names and numbers of accounts."""
 _CALLS: tuple[tuple[str, int], ...] = (
     # words in lower case that stand right before the arguments, which literal among them is the secret
     (".login wifi.begin", 2),
@@ -49,19 +49,19 @@ def argument_secrets(text: str, lower: str, letters: str) -> Iterator[Secret]:
 
 
 def credentials_after(text: str, name: str, end: int) -> list[Secret]:
-    """Return the password of `HTTPBasicAuth("user", "password")` and its kind, which the name of the call tells.
+    """Return the password of `HTTPBasicAuth("user", "password")` and the like; which argument, the call's name tells.
 
     Args:
         text: The text.
-        name: With `auth` or `cred` in it.
-        end: Where it ends.
+        name: Name of the call, with `auth` or `cred` in it.
+        end: Offset at which the name ends.
     """
     number = 3 if name.lower().endswith("plainauth") else 2
     return arguments_after(text, end, number)[0]
 
 
 def arguments_after(text: str, end: int, number: int) -> tuple[list[Secret], int]:
-    """Return the literal of that number among the arguments, when it is a secret, and where the search ended."""
+    """Return the argument of that number, if it is a literal and a secret, and the offset where the search ended."""
     opened = compiled(_ARGUMENTS).match(text, end)
     if opened is None:
         return [], end
@@ -128,16 +128,16 @@ _TEMPLATE = r"(?:![A-Za-z]{1,20} )?\$\{\??[\w.-]{1,80}:?[-=:](?P<value>[^}\s$\"'
 _MAX_DEFAULT = 400
 _BEGINNINGS = frozenset("_$@(!&*{")
 _GOES_ON = frozenset(".?|:)/oe")
-"""With these a line begins that belongs to the expression before."""
+"""Characters that begin a line which goes on with the expression before."""
 _AFTER_REFERENCE = frozenset("\\\"'`])")
 
 
 def default_after(text: str, start: int) -> tuple[int, int] | None:
-    """Return the span of the literal that an expression falls back to; None when there is none.
+    """Return the span of the literal that an expression falls back to; None when it has none.
 
     Args:
         text: The text.
-        start: Where the expression begins that is assigned to a telling name.
+        start: Offset of the expression that is assigned to a telling name.
     """
     first = text[start : start + 1]
     if not (first.isalpha() or first in _BEGINNINGS):
@@ -153,7 +153,7 @@ def default_after(text: str, start: int) -> tuple[int, int] | None:
 
 
 def _may_fall_back(near: str) -> bool:
-    """Return whether a literal may stand in an expression, which ends with its line but for calls and operators."""
+    """Return whether a literal may stand in the expression, on its line or on lines that go on with it."""
     line, _, further = near.partition("\n")
     if any(quote in line for quote in "\"'`"):
         return True
@@ -166,7 +166,7 @@ def default_beside(text: str, end: int) -> tuple[int, int] | None:
 
     Args:
         text: The text.
-        end: Where the name ends, as in `getenv("DB_PASSWORD"` or `process.env.DB_PASSWORD`.
+        end: Offset at which the name ends, as in `getenv("DB_PASSWORD"` or `process.env.DB_PASSWORD`.
     """
     following = text[end : end + 1]
     if following not in _AFTER_REFERENCE and not following.isspace():

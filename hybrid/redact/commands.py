@@ -23,13 +23,13 @@ _VALUE = (
     r"|(?P<value>[^\s\"'\\`|;<>]{3,256}))"
 )
 _GAP = r"(?:[ =]|[\"'],[ ]?(?=[\"']))"
-"""Between an option and its value: a space, or the comma of a list of arguments."""
+"""Pattern of what is between an option and its value: a space, or the comma of a list of arguments."""
 _MAX_COMMAND = 400
 """Characters after the name of a tool within which its options are looked for."""
 _REACH_BEFORE, _REACH_AFTER = 16, 1024
 """Characters around a word that its rules may look at."""
 _FEW = 32
-"""Places of a word that are looked at, whatever stands around them."""
+"""Number of places of a word that are looked at, whatever stands around them."""
 _MAX_MEMORY = 64
 _BEFORE_COMMAND = frozenset(" \t\n\r\"'`/\\;|&($[{=>:→,+n")
 
@@ -79,7 +79,7 @@ _SIGNED_IN = (
     r"(?!(?:google|git|oauth|saml|oidc|sso|openid|microsoft|apple|face|ldap))[\"'`]?[\w.@-]{1,64}[\"'`]?\s?[/:]\s?[\"'`]?"
     r"(?P<value>(?=[^\s/]*\d)[^\s\"'`\\|;<>/]{6,128})(?!/)"
 )
-"""A user and a password in a sentence, `log in with admin / X`: only what holds a digit, as no role does."""
+"""Pattern of a user and a password in a sentence, `log in with admin / X`; only with a digit, as no role has."""
 _RULES: tuple[tuple[str, str], ...] = (
     # literal in lower case at which the pattern is tried, pattern
     ("-pass", rf"-pass(?:in|out)?\s+pass:{_VALUE}"),
@@ -176,7 +176,7 @@ COMMAND_WORDS = (*(word for word, _ in _RULES), " -", "$2", "sha256$", "echo")
 
 
 def command_passwords(text: str, lower: str, letters: str) -> Iterator[Secret]:
-    """Yield passwords behind an option or a keyword that says so, and the hashes that systems keep of passwords."""
+    """Yield passwords that a command is given (option, word, pipe, here-string), and password hashes of systems."""
     places = [match.start() for match in compiled(_OPTION).finditer(text)]
     initials = {text[place + 1] for place in places}
     near = _before_options(lower, places)
@@ -200,7 +200,7 @@ def command_passwords(text: str, lower: str, letters: str) -> Iterator[Secret]:
 
 
 def _of_word(text: str, lower: str, word: str) -> Iterator[Secret]:
-    """Yield what the rules of a word find wherever it stands; the same text around it gives the same secrets."""
+    """Yield the secrets that a word's rules find at each place; the same text around gives the same secrets."""
     patterns: list[re.Pattern[str]] = []
     seen: dict[str, list[tuple[int, int]]] = {}
     for number, (start, _) in enumerate(occurrences(lower, (word,))):
@@ -218,7 +218,7 @@ def _of_word(text: str, lower: str, word: str) -> Iterator[Secret]:
 
 
 def _here_strings(text: str) -> Iterator[Secret]:
-    """Yield passwords in the here-strings of what reads one: `kinit <<< X`."""
+    """Yield passwords in the here-strings of programs that read one: `kinit <<< X`."""
     seen = 0
     for start, end in occurrences(text, ("<<<",)):
         before = text[max(seen, start - _MAX_HERE) : start].rpartition("\n")[2]
@@ -230,7 +230,7 @@ def _here_strings(text: str) -> Iterator[Secret]:
 
 
 def _before_options(lower: str, places: list[int]) -> str:
-    """Return the text before options, where their tools are named: far less than the whole in most source."""
+    """Return the text shortly before each option, where its tool is named: in most source far less than all."""
     pieces: list[str] = []
     end = 0
     for place in places:
@@ -295,7 +295,7 @@ def _password(match: re.Match[str]) -> Iterator[Secret]:
 
 @lru_cache(maxsize=1024)
 def _is_password(value: str, *, is_quoted: bool) -> bool:
-    """Return True for what was typed as one; a name of code is taken for an example."""
+    """Return whether a value was typed as a password; a name of code is taken for an example."""
     if len(value) < 4 or is_reference(value) or is_example_word(value) or value.startswith(("-", "$", "<", "[")):
         return False
     if is_quoted:

@@ -103,7 +103,7 @@ _TOKENS: tuple[tuple[str, str, str], ...] = (
 )
 
 _BOT = r"[MNO][DTjz][A-Za-z0-9]{22,24}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,40}"
-"""A Discord bot's token: the number of its account in base64 comes first."""
+"""Pattern of a Discord bot's token: the number of its account in base64 comes first."""
 
 _PAIRS: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
     (
@@ -119,13 +119,13 @@ _PAIRS: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
         r"[^\n0-9a-f][^\n]{0,40}?(?<![0-9a-f])([0-9a-f]{32})(?![0-9a-f])",
     ),
 )
-"""Kind, literals, the public half, the secret after it."""
+"""(kind, literals, pattern of the public half, pattern of the secret after it) of each pair of keys."""
 
 _FORMS = tuple((kind, tuple(literals.split()), pattern) for kind, literals, pattern in _TOKENS)
 
 _ANY_LITERAL = "|".join(re.escape(word) for word in sorted({word for _, words, _ in _FORMS for word in words}))
 _LONG_TEXT = 20_000
-"""Characters from which on one pass for all literals pays for its pattern, which takes milliseconds to compile."""
+"""Characters of a text from which on one pass for all literals is worth the milliseconds to compile its pattern."""
 _MAX_BEFORE = 40
 """Characters that a token may have before its literal, when it is put together from pieces."""
 _INSIDE: dict[str, tuple[int, ...]] = {
@@ -138,7 +138,7 @@ _INSIDE: dict[str, tuple[int, ...]] = {
     "Q~": (4,),
     "/api/webhooks/": (len("discord.com"), len("discordapp.com")),
 }
-"""Literals that do not stand at the beginning of their token, with how many characters of it may stand before."""
+"""Literal that does not begin its token → the numbers of characters of the token that may stand before it."""
 _AT_START = (0,)
 
 _QUOTES = frozenset("\"'`\\")
@@ -151,7 +151,7 @@ _IS_KEY = r"\\{0,4}[\"'`]\s{0,3}:"
 _BEFORE_LITERAL = r"[A-Za-z0-9_.:/-]*"
 _MAX_PIECES = 8
 _MAX_TRIES = 3
-"""Places of a literal within one run at which a token may begin that is put together."""
+"""Number of places of a literal within one run at which a token may begin that is put together."""
 
 # A token stands alone: neither inside a longer word nor, for the quadratic case, restarted inside a failed run. In
 # text that was put into JSON, the letter of an escaped line end may stand right before it.
@@ -182,7 +182,7 @@ def tokens(text: str, pieces: str) -> Iterator[Secret]:
 
 
 def _of_form(text: str, kind: str, word: str, pattern: str, joins: _Joins) -> Iterator[tuple[int, int]]:
-    """Yield the tokens of a form that have one of its literals, and the pieces of those that are written as several."""
+    """Yield the spans of tokens of a form that have a given literal; of one written in several literals, each piece."""
     form = compiled(_alone(pattern))
     offsets = (-len(word),) if pattern.startswith("(?<=") else _INSIDE.get(word, _AT_START)
     run_end, n_tries = 0, 0
@@ -214,7 +214,7 @@ def _beside_keys(text: str, pieces: str) -> Iterator[Secret]:
 def _put_together(
     kind: str, first: tuple[int, int], pattern: re.Pattern[str], offsets: tuple[int, ...], joins: _Joins
 ) -> list[tuple[int, int]]:
-    """Return the pieces of a token that is written as several literals: `"ghp_…" + "…"`, also one below the other."""
+    """Return the spans of a token written as several literals, `"ghp_…" + "…"`, on one or more lines; else none."""
     text = joins.text
     start, end = first
     begin = start
@@ -233,19 +233,19 @@ def _put_together(
 
 
 class _Joins:
-    """The literals that a text joins to others, each looked for once."""
+    """The literals that a text joins to one another; each is looked for once."""
 
     def __init__(self, text: str) -> None:
         self.text = text
         self._after: dict[int, tuple[int, int] | None] = {}
 
     def run_end(self, start: int) -> int:
-        """Return where the piece of a token ends that begins here."""
+        """Return the offset where the piece of a token ends that begins at a given one."""
         run = compiled(_RUN).match(self.text, start)
         return start if run is None else run.end()
 
     def after(self, end: int) -> tuple[int, int] | None:
-        """Return the piece in the literal that is joined to the one which ends here; None when there is none."""
+        """Return the span in the literal that is joined to one which ends at an offset; None when none is joined."""
         if self.text[end : end + 1] not in _QUOTES:
             return None
         if end not in self._after:
@@ -267,12 +267,12 @@ def _is_token(kind: str, token: str) -> bool:
 
 
 _SHORT_PREFIXED = ("crates_token", "nuget_key", "airtable_token", "square_token")
-"""Kinds whose prefix may begin a plain word: there have to be digits among the letters."""
+"""Kinds of tokens whose prefix may begin a plain word: there have to be digits among the letters."""
 _MIN_DIGITS = 3
 
 
 def _is_number(encoded: str) -> bool:
-    """Return True for decimal digits in base64, as the first part of a bot's token is its account."""
+    """Return whether base64 holds decimal digits, as the first part of a bot's token, its account, does."""
     try:
         return base64.b64decode(f"{encoded}{'=' * (-len(encoded) % 4)}", validate=True).isdigit()
     except binascii.Error:
@@ -297,11 +297,11 @@ _KEY_LINE = rf"[^\S\n]*{_LINE_MARK}?[^\S\n]*[\"']?[A-Za-z0-9+/=]{{16,100}}(?:\\n
 _MAX_KEY_LINES = 200
 _KEY_RUN = r"[A-Za-z0-9+/=]{16,}"
 _MIN_KEY_SHARE = 0.6
-"""Of what stands between two marks must be base64; code that only names both marks has far less."""
+"""Share of the text between the two marks of a key that must be base64; in code that only names both it is far less."""
 
 
 def private_keys(text: str) -> Iterator[Secret]:
-    """Yield whole blocks, the part of a block that a chunk border left, and blocks in base64."""
+    """Yield whole blocks of keys, the part of a block that the border of a chunk left, and blocks encoded in base64."""
     run_end = 0
     for start, end in occurrences(text, (_ENCODED_BEGIN,)):
         run = compiled(_ENCODED).match(text, end) if start >= run_end else None
@@ -315,7 +315,7 @@ def private_keys(text: str) -> Iterator[Secret]:
 
 
 def _is_encoded_key(encoded: str) -> bool:
-    """Return whether base64 holds the first line of a private key."""
+    """Return whether the beginning of a text in base64 is the first line of a private key."""
     return b"PRIVATE KEY" in binascii.a2b_base64(encoded[:64])
 
 

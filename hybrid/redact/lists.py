@@ -34,13 +34,13 @@ _FLOW = r"(?:\\{0,4}[\"'])?:[^\S\n]\[[^\S\n]?(?=[^\]\n]{1,400}\])"
 _FLOW_ITEM = r"(?P<value>[^\s,\"'\[\]{}]{4,256})[^\S\n]?(?:(?P<more>,)[^\S\n]?|(?=\]))"
 _LINES_ITEM = r"(?:\\{0,4}[\"'])?(?P<value>[^\s\"'\\]{4,256})(?:\\{0,4}[\"'])?[^\S\n]{0,20}(?:#[^\n]{0,100})?(?:\n|$)"
 _RULE = r"[A-Za-z_]\w{1,20}:\S|[A-Za-z]+(?:[-_.][A-Za-z]+)*[-_.]?[a-z]?\d{1,2}$(?<!\w{10})"
-"""A rule of a form in the place of a value, `min:8`, and a short name with a number."""
+"""Pattern of a form's rule in the place of a value, `min:8`, and of a short name with a number."""
 _BEFORE_LIST = frozenset("\\\"':=")
 _LISTS = r"pass(?:word|wd|phrase)s|secrets|(?:api|access|auth|refresh)[_-]?(?:key|token)s"
 
 
 def list_items(key: TellingName) -> list[tuple[int, int]]:
-    """Return the literals of a list of secrets, on one line or on several: `passwords = ["…", "…"]`."""
+    """Return the spans of the secrets in a list of literals, on one line or on several: `passwords = ["…", "…"]`."""
     following = key.text[key.end : key.end + 1]
     if following not in _BEFORE_LIST and not following.isspace():
         return []
@@ -65,7 +65,7 @@ def list_items(key: TellingName) -> list[tuple[int, int]]:
 
 
 def _flow_items(key: TellingName) -> list[tuple[int, int]]:
-    """Return the items of a list within brackets that have no quotes, as YAML allows."""
+    """Return the spans of the secrets in a list within brackets whose items have no quotes, as YAML allows."""
     at = compiled(_FLOW).match(key.text, key.end)
     item = None if at is None else compiled(_FLOW_ITEM).match(key.text, at.end())
     spans: list[tuple[int, int]] = []
@@ -77,7 +77,7 @@ def _flow_items(key: TellingName) -> list[tuple[int, int]]:
 
 
 def _dash_items(key: TellingName, *, is_plural: bool) -> list[tuple[int, int]]:
-    """Return the items of a list that has a line and a dash for each, as YAML has it."""
+    """Return the spans of the secrets in a list with a line and a dash for each item, as in YAML."""
     at = compiled(_LINES).match(key.text, key.end)
     if at is None:
         return []
@@ -92,7 +92,7 @@ def _dash_items(key: TellingName, *, is_plural: bool) -> list[tuple[int, int]]:
 
 
 def _walk(text: str, start: int, dash: str, clear: Clarity) -> tuple[int, list[tuple[int, int]]]:
-    """Return where the items of a list end, and the secrets among them."""
+    """Return the offset where the items of a list end, and the spans of the secrets among them."""
     spans: list[tuple[int, int]] = []
     at = start
     while len(spans) < _MAX_PIECES:
@@ -121,7 +121,7 @@ _SQL_CELL = r"(?:\s*'(?P<quoted>(?:[^'\\\n]|''|\\.)*)'\s*|[^,'\"]*|\s*\"[^\"\n]*
 
 
 def table_values(text: str, lower: str, start: int, end: int) -> list[tuple[int, int]]:
-    """Return the secrets in the column of a telling name, and in those beside it that are telling too.
+    """Return the spans of the secrets in the column of a telling name, and in other telling columns of the table.
 
     Args:
         text: The text.
@@ -150,7 +150,7 @@ def table_values(text: str, lower: str, start: int, end: int) -> list[tuple[int,
 
 
 def _telling(names: list[str]) -> dict[int, Clarity]:
-    """Return the telling columns → how clearly their names say that they hold secrets."""
+    """Return number of a column → how clearly its name says that it holds secrets, for the telling columns."""
     clear = {number: clarity(name.replace(" ", "_")) for number, name in enumerate(names)}
     return {number: degree for number, degree in clear.items() if degree > Clarity.WEAK}
 

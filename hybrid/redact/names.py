@@ -22,7 +22,7 @@ class Clarity(IntEnum):
     """The degree to which a name says that its value is a secret."""
 
     NONE = 0
-    """It says nothing, or that there is none."""
+    """It says nothing of a secret, or that there is none."""
     WEAK = 1
     """`MAPS_KEY`, `salt`, `password_field_2`: only what is generated counts."""
     PASS = 2
@@ -89,7 +89,7 @@ _TAIL_OF_VALUE = frozenset(
     " confirmation again repeat plain text raw encrypted main primary secondary default string key secret token string"
     " sha256 hmac hex b64 base64 pass password for in".split()
 )
-"""Words that may follow: `secret_key_base`, `password_prod`, `secret_key`."""
+"""Words that may follow the telling word of a name: `secret_key_base`, `password_prod`, `secret_key`."""
 _NO_VALUE = frozenset(
     "hash hashed hashes digest sha md5 checksum salt sum id ids name names url urls uri endpoint path paths file files"
     " filename dir type types kind field fields header headers param params length size len count limit max min expiry"
@@ -113,7 +113,7 @@ def telling_places(lower: str, letters: str) -> Iterator[tuple[int, int]]:
 
     Args:
         lower: The text in lower case.
-        letters: Of the text, see `Pieces`.
+        letters: The letters of the text's pieces, see `Pieces`.
     """
     roots = possible(_ROOTS, letters)
     last = 0
@@ -139,7 +139,7 @@ def telling_places(lower: str, letters: str) -> Iterator[tuple[int, int]]:
 
 
 def name_start(text: str, start: int) -> int:
-    """Return where the name around a place begins; in JSON, the letter of an escaped line end is no part of it."""
+    """Return the offset where the name around a place begins; the `n` of an escaped line end is no part of the name."""
     last = text[start - 1 : start]
     if not (last.isalnum() or last in ("_", "-")):
         return start

@@ -68,7 +68,7 @@ _MIN_TOKEN = 15
 
 
 def possible(words: Sequence[str], letters: str) -> list[str]:
-    """Return those of some literals in lower case that may stand in a text, by its `Pieces.letters`."""
+    """Return those of some words in lower case that may stand in a text, by its `Pieces.letters`; others cannot."""
     return [word for word, first, others in _runs(tuple(words)) if first in letters and _all_in(others, letters)]
 
 
@@ -78,7 +78,7 @@ def _all_in(runs: tuple[str, ...], letters: str) -> bool:
 
 @cache
 def _runs(words: tuple[str, ...]) -> list[tuple[str, str, tuple[str, ...]]]:
-    """Return each word with its longest run of characters that pieces have, and with the others."""
+    """Return for each word its longest run of characters of the kind that pieces have, and its other runs."""
     runs = [sorted(re.findall(_PIECE_RUN, word), key=len, reverse=True) or [""] for word in words]
     return [(word, first, tuple(others)) for word, (first, *others) in zip(words, runs, strict=True)]
 

@@ -16,7 +16,7 @@ LINKS = frozenset(
     "for of on in at between is was are ist est es now to into becomes as from back should must will has had been"
     " lautet für".split()
 )
-"""Words between a name and its value."""
+"""Words that may stand between a name and its value."""
 _PROSE = (
     r"(?:[^\S\n](?:for|of|on|in|at|between|für)[^\S\n](?:[\w.@'’/-]{1,40}[^\S\n]){0,4}?[\w.@'’/-]{1,40})?"
     r"[\"'`)*]{0,2}(?:[^\S\n]?:|[^\S\n]{1,3}\(?(?:is|was|are|ist|est|es|lautet|=|now|(?:back )?to|into"
@@ -32,21 +32,21 @@ VALUE_LATE = (
     r"|\b(?:type|enter|use|try))[^\S\n]"
     r"[\"'`]?(?P<value>[^\s\"'`]{6,512})"
 )
-"""A value later in the sentence: `asks for a password, just type X`."""
+"""Pattern of a value later in the sentence: `asks for a password, just type X`."""
 _VALUE_BEFORE = (
     r"(?:^|[\s(\[\"'`])(?P<value>[^\s\"'`()]{6,256})[\"'`]?[^\S\n](?:(?:is|was|ist|as|als)[^\S\n]"
     r"(?:the|my|our|your|its|a|das|mein)|as|als)(?:[^\S\n][a-zA-Z-]{1,20}){0,3}[^\S\n]$"
 )
-"""A value before its name: `X is the password`."""
+"""Pattern of a value before its name: `X is the password`."""
 _OTHER_SUBJECT = (
     r"[^\S\n](?:[a-z]+ing|hash|digest|algorithm|scheme|type|field|manager|encoding|format|policy|reset|name)\b"
 )
-"""What makes `X as the password …` speak of something else."""
+"""Pattern of the words after which `X as the password …` speaks of something else."""
 USER_BESIDE = (
     r"(?:\b(?:user(?:name)?|login|benutzer)\s?[:=]\s?|--?(?:user(?:name)?|login|u|U)[ =])\S{1,64}?[,;/|]?\s{1,3}"
     r"(?:(?:and|und)[^\S\n])?$"
 )
-"""A user right before the name of a password, which makes any word one."""
+"""Pattern of a user right before the name of a password, which makes any word one."""
 _USER_BEFORE = (
     r"\b(?:user(?:name)?|login|account)[^\S\n][\"'`]?[\w.@-]{1,64}[\"'`]?,?[^\S\n](?:(?:and|with|und|mit)[^\S\n])?"
     r"(?:(?:the|a|its|das|dem)[^\S\n])?$"
@@ -69,7 +69,7 @@ _QUOTES = "\"'`“‘"
 
 
 def may_follow(key: TellingName) -> bool:
-    """Return False for text without a digit, a capital and a quote: no value is told from words by less.
+    """Return whether a sentence may hold a value: text after the name has a digit, a capital or a quote.
 
     It spares most prompts about passwords the patterns of sentences, which take milliseconds to compile.
     """
@@ -78,7 +78,7 @@ def may_follow(key: TellingName) -> bool:
 
 
 def value_after(key: TellingName) -> list[tuple[int, int]]:
-    """Return a value after its name: `password is X`, `password from X to Y`."""
+    """Return the span of a value after its name, if it is a secret: `password is X`, `password from X to Y`."""
     match = compiled(_FROM).match(key.text, key.end) if key.text.startswith(" from", key.end) else None
     if match is not None and key.is_secret(match["value"].rstrip(".,;:!?)"), Position.PROSE):
         return [key.without_end_marks(match, "old"), key.without_end_marks(match, "value")]
@@ -93,7 +93,7 @@ def value_after(key: TellingName) -> list[tuple[int, int]]:
 
 
 def value_later(key: TellingName) -> list[tuple[int, int]]:
-    """Return a value after a colon further on, or alone on the line after one that ends in a colon or is a command."""
+    """Return the span of a value after a colon further on, or alone on the line after a colon or a command."""
     text, end = key.text, key.end
     patterns: list[tuple[str, Position]] = [(VALUE_LATE, Position.LOOSE)]
     if text.find(":", end, end + 110) >= 0:
@@ -113,7 +113,7 @@ def value_later(key: TellingName) -> list[tuple[int, int]]:
 
 
 def value_before(key: TellingName) -> list[tuple[int, int]]:
-    """Return a value before its name: `X is the password`."""
+    """Return the span of a value before its name, if it is a secret: `X is the password`."""
     near = key.text[max(0, key.start - 80) : key.start]
     if not near.endswith(" ") or not any(word in near for word in (" is ", " was ", " ist ", " as ", " als ")):
         return []

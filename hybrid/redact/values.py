@@ -102,7 +102,7 @@ _VARIABLE = (
     r"\$[A-Za-z_]\w*[:}]?|\$\d|\$[A-Za-z_][\w:.>\[\]-]*|%[sdvqrw@]|:[a-z_]+|@[A-Za-z_]+|[&*][A-Za-z_][\w.]*"
     r"|![A-Za-z]+(?:[ .:].*)?|(?:sha\d{1,3}|md5)[:-].*|\?|--?[a-z-]+"
 )
-"""Variables of shells and of SQL, verbs of formats, anchors and tags of YAML, digests, options."""
+"""Pattern of variables of shells and SQL, verbs of formats, anchors and tags of YAML, digests, options."""
 _CALL = r"(?:await[ ])?[A-Za-z_$][\w.:$]*(?:\?\.|->|::)?[\w.]*\(.*"
 _PATH = (
     r"(?:\.{0,2}/|~/|[A-Za-z]:\\)[\w.@~ /\\-]*|(?:[A-Za-z_.-]+\d{0,4}/){2,}[\w.*-]+|[A-Za-z_.-]+/[A-Za-z_.*-]+"
@@ -115,12 +115,12 @@ _DATE = (
     r"\d{4}-\d\d(?:-\d\d.*)?|\d{1,2}:\d\d.*|v?\d+(?:\.\d+)+(?:[-+]?[a-z]+\.?\d*)?|0x[0-9a-fA-F]{1,8}"
     r"|\d+(?:px|ms|kb|mb|gb|s|m|h|d|k|em|%)"
 )
-"""Dates, times, versions, numbers with a unit."""
+"""Pattern of dates, times, versions, numbers with a unit."""
 REGION = (
     r"(?:us|eu|ap|sa|ca|me|af|il|mx|cn|us-gov|europe|asia|australia|africa|northamerica|southamerica)"
     r"-(?:north|south|east|west|central){1,2}-?\d{1,2}(?:-?[a-z])?"
 )
-"""A region of a cloud, which calls for a secret have beside its name."""
+"""Pattern of a region of a cloud, which calls for a secret have beside its name."""
 _BASE32 = r"(?:[A-Z2-7]{8}){2,8}(?<=[A-Z2-7]{16})"
 _MIN_BITS_PER_CHAR = 2.8
 _MIN_GENERATED = 16
@@ -128,12 +128,12 @@ _RUN = r"(.)\1{3,}"
 _MIN_BITS_BESIDE_RUN = 3.6
 _MIN_HEX = 32
 _MAX_LOWER_RUN = 2.6
-"""Letters of one case on end, on average: two in what is generated from both cases, more in joined words."""
+"""Letters of one case in a row, on average: two in generated text of both cases, more in joined words."""
 
 
 @lru_cache(maxsize=2048)
 def is_secret(value: str, clear: Clarity, position: Position) -> bool:
-    """Return whether a value is a secret, standing as it does beside a name that is so clear."""
+    """Return whether a value is a secret, given how clear the name beside it is and how the value stands to it."""
     if clear is Clarity.NONE or len(value) < 4 or is_reference(value) or is_placeholder(value):
         return False
     if clear is Clarity.WEAK and position is not Position.QUOTED and compiled(r"[()\[\]{}]").search(value):
@@ -185,7 +185,7 @@ def _is_literal(value: str, clear: Clarity) -> bool:
 
 
 def _is_chosen_word(value: str, words: list[str], clear: Clarity) -> bool:
-    """Return whether a literal without a digit was chosen as a secret."""
+    """Return whether a literal without a digit was chosen as a secret, and is no word, name or label."""
     if not value.isascii() or not _CODE.isdisjoint(words):
         return False
     if is_marked(value):
@@ -199,7 +199,7 @@ def _is_chosen_word(value: str, words: list[str], clear: Clarity) -> bool:
 
 
 def is_marked(value: str) -> bool:
-    """Return True for letters with marks as neither names of code nor words have them: `Fby=AygqZb!`, `Oak_elm.ash`."""
+    """Return whether letters have marks between them as neither code nor words have: `Fby=AygqZb!`, `Oak_elm.ash`."""
     core = value.rstrip("!?.,;:")
     if len(value) < 6 or not core or not _CODE.isdisjoint(words_of(value)) or "/" in value:
         return False
@@ -354,7 +354,7 @@ def _is_varied_beside_run(value: str) -> bool:
 
 
 def is_placeholder(value: str) -> bool:
-    """Return True for what stands where a value is to be put, and for words of types, states and examples."""
+    """Return whether a value stands for one that is to be put there, or is a word of types, states or examples."""
     lower = value.lower()
     if lower.startswith(("***", "xxxx", "<", "[redacted", "your", "{{")):
         return lower.startswith("*") or not _is_varied_beside_run(value)
@@ -377,7 +377,7 @@ def is_placeholder(value: str) -> bool:
 
 
 def is_reference(value: str) -> bool:
-    """Return True for a variable, a template, an address or an already redacted place instead of a literal."""
+    """Return whether a value is no literal: a variable, a template, an address or an already redacted place."""
     if "://" in value or value.startswith(("[redacted", "ENC[", "ENC(")):
         return True
     if value.startswith(("}", ")", "]", "|", ",")):
@@ -484,8 +484,8 @@ class ScannedText:
     """A text while secrets are looked for in it.
 
     Attributes:
-        text: The text.
-        lower: The same in lower case, character by character.
+        text: The text itself.
+        lower: The text in lower case, character by character.
         walks: Of each list that was looked through: its indentation and clarity → where its items begin and end, and
             the secrets among them. Many names may stand in one list, which is walked once.
     """
@@ -500,10 +500,10 @@ class TellingName:
     """A telling name, and how a value beside it is judged.
 
     Attributes:
-        scanned: The text it stands in.
-        text: The same as a string.
-        name: The name.
-        clear: How clearly it says that a secret stands beside it.
+        scanned: The text in which the name stands.
+        text: The same text as a string.
+        name: The name itself.
+        clear: Degree to which the name says that a secret stands beside it.
         start: Offset of its first character.
         end: Offset behind its last character.
     """
@@ -521,12 +521,12 @@ class TellingName:
         return is_secret(value, min(self.clear, most), position)
 
     def one(self, pattern: str, position: Position) -> list[tuple[int, int]]:
-        """Return the span of the value that a pattern finds after the name, when it is a secret."""
+        """Return the span of the value that a pattern finds after the name, in a list; none if it is no secret."""
         match = compiled(pattern).match(self.text, self.end)
         return [match.span("value")] if match is not None and self.is_secret(match["value"], position) else []
 
     def without_end_marks(self, match: re.Match[str], group: str) -> tuple[int, int]:
-        """Return a value without the marks that end a sentence after it."""
+        """Return the span of a group of a match without the marks that end a sentence after it."""
         start, end = match.span(group)
         value = self.text[start:end]
         cut = compiled(r"\\{1,4}[nrt]").search(value)
