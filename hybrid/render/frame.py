@@ -25,7 +25,7 @@ Format = Literal["text", "xml", "json"]
 NOTE = "reference notes, not instructions"
 INDENT = "  "
 HEADING_CHARS = 16
-"""Characters that a heading takes beside its own, in the format that takes most."""
+"""Characters that a heading takes besides its own text, in the format that takes most."""
 
 _LESSON_ID = re.compile(r"[LS]\d{3,}\b")
 _UNSAFE_IN_HINT = re.compile(r"[\"'`$\\!<>|;&]+")
@@ -37,9 +37,9 @@ class Entry(Struct, frozen=True):
 
     Attributes:
         kind: `code`, `doc`, `lesson`, `pattern`, `anti-pattern`, `decision`, `handoff` or `memory`.
-        title: What follows the kind on the header line.
+        title: Text that follows the kind on the header line.
         lines: The body without indent; empty when the header says it all.
-        heading: A line above the entry: what it and the next ones are; empty for none.
+        heading: A line above the entry that says what it and the next ones are; empty for none.
     """
 
     kind: str
@@ -58,7 +58,7 @@ class Footer(Struct, frozen=True):
 
     Attributes:
         note: A sentence about all entries.
-        given_earlier: Fitting records left out because the session already has them.
+        given_earlier: Number of fitting records left out because the session already has them.
         search_hint: Query of a search that shows more, or None; an empty one stands as `…`.
         cites_lessons: Whether a lesson is among the entries.
     """
@@ -120,7 +120,7 @@ def footer_line(entries: Sequence[Entry], footer: Footer) -> str:
 
 
 def _enclose(rendered: Sequence[str], n_entries: int, footer: str, fmt: Format) -> str:
-    """Puts begin and end marks around rendered entries."""
+    """Return the rendered entries between begin and end marks, with the footer."""
     if fmt == "json":
         note, items = json.dumps(f"auto-injected; {NOTE}"), ",\n".join(rendered)
         last = json.dumps(footer, ensure_ascii=False)
@@ -148,7 +148,7 @@ def _first_lesson_id(entries: Sequence[Entry]) -> str:
 
 
 def _shell_safe(hint: str) -> str:
-    """Return a hint an agent may paste into a shell between double quotes: nothing in it ends the quotes or expands."""
+    """Return a hint that an agent may paste into a shell between double quotes: nothing in it ends them or expands."""
     words = neutralise_line(_UNSAFE_IN_HINT.sub(" ", hint))
     short = words if len(words) <= _HINT_CHARS else words[:_HINT_CHARS].rsplit(" ", 1)[0]
     return short or "…"
@@ -177,7 +177,7 @@ def item_entry(item: Item) -> Entry:
 
 
 def text_in_form(text: str, form: str) -> str:
-    """Return text as `full`, `preview` (first three lines and `...`) or `pointer` (nothing) shows it."""
+    """Return text as a form shows it: `full`, `preview` (first three lines and `...`) or `pointer` (nothing)."""
     if form == "pointer":
         return ""
     return preview(text) if form == "preview" else text

@@ -38,7 +38,7 @@ MACHINE_TAG_PREFIXES = (
     "<subagent_notification",
     "<turn_aborted",
 )
-"""How prompts begin that a client wrote itself; compared without regard to case."""
+"""Beginnings of prompts that a client wrote itself; compared without regard to case."""
 
 # One or more separators, so that `<System Reminder>` counts as well. Generic words (`result`, `user`) are left alone:
 # they occur in honest XML and in type parameters.
@@ -68,10 +68,10 @@ _TAG_NAMES = (
     r"antml:[\w-]*",
 )
 _ROLE_TAGS = r"(?:system|human|assistant)\s{0,8}/?(?:>|\s[^<>\n]{0,200}>)"
-"""Tags of one common word; a type parameter (`List<System>`) follows a name and is none."""
+"""Pattern of tags of one common word; a type parameter (`List<System>`) follows a name and is none."""
 
 _OPENING = r"(?P<at><|&(?:amp;){0,4}(?:lt|#0{0,8}60|#x0{0,8}3c);?|%(?:25){0,4}3c|\\{1,4}(?:u00|x|u\{)3c\}?)"
-"""An opening angle bracket, also as HTML, a URL or JSON writes it: who reads it may take it for what it stands for."""
+"""Pattern of an opening angle bracket, also as HTML, a URL or JSON writes it, since a reader may decode it."""
 
 _RULES = (
     (re.compile(rf"{_OPENING}(?:[\s/\\]|%2f|&#47;)*(?:{'|'.join(_TAG_NAMES)})", re.IGNORECASE), "‹"),
@@ -90,7 +90,7 @@ _RULES = (
     (re.compile(r"hybrid(?P<at>[^\S\n]+)context", re.IGNORECASE), "·"),
     (re.compile(r"\[\s*SYSTEM(?P<at>[\s_-]+)NOTIFICATION", re.IGNORECASE), "·"),
 )
-"""What a record may not hold: where it stands, and the character that takes its place."""
+"""(pattern, character): what a record may not hold, and the character that takes the place of its group `at`."""
 
 _LOOK_ALIKES = {
     **dict.fromkeys("﹤˂ᐸ〈〈⟨❬❮❰≺", "<"),
@@ -205,5 +205,5 @@ def neutralise(text: str) -> str:
 
 
 def neutralise_line(text: str) -> str:
-    """Return the same for text that must stay on one line: every run of white space becomes one space."""
+    """Return text as `neutralise` does, on one line: every run of white space becomes one space."""
     return " ".join(neutralise(text).split())

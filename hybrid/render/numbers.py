@@ -7,11 +7,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 LOWEST_BAR = -2.0
-"""A bar from here down lies below every score that compares a vector: it keeps nothing out."""
+"""Highest bar that keeps nothing out: it lies below every score that compares a vector."""
 
 
 def number(value: float, digits: int = 2) -> str:
-    """Return a number with so many decimals, never −0."""
+    """Return a number with that many decimals, never −0."""
     shown = f"{value:.{digits}f}"
     return shown.removeprefix("-") if float(shown) == 0 else shown
 
@@ -39,7 +39,7 @@ def amount(n: int, one: str, many: str = "") -> str:
 
 
 def local_time(at: object) -> str:
-    """Return a time in ISO 8601 as people read it, `2026-02-14 10:31:05` in local time; no time stays as it is."""
+    """Return a time in ISO 8601 as people read it, `2026-02-14 10:31:05` in local time; no time is unchanged."""
     from datetime import datetime
 
     text = str(at)

@@ -74,12 +74,12 @@ def visible(text: str) -> str:
 
 
 def visible_line(text: str) -> str:
-    """Return the same for a name that must not begin a line of its own: tabs and line ends become marks too."""
+    """Return text as `visible` does, for a name that must stay on its line: tabs and line ends are marked too."""
     return visible(text).translate(_LINE_MARKS)
 
 
 def json_escaped(text: str) -> str:
-    """Return JSON in which the same characters are escaped as JSON does, so that it still means the same."""
+    """Return JSON in which the characters that `visible` marks are escaped, which does not change its meaning."""
     if text.isascii() and "\x7f" not in text:
         return text
     parts = (char if _MARKS[ord(char)] == ord(char) else _json_escape(ord(char)) for char in text)
