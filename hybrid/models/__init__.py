@@ -1,1 +1,1 @@
-"""Embedding models: text to unit vectors; code that reads the folder `models/`."""
+"""Embedding models, which turn text into unit vectors, and the reading of the shipped folder `models/`."""

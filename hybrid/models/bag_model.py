@@ -49,7 +49,7 @@ Words = tuple[tuple[int, ...], ...]
 
 
 class WordTokenizer:
-    """Token ids of text, after a vocabulary of lower-case words and pieces.
+    """Turns text into token ids, by a vocabulary of lower-case words and pieces of words.
 
     Args:
         vocabulary: One token a row, in row order: the id of a token is its position.
@@ -62,7 +62,7 @@ class WordTokenizer:
         self._runs = _Runs(dict(zip(vocabulary, range(len(vocabulary)), strict=True)))
 
     def words(self, text: str, limit: int) -> Words:
-        """Return the first words of a text, at most `limit`; unknown words count too."""
+        """Return the first words of a text, at most `limit`, each as its token ids; unknown words count too."""
         return tuple(chain.from_iterable(map(self._runs.words_of, self._split(text))))[:limit]
 
     def token_ids(self, text: str, limit: int) -> list[int]:
@@ -73,7 +73,7 @@ class WordTokenizer:
         return list(chain.from_iterable(map(self._runs.__getitem__, runs)))
 
     def _first_ids(self, runs: Sequence[bytes], limit: int) -> Iterator[int]:
-        """Yield the token ids of the first words of runs that have more; the limit may fall inside a run."""
+        """Yield the token ids of the first `limit` words of some runs; the last run may be cut."""
         for run in runs:
             n_words = self._runs.n_words[run]
             if n_words > limit:
@@ -94,7 +94,7 @@ class WordTokenizer:
         return sum(map(self._runs.n_words.__getitem__, runs)) > limit
 
     def _split(self, text: str) -> list[bytes]:
-        """Return the runs of letters and digits of a text."""
+        """Return the runs of ASCII letters and digits of a text; forget kept runs first when they are too many."""
         if len(self._runs) > _CACHED_RUNS:
             self._runs.forget()
         return text.encode("ascii", "replace").translate(_TO_SPACES).split()
@@ -107,7 +107,7 @@ class _Runs(dict[bytes, tuple[int, ...]]):
         super().__init__()
         self._ids = ids
         self.n_words = _WordCounts(self)
-        """How many words each run has."""
+        """Run → the number of its words."""
 
     def __missing__(self, run: bytes) -> tuple[int, ...]:
         words = self.words_of(run)
@@ -116,11 +116,11 @@ class _Runs(dict[bytes, tuple[int, ...]]):
         return tokens
 
     def words_of(self, run: bytes) -> Words:
-        """Return the words of a run."""
+        """Return the words of a run, each as its token ids, without keeping them."""
         return tuple([pieces(word, self._ids) for word in split_run(run.decode("ascii"))])
 
     def forget(self) -> None:
-        """Begin anew, so that memory stays bounded."""
+        """Drop all runs met so far, so that memory stays bounded."""
         self.clear()
         self.n_words.clear()
 
@@ -136,7 +136,7 @@ class _WordCounts(dict[bytes, int]):
 
 
 def _n_borders(text: str) -> int:
-    """Return an upper bound of the words that begin inside a run: capitals, and digits twice."""
+    """Return an upper bound of the number of words that begin inside a run: capitals, plus digits twice."""
     data = text.encode("ascii", "replace")
     return 2 * len(data) - len(data.translate(None, _CAPITALS_AND_DIGITS)) - len(data.translate(None, _DIGITS))
 
@@ -181,7 +181,7 @@ def pieces(word: str, ids: dict[str, int]) -> tuple[int, ...]:
 
 
 class Limits(Struct, frozen=True):
-    """The number of words that count: of a query, of a document's body, of its head line."""
+    """The number of words that count of a query, of a document's body, and of a document's head line."""
 
     query_words: int
     body_words: int
@@ -193,7 +193,7 @@ class Bags(Struct, frozen=True):
 
     Attributes:
         tokens: Rows of the table, int64, shape (n_entries,). A token of both head and body has two entries.
-        factors: What each entry counts before the token's own weight, float32, shape (n_entries,).
+        factors: Factor of each entry, to be multiplied by the token's own weight, float32, shape (n_entries,).
         starts: Text i owns the entries starts[i] to starts[i + 1]; int64, shape (n_texts + 1,).
     """
 
@@ -203,7 +203,7 @@ class Bags(Struct, frozen=True):
 
 
 def query_bags(tokenizer: WordTokenizer, texts: Sequence[str], limits: Limits) -> Bags:
-    """Return the bags of queries: each token counts 1 + ln tf."""
+    """Return the bags of queries: the factor of a token is 1 + ln of its occurrences."""
     counts = [Counter(tokenizer.token_ids(text, limits.query_words)) for text in texts]
     return Bags(
         tokens=np.array([token for bag in counts for token in bag], np.int64),
@@ -215,7 +215,7 @@ def query_bags(tokenizer: WordTokenizer, texts: Sequence[str], limits: Limits) -
 def document_bags(
     tokenizer: WordTokenizer, inputs: Sequence[EmbedInput], limits: Limits, *, head_weight: float
 ) -> Bags:
-    """Return the bags of documents: a token counts 1 + ln tf of the body, plus that of the head times its weight."""
+    """Return the bags of documents: a token's factor is 1 + ln of its occurrences, in the head times `head_weight`."""
     ids: list[list[int]] = []
     for text in inputs:
         ids.append(tokenizer.token_ids(text.body, limits.body_words))
@@ -229,7 +229,7 @@ def document_bags(
 
 
 def _distinct(ids: Sequence[Sequence[int]], n_tokens: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the sorted distinct keys (list number · n_tokens + token id), and how often each occurs."""
+    """Return the distinct keys (number of the list · n_tokens + token id), sorted, and how often each occurs."""
     lengths = np.fromiter(map(len, ids), np.int64, len(ids))
     keys = np.fromiter(chain.from_iterable(ids), np.int64, int(lengths.sum()))
     keys += np.repeat(np.arange(len(ids), dtype=np.int64) * n_tokens, lengths)
@@ -255,12 +255,12 @@ class BagModel(Struct, frozen=True):
     """A weighted-bag model as it lies on disk.
 
     Attributes:
-        tokenizer: With the vocabulary in row order.
+        tokenizer: The tokeniser, its vocabulary in row order.
         table: One row a token, int8 or float, shape (n_tokens, dim); its scale is folded into the weights.
         query_weights: Weight of each token in queries, float32, shape (n_tokens,).
-        document_weights: The same in documents.
-        head_weight: What a token of the head line counts against one of the body.
-        limits: How many words count.
+        document_weights: Weight of each token in documents, float32, shape (n_tokens,).
+        head_weight: Factor of a token of the head line; one of the body has 1.
+        limits: The numbers of words that count.
     """
 
     tokenizer: WordTokenizer
@@ -308,7 +308,7 @@ def _check(model: BagModel, folder: Path) -> None:
 
 
 def write_bag_model(folder: Path, model: BagModel) -> None:
-    """Write the three files into an existing folder.
+    """Write the three files of a model into an existing folder: weights, vocabulary and configuration.
 
     Raises:
         OSError: The disk is full or read-only.

@@ -34,14 +34,14 @@ _NOT_DECIDING = frozenset({"data_config.json"})
 
 
 def folder_sha256(folder: Path, home: Path) -> str:
-    """Return the SHA-256 in hex of weights, configuration and tokeniser of a model's folder and its modules.
+    """Return the SHA-256 in hex of a model's weights, configuration and tokeniser, from names and digests of files.
 
     Args:
-        folder: The model.
-        home: `$HYBRID_HOME`, which keeps the digests; a read-only one costs time, nothing else.
+        folder: The folder of the model.
+        home: `$HYBRID_HOME`, which keeps the digests of files; a read-only one costs time, nothing else.
 
     Raises:
-        ModelError: A file cannot be read, or there is none.
+        ModelError: A file cannot be read, or the folder holds none that decides.
     """
     cache = home / "models" / "digests.json"
     known = _read(cache)
@@ -68,7 +68,10 @@ def folder_sha256(folder: Path, home: Path) -> str:
 
 
 def deciding_files(folder: Path) -> list[Path]:
-    """Return the files that decide the vectors, sorted: those at the top and in the folders of the modules."""
+    """Return the files that decide the vectors, sorted: those at the top and in the folders of the modules.
+
+    `.bin` files beside a `.safetensors` file are left out.
+    """
     folders = [folder, *sorted(path for path in folder.iterdir() if path.is_dir() and path.name[:1].isdigit())]
     found: list[Path] = []
     for place in folders:
@@ -81,7 +84,7 @@ def deciding_files(folder: Path) -> list[Path]:
 
 
 def _read(cache: Path) -> dict[str, list[Any]]:
-    """Return the digests kept so far; a damaged file counts as empty."""
+    """Return path → [size, mtime, digest] of the files hashed so far; empty when the file is missing or damaged."""
     try:
         data: object = json.loads(cache.read_bytes())
     except (OSError, ValueError):
@@ -97,20 +100,20 @@ def _read(cache: Path) -> dict[str, list[Any]]:
 
 
 _NO_LIMIT = 1_000_000
-"""Tokenizers without a limit state a huge number."""
+"""A limit of tokens from here on means none: tokenizers without a limit state a huge number."""
 
 
 class FolderFacts(Struct, frozen=True):
-    """A model by its own configuration files.
+    """The facts of a model that its own configuration files state.
 
     Attributes:
-        engine: What can run it.
-        place: Where the first module's files lie: the folder itself or one inside.
+        engine: The engine that can run the model.
+        place: Folder of the first module's files: the model's folder or one inside.
         dim: Length of a vector; 0 when the files do not tell.
         max_tokens: Tokens of a text that count; 0 = no limit, or unknown.
         query_prefix: The prompt called `query`.
         document_prefix: The prompt called `document` or `passage`.
-        similarity: cosine, dot, euclidean or manhattan.
+        similarity: The similarity that the model was made for: cosine, dot, euclidean or manhattan.
     """
 
     engine: Engine
@@ -161,7 +164,10 @@ def _engine(modules: list[dict[str, Any]], config: dict[str, Any]) -> Engine:
 
 
 def _dim(folder: Path, modules: list[dict[str, Any]], config: dict[str, Any]) -> int:
-    """Return the output of the last module that changes the dimension, as sentence-transformers works it out."""
+    """Return the length of a vector, as sentence-transformers works it out; 0 when the files do not tell.
+
+    It is the output of the last module that changes the dimension, else the hidden size.
+    """
     for module in reversed(modules):
         kind = str(module.get("type", "")).rpartition(".")[2]
         settings = _json(folder / str(module.get("path", "")) / "config.json")
@@ -174,14 +180,21 @@ def _dim(folder: Path, modules: list[dict[str, Any]], config: dict[str, Any]) ->
 
 
 def _pooled_dim(settings: dict[str, Any]) -> int:
-    """Return the output of pooling; several ways are put side by side, and version 6 renamed the setting."""
+    """Return the length of a pooled vector, 0 if it is not stated; several ways of pooling are put side by side.
+
+    sentence-transformers 6 renamed the setting.
+    """
     modes = sum(value is True for key, value in settings.items() if key.startswith("pooling_mode_"))
     dim = _number(settings, "word_embedding_dimension") or _number(settings, "embedding_dimension")
     return dim * max(1, modes)
 
 
 def _table_dim(folder: Path) -> int:
-    """Return the second dimension of the table, read from the header of `model.safetensors`."""
+    """Return the second dimension of the table, read from the header of `model.safetensors`.
+
+    Raises:
+        ModelError: The file cannot be read, or holds no table.
+    """
     path = folder / "model.safetensors"
     try:
         with path.open("rb") as file:
@@ -256,7 +269,7 @@ def is_repository(name: str) -> bool:
 
 
 def cache_folder(environ: Mapping[str, str]) -> Path:
-    """Return the folder of the hub's cache, by the variables that its own tools read."""
+    """Return the folder of the hub's cache, by the environment variables that the hub's own tools read."""
     if environ.get("HF_HUB_CACHE"):
         return Path(expanded(environ["HF_HUB_CACHE"]))
     if environ.get("HF_HOME"):
@@ -284,10 +297,10 @@ def downloaded(repository: str, revision: str, environ: Mapping[str, str]) -> Pa
 
 
 def fetch(repository: str, revision: str) -> Path:
-    """Download a model and give its folder; weights in the old pickle format only when there are no others.
+    """Download a model and return its folder; weights in the old pickle format are fetched only if there are no others.
 
     Raises:
-        ModelError: The extra is missing, the network is off, or the hub does not have it.
+        ModelError: The extra is missing, the network is off, or the hub does not have the model.
     """
     try:
         from huggingface_hub import snapshot_download

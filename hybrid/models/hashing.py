@@ -25,7 +25,7 @@ DEFAULT_DIM = 64
 
 
 def hashing_info(dim: int, name: str = "") -> EmbedderInfo:
-    """Return the identity of a hashing embedder of this dimension; the rules of the tokens are part of it."""
+    """Return the identity of a hashing embedder of this dimension, of which the version of the tokens is a part."""
     recipe = f"hashing 1, dim {dim}, tokens {TOKENS_VERSION}"
     return EmbedderInfo(
         name=name or f"hashing-{dim}",
@@ -42,7 +42,7 @@ class HashingEmbedder:
 
     Args:
         dim: Number of buckets.
-        name: As the user names it; `hashing-DIM` without one.
+        name: Name of the embedder as the user wrote it; `hashing-DIM` when empty.
     """
 
     __slots__ = ("_info",)
@@ -76,7 +76,7 @@ class HashingEmbedder:
         return (vector / length if length else vector).astype(np.float32)
 
     def embed_queries(self, texts: Sequence[str]) -> tuple[NDArray[np.float32], NDArray[np.float32] | None]:
-        """As `Embedder.embed_queries`; every term weighs the same, so the length says nothing."""
+        """As `Embedder.embed_queries`, with None for the lengths: as all terms weigh the same, they say nothing."""
         import numpy as np
 
         vectors = np.zeros((len(texts), self._info.dim), np.float32)

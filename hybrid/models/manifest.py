@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 MANIFEST_NAME = "manifest.toml"
 
 Engine = Literal["weighted-bag", "static-embedding", "sentence-transformers"]
-"""What runs a model: our own numpy code for the first two, torch for the last."""
+"""The engine that runs a model: our own numpy code for the first two, torch for the last."""
 
 _READ_BYTES = 1 << 20
 
@@ -31,16 +31,16 @@ class ModelManifest(Struct, frozen=True):
     """The facts of a model that its folder states.
 
     Attributes:
-        name: Short name, that of the folder.
+        name: Short name of the model, the same as that of its folder.
         id: Name on the model hub, `owner/name`; empty when it has none.
-        version: Of a model of ours; empty for others.
+        version: Version of a model that hybrid made; empty for others.
         revision: Commit on the hub that the other fields describe; empty when not pinned.
-        engine: What runs it.
+        engine: The engine that runs the model.
         dim: Length of a vector.
         max_tokens: Tokens (of a weighted bag: words) of a text that count; 0 = no limit.
         pooling: How token vectors become one, in words.
         licence: SPDX expression.
-        provenance: Where it comes from and how it was made.
+        provenance: Origin of the model and how it was made, in words.
         query_prefix: Text put before a query.
         document_prefix: Text put before a document.
         gate_threshold: Default threshold on the raw top cosine, or None if nobody measured one.
@@ -68,13 +68,13 @@ class ModelManifest(Struct, frozen=True):
 
     @property
     def digest(self) -> str:
-        """SHA-256 in hex of everything that decides the vectors, by the digests in the manifest."""
+        """SHA-256 in hex of what decides vectors: the prefixes, and the digests of files that the manifest states."""
         lines = sorted(f"{digest}  {name}" for name, digest in self.files.items())
         prefixes = [f"query_prefix={self.query_prefix!r}", f"document_prefix={self.document_prefix!r}"]
         return hashlib.sha256("\n".join(lines + prefixes).encode()).hexdigest()
 
     def info(self, name: str, sha256: str) -> EmbedderInfo:
-        """Return the identity of an embedder of this model, under the name the user gave and a digest."""
+        """Return the identity of an embedder of this model: `name` as the user wrote it, `sha256` of its files."""
         return EmbedderInfo(
             name=name,
             dim=self.dim,
@@ -108,7 +108,7 @@ def read_manifest(folder: Path) -> ModelManifest:
     """Return the manifest of a model's folder.
 
     Raises:
-        ModelError: It is missing, or a field is missing, of a wrong type or out of range.
+        ModelError: The manifest is missing or unreadable, or a field is missing, of a wrong type or out of range.
     """
     path = folder / MANIFEST_NAME
     try:
@@ -124,7 +124,7 @@ def read_manifest(folder: Path) -> ModelManifest:
 
 
 def verify(folder: Path) -> ModelManifest:
-    """Read a folder's manifest and compare the files beside it with it.
+    """Read a folder's manifest, compare the files beside it with its digests, and return it.
 
     Raises:
         ModelError: As `read_manifest` and `ModelManifest.verify`.

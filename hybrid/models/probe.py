@@ -26,7 +26,7 @@ _NAME = "probe.safetensors"
 
 
 class Probe(Struct, frozen=True):
-    """Logit = weight · x + bias, with x a query's unit vector times its null factor; weight has shape (dim,)."""
+    """Weights of the logit: weight · x + bias, where x is a query's unit vector times its null factor, shape (dim,)."""
 
     weight: NDArray[np.float32]
     bias: float
@@ -36,7 +36,7 @@ def read_probe(model: EmbedderInfo) -> Probe | None:
     """Return the probe of a model, or None when it has none.
 
     Raises:
-        ModelError: It is damaged, or was made for another model.
+        ModelError: The probe is damaged, or was made for another model.
     """
     from hybrid.base.arrays import read_arrays  # Brings numpy, which a digest does not need.
 
@@ -56,7 +56,7 @@ def read_probe(model: EmbedderInfo) -> Probe | None:
 
 
 def probe_digest(name: str) -> str:
-    """Return the SHA-256 in hex of a model's probe; empty without one."""
+    """Return the SHA-256 in hex of a model's probe; empty when the model has none."""
     path = _path(name)
     return hashlib.sha256(path.read_bytes()).hexdigest() if path else ""
 

@@ -43,16 +43,16 @@ class ModelDescription(Struct, frozen=True):
     """A model as `hybrid models list` shows it.
 
     Attributes:
-        name: Short name.
-        id: Name on the hub; empty when it has none.
+        name: Short name of the model.
+        id: Name on the hub; empty when the model has none.
         dim: Length of a vector; 0 when that is not known before it is fetched.
         max_tokens: Tokens of a text that count; 0 = no limit, or unknown.
         licence: SPDX expression; empty when unknown.
-        provenance: Where it comes from.
-        extra: The optional dependency it needs, or empty.
-        is_shipped: It comes with hybrid.
-        folder: Where it lies, or None when it has to be fetched first.
-        manifest: Everything that is known of it, or None for an unknown model.
+        provenance: Origin of the model, in words; empty when unknown.
+        extra: The extra (optional dependency) that the model needs; empty when it needs none.
+        is_shipped: True when the model comes with hybrid.
+        folder: Folder of the model; None when it has to be fetched first, or needs none.
+        manifest: The model's manifest, or None for a model without one.
     """
 
     name: str
@@ -68,7 +68,7 @@ class ModelDescription(Struct, frozen=True):
 
 
 class _Located(Struct, frozen=True):
-    """A name, resolved: where its files lie and what is known of it."""
+    """A model's name with what it stands for: repository, manifest and folder, as far as there are any."""
 
     name: str
     repository: str
@@ -89,7 +89,7 @@ def load_embedder(
         environ: Environment variables, which tell where the hub's cache lies.
 
     Raises:
-        ModelError: Unknown, not on disk, damaged, or an extra is missing.
+        ModelError: The model is unknown, not on disk or damaged, or an extra is missing.
     """
     if dim := _hashing_dim(name):
         from hybrid.models.hashing import HashingEmbedder
@@ -104,10 +104,10 @@ def load_embedder(
 
 
 def embedder_info(name: str, home: Path, environ: Mapping[str, str] = os.environ) -> EmbedderInfo:
-    """Return the identity of the embedder of a name, without loading it.
+    """Return the identity of the embedder of a name, without loading the model.
 
     Raises:
-        ModelError: Unknown, not on disk, or damaged.
+        ModelError: The model is unknown, not on disk, or damaged.
     """
     if dim := _hashing_dim(name):
         from hybrid.models.hashing import hashing_info
@@ -207,12 +207,12 @@ def _located_folder(name: str) -> _Located:
 
 @cache
 def _shipped_manifest(folder: Path) -> ModelManifest:
-    """Read a manifest in `models/` once: a service that runs while another version is installed ends."""
+    """Read a manifest in `models/`, once a process: a service ends when another version is installed."""
     return read_manifest(folder)
 
 
 def _known(name: str) -> tuple[ModelManifest, Path] | None:
-    """Return the manifest in `models/` of a short name (which is the folder's) or a hub id, and its folder."""
+    """Return the manifest in `models/` of a short name (the folder's) or a hub id, and its folder; None without one."""
     folder = shipped("models", name)
     if "/" not in name and (folder / MANIFEST_NAME).is_file():
         return _shipped_manifest(folder), folder
@@ -270,14 +270,14 @@ def _make(folder: Path, facts: FolderFacts, info: EmbedderInfo, prefixes: tuple[
 
 
 class LazyEmbedder:
-    """The embedder of a name; fulfils `hybrid.types.Embedder`.
+    """The embedder of a name, loaded with the first text; fulfils `hybrid.types.Embedder`.
 
     Raises on construction, and on the first text:
-        ModelError: Unknown, not on disk, damaged, or an extra is missing.
+        ModelError: The model is unknown, not on disk or damaged, or an extra is missing.
     """
 
     def __init__(self, name: str, home: Path, load: Callable[[str, Path], Embedder] | None = None) -> None:
-        """Make the embedder of a name; `load` gives it when it is there already."""
+        """Look the name up; `load` is called for the embedder when it is needed, by default `load_embedder`."""
         self._name = name
         self._home = home
         self._load = load

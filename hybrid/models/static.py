@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from hybrid.types import EmbedderInfo
 
 _BATCH = 64
-"""Texts whose rows are gathered at once: about 6 MB of float32, which stays in the cache."""
+"""Number of texts whose table rows are gathered at once: about 6 MB of float32, which stays in the cache."""
 
 
 class StaticEmbedder:
@@ -32,7 +32,7 @@ class StaticEmbedder:
 
     Args:
         model: The arrays and the tokeniser.
-        info: Who it is.
+        info: Identity of the embedder.
         query_prefix: Text put before a query.
         document_prefix: Text put before the body of a document.
 
@@ -56,7 +56,7 @@ class StaticEmbedder:
     def load(
         cls, folder: Path, info: EmbedderInfo, *, query_prefix: str = "", document_prefix: str = ""
     ) -> StaticEmbedder:
-        """Map the model in a folder.
+        """Return the embedder of the model in a folder, its table mapped and not read.
 
         Raises:
             ModelError: A file is missing or damaged.
@@ -82,7 +82,7 @@ class StaticEmbedder:
         return make_unit(self.query_sum(text)[np.newaxis])[0]
 
     def embed_queries(self, texts: Sequence[str]) -> tuple[NDArray[np.float32], NDArray[np.float32] | None]:
-        """As `Embedder.embed_queries`; a vague text has a short sum."""
+        """As `Embedder.embed_queries`; the length of a vague text is small."""
         sums = np.zeros((len(texts), self._info.dim), np.float32)
         bags = query_bags(self._model.tokenizer, [self._query_prefix + text for text in texts], self._model.limits)
         add_up(bags, self._model.table, self._model.query_weights, out=sums)
@@ -90,7 +90,7 @@ class StaticEmbedder:
         return make_unit(sums), lengths
 
     def query_sum(self, text: str) -> NDArray[np.float32]:
-        """Return the weighted sum of a query before it is made unit length, shape (dim,); vague ones are short."""
+        """Return the weighted sum of a query, not made unit length, shape (dim,); that of a vague query is short."""
         sums = np.zeros((1, self._info.dim), np.float32)
         bags = query_bags(self._model.tokenizer, [self._query_prefix + text], self._model.limits)
         add_up(bags, self._model.table, self._model.query_weights, out=sums)
@@ -110,12 +110,12 @@ class StaticEmbedder:
 
 
 def add_up(bags: Bags, table: NDArray[Any], weights: NDArray[np.float32], *, out: NDArray[np.float32]) -> None:
-    """Write the weighted sum of every bag's rows.
+    """Write the weighted sum of the table rows of every bag into `out`.
 
     Args:
-        bags: Of n texts.
+        bags: The bags of n texts.
         table: One row a token, shape (n_tokens, dim).
-        weights: Of each token, shape (n_tokens,).
+        weights: Weight of each token, shape (n_tokens,).
         out: float32, shape (n, dim), zeros; an empty bag leaves its row as it is.
     """
     rows = table[bags.tokens].astype(np.float32)
@@ -126,7 +126,7 @@ def add_up(bags: Bags, table: NDArray[Any], weights: NDArray[np.float32], *, out
 
 
 def make_unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Divide every row by its length, in place; rows of zeros stay. Shape (n, dim), returned for convenience."""
+    """Divide every row by its length, in place, and return the same array, shape (n, dim); rows of zeros stay."""
     lengths = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))[:, np.newaxis]
     np.divide(vectors, lengths, out=vectors, where=lengths > 0)
     return vectors

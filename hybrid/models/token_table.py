@@ -28,8 +28,8 @@ class TokenTableEmbedder:
     """The mean of the table rows of a text's tokens, made unit length.
 
     Args:
-        folder: With `tokenizer.json` and `model.safetensors`.
-        info: Who it is.
+        folder: Folder of `tokenizer.json` and `model.safetensors`.
+        info: Identity of the embedder.
         query_prefix: Text put before a query.
         document_prefix: Text put before a document.
 
@@ -63,7 +63,7 @@ class TokenTableEmbedder:
         return self._embed([self._prefixes[0] + text])[0]
 
     def embed_queries(self, texts: Sequence[str]) -> tuple[NDArray[np.float32], NDArray[np.float32] | None]:
-        """As `Embedder.embed_queries`; a mean of rows keeps no length that compares."""
+        """As `Embedder.embed_queries`, with None for the lengths: that of a mean of rows says nothing."""
         return self._embed([self._prefixes[0] + text for text in texts]), None
 
     def truncated(self, inputs: Sequence[EmbedInput]) -> NDArray[np.bool_]:
@@ -108,7 +108,7 @@ def _read_tokenizer(folder: Path) -> Tokenizer:
 
 
 def _read_table(folder: Path) -> tuple[NDArray[Any], bool]:
-    """Read the table, one row a token id, and whether the file is laid out as model2vec does."""
+    """Return the table, one row a token id, and whether the file is laid out as model2vec does."""
     try:
         arrays = read_arrays(folder / "model.safetensors")
         if "embedding.weight" in arrays:
@@ -124,6 +124,6 @@ def _read_table(folder: Path) -> tuple[NDArray[Any], bool]:
 
 
 def _unknown_token_id(tokenizer: Tokenizer) -> int | None:
-    """Return the id that stands for what the tokenizer does not know; model2vec leaves it out of the mean."""
+    """Return the id of unknown tokens, which model2vec leaves out of the mean; None when the tokenizer has none."""
     unknown = getattr(tokenizer.model, "unk_token", None)
     return tokenizer.token_to_id(unknown) if isinstance(unknown, str) else None

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _BATCH = 32
 _MARKS = 8
-"""At least as many tokens as any tokenizer puts around a text."""
+"""Tokens that a tokenizer puts around a text, at most."""
 _COMPARABLE = frozenset({"cosine", "dot"})
 
 
@@ -35,11 +35,11 @@ class SentenceTransformerEmbedder:
     """A sentence-transformers model; its vectors are made unit length.
 
     Args:
-        folder: Where the model lies.
-        info: Who it is.
+        folder: Folder of the model.
+        info: Identity of the embedder.
         query_prefix: Text put before a query.
         document_prefix: Text put before a document.
-        similarity: What the model was made for; only cosine and dot fit unit vectors.
+        similarity: Similarity that the model was made for; only cosine and dot fit unit vectors.
 
     Raises:
         ModelError: The extra is missing, the model does not load, or it was made for a distance.
@@ -79,7 +79,7 @@ class SentenceTransformerEmbedder:
         return self._embed(encode, [text], self._query_prefix)[0]
 
     def embed_queries(self, texts: Sequence[str]) -> tuple[NDArray[np.float32], NDArray[np.float32] | None]:
-        """As `Embedder.embed_queries`; the length of a transformer's vector says nothing."""
+        """As `Embedder.embed_queries`, with None for the lengths: that of a transformer's vector says nothing."""
         encode = getattr(self._model, "encode_query", self._model.encode)
         return self._embed(encode, list(texts), self._query_prefix), None
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 QUERY_NAMES = frozenset({"query"})
-"""Values of sentence-transformers' `task` that ask for a query's vector; any other text is a document."""
+"""Values of sentence-transformers' `task` that ask for a query's vector; with any other a text is a document."""
 
 
 class WeightedBag(torch.nn.Module):
@@ -55,7 +55,7 @@ class WeightedBag(torch.nn.Module):
 
     @property
     def max_seq_length(self) -> int:
-        """Words of a document's body that count."""
+        """Number of words of a document's body that count."""
         return self.limits.body_words
 
     def get_embedding_dimension(self) -> int:
@@ -96,7 +96,7 @@ class WeightedBag(torch.nn.Module):
         }
 
     def tokenize(self, texts: Sequence[str], **kwargs: Any) -> dict[str, Any]:
-        """Return the same under the name that sentence-transformers before 6 calls."""
+        """Return what `preprocess` does, under the name that sentence-transformers before 6 calls."""
         return self.preprocess(texts, **kwargs)
 
     def forward(self, features: dict[str, Any], **_: Any) -> dict[str, Any]:
