@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 CHUNKER_VERSION = "4"
-"""Raised whenever the same text would give other chunks."""
+"""Version of our own rules, raised whenever the same text would give other chunks."""
 
 _PROSE = frozenset({"asciidoc", "latex", "markdown", "org", "rst", "typst"})
 _WITHOUT_DEFINITIONS = frozenset(
@@ -33,7 +33,7 @@ _DEFINITION_CHARS = 12
 
 
 def chunker_version() -> str:
-    """Return the version of the chunks of a text: our own and that of the grammars."""
+    """Return the version under which texts are chunked: that of our own rules and that of the grammars."""
     return f"{CHUNKER_VERSION}+grammars-{grammars_version()}"
 
 
@@ -58,7 +58,7 @@ def chunk_document(document: Document, limits: ChunkLimits) -> Chunked:
 
 
 def _bounded(document: Document, chunked: Chunked, limits: ChunkLimits) -> Chunked:
-    """Return the chunks, or those of the lines when there are more pieces than a text of this length should cost."""
+    """Return the chunks as they are; if they hold too many pieces for a text of this length, `line_chunks` instead."""
     length = len(document.text)
     n_definitions = sum(len(chunk.definitions) for chunk in chunked.chunks)
     if len(chunked.chunks) > _LEAST + length // _CHUNK_CHARS or n_definitions > _LEAST + length // _DEFINITION_CHARS:

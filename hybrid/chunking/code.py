@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 _MAX_DEPTH = 32
-"""Definitions within each other that are opened; the bound keeps the recursion over them small."""
+"""Levels of nested definitions that are opened at most, so that the recursion over them stays small."""
 
 
 class OutlineNode(Struct):
@@ -31,8 +31,8 @@ class OutlineNode(Struct):
     Attributes:
         start: First line, leading comments and decorators included.
         end: Last line, inclusive.
-        definition: What the range shows.
-        children: In order, disjoint, inside the range.
+        definition: The definition that the range holds; None for the root.
+        children: Nodes of the definitions inside, in order and disjoint.
     """
 
     start: int
@@ -79,14 +79,14 @@ def outline(definitions: Sequence[Definition], leads: Mapping[int, int], n_lines
 
 
 def _lead(line: int, leads: Mapping[int, int]) -> int:
-    """Return the first of the comment and decorator lines right above a line, or the line itself."""
+    """Return the first line of the comments and decorators right above a line, or the line itself without any."""
     while line - 1 in leads and leads[line - 1] < line:
         line = leads[line - 1]
     return line
 
 
 _TINY_CHARS = 60
-"""A unit below this says nothing alone: a closing bracket, a lone import."""
+"""Characters of a unit below which it says nothing alone: a closing bracket, a lone import."""
 
 
 class _Unit(Struct, frozen=True):
@@ -95,9 +95,9 @@ class _Unit(Struct, frozen=True):
     Attributes:
         start: First line.
         end: Last line, inclusive.
-        owner: The opened definition it is a part of, None at top level; equal owners may be merged.
-        shown: The definition it shows, None for plain lines and for several definitions.
-        is_mixed: True when it holds several definitions and thus shows none of them.
+        owner: The opened definition that the unit is a part of, None at top level; units of one owner may be merged.
+        shown: The definition that the unit shows, None for plain lines and for several definitions.
+        is_mixed: True when the unit holds several definitions and thus shows none of them.
     """
 
     start: int
@@ -158,7 +158,7 @@ def _fits(before: _Unit, unit: _Unit, lines: TextLines, limits: ChunkLimits) -> 
 
 
 def _joined(before: _Unit, unit: _Unit) -> _Unit:
-    """Join two units: the result shows the head that one of them is, else the only definition they show."""
+    """Join two units: the result shows the opened definition whose head comes first, else the only one they show."""
     is_head = before.shown is not None and before.shown is before.owner
     is_mixed = not is_head and (
         before.is_mixed

@@ -1,6 +1,6 @@
 """Finds the definitions and comments of a source text; `code` builds chunks from them, `coverage` counts them.
 
-Never raises for a text: what cannot be parsed says so in `Parsed.failure`.
+Never raises for a text: `Parsed.failure` says why a text cannot be parsed.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def is_prototype(kind: str, node_type: str, language: str) -> bool:
 
 
 def role_of(kind: str, language: str) -> Role:
-    """Return what a definition of this kind is to the things inside it."""
+    """Return the part that a definition of this kind plays for the definitions inside it."""
     if kind in _CALLABLE:
         return "function"
     if kind in _MODULES:
@@ -83,11 +83,11 @@ def role_of(kind: str, language: str) -> Role:
 
 
 def refine(kind: str, name: str, language: str, parent: tuple[Role, str, str]) -> str:
-    """Return the kind of a definition inside a parent.
+    """Return the final kind of a definition: a function in a class is a method, a variable a field, and so on.
 
     Args:
-        kind: Of the capture.
-        name: Of the definition.
+        kind: Kind of the capture.
+        name: Name of the definition.
         language: Grammar name.
         parent: Role, kind and name of the nearest enclosing definition.
     """
@@ -119,7 +119,7 @@ def _refine_member(kind: str, name: str, language: str, parent_kind: str) -> str
 
 
 def _by_case(kind: str, name: str, language: str) -> str:
-    """Return `constant` for SCREAMING_CASE names in languages that have no word for it, else the kind."""
+    """Return `constant` for a SCREAMING_CASE name in a language without a keyword for constants, else the kind."""
     if kind in _CONST_BY_CASE and len(name) > 1 and name.isupper() and language in _SHOUTED_CONSTANTS:
         return "constant"
     return kind
@@ -127,12 +127,12 @@ def _by_case(kind: str, name: str, language: str) -> str:
 
 _NOT_DEFINITIONS = frozenset({"comment", "attribute", "outer", "wrapper"})
 _MAX_DEPTH = 64
-"""Definitions around a node; what lies deeper is passed over, for no one writes it by hand."""
+"""Definitions around a node at most; a node that lies deeper is passed over, for no one writes it by hand."""
 _MAX_WRAPPERS = 3
-"""Times that macro calls around definitions are taken off; each costs another parse."""
+"""Times that macro calls around definitions are taken off at most; each time costs another parse."""
 _LEAST_CAPTURES = 500
 _CAPTURES_PER_KB = 64
-"""Of 920 files of 16 repositories the most are 46 a kilobyte."""
+"""Captures a kilobyte, beside 500, above which a text is given up; of 920 files of 16 repositories the most are 46."""
 
 
 class Parsed(Struct, frozen=True):
@@ -262,12 +262,12 @@ class _Finder:
         self._taken_ids: set[int] = set()
 
     def definitions(self) -> tuple[Definition, ...]:
-        """Return all definitions so far, sorted by (start_line, −end_line)."""
+        """Return the definitions of all nodes visited so far, sorted by (start_line, −end_line)."""
         self._drafts.sort(key=lambda draft: (draft.start_line, -draft.end_line))
         return tuple(draft.finished() for draft in self._drafts)
 
     def visit(self, start: int, end: int, capture: str, node: Node) -> None:
-        """Take in the next node."""
+        """Add the definitions of the next captured node, and note what encloses the nodes after it."""
         frames = self._frames
         while len(frames) > 1 and frames[-1].end <= start:
             frames.pop()
@@ -286,7 +286,7 @@ class _Finder:
             self._define(start, end, capture, node)
 
     def _enter(self, end: int, role: Role, kind: str = "") -> None:
-        """Open a frame without a name: what is inside keeps the scope outside."""
+        """Open a frame without a name: the nodes inside have the same scope as those outside."""
         above = self._frames[-1]
         self._frames.append(_Frame(end, role, kind, "", above.scope, above.depth))
 
@@ -348,7 +348,10 @@ class _Finder:
         )
 
     def _join(self, start: int, end: int, node: Node, names: Sequence[Named]) -> None:
-        """A clause: extend the definition right above if it has the same name, else begin one."""
+        """Take a clause of a function: extend the definition right above if it has the same name, else begin one.
+
+        A clause that is no function, among the locals of one, is passed over.
+        """
         above = self._frames[-1]
         name = names[0].name
         clause_kind = names[0].kind

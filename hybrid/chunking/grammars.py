@@ -41,7 +41,11 @@ _ITEM = re.compile(
 
 
 def masked(text: str, language: str) -> tuple[str, str]:
-    """Return the text to parse instead of a text, and its language; other languages pass unchanged."""
+    """Return the text to parse, its lines in the same places, and its language.
+
+    Of a component file these are its scripts, as `typescript`. Of a few languages, what hinders the parser is blanked;
+    other texts pass unchanged.
+    """
     hindrance = _HINDRANCES.get(language)
     if hindrance is not None:
         return hindrance.sub(lambda match: _NOT_LINE_END.sub(" ", match.group()), text), language
@@ -74,7 +78,10 @@ def without_wrappers(source: bytes, wrappers: Sequence[Node]) -> bytes | None:
 
 
 def _scripts(text: str) -> Iterator[tuple[int, int]]:
-    """Yield where the scripts of a component file stand; one that is never closed, and what follows it, is none."""
+    """Yield start and end of the scripts in a component file, without those of data.
+
+    A script that is never closed, and all after it, is left out.
+    """
     at = 0
     while script := _SCRIPT.search(text, at):
         begin = text.find(">", script.end()) + 1
@@ -87,7 +94,7 @@ def _scripts(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _holds_items(source: bytes, start: int, end: int) -> bool:
-    """Return whether the brackets at a place hold items, behind comments and attributes."""
+    """Return whether the brackets at a place begin with an item, such as a function, behind comments and attributes."""
     if source[start : start + 1] != b"{":
         return False
     start += 1
@@ -115,7 +122,7 @@ proportion to their square."""
 _SLICE_BYTES = 512
 """Bytes that the parser is handed at a time: a scanner that reads the same text again and again asks for more."""
 _READS = 128
-"""Times that every slice may be asked for; ordinary Scala asks 65 times."""
+"""Times that every slice may be asked for at most; ordinary Scala asks 65 times."""
 _STEPS = 4
 """Steps of the parser for a hundred bytes; a step is a hundred operations, so this is four operations a byte."""
 _LEAST_STEPS = 100
@@ -124,7 +131,7 @@ _ERRORS_PER_KB = 28
 """Errors above which a text is none of this language; of 600 files of 16 repositories the most are 5.2 a kilobyte."""
 _LEAST_LOOSE_BYTES = 2048
 _LOOSE_PER_KB = 92
-"""Nodes that lie loose in errors, for the same reason, in what is not so short that it is part of one table."""
+"""Errors and nodes loose in them, above which a text of 2 KB or more is none of this language."""
 
 # The parser takes up to four hundred times as long for an error as for a token, and says nothing of errors until it
 # ends; no count of steps or reads shows them. So the clock of the thread ends what takes much too long. This seldom
@@ -141,13 +148,13 @@ _MOST_REPEATED = 40
 """Times that a block of a text may be longer than its compressed form. One construct again and again is data or made to
 be slow; of 1,980 files of 16 repositories the most is 27, and one short line reaches 120 to 190."""
 _SAMPLE = 4
-"""The part of a block that is compressed first: what it holds already is too much in nearly every ordinary text."""
+"""Divisor of a block's length: that part is compressed first, which clears nearly every ordinary text."""
 _SAMPLE_SLACK = 64
 _WINDOW_BITS = -12
-"""A window of 4 KB, without a header; a compressor that sets less memory up costs a tenth for a small text."""
+"""zlib's window of 4 KB, without a header; setting up less memory costs a tenth for a small text."""
 _WINDOW_MEMORY = 5
 _MAX_DEPTH = 400
-"""Depth of syntax nodes that definitions are looked for at: a query takes time in proportion to the depth."""
+"""Depth of syntax nodes to which definitions are looked for: a query takes time in proportion to the depth."""
 
 # Lists that a grammar nests by one hidden node for each item, so that a query takes time in proportion to the square of
 # their length.
@@ -156,7 +163,7 @@ _NESTED_LISTS = {
     for language in ("ocaml", "ocaml_interface")
 }
 _MAX_NESTED = 2000
-"""Items of such a list, and signs between them; a longer one is data."""
+"""Nodes of such a list at most, items and signs between them; a longer list is data."""
 
 _QUERIES = Path(__file__).parent / "queries"
 _INHERITS = re.compile(r"; inherits: (\w+)")
@@ -170,7 +177,7 @@ class Grammar(Struct, frozen=True):
 
     Attributes:
         language: The compiled grammar.
-        query: Its definition patterns, or None when the grammar knows no node of them.
+        query: The patterns of definitions, or None when the grammar knows no node of them.
         nested_lists: Types of nodes whose items are nested by hidden ones.
     """
 
@@ -283,7 +290,7 @@ def _captures(query: Query | None, root: Node) -> Mapping[str, Sequence[Node]]:
 
 
 def _is_foreign(root: Node, n_bytes: int) -> bool:
-    """Return whether a text has so many errors that it is none of the language."""
+    """Return whether a tree has so many errors that its text is none of the language."""
     n_errors, n_loose = _errors_in(root)
     return (n_errors > _LEAST_ERRORS and n_errors * 1024 > _ERRORS_PER_KB * n_bytes) or (
         n_bytes >= _LEAST_LOOSE_BYTES and n_loose * 1024 > _LOOSE_PER_KB * n_bytes
@@ -291,7 +298,7 @@ def _is_foreign(root: Node, n_bytes: int) -> bool:
 
 
 def _errors_in(root: Node) -> tuple[int, int]:
-    """Return the number of errors of a tree, and the same with the nodes that lie loose in them.
+    """Return the number of errors of a tree, and that number plus the nodes that lie loose in errors.
 
     Only nodes that hold an error are entered: a query would look at all the others too.
     """

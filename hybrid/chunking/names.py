@@ -23,7 +23,7 @@ _QUOTES = "\"'`"
 
 
 OF_PARENT = "\0"
-"""Stands for the name of the enclosing definition: the struct of an Elixir module is called like the module."""
+"""A name that stands for that of the enclosing definition: an Elixir struct is called like its module."""
 
 
 class Named(NamedTuple):
@@ -57,12 +57,12 @@ def clean(name: str) -> str:
 
 
 def first_name(node: Node) -> Node | None:
-    """Return the first child that looks like a name."""
+    """Return the first child whose type is that of a name; None without one."""
     return next((child for child in node.named_children if _NAME_TYPE.search(child.type)), None)
 
 
 def fixed(name: str) -> Callable[[Node], Sequence[Named]]:
-    """Return a handler that gives one and the same name."""
+    """Return a handler that gives this name for every node."""
     return lambda _node: [Named(name)]
 
 
@@ -72,13 +72,13 @@ def field_named(name: str) -> Callable[[Node], Sequence[Named]]:
 
 
 def all_names(node: Node) -> Sequence[Named]:
-    """Return the names of one declaration (`a, b = 1, 2`): the first stands for the whole, others for themselves."""
+    """Return the names of one declaration (`a, b = 1, 2`): the first one spans all of it, others only themselves."""
     names = node.children_by_field_name("name")
     return [Named(clean(text_of(name)), node=name if position else None) for position, name in enumerate(names)]
 
 
 def dotted(text: str, separators: str = r"::|[.:]") -> tuple[str, str]:
-    """Return the owner and last part of a qualified name: ``("Shape", "area")`` of ``Shape::area``."""
+    """Return the owner, joined by dots, and the last part of a qualified name: `("Shape", "area")` of `Shape::area`."""
     parts = [part for part in re.split(separators, text) if part]
     return ".".join(parts[:-1]), parts[-1] if parts else ""
 
@@ -98,13 +98,13 @@ def kotlin_companion(node: Node) -> Sequence[Named]:
 
 
 def csharp_operator(node: Node) -> Sequence[Named]:
-    """Return `operator +`, or `operator int` of a conversion."""
+    """Return the name of an operator: `operator +`, or `operator int` of a conversion."""
     operator = node.child_by_field_name("operator")
     return [Named("operator " + text_of(operator or node.child_by_field_name("type")))]
 
 
 def csharp_destructor(node: Node) -> Sequence[Named]:
-    """Return `~Store`."""
+    """Return the name of a destructor: `~Store`."""
     return [Named("~" + text_of(node.child_by_field_name("name")))]
 
 
@@ -122,7 +122,7 @@ def haskell_names(node: Node) -> Sequence[Named]:
 
 
 def haskell_kind(node: Node) -> str:
-    """Return `function` for the signature of one, else `constant`."""
+    """Return `function` for the signature of a function (its type has an arrow), else `constant`."""
     return "function" if node.type == "signature" and "->" in text_of(node.child_by_field_name("type")) else "constant"
 
 
@@ -158,7 +158,7 @@ def js_member(node: Node) -> Sequence[Named]:
 
 
 def lua_assignment(node: Node) -> Sequence[Named]:
-    """Return the first variable of an assignment."""
+    """Return the first variable of an assignment, with its owner; none without a variable."""
     variables = node.named_children[0] if node.named_child_count else None
     names = [] if variables is None else variables.children_by_field_name("name")
     return [named for name in names[:1] for named in lua_name(name)]
@@ -171,7 +171,7 @@ def lua_function(node: Node) -> Sequence[Named]:
 
 
 def lua_name(name: Node) -> Sequence[Named]:
-    """Return a plain or dotted name; behind a colon stands a method."""
+    """Return a plain or dotted name with its owner; behind a colon (`M:new`) it is a method."""
     scope, last = dotted(text_of(name))
     return [Named(last, scope, "method" if name.type == "method_index_expression" else "")]
 
@@ -216,7 +216,7 @@ _ELIXIR_RESERVED = frozenset(
 
 
 def elixir_attribute(node: Node) -> Sequence[Named]:
-    """Return a type, or a module attribute that is not one of the language's own."""
+    """Return the name of a type or module attribute; none for an attribute of the language's own, such as `@doc`."""
     match = re.match(r"@(\w+)\s+(\w+)?", text_of(node))
     if match is None or match.group(1) in _ELIXIR_RESERVED:
         return []
@@ -227,7 +227,7 @@ def elixir_attribute(node: Node) -> Sequence[Named]:
 
 
 def go_field(node: Node) -> Sequence[Named]:
-    """Return the names of struct fields; an embedded type is called like itself."""
+    """Return the names of struct fields; a field that embeds a type has the name of the type."""
     named = all_names(node)
     if named:
         return named
@@ -293,7 +293,7 @@ def _is_lambda(declarator: Node) -> bool:
 
 
 def c_declaration(node: Node) -> Sequence[Named]:
-    """Return the variables and prototypes of a declaration; those behind an inline struct body stand for themselves."""
+    """Return the variables and prototypes of a declaration; behind an inline struct body each spans only itself."""
     declarators = node.children_by_field_name("declarator")
     type_node = node.child_by_field_name("type")
     has_body = type_node is not None and type_node.child_by_field_name("body") is not None
@@ -321,7 +321,7 @@ def c_declarator(node: Node) -> Sequence[Named]:
 
 
 def swift_property(node: Node) -> Sequence[Named]:
-    """Return the names of a property declaration; patterns have none."""
+    """Return the names of a property declaration; that of a pattern without a single name is empty."""
     patterns = [name for name in node.children_by_field_name("name") if name.type == "pattern"]
     named: list[Named] = []
     for position, pattern in enumerate(patterns):
@@ -348,7 +348,7 @@ _ZIG_ALIAS = re.compile(r"=\s*(?:@import\b|@This\(\)|@cImport\b)")
 
 
 def zig_variable(node: Node) -> Sequence[Named]:
-    """Return the declared name; imports and aliases (`const mem = std.mem`) name what another file defines."""
+    """Return the declared name; none for imports and aliases (`const mem = std.mem`), which others define."""
     name = text_of(first_name(node))
     value = node.named_children[-1] if node.named_child_count > 1 else None
     if value is not None and value.type == "field_expression" and text_of(value).endswith("." + name):
@@ -372,7 +372,7 @@ def zig_test(node: Node) -> Sequence[Named]:
 
 
 def erlang_function(node: Node) -> Sequence[Named]:
-    """Return the function a clause belongs to."""
+    """Return the name of the function that a clause belongs to; nothing when it has none."""
     match = re.match(r"'?([\w@]+)'?\s*\(", text_of(node))
     return [Named(match.group(1), kind="function")] if match else []
 
@@ -434,7 +434,7 @@ def objc_method(node: Node) -> Sequence[Named]:
 # --- All languages -------------------------------------------------------------------------------------------------
 
 _MAX_NAME_CHARS = 120
-"""A longer one is no name but an expression that stands where names stand."""
+"""Characters of a name at most; a longer one is an expression that stands where names stand."""
 _C_DECLARATORS = "type_identifier pointer_declarator array_declarator function_declarator"
 
 

@@ -21,14 +21,17 @@ if TYPE_CHECKING:
 _MAX_HEAD_CHARS = 200
 _MAX_HEAD_BYTES = 600
 _MAX_SCOPE_CHARS = 400
-"""Of a scope its end is kept: it stands in every definition inside, so a long one would be stored many times."""
+"""Characters of a scope that are kept, from its end, since it is stored with every definition inside."""
 _MODIFIERS = re.compile(rb"[\w\s*&<>,?\[\]@.:-]*")
 _LINE_END = ord("\n")
 _BODY_MARKS = (" do", " then", "=>")
 
 
 def join_scope(outer: str, inner: str) -> str:
-    """Join scope names by dots; either may be empty; `::` and backslashes between names become dots too."""
+    """Join scope names by dots; either may be empty; `::` and backslashes in `inner` become dots.
+
+    Of a long scope only the last 400 characters are returned.
+    """
     inner = inner.replace("::", ".").replace("\\", ".")
     return (f"{outer}.{inner}" if outer and inner else outer or inner)[-_MAX_SCOPE_CHARS:]
 
@@ -40,7 +43,7 @@ def last_line(node: Node) -> int:
 
 
 def line_at(source: bytes, node: Node, begin: int) -> int:
-    """Return the 1-based line of a byte inside a node, at or after its start."""
+    """Return the line, from 1, of a byte inside a node; for a byte before the node, that of its start."""
     start = node.start_byte
     return node.start_point[0] + 1 + (source.count(b"\n", start, begin) if begin > start else 0)
 
@@ -100,14 +103,14 @@ def _first_lines(text: str) -> str:
 
 _BLANK = b" \t\f\r\n"
 _MAX_BLANK = 1000
-"""White space on a line beside a comment that is looked through; a line of minified text has thousands of comments."""
+"""Bytes of white space beside a comment that are looked through; a minified line may hold thousands of comments."""
 
 
 class Trivia(Struct, frozen=True):
     """Comments, decorators and attributes around definitions.
 
     Attributes:
-        comments: In order; neighbours of whole lines are joined.
+        comments: Lines of the comments, in order; neighbours of whole lines are joined.
         leads: Last line → first line of every whole-line comment, decorator or attribute.
         attribute_ends: Start byte → end byte of decorators and attributes.
     """
@@ -117,7 +120,7 @@ class Trivia(Struct, frozen=True):
     attribute_ends: Mapping[int, int]
 
     def after_attributes(self, source: bytes, start: int) -> int:
-        """Return the byte where a definition begins that starts with attributes at the given byte."""
+        """Return the byte where a definition itself begins, behind the attributes that begin at `start`, if any."""
         while start in self.attribute_ends:
             start = self.attribute_ends[start]
             while start < len(source) and source[start] in _BLANK:
@@ -126,7 +129,7 @@ class Trivia(Struct, frozen=True):
 
 
 def trivia_of(source: bytes, captures: Mapping[str, Sequence[Node]]) -> Trivia:
-    """Return comments and leads of a text from the captures `comment`, `attribute` and `outer`."""
+    """Return comments, leads and attributes of a text from the captures `comment`, `attribute` and `outer`."""
     # Comments are the most of all captures: each is asked for its places once.
     places = [_place(node) for node in captures.get("comment", ())]
     places.sort(key=lambda place: (place.start, -place.end))
@@ -151,7 +154,7 @@ def trivia_of(source: bytes, captures: Mapping[str, Sequence[Node]]) -> Trivia:
 
 
 def _outer_leads(nodes: Sequence[Node]) -> Iterator[tuple[int, int]]:
-    """Yield the lines of a wrapper that lie before its last child: `template <typename T>` above a function."""
+    """Yield last and first line of each wrapper's part before its last child: `template <typename T>` of a function."""
     for node in nodes:
         first = node.start_point[0]
         inner = node.named_children[-1].start_point[0] if node.named_child_count else first
@@ -207,14 +210,14 @@ def _joined(spans: Sequence[tuple[LineSpan, bool]]) -> Iterator[LineSpan]:
 # --- Borders of statements -----------------------------------------------------------------------------------------
 
 _LONG_BYTES = 900
-"""A shorter node is not looked into: it fits into a chunk, and the cost stays small next to the parse."""
+"""Bytes of a node up to which it is not looked into: it fits into a chunk, and the cost stays small."""
 _MAX_LEVEL = 40
 _MAX_INDENT = 400
 _GLUED = ("comment", "decorator", "attribute", "annotation", "modifiers")
 
 
 def statement_borders(root: Node, source: bytes) -> dict[int, int]:
-    """Return the lines where a part of something long starts → its level in the tree, 0 at the top.
+    """Return line → level in the tree, 0 at the top, of the parts of long nodes that start on a line.
 
     Only nodes longer than 900 bytes are looked into, so that the cost stays small next to the parse. A part right
     below a comment or decorator is no border: they belong together.
@@ -240,5 +243,5 @@ def statement_borders(root: Node, source: bytes) -> dict[int, int]:
 
 @cache
 def _is_glued(node_type: str) -> bool:
-    """Return True for what belongs to the part below it."""
+    """Return True for types of nodes that belong to the part below them, such as comments and decorators."""
     return any(word in node_type for word in _GLUED)

@@ -34,11 +34,11 @@ class Heading(Struct, frozen=True):
 
 
 _MAX_HEADING_CHARS = 400
-"""A longer line is no heading; titles are searched for links and anchors in time proportional to their square."""
+"""Characters of a heading at most: titles are searched for links and anchors in time proportional to their square."""
 
 
 def headings_of(lines: Sequence[str], language: str) -> list[Heading]:
-    """Return the headings in order; empty for a language without headings."""
+    """Return the headings of a text in order; empty for a language without headings."""
     finder = _FINDERS.get(language)
     return [] if finder is None else list(finder(lines))
 
@@ -105,7 +105,7 @@ _RST_LINE = re.compile(r"([!-/:-@\[-`{-~])\1{1,}[ \t]*$")
 
 
 def _rst(lines: Sequence[str]) -> Iterator[Heading]:
-    """Yield underlined titles, with or without an overline; a level is a style in order of its first appearance."""
+    """Yield underlined titles, with or without an overline; the first style to appear has level 1, the next one 2."""
     styles: list[str] = []
     taken = 0
     for number in range(2, len(lines) + 1):
@@ -184,9 +184,9 @@ class _Section(Struct, frozen=True):
     Attributes:
         start: First line.
         end: Last line, inclusive.
-        title: Of the heading; empty before the first one.
+        title: Title of the heading; empty before the first one.
         path: Titles of the headings above it, outermost first.
-        level: Of the heading, 0 before the first one.
+        level: Level of the heading; 0 before the first one.
     """
 
     start: int
@@ -228,7 +228,7 @@ def _sections(headings: Sequence[Heading], n_lines: int) -> Iterator[_Section]:
 
 
 def _merged(sections: Sequence[_Section], lines: TextLines, limits: ChunkLimits) -> Iterator[_Section]:
-    """Join small sections to the one before: siblings, and children that follow their parent's head."""
+    """Yield sections, a small one joined to the one before it: to a sibling, or to the parent whose head it follows."""
     pending: _Section | None = None
     for section in sections:
         if pending is None:
@@ -243,7 +243,7 @@ def _merged(sections: Sequence[_Section], lines: TextLines, limits: ChunkLimits)
 
 
 def _belongs(before: _Section, section: _Section) -> bool:
-    """Return True for siblings and for a child of the section before it."""
+    """Return whether a section is a sibling or a child of the section before it."""
     return section.path in (before.path, (*before.path, before.title))
 
 
@@ -299,5 +299,5 @@ def _ends(headings: Sequence[Heading], n_lines: int) -> list[int]:
 
 
 def _scope(section: _Section) -> str:
-    """Return the titles above a section, the outermost first; of a long one the end."""
+    """Return the titles above a section, joined, the outermost first; of a long scope only the end."""
     return " > ".join(section.path)[-_MAX_SCOPE_CHARS:]

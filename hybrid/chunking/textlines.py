@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 
 _LEVEL_COST = 300
-"""Characters off the wished size that a border is worth which lies one level higher."""
+"""Characters that a piece may miss the wished size by, for a border one level higher."""
 _BLANK_BONUS = 150
-"""Characters off the wished size that a blank line before a border is worth."""
+"""Characters that a piece may miss the wished size by, for a border behind a blank line."""
 _BLANK_LEVEL = 8
 _ANY_LEVEL = 20
 """Levels that count for a line without a border, after a blank line and elsewhere: statements are cut last."""
 _SLACK = 1.25
-"""A range of up to so many times the wished size stays whole, or its rest would be a scrap."""
+"""Times the wished size up to which a range stays whole, or its rest would be a scrap."""
 _LEAST = 0.3
 """Share of the wished size that every piece has at least."""
 
@@ -51,7 +51,7 @@ class TextLines:
         return start, end
 
     def cut(self, start: int, end: int, limits: ChunkLimits, borders: Mapping[int, int]) -> Iterator[tuple[int, int]]:
-        """Cut a range into pieces near `cut_chars`, none above `max_chars` unless a single line is.
+        """Yield first and last line of a range's pieces: near `cut_chars`, not above `max_chars` but for a single line.
 
         Args:
             start: First line.
@@ -88,7 +88,7 @@ class TextLines:
         return best
 
     def _forced_border(self, start: int, end: int, limits: ChunkLimits) -> int:
-        """Return the border where no line lies at a good size: before the line that is too long, or behind it."""
+        """Return the first line of the next piece when no line lies at a good size: the first one that does not fit."""
         line = start
         while line < end and self.size(start, line + 1) <= limits.max_chars:
             line += 1
@@ -99,8 +99,8 @@ class Contents:
     """Definitions and comments of a document, found by line.
 
     Args:
-        definitions: Sorted by start line.
-        comments: Sorted by start line.
+        definitions: The definitions, sorted by start line.
+        comments: The comments, sorted by start line.
     """
 
     def __init__(self, definitions: Sequence[Definition], comments: Sequence[LineSpan]) -> None:
