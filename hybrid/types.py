@@ -133,7 +133,7 @@ class Chunk(Struct, frozen=True):
         end_line: Inclusive.
         name: Name of the definition it shows, or the last heading for prose; empty for merged or plain lines.
         kind: The definition's kind, `section` for prose, `lines` for the rest.
-        signature: Of that definition; empty otherwise.
+        signature: Signature of that definition; empty otherwise.
         scope: Enclosing definitions, or the heading path, joined by dots (code) or ` > ` (prose).
         definitions: Those that start inside the chunk, in order.
         comments: Spans of comments and docstrings, cut to the chunk.
@@ -187,7 +187,7 @@ class EmbedderInfo(Struct, frozen=True):
     Attributes:
         name: As the user names it.
         dim: Length of a vector.
-        sha256: Of everything that decides the vectors (weights, tokenizer, settings), in hex.
+        sha256: Digest of everything that decides the vectors (weights, tokenizer, settings), in hex.
         max_tokens: Tokens of a text that count; 0 = no limit.
         gate_threshold: Default threshold on the raw top cosine, from the manifest, or None if nobody measured one.
         expected_false_open_rate: The share of unfitting prompts that this threshold let pass when measured, or None.
@@ -270,11 +270,11 @@ class Hit(Struct, frozen=True):
         path: Relative to the project; of a record its id in the record index.
         start_line: 1-based.
         end_line: Inclusive.
-        name: Of the definition or heading shown, may be empty.
+        name: Name of the definition or heading shown, may be empty.
         chunk_kind: function, class, section, lines, ….
         scope: Enclosing definitions or headings.
-        signature: Of the definition shown.
-        language: Of the file.
+        signature: Signature of the definition shown.
+        language: Language of the file.
         digest: Chunk digest, 16 bytes.
         cosine: In [−1, 1]; None when the query or the chunk has no vector.
         cosine_rank: From 1 in the dense leg, or None.
@@ -329,8 +329,8 @@ class HookEvent(Struct, frozen=True):
     Attributes:
         client: claude, codex, gemini, qwen, copilot, opencode; `manual` by hand.
         event: What happened, in our words whatever the client's: one of `hooks.names.EVENTS`.
-        session_id: The agent's; empty when the event had none.
-        agent_id: Of a subagent; empty in the main conversation.
+        session_id: The agent's session id; empty when the event had none.
+        agent_id: Id of a subagent; empty in the main conversation.
         cwd: Working directory of the session.
         prompt: As typed.
         name: The event as the client spells it; its answer must carry that name.
@@ -385,7 +385,7 @@ class Item(Struct, frozen=True):
     """A record as it will be shown.
 
     Attributes:
-        hit: Where it came from.
+        hit: The hit that the item shows.
         text: Redacted, neutralised text of the chunk, without the header line.
         form: `full`, `preview` or `pointer`.
     """

@@ -58,7 +58,7 @@ class _Lookup(Struct, frozen=True):
     """The text that is searched for in a turn, and what kind of text it is.
 
     Attributes:
-        text: Of the prompt or of the report, cleaned.
+        text: The text of the prompt or of the report, cleaned.
         is_report: The text is a subagent's report.
         is_back: The prompt asks about earlier sessions themselves, so the last summaries answer it.
         is_searched: False for a prompt that a rule silences and that looks back all the same: files and lessons have

@@ -106,8 +106,8 @@ class Reply(Struct, frozen=True):
     """A decision that is not recorded yet.
 
     Attributes:
-        turn: What is answered.
-        decision: On it.
+        turn: The turn that is answered.
+        decision: The decision on the turn.
         held: Keeps the session's next hook waiting until it is closed.
         effects: What the event leaves behind beside its answer.
     """

@@ -41,9 +41,9 @@ class Selection(Struct):
     """The hits of one kind on their way through floor, ledger, recheck and pack.
 
     Attributes:
-        collection: Where they come from.
+        collection: The collection that the hits come from.
         searched: The search behind them.
-        verdict: Of the kind's gate.
+        verdict: The verdict of the kind's gate.
         hits: Hits that were not withheld so far, best first.
         withheld: Hits that were withheld, with the reason.
         items: Items that `Packer` chose from the hits; empty before.
@@ -147,9 +147,9 @@ class Packer:
 
     Args:
         hooks: Budget and forms.
-        ledger: What the session has: of that only the full text is worth giving.
-        share: Of the budget, in (0, 1].
-        footer: Of the frame.
+        ledger: Ledger of the session; of a hit that stands there, only the full text is worth giving.
+        share: Share of the budget that may be used, in (0, 1].
+        footer: The footer of the frame.
         headings: Kind → the line above the first of its items.
     """
 

@@ -253,8 +253,8 @@ def _given_before(reason: ReasonName, turn: Turn, ledger: Ledger, note: str, don
     Files are given as previews, records whole, until the room is full.
 
     Args:
-        reason: Of the decision, when there is a text.
-        turn: Of the session that gets it.
+        reason: Reason of the decision when there is a text.
+        turn: The turn that gets the text.
         ledger: Read with what it remembers.
         note: For the end of the text.
         done: What the session did; stands first, with room of its own. None for nothing.

@@ -58,12 +58,12 @@ class Decision(Struct, frozen=True):
         detail: More about it, for people: the prompt rule, the error.
         text: What the agent gets; empty when silent.
         query: What was searched with; empty when nothing was.
-        verdict: Of the gate; None when it was not reached.
-        topic_id: Of the results; empty without results.
+        verdict: The verdict of the gate; None when the gate was not reached.
+        topic_id: Topic id of the results; empty without results.
         items: Shown, best first.
         withheld: Candidates that were not shown, with the reason.
         searched: The search behind it, in the files when they have an index; None when there was none.
-        kinds: What every kind said: the search in it, and the verdict of its gate.
+        kinds: For every kind that was searched, the search and the verdict of the kind's gate.
         problems: What went wrong with a kind that was left out, a sentence each.
         is_report: True when a subagent's report was searched with, not a prompt.
         notices: Lines for the user about what was learned from the prompt.
@@ -118,9 +118,9 @@ class Turn(Struct, frozen=True, dict=True, eq=False):
     """An event that is answered, or that is taken in later without an answer.
 
     Attributes:
-        workspace: Of the event's directory, with the settings in force.
-        event: Of any client.
-        kinds: What is open; the service passes what it keeps open.
+        workspace: The workspace of the event's directory, with the settings in force.
+        event: The event, of any client.
+        kinds: The open stores and indexes; the service passes those that it keeps open.
         environ: Environment variables of the client.
         until_s: Monotonic time at which the answer must be there; None for the configured deadline from now on.
         at_ms: When the event came, milliseconds since 1970.

@@ -57,7 +57,7 @@ class Filters(Struct, frozen=True):
     Attributes:
         limit: 1 to `MAX_LIMIT`.
         since: As `since_ms` reads it; empty for any age.
-        types: Of `TYPES`; `summary` stands alone.
+        types: Names from `TYPES`; `summary` stands alone. Empty for all.
         files: Project-relative paths.
     """
 
@@ -71,8 +71,8 @@ class MemoryScope(Struct, frozen=True):
     """The projects whose rows are looked at.
 
     Attributes:
-        key: Only this project's; empty for all.
-        name: Of that project, or of the present one; empty for none.
+        key: Key of the only project whose rows are looked at; empty for all.
+        name: Name of that project, or of the present one; empty for none.
         present: Key of the present project; empty for none.
         is_cross: Other projects' rows too, where `key` is empty.
     """
@@ -136,7 +136,7 @@ def project_named(text: str, home: Path, store: MemoryStore) -> tuple[str, str]:
     Args:
         text: Name, key, or a path where it lies or lay.
         home: `$HYBRID_HOME`.
-        store: Of the memory.
+        store: The store of the memory.
 
     Raises:
         ProjectError: None is called so, or several are.
@@ -167,7 +167,7 @@ def project_paths(texts: Sequence[str], cwd: Path | None, root: Path | None) -> 
     Args:
         texts: As written.
         cwd: The directory from which relative paths count, beside the root; None for the root alone.
-        root: Of the project; None for none.
+        root: Root of the project; None without one.
     """
     found: list[str] = []
     for text in texts:
@@ -228,7 +228,7 @@ def since_ms(text: str, now_ms: int, zone: tzinfo | None = None) -> int:
         text: `today` and `yesterday` (from midnight on), `Nd` (1 to 365 days ago), `Nw` (1 to 52 weeks ago), an ISO
             date or time, or seconds or milliseconds since 1970. Case does not matter.
         now_ms: The present.
-        zone: Of midnight and of times that name none; None for this machine's.
+        zone: Time zone of midnight and of times that name none; None for this machine's.
 
     Raises:
         SinceError: It is none of these.

@@ -65,8 +65,8 @@ def recent(store: MemoryStore, request: RowRequest, *, is_cross: bool) -> list[R
     """Return the newest rows, newest first; with `is_cross` half of them are the present project's if it has so many.
 
     Args:
-        store: Of the memory.
-        request: Which rows.
+        store: The store of the memory.
+        request: The filter and the number of rows.
         is_cross: Also other projects' rows.
     """
     wanted, present, limit = request.wanted, request.present, request.limit
@@ -174,7 +174,7 @@ def list_text(
     Args:
         found: In the order in which they are shown.
         form: `index`, a line each, or `full`.
-        here: As of `index_line`.
+        here: Key of the present project, as `index_line` takes it.
         by_day: Say the day above the first row of each; for rows in the order of time.
         is_explained: Say the parts of each rank below it.
     """
@@ -197,8 +197,8 @@ def nothing_known(store: MemoryStore, scope: MemoryScope, window_ms: int) -> str
 
     Args:
         store: May hold uses of tools of which nothing is told yet.
-        scope: Whose rows were asked for.
-        window_ms: After the last use of a tool, until it is told of.
+        scope: The projects whose rows were asked for.
+        window_ms: Milliseconds after the last use of a tool until it becomes an observation.
     """
     if n := store.n_waiting():
         said = f"{amount(n, 'use')} of tools {'waits' if n == 1 else 'wait'} for what follows"

@@ -41,7 +41,7 @@ class SearchRequest(Struct, frozen=True):
         kinds: Kinds of hits (`code`, `lesson`, …), found whatever a gate says. Empty: the files, then the records that
             fit, of each kind whose gate opens.
         path: Restricts the files, as in `Filter`; records have no path, so there are none with it.
-        mode: Which legs take part.
+        mode: The legs that take part in the search.
         top_k: Hits of each list at most.
     """
 
@@ -63,7 +63,7 @@ class ResultHit(Struct, frozen=True):
     Attributes:
         hit: Without secrets.
         header: As in the frame: `[lesson] L001 Git commit format (relevance 8/10)`.
-        text: What it says now; None for a part of a file that changed since it was indexed.
+        text: The present text of the hit; None for a part of a file that changed since it was indexed.
         record: None for a part of a file.
     """
 
@@ -79,7 +79,7 @@ class ResultList(Struct, frozen=True):
     Attributes:
         kind: files, lessons, lore or memory.
         searched: The search behind it.
-        verdict: Of its gate; None when it was not asked.
+        verdict: The verdict of the collection's gate; None when the gate was not asked.
         hits: Best first, ranks from 1.
     """
 
@@ -117,8 +117,8 @@ def find(
     Args:
         workspace: With a project.
         query: Cleaned text.
-        wanted: Which kinds, how many.
-        kinds: What is open.
+        wanted: The kinds and the number of hits.
+        kinds: The open stores and indexes.
 
     Raises:
         ProjectError: There is no project here.
@@ -228,7 +228,7 @@ def best_lore(
     Args:
         workspace: With a project.
         query: Cleaned text.
-        opened: What is open.
+        opened: The open stores and indexes.
         kinds: Only these; empty for all.
         top_k: So many at most.
 

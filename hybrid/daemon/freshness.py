@@ -169,7 +169,7 @@ class Builder:
 
         Args:
             root: Real path of the working tree.
-            environ: Of the client; only what begins with `HYBRID_` counts.
+            environ: Environment of the client; only what begins with `HYBRID_` counts.
             paths: Files and folders that changed, absolute or relative to the root; None looks at everything.
             is_first: The build may make the first index of the tree.
         """

@@ -90,8 +90,8 @@ class SessionKey(Struct, frozen=True):
 
     Attributes:
         client: claude, codex, …; `manual` by hand.
-        session_id: The agent's; something stable when the client sent none.
-        agent_id: Of a subagent; empty in the main conversation.
+        session_id: The agent's session id; something stable when the client sent none.
+        agent_id: Id of a subagent; empty in the main conversation.
     """
 
     client: str
@@ -115,7 +115,7 @@ class Ledger(Struct, frozen=True):
         remembered: Hex digest → record, of the whole conversation: a compaction keeps it, a `clear` does not. Empty
             unless `read` was called with `is_remembering`.
         n_turns: Injections and repeats in the whole conversation.
-        starts: How a session start was answered (`startup`, `compact`, …) → when, seconds since 1970.
+        starts: Kind of a session start (`startup`, `compact`, …) → when it was last answered, seconds since 1970.
         read_to: Bytes of the transcript in which citations were looked for.
         is_new: Nothing was ever noted of the session.
         untold: Lines for the user that nobody could be shown when they were due.
@@ -152,7 +152,7 @@ class LedgerStore:
         """Return the ledger of a session, with lines that could not be written; an unreadable file counts as empty.
 
         Args:
-            key: Whose.
+            key: Key of the session.
             is_remembering: Read the records too; a prompt has no use for them, and they take most of the time.
         """
         path = self._folder / key.file_name
@@ -181,8 +181,8 @@ class LedgerStore:
         """Note what was given, after it was written to the agent.
 
         Args:
-            key: Whose ledger.
-            topic: Of the injection; None leaves the last one.
+            key: Key of the session.
+            topic: Topic id of the injection; None leaves the last one.
             given: Digest and form of each record.
             hits: Those of them that fitted a prompt now, to be remembered.
             again: Digests that fitted and were held back because the session has them.

@@ -36,7 +36,7 @@ class Pause(NamedTuple):
         name: The project's key or the agent's session id; empty for `all`.
         since_s: When it began, seconds since 1970.
         until_s: When it ends by itself, as its owner asked; None without such a time.
-        client: Whose session; empty when that was not said.
+        client: The client of the session; empty for any client.
         root: Of a project, its working tree: hooks that know no keys leave it alone by its path.
     """
 
@@ -90,9 +90,9 @@ def is_paused(
 
     Args:
         home: `$HYBRID_HOME`.
-        project_key: Of the event's project.
-        client: Whose event.
-        session_id: The agent's.
+        project_key: Key of the event's project; None without one.
+        client: The client of the event.
+        session_id: The agent's session id.
         at_s: When the event came, seconds since 1970, if that was earlier: a pause that began later is not meant for
             it. None for the present.
     """

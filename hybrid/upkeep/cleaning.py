@@ -277,7 +277,7 @@ def clean_home(
 
     Args:
         workspace: Its home and settings count.
-        environ: Of the process; working trees are indexed again with its settings.
+        environ: Environment of the process; working trees are indexed again with its settings.
         is_whole: The indexes too, which may take minutes; without, rows and small files only.
         has_time: Is asked between two pieces of work, of some ten milliseconds each.
         lock_s: How long to wait for another process that cleans, in seconds.

@@ -294,7 +294,7 @@ def reason_against(workspace: Workspace, *, is_first: bool) -> str:
     look at the files.
 
     Args:
-        workspace: Of any directory.
+        workspace: The workspace of any directory.
         is_first: True when this may be the first index of the working tree.
     """
     project = workspace.project

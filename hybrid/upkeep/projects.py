@@ -46,7 +46,7 @@ class IndexedProject(Struct, frozen=True):
         key: 16 hex digits.
         name: As last seen; empty when the registry does not know it.
         roots: Working trees, as last seen.
-        size_bytes: Of catalog and snapshots.
+        size_bytes: Bytes of all files but lessons and locks.
         used_s: When a file of the project in `$HYBRID_HOME`, lessons too, was last written, seconds since 1970.
     """
 
@@ -93,7 +93,7 @@ def enforce_quota(home: Path, *, quota_bytes: int, keep: str) -> list[str]:
 
     Args:
         home: `$HYBRID_HOME`.
-        quota_bytes: Of all indexes of files.
+        quota_bytes: Bytes that all indexes of files may take together.
         keep: Key of the project that must stay.
 
     Returns:
