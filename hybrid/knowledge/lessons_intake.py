@@ -157,7 +157,7 @@ def note_given(workspace: Workspace, lesson_ids: Iterable[str]) -> None:
 
     Raises:
         HybridError: The counters cannot be written.
-        OSError: As `HybridError`.
+        OSError: The counters cannot be written.
     """
     ids = tuple(lesson_ids)
     for store in open_stores(workspace, lock_s=_LOCK_S).all if ids else ():

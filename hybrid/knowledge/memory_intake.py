@@ -75,7 +75,7 @@ def remember(workspace: Workspace, event: HookEvent, store: MemoryStore, now_ms:
 
     Raises:
         HybridError: The memory cannot be used; what the event tells is not in it.
-        OSError: As `HybridError`.
+        OSError: As for `HybridError`.
     """
     if not event.session_id:
         return ()
