@@ -9,7 +9,7 @@ HybridError
 │   ├── LoreReadError          a file cannot be read, or is larger than any file of its kind should be
 │   ├── LoreWriteError         a file was left as it was
 │   ├── DuplicateError         a record says nearly the same already
-│   └── NoRecordError          no record has this id
+│   └── NoRecordError          no record of the lore has this id
 ├── MemoryDatabaseError        the database cannot be read or written
 │   ├── MemoryBusyError        another process holds it for too long
 │   ├── MemoryFormatError      a newer version wrote it
@@ -24,11 +24,11 @@ from hybrid.base.errors import HybridError
 
 
 class LessonsError(HybridError):
-    """Base: a value that no lesson can have, or a change that makes no sense."""
+    """Base of every error of lessons; itself for a value that no lesson can have, or a change that makes no sense."""
 
 
 class UnknownLessonError(LessonsError):
-    """No lesson has this id, or several have it, so that none is meant."""
+    """No lesson has this id, or several have it, so that it names none."""
 
 
 class LessonsFileError(LessonsError):
@@ -36,7 +36,7 @@ class LessonsFileError(LessonsError):
 
 
 class LessonsBusyError(LessonsError):
-    """The lock of a store cannot be had."""
+    """The lock of a store of lessons cannot be had, or its file changes all the time."""
 
 
 class LoreError(HybridError):
@@ -56,7 +56,7 @@ class DuplicateError(LoreError):
 
 
 class NoRecordError(LoreError):
-    """No record has this id."""
+    """No record of the lore has this id."""
 
 
 class MemoryDatabaseError(HybridError):
@@ -80,4 +80,4 @@ class MemoryImportError(HybridError):
 
 
 class SinceError(HybridError):
-    """A time is none of the forms that are understood."""
+    """The text of a time has none of the forms that are understood."""

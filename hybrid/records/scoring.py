@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 K1 = 1.5
 B = 0.75
 TRIGGER_WEIGHT = 3
-"""How often the words of a trigger count: people chose them to find the lesson by."""
+"""Number of times that each word of a trigger counts, since people chose it to find the lesson by."""
 
 MAX_QUERY_CHARS = 5_000
 MAX_RELEVANCE = 10
@@ -64,7 +64,7 @@ class Scorable(Protocol):
 
     @property
     def triggers(self) -> Sequence[str]:
-        """Words to find it by."""
+        """Words to find the lesson by."""
         ...
 
     @property
@@ -81,8 +81,8 @@ class Scored(Struct, Generic[LessonT], frozen=True):
 
     Attributes:
         lesson: The lesson.
-        bm25: In [0, ∞); 0 when it holds no term of the query.
-        relevance: 0 for no common term, else 1 to 10.
+        bm25: Score in [0, ∞); 0 when the lesson holds no term of the query.
+        relevance: 0 without a common term, else 1 to 10.
     """
 
     lesson: LessonT
@@ -95,7 +95,7 @@ class LessonScorer(Generic[LessonT]):
 
     Args:
         lessons: In any order.
-        earlier: A scorer of much the same lessons: what it counted is not counted again.
+        earlier: A scorer of much the same lessons, whose counts of words are used again; None for none.
     """
 
     def __init__(self, lessons: Sequence[LessonT], earlier: LessonScorer[LessonT] | None = None) -> None:
@@ -132,7 +132,7 @@ class LessonScorer(Generic[LessonT]):
         return [hit for hit in scored if hit.relevance >= min_relevance]
 
     def relevances(self, query: str) -> dict[str, int]:
-        """Id → relevance, 1 to 10, of the lessons that hold a term of the query; of two with one id the higher."""
+        """Return id → relevance, 1 to 10, of lessons that hold a term of the query; of two with one id the higher."""
         found: dict[str, int] = {}
         for row, bm25 in self._bm25(query).items():
             name = self._lessons[row].id
@@ -184,14 +184,14 @@ def searched_text(lesson: Scorable) -> str:
 
 
 def relevance(bm25: float) -> int:
-    """0 for a bm25 of 0, else twice the bm25 rounded half up, within 1 to 10."""
+    """Return the relevance for a bm25: 0 for 0, else twice the bm25 rounded half up, within 1 to 10."""
     if bm25 <= 0:
         return 0
     return min(max(int(2 * min(bm25, MAX_RELEVANCE) + 0.5), 1), MAX_RELEVANCE)
 
 
 def jaccard(a: AbstractSet[str], b: AbstractSet[str]) -> float:
-    """Share of common terms among all terms of two sets, in 0 to 1; 0 when both are empty."""
+    """Return the share of common terms among all terms of two sets, in 0 to 1; 0 when both are empty."""
     union = len(a | b)
     return len(a & b) / union if union else 0.0
 
@@ -202,6 +202,6 @@ def said_words(title: str, content: str) -> frozenset[str]:
 
 
 def id_key(lesson_id: str) -> tuple[str, int, str]:
-    """Sort key that puts `L999` before `L1000`, and ids of another form by their letters."""
+    """Return the sort key of an id, which puts `L999` before `L1000`; ids of another form sort as texts."""
     match = _ID.fullmatch(lesson_id)
     return (match.group(1), int(match.group(2)), lesson_id) if match else (lesson_id, 0, lesson_id)

@@ -13,17 +13,17 @@ class Record(Struct, frozen=True):
     """A record that may be given out.
 
     Attributes:
-        kind: Which store's, and what it is.
+        kind: `lesson`, `pattern`, `anti-pattern`, `decision`, `handoff`, `observation` or `summary`.
         id: Unique within its kind, as its users write it (`L001`, `pat-…`, `dec-…`, `anti-…`, `session-…`);
             in the memory `o42`, `s7`.
-        name: Its title; may be empty.
-        text: Everything else that is searched: situation, rule, reason, tags, in lines.
-        shown: What follows the kind on the header line in the frame, without any score: `L001 Git commit format`.
+        name: Title of the record; may be empty.
+        text: All other text that is searched: situation, rule, reason, tags, in lines.
+        shown: Text after the kind on the header line in the frame, without any score: `L001 Git commit format`.
         lines: Body lines in the frame.
         triggers: Words that name the record although its title does not hold them.
         created_at: ISO date or time; empty when unknown.
-        project: Name or key that it is attributed to; empty when to none.
-        is_attributed: True if it names a project at all, or is of a kind that belongs to every project.
+        project: Name or key of the project that the record is attributed to; empty for none.
+        is_attributed: True if the record names a project, or is of a kind that belongs to every project.
     """
 
     kind: RecordKind
@@ -49,7 +49,7 @@ class Problem(Struct, frozen=True):
     Attributes:
         file: Path of the file.
         line: Number of the line from 1; 0 for the whole file.
-        message: What is wrong, and what to do.
+        message: The mistake, and what to do.
     """
 
     file: str

@@ -36,14 +36,14 @@ if TYPE_CHECKING:
     from hybrid.records.memory.types import Make
 
 MAX_BATCH_EVENTS = 30
-"""Uses after which a batch ends, however close they follow: the hook that ends it tells of it. Chosen by hand."""
+"""The most uses in a batch, however close they follow. Chosen by hand."""
 _BARE_CHARS = 1_200
 """As long as a narrative (`hybrid.capture.extraction.wording.NARRATIVE_CHARS`), which lies in a layer above."""
 
 _SEEN_MS = 30 * 86_400_000
-"""How long it is known at least that an event was told; it counts again long before."""
+"""Milliseconds for which an event that became part of an observation stays known; it counts again long before."""
 _DROP_EACH = 1_000
-"""Events after which what was seen longer ago is dropped."""
+"""Number of new events after which the known events that are older than `_SEEN_MS` are dropped."""
 
 # SQLite keeps the order of a CROSS JOIN: it reads the uses that wait, which are few, and looks up the session of each.
 _COLUMNS = (
@@ -53,7 +53,7 @@ _COLUMNS = (
 
 
 class Waiting(Struct, frozen=True):
-    """A pending tool use: its row, the row of its session, whose it is, and of which prompt."""
+    """A pending tool use: its row, the row of its session, its owner, and the number of its prompt."""
 
     id: int
     session: int
@@ -63,7 +63,7 @@ class Waiting(Struct, frozen=True):
 
 
 class Due(Struct, frozen=True):
-    """The first batch of a session, none of whose uses waits for another one, and the text of its prompt."""
+    """The first batch of a session, which has ended, and the text of its prompt."""
 
     batch: Sequence[Waiting]
     prompt: str
@@ -77,7 +77,7 @@ def batches(waiting: Iterable[Waiting], window_ms: int) -> list[list[Waiting]]:
         window_ms: The longest pause within a batch, in milliseconds.
 
     Returns:
-        Runs of the given order, none empty, that together are all of it.
+        The batches: runs of `waiting` in its order, none empty, which together hold every use.
     """
     found: list[list[Waiting]] = []
     for one in waiting:
@@ -102,7 +102,7 @@ def add_event(db: sqlite3.Connection, owner: Owner, event: PendingEvent) -> int 
     """Let a tool use wait for those that follow, in an open transaction.
 
     Returns:
-        The row of its session; None for one that waits or was told already.
+        The row of its session; None when the use waits already, was told within the last hour, or was forgotten.
     """
     event = replace(event, tool=clean(event.tool), payload=clean(event.payload), digest=clean(event.digest))
     if _is_seen(db, event):
@@ -128,8 +128,8 @@ class Batcher:
     """Turns the batches of a database into observations.
 
     Args:
-        database: Of the memory.
-        make: Turns a batch into what is told of it.
+        database: The database of the memory.
+        make: Turns a batch into an observation, or None.
         window_ms: The longest pause within a batch, in milliseconds.
     """
 
@@ -139,14 +139,14 @@ class Batcher:
         self._window_ms = window_ms
 
     def flush_first(self, session: int, now_ms: float) -> Flushed:
-        """Tell the first batch of a session when it has ended; one at most, for who waits for the answer."""
+        """Turn the first batch of a session into an observation if it has ended; one batch only, as a caller waits."""
         due = self._first_due(session, now_ms, MAX_INT)
         return Flushed(0) if due is None else self._tell(due)
 
     def flush(self, now_ms: int, session_id: str, most: int | None) -> Flushed:
-        """Tell the batches of all sessions that have ended, or everything of one session; see `MemoryStore.flush`.
+        """Turn the ended batches of all sessions, or all batches of one, into observations; see `MemoryStore.flush`.
 
-        What comes while it is at work is left to the next one.
+        Uses that come meanwhile are left to the next flush.
         """
         n_made, done = 0, list[Flushed]()
         by_ms = math.inf if session_id else now_ms
@@ -163,7 +163,7 @@ class Batcher:
         return self._database.read(lambda db: _first_due(db, session, now_ms, self._window_ms, last), None)
 
     def _tell(self, due: Due) -> Flushed:
-        """Turn a batch into what is told of it; nothing when somebody else did so meanwhile, or it was forgotten."""
+        """Put an observation in the place of a batch, a bare one if `make` raises; none if another was first."""
         events = [one.event for one in due.batch]
         failure = ""
         try:
@@ -178,7 +178,7 @@ class Batcher:
 
 
 def _is_seen(db: sqlite3.Connection, event: PendingEvent) -> bool:
-    """Return whether the event is queued, forgotten, or a repeat within the time that counts as the same use."""
+    """Return whether an event waits, was forgotten, or was told within the last hour."""
     row = db.execute(
         f"SELECT 1 FROM seen_events WHERE event = ? AND (observation_id = {FORGOTTEN} OR seen_at_epoch >= ?) "
         "UNION ALL SELECT 1 FROM pending_events WHERE digest = ?",
@@ -188,7 +188,7 @@ def _is_seen(db: sqlite3.Connection, event: PendingEvent) -> bool:
 
 
 def _waiting_sessions(db: sqlite3.Connection, session_id: str) -> list[tuple[int, int]]:
-    """Return the sessions with uses that wait, or one of them, oldest first: row, and row of the last use."""
+    """Return (session, last waiting use), as rows, of all sessions with waiting uses or of one, oldest first."""
     condition, values = ("WHERE s.claude_session_id = ?", (clean(session_id),)) if session_id else ("", ())
     return db.execute(
         "SELECT p.session_id, max(p.id) FROM pending_events AS p CROSS JOIN sessions AS s ON s.id = p.session_id "
@@ -198,13 +198,13 @@ def _waiting_sessions(db: sqlite3.Connection, session_id: str) -> list[tuple[int
 
 
 def _first_due(db: sqlite3.Connection, session: int, now_ms: float, window_ms: int, last: int) -> Due | None:
-    """Return the first batch of a session when it has ended: others follow it, or the window has passed at a time.
+    """Return the first batch of a session if it has ended: another follows it, or the window has passed. Else None.
 
     Args:
         db: The database.
-        session: Its row.
-        now_ms: The time; infinite when nothing more is waited for.
-        window_ms: As of `batches`.
+        session: Row of the session.
+        now_ms: The present; infinite to end every batch.
+        window_ms: The longest pause within a batch, in milliseconds.
         last: Row of the last use that is looked at.
     """
     # One more than a batch can have shows whether others follow. Payloads are long, and most often it has not ended.
@@ -224,7 +224,10 @@ def _first_due(db: sqlite3.Connection, session: int, now_ms: float, window_ms: i
 
 
 def _store(db: sqlite3.Connection, batch: Sequence[Waiting], told: Extracted | None, *, is_bare: bool) -> bool:
-    """Put what is told in the place of a batch; False, and nothing done, when the session no longer begins with it."""
+    """Put an observation, or nothing for None, in the place of a batch; return True.
+
+    Return False and change nothing when the waiting uses of the session do not begin with the batch any more.
+    """
     rows = db.execute(
         "SELECT id, digest FROM pending_events WHERE session_id = ? ORDER BY id LIMIT ?", (batch[0].session, len(batch))
     ).fetchall()
@@ -266,7 +269,7 @@ def _were_seen(db: sqlite3.Connection, batch: Sequence[Waiting]) -> bool:
 
 
 def _bare(events: Sequence[PendingEvent], failure: str) -> Extracted:
-    """Return an observation that needs no extractor: the tool, and the beginning of what it was given and gave."""
+    """Return an observation made without an extractor: the tool, the failure, and the beginning of the payloads."""
     payload = "\n".join(event.payload for event in events)
     return clean_told(
         Extracted("change", f"Use {events[0].tool}", f"extraction failed: {failure}"[:200], payload[:_BARE_CHARS])

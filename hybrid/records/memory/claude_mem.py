@@ -32,7 +32,7 @@ _TABLES = ("sdk_sessions", "observations", "session_summaries", "user_prompts")
 _CLIENTS_SESSION = ("claude_session_id", "content_session_id")
 _OWN_SESSION = ("sdk_session_id", "memory_session_id")
 _STATUSES = {"active": "completed", "completed": "completed", "failed": "failed"}
-"""A session that runs there is none that runs here."""
+"""Status of a session there → its status here, where none of them runs."""
 _SECONDS_BELOW = 100_000_000_000
 _MAX_MS = 253_402_300_799_999
 
@@ -40,17 +40,17 @@ _MAX_MS = 253_402_300_799_999
 def import_database(
     path: Path, store: MemoryStore, resolve_key: ResolveKey, *, now_ms: int, is_dry: bool = False
 ) -> ImportReport:
-    """Bring the sessions, prompts, observations and summaries of a claude-mem database in; twice is as once.
+    """Store the new sessions, prompts, observations and summaries of a claude-mem database.
 
     Args:
-        path: Its file, which is neither changed nor locked.
-        store: Where to.
-        resolve_key: Key and name of a project that it knows by a name only.
+        path: The file of that database, which is neither changed nor locked.
+        store: The memory that gets the rows.
+        resolve_key: Returns key and name of a project that claude-mem knows by a name only.
         now_ms: Time of rows that have none.
-        is_dry: Store nothing, say what would be stored.
+        is_dry: Store nothing; report what would be stored.
 
     Raises:
-        MemoryImportError: It is not such a database.
+        MemoryImportError: The file is no database of claude-mem.
         MemoryDatabaseError: The store cannot be written.
     """
     try:
@@ -92,10 +92,10 @@ class _Reader:
         self._now_ms = now_ms
         self._projects: dict[str, tuple[str, str]] = {}
         self._sessions: dict[str, Session] = {}
-        """By the ids of the client and by claude-mem's own, which observations name."""
+        """Id of a session → session, by the ids of the client and by claude-mem's own, which observations name."""
 
     def rows(self) -> Iterator[Numbered]:
-        """Sessions first, since the others name them."""
+        """Yield rows with their numbers, sessions first, since the others name them; problems for unread rows."""
         makers = (self._session, self._observation, self._summary, self._prompt)
         for table, make in zip(_TABLES, makers, strict=True):
             if not self._db.execute(f"PRAGMA table_info({table})").fetchall():
@@ -189,7 +189,7 @@ def _count(value: object) -> int:
 
 
 def _ms(value: object) -> int | None:
-    """Milliseconds of seconds, milliseconds or an ISO text; None for anything else."""
+    """Return the milliseconds of a time in seconds, in milliseconds or as ISO text; None for anything else."""
     if isinstance(value, str):
         try:
             found = datetime.fromisoformat(value.strip().replace("Z", "+00:00"))

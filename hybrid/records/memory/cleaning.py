@@ -28,23 +28,23 @@ if TYPE_CHECKING:
 
 _AT_ONCE = 200
 _MERGED_PAGES = 500
-"""Of the full text that one transaction merges: some ten milliseconds, for which other writers wait."""
+"""Pages of the full text that one transaction merges: it takes some ten milliseconds, for which other writers wait."""
 _EMPTY_MS = 300
 _TABLES = ("sessions", "user_prompts", "observations", "session_summaries", "pending_events")
 _WORDS = "words"
 _FILE = "file"
 STAGES = (*_TABLES, _WORDS, _FILE, "")
-"""In their order; the empty one is the end."""
+"""The stages of cleaning in their order; the empty one is the end."""
 
 
 class Rules(Struct, frozen=True):
     """Functions that clean what rows hold; each gives its argument back, equal, when there is nothing to hide.
 
     Attributes:
-        text: A prompt.
-        told: What was observed.
-        summary: A summary of a turn.
-        payload: JSON of a use of a tool that waits.
+        text: Cleans the text of a prompt.
+        told: Cleans an observation.
+        summary: Cleans a summary of a turn.
+        payload: Cleans the JSON of a use of a tool that waits.
     """
 
     text: Callable[[str], str]
@@ -57,11 +57,11 @@ class CleaningState(Struct, frozen=True):
     """The state of cleaning the rows of a database.
 
     Attributes:
-        rules: Under which rules it is or will be; empty when that never began.
-        stage: Of `STAGES`; empty at the end.
+        rules: Version of the rules that rows are cleaned by; empty when cleaning never began.
+        stage: One of `STAGES`; empty at the end.
         up_to: The last row of the stage's table that was looked at.
-        n_rows: Rows that were changed under these rules.
-        at_ms: When it went on last.
+        n_rows: Number of rows that were changed under these rules.
+        at_ms: Time of the last step, milliseconds since 1970.
     """
 
     rules: str = ""
@@ -72,21 +72,21 @@ class CleaningState(Struct, frozen=True):
 
     @property
     def is_done(self) -> bool:
-        """Return whether everything stands under the present rules, and nothing of the old texts is in the file."""
+        """True if all rows are clean under the present rules and no old text is left in the file."""
         return self.rules == REDACT_VERSION and not self.stage
 
 
 def progress_of(db: sqlite3.Connection) -> CleaningState:
-    """Return the state that the database notes."""
+    """Return the state that the database notes; the initial one when it notes none."""
     row = db.execute("SELECT rules, stage, up_to, n_rows, at_epoch FROM cleaned").fetchone()
     return CleaningState() if row is None else CleaningState(*row)
 
 
 def clean_some(database: Database, rules: Rules, now_ms: int) -> CleaningState:
-    """Do the next piece: look through a batch of rows, or merge some pages, or empty the log into the file.
+    """Do the next piece of cleaning: clean a batch of rows, merge some pages, or empty the log into the file.
 
     Returns:
-        How far it is now. The same as before when a reader of another process is in the way of the last stage.
+        The state after it: the same as before at the end, or when another process reads during the last stage.
     """
     before = database.read(progress_of, CleaningState(REDACT_VERSION, ""))
     if before.rules != REDACT_VERSION:
@@ -131,7 +131,7 @@ def _clean_batch(database: Database, rules: Rules, before: CleaningState, now_ms
 
 
 def _next(before: CleaningState) -> CleaningState:
-    """Return the stage after this one; what nothing was changed for needs neither merging nor emptying."""
+    """Return the state at the next stage; at the end when no row was changed, so that nothing must be merged."""
     stage = STAGES[STAGES.index(before.stage) + 1]
     return replace(before, stage="" if stage == _WORDS and not before.n_rows else stage, up_to=0)
 
@@ -144,7 +144,7 @@ def _note(db: sqlite3.Connection, progress: CleaningState) -> None:
 
 
 def _emptied(db: sqlite3.Connection) -> bool:
-    """Empty the log into the file, as `wipe`, without waiting long: the caller tries again."""
+    """Empty the log into the file as `wipe` does, with a short wait; False when a reader was in the way."""
     (waits_ms,) = db.execute("PRAGMA busy_timeout").fetchone()
     db.execute(f"PRAGMA busy_timeout = {_EMPTY_MS}")
     try:

@@ -28,48 +28,48 @@ _T = TypeVar("_T")
 _REPAIR_LOCK_S = 30.0
 _CACHE_KIB = 16_000
 _CHECKPOINT_PAGES = 4_000
-"""Of 4 KiB, after which the log is copied into the file for some ten milliseconds; a tool use writes about 20."""
+"""Pages of 4 KiB in the log after which it is copied into the file, which takes some ten milliseconds."""
 
 
 class Database:
     """The connections of a store, one that writes and one that reads; see `_Line`.
 
-    Who reads never waits for who writes, neither here nor in another process: the write-ahead log gives it the state
+    A reader never waits for a writer, neither here nor in another process: the write-ahead log gives it the state
     before the writer's transaction.
     """
 
     def __init__(self, path: Path) -> None:
-        """Nothing is opened and nothing made yet."""
+        """Set the path of the file; nothing is opened or made yet."""
         self.path = path
         self._writer = _Line(path)
         self._reader = _Line(path, is_reader=True)
 
     @property
     def exists(self) -> bool:
-        """Return whether there is a file."""
+        """True if the file of the database is there."""
         return self.path.is_file()
 
     def read(self, work: Callable[[sqlite3.Connection], _T], missing: _T) -> _T:
-        """Return what the work reads in one consistent state, or `missing` when there is no file, which is not made.
+        """Return the result of work that reads one consistent state; `missing` when there is no file. Makes none.
 
-        It sees what was committed: nothing of a `write` that is not done.
+        The work sees committed changes only: nothing of a `write` that is not done.
 
         Raises:
-            MemoryDatabaseError: It cannot be read.
+            MemoryDatabaseError: The database cannot be read.
         """
         return self._tried(self._reader, work, "BEGIN") if self.exists else missing
 
     def write(self, work: Callable[[sqlite3.Connection], _T]) -> _T:
-        """Do the work in one transaction; when this returns, a kill of the process takes nothing back.
+        """Do the work in one transaction and return its result, which a kill of the process does not take back.
 
         Raises:
-            MemoryDatabaseError: It cannot be written; nothing of the work is.
+            MemoryDatabaseError: The database cannot be written; nothing of the work is stored.
         """
         # Never a read that becomes a write: two of those wait for one another.
         return self._tried(self._writer, work, "BEGIN IMMEDIATE")
 
     def outside(self, work: Callable[[sqlite3.Connection], _T]) -> _T:
-        """Do work that cannot stand in a transaction: checkpoints and giving back pages."""
+        """Do work that cannot run in a transaction, a checkpoint for example, and return its result."""
         return self._tried(self._writer, work, "")
 
     def close(self) -> None:
@@ -98,10 +98,9 @@ class Database:
         return MemoryDatabaseError(f"the memory {self.path} cannot be used: {text}; see `hybrid doctor`")
 
     def _repair(self, found_by: _Line) -> None:
-        """Make the full text anew where only that is damaged; otherwise set the file aside, for a person to look at.
+        """Make the full text anew where only that is damaged; otherwise rename the file, for a person to look at.
 
-        Whoever comes first does it: another process, or the other connection, may have replaced the file that this one
-        found damaged.
+        One process at a time does it; a file that is whole by then, as another one has replaced it, stays.
         """
         found_by.close()
         other = self._reader if found_by is self._writer else self._writer
@@ -114,9 +113,9 @@ class Database:
 
 
 class _Line:
-    """One connection and who may use it: one thread at a time.
+    """One connection and its lock, as one thread at a time may use it.
 
-    It is opened when first needed, and anew when its file was replaced.
+    The connection is opened when first needed, and anew when its file was replaced.
     """
 
     def __init__(self, path: Path, *, is_reader: bool = False) -> None:
@@ -127,7 +126,10 @@ class _Line:
         self._file: tuple[int, int] | None = None
 
     def done(self, work: Callable[[sqlite3.Connection], _T], begin: str) -> _T:
-        """Return the result of the work, in a transaction that begins so or that this thread has begun."""
+        """Return the result of work in a transaction: one that this thread has begun, else one begun by `begin`.
+
+        An empty `begin` starts no transaction. An error of the work undoes the transaction.
+        """
         with self._lock:
             connection = self._opened()
             if not begin or connection.in_transaction:
@@ -144,7 +146,7 @@ class _Line:
             return result
 
     def close(self, *, waits: bool = True) -> None:
-        """Release the file, unless another thread is at work and is not waited for."""
+        """Close the connection; without `waits` it stays open while another thread is at work."""
         if not self._lock.acquire(blocking=waits):
             return
         try:
@@ -218,7 +220,7 @@ def _is_damage(error: sqlite3.DatabaseError) -> bool:
 
 
 def _is_whole(path: Path) -> bool:
-    """True when the tables are sound; the full text is then made anew from them."""
+    """Return whether the tables are sound, and make the full text anew from them; a busy file counts as sound."""
     try:
         connection = _open(path)
     except MemoryDatabaseError:

@@ -41,10 +41,10 @@ _AT_ONCE = 500
 
 
 def export_lines(database: Database, wanted: RowFilter) -> Iterator[str]:
-    """The header, then the wanted rows as lines without line ends; what is written meanwhile may be among them.
+    """Yield the header, then the wanted rows, as lines without line ends; rows written meanwhile may be among them.
 
-    Sessions are those that the rows belong to. Prompts are given when all kinds, types and files are wanted. Tool uses
-    that still wait for their batch are not: flush first.
+    Sessions are those that the rows belong to. Prompts are left out when kinds, types or files are restricted, and
+    tool uses that still wait for their batch always: flush first.
     """
     yield json.dumps({"kind": "header", "format": FORMAT, "version": VERSION})
     for record in _records(database, wanted):
@@ -66,7 +66,7 @@ def _records(database: Database, wanted: RowFilter) -> Iterator[dict[str, Any]]:
 
 
 def all_rows(database: Database, wanted: RowFilter) -> Iterator[Row]:
-    """All wanted rows, observations first, in the order of their ids; nothing is locked between two of them."""
+    """Yield the wanted rows, observations first, in the order of their ids; nothing is locked between two of them."""
     for kind in MEMORY_KINDS:
         last = 0
         while True:
@@ -122,7 +122,7 @@ def _owner_record(kind: str, owner: Owner) -> dict[str, Any]:
 
 
 def session_record(session: Session) -> dict[str, Any]:
-    """Return a session as an object."""
+    """Return a session as the object of its line."""
     return _owner_record("session", session.owner) | {
         "user_prompt": session.user_prompt,
         "started_ms": session.started_ms,
@@ -133,7 +133,7 @@ def session_record(session: Session) -> dict[str, Any]:
 
 
 def prompt_record(prompt: UserPrompt) -> dict[str, Any]:
-    """Return a prompt as an object."""
+    """Return a prompt as the object of its line."""
     return _owner_record("prompt", prompt.owner) | {
         "prompt_number": prompt.prompt_number,
         "text": prompt.text,
@@ -143,7 +143,7 @@ def prompt_record(prompt: UserPrompt) -> dict[str, Any]:
 
 
 def row_record(row: Row) -> dict[str, Any]:
-    """Return an observation or a summary as an object."""
+    """Return an observation or a summary as the object of its line."""
     is_observation = isinstance(row, Observation)
     record = _owner_record("observation" if is_observation else "summary", row.owner) | asdict(row.told)
     record["prompt_number"] = row.prompt_number

@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
 _ALL_TABLES = ("observations", "session_summaries", "user_prompts")
 _SEEN_FOR_NOTHING_MS = 30 * 86_400_000
-"""How long it is known that an event told nothing; a hook that sends it again does so within minutes."""
+"""Milliseconds for which an event that told nothing stays known; a hook sends one again within minutes."""
 _AT_ONCE = 1_000
 _ROOM = 0.1
 """Share of a size limit that pruning leaves free, so that it is not needed again at once."""
 
 
 def for_good(database: Database, work: Callable[[sqlite3.Connection], int]) -> ForgetReport:
-    """Do one of the works below, and take what it forgets out of the file."""
+    """Do one of the works below in a transaction, then take the forgotten texts out of the file and its log."""
     if not database.exists:
         return ForgetReport(0, True)
     n = database.write(work)
@@ -41,13 +41,13 @@ def for_good(database: Database, work: Callable[[sqlite3.Connection], int]) -> F
 
 
 def forget(db: sqlite3.Connection, kind: MemoryKind, ids: Sequence[int]) -> int:
-    """Forget rows of one kind; the number of those that were there."""
+    """Forget the rows of one kind with these ids; return how many were there."""
     n = _delete(db, TABLES[kind], ids, is_forgotten=True)
     return _merged(db, n)
 
 
 def forget_session(db: sqlite3.Connection, session_id: str) -> int:
-    """Forget a session with all that belongs to it."""
+    """Forget a session with its rows and waiting tool uses; return the number of rows, 0 for an unknown session."""
     found = db.execute("SELECT id FROM sessions WHERE claude_session_id = ?", (clean(session_id),)).fetchone()
     if found is None:
         return 0
@@ -58,7 +58,10 @@ def forget_session(db: sqlite3.Connection, session_id: str) -> int:
 
 
 def forget_project(db: sqlite3.Connection, key: str) -> int:
-    """Forget what belongs to a project; a session that went on in another one keeps what belongs to that."""
+    """Forget all rows and waiting tool uses of a project; return the number of rows.
+
+    A session that went on in another project stays, as a session of that one.
+    """
     values = (clean(key),)
     ids = [row[0] for row in db.execute("SELECT id FROM sessions WHERE project_key = ?", values).fetchall()]
     n = _forget_where(db, "project_key = ?", values)
@@ -70,7 +73,11 @@ def forget_project(db: sqlite3.Connection, key: str) -> int:
 
 
 def forget_everything(db: sqlite3.Connection) -> int:
-    """Forget all; what is exported can be imported again, since nobody wanted one row of it forgotten."""
+    """Forget all rows, and which rows were forgotten before, so that an export can be imported again.
+
+    Returns:
+        The number of rows.
+    """
     n = _forget_where(db, "1", ())
     n += db.execute("DELETE FROM sessions").rowcount
     db.execute("DELETE FROM forgotten")
@@ -78,7 +85,7 @@ def forget_everything(db: sqlite3.Connection) -> int:
 
 
 def _leave_project(db: sqlite3.Connection, session: int) -> None:
-    """Let a session belong to the project that has rows of it, without the prompt that it began with."""
+    """Move a session to a project that still has rows of it, if one has, and drop the text of its first prompt."""
     for table in (*_ALL_TABLES, "pending_events"):
         row = db.execute(
             f"SELECT project_key, project FROM {table} WHERE session_id = ? LIMIT 1", (session,)
@@ -91,7 +98,7 @@ def _leave_project(db: sqlite3.Connection, session: int) -> None:
 
 
 def _forget_where(db: sqlite3.Connection, condition: str, values: Sequence[object]) -> int:
-    """Forget the rows and the waiting events that a condition on their table names; the number of rows."""
+    """Forget the rows and the waiting tool uses for which a condition holds; return the number of rows."""
     n = 0
     for table in _ALL_TABLES:
         ids = [row[0] for row in db.execute(f"SELECT id FROM {table} WHERE {condition}", values).fetchall()]
@@ -142,7 +149,7 @@ def _remember_forgotten(db: sqlite3.Connection, digests: Sequence[str]) -> None:
 
 
 def _merged(db: sqlite3.Connection, n: int) -> int:
-    """Merge the full text so that it holds no word of rows that are gone; the number of rows."""
+    """Merge the full text, unless `n` is 0, so that it holds no word of rows that are gone; return `n`."""
     if n:
         for table in FULL_TEXT_TABLES:
             db.execute(f"INSERT INTO {table}({table}) VALUES('optimize')")
@@ -150,12 +157,12 @@ def _merged(db: sqlite3.Connection, n: int) -> int:
 
 
 def wipe(db: sqlite3.Connection) -> bool:
-    """Empty the log into the file, outside of a transaction; False when a reader of another process was in the way."""
+    """Empty the log into the file, outside of a transaction; return False when a reader was in the way."""
     return db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] == 0
 
 
 def shrink(db: sqlite3.Connection) -> None:
-    """Give back the pages of what is gone, outside of a transaction."""
+    """Give the free pages of the file back to the file system, outside of a transaction."""
     # It gives back one page at each step, and only a script is stepped to its end: there are no rows to fetch.
     db.executescript("PRAGMA incremental_vacuum")
 
@@ -164,7 +171,10 @@ def shrink(db: sqlite3.Connection) -> None:
 
 
 def prune(database: Database, before_ms: int | None, max_bytes: int | None, now_ms: int) -> int:
-    """Delete what is older than a time, then the oldest until the file is small enough; see `MemoryStore.prune`."""
+    """Delete rows older than a time, then the oldest until the file is small enough; see `MemoryStore.prune`.
+
+    Returns how many rows went; it leaves a tenth of the limit free.
+    """
     n = 0
     if before_ms is not None:
         while some := database.write(lambda db: _prune_before(db, before_ms)):
@@ -190,7 +200,7 @@ def _prune_to(database: Database, max_bytes: float) -> int:
 
 
 def _prune_before(db: sqlite3.Connection, before_ms: int) -> int:
-    """Delete at most a thousand rows of each table that are older; the number, 0 when there are no more."""
+    """Delete at most a thousand rows of each table that are older; return the number, 0 when there are no more."""
     n = 0
     for table in _ALL_TABLES:
         found = db.execute(
@@ -202,11 +212,11 @@ def _prune_before(db: sqlite3.Connection, before_ms: int) -> int:
 
 
 def _prune_share(db: sqlite3.Connection, share: float) -> int:
-    """Delete the oldest of all rows, at least one; the number, 0 when there are none.
+    """Delete a share of the rows, the oldest, and at least one; return the number, 0 when there are none.
 
     Args:
         db: The database.
-        share: Of the rows, in [0, 1].
+        share: Share of the rows, in [0, 1].
     """
     union = " UNION ALL ".join(
         f"SELECT '{table}' AS t, id, created_at_epoch AS at FROM {table}" for table in _ALL_TABLES
@@ -223,7 +233,7 @@ def _prune_share(db: sqlite3.Connection, share: float) -> int:
 
 
 def _finish_pruning(db: sqlite3.Connection, before_ms: int, now_ms: int) -> None:
-    """Drop the sessions that have nothing any more, what was seen long ago for nothing, and words of what is gone."""
+    """Drop sessions without rows, events seen long ago that told nothing, and the words of rows that are gone."""
     in_use = " AND ".join(
         f"NOT EXISTS (SELECT 1 FROM {table} AS t WHERE t.session_id = sessions.id)"
         for table in (*_ALL_TABLES, "pending_events")
@@ -241,7 +251,7 @@ def _finish_pruning(db: sqlite3.Connection, before_ms: int, now_ms: int) -> None
 
 
 def _used_bytes(db: sqlite3.Connection) -> int:
-    """Return the bytes of the pages that hold something."""
+    """Return the bytes of the pages of the file that are in use."""
     pages, free, size = (
         db.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "freelist_count", "page_size")
     )

@@ -63,12 +63,12 @@ _T = TypeVar("_T")
 
 
 def import_rows(database: Database, rows: Iterable[Numbered], *, is_dry: bool = False) -> ImportReport:
-    """Store rows that are new.
+    """Store the rows that are new and were not forgotten.
 
     Args:
-        database: Where to.
-        rows: Redacted and clean; parents need not come first.
-        is_dry: Store nothing, say what would be stored.
+        database: The database that gets the rows.
+        rows: Rows with their numbers, redacted and clean; parents need not come first.
+        is_dry: Store nothing; report what would be stored.
     """
     counts: Counter[str] = Counter()
     problems: list[Problem] = []
@@ -130,7 +130,7 @@ def _digest(row: AnyRow) -> str:
 
 
 def _refused(db: sqlite3.Connection, row: AnyRow) -> str:
-    """`duplicate` for a row that is there, `forgotten` for one that was wanted forgotten, empty for a new one."""
+    """Return `duplicate` for a row that is there, `forgotten` for one that was forgotten, empty for a new one."""
     digest = _digest(row)
     if isinstance(row, (Observation, UserPrompt)):
         table = "observations" if isinstance(row, Observation) else "user_prompts"
@@ -187,7 +187,7 @@ def _insert_session(db: sqlite3.Connection, session: Session) -> int:
 
 
 def _session_of(db: sqlite3.Connection, row: UserPrompt | Observation | SessionSummary) -> int:
-    """Return the session's row, made when missing; its next prompt gets a number beyond the row's."""
+    """Return the id of the session of a row, made when missing; its next prompt gets a number above that of the row."""
     found = db.execute("SELECT id FROM sessions WHERE claude_session_id = ?", (row.owner.session_id,)).fetchone()
     if found is None:
         ended = Session(row.owner, "", row.created_ms, row.created_ms, "completed", row.prompt_number)
@@ -198,23 +198,25 @@ def _session_of(db: sqlite3.Connection, row: UserPrompt | Observation | SessionS
 
 AnyRow = Session | UserPrompt | Observation | SessionSummary
 Numbered = tuple[int, AnyRow | Problem]
-"""Number of the line or row it comes from, and what was read there."""
+"""Number of a line or row of the source, and the row or the problem that was read there."""
 
 _DIGEST_CHARS = 64
 MAX_LINE_CHARS = 64_000_000
-"""Of a line that is read: far beyond any row, and what a file without line ends may cost."""
+"""The most characters of a line that is read; no row is as long, but a file without line ends may be."""
 
 
 def read_lines(lines: Iterable[str], now_ms: int, name: str) -> Iterator[Numbered]:
-    """The rows of what `export_lines` gave; blank lines are passed over.
+    """Yield the rows of lines that `export_lines` gave, a problem for each unread line; blank lines are passed over.
+
+    Nothing is read from a line on that is longer than `MAX_LINE_CHARS`.
 
     Args:
-        lines: With or without line ends.
+        lines: Lines with or without line ends.
         now_ms: Time of rows that name none.
-        name: Of the file, for problems.
+        name: Name of the file, for problems.
 
     Raises:
-        MemoryImportError: A newer version wrote it, or nothing stands there.
+        MemoryImportError: A newer version wrote the lines, or all are blank.
     """
     is_empty = True
     for number, line in enumerate(lines, 1):
@@ -288,7 +290,7 @@ def owner_of(session_id: object, key: object, project: object) -> Owner:
     """Return the owner of a row.
 
     Raises:
-        ValueError: Session or key are missing.
+        ValueError: The id of the session or the key of the project is missing.
     """
     if not (isinstance(session_id, str) and session_id and isinstance(key, str) and key):
         raise ValueError("session_id and project_key are needed")
@@ -318,7 +320,7 @@ def whole(value: object, name: str) -> int:
     """Return a number that is not negative.
 
     Raises:
-        ValueError: It is none.
+        ValueError: The value is no such number.
     """
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MAX_INT:
         raise ValueError(f"{name} is not a whole number of at least 0")

@@ -57,22 +57,22 @@ _OF_SESSION = "(SELECT id FROM sessions WHERE claude_session_id = ?)"
 
 
 class Clause:
-    """Conditions that all hold, with their values."""
+    """Conditions of SQL, joined by AND, with their values."""
 
     def __init__(self) -> None:
-        """Nothing is restricted yet."""
+        """Begin without a condition, which holds for every row."""
         self.parts: list[str] = []
         self.values: list[object] = []
 
     def add(self, part: str, *values: object) -> Clause:
-        """One more condition."""
+        """Add a condition with its values, and return this clause."""
         self.parts.append(part)
         self.values += values
         return self
 
     @property
     def sql(self) -> str:
-        """To stand after WHERE."""
+        """The conditions as SQL after `WHERE`; `1` without any."""
         return " AND ".join(self.parts) or "1"
 
 
@@ -87,7 +87,7 @@ def where(wanted: RowFilter, *, not_key: str = "") -> Clause:
     """Return the conditions on a row `r` of a kind that `is_wanted`.
 
     Args:
-        wanted: What restricts; its kinds are the caller's.
+        wanted: The filter; its kinds are not looked at.
         not_key: A project to leave out; empty for none.
     """
     clause = Clause()
@@ -124,7 +124,7 @@ def _add_files(clause: Clause, files: Sequence[str]) -> None:
 
 
 def _normalised(path: str) -> str:
-    """Return a path as it is stored; empty for the project itself."""
+    """Return a path in the form in which it is stored; empty for the project itself."""
     path = clean(path).replace("\\", "/")
     while path.startswith("./"):
         path = path[2:]
@@ -133,7 +133,7 @@ def _normalised(path: str) -> str:
 
 
 def select(db: sqlite3.Connection, kind: MemoryKind, clause: Clause, order: str, limit: int) -> list[Row]:
-    """Return rows of one kind; `order` may name columns of `r`."""
+    """Return at most `limit` rows of one kind that fulfil a clause; `order` may name columns of `r`."""
     # The rows are chosen first: to sort many with all their text takes ten times as long.
     chosen = f"SELECT r.id FROM {TABLES[kind]} AS r CROSS {_SESSION} WHERE {clause.sql} ORDER BY {order} LIMIT ?"
     sql = (
@@ -145,7 +145,7 @@ def select(db: sqlite3.Connection, kind: MemoryKind, clause: Clause, order: str,
 
 
 def _hiding(db: sqlite3.Connection) -> Callable[[str], str]:
-    """Return what takes secrets out of a text that is read: nothing is left to do once the rows are cleaned."""
+    """Return the function that takes secrets out of texts that are read; `str` once all rows are cleaned."""
     sql = "SELECT 1 FROM cleaned WHERE rules = ? AND stage IN ('words', 'file', '')"
     return redact if db.execute(sql, (REDACT_VERSION,)).fetchone() is None else str
 
@@ -161,8 +161,8 @@ def told_of_observation(values: Sequence[Any], hide: Callable[[str], str] = str)
     """Return the observation that the columns from `type` to `files_modified` hold.
 
     Args:
-        values: Of the columns.
-        hide: Is applied to each text.
+        values: The values of these columns.
+        hide: Function that is applied to each text.
     """
     title, subtitle, narrative = map(hide, values[1:4])
     lists = (tuple(map(hide, from_json(value))) for value in values[4:8])
@@ -170,12 +170,12 @@ def told_of_observation(values: Sequence[Any], hide: Callable[[str], str] = str)
 
 
 def told_of_summary(values: Sequence[Any], hide: Callable[[str], str] = str) -> Summarised:
-    """Return the same of a summary, by the columns from `request` to `notes`."""
+    """Return the summary that the columns from `request` to `notes` hold, `hide` applied to each text."""
     return Summarised(*map(hide, values[:6]))
 
 
 def select_sessions(db: sqlite3.Connection, clause: Clause, order: str, limit: int) -> list[Session]:
-    """Sessions; conditions and order name columns of `sessions`."""
+    """Return the sessions that fulfil a clause; it and `order` name columns of `sessions`."""
     sql = f"SELECT {_SESSION_COLUMNS} FROM sessions WHERE {clause.sql} ORDER BY {order} LIMIT ?"
     rows = db.execute(sql, (*clause.values, limit)).fetchall()
     hide = _hiding(db)
@@ -183,7 +183,7 @@ def select_sessions(db: sqlite3.Connection, clause: Clause, order: str, limit: i
 
 
 def select_prompts(db: sqlite3.Connection, clause: Clause, order: str, limit: int) -> list[UserPrompt]:
-    """Prompts; conditions and order name columns of `r`."""
+    """Return the prompts that fulfil a clause; it and `order` name columns of `r`."""
     sql = (
         f"SELECT {_OWNER}, r.prompt_text, r.prompt_number, r.created_at_epoch FROM user_prompts AS r CROSS {_SESSION} "
         f"WHERE {clause.sql} ORDER BY {order} LIMIT ?"
@@ -195,7 +195,7 @@ def select_prompts(db: sqlite3.Connection, clause: Clause, order: str, limit: in
 
 NO_LIMIT = -1
 _MAX_PATHS = 200
-"""In one statement, which takes only so many variables."""
+"""The most paths in one statement, which takes only so many variables."""
 _NEWEST_FIRST = "r.created_at_epoch DESC, r.id DESC"
 _OLDEST_FIRST = "r.created_at_epoch, r.id"
 
@@ -215,7 +215,7 @@ def newest(db: sqlite3.Connection, wanted: RowFilter, limit: int, *, not_key: st
 
 
 def places(db: sqlite3.Connection, wanted: RowFilter) -> list[tuple[MemoryKind, int, str]]:
-    """Kind, id and project key of every wanted row: for a search that restricts before its limit counts."""
+    """Return kind, id and project key of every wanted row, without reading its text."""
     found: list[tuple[MemoryKind, int, str]] = []
     for kind in MEMORY_KINDS:
         if is_wanted(kind, wanted):
@@ -231,9 +231,9 @@ def recent(db: sqlite3.Connection, wanted: RowFilter, key: str, limit: int) -> l
 
     Args:
         db: The database.
-        wanted: What restricts; with a key in it, other projects give nothing.
-        key: Of the present project, which has at least half of the rows when it has so many.
-        limit: Rows at most.
+        wanted: The filter; with a key in it, rows of other projects are left out.
+        key: Key of the present project, which has at least half of the rows when it has so many.
+        limit: The most rows.
     """
     own = newest(db, replace(wanted, key=key), limit)
     if wanted.key or not is_wanted("observation", wanted):
@@ -255,7 +255,7 @@ def of_files(db: sqlite3.Connection, paths: Sequence[str], wanted: RowFilter, li
 
 
 def rows(db: sqlite3.Connection, kind: MemoryKind, ids: Sequence[int]) -> dict[int, Row]:
-    """Return the rows with these ids; those that are not there are left out."""
+    """Return id → row for these ids of a kind, in their order; rows that are not there are left out."""
     found: dict[int, Row] = {}
     for some in chunked(list(dict.fromkeys(ids))):
         clause = Clause().add(f"r.id IN ({marks(some)})", *some)
@@ -264,13 +264,13 @@ def rows(db: sqlite3.Connection, kind: MemoryKind, ids: Sequence[int]) -> dict[i
 
 
 def timeline(db: sqlite3.Connection, anchor: Row, before: int, after: int, wanted: RowFilter) -> list[Row]:
-    """Return the wanted rows around a row in the order of time, with that row."""
+    """Return a row with at most so many wanted rows before and after it, in the order of time."""
     place = _place(anchor)
     return [*_beside(db, place, wanted, before, False), anchor, *_beside(db, place, wanted, after, True)]
 
 
 def timeline_at(db: sqlite3.Connection, ms: int, before: int, after: int, wanted: RowFilter) -> list[Row]:
-    """Return the wanted rows around a time in the order of time; those of that very millisecond come after it."""
+    """Return at most so many wanted rows before and after a time, in order; rows of that millisecond count as after."""
     place = (ms, -1, 0)
     return [*_beside(db, place, wanted, before, False), *_beside(db, place, wanted, after, True)]
 
@@ -278,7 +278,7 @@ def timeline_at(db: sqlite3.Connection, ms: int, before: int, after: int, wanted
 def _beside(
     db: sqlite3.Connection, place: tuple[int, int, int], wanted: RowFilter, limit: int, is_after: bool
 ) -> list[Row]:
-    """At most `limit` rows next to a place on one side of it, in the order of time."""
+    """Return at most `limit` wanted rows next to a place (`_place`) on one side of it, in the order of time."""
     ms, kind_number, identity = place
     compare, order = (">", _OLDEST_FIRST) if is_after else ("<", _NEWEST_FIRST)
     found: list[Row] = []
@@ -305,14 +305,14 @@ def session_rows(db: sqlite3.Connection, session_id: str) -> list[Row]:
 
 
 def rows_after(db: sqlite3.Connection, kind: MemoryKind, identity: int, wanted: RowFilter, limit: int) -> list[Row]:
-    """Return the next wanted rows of a kind in the order of their ids."""
+    """Return the wanted rows of a kind with ids above `identity`, at most `limit`, in the order of their ids."""
     if not is_wanted(kind, wanted):
         return []
     return select(db, kind, where(wanted).add("r.id > ?", identity), "r.id", limit)
 
 
 def sessions(db: sqlite3.Connection, wanted: RowFilter, limit: int) -> list[Session]:
-    """The sessions that began in a project and after a time, newest first; types, files, kinds say nothing of them."""
+    """Return the sessions of a project and since a time, newest first; types, files and kinds do not count."""
     clause = Clause()
     for part, value in (
         ("project_key = ?", wanted.key),
@@ -326,7 +326,7 @@ def sessions(db: sqlite3.Connection, wanted: RowFilter, limit: int) -> list[Sess
 
 
 def touched_files(db: sqlite3.Connection, session_id: str) -> tuple[str, ...]:
-    """The files of a session: those that were written, then those only read; what was touched last comes first."""
+    """Return the files of a session: written ones, then those only read; in both the last touched first."""
     found = db.execute(
         "SELECT f.path FROM observation_files AS f JOIN observations AS r ON r.id = f.observation_id "
         "WHERE r.session_id = (SELECT id FROM sessions WHERE claude_session_id = ?) "
@@ -337,7 +337,7 @@ def touched_files(db: sqlite3.Connection, session_id: str) -> tuple[str, ...]:
 
 
 def stats(db: sqlite3.Connection, n_bytes: int) -> MemoryStats:
-    """Count all rows."""
+    """Return the counts of all rows; `n_bytes` becomes their size."""
     tables = ("sessions", "observations", "session_summaries", "user_prompts", "pending_events")
     counts = tuple(db.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in tables)
     by_type = dict(db.execute("SELECT type, count(*) FROM observations GROUP BY type").fetchall())
@@ -387,8 +387,8 @@ _FULL_TEXT: dict[MemoryKind, tuple[str, str]] = {
 def query_terms(query: str) -> list[str]:
     """Return the words of a text as terms of FTS5, in their order.
 
-    A word is quoted: a compound one (`retry_count`) stands for its parts in a row. Words that say nothing of a topic
-    are left out where there are others.
+    A word is quoted: a compound one (`retry_count`) stands for its parts in a row. Function words are left out where
+    there are others, and so are words beyond a limit.
     """
     words = [word for word in dict.fromkeys(_WORD.findall(query)) if word.strip("_")]
     telling = [word for word in words if word.lower() not in FUNCTION_WORDS]
@@ -396,11 +396,11 @@ def query_terms(query: str) -> list[str]:
 
 
 def search_text(db: sqlite3.Connection, query: str, wanted: RowFilter, limit: int) -> list[tuple[Row, float]]:
-    """Return the wanted rows that match best.
+    """Return the wanted rows that hold a word of a query, best first; none for a query without words.
 
     Returns:
-        Rows with their bm25 in [0, ∞), best first; equal ones newest first. Of observations and summaries each has
-        the statistics of its own kind.
+        Rows with their bm25 in [0, ∞); equal ones newest first. Observations and summaries have statistics of their
+        own.
     """
     terms = query_terms(query)
     scored: list[tuple[float, MemoryKind, int]] = []
@@ -417,7 +417,7 @@ def search_text(db: sqlite3.Connection, query: str, wanted: RowFilter, limit: in
 def _scored(
     db: sqlite3.Connection, kind: MemoryKind, terms: Sequence[str], wanted: RowFilter, limit: int
 ) -> list[tuple[int, float]]:
-    """Return ids and bm25 as FTS5 has it, negative; no long column of a row is read for it."""
+    """Return (id, bm25) of the best wanted rows of a kind; FTS5 gives it negative. No long column is read for it."""
     table, weights = _FULL_TEXT[kind]
     clause = where(wanted)
     join = f"CROSS JOIN {TABLES[kind]} AS r ON r.id = {table}.rowid" if clause.parts else ""
@@ -432,10 +432,10 @@ def _scored(
 
 
 def _rare_terms(db: sqlite3.Connection, table: str, terms: Sequence[str]) -> str:
-    """Return an expression for the rows that are worth scoring; empty for all that match.
+    """Return the expression of FTS5 for the rows that are worth scoring; empty when all that match are.
 
-    To score a row costs ten times what it costs to find it. Where many rows match, those are passed over that hold
-    only words which are in very many of them.
+    To score a row costs ten times what it costs to find it. Where many rows match, those with only frequent words are
+    passed over.
     """
     sql = f"SELECT count(*) FROM (SELECT 1 FROM {table} WHERE {table} MATCH ? LIMIT {_COMMON_ROWS})"
     counts = {term: db.execute(sql, (term,)).fetchone()[0] for term in terms}
@@ -447,7 +447,7 @@ def _rare_terms(db: sqlite3.Connection, table: str, terms: Sequence[str]) -> str
 
 
 def search_prompts(db: sqlite3.Connection, query: str, wanted: RowFilter, limit: int) -> list[tuple[UserPrompt, float]]:
-    """As `search_text`, of prompts; types, files and kinds say nothing of them."""
+    """Return the prompts that match best, as `search_text` does; types, files and kinds of `wanted` do not count."""
     terms = query_terms(query)
     if not terms or limit <= 0:
         return []

@@ -19,15 +19,15 @@ _LETTERS: dict[MemoryKind, str] = {"observation": "o", "summary": "s"}
 _KINDS: dict[str, MemoryKind] = {letter: kind for kind, letter in _LETTERS.items()}
 
 _CHARS_OF_TOKEN = 4
-"""About so many characters are one token of a language model."""
+"""Characters that are about one token of a language model."""
 
 _SUMMARY_PARTS = ("investigated", "learned", "completed", "next_steps", "notes")
 _SHOWN_PARTS = ("learned", "completed", "next_steps")
 _MOST_TITLE_CHARS = 100
 _MOST_BODY_CHARS = 280
-"""Of a narrative, or of a part of a summary, in an injection: its budget has room for three rows or four."""
+"""The most characters of a narrative in an injection, whose budget has room for three rows or four."""
 _MOST_PART_CHARS = 180
-"""The same of one part of a summary, which has three."""
+"""The most characters of one part of a summary in an injection, which has three parts."""
 _MOST_FILES = 5
 
 
@@ -37,12 +37,12 @@ def kind_of(row: Row) -> MemoryKind:
 
 
 def row_name(kind: MemoryKind, number: int) -> str:
-    """`o42` or `s7`: the id of a row among all that the memory gives out."""
+    """Return the id of a row among all rows of the memory: `o42` for an observation, `s7` for a summary."""
     return f"{_LETTERS[kind]}{number}"
 
 
 def name_of(row: Row) -> str:
-    """`o42` or `s7`."""
+    """Return the id of a row among all rows of the memory, `o42` or `s7`."""
     return row_name(kind_of(row), row.id)
 
 
@@ -55,13 +55,13 @@ def parse_name(name: str) -> tuple[MemoryKind, int] | None:
 
 
 def title_of(row: Row) -> str:
-    """Return the title of an observation, or what a summary says was asked for, on one line."""
+    """Return the title of a row on one line: of a summary its request, else what was completed."""
     text = row.told.title if isinstance(row, Observation) else row.told.request or row.told.completed
     return cut_at_word(one_line(text), _MOST_TITLE_CHARS)
 
 
 def type_of(row: Row) -> str:
-    """bugfix, feature, …, or summary."""
+    """Return the type of an observation, `bugfix` for example, or `summary`."""
     return row.told.type if isinstance(row, Observation) else "summary"
 
 
@@ -69,8 +69,8 @@ def record_of(row: Row, *, here: str = "") -> Record:
     """Return a row as the engine indexes, ranks and shows it.
 
     Args:
-        row: Of the memory.
-        here: Key of the present project; a row of another one is marked with the name of its project.
+        row: A row of the memory.
+        here: Key of the present project; a row of another one is marked with its project. Empty to mark nothing.
     """
     lines = body_lines(row)
     day = moment_text(row.created_ms)[:10]
@@ -88,7 +88,7 @@ def record_of(row: Row, *, here: str = "") -> Record:
 
 
 def shown_number(row: Row) -> str:
-    """`42`, of a summary `s7`: what `hybrid memory show` takes."""
+    """Return the number of a row for `hybrid memory show`: `42` for an observation, `s7` for a summary."""
     return str(row.id) if isinstance(row, Observation) else name_of(row)
 
 
@@ -126,12 +126,12 @@ def _shortened(text: str, most: int = _MOST_BODY_CHARS) -> str:
 
 
 def index_line(row: Row, *, here: str | None = None) -> str:
-    """`#42 2026-02-14 10:31 bugfix Fix auth timeout [from: other] (~120 tokens)`, in local time.
+    """Return a line `#42 2026-02-14 10:31 bugfix Fix auth timeout [from: other] (~120 tokens)`, in local time.
 
     Args:
-        row: Of the memory.
-        here: Key of the present project: rows of others are marked. Empty outside of any project, where nothing is
-            foreign and each row says whose it is. None marks none.
+        row: A row of the memory.
+        here: Key of the present project: rows of others are marked. Empty outside of any project, where each row is
+            marked with its project. None marks none.
     """
     label = "from" if here else "project"
     foreign = f" [{label}: {row.owner.project}]" if here is not None and row.owner.key != here else ""
@@ -141,7 +141,7 @@ def index_line(row: Row, *, here: str | None = None) -> str:
 
 
 def full_lines(row: Row) -> list[str]:
-    """Title, narrative, facts and files."""
+    """Return all lines of a row: title, narrative, facts, concepts and files, or the parts of a summary."""
     if isinstance(row, SessionSummary):
         pairs = [(name.replace("_", " ").capitalize(), getattr(row.told, name)) for name in _SUMMARY_PARTS]
         return [title_of(row), *(f"{label}: {text}" for label, text in pairs if text.strip())]
@@ -153,7 +153,7 @@ def full_lines(row: Row) -> list[str]:
 
 
 def moment_text(created_ms: int) -> str:
-    """`2026-02-14 10:31` in local time."""
+    """Return a time in the form `2026-02-14 10:31`, in local time."""
     return datetime.fromtimestamp(created_ms / 1000).strftime("%Y-%m-%d %H:%M")
 
 

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
 
 def last_change(db: sqlite3.Connection) -> int:
-    """Number of the last change, or where the numbers of this file begin."""
+    """Return the number of the last change of a row; of a file without changes the number it begins with."""
     return db.execute("SELECT seq FROM sqlite_sequence WHERE name = 'changes'").fetchone()[0]
 
 
@@ -71,7 +71,7 @@ def changes_since(db: sqlite3.Connection, seq: int) -> tuple[list[tuple[MemoryKi
 
 
 def forget_changes(db: sqlite3.Connection, before_seq: int) -> None:
-    """Drop what everybody who reads the log has read."""
+    """Drop the changes with a number below `before_seq` from the log."""
     db.execute("DELETE FROM changes WHERE seq < ?", (before_seq,))
 
 
@@ -79,13 +79,13 @@ class MemoryStore:
     """Sessions, prompts, observations and summaries in one database."""
 
     def __init__(self, path: Path) -> None:
-        """Nothing is opened or made before the first use."""
+        """Set the path of the database; nothing is opened or made before the first use."""
         self.path = path
         self.database = Database(path)
 
     @property
     def exists(self) -> bool:
-        """Return whether anything was ever stored."""
+        """True if the file of the memory is there, so that something was stored once."""
         return self.database.exists
 
     @property
@@ -106,9 +106,9 @@ class MemoryStore:
     # --- writing -------------------------------------------------------------------------------------------
 
     def add_prompt(self, owner: Owner, text: str, now_ms: int, *, key: str = "") -> int:
-        """Store a prompt, opening its session; its number, from 1. The last one again within 2 s is the same.
+        """Store a prompt, open its session, and return its number, from 1; the last one again within 2 s is the same.
 
-        With the key of its event, the same event is stored once whenever it comes again.
+        With `key`, the key of its event, the same event is stored once, whenever it comes again.
         """
         from hybrid.records.memory import writing
 
@@ -125,18 +125,18 @@ class MemoryStore:
     ) -> bool:
         """Let a tool use wait for those that follow within the window.
 
-        It is stored, for good, before anything else is done; then one batch is told that has ended, if there is one.
+        The use is committed first; then the first batch of its session, if it has ended, becomes an observation.
         Nothing is locked while `make` is at work.
 
         Args:
             owner: Session and project.
-            event: The use.
-            window_ms: The longest pause within a batch.
-            make: Turns a batch into what is told.
-            on_failure: Is given a line when `make` raised, and when a batch goes on waiting as the memory is in use.
+            event: The tool use.
+            window_ms: The longest pause within a batch, in milliseconds.
+            make: Turns a batch into an observation, or None.
+            on_failure: Gets a line when `make` raised, and when a batch goes on waiting as the memory is in use.
 
         Returns:
-            False for a use that is waiting, was told within the last hour, or was forgotten.
+            True if the use was stored; False if it waits already, was told within the last hour, or was forgotten.
         """
         from hybrid.records.memory import batching
 
@@ -158,15 +158,15 @@ class MemoryStore:
     def flush(
         self, *, make: Make, now_ms: int, window_ms: int, session_id: str = "", most: int | None = None
     ) -> Flushed:
-        """Tell the batches that have ended, or everything of one session that waits now; each in its own transaction.
+        """Turn ended batches, or all that waits of one session, into observations, each in its own transaction.
 
-        Nothing is locked while `make` is at work; what another process has told meanwhile does not count.
+        Nothing is locked while `make` is at work; batches that another process has done meanwhile do not count.
 
         Args:
-            make: Turns a batch into what is told.
+            make: Turns a batch into an observation, or None.
             now_ms: The present.
-            window_ms: The longest pause within a batch; one that is not older goes on waiting.
-            session_id: The client's, of the session that is told whole; empty for all sessions.
+            window_ms: The longest pause within a batch, in milliseconds; a batch whose last use is younger waits on.
+            session_id: The client's id of the session all of whose batches are done; empty for all sessions.
             most: How often `make` is called at most; None for as often as there are batches.
         """
         if not self.exists:
@@ -176,7 +176,7 @@ class MemoryStore:
         return batching.Batcher(self.database, make, window_ms).flush(now_ms, session_id, most)
 
     def n_waiting(self) -> int:
-        """Uses of tools that wait for those that follow."""
+        """Return the number of tool uses that wait for their batch to end."""
         return self.database.read(lambda db: db.execute("SELECT count(*) FROM pending_events").fetchone()[0], 0)
 
     def add_observation(
@@ -188,13 +188,13 @@ class MemoryStore:
         digest: str = "",
         discovery_tokens: int = 0,
     ) -> Observation | None:
-        """Store what somebody tells; None for what is there or was forgotten, and for a repeat, which is counted.
+        """Store an observation and return it; None if it is there, was forgotten, or is a repeat, which is counted.
 
         Args:
             owner: Session and project.
             told: The observation.
             now_ms: When it was made.
-            digest: By this it is known again; made of all the rest when empty.
+            digest: Digest by which the observation is known again; made of all the rest when empty.
             discovery_tokens: As of an `Observation`.
         """
         from hybrid.records.memory import writing
@@ -208,7 +208,7 @@ class MemoryStore:
         return row if isinstance(row, Observation) else None
 
     def add_summary(self, owner: Owner, told: Summarised, now_ms: int) -> SessionSummary | None:
-        """Store the summary of the session's last prompt, in place of an earlier one of it; None when it is empty."""
+        """Store and return the summary of the session's last prompt, in place of an earlier one; None if empty."""
         from hybrid.records.memory import writing
 
         def work(db: sqlite3.Connection) -> Row | None:
@@ -219,7 +219,7 @@ class MemoryStore:
         return row if isinstance(row, SessionSummary) else None
 
     def complete_session(self, session_id: str, now_ms: int, status: SessionStatus = "completed") -> None:
-        """Say how a session ended; flush it first."""
+        """Note the end and the status of a session; nothing for an unknown one. Call `flush` for it first."""
         if self.exists:
             from hybrid.records.memory import writing
 
@@ -232,19 +232,22 @@ class MemoryStore:
         return self.database.read(lambda db: reading.newest(db, wanted, limit), [])
 
     def recent(self, wanted: RowFilter, key: str, limit: int) -> list[Row]:
-        """As `newest`, where the project `key` has at least half of the rows when it has so many."""
+        """Return the newest wanted rows of the project `key`, and observations of others, newest first.
+
+        The project has at least half of the rows when it has so many.
+        """
         return self.database.read(lambda db: reading.recent(db, wanted, key, limit), [])
 
     def places(self, wanted: RowFilter) -> list[tuple[MemoryKind, int, str]]:
-        """Kind, id and project key of every wanted row, without reading them."""
+        """Return kind, id and project key of every wanted row, without reading its text."""
         return self.database.read(lambda db: reading.places(db, wanted), [])
 
     def rows(self, kind: MemoryKind, ids: Sequence[int]) -> dict[int, Row]:
-        """Return the rows with these ids, in their order; missing ones are left out."""
+        """Return id → row for these ids, in their order; missing rows are left out."""
         return self.database.read(lambda db: reading.rows(db, kind, ids), {})
 
     def timeline(self, kind: MemoryKind, identity: int, before: int, after: int, wanted: RowFilter) -> list[Row]:
-        """Return the wanted rows around a row, and it, oldest first; empty when it is not there."""
+        """Return a row and at most so many wanted ones before and after it, oldest first; empty without that row."""
 
         def read(db: sqlite3.Connection) -> list[Row]:
             anchor = reading.rows(db, kind, [identity]).get(identity)
@@ -253,7 +256,7 @@ class MemoryStore:
         return self.database.read(read, [])
 
     def timeline_at(self, ms: int, before: int, after: int, wanted: RowFilter) -> list[Row]:
-        """Return the wanted rows around a time, oldest first."""
+        """Return at most so many wanted rows before and after a time, oldest first."""
         return self.database.read(lambda db: reading.timeline_at(db, ms, before, after, wanted), [])
 
     def of_files(self, paths: Sequence[str], wanted: RowFilter, limit: int) -> list[Row]:
@@ -267,13 +270,13 @@ class MemoryStore:
         return self.database.read(lambda db: reading.search_text(db, query, wanted, limit), [])
 
     def search_prompts(self, query: str, wanted: RowFilter, limit: int) -> list[tuple[UserPrompt, float]]:
-        """As `search_text`, of prompts."""
+        """Return the prompts with any word of a text, as `search_text` does; types, files and kinds do not count."""
         from hybrid.records.memory import reading
 
         return self.database.read(lambda db: reading.search_prompts(db, query, wanted, limit), [])
 
     def session(self, session_id: str) -> Session | None:
-        """Return a session by the client's id."""
+        """Return the session with this id of the client; None for an unknown one."""
         clause = Clause().add("claude_session_id = ?", clean(session_id))
         return next(iter(self.database.read(lambda db: select_sessions(db, clause, "id", 1), [])), None)
 
@@ -287,7 +290,7 @@ class MemoryStore:
         return self.database.read(lambda db: select_prompts(db, clause, "r.prompt_number, r.id", reading.NO_LIMIT), [])
 
     def last_prompt(self, session_id: str, at_ms: int = MAX_INT) -> UserPrompt | None:
-        """Return the last prompt of a session at a time; None before the first."""
+        """Return the last prompt of a session that is not later than a time; None before the first."""
         clause = Clause().add("s.claude_session_id = ?", clean(session_id)).add("r.created_at_epoch <= ?", at_ms)
         found = self.database.read(lambda db: select_prompts(db, clause, "r.created_at_epoch DESC, r.id DESC", 1), [])
         return found[0] if found else None
@@ -295,7 +298,7 @@ class MemoryStore:
     def last_prompts(self, session_id: str, at_ms: int) -> list[UserPrompt]:
         """Return the prompts of a session of which each may be the last one at a time, if the clock was set back.
 
-        Those are the newest until then by its time, the one of them that was stored last, and all that lie ahead.
+        The newest until then by its time, the one until then that was stored last, and all with a later time.
         """
         owned = ("s.claude_session_id = ?", clean(session_id))
         before = Clause().add(*owned).add("r.created_at_epoch <= ?", at_ms)
@@ -311,7 +314,7 @@ class MemoryStore:
         return self.database.read(read, [])
 
     def last_summary(self, key: str, not_session: str = "") -> SessionSummary | None:
-        """Return the newest summary of a project."""
+        """Return the newest summary of a project that is not of the session `not_session`; None without one."""
         wanted = RowFilter(key=key, not_session=not_session, kinds=("summary",))
         return next((row for row in self.newest(wanted, 1) if isinstance(row, SessionSummary)), None)
 
@@ -324,13 +327,13 @@ class MemoryStore:
         return self.database.read(lambda db: reading.session_rows(db, session_id), [])
 
     def all_rows(self, kind: MemoryKind) -> Iterator[Row]:
-        """All rows of a kind in the order of their ids; nothing is locked between two of them."""
+        """Yield all rows of a kind in the order of their ids; nothing is locked between two of them."""
         from hybrid.records.memory import exporting
 
         return exporting.all_rows(self.database, RowFilter(kinds=(kind,)))
 
     def stats(self) -> MemoryStats:
-        """Count all rows."""
+        """Return the counts of all rows, and the size of the file."""
         return self.database.read(lambda db: reading.stats(db, size_bytes(self.path)), NO_STATS)
 
     # --- what changed, for an index of the rows ------------------------------------------------------------
@@ -340,30 +343,30 @@ class MemoryStore:
         return self.database.read(last_change, 0)
 
     def changes_since(self, seq: int) -> tuple[list[tuple[MemoryKind, int]], int] | None:
-        """The rows that were added, changed or removed after a change, each once, and the number of the last change.
+        """Return the rows added, changed or removed after a change, each once, and the number of the last change.
 
         Returns:
-            None when the log does not reach back so far, or is that of another file: read everything.
+            None when the log does not reach back so far, or is that of another file: then any row may have changed.
         """
         return self.database.read(lambda db: changes_since(db, seq), ([], 0) if seq == 0 else None)
 
     def forget_changes(self, before_seq: int) -> None:
-        """Drop the log of changes before one; it never holds more than about 100,000 anyway."""
+        """Drop the changes before one from the log, which never holds more than about 100,000."""
         if self.exists:
             self.database.write(lambda db: forget_changes(db, before_seq))
 
     # --- rules for secrets that are newer than rows --------------------------------------------------------
 
     def cleaned(self) -> cleaning.CleaningState:
-        """Return the state of cleaning; a memory that is not there is clean."""
+        """Return the state of cleaning; done for a memory that is not there."""
         from hybrid.records.memory import cleaning
 
         return self.database.read(cleaning.progress_of, cleaning.CleaningState(REDACT_VERSION, ""))
 
     def clean_some(self, rules: cleaning.Rules, now_ms: int) -> cleaning.CleaningState:
-        """Bring the next batch of rows under the present rules, or take the next bytes of old texts out of the file.
+        """Clean the next batch of rows, or take the next old texts out of the file, and return the state after it.
 
-        Call it until it is done, or until a call changes nothing: then another process reads all the time.
+        Call this until the state is done, or stays the same: then another process reads all the time.
         """
         from hybrid.records.memory import cleaning
 
@@ -384,28 +387,30 @@ class MemoryStore:
         return forgetting.for_good(self.database, lambda db: forgetting.forget_session(db, session_id))
 
     def forget_project(self, key: str) -> ForgetReport:
-        """Forget all that belongs to a project."""
+        """Forget all rows and waiting tool uses of a project."""
         from hybrid.records.memory import forgetting
 
         return forgetting.for_good(self.database, lambda db: forgetting.forget_project(db, key))
 
     def forget_everything(self) -> ForgetReport:
-        """Forget all; an earlier export may be imported again."""
+        """Forget all rows, and which rows were forgotten before: an earlier export may be imported again."""
         from hybrid.records.memory import forgetting
 
         return forgetting.for_good(self.database, forgetting.forget_everything)
 
     def prune(self, *, now_ms: int, before_ms: int | None = None, max_bytes: int | None = None) -> int:
-        """Delete what is older than a time, then the oldest until the file is small enough; the file shrinks.
+        """Delete rows older than a time, then the oldest until the file is small enough; the file shrinks.
+
+        Returns how many rows went; it leaves a tenth of the limit free.
 
         Args:
             now_ms: The present.
-            before_ms: Rows from then on stay; None for all.
-            max_bytes: What the file may have, when it is exceeded at all; None for any size. Tool uses that wait and
-                active sessions stay, so that an empty memory may still be larger.
+            before_ms: Time from which on rows stay; None to delete none by age.
+            max_bytes: The most bytes in use; only above them the oldest rows go. None for any size. Tool uses that
+                wait and active sessions stay, so that an empty memory may still be larger.
 
         Returns:
-            How many observations, summaries and prompts.
+            The number of observations, summaries and prompts that were deleted.
         """
         if not self.exists:
             return 0
@@ -416,7 +421,7 @@ class MemoryStore:
     # --- to and from elsewhere -----------------------------------------------------------------------------
 
     def export(self, wanted: RowFilter) -> Iterator[str]:
-        """The wanted rows as JSON Lines; see `hybrid.records.memory.exporting`."""
+        """Yield the wanted rows as JSON Lines; see `hybrid.records.memory.exporting`."""
         from hybrid.records.memory import exporting
 
         return exporting.export_lines(self.database, wanted)
@@ -424,10 +429,10 @@ class MemoryStore:
     def import_lines(
         self, lines: Iterable[str], now_ms: int, *, name: str = "import", is_dry: bool = False
     ) -> ImportReport:
-        """Bring in what `export` gave; what is here already stays as it is.
+        """Store the new rows among lines that `export` gave; rows that are here already stay as they are.
 
         Raises:
-            MemoryImportError: A newer version wrote it.
+            MemoryImportError: A newer version wrote the lines, or all are blank.
         """
         from hybrid.records.memory import importing
 

@@ -43,7 +43,7 @@ def clean_owner(owner: Owner) -> Owner:
 
 
 def clean_line(text: str) -> str:
-    """Clean text with all white space and control characters as single spaces."""
+    """Return clean text on one line, each run of white space and control characters as one space."""
     spaced = "".join(c if c.isprintable() else " " for c in text) if not text.isprintable() else text
     return clean(" ".join(spaced.split()))
 
@@ -69,12 +69,12 @@ def clean_summary(told: Summarised) -> Summarised:
 
 
 def summary_parts(told: Summarised) -> tuple[str, ...]:
-    """Return the parts of a summary in the order of the columns."""
+    """Return the parts of a summary in the order of the columns of the database."""
     return told.request, told.investigated, told.learned, told.completed, told.next_steps, told.notes
 
 
 def iso(ms: int) -> str:
-    """ISO 8601 in UTC with milliseconds; years beyond 9999 stay at their border."""
+    """Return a time as ISO 8601 in UTC with milliseconds; one beyond the year 9999 as the last of that year."""
     try:
         when = _EPOCH + timedelta(milliseconds=ms)
     except OverflowError:
@@ -93,17 +93,17 @@ def from_json(text: str) -> tuple[str, ...]:
 
 
 def digest_of(*parts: object) -> str:
-    """Hex SHA-256 of parts, no two sequences of which are alike."""
+    """Return the hex SHA-256 of some parts, made so that other parts, or the same split otherwise, give another one."""
     return sha256_hex(json.dumps(parts, ensure_ascii=True, default=str).encode())
 
 
 def digest_of_events(digests: Iterable[str]) -> str:
-    """Hex SHA-256 of the digests of the events behind an observation."""
+    """Return the hex SHA-256 of the digests of the events behind an observation."""
     return sha256_hex("\n".join(digests).encode("utf-8", "surrogatepass"))
 
 
 def content_digest(told: Extracted) -> str:
-    """Hex SHA-256 of all that is told."""
+    """Return the hex SHA-256 of all parts of an observation."""
     return digest_of(
         told.type,
         told.title,
@@ -117,7 +117,7 @@ def content_digest(told: Extracted) -> str:
 
 
 def short_key(digest: str) -> bytes:
-    """16 bytes that stand for a digest in the tables of what was seen and forgotten."""
+    """Return the 16 bytes that stand for a digest in the tables of known events and forgotten rows."""
     return bytes.fromhex(sha256_hex(digest.encode("utf-8", "surrogatepass")))[:_KEY_BYTES]
 
 
@@ -127,7 +127,7 @@ def chunked(items: Sequence[_T], size: int = 500) -> Iterable[Sequence[_T]]:
 
 
 def marks(items: Sequence[object]) -> str:
-    """Return a question mark for each item, with commas."""
+    """Return a question mark for each item, separated by commas, for a statement of SQL."""
     return ",".join("?" * len(items))
 
 
@@ -140,7 +140,7 @@ def _paths(paths: Iterable[str]) -> tuple[str, ...]:
 
 
 MAX_SESSION_CHARS = 200
-"""Of the id of a session."""
+"""The most characters of the id of a session."""
 
 
 def session_of(session_id: str) -> str:
@@ -150,10 +150,10 @@ def session_of(session_id: str) -> str:
 
 
 def text_of(value: object, name: str) -> str:
-    """Return a text without private spans and secrets; nothing for null.
+    """Return a text without private spans and secrets; an empty one for null.
 
     Raises:
-        ValueError: It is none.
+        ValueError: The value is no text; the message has its `name`.
     """
     if value is None:
         return ""
@@ -163,17 +163,20 @@ def text_of(value: object, name: str) -> str:
 
 
 def _without_secrets(text: str) -> str:
-    """Return a text without what characters that nobody sees may hide too; they stay where they hide nothing."""
+    """Return a text without private spans and secrets, also those that invisible characters hide.
+
+    Invisible characters stay where they hide nothing.
+    """
     plain = plain_text(text)
     found = redact(without_private(plain))
     return redact(without_private(text)) if found == plain else found
 
 
 def texts_of(value: object, name: str) -> tuple[str, ...]:
-    """Return a list of texts without private spans and secrets, also those over several; nothing for null.
+    """Return a list of texts without private spans and secrets, also those over several; an empty list for null.
 
     Raises:
-        ValueError: It is none.
+        ValueError: The value is no list of texts; the message has its `name`.
     """
     if value is None:
         return ()

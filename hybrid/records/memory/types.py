@@ -31,9 +31,9 @@ class Owner(Struct, frozen=True):
     """The session and the project of a row.
 
     Attributes:
-        session_id: The client's, never empty.
-        key: Of the project, 16 hex digits.
-        project: Its name.
+        session_id: The client's id of the session, never empty.
+        key: Key of the project, 16 hex digits.
+        project: Name of the project.
     """
 
     session_id: str
@@ -45,14 +45,14 @@ class Extracted(Struct, frozen=True):
     """An observation as an extractor tells it of some tool uses, free of secrets.
 
     Attributes:
-        type: What sort of thing was done.
-        title: What was done to what, on one line of at most 80 characters; may be empty.
+        type: The sort of work: bugfix, feature and others.
+        title: The work and its object, on one line of at most 80 characters; may be empty.
         subtitle: One line that says more; may be empty.
-        narrative: Prose: what, why, how it ended. What a search finds it by.
+        narrative: Prose on the work, its reason and its end; a search finds the observation by it.
         facts: Single statements: commands, names, numbers, errors.
-        concepts: Of `CONCEPTS`, or words of a user's own.
-        files_read: Relative to the project with forward slashes, each once; absolute when outside.
-        files_modified: The same, of files that were written.
+        concepts: Some of `CONCEPTS`, or words of a user's own.
+        files_read: Paths relative to the project with forward slashes, each once; absolute when outside.
+        files_modified: Paths, in the same form, of files that were written.
     """
 
     type: ObservationType
@@ -66,7 +66,7 @@ class Extracted(Struct, frozen=True):
 
     @property
     def files(self) -> tuple[str, ...]:
-        """Those that were modified, then those that were only read."""
+        """The paths of the modified files, then those of files that were only read."""
         return tuple(dict.fromkeys((*self.files_modified, *self.files_read)))
 
 
@@ -74,14 +74,14 @@ class Observation(Struct, frozen=True):
     """A row of the memory.
 
     Attributes:
-        id: Its number, from 1, never given twice.
+        id: Number of the row, from 1, never given twice.
         owner: Session and project.
-        told: What was observed.
-        prompt_number: Of the prompt of its session that it belongs to, from 1; 0 before the first.
-        discovery_tokens: About how many tokens the tools' results had that it stands for (characters / 4).
+        told: The parts of the observation.
+        prompt_number: Number of the prompt of its session that it belongs to, from 1; 0 before the first.
+        discovery_tokens: About how many tokens the tool results behind the observation had (characters / 4).
         repeat_count: How often the same was observed again.
-        created_ms: Milliseconds since 1970.
-        digest: Hex SHA-256 of the events behind it; unique.
+        created_ms: Time, milliseconds since 1970.
+        digest: Hex SHA-256 of the events behind the observation; unique.
     """
 
     id: int
@@ -138,12 +138,12 @@ class Session(Struct, frozen=True):
     """A session of an agent.
 
     Attributes:
-        owner: Its id and project.
-        user_prompt: The first prompt; empty before it.
-        started_ms: Milliseconds since 1970.
-        completed_ms: None while it is active.
+        owner: The id of the session and its project.
+        user_prompt: Text of the first prompt; empty before it.
+        started_ms: Time of its start, milliseconds since 1970.
+        completed_ms: Time of its end; None while it is active.
         status: active, completed or failed.
-        prompt_counter: Prompts so far.
+        prompt_counter: Number of the last prompt; 0 before the first.
     """
 
     owner: Owner
@@ -158,11 +158,11 @@ class PendingEvent(Struct, frozen=True):
     """A tool use that waits for those that follow it within the batch window.
 
     Attributes:
-        tool: The tool's name; a use of another one ends the batch.
+        tool: Name of the tool; a use of another one ends the batch.
         payload: JSON of the use, free of secrets, as its extractor reads it.
-        digest: Hex SHA-256 of the event; the same event never counts twice.
+        digest: Hex SHA-256 of the event, by which the same event is known again.
         discovery_tokens: As of an `Observation`.
-        created_ms: When it came.
+        created_ms: Time of the event, milliseconds since 1970.
     """
 
     tool: str
@@ -177,12 +177,12 @@ class RowFilter(Struct, frozen=True):
 
     Attributes:
         key: Project key; empty for all projects.
-        since_ms: Not older than that; None for any age.
-        types: Of observations; empty for all. With types no summary is wanted.
+        since_ms: Time before which no row is wanted; None for any age.
+        types: Types of observations; empty for all. With types no summary is wanted.
         files: Rows that touched one of these project-relative paths, or something below one of them; empty for all.
-        session_id: Only of this session; empty for all.
-        kinds: `observation`, `summary`; empty for both.
-        not_session: Leave this session out; empty for none.
+        session_id: Id of the only session; empty for all.
+        kinds: Kinds of rows, `observation` and `summary`; empty for both.
+        not_session: Id of a session to leave out; empty for none.
     """
 
     key: str = ""
@@ -195,13 +195,13 @@ class RowFilter(Struct, frozen=True):
 
 
 Row = Observation | SessionSummary
-"""What is given out."""
+"""A row of the memory that is searched and given out."""
 
 
 Make = Callable[[Sequence[PendingEvent], str], Extracted | None]
-"""Turns a batch of tool uses and the text of its prompt (empty before the first) into what is told of them.
+"""Function from a batch of tool uses and the text of its prompt (empty before the first) to an observation, or None.
 
-None when they tell nothing. What it raises is reported and costs nothing but a good title.
+An error of the function is reported, and the batch is stored all the same, under the name of its tool.
 """
 
 
@@ -209,7 +209,7 @@ class Flushed(Struct, frozen=True):
     """The outcome of a flush.
 
     Attributes:
-        n: Batches that are pending no more: stored, counted as repeats, or dropped as telling nothing.
+        n: Number of batches that wait no more: stored, counted as repeats, or dropped as telling nothing.
         failures: One line for each batch whose extractor raised; it is stored under its tool's name.
     """
 
@@ -221,9 +221,9 @@ class ForgetReport(Struct, frozen=True):
     """The outcome of forgetting.
 
     Attributes:
-        n: Rows: observations, summaries, prompts and sessions.
-        is_wiped: The text is out of the file and its log too. False when another process was reading all the time:
-            the next forgetting, or the last process that closes the memory, does it.
+        n: Number of forgotten observations, summaries, prompts and sessions.
+        is_wiped: True if the text is out of the file and its log too. False when another process was reading all the
+            time: the next forgetting, or the last process that closes the memory, removes it.
     """
 
     n: int
@@ -234,14 +234,14 @@ class ImportReport(Struct, frozen=True):
     """The outcome of an import, or of a dry run.
 
     Attributes:
-        n_sessions: New ones; so for the others.
-        n_prompts: New prompts.
-        n_observations: New observations.
-        n_summaries: New summaries.
-        n_duplicates: Rows that were there already.
-        n_forgotten: Rows that somebody wanted forgotten, which do not come back.
-        problems: What could not be read, with its line or row; the first hundred.
-        n_unread: Lines or rows that could not be read.
+        n_sessions: Number of new sessions.
+        n_prompts: Number of new prompts.
+        n_observations: Number of new observations.
+        n_summaries: Number of new summaries.
+        n_duplicates: Number of rows that were there already.
+        n_forgotten: Number of rows that somebody had forgotten here; they do not come back.
+        problems: The first hundred problems with lines or rows that could not be read.
+        n_unread: Number of lines or rows that could not be read.
     """
 
     n_sessions: int = 0
@@ -267,16 +267,16 @@ class MemoryStats(Struct, frozen=True):
     """The figures of the memory.
 
     Attributes:
-        n_sessions: Sessions; so for the other counts.
-        n_observations: Observations.
-        n_summaries: Summaries.
-        n_prompts: Prompts.
-        n_pending: Tool uses that wait for their batch to end.
-        by_type: Observations of each type that occurs, in the order of the types.
-        by_project: Most observations first.
-        oldest_ms: Time of the oldest observation or summary, None without any.
-        newest_ms: Of the newest.
-        size_bytes: Of the file and its log.
+        n_sessions: Number of sessions.
+        n_observations: Number of observations.
+        n_summaries: Number of summaries.
+        n_prompts: Number of prompts.
+        n_pending: Number of tool uses that wait for their batch to end.
+        by_type: Number of observations of each type that occurs, in the order of the types.
+        by_project: Counts of each project, the one with most observations first.
+        oldest_ms: Time of the oldest observation or summary; None without any.
+        newest_ms: Time of the newest observation or summary; None without any.
+        size_bytes: Bytes of the file and its log.
     """
 
     n_sessions: int

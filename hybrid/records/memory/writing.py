@@ -34,15 +34,15 @@ if TYPE_CHECKING:
 
 
 _RETRY_MS = 2_000
-"""A hook that is tried again sends the same prompt at once; a person types it again later."""
+"""Milliseconds within which the same prompt again is the same one: a hook tries again at once, a person later."""
 NO_USE = -1
-"""Stands in `seen_events` for the observation of an event that is no use of a tool: it was taken in, that is all."""
+"""The `observation_id` in `seen_events` of an event that is no use of a tool and so has no observation."""
 FORGOTTEN = 0
 """Stands there for an observation that was forgotten: no row has this id, and the event never counts again."""
 
 
 class OpenSession(Struct, frozen=True):
-    """A session as a writer needs it: its row and the number of its last prompt."""
+    """The id of the row of a session, and the number of its last prompt, 0 before the first."""
 
     id: int
     prompt_number: int
@@ -62,7 +62,7 @@ class NewObservation(Struct, frozen=True):
 
 
 def open_session(db: sqlite3.Connection, owner: Owner, now_ms: int) -> OpenSession:
-    """Return the session's row, made when missing; one that was completed and goes on is active again."""
+    """Return the row of the owner's session, made when missing; a completed session becomes active again."""
     row = db.execute(
         "SELECT id, prompt_counter, status FROM sessions WHERE claude_session_id = ?", (owner.session_id,)
     ).fetchone()
@@ -82,7 +82,7 @@ def open_session(db: sqlite3.Connection, owner: Owner, now_ms: int) -> OpenSessi
 
 
 def turn_at(db: sqlite3.Connection, session: int, at_ms: int) -> int:
-    """Number of the last prompt of a session at a time; 0 before the first. An event may come in late."""
+    """Return the number of the last prompt of a session at a time, as an event may be late; 0 before the first."""
     row = db.execute(
         "SELECT prompt_number FROM user_prompts WHERE session_id = ? AND created_at_epoch <= ? "
         "ORDER BY created_at_epoch DESC, id DESC LIMIT 1",
@@ -92,7 +92,7 @@ def turn_at(db: sqlite3.Connection, session: int, at_ms: int) -> int:
 
 
 def is_first_time(db: sqlite3.Connection, key: str, now_ms: int) -> bool:
-    """Note that an event is taken in; False when it was before. An event without a key is always new."""
+    """Note that the event of a key is taken in; return False if it was before, True for an event without a key."""
     if not key:
         return True
     cursor = db.execute(
@@ -108,9 +108,9 @@ def add_prompt(db: sqlite3.Connection, owner: Owner, text: str, now_ms: int, *, 
     Args:
         db: The database.
         owner: Session and project.
-        text: Of the prompt.
+        text: Text of the prompt.
         now_ms: When it was typed.
-        key: Of its event: the same event a second time is not stored again.
+        key: Key of its event: the same event is not stored again, and gives the number of the last prompt.
     """
     session, text = open_session(db, owner, now_ms), clean(text)
     if not is_first_time(db, key, now_ms):
@@ -133,7 +133,7 @@ def add_prompt(db: sqlite3.Connection, owner: Owner, text: str, now_ms: int, *, 
 
 
 def insert_prompt(db: sqlite3.Connection, session: int, prompt: UserPrompt) -> None:
-    """Store a prompt under its number, in a session of which the row is given."""
+    """Store a prompt under its number, in the session with this row."""
     owner, now_ms, number = prompt.owner, prompt.created_ms, prompt.prompt_number
     digest = prompt_digest(owner.session_id, number, prompt.text)
     db.execute(
@@ -159,21 +159,21 @@ def session_digest(session_id: str) -> str:
 
 
 def is_known(db: sqlite3.Connection, digest: str) -> bool:
-    """True when an observation has this digest."""
+    """Return whether an observation has this digest."""
     return db.execute("SELECT 1 FROM observations WHERE digest = ?", (digest,)).fetchone() is not None
 
 
 def is_forgotten(db: sqlite3.Connection, digest: str) -> bool:
-    """True when the row with this digest was wanted forgotten."""
+    """Return whether the row with this digest was forgotten."""
     return db.execute("SELECT 1 FROM forgotten WHERE row = ?", (short_key(digest),)).fetchone() is not None
 
 
 def add_observation(db: sqlite3.Connection, new: NewObservation) -> int | None:
-    """Store what somebody tells; None for what is there or was forgotten, and for a repeat, which is counted.
+    """Store an observation and return its id; None if it is there, was forgotten, or is a repeat, which is counted.
 
     Args:
         db: The database.
-        new: Session and prompt are those of its owner now; an empty digest is made of all the rest.
+        new: The observation; its session and prompt become the present ones of its owner, an empty digest is made.
     """
     told, is_given = clean_told(new.told), bool(new.digest)
     digest = clean(new.digest) or _own_digest(new.owner, told, new.created_ms)
@@ -193,7 +193,7 @@ def keep(db: sqlite3.Connection, new: NewObservation) -> tuple[int, bool]:
     """Store an observation, or count it at the one that it repeats.
 
     Returns:
-        Id of its row, and whether the row is new.
+        The id of the stored or the repeated row, and True if the row is new.
     """
     repeated = find_repeated(db, new.owner.key, new.told, new.created_ms)
     if repeated is None:
@@ -203,7 +203,7 @@ def keep(db: sqlite3.Connection, new: NewObservation) -> tuple[int, bool]:
 
 
 def insert_observation(db: sqlite3.Connection, new: NewObservation) -> int:
-    """Store an observation with its files and concepts; what is told is clean."""
+    """Store a clean observation with its files and concepts, and return its id."""
     told, owner = new.told, new.owner
     cursor = db.execute(
         "INSERT INTO observations(session_id, project_key, project, type, created_at_epoch, created_at, prompt_number, "
@@ -237,7 +237,7 @@ def insert_lists(db: sqlite3.Connection, identity: int, told: Extracted) -> None
 
 
 def add_summary(db: sqlite3.Connection, owner: Owner, told: Summarised, now_ms: int) -> int | None:
-    """Store the summary of the session's present prompt in place of an earlier one; None when it says nothing."""
+    """Store the summary of the prompt at a time, in place of an earlier one, and return its id; None if it is empty."""
     told = clean_summary(told)
     if not any(summary_parts(told)):
         return None
@@ -260,7 +260,7 @@ def add_summary(db: sqlite3.Connection, owner: Owner, told: Summarised, now_ms: 
 
 
 def insert_summary(db: sqlite3.Connection, session: int, summary: SessionSummary) -> int:
-    """Store a summary of a prompt that has none, in a session of which the row is given; return the summary's row."""
+    """Store a summary of a prompt that has none, in the session with this row; return the id of the summary."""
     owner, told, number, now_ms = summary.owner, summary.told, summary.prompt_number, summary.created_ms
     cursor = db.execute(
         "INSERT INTO session_summaries(session_id, project_key, project, created_at_epoch, created_at, prompt_number, "
@@ -275,7 +275,7 @@ def insert_summary(db: sqlite3.Connection, session: int, summary: SessionSummary
 
 
 def complete_session(db: sqlite3.Connection, session_id: str, now_ms: int, status: SessionStatus) -> None:
-    """Say how a session ended; one that nothing is known of stays unknown."""
+    """Note the end and the status of a session; nothing for an unknown one. An active one has no end."""
     db.execute(
         "UPDATE sessions SET status = ?, completed_at = ?, completed_at_epoch = ? WHERE claude_session_id = ?",
         (status, *((None, None) if status == "active" else (iso(now_ms), now_ms)), clean(session_id)),
@@ -298,7 +298,7 @@ _TELLING = frozenset(
     "disables disabled true false on off allow allows allowed deny denies denied refuse refuses refused increase "
     "decrease raise lower".split()
 )
-"""Words of which one says the contrary of another: how something ended, and in which direction it went."""
+"""Words of outcome and direction, which tell two otherwise equal titles apart."""
 
 
 def title_tokens(title: str) -> frozenset[str]:
@@ -307,9 +307,9 @@ def title_tokens(title: str) -> frozenset[str]:
 
 
 def is_repeat(told: Extracted, earlier: Extracted) -> bool:
-    """Return whether one observation says what an earlier one said; both are clean.
+    """Return whether a clean observation has the title and the files of a clean earlier one.
 
-    Titles without a word are compared by all that is told.
+    Titles without a word are compared by all parts of the observations.
     """
     if not _is_same_title(told.title, earlier.title):
         return False
@@ -319,7 +319,10 @@ def is_repeat(told: Extracted, earlier: Extracted) -> bool:
 
 
 def find_repeated(db: sqlite3.Connection, key: str, told: Extracted, created_ms: int) -> int | None:
-    """Return the id of the first of the project's newest rows of the last hour that the observation repeats."""
+    """Return the id of the row that an observation repeats; None without one.
+
+    Compared are the project's 20 newest rows within an hour before and after its time, the oldest of them first.
+    """
     rows = db.execute(
         "SELECT id, title FROM observations "
         "WHERE project_key = ? AND created_at_epoch BETWEEN ? AND ? ORDER BY created_at_epoch DESC, id DESC LIMIT ?",
@@ -342,7 +345,7 @@ def _told(db: sqlite3.Connection, identity: int) -> Extracted:
 
 
 def _is_same_title(title: str, earlier: str) -> bool:
-    """Two titles without a word are the same title; otherwise their words and what tells them apart count."""
+    """Return whether two titles share enough words, and all numbers and words of outcome; True if both have no word."""
     tokens, others = title_tokens(title), title_tokens(earlier)
     if not tokens and not others:
         return True
@@ -350,5 +353,5 @@ def _is_same_title(title: str, earlier: str) -> bool:
 
 
 def _telling(title: str) -> tuple[list[str], list[str]]:
-    """Numbers and codes of a title, and its words of outcome, in their order."""
+    """Return the numbers and codes of a title, and its words of outcome, both in their order."""
     return _NUMBER.findall(title), [word for word in _WORD.findall(title.lower()) if word in _TELLING]
