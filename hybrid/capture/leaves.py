@@ -253,7 +253,7 @@ def cut_out(leaves: Sequence[Leaf], find: Callable[[str], Iterable[Cut]]) -> Non
 
     Args:
         leaves: In order; of a cut over several the first one gets the text that stands instead.
-        find: What to cut, in any order.
+        find: Returns what to cut from the one text, in any order.
     """
     cuts = _merged(find("".join(part for leaf in leaves for part in (leaf.before, leaf.text, leaf.after))))
     if not cuts:

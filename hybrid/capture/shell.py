@@ -57,7 +57,7 @@ def is_ours(command: str) -> bool:
     """Return whether a command line of a shell calls us and does nothing else that tells something.
 
     Args:
-        command: As the agent gave it; only the beginning of a long one counts.
+        command: The command line as the agent gave it; only the beginning of a long one counts.
     """
     return _is_ours(command, 0)
 

@@ -83,8 +83,8 @@ def summarise(request: str, agent_text: str, observed: Sequence[Extracted]) -> S
 
     Args:
         request: The last prompt that a person typed, cleaned.
-        agent_text: What the agent said last; may be empty.
-        observed: What its tools did meanwhile, in order.
+        agent_text: The last text of the agent; may be empty.
+        observed: The observations of its tools' uses in the turn, in order.
     """
     parts = _parts(agent_text[-_MAX_AGENT_CHARS:])
     whole = " ".join(one_line(_MARKS.sub("", line)) for line in _FENCE.sub("", agent_text).splitlines() if line.strip())
@@ -145,7 +145,7 @@ def _ended(line: str) -> str:
 
 
 def _gist(text: str, max_chars: int) -> str:
-    """As many whole sentences from the beginning as fit, at least a clipped one."""
+    """Return as many whole sentences from the beginning as fit; when none fits, the beginning clipped."""
     text = one_line(text)
     if len(text) <= max_chars:
         return text

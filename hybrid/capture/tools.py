@@ -176,10 +176,10 @@ class ToolCall(Struct, frozen=True):
     """A use of a tool as an event tells it.
 
     Attributes:
-        tool: As the client spells it.
+        tool: Name of the tool, as the client spells it.
         arguments: An object, JSON as text, or a patch.
         result: Text, blocks, or an object of any client's form.
-        error: Of an event that tells of a failure; else empty.
+        error: Text of the error in an event that tells of a failure; else empty.
     """
 
     tool: str
@@ -210,8 +210,8 @@ class ToolUse(Struct, frozen=True):
     """A use of a tool.
 
     Attributes:
-        tool: As the client spells it.
-        kind: What sort of tool it is.
+        tool: Name of the tool, as the client spells it.
+        kind: Kind of the tool.
         files_read: Relative to the project with forward slashes, else absolute with the home as `~`; each once.
         files_written: Files that it wrote, in the same form.
         command: The command line of a command.
@@ -252,7 +252,7 @@ class ToolUse(Struct, frozen=True):
         """Return the use behind a stored text; unknown keys are passed over, missing ones have their defaults.
 
         Raises:
-            ValueError: It is not such a text.
+            ValueError: The text is no such JSON.
         """
         value = json.loads(text)
         if not isinstance(value, dict) or not isinstance(cast("dict[str, Any]", value).get("tool"), str):
@@ -316,8 +316,8 @@ def is_skipped(tool: str, n_chars: int, skip_tools: Sequence[str]) -> bool:
     """Return whether nothing is kept of a use.
 
     Args:
-        tool: As the client spells it.
-        n_chars: Of its input and result together.
+        tool: Name of the tool, as the client spells it.
+        n_chars: Number of characters of input and result together.
         skip_tools: Names of tools; letter case counts as it does for clients.
     """
     return tool in skip_tools or is_our_tool(tool) or n_chars < MIN_CHARS

@@ -163,7 +163,7 @@ class AgentText(Struct, frozen=True):
     """One message of the agent.
 
     Attributes:
-        text: Its text blocks, joined by blank lines; no thoughts, no calls of tools.
+        text: Text blocks of the message, joined by blank lines; no thoughts, no calls of tools.
         id: The client's id of the message; empty when it has none.
         end_offset: Bytes of the transcript up to the end of its last part.
     """
@@ -260,7 +260,7 @@ def _open(path: Path) -> BinaryIO:
     """Return a regular file that is not a link, without waiting for a pipe.
 
     Raises:
-        OSError: It is anything else, or not there.
+        OSError: The path is anything else, or not there.
     """
     try:
         descriptor = os.open(path, _FLAGS)

@@ -56,7 +56,7 @@ def workspace_of(
     """Return the workspace that the command line names.
 
     Args:
-        args: With `project`.
+        args: Arguments of the command line, with `project`.
         flags: Settings from the command line.
         is_strict: A mistake of the user's settings is an error, one in the project's file a warning; otherwise the
             caller tells of both, or of neither.
@@ -118,7 +118,7 @@ def say_unread(problems: Sequence[Problem], n_unread: int, *, is_verbose: bool) 
 
     Args:
         problems: The first ones that were met.
-        n_unread: Of all places that could not be read.
+        n_unread: Number of all places that could not be read.
         is_verbose: Show all of the problems.
     """
     shown = problems if is_verbose else problems[:_SHOWN_PROBLEMS]

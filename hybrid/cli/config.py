@@ -161,8 +161,8 @@ def _content(path: Path) -> bytes | None:
     """Return the bytes of a layer's settings file; None when there is no file.
 
     Raises:
-        ConfigError: It is far too long for settings; that of a clone may be of any length.
-        OSError: It is no file, or cannot be read.
+        ConfigError: The file is far too long for settings; that of a clone may be of any length.
+        OSError: The path is no file, or cannot be read.
     """
     from hybrid.base.atomic import read_regular
 
@@ -192,7 +192,7 @@ def write_setting(path: Path, key: str, value: object | None) -> bool:
 
     Raises:
         ConfigError: The file is not TOML.
-        OSError: It cannot be written.
+        OSError: The file cannot be written.
     """
     import tomlkit
     from tomlkit.exceptions import TOMLKitError

@@ -111,7 +111,7 @@ def _require_writable(home: Path) -> None:
     """Make the folder of the service's files, and try whether it takes one.
 
     Raises:
-        HybridError: It does not, so no service can live there.
+        HybridError: The folder takes no file, so no service can live there.
     """
     from tempfile import TemporaryFile
 

@@ -62,7 +62,7 @@ class Ran(Struct, frozen=True):
         code: Exit code; None when it did not end in time.
         out: Standard output.
         err: Standard error.
-        took_ms: From start to end of the process.
+        took_ms: Milliseconds from start to end of the process.
     """
 
     code: int | None

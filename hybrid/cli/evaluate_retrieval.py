@@ -110,8 +110,8 @@ class Ways:
 
     Attributes:
         in_force: The settings in force in each mode; others are compared with the last one.
-        against: What `--against` names; empty without it.
-        ablation: What `--ablation` switches off; empty without it.
+        against: The configurations that `--against` names; empty without it.
+        ablation: The configurations with a part off for `--ablation`; empty without it.
     """
 
     def __init__(
@@ -232,7 +232,7 @@ def print_forms(form: Mapping[str, Any], *, is_quiet: bool) -> None:
     """Print what an evaluation of rankings found.
 
     Args:
-        form: Of `hybrid.cli.evaluate_retrieval.form_of`.
+        form: The JSON that `form_of` returns.
         is_quiet: Leave out what is told by category and language.
     """
     sets: Mapping[str, Any] = form["sets"]

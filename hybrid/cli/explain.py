@@ -322,8 +322,8 @@ def lines_of(event: dict[str, Any], titles: Mapping[str, str] = MappingProxyType
     """Return one event in full.
 
     Args:
-        event: Of the log.
-        titles: Of rows of the memory, by their ids.
+        event: A line of the event log.
+        titles: Id → title of rows of the memory.
     """
     reason = str(event.get("reason"))
     lines = [

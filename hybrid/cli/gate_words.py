@@ -31,8 +31,8 @@ def gate_rows(said: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return the verdict as (label, text), a line each; none when the gate was not asked.
 
     Args:
-        said: With the keys that `hybrid.answer.log_fields.gate_part` gives to a line of the event log; lines of earlier
-            versions have no `score`.
+        said: The verdict, with the keys that `hybrid.answer.log_fields.gate_part` gives to a line of the event log;
+            lines of earlier versions have no `score`.
     """
     source, score, threshold = said.get("threshold_source"), said.get("score"), said.get("threshold")
     if source is None:

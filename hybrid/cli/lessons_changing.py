@@ -265,7 +265,7 @@ def _require_content(content: str | None) -> None:
     """Refuse a rule that says nothing; None means that it is not to change.
 
     Raises:
-        LessonsError: It is empty.
+        LessonsError: The rule is empty.
     """
     if content is not None and not content.strip():
         raise LessonsError(

@@ -288,8 +288,8 @@ def check_lessons(lessons: Iterable[Lesson], root: Path, workspace: Workspace) -
 
     Args:
         lessons: Those to check.
-        root: Of the working tree.
-        workspace: Its index knows paths and symbols.
+        root: Root of the working tree.
+        workspace: Workspace whose index knows paths and symbols.
     """
     paths, knows = _indexed(workspace)
     code = _Code(root, paths or ())
@@ -366,8 +366,8 @@ class _Code:
     """The code of a working tree, read when the first name asks for it: an index knows words, not what they are.
 
     Args:
-        root: Of the working tree.
-        paths: Of its files.
+        root: Root of the working tree.
+        paths: Paths of the tree's files.
     """
 
     def __init__(self, root: Path, paths: Collection[str]) -> None:

@@ -160,7 +160,7 @@ class MarkedReport(Struct, frozen=True):
     """The marked decisions of the gate, and their figures.
 
     Attributes:
-        decisions: Of the gate and the rules before it.
+        decisions: The decisions of the gate and of the rules before it.
         n_left_out: Marks of other decisions: session starts, pauses, projects without an index.
     """
 

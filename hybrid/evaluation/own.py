@@ -174,7 +174,7 @@ class Proposal(Struct, frozen=True):
     """A query that a project asks of itself.
 
     Attributes:
-        query: As it will be asked.
+        query: The query as it will be asked.
         category: semantic, heading or symbol.
         language: Language of the file.
         target: The passage that answers the query.
@@ -360,7 +360,7 @@ def write_own(path: Path, proposals: Sequence[Proposal], repo: str, lines: Lines
 
     Raises:
         QrelsError: The file is there and must not be replaced.
-        OSError: It cannot be written.
+        OSError: The file cannot be written.
     """
     counts: dict[str, int] = {}
     rows: list[str] = []
@@ -399,7 +399,7 @@ def read_own(path: Path, repo: str, lines: Lines) -> Own:
         lines: Gives the texts of files.
 
     Raises:
-        QrelsError: As `qrels.read_queries`, or no query can be asked any more.
+        QrelsError: The file cannot be read, see `qrels.read_queries`, or no query of it can be asked any more.
     """
     rows = unique(path, read_lines(path, _checked), lambda row: row[0])
     queries: list[JudgedQuery] = []

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     Margins = tuple[Sequence[float], Sequence[float]]
     """Margins of the wanted and of the unwanted prompts."""
     Form = Mapping[str, Any]
-    """What was found for one set of queries, as `--json` prints it."""
+    """The results for one set of queries, as `--json` prints them."""
 
 
 _LOWEST = 0.001
@@ -57,7 +57,7 @@ def write_roc(path: Path, curves: Mapping[str, Margins]) -> None:
         curves: Label → score − threshold of wanted and of unwanted prompts; −∞ for what a rule silenced.
 
     Raises:
-        HybridError: As `check_plot`, or a curve has no wanted or no unwanted prompts.
+        HybridError: The file cannot be drawn, or a curve has no wanted or no unwanted prompts.
         OSError: The file cannot be written.
     """
     check_plot(path)
@@ -83,7 +83,7 @@ def write_figure(path: Path, size_inches: tuple[float, float], draw: Callable[[F
         draw: Fills the empty figure.
 
     Raises:
-        HybridError: As `check_plot`.
+        HybridError: The file cannot be drawn, see `check_plot`.
         OSError: The file cannot be written.
     """
     check_plot(path)

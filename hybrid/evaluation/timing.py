@@ -141,9 +141,9 @@ class Runner(Struct, frozen=True):
     """Starts processes.
 
     Attributes:
-        environ: Their environment.
-        cwd: Their working directory; never a project, whose files could be imported instead of ours.
-        python: Their interpreter; by default that of this process.
+        environ: Environment of the processes.
+        cwd: Working directory of the processes; never a project, whose files could be imported instead of ours.
+        python: Interpreter of the processes; by default that of this process.
     """
 
     environ: Mapping[str, str]

@@ -109,7 +109,7 @@ def settings_in_force(
     """Return the user's settings with `section.key=value` assignments on top.
 
     Args:
-        assignments: As on a command line.
+        assignments: Assignments, as on a command line.
         environ: Environment variables.
         folder: `.hybrid/` of a project whose own settings count too.
 
@@ -307,7 +307,7 @@ class TreeOpener:
 
         Args:
             configurations: At least one.
-            home: Where the indexes lie.
+            home: Folder of the indexes.
             load: Gives the settings in force with assignments on top.
 
         Raises:

@@ -61,7 +61,7 @@ class Finding(Struct, frozen=True):
         level: `ok`, `warning` (works, but not as it could) or `problem`.
         area: What was looked at, one word.
         what: The finding in one line.
-        remedy: What to type or do; empty when all is well.
+        remedy: The command or step that helps; empty when all is well.
     """
 
     level: Level

@@ -42,7 +42,7 @@ def status(
 
     Args:
         workspace: The workspace of the project.
-        installed: Where clients are told to call us, by client.
+        installed: Client → the places where it is told to call us.
         environ: Environment variables; those that look like settings and are none are named.
 
     Raises:

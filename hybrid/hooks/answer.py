@@ -79,7 +79,7 @@ def deliver(reply: Reply, printed: bytes, connection: Connection, elapsed_ms: Ca
 
     Args:
         reply: The reply that is recorded, or dropped when the hook does not say that the agent has it.
-        printed: What the hook prints for it.
+        printed: The bytes that the hook prints for it.
         connection: To the hook.
         elapsed_ms: Gives the milliseconds since the hook started.
     """
@@ -98,8 +98,8 @@ def client_of(client: str, environ: Mapping[str, str]) -> str:
     Where Copilot and Claude Code run inside each other both marks are inherited; Copilot's answer suits both.
 
     Args:
-        client: From the command line; only `claude` is doubted.
-        environ: Of the hook process.
+        client: The client from the command line; only `claude` is doubted.
+        environ: Environment of the hook process.
     """
     if client != "claude":
         return client

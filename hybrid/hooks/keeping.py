@@ -36,7 +36,7 @@ def may_keep(home: str, settings: HookSettings | None, environ: Mapping[str, str
     Args:
         home: `$HYBRID_HOME`.
         settings: The settings of hooks; None when nobody resolved them since they changed.
-        environ: Of the client.
+        environ: Environment of the client.
         event: The event as it came; it may name directories besides that of its process.
     """
     if settings is None:
@@ -237,7 +237,7 @@ def keep_event(spool: Spool, key: str, parts: Sequence[bytes], on_drop: Callable
     Args:
         spool: Where.
         key: The key of the event.
-        parts: As of `hooks.taking.event_of_parts`; the last one is the event as it came, JSON.
+        parts: The parts that `hooks.taking.event_of_parts` takes; the last one is the event as it came, JSON.
         on_drop: Called at most once, with a line about other events that had to go.
 
     Returns:
@@ -264,7 +264,7 @@ def is_of_private_turn(home: str, parts: Sequence[bytes]) -> bool:
 
     Args:
         home: `$HYBRID_HOME`.
-        parts: As of `keep_event`, of an event that has just come.
+        parts: The parts, as of `keep_event`, of an event that has just come.
     """
     return _event(parts[1], parts[-1]) in _OF_TURN and may_be_private(home, parts[-1])
 

@@ -58,7 +58,7 @@ class Call:
 
     Args:
         home: `$HYBRID_HOME`.
-        environ: Of the client; the service gets what is meant for hybrid.
+        environ: Environment of the client; the service gets what is meant for hybrid.
     """
 
     def __init__(self, home: str, environ: Mapping[str, str]) -> None:
@@ -106,8 +106,8 @@ class Call:
         """Ask for the answer; return the bytes to print and one line for a person.
 
         Args:
-            event: As it came.
-            elapsed_ms: Since the hook started.
+            event: The event as it came.
+            elapsed_ms: Milliseconds since the hook started.
             left_s: Until the deadline, which ends the process before this call gives up.
 
         Raises:

@@ -62,7 +62,7 @@ def forget_waiting(home: Path, environ: Mapping[str, str], is_meant: Callable[[W
     Args:
         home: `$HYBRID_HOME`.
         environ: The environment in which settings are resolved.
-        is_meant: Told an event and its workspace; one that cannot be read is nobody's, and stays.
+        is_meant: Tells of an event and its workspace whether it goes; an event that cannot be read stays.
 
     Returns:
         Number of events that were deleted.

@@ -39,7 +39,7 @@ def connect(endpoint: dict[str, str], *, timeout_s: float) -> Connection:
     """Connect to the service; that alone proves little, since a stopped process has a queue of connections too.
 
     Args:
-        endpoint: As `read_endpoint` gives it.
+        endpoint: The address that `read_endpoint` returned.
         timeout_s: Seconds for each step of connecting.
 
     Raises:
@@ -62,7 +62,7 @@ class Greeting:
     """The first message on a connection: it proves that the service is alive.
 
     Args:
-        parts: As received: protocol, version, process.
+        parts: The parts of the message: protocol, version, process.
     """
 
     def __init__(self, parts: list[bytes]) -> None:

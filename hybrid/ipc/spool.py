@@ -78,7 +78,7 @@ class KeptEvent:
         key: The name that `new_key` made for it.
         size_bytes: Bytes of the file, as its writer says.
         worth: One of `Worth`.
-        n_tries: How often somebody began to take it in.
+        n_tries: Number of times that somebody began to take it in.
     """
 
     def __init__(self, key: str, size_bytes: int, worth: int, n_tries: int) -> None:
@@ -236,7 +236,7 @@ class Spool:
         """Make the folder if it is missing.
 
         Raises:
-            OSError: It cannot be made, or others can look into it.
+            OSError: The folder cannot be made, or others can look into it.
         """
         try:
             os.mkdir(self.folder, 0o700)  # noqa: PTH102

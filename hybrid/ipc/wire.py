@@ -102,7 +102,7 @@ class Connection:
             timeout_s: Seconds for the length of the message, and again for the rest of it.
             least: Number of parts that the message must have at least.
             most_bytes: Bytes of the longest message that is read; a longer one is an error.
-            before: Told the length before the message is read; it may wait, which the time limit does not count.
+            before: Called with the length before the message is read; it may wait, which the time limit does not count.
 
         Raises:
             WireError: None came within the time, or what came is none.

@@ -35,7 +35,7 @@ class CleanedPrompt(Struct, frozen=True):
     """A prompt without what must be neither searched nor stored.
 
     Attributes:
-        text: What may be searched; of a slash command its arguments, of a subagent's report the report.
+        text: Text that may be searched; of a slash command its arguments, of a subagent's report the report.
         had_private: Whether a `<private>` span was cut.
         is_opted_out: Whether the prompt holds `[no-hybrid]`.
         is_machine_made: Whether a client wrote it and nobody typed it.

@@ -87,7 +87,7 @@ class Passage(Struct, frozen=True):
 
     Attributes:
         text: One or more lines.
-        weight: What a word in it counts, in [0, 1].
+        weight: Weight of a word in it, in [0, 1].
     """
 
     text: str

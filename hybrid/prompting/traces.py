@@ -82,7 +82,7 @@ class SourceLine(Struct, frozen=True):
     """A place in code that a text names.
 
     Attributes:
-        path: With `/`, without what only one machine has: a scheme, `.` and the folder of installed packages.
+        path: Path with `/`, without what only one machine has: a scheme, `.` and the folder of installed packages.
         line: Number of the line, from 1; None when the text says none.
         name: Name of the function there, as the trace spells it without its scope; empty when none is said.
         trace: Number of the trace that it is a frame of, from 0; None for a path in prose.

@@ -148,7 +148,7 @@ _HERE_TOOL = (
     r"|\bsudo\b[^\n|;]{0,60}\s-S\b"
 )
 _MAX_HERE = 200
-"""What reads a password from a here-string, and how far before it."""
+"""Characters before a here-string within which the program that reads it is looked for."""
 _READERS = (
     *(
         "stdin",

@@ -354,7 +354,7 @@ class _KeyLines:
         self._starts: dict[tuple[str, int], int] = {}
         """Line end and start of a line → where the lines of base64 before it begin."""
         self._body = (0, 0, False)
-        """Where key lines began, how far they were looked through, and whether they hold what a key has."""
+        """Offset where key lines begin, offset to which they were looked through, and whether they hold a key."""
 
     def before(self, end: int) -> tuple[int, bool]:
         """Return where the lines before an offset begin, and whether a key is in them; line ends may be escaped."""

@@ -126,8 +126,8 @@ def table_values(text: str, lower: str, start: int, end: int) -> list[tuple[int,
     Args:
         text: The text.
         lower: The same in lower case.
-        start: Where the name begins.
-        end: Where it ends.
+        start: Offset where the name begins.
+        end: Offset where the name ends.
     """
     if text[end : end + 1] in (",", ")", "`", '"') and "values" in lower[end : end + 200]:
         return list(_inserted(text, start))

@@ -157,7 +157,7 @@ def clarity(name: str, before: str = "") -> Clarity:
 
     Args:
         name: Letters, digits, `_` and `-`.
-        before: What stands before it, in lower case: `api` of `API key`.
+        before: Text before the name, in lower case: `api` of `API key`.
     """
     if name.lower() in _FOREIGN:
         return Clarity.PASSWORD
@@ -199,7 +199,7 @@ def word_before(lower: str, start: int) -> str:
 
     Args:
         lower: The text in lower case.
-        start: Where `key` begins.
+        start: Offset where `key` begins.
     """
     before = lower[max(0, start - 20) : start].rstrip(" -_*.\"'\n")
     if before.endswith("public"):

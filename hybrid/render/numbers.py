@@ -31,7 +31,7 @@ def amount(n: int, one: str, many: str = "") -> str:
     """Return a count and its noun: `1 chunk`, `1,200 chunks`.
 
     Args:
-        n: How many.
+        n: The count.
         one: The noun for one of them.
         many: For any other number; without it `one` with an s.
     """

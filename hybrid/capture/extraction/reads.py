@@ -56,7 +56,7 @@ class FileText(Struct, frozen=True):
 
     Attributes:
         files: The files; the text is treated as that of the first.
-        text: What was shown.
+        text: The text that was shown.
         start_line: First line that was read, from 1; 0 when unknown.
         end_line: Last line that was read; 0 when unknown.
         total_lines: Lines of the file; 0 when unknown.

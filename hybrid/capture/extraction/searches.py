@@ -60,7 +60,7 @@ class SearchRun(Struct, frozen=True):
 
     Attributes:
         query: Pattern or words.
-        output: What was printed.
+        output: The text that was printed.
         scope: Folder or kind of files, for the title; empty for all.
         file: The one file that was searched; empty for several.
         tool: Name of the tool, for the narrative.

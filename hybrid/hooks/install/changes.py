@@ -46,7 +46,7 @@ class Target(Struct, frozen=True):
     Attributes:
         client: The client that reads the file.
         scope: Which of the client's files it is.
-        path: As the client names it.
+        path: Path of the file, as the client names it.
         root: Root of the project, for a file of a project.
     """
 
@@ -93,7 +93,7 @@ class Removal(Struct, frozen=True):
 
     Attributes:
         target: The file.
-        old: Its bytes as they are.
+        old: Bytes of the file as they are.
         new: The bytes without the hooks.
         taken: (event, command) of each hook.
     """
@@ -132,7 +132,7 @@ def install(
 
     Raises:
         HybridError: The file is not to be changed, for a reason that is said.
-        OSError: It cannot be written; it is as it was.
+        OSError: The file cannot be written; it is as it was.
     """
     with _held(home, is_dry_run=is_dry_run) as journal:
         path, name = target.real, str(target.path)
@@ -158,7 +158,7 @@ def uninstall(target: Target, *, home: Path, is_dry_run: bool = False) -> FileCh
 
     Raises:
         HybridError: The file holds entries of ours but cannot be read as settings, or is reached by a project's link.
-        OSError: It cannot be written.
+        OSError: The file cannot be written.
     """
     absent = FileChange(target.client.name, target.scope, target.path, "absent")
     try:
@@ -200,7 +200,7 @@ def take_out(removal: Removal, copy: Path, *, home: Path) -> None:
 
     Raises:
         HybridError: The file is not to be changed, for a reason that is said.
-        OSError: It cannot be written; it is as it was.
+        OSError: The file cannot be written; it is as it was.
     """
     target, data, new = removal.target, removal.old, removal.new
     with _held(home, is_dry_run=False) as journal:

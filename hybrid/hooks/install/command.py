@@ -81,7 +81,7 @@ def as_words(launcher: Launcher, *, client: str, event: str) -> list[str]:
     Args:
         launcher: How to start us; not the portable one.
         client: Name of the client.
-        event: Its word for the event.
+        event: The client's word for the event.
     """
     if launcher.platform != "win32":
         return ["/bin/sh", "-c", _GUARD, *launcher.program, *arguments(client, event)]
@@ -95,7 +95,7 @@ def as_line(launcher: Launcher, *, client: str, event: str, windows_shell: str =
     Args:
         launcher: How to start us.
         client: Name of the client.
-        event: Its word for the event.
+        event: The client's word for the event.
         windows_shell: What runs it on Windows: `cmd`, or `powershell`, where a quoted program needs a call sign.
     """
     if launcher.is_portable:

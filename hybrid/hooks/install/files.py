@@ -73,7 +73,7 @@ def decoded(data: bytes | None, path: Path) -> str:
     """Return the bytes of a file as text, line ends and byte order mark kept; empty for None.
 
     Raises:
-        SettingsError: It is not UTF-8.
+        SettingsError: The bytes are not UTF-8.
     """
     try:
         return (data or b"").decode("utf-8")

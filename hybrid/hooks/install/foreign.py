@@ -71,8 +71,8 @@ def switch_off(hooks: Sequence[Foreign], *, roots: SettingsRoots, home: Path) ->
     """Remove these hooks and switch off these plugins; each file is kept as it was under `installs/replaced`.
 
     Args:
-        hooks: What to remove, from `find_foreign`.
-        roots: Where settings lie.
+        hooks: The hooks to remove, from `find_foreign`.
+        roots: The folders in which settings lie.
         home: `HYBRID_HOME`.
 
     Returns:
@@ -80,7 +80,7 @@ def switch_off(hooks: Sequence[Foreign], *, roots: SettingsRoots, home: Path) ->
 
     Raises:
         HybridError: A file is not to be changed, for a reason that is said.
-        OSError: It cannot be written.
+        OSError: A file cannot be written.
     """
     paths = dict.fromkeys(each.path for each in hooks)
     # All are read before the first is written: one that is not to be changed leaves the others alone.

@@ -33,7 +33,7 @@ class JsonItem(Struct, frozen=True):
 
     Attributes:
         key: Decoded; empty in an array.
-        start: Of the key, or of the element.
+        start: Position of the key, or of the element.
         node: The value.
         comma: Position of the comma after it, or None.
     """
@@ -50,8 +50,8 @@ class JsonNode(Struct, frozen=True):
     Attributes:
         start: Position of its first character.
         end: Position after its last one.
-        value: As `json` would give it.
-        items: Of an object or array, in order.
+        value: The value, as `json` would give it.
+        items: Members or elements of an object or array, in order.
         kind: `object`, `array` or `atom`.
     """
 
@@ -80,7 +80,7 @@ def parse(text: str) -> JsonNode:
     """Return the one value of a text; a byte order mark is passed over.
 
     Raises:
-        JsoncError: It is no JSON, even with comments and trailing commas allowed.
+        JsoncError: The text is no JSON, even with comments and trailing commas allowed.
     """
     parser = _Parser(text)
     root = parser.value(parser.skip(1 if text.startswith("\ufeff") else 0), 0)
@@ -168,8 +168,8 @@ def append_value(text: str, container: JsonNode, value: Any, *, key: str | None 
     Args:
         text: The whole text.
         container: An object or array in it.
-        value: What to add.
-        key: Its name, in an object.
+        value: The value to add.
+        key: The key of the value, in an object.
     """
     newline = _newline(text)
     close = container.end - 1
@@ -224,10 +224,10 @@ def _key_and_value(text: str, key: str | None, value: Any, indent: str | None) -
     """Return a value as JSON, after its key in an object.
 
     Args:
-        text: Whose line ends and step of indentation are used.
+        text: The text whose line ends and step of indentation are used.
         key: None in an array.
-        value: What to show.
-        indent: Of the line that it begins on; None for a value that stays on one line.
+        value: The value to show.
+        indent: Indent of the line on which the value begins; None for a value that stays on one line.
     """
     name = "" if key is None else json.dumps(key, ensure_ascii=False) + ": "
     if indent is None:

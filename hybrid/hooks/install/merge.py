@@ -50,11 +50,11 @@ def read(text: str, name: str) -> JsonNode:
     """Return the settings; a text without anything counts as `{}`.
 
     Args:
-        text: Of the file.
-        name: Of the file, for the message.
+        text: Text of the file.
+        name: Name of the file, for the message.
 
     Raises:
-        SettingsError: It does not parse, or its hooks have another form than the client reads.
+        SettingsError: The text does not parse, or its hooks have another form than the client reads.
     """
     try:
         root = parse(text if text.strip("\ufeff \t\r\n") else "{}")
@@ -83,10 +83,10 @@ def install_text(text: str, wanted: Sequence[tuple[str, dict[str, Any]]], *, bas
     """Return the text with exactly these entries of ours; unchanged where they stand already.
 
     Args:
-        text: Of the file, empty for a new one.
+        text: Text of the file, empty for a new one.
         wanted: (event, element of its list), in order.
         base: Members that the file must have besides `hooks`.
-        name: Of the file, for messages.
+        name: Name of the file, for messages.
 
     Raises:
         SettingsError: As `read`.
@@ -114,10 +114,10 @@ def strip_text(
     """Return the text without our entries, and without lists and groups that this empties.
 
     Args:
-        text: Of the file.
-        name: Of the file, for messages.
+        text: Text of the file.
+        name: Name of the file, for messages.
         keep: Events whose list stays though it is empty; `HOOKS` for the object of all.
-        unwanted: Which handlers go.
+        unwanted: Tells of a handler whether it is removed.
 
     Raises:
         SettingsError: As `read`.
@@ -142,7 +142,7 @@ def is_bare(text: str, own: Container[str]) -> bool:
     """Return whether a text holds nothing of anyone: no comment, no hooks, and no members but the given ones.
 
     Args:
-        text: Of the file.
+        text: Text of the file.
         own: Names of members that stand in every new file of the client.
     """
     try:
@@ -237,7 +237,7 @@ class RegisteredCommand(Struct, frozen=True):
         event: The client's word for it.
         command: All that is run, as one text.
         program: The file or name that is started.
-        args: What follows it, when the file keeps that apart.
+        args: The words that follow the program, when the file keeps them apart.
         matcher: Tools it is for, in the client's words; empty for all.
     """
 
@@ -305,7 +305,7 @@ def outdated_in(text: str, client: Client, present: Sequence[RegisteredCommand])
     """Return what an earlier version registered otherwise than this one, in words; empty for nothing.
 
     Args:
-        text: Of the file.
+        text: Text of the file.
         client: Whose file it is.
         present: Our commands in it.
     """

@@ -78,13 +78,13 @@ def forget_trust(
     """Remove our entries of each project whose settings call us no more; returns the change, None when there are none.
 
     Args:
-        roots: Where settings lie.
+        roots: The folders in which settings lie.
         cleaned: Settings that are taken as cleaned, which they are not when nothing is written.
         is_dry_run: Only say what would be done.
 
     Raises:
         HybridError: The file is too long for settings, or is none.
-        OSError: It cannot be written.
+        OSError: The file cannot be written.
     """
     user = GEMINI.files("user", roots)
     if user is None:
