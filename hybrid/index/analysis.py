@@ -44,7 +44,7 @@ class ChunkRecord(Struct, frozen=True):
     Attributes:
         start_line: 1-based.
         end_line: Inclusive.
-        digest: Of the normalised text, 16 bytes.
+        digest: Digest of the normalised text, 16 bytes.
         name: As in `Chunk`.
         kind: As in `Chunk`.
         signature: As in `Chunk`.

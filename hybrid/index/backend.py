@@ -148,8 +148,8 @@ class Closest(Struct, frozen=True):
 
     Attributes:
         rows: Row of that chunk, shape (n_pieces,); −1 for a piece without a vector, or when nothing can be compared.
-        cosines: Of the piece to that chunk, shape (n_pieces,).
-        hubs: Of that chunk, shape (n_pieces,); 0 where none was found.
+        cosines: Cosine of the piece to that chunk, shape (n_pieces,).
+        hubs: Hub of that chunk, shape (n_pieces,); 0 where none was found.
     """
 
     rows: NDArray[np.int64]
@@ -348,13 +348,13 @@ class RecordBlock(Struct, frozen=True):
 
     Attributes:
         vectors: int8, shape (n_records, dim).
-        scales: Of each vector, 0 where there is none, shape (n_records,).
+        scales: Scale of each vector, 0 where there is none, shape (n_records,).
         hubs: Shape (n_records,).
         term_vectors: int8, shape (n_terms, dim).
         term_scales: 0 for a term that the model does not know, shape (n_terms,).
         term_starts: Where the postings of each term begin, and where the last end, shape (n_terms + 1,).
         holders: The record of each posting, shape (n_postings,).
-        is_live: Of each record; None when all can be found.
+        is_live: For each record, whether it can be found; None when all can.
     """
 
     vectors: NDArray[np.int8]

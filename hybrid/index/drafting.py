@@ -56,9 +56,9 @@ class SegmentDocument(Struct, frozen=True):
 
     Attributes:
         path: Relative to the working tree.
-        content_id: Of the catalog.
+        content_id: Id of the document's content in the catalog.
         kind: `code` or `doc`.
-        language: Of the file.
+        language: Language of the document.
         records: Its chunks in order.
     """
 

@@ -55,7 +55,7 @@ def record_block(array: Callable[[str], NDArray[Any]], is_live: NDArray[np.bool_
 
     Args:
         array: Gives the arrays of the segment by name, those of its terms' vectors too.
-        is_live: Of each record; None when all can be found.
+        is_live: For each record, whether it can be found; None when all can.
     """
     return RecordBlock(
         vectors=array("vector"),

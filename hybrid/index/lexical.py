@@ -42,7 +42,7 @@ def okapi(
     """The bm25 of every chunk, one array per segment; 0 exactly where no query term occurs.
 
     Args:
-        segments: Of one snapshot.
+        segments: All segments of one snapshot.
         tokens: Tokens of the query; a repeated one counts repeatedly.
         norms: From `length_norms` with the same k1.
         k1: Term saturation.

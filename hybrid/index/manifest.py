@@ -24,9 +24,9 @@ class SegmentEntry(Struct, frozen=True):
 
     Attributes:
         file: Name inside the tree's folder.
-        size_bytes: Of the file.
-        mtime_ns: Of the file when it was written; while it is the same, the digest need not be checked.
-        sha256: Of the file, in hex.
+        size_bytes: Size of the file.
+        mtime_ns: Time of the file when it was written; while it is the same, the digest need not be checked.
+        sha256: SHA-256 of the file, in hex.
         n_chunks: Dead ones too.
         dead_documents: Document rows that were removed or replaced since.
     """
@@ -47,7 +47,7 @@ class Manifest(Struct, frozen=True):
         generation: Grows by one with each commit.
         model: Key of the embedder whose vectors it holds.
         dim: Length of a vector.
-        recipe: Of the chunks and tokens.
+        recipe: Recipe of the chunks and tokens.
         segments: In the order of their rows.
         calibration: Always empty: a key of the format, whose bars are found when an index is opened.
         background: Key of the background that the segments were annotated with; empty when they were not.

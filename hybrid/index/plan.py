@@ -73,7 +73,7 @@ class Part(Struct, frozen=True):
     """A part of a source that is looked at alone.
 
     Attributes:
-        paths: Of documents, or of folders with everything below them; there or gone.
+        paths: Paths of documents, or of folders with everything below them; they may be gone.
         scan: As `Source.scan`, of these paths only; None when only a full scan can tell.
     """
 

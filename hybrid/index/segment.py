@@ -292,7 +292,7 @@ class Segment:
 
         Args:
             table: To search.
-            prefix: Of the strings.
+            prefix: The letters that the strings begin with.
             longest: Letters of a string at most; in large projects ten thousand names begin with `test`.
         """
         key = prefix.encode("utf-8", "surrogatepass")

@@ -83,7 +83,7 @@ def load_embedder(
     """Make the embedder of a name.
 
     Args:
-        name: As in the module's docstring.
+        name: Name of the model, in a form that the module's docstring lists.
         home: `$HYBRID_HOME`.
         allow_download: Fetch a model that is not on disk; only for a command in which the user named it.
         environ: Environment variables, which tell where the hub's cache lies.

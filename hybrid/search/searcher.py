@@ -51,7 +51,7 @@ class Searched(Struct, frozen=True):
         top_bm25: The bm25 of the best ranked row; 0 when none holds a query term, or when a closed gate stopped.
         weights: Weights of the dense and the lexical leg in the fusion.
         hits: The hits, best first.
-        verdict: Of the calibrated gate; None when it was not asked, or the index has no calibration.
+        verdict: Verdict of the calibrated gate; None when it was not asked, or the index has no calibration.
     """
 
     query: Query

@@ -54,8 +54,8 @@ def closest_background(
 
     Args:
         vectors: int8, shape (n_chunks, dim).
-        scales: Of each vector, shape (n_chunks,); 0 where there is none.
-        background: Of the same model.
+        scales: Scale of each vector, shape (n_chunks,); 0 where there is none.
+        background: The background of the same model.
         with_hub: Find hubs and subtract them; otherwise they are 0.
     """
     bank = background.hub_bank if with_hub else background.hub_bank[:0]

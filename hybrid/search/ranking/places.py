@@ -41,7 +41,7 @@ def score_places(corpus: Corpus, places: Sequence[SourceLine]) -> PlaceScores:
 
     Args:
         corpus: To score.
-        places: Of the query; of each trace the frame that failed first.
+        places: The places that the query names; of each trace the frame that failed first.
     """
     scores = PlaceScores({}, {})
     weight_in: dict[int, float] = {}

@@ -78,7 +78,7 @@ def decaying_sum(
     """Return for each file its best value, plus ½ the second, ¼ the third, ⅛ the fourth; divided by the best sum.
 
     Args:
-        values: Of some chunks, best first.
+        values: Values of some chunks, best first.
         files: File of each value.
 
     Returns:
