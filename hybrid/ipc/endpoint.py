@@ -31,7 +31,7 @@ def endpoint_path(home: str) -> str:
 
 
 def read_endpoint(home: str) -> dict[str, str] | None:
-    """Return what the service wrote: `pid`, `version`, `protocol`, `socket` or `port`, `token`; None without one."""
+    """Return the service's `pid`, `version`, `protocol`, `socket` or `port`, and `token`; None without a valid file."""
     return read_pairs(endpoint_path(home)) or None
 
 
