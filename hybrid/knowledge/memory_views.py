@@ -146,7 +146,7 @@ class MemoryViews:
 
         found = self._open.get(key)
         if found is not None and found.seen != newest and self._is_lagging:
-            self._catch_up(key, opened)
+            self._catch_up(key, newest, opened)
         elif found is None or found.seen != newest:
             if not self._lock.acquire(timeout=WAIT_S):
                 raise BusyError("the memory is being indexed")
@@ -166,7 +166,7 @@ class MemoryViews:
             self._open.popitem(last=False)
         return found
 
-    def _catch_up(self, key: Hashable, opened: Callable[[], _Open]) -> None:
+    def _catch_up(self, key: Hashable, newest: int, opened: Callable[[], _Open]) -> None:
         """Bring an index up to date in a thread of its own, unless one is at it already; failures are passed over."""
         if key in self._catching_up:
             return
@@ -176,7 +176,7 @@ class MemoryViews:
             try:
                 # What fails here is met by whoever opens the index next.
                 with contextlib.suppress(HybridError, OSError, ValueError), self._lock:
-                    self._kept(key, -1, opened)
+                    self._kept(key, newest, opened)
             finally:
                 self._catching_up.discard(key)
 
@@ -187,7 +187,7 @@ class MemoryViews:
         try:
             self._build(index, store, newest)
         except (BusyError, OSError):
-            # Another process builds, or nothing can be written: the last index serves, once.
+            # Another process builds, or nothing can be written: the last index serves, and the next prompt tries again.
             seen = -1
             if not (place.folder / "manifest.json").exists():
                 raise

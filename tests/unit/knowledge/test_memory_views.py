@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hybrid.ask import memory_lookup
+from hybrid.base.errors import BusyError
 from hybrid.knowledge.memory_collection import present_of
+from hybrid.knowledge.memory_views import MemoryViews
 from hybrid.knowledge.open_kinds import OpenKinds
 from hybrid.records.memory.types import Extracted, Owner, RowFilter
+from tests.support.agent import until
 from tests.support.records import Talk, new_talk
 
 if TYPE_CHECKING:
@@ -83,6 +86,25 @@ def test_a_service_answers_with_what_is_open_and_catches_up(talk: Talk) -> None:
         time.sleep(0.02)
         titles = found(talk, kinds, "copper falcon")
     assert "Paint the copper falcon" in titles
+
+
+def test_a_service_catches_up_after_a_build_that_failed(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another process was building: the old index served, and was never opened anew until the service ended (#17)."""
+    kinds = OpenKinds({}, is_lagging=True)
+    add(talk, kinds, "Fix walrus in the harbour")
+    found(talk, kinds, "walrus")
+    add(talk, kinds, "Paint the copper falcon")
+    with monkeypatch.context() as patch:
+        tries: list[int] = []
+
+        def fail(*_: object) -> None:
+            tries.append(1)
+            raise BusyError("another process builds")
+
+        patch.setattr(MemoryViews, "_build", fail)
+        until(lambda: bool(found(talk, kinds, "walrus")) and len(tries) > 1)
+
+    until(lambda: "Paint the copper falcon" in found(talk, kinds, "copper falcon"))
 
 
 def test_what_is_forgotten_is_not_found_even_in_an_index_that_has_it(talk: Talk) -> None:
