@@ -191,7 +191,7 @@ class Syntax(Struct, frozen=True):
 
     Attributes:
         root: The whole tree.
-        captures: Nodes by capture name, as `rules` describes them.
+        captures: Nodes by capture name, as `queries/README.md` describes them.
     """
 
     root: Node
