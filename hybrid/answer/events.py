@@ -386,7 +386,7 @@ def _is_asking(turn: Turn) -> bool:
 
 
 def _is_typed(event: HookEvent) -> bool:
-    """Return whether an event is a prompt with a text: Qwen sends an empty one after every tool's result."""
+    """Return whether an event is a prompt that is not blank: Qwen sends an empty one after every tool's result."""
     return event.event == "UserPromptSubmit" and bool(event.prompt.strip())
 
 

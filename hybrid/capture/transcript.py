@@ -300,7 +300,12 @@ def _read_lines(file: BinaryIO, begin: int, end: int, *, is_line_start: bool) ->
 
 
 def _agent_lines(data: bytes, begin: int) -> Iterator[tuple[Utterance, int]]:
-    """Yield what the agent said in whole lines, with the offset after each line."""
+    """Yield what the agent said, with the offset in the transcript after the line that says it.
+
+    Args:
+        data: Whole lines of the transcript; the last one has its line end.
+        begin: Offset in the transcript at which they begin.
+    """
     at = 0
     while at < len(data):
         end = data.index(b"\n", at) + 1

@@ -148,7 +148,10 @@ _EXPORTS = re.compile(r"^(?:module\.exports|exports|this|window|globalThis|self)
 
 
 def js_member(node: Node) -> Sequence[Named]:
-    """Return the owner and name of `Owner.prototype.name = …` and `exports.name = …`; computed members have none."""
+    """Return the name that is assigned to, with its owner as in `Owner.prototype.name = …`; none for computed members.
+
+    `exports`, `module.exports`, `this`, `window` and the like are no owner; a member of `prototype` is a method.
+    """
     written = text_of(node.child_by_field_name("left"))
     if "(" in written or "[" in written:
         return []

@@ -48,7 +48,10 @@ def gate_rows(said: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def kind_rows(kind: str, compared: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return the verdict on a kind of records as `gate_rows`, labelled with the kind; `compared` has `is_open` too."""
+    """Return the rows of `gate_rows` for a kind of records, the first labelled with the kind, the others unlabelled.
+
+    The first begins with `open` or `closed`, by `is_open` in `compared`; it stands alone when there are no figures.
+    """
     state = "open" if compared.get("is_open") else "closed"
     rows = gate_rows(compared)
     text = f"{state}: {rows[0][1]}" if rows else state

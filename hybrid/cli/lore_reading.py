@@ -96,7 +96,10 @@ def _ranked(query: str, lore: OpenLore, chosen: Sequence[Listed], args: argparse
 
 
 def _by_engine(query: str, lore: OpenLore, args: argparse.Namespace) -> list[str]:
-    """Return the keys of the records that fit, best first; none, after a warning, when the index cannot be used."""
+    """Return the keys of the records that fit, best first; none without a project.
+
+    None either when the index cannot be used: then a warning goes to standard error, unless `--quiet` is given.
+    """
     from hybrid.ask.search import best_lore
     from hybrid.knowledge.open_kinds import OpenKinds
     from hybrid.prompting.query import make_query

@@ -117,7 +117,11 @@ def _run_safely(argv: Sequence[str], started_s: float) -> int:
 
 
 def _run(argv: Sequence[str], started_s: float, *, is_tolerant: bool = False) -> int:
-    """Run a command; `is_tolerant` hands it the arguments that it does not know as `args.unknown`."""
+    """Run the command that the first argument names, and return the exit code: 2 for one that is unknown.
+
+    Arguments that the command does not know end it with code 2; with `is_tolerant` it runs, and gets them as
+    `args.unknown`.
+    """
     if not argv or argv[0] in ("-h", "--help", "help"):
         sys.stdout.write(overview())
         return 0

@@ -78,7 +78,7 @@ def _paused(pause: dict[str, Any]) -> str:
 
 
 def _records(records: dict[str, Any]) -> str:
-    """Return in words the lessons and lore that agents may get, and those that wait for the owner to accept them."""
+    """Return in words what agents may get, what is switched off, what waits to be accepted, and how much to mend."""
     from hybrid.knowledge.record_figures import in_words
 
     lessons, lore = records["lessons"], records["lore"]

@@ -391,15 +391,17 @@ def write_own(path: Path, proposals: Sequence[Proposal], repo: str, lines: Lines
 
 
 def read_own(path: Path, repo: str, lines: Lines) -> Own:
-    """Return the queries of such a file, their passages where they are now; all are asked of this project.
+    """Return the queries of a file of `hybrid eval init`, their passages where they are now, and ids of those left out.
+
+    A query is left out when one of its files is gone, or the text to hold out has changed.
 
     Args:
         path: The file.
-        repo: Name of the project.
+        repo: Name of the project, of which all are asked, whatever the file says.
         lines: Gives the texts of files.
 
     Raises:
-        QrelsError: The file cannot be read, see `qrels.read_queries`, or no query of it can be asked any more.
+        QrelsError: The file cannot be read, see `qrels.read_queries`, or all queries are left out.
     """
     rows = unique(path, read_lines(path, _checked), lambda row: row[0])
     queries: list[JudgedQuery] = []
@@ -451,7 +453,10 @@ def _follow(fields: Mapping[str, Any], lines: Lines) -> dict[str, Any] | None:
 
 
 def _moved(passage: Mapping[str, Any], lines: Lines) -> dict[str, Any] | None:
-    """Return the passage where its text stands now; unchanged when it carries no digest; None when its text is gone."""
+    """Return the passage where its text stands now; unchanged when it carries no digest.
+
+    None when its file or text is gone, or the text is no longer at its place and stands at several others.
+    """
     text = lines(str(passage["path"]))
     digest, start, end = (passage.get(name) for name in ("digest", "start_line", "end_line"))
     if text is None:

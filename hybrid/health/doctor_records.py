@@ -224,7 +224,7 @@ _LONG_S = 3_600
 
 
 def check_memory(workspace: Workspace) -> Iterator[Finding]:
-    """Report everything about the memory that its owner should know."""
+    """Report on the memory: switched off, empty, unreadable or damaged; else its counts, size, and indexes to mend."""
     settings = workspace.config.memory
     store = RecordStores().memory(workspace)
     if not settings.enabled:

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 
 class SegmentGate:
-    """Fulfils `hybrid.index.backend.GateFigures`.
+    """Gives the figures of some segments that the gate compares prompts with; see `hybrid.index.backend.GateFigures`.
 
     Args:
-        key: Key of the background.
+        key: Key of the background; empty for segments that were built without one.
         parts: The segments, annotated with it when the key is not empty.
     """
 

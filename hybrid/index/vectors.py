@@ -44,7 +44,8 @@ def from_rows(rows: Sequence[tuple[float, bytes, int]], dim: int) -> StoredVecto
 def quantise(vectors: NDArray[np.float32], is_cut: NDArray[np.bool_]) -> StoredVectors:
     """Return unit vectors (n, dim) as int8 with one scale a row, so that the quantised row is again of unit length.
 
-    A row of zeros keeps scale 0. The cosine of two rows is off by less than 5e-3.
+    A row of zeros keeps scale 0. The cosine of two rows is off by less than 5e-3. `is_cut` is passed on: True where the
+    model read only a part of the input.
     """
     top = np.abs(vectors).max(axis=1, keepdims=True) if len(vectors) else np.zeros((0, 1), np.float32)
     data = np.rint(vectors / np.maximum(top, 1e-12) * 127).astype(np.int8)

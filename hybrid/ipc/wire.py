@@ -69,10 +69,10 @@ class Connection:
         self._sock = sock
 
     def send(self, *parts: bytes, timeout_s: float) -> None:
-        """Send one message.
+        """Send these parts as one message; `receive` gives them apart again.
 
         Raises:
-            WireError: Not taken within the time.
+            WireError: Not taken within the time (`is_timeout`), or the other side is gone.
         """
         n_bytes = sum(_HEAD + len(part) for part in parts)
         try:

@@ -199,7 +199,13 @@ class MemoryViews:
         return _Open(seen, searcher)
 
     def _build(self, index: MemoryIndex, store: MemoryStore, newest: int) -> None:
-        """Bring the index up to the change `newest`: by the changed rows if the store still knows them, else by all."""
+        """Bring the index up to the change `newest`: by the changed rows if the store still knows them, else by all.
+
+        Nothing is written when the index has that change already. After a build the store forgets changes long past.
+
+        Raises:
+            BusyError: More rows than `most_new` are not indexed yet, or another process builds.
+        """
         place = index.place
         known = _read_seen(place)
         if known == newest and (place.folder / "manifest.json").exists():

@@ -84,7 +84,7 @@ def in_words(counts: Mapping[str, int]) -> str:
 
 
 def read_lessons(store: LessonStore) -> Lessons:
-    """Return the lessons of a store; a file that cannot be read has none, and a problem."""
+    """Return the lessons of a store; when its file cannot be read, no lessons and the error among the problems."""
     try:
         return store.read()
     except LessonsError as error:

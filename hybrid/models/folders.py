@@ -68,9 +68,10 @@ def folder_sha256(folder: Path, home: Path) -> str:
 
 
 def deciding_files(folder: Path) -> list[Path]:
-    """Return the files that decide the vectors, sorted: those at the top and in the folders of the modules.
+    """Return the files that decide the vectors, sorted: weights, configuration, tokeniser, told by their suffixes.
 
-    `.bin` files beside a `.safetensors` file are left out.
+    They are looked for at the top and in the folders of the modules, whose names begin with a digit. `.bin` files
+    beside a `.safetensors` file are left out.
     """
     folders = [folder, *sorted(path for path in folder.iterdir() if path.is_dir() and path.name[:1].isdigit())]
     found: list[Path] = []

@@ -74,7 +74,12 @@ class ModelManifest(Struct, frozen=True):
         return hashlib.sha256("\n".join(lines + prefixes).encode()).hexdigest()
 
     def info(self, name: str, sha256: str) -> EmbedderInfo:
-        """Return the identity of an embedder of this model: `name` as the user wrote it, `sha256` of its files."""
+        """Return the identity of an embedder of this model: the figures of this manifest with a name and a digest.
+
+        Args:
+            name: The model as the user wrote it.
+            sha256: Digest of the model's files.
+        """
         return EmbedderInfo(
             name=name,
             dim=self.dim,

@@ -46,7 +46,10 @@ _REGISTRY_AUTH = r"auth\\{0,4}[\"']?\s{0,3}[:=]\s{0,3}\\{0,4}[\"']?([A-Za-z0-9+/
 
 
 def url_passwords(text: str) -> Iterator[Secret]:
-    """Yield passwords between a user and a host, and long tokens in the place of the user."""
+    """Yield passwords between a user and a host, and generated keys in the place of the user.
+
+    References such as `$PASSWORD`, words of examples, and keys that are public are left out.
+    """
     for _, end in occurrences(text, ("://",)):
         match = compiled(_URL_PASSWORD).match(text, end)
         if match is not None:

@@ -526,7 +526,11 @@ class TellingName:
         return [match.span("value")] if match is not None and self.is_secret(match["value"], position) else []
 
     def without_end_marks(self, match: re.Match[str], group: str) -> tuple[int, int]:
-        """Return the span of a group of a match without the marks that end a sentence after it."""
+        r"""Return the span of a group of a match without what follows a value in a text.
+
+        That is an escaped line end or tab (`\\n`) and all after it, then marks that end a sentence, closing brackets,
+        backslashes and `**`.
+        """
         start, end = match.span(group)
         value = self.text[start:end]
         cut = compiled(r"\\{1,4}[nrt]").search(value)

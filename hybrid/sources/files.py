@@ -163,7 +163,10 @@ class FileSource(FileReader):
         return Lister(self._root, self._options)
 
     def has_more_files(self, limit: int) -> bool:
-        """Return whether the project has more than `limit` files of any type; counting stops there."""
+        """Return whether more than `limit` files of any type are not ignored; counting stops there.
+
+        When git lists the files, those that `.hybridignore` or `index.exclude` leaves out are counted too.
+        """
         return self._lister().has_more_files(limit)
 
     def _start_from(self, listing: Listing) -> None:
@@ -206,7 +209,12 @@ class FileSource(FileReader):
         return files
 
     def _look(self, path: str, taken: set[str], is_record: Callable[[str], bool]) -> Found | str | None:
-        """Return the file at a path, the reason to leave it out, or None when it is gone or no file (a submodule)."""
+        """Return the file at a path, the reason to leave it out, or None when it is gone or no file (a submodule).
+
+        A link gives its target under the path of the link, and the target is added to `taken`. One that is in it
+        already, as a listed file or by another link, is left out; so is one that is, or lies in, what `is_record`
+        knows.
+        """
         try:
             status = os.lstat(self._prefix + path)
         except (OSError, ValueError):

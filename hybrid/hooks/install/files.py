@@ -181,7 +181,7 @@ class InstallJournal:
         write_atomic(self._at(path), json.dumps(asdict(record), indent=1).encode())
 
     def drop(self, path: Path) -> None:
-        """Forget the record and the original of a file; the folder goes with the last record."""
+        """Forget the record and the original of a file; `clear` removes the folder after the last record."""
         for file in (self._at(path), self._original(path)):
             file.unlink(missing_ok=True)
 

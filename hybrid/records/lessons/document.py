@@ -301,7 +301,8 @@ def edited(part: Sequence[str], edit: LessonEdit) -> list[str]:
 def with_field(part: Sequence[str], name: str, value: str) -> list[str]:
     """Return the lines of an entry with a field set, or without it for an empty value.
 
-    A field that the entry lacks comes last on its first line of fields.
+    A field that the entry lacks comes last on its first line of fields; without such a line, on a new one below the
+    heading.
     """
     changed, entry = list(part), entry_of(part)
     field = entry.field(name.lower())

@@ -262,7 +262,7 @@ def _anti_pattern(item: YamlRecord) -> AntiPattern:
 
 
 def _confidence(text: str) -> float:
-    """Return a confidence within 0 to 1; the default for a text that is no number."""
+    """Return a confidence, clipped to 0 to 1; the default for a text that is no finite number."""
     try:
         value = float(text)
     except ValueError:

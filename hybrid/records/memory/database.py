@@ -98,9 +98,13 @@ class Database:
         return MemoryDatabaseError(f"the memory {self.path} cannot be used: {text}; see `hybrid doctor`")
 
     def _repair(self, found_by: _Line) -> None:
-        """Make the full text anew where only that is damaged; otherwise rename the file, for a person to look at.
+        """Make the full text of the database anew where only that is damaged; otherwise rename the database's file.
 
-        One process at a time does it; a file that is whole by then, as another one has replaced it, stays.
+        A renamed file is for a person to look at. One process at a time does it; a file that is whole by then, as
+        another one has replaced it, stays. Both connections are closed first, but for one that another thread is using.
+
+        Args:
+            found_by: The connection that met the damage.
         """
         found_by.close()
         other = self._reader if found_by is self._writer else self._writer

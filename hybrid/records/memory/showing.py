@@ -115,7 +115,10 @@ def body_lines(row: Row) -> tuple[str, ...]:
 
 
 def _shortened(text: str, most: int = _MOST_BODY_CHARS) -> str:
-    """Return the first sentences that fit, on one line; of a longer one its beginning."""
+    """Return a text on one line of at most `most` characters; of a longer one the beginning.
+
+    It is cut after a sentence or a `;` if that keeps half of the characters, else before a word, with `…`.
+    """
     line = one_line(text)
     if len(line) <= most:
         return line

@@ -331,9 +331,10 @@ def record_arrays(
 def _hinges(
     sums: NDArray[np.float32], typed: PieceWords, rows: NDArray[np.float32], settings: GateConfig
 ) -> NDArray[np.float32]:
-    """Return the hinge of each piece for records with these vectors, shape (n_pieces, n_rows), 0 or less.
+    """Return the part `hinge` of the evidence of each piece for each record, weighted, shape (n_pieces, n_rows).
 
-    It is 0 for a piece without a word, and everywhere when its weight is 0.
+    It is minus a share (`settings.hinge`) of what the damped cosine loses without the one word that it hinges on most;
+    0 when it loses nothing, for a piece without a word, and everywhere when the weight is 0.
     """
     found = np.zeros((len(sums), len(rows)), np.float32)
     filled = np.flatnonzero(np.diff(typed.starts))
