@@ -528,7 +528,7 @@ class TellingName:
     def without_end_marks(self, match: re.Match[str], group: str) -> tuple[int, int]:
         r"""Return the span of a group of a match without what follows a value in a text.
 
-        That is an escaped line end or tab (`\\n`) and all after it, then marks that end a sentence, closing brackets,
+        That is an escaped line end or tab (`\n`) and all after it, then marks that end a sentence, closing brackets,
         backslashes and `**`.
         """
         start, end = match.span(group)
