@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from hybrid.ask.memory_filters import MemoryScope
 from hybrid.prompting.query import make_query
 from hybrid.records.memory.showing import full_lines, index_line, kind_of, moment_text, name_of, title_of, type_of
 from hybrid.records.memory.texts import iso
@@ -22,11 +23,9 @@ from hybrid.sources.memory import path_at
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from hybrid.ask.memory_filters import MemoryScope
     from hybrid.knowledge.open_kinds import OpenKinds
     from hybrid.records.memory.store import MemoryStore
-    from hybrid.records.memory.types import Row
-    from hybrid.search.ranking.memory import Parts
+    from hybrid.records.memory.types import Owner, Row
     from hybrid.search.searcher import Mode
     from hybrid.workspace import Workspace
 
@@ -59,6 +58,35 @@ class RowRequest(Struct, frozen=True):
     wanted: RowFilter
     present: Present
     limit: int
+
+
+class OpenMemory(Struct, frozen=True):
+    """The memory as a directory or a request sees it.
+
+    Attributes:
+        workspace: The workspace of the directory.
+        store: The database that the settings name.
+        scope: The projects whose rows are looked at.
+        now_ms: The present time in milliseconds since 1970.
+    """
+
+    workspace: Workspace
+    store: MemoryStore
+    scope: MemoryScope
+    now_ms: int
+
+    @property
+    def present(self) -> Present:
+        """Return the project and time from which rows are ranked."""
+        return self.scope.looking_back(self.workspace.config, self.now_ms)
+
+    def scope_of(self, owner: Owner) -> MemoryScope:
+        """Return a scope with the rows of one project only, the owner's."""
+        return MemoryScope(owner.key, owner.project, self.scope.present, is_cross=False)
+
+    def request(self, wanted: RowFilter, limit: int) -> RowRequest:
+        """Return the request for at most `limit` rows that a filter lets through, ranked from here and now."""
+        return RowRequest(wanted, self.present, limit)
 
 
 def recent(store: MemoryStore, request: RowRequest, *, is_cross: bool) -> list[RankedRow]:

@@ -69,7 +69,7 @@ class DefinitionLine(Struct, frozen=True):
     @property
     def is_test(self) -> bool:
         """Return whether it is a test, by its keyword or by how its name begins or ends."""
-        return self.word == "test" or self.name.lower().startswith(("test_", "test")) or self.name.endswith("Test")
+        return self.word == "test" or self.name.lower().startswith("test") or self.name.endswith("Test")
 
 
 _CONTAINERS = frozenset(

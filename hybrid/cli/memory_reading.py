@@ -10,8 +10,6 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct
-
 from hybrid.ask.memory_filters import (
     Filters,
     MemoryScope,
@@ -23,7 +21,7 @@ from hybrid.ask.memory_filters import (
     rows_of,
     since_ms,
 )
-from hybrid.ask.memory_lookup import RankedRow, RowRequest, list_text, newest_first, nothing_known, row_json
+from hybrid.ask.memory_lookup import OpenMemory, RankedRow, list_text, newest_first, nothing_known, row_json
 from hybrid.base.errors import HybridError
 from hybrid.cli.common import print_json, query_of, say, workspace_of
 from hybrid.knowledge.stores import RecordStores
@@ -36,35 +34,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
-    from hybrid.records.memory.store import MemoryStore
-    from hybrid.records.memory.types import Owner
-    from hybrid.search.ranking.memory import Present
     from hybrid.workspace import Workspace
-
-
-class OpenMemory(Struct, frozen=True):
-    """The memory as a directory sees it.
-
-    Attributes:
-        workspace: That of the directory.
-        store: The database that the settings name.
-        scope: The projects whose rows are looked at.
-        now_ms: The present time in milliseconds since 1970.
-    """
-
-    workspace: Workspace
-    store: MemoryStore
-    scope: MemoryScope
-    now_ms: int
-
-    @property
-    def present(self) -> Present:
-        """Return the project and time from which rows are ranked."""
-        return self.scope.looking_back(self.workspace.config, self.now_ms)
-
-    def scope_of(self, owner: Owner) -> MemoryScope:
-        """Return a scope with the rows of one project only, the owner's."""
-        return MemoryScope(owner.key, owner.project, self.scope.present, is_cross=False)
 
 
 def open_memory(args: argparse.Namespace, *, is_of_one: bool = False) -> OpenMemory:
@@ -128,7 +98,7 @@ def recent(args: argparse.Namespace) -> int:
     memory = flushed(open_memory(args), args)
     filters = _filters(args, memory)
     wanted = memory.scope.wanted(filters, memory.now_ms)
-    found = newest(memory.store, RowRequest(wanted, memory.present, filters.limit), is_cross=memory.scope.is_cross)
+    found = newest(memory.store, memory.request(wanted, filters.limit), is_cross=memory.scope.is_cross)
     if args.json:
         return _print_json(memory, found)
     if not args.quiet:
@@ -150,7 +120,7 @@ def search(args: argparse.Namespace) -> int:
     query = query_of(args.query)
     if not memory.workspace.config.memory.enabled and not args.quiet:
         sys.stderr.write("hybrid: warning: the memory is switched off, so it is not searched: `memory.enabled`\n")
-    request = RowRequest(wanted, memory.present, filters.limit)
+    request = memory.request(wanted, filters.limit)
     found = find(memory.workspace, OpenKinds(), query, request, mode=args.mode)
     if args.json:
         return _print_json(memory, found, query=query)
@@ -165,7 +135,7 @@ def of_files(args: argparse.Namespace) -> int:
     filters = _filters(args, memory)
     paths = _paths(args.path, memory)
     wanted = memory.scope.wanted(filters, memory.now_ms)
-    found = find(memory.store, paths, RowRequest(wanted, memory.present, filters.limit))
+    found = find(memory.store, paths, memory.request(wanted, filters.limit))
     if args.json:
         return _print_json(memory, found, files=list(paths))
     return _print(args, memory, found, _NOTHING, by_day=True)

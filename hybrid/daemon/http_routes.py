@@ -11,8 +11,6 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any, cast
 
-from msgspec import Struct
-
 from hybrid.ask.memory_filters import (
     DEFAULT_LIMIT,
     FORMS,
@@ -28,6 +26,7 @@ from hybrid.ask.memory_filters import (
     since_ms,
 )
 from hybrid.ask.memory_lookup import (
+    OpenMemory,
     RankedRow,
     RowRequest,
     list_text,
@@ -50,11 +49,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from hybrid.knowledge.open_kinds import OpenKinds
-    from hybrid.records.memory.store import MemoryStore
     from hybrid.records.memory.types import Row, RowFilter
-    from hybrid.search.ranking.memory import Present
     from hybrid.search.searcher import Mode
-    from hybrid.workspace import Workspace
 
 
 _SEVERAL = ("type", "file", "path")
@@ -143,24 +139,13 @@ _PARAMETERS = {
 _PATHS = ("/health", *(f"{path}/{{id}}" if path == "/observations" else path for path in _PARAMETERS))
 
 
-class _Looking(Struct, frozen=True):
-    """The memory, the scope and the time of one request."""
+def _wanted(memory: OpenMemory, filters: Filters) -> RowFilter:
+    with _wrong_parameter():
+        return memory.scope.wanted(filters, memory.now_ms)
 
-    workspace: Workspace
-    store: MemoryStore
-    scope: MemoryScope
-    now_ms: int
 
-    @property
-    def present(self) -> Present:
-        return self.scope.looking_back(self.workspace.config, self.now_ms)
-
-    def wanted(self, filters: Filters) -> RowFilter:
-        with _wrong_parameter():
-            return self.scope.wanted(filters, self.now_ms)
-
-    def request(self, filters: Filters) -> RowRequest:
-        return RowRequest(self.wanted(filters), self.present, filters.limit)
+def _request(memory: OpenMemory, filters: Filters) -> RowRequest:
+    return memory.request(_wanted(memory, filters), filters.limit)
 
 
 class Routes:
@@ -201,17 +186,17 @@ class Routes:
         if route == "/schema":
             return cast("dict[str, Any]", json.loads(shipped(*SCHEMA).read_bytes()))
         try:
-            looking = self._looking(parameters)
+            memory = self._open(parameters)
             if route == "/observations":
-                return self._observation(looking, rest, parameters)
-            return self._lists[route](looking, parameters)
+                return self._observation(memory, rest, parameters)
+            return self._lists[route](memory, parameters)
         except ProjectError as error:
             raise RouteError(404, str(error)) from error
         except HybridError as error:
             is_passing = isinstance(error, (BusyError, MemoryBusyError))
             raise RouteError(503, str(error), {"Retry-After": "1"} if is_passing else None) from error
 
-    def _looking(self, parameters: Parameters) -> _Looking:
+    def _open(self, parameters: Parameters) -> OpenMemory:
         # Whether projects are kept apart is a question of what agents get unasked; here the owner asks.
         flags = {"memory.cross_project": True}
         workspace = open_workspace(self._home, environ=self._environ, flags=flags)
@@ -222,98 +207,94 @@ class Routes:
         if store.exists:
             with contextlib.suppress(HybridError):  # What cannot be written may still be read.
                 flush(workspace, store, now_ms)
-        return _Looking(workspace, store, MemoryScope(key, name, key, is_cross=not key), now_ms)
+        return OpenMemory(workspace, store, MemoryScope(key, name, key, is_cross=not key), now_ms)
 
-    def _context(self, looking: _Looking, parameters: Parameters) -> dict[str, Any] | str:
+    def _context(self, memory: OpenMemory, parameters: Parameters) -> dict[str, Any] | str:
         """Return the project's last summary and the newest rows by day, as JSON with the same as `text`.
 
         With `form=text` return that text alone, for a script that hands it on.
         """
         form = parameters.choice("form", _CONTEXT_FORMS)
-        filters = parameters.filters(min(max(looking.workspace.config.memory.session_start, 1), MAX_LIMIT))
-        scope = looking.scope
-        ranked = recent(looking.store, looking.request(filters), is_cross=scope.is_cross)
-        summary = looking.store.last_summary(scope.key) if scope.key else None
+        filters = parameters.filters(min(max(memory.workspace.config.memory.session_start, 1), MAX_LIMIT))
+        scope = memory.scope
+        ranked = recent(memory.store, _request(memory, filters), is_cross=scope.is_cross)
+        summary = memory.store.last_summary(scope.key) if scope.key else None
         lines = [scope.heading]
         if summary is not None:
             lines.append(list_text([RankedRow(summary)], "full"))
-        window_ms = looking.workspace.config.memory.batch_window_ms
+        window_ms = memory.workspace.config.memory.batch_window_ms
         listed = list_text(newest_first(ranked), "index", here=scope.present, by_day=True)
-        lines.append(listed or nothing_known(looking.store, scope, window_ms))
+        lines.append(listed or nothing_known(memory.store, scope, window_ms))
         if form == "text":
             return "\n".join(lines)
         last = row_json(RankedRow(summary)) if summary is not None else None
-        return _form(looking, ranked, summary=last) | {"text": "\n".join(lines)}
+        return _form(memory, ranked, summary=last) | {"text": "\n".join(lines)}
 
-    def _search(self, looking: _Looking, parameters: Parameters) -> dict[str, Any]:
+    def _search(self, memory: OpenMemory, parameters: Parameters) -> dict[str, Any]:
         query = parameters.one("query")
         if not query.strip():
             raise RouteError(400, "query: say what to search")
         filters, mode = parameters.filters(), cast("Mode", parameters.choice("mode", _MODES))
-        request = looking.request(filters)
+        request = _request(memory, filters)
         if not self._searching.acquire(timeout=_SEARCH_WAIT_S):
             raise BusyError("other searches are not done yet")
         try:
-            ranked = search(looking.workspace, self._kinds(), query, request, mode=mode)
+            ranked = search(memory.workspace, self._kinds(), query, request, mode=mode)
         finally:
             self._searching.release()
-        return _listed(looking, parameters, ranked, query=query)
+        return _listed(memory, parameters, ranked, query=query)
 
-    def _timeline(self, looking: _Looking, parameters: Parameters) -> dict[str, Any]:
+    def _timeline(self, memory: OpenMemory, parameters: Parameters) -> dict[str, Any]:
         at, filters = parameters.one("at"), parameters.filters()
         before, after = around(filters.limit, parameters.number("before"), parameters.number("after"))
         identity = id_of(at)
         if identity is None:
             with _wrong_parameter("at: "):
-                at_ms = since_ms(at, looking.now_ms)
-            rows = looking.store.timeline_at(at_ms, before, after, looking.wanted(filters))
+                at_ms = since_ms(at, memory.now_ms)
+            rows = memory.store.timeline_at(at_ms, before, after, _wanted(memory, filters))
         else:
-            row = _row(looking, at)
-            scope = (
-                looking.scope
-                if looking.scope.key
-                else MemoryScope(row.owner.key, row.owner.project, "", is_cross=False)
-            )
+            row = _row(memory, at)
+            scope = memory.scope if memory.scope.key else memory.scope_of(row.owner)
             with _wrong_parameter():
-                wanted = scope.wanted(filters, looking.now_ms)
-            rows = looking.store.timeline(*identity, before, after, wanted)
-        return _listed(looking, parameters, [RankedRow(row) for row in rows], at=at, by_day=True)
+                wanted = scope.wanted(filters, memory.now_ms)
+            rows = memory.store.timeline(*identity, before, after, wanted)
+        return _listed(memory, parameters, [RankedRow(row) for row in rows], at=at, by_day=True)
 
-    def _files(self, looking: _Looking, parameters: Parameters) -> dict[str, Any]:
+    def _files(self, memory: OpenMemory, parameters: Parameters) -> dict[str, Any]:
         paths, filters = parameters.paths("path"), parameters.filters()
         if not paths:
             raise RouteError(400, "path: say which file or folder, relative to its project")
-        ranked = of_files(looking.store, paths, looking.request(filters))
-        return _listed(looking, parameters, ranked, files=list(paths), by_day=True)
+        ranked = of_files(memory.store, paths, _request(memory, filters))
+        return _listed(memory, parameters, ranked, files=list(paths), by_day=True)
 
-    def _observation(self, looking: _Looking, name: str, parameters: Parameters) -> dict[str, Any]:
-        return _listed(looking, parameters, [RankedRow(_row(looking, name))])
+    def _observation(self, memory: OpenMemory, name: str, parameters: Parameters) -> dict[str, Any]:
+        return _listed(memory, parameters, [RankedRow(_row(memory, name))])
 
 
-def _row(looking: _Looking, name: str) -> Row:
+def _row(memory: OpenMemory, name: str) -> Row:
     identity = id_of(name)
     if identity is None:
         raise RouteError(400, f"{name!r} is no id: an observation's is a number (42), a summary's has an s (s7)")
-    rows = rows_of(looking.store, [identity])
+    rows = rows_of(memory.store, [identity])
     if not rows:
         raise RouteError(404, f"no record {name}")
     return rows[0]
 
 
 def _listed(
-    looking: _Looking, parameters: Parameters, ranked: Sequence[RankedRow], *, by_day: bool = False, **echoed: object
+    memory: OpenMemory, parameters: Parameters, ranked: Sequence[RankedRow], *, by_day: bool = False, **echoed: object
 ) -> dict[str, Any]:
     """Return a list of rows as JSON; with `form` or `explain`, `text` holds the list as the command prints it."""
     text = None
     if parameters.one("form") or parameters.flag("explain"):
         form, is_explained = parameters.choice("form", FORMS), parameters.flag("explain")
-        text = list_text(ranked, form, here=looking.scope.present, by_day=by_day, is_explained=is_explained)
-    return _form(looking, ranked, **echoed) | {"text": text}
+        text = list_text(ranked, form, here=memory.scope.present, by_day=by_day, is_explained=is_explained)
+    return _form(memory, ranked, **echoed) | {"text": text}
 
 
-def _form(looking: _Looking, ranked: Sequence[RankedRow], **echoed: object) -> dict[str, Any]:
+def _form(memory: OpenMemory, ranked: Sequence[RankedRow], **echoed: object) -> dict[str, Any]:
     """Return rows as JSON, after what was asked (`echoed`) and the project; `query` is None without a query."""
-    project = looking.scope.name or None
+    project = memory.scope.name or None
     return {"query": None, **echoed, "project": project, "records": [row_json(row) for row in ranked]}
 
 

@@ -118,7 +118,7 @@ class FileSource(FileReader):
 
     @property
     def method(self) -> str:
-        """Where the last scan got its paths from, `git` or `walk: REASON`; empty before the first scan."""
+        """The origin of the last scan's paths, `git` or `walk: REASON`; empty before the first scan."""
         return self._method
 
     @property

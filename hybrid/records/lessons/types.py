@@ -96,7 +96,7 @@ class Lesson(Struct, frozen=True):
 
     @property
     def trust(self) -> float:
-        """How useful the lesson proved when it was given, 0.2 to 1; see the function `trust`."""
+        """The use that the lesson proved to have when it was given, 0.2 to 1; see the function `trust`."""
         return trust(self.injections, self.citations)
 
     @property
