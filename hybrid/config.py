@@ -330,6 +330,8 @@ _PRIVACY_ORDER = ("text", "hash", "none")
 
 KEYS = tuple(f"{name}.{key}" for name, section in _SECTIONS.items() for key in section.__struct_fields__)
 """Every setting as `section.key`, in the order of `config.toml`."""
+_VARIABLES = {key: "HYBRID_" + key.replace(".", "_").upper() for key in KEYS}
+"""Setting → its environment variable."""
 
 
 def check(key: str, value: object) -> object:
@@ -605,8 +607,7 @@ def _safe_for_project(layer: dict[str, object], so_far: Mapping[str, object], pa
 def _environment_layer(environ: Mapping[str, str], problems: list[str]) -> tuple[dict[str, object], dict[str, str]]:
     found: dict[str, object] = {}
     origins: dict[str, str] = {}
-    for key in KEYS:
-        variable = _variable(key)
+    for key, variable in _VARIABLES.items():
         if variable not in environ:
             variable = _OTHER_VARIABLES.get(key, variable)
         if variable not in environ:
@@ -619,17 +620,13 @@ def _environment_layer(environ: Mapping[str, str], problems: list[str]) -> tuple
     return found, origins
 
 
-def _variable(key: str) -> str:
-    return "HYBRID_" + key.replace(".", "_").upper()
-
-
 def unknown_variables(environ: Mapping[str, str]) -> tuple[str, ...]:
     """Return a sentence for each variable that begins with `HYBRID_` and is unknown, with a known name like it.
 
     Args:
         environ: Environment variables; only their names are looked at.
     """
-    known = {*map(_variable, KEYS), *_OTHER_VARIABLES.values(), *_NO_SETTINGS}
+    known = {*_VARIABLES.values(), *_OTHER_VARIABLES.values(), *_NO_SETTINGS}
     unknown = sorted(name for name in environ if name.startswith("HYBRID_") and name not in known)
     return tuple(_unknown_variable(name[:_MOST_NAME_CHARS], known) for name in unknown)
 
