@@ -1,5 +1,5 @@
 # make demo    install, index a repository (REPO=…, default this checkout) and show three prompts
-# make test    the tests (PROFILE=thorough: more examples of each property)
+# make test    the tests (PROFILE=thorough: more examples of each property; WORKERS=4 at once: many wait for processes)
 # make check   what CI runs: lint, types, layers, tests
 # make again   only the tests that failed in the last run, one after the other
 # make clients the tests with real coding clients from npm (CLIENTS="claude codex"; kept in CLIENTS_DIR)
@@ -15,6 +15,7 @@ CLIENTS_DIR ?= .clients
 HEAVY ?= .venv-heavy
 CLIENTS ?=
 PROFILE ?= quick
+WORKERS ?= 4
 BIN := $(VENV)/bin
 HERE := $(CURDIR)
 
@@ -29,7 +30,7 @@ demo: $(VENV)/installed
 	@$(BIN)/python tests/demo.py "$(REPO)" $(if $(PROMPT),--prompt "$(PROMPT)")
 
 test: $(VENV)/installed
-	$(BIN)/python -m pytest -n 2 --dist worksteal --hypothesis-profile $(PROFILE) -m "not bench and not model and not clients"
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --hypothesis-profile $(PROFILE) -m "not bench and not model and not clients"
 
 again: lint types layers
 	$(BIN)/python -m pytest --last-failed --last-failed-no-failures none -m "not bench and not model and not clients"

@@ -22,14 +22,18 @@ remember_backgrounds()
 register_profiles()
 
 
-@pytest.fixture(scope="session", autouse=True)
-def _work_that_is_done_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Grammars are unpacked, modules compiled and fonts looked for once in a run, not for each new home and process."""
+@pytest.fixture(scope="session")
+def folder_of_the_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder that all workers of this run share."""
     folder = tmp_path_factory.getbasetemp()
-    if "PYTEST_XDIST_WORKER" in os.environ:  # Then it is that of a worker, and lies in the folder of the run.
-        folder = folder.parent
+    return folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _work_that_is_done_once(folder_of_the_run: Path) -> Iterator[None]:
+    """Grammars are unpacked, modules compiled and fonts looked for once in a run, not for each new home and process."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
+        patch.setenv("XDG_CACHE_HOME", str(folder_of_the_run / "cache"))
         patch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
         yield
 

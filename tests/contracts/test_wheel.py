@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from hybrid import __version__
+from hybrid.base.atomic import locked
 from tests.support.builders import CHECKOUT, PAYMENTS, git_project, write_files
 
 pytestmark = pytest.mark.slow
@@ -38,23 +39,27 @@ def _run(*command: str, **options: object) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.fixture(scope="module")
-def archives(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """The sdist of this checkout, and the wheel built from the sdist alone."""
-    folder = tmp_path_factory.mktemp("dist")
-    _run(sys.executable, "-m", "build", "--no-isolation", "--outdir", str(folder), str(CHECKOUT))
+def archives(folder_of_the_run: Path) -> tuple[Path, Path]:
+    """The sdist of this checkout, and the wheel built from the sdist alone; made by the first worker that asks."""
+    folder = folder_of_the_run / "dist"
+    with locked(folder_of_the_run / "dist.lock", timeout_s=300):
+        if not folder.exists():
+            _run(sys.executable, "-m", "build", "--no-isolation", "--outdir", str(folder), str(CHECKOUT))
     [sdist], [wheel] = folder.glob("*.tar.gz"), folder.glob("*.whl")
     return sdist, wheel
 
 
 @pytest.fixture(scope="module")
-def program(archives: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The `hybrid` command of a fresh environment that holds the wheel and what it depends on."""
-    folder = tmp_path_factory.mktemp("venv")
-    venv.create(folder, with_pip=True)
+def program(archives: tuple[Path, Path], folder_of_the_run: Path) -> Path:
+    """The `hybrid` command of a fresh environment that holds the wheel and what it depends on; made as `archives`."""
+    folder = folder_of_the_run / "venv"
     scripts = folder / ("Scripts" if os.name == "nt" else "bin")
-    constraints = ("--constraint", str(CHECKOUT / "constraints.txt"))
-    pip = (str(scripts / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check")
-    _run(*pip, *constraints, str(archives[1]))
+    with locked(folder_of_the_run / "venv.lock", timeout_s=300):
+        if not folder.exists():
+            venv.create(folder, with_pip=True)
+            constraints = ("--constraint", str(CHECKOUT / "constraints.txt"))
+            pip = (str(scripts / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check")
+            _run(*pip, *constraints, str(archives[1]))
     return scripts / "hybrid"
 
 
