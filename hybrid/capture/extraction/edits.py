@@ -16,11 +16,9 @@ from hybrid.capture.extraction.wording import (
     code,
     concepts_of_text,
     is_comment,
-    joined,
     listed,
     once,
     one_line,
-    reason,
     remarks,
     sentences,
     squeeze,
@@ -308,35 +306,32 @@ _OPENING = re.compile(r"(?i)^(?:however|but|so|note that|also|first|then|otherwi
 def tell_edit(use: ToolUse, prompt: str) -> list[ObservationDraft]:
     """Return one draft for each file that a use edited or wrote."""
     if use.is_failed:
-        return [_failed(use, prompt)]
+        return [_failed(use)]
     by_file: dict[str, list[Edit]] = {}
     for edit in use.edits:
         by_file.setdefault(edit.file, []).append(edit)
     return [_of_file(file, [diff_of(edit) for edit in edits], prompt) for file, edits in by_file.items() if file]
 
 
-def _failed(use: ToolUse, prompt: str) -> ObservationDraft:
+def _failed(use: ToolUse) -> ObservationDraft:
     file = next(iter(use.files_written), "a file")
     why = clip(use.error or use.output, 200)
     wanted = [f"It was to put {code(edit.new, 120)} for {code(edit.old, 120)}." for edit in use.edits[:2] if edit.new]
-    narrative = joined([f"Editing {file} failed: {why}.", *wanted, reason(prompt)])
+    parts = [f"Editing {file} failed: {why}.", *wanted]
     subject = f"{base(file)} failed: {why}"
-    return ObservationDraft(
-        "discovery", "Edit of", subject, narrative, facts=(why,), concepts=("gotcha",), files_read=(file,)
-    )
+    return ObservationDraft("discovery", "Edit of", subject, parts, "", (why,), ("gotcha",), (file,))
 
 
 def _of_file(file: str, changes: list[EditDiff], prompt: str) -> ObservationDraft:
     kind = type_of_edit(file, changes, prompt)
     where = listed(once(change.where for change in changes), 60)
     verb, subject = _title(file, changes, kind, terms_of(prompt))
-    parts = [sentence for change in changes for sentence in _sentences(change, prompt)]
     opening = f"{'Created' if changes[0].edit.is_new else 'Edited'} {file}" + (f", in {where}" if where else "") + "."
     return ObservationDraft(
         type=kind,
         verb=verb,
         subject=subject,
-        narrative=joined([opening, *parts, reason(prompt)]),
+        parts=[opening, *(sentence for change in changes for sentence in _sentences(change, prompt))],
         subtitle=clip(next((sentence for change in changes for sentence in sentences(change.comment)), ""), 160),
         facts=_facts(file, changes),
         concepts=concepts_of_edit(kind, changes),

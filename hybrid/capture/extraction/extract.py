@@ -5,19 +5,19 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from hybrid.capture.extraction.edits import tell_edit
 from hybrid.capture.extraction.reads import tell_read
 from hybrid.capture.extraction.runs import tell_command
 from hybrid.capture.extraction.searches import tell_search
 from hybrid.capture.extraction.wording import (
-    NARRATIVE_CHARS,
     ObservationDraft,
     clip,
     code,
-    joined,
     listed,
     once,
-    reason,
+    one_line,
     sentences,
     telling,
     terms_of,
@@ -25,11 +25,12 @@ from hybrid.capture.extraction.wording import (
 from hybrid.records.memory.types import MAX_TITLE_CHARS, Extracted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from hybrid.capture.tools import ToolUse
     from hybrid.records.memory.types import ObservationType
 
+NARRATIVE_CHARS = 1_200
 _ORDER: tuple[ObservationType, ...] = ("decision", "bugfix", "feature", "refactor", "change", "discovery")
 _MAX_FACTS = 16
 _NOT_DONE = re.compile(
@@ -40,11 +41,15 @@ _FILLER = re.compile(
     r"based on|perfect|great|excellent|i(?:'ve|'ll|'m| have| will| am| need))\b)|:$"
 )
 """Pattern of sentences of a report that say nothing of its subject: headings, and how the work went."""
+_POLITE = re.compile(r"(?i)^(?:please|can you|could you|now|ok(?:ay)?|hi|hello|hey|then|also|so|and)[,:]?\s+")
+_PURPOSE_CHARS = 110
 _REASON = re.compile(r" For: [^\n]*\Z")
 
 
 def extract(uses: Sequence[ToolUse], prompt: str) -> Extracted | None:
     """Make one observation of the uses of a batch; None when they tell nothing.
+
+    A use that was refused or interrupted, a plan and a listing that a tool of its own makes tell nothing.
 
     Args:
         uses: Uses of one tool, in order.
@@ -53,13 +58,14 @@ def extract(uses: Sequence[ToolUse], prompt: str) -> Extracted | None:
     drafts = [draft for use in uses for draft in _tell(use, prompt)]
     if not drafts:
         return None
-    draft = _one_edit(drafts) or (drafts[0] if len(drafts) == 1 else _batch(drafts))
-    title = clip(f"{draft.verb} {draft.subject}", MAX_TITLE_CHARS)
+    # Uses that say the same are one; edits of one file are told together, even where their titles are equal.
+    is_repeat = len({(draft.verb, draft.subject) for draft in drafts}) == 1 and not drafts[0].place
+    draft = drafts[0] if is_repeat or len(drafts) == 1 else _batch(drafts)
     return Extracted(
         type=draft.type,
-        title=title,
+        title=clip(f"{draft.verb} {draft.subject}", MAX_TITLE_CHARS),
         subtitle=clip(draft.subtitle, 200),
-        narrative=clip(draft.narrative, NARRATIVE_CHARS),
+        narrative=_joined(draft.parts),
         facts=draft.facts[:_MAX_FACTS],
         concepts=draft.concepts,
         files_read=tuple(path for path in draft.files_read if path not in draft.files_modified),
@@ -71,36 +77,43 @@ def _tell(use: ToolUse, prompt: str) -> list[ObservationDraft]:
     if _NOT_DONE.search(use.error[:300]):
         return []
     if use.kind in ("edit", "write") and (use.edits or use.is_failed):
-        return tell_edit(use, prompt)
-    makers = {
-        "read": tell_read,
-        "search": tell_search,
-        "command": tell_command,
-        "subagent": _tell_agent,
-        "web": _tell_web,
-    }
-    maker = makers.get(use.kind, _tell_other)
-    draft = maker(use, prompt)
-    return [draft] if draft else []
+        drafts = tell_edit(use, prompt)
+    else:
+        draft = _TELLERS.get(use.kind, _tell_other)(use, prompt)
+        drafts = [draft] if draft else []
+    if use.kind == "subagent":  # Its task is the purpose.
+        return drafts
+    return [replace(draft, parts=[*draft.parts, _reason(prompt)]) for draft in drafts]
 
 
-def _one_edit(drafts: list[ObservationDraft]) -> ObservationDraft | None:
-    """Return the first draft of a batch when all of its drafts say the same; else None."""
-    titles = {(draft.verb, draft.subject) for draft in drafts}
-    return drafts[0] if len(titles) == 1 and len(drafts) > 1 and not drafts[0].place else None
+def _reason(prompt: str) -> str:
+    """Return `For: ` and the gist of a prompt: its first sentence that says something; empty without a prompt."""
+    plain = (_POLITE.sub("", sentence) for sentence in sentences(prompt[:4_000]))
+    gist = next((sentence for sentence in plain if len(sentence) >= 15), prompt[:400])
+    return f"For: {clip(gist, _PURPOSE_CHARS)}" if prompt.strip() else ""
+
+
+def _joined(parts: Iterable[str]) -> str:
+    """Join sentences to a narrative, as many as fit; the one that does not is clipped."""
+    text = ""
+    for part in filter(None, map(one_line, parts)):
+        room = NARRATIVE_CHARS - len(text) - bool(text)
+        if room < min(len(part), 60):
+            break
+        text += (" " if text else "") + clip(part, room)
+    return text
 
 
 def _batch(drafts: list[ObservationDraft]) -> ObservationDraft:
     """Join the drafts of a batch: one title over all, the narratives side by side, the weightiest type."""
-    room = NARRATIVE_CHARS - 130
-    share = max(120, room // len(drafts))
-    parts = once(clip(_REASON.sub("", draft.narrative), share) for draft in drafts)
-    why = _REASON.search(drafts[0].narrative)
+    share = max(120, (NARRATIVE_CHARS - 130) // len(drafts))
+    narratives = [_joined(draft.parts) for draft in drafts]
+    why = _REASON.search(narratives[0])
     return ObservationDraft(
-        type=_ORDER[min(_ORDER.index(draft.type) for draft in drafts)],
+        type=min((draft.type for draft in drafts), key=_ORDER.index),
         verb=drafts[0].verb,
         subject=_subjects(drafts),
-        narrative=joined([*parts, why[0] if why else ""]),
+        parts=[*once(clip(_REASON.sub("", text), share) for text in narratives), why[0] if why else ""],
         subtitle=next((draft.subtitle for draft in drafts if draft.subtitle), ""),
         facts=once(fact for draft in drafts for fact in draft.facts),
         concepts=once(concept for draft in drafts for concept in draft.concepts),
@@ -132,23 +145,22 @@ def _shortened(subject: str, max_chars: int) -> str:
 
 def _tell_agent(use: ToolUse, prompt: str) -> ObservationDraft | None:
     """Return a draft of a subagent's task and report; None when there is nothing to tell."""
-    if not use.query and not use.description:
+    if not (use.query or use.description):
         return None
-    report = sentences(use.output)
     task = use.description or clip(use.query, 60)
+    report = sentences(use.output)
     content = [sentence for sentence in report if not _FILLER.search(sentence)] or report
     gist = next((sentence for sentence in content if len(sentence) > 20), "")
     key = telling(content, terms_of(f"{prompt} {use.query}"), 8, max_chars=200)
-    narrative = joined(
-        [f"Sent a subagent: {clip(use.query or task, 240)}.", f"It reported: {' '.join(key) or gist}" if report else ""]
-    )
-    subject = f"{task}" + (f" → {gist}" if gist else " failed" if use.is_failed else "")
     return ObservationDraft(
-        "discovery",
-        "Subagent:",
-        subject,
-        narrative,
-        clip(gist, 160),
+        type="discovery",
+        verb="Subagent:",
+        subject=task + (f" → {gist}" if gist else " failed" if use.is_failed else ""),
+        parts=[
+            f"Sent a subagent: {clip(use.query or task, 240)}.",
+            f"It reported: {' '.join(key) or gist}" if report else "",
+        ],
+        subtitle=clip(gist, 160),
         concepts=("how-it-works",),
         files_read=use.files_read,
     )
@@ -158,34 +170,47 @@ def _tell_web(use: ToolUse, prompt: str) -> ObservationDraft | None:
     """Return a draft of what a page or a search in the web said; None when there is nothing to tell."""
     if not use.query:
         return None
-    answer = sentences(use.output or use.error)
-    key = telling(answer, terms_of(f"{prompt} {use.query}"), 6, max_chars=200) or answer[:4]
+    key = _answer(use, f"{prompt} {use.query}")
     is_page = "://" in use.query.split(" ")[0]
-    result = "failed" if use.is_failed else clip(key[0], 60) if key else clip(use.output, 60) or "nothing"
-    narrative = joined(
-        [f"{'Fetched' if is_page else 'Searched the web for'} {clip(use.query, 240)}.", *key, reason(prompt)]
-    )
-    subject = f"{clip(use.query, 48)}: {result}"
+    result = "failed" if use.is_failed else clip(key[0] if key else use.output, 60) or "nothing"
     return ObservationDraft(
-        "discovery", "Fetch" if is_page else "Search the web for", subject, narrative, facts=(clip(use.query, 200),)
+        type="discovery",
+        verb="Fetch" if is_page else "Search the web for",
+        subject=f"{clip(use.query, 48)}: {result}",
+        parts=[f"{'Fetched' if is_page else 'Searched the web for'} {clip(use.query, 240)}.", *key],
+        facts=(clip(use.query, 200),),
     )
 
 
 def _tell_other(use: ToolUse, prompt: str) -> ObservationDraft | None:
     """Return a draft of what a tool that is not known was asked and answered; None when there is nothing to tell."""
-    answer = sentences(use.output or use.error)
     name = use.tool.rpartition("__")[2] or use.tool
     asked = use.query or use.description or use.command
-    if use.kind in ("plan", "list") or not (answer or use.edits or use.files_written):
+    key = _answer(use, f"{prompt} {asked}")
+    if use.kind in ("plan", "list") or not (key or use.edits or use.files_written):
         return None
-    key = telling(answer, terms_of(f"{prompt} {asked}"), 6, max_chars=200) or answer[:4]
-    subject = (
-        f"{name}{f' {code(asked, 40)}' if asked else ''}"
-        + (" failed" if use.is_failed else "")
-        + (f" → {key[0]}" if key else "")
-    )
-    narrative = joined([f"Used {use.tool}{f' for {clip(asked, 240)}' if asked else ''}.", *key, reason(prompt)])
-    kind: ObservationType = "change" if use.files_written else "discovery"
+    what = f"{name} {code(asked, 40)}" if asked else name
     return ObservationDraft(
-        kind, "Use", subject, narrative, files_read=use.files_read, files_modified=use.files_written
+        type="change" if use.files_written else "discovery",
+        verb="Use",
+        subject=what + (" failed" if use.is_failed else "") + (f" → {key[0]}" if key else ""),
+        parts=[f"Used {use.tool}{f' for {clip(asked, 240)}' if asked else ''}.", *key],
+        files_read=use.files_read,
+        files_modified=use.files_written,
     )
+
+
+def _answer(use: ToolUse, wanted: str) -> list[str]:
+    """Return up to six sentences of an answer that share words with what is wanted, else its first four."""
+    answer = sentences(use.output or use.error)
+    return telling(answer, terms_of(wanted), 6, max_chars=200) or answer[:4]
+
+
+_TELLERS: dict[str, Callable[[ToolUse, str], ObservationDraft | None]] = {
+    "read": tell_read,
+    "search": tell_search,
+    "command": tell_command,
+    "subagent": _tell_agent,
+    "web": _tell_web,
+}
+"""Kind of tool → the function that tells of a use of it, unless it is an edit."""

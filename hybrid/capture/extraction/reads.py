@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from itertools import chain
+from math import fsum
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -16,10 +19,8 @@ from hybrid.capture.extraction.wording import (
     comment_text,
     concepts_of_text,
     is_comment,
-    joined,
     listed,
     once,
-    reason,
     sentences,
     telling,
     terms_of,
@@ -45,9 +46,8 @@ def tell_read(use: ToolUse, prompt: str) -> ObservationDraft | None:
         return None
     if use.is_failed or (use.error and not use.output):
         why = clip(use.error or use.output, 160)
-        narrative = joined([f"Reading {files[0]} failed: {why}.", reason(prompt)])
-        subject = f"{base(files[0])} failed: {why}"
-        return ObservationDraft("discovery", "Read", subject, narrative, "", (why,), ("gotcha",), files)
+        subject, says = f"{base(files[0])} failed: {why}", f"Reading {files[0]} failed: {why}."
+        return ObservationDraft("discovery", "Read", subject, [says], "", (why,), ("gotcha",), files)
     return draft_of_text(FileText(files, use.output, use.start_line, use.end_line, use.total_lines), prompt)
 
 
@@ -115,7 +115,7 @@ def draft_of_text(shown: FileText, prompt: str, *, how: str = "Read") -> Observa
         type="discovery",
         verb="Read",
         subject=_subject(shown, outline),
-        narrative=joined([opening, *_sentences(shown, outline), reason(prompt)]),
+        parts=[opening, *_sentences(shown, outline)],
         subtitle=clip(next(iter(sentences(_opening_comment(text, file))), ""), 160),
         facts=once([f"{file} defines {listed((definition.name for definition in every), 140)}"] if every else []),
         concepts=once(["how-it-works", *concepts_of_text(comment_text(filter(is_comment, text.split("\n")[:40])))]),
@@ -128,12 +128,9 @@ def _chosen(every: list[DefinitionLine], wanted: frozenset[str]) -> list[Definit
     first: dict[str, DefinitionLine] = {}
     for definition in every:
         first.setdefault(definition.name, definition)
-    counts: dict[str, int] = {}
     shared = {name: wanted.intersection(part_terms(name)) for name in first}
-    for terms in shared.values():
-        for term in terms:
-            counts[term] = counts.get(term, 0) + 1
-    weight = {name: sum(1 / counts[term] for term in terms) for name, terms in shared.items()}
+    counts = Counter(chain.from_iterable(shared.values()))
+    weight = {name: fsum(1 / counts[term] for term in terms) for name, terms in shared.items()}
     return sorted(
         first.values(), key=lambda definition: (-weight[definition.name], not definition.is_container, definition.start)
     )

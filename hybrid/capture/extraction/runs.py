@@ -16,10 +16,8 @@ from hybrid.capture.extraction.wording import (
     base,
     clip,
     code,
-    joined,
     listed,
     once,
-    reason,
     squeeze,
     telling,
     terms_of,
@@ -30,7 +28,6 @@ from hybrid.render.numbers import amount
 
 if TYPE_CHECKING:
     from hybrid.capture.tools import ToolUse
-    from hybrid.records.memory.types import ObservationType
 
 
 # --- How a command ended -------------------------------------------------------------------------------------------
@@ -320,7 +317,7 @@ def tell_command(use: ToolUse, prompt: str) -> ObservationDraft | None:
             return _of_run(use, line, output, outcome, prompt)
         return _of_search(use, line, output, prompt)
     if line.work == "list" and not use.is_failed:
-        return _of_listing(use, line, output, prompt)
+        return _of_listing(use, line, output)
     is_log = use.files_read[:1] and use.files_read[0].endswith(_LOGS) and outcome.status
     if line.work == "read" and not use.is_failed and use.files_read and output.strip() and not is_log:
         how = f"Read with {code(clip(use.command, 200), 160)}"
@@ -343,7 +340,7 @@ def _of_search(use: ToolUse, line: CommandLine, output: str, prompt: str) -> Obs
     return draft
 
 
-def _of_listing(use: ToolUse, line: CommandLine, output: str, prompt: str) -> ObservationDraft | None:
+def _of_listing(use: ToolUse, line: CommandLine, output: str) -> ObservationDraft | None:
     """Return a draft of a listing of files; None for other output and for a listing of less than two names."""
     names = [one.strip() for one in output.split("\n") if one.strip() and not one.endswith((" .", " ..", "/."))]
     if line.program not in ("ls", "tree", "wc", "du", "which") or len(names) < 2:
@@ -351,29 +348,23 @@ def _of_listing(use: ToolUse, line: CommandLine, output: str, prompt: str) -> Ob
     shown = [name.split()[-1].rstrip("/").rpartition("/")[2] for name in names if not name.startswith("total ")]
     place = next((word for word in reversed(line.words[1:]) if not word.startswith("-")), "the folder")
     subject = f"{squeeze(place, 36)}: {listed(shown, 70 - min(36, len(place)))}"
-    narrative = joined([f"Listed {place} with {code(line.shown, 120)}: {listed(shown, 500)}.", reason(prompt)])
-    return ObservationDraft("discovery", "List", subject, narrative, use.description, files_read=use.files_read)
+    parts = [f"Listed {place} with {code(line.shown, 120)}: {listed(shown, 500)}."]
+    return ObservationDraft("discovery", "List", subject, parts, use.description, files_read=use.files_read)
 
 
 def _of_git(use: ToolUse, line: CommandLine, output: str, outcome: Outcome, prompt: str) -> ObservationDraft | None:
     sub = next((word for word in line.words[1:] if not word.startswith("-")), "")
     if commit := _COMMIT.search(output):
-        narrative = joined(
-            [f"Committed {commit[2]} on {commit[1]}: {commit[3]}.", *_key(outcome, prompt), reason(prompt)]
-        )
-        return ObservationDraft(
-            "change", "Commit", commit[3], narrative, use.description, (f"commit {commit[2]} on {commit[1]}",)
-        )
+        made = f"{commit[2]} on {commit[1]}"
+        parts = [f"Committed {made}: {commit[3]}.", *_key(outcome, prompt)]
+        return ObservationDraft("change", "Commit", commit[3], parts, use.description, (f"commit {made}",))
     if sub in ("diff", "show"):
         return _of_diff(use, line, output, prompt)
     if sub == "status":
-        return _of_status(use, line, output, prompt)
+        return _of_status(use, line, output)
     if not output.strip() and sub in ("add", "checkout", "restore", "rm", "reset"):
         subject = code(line.shown, 60) + (f": {use.description}" if use.description else "")
-        narrative = joined([f"Ran {code(use.command, 400)}: {use.description}.", reason(prompt)])
-        return ObservationDraft(
-            "change", "Run", subject, narrative, use.description, (f"command: {clip(use.command, 160)}",)
-        )
+        return _silent(use, subject, f"Ran {code(use.command, 400)}: {use.description}.")
     return _of_run(use, line, output, outcome, prompt) if output.strip() else None
 
 
@@ -391,24 +382,30 @@ def _of_diff(use: ToolUse, line: CommandLine, output: str, prompt: str) -> Obser
         best = telling(changed, terms_of(prompt), 1, max_chars=50) or changed[:1]
         brief = f"of {listed(short, 44)}" + (f": {code(best[0].lstrip('+- '), 50)}" if best else "")
     key = telling(_CHANGED.findall(output), terms_of(prompt), 6, max_chars=110)
-    narrative = [f"Looked at {code(line.shown, 160)}: {brief.removeprefix('of ')}.", f"Files: {listed(files, 300)}."]
-    narrative += [f"Changed lines: {' / '.join(key)}"] if key else []
-    narrative += [f"Counts: {' / '.join(once(telling_lines(output))[-6:])}"] if stat else []
     return ObservationDraft(
-        "discovery", "Review diff", brief, joined([*narrative, reason(prompt)]), use.description,
-        (f"git diff {clip(brief, 140)}",), ("what-changed",), tuple(path for path in files if "..." not in path)[:10],
-    )  # fmt: skip
+        type="discovery",
+        verb="Review diff",
+        subject=brief,
+        parts=[
+            f"Looked at {code(line.shown, 160)}: {brief.removeprefix('of ')}.",
+            f"Files: {listed(files, 300)}.",
+            f"Changed lines: {' / '.join(key)}" if key else "",
+            f"Counts: {' / '.join(once(telling_lines(output))[-6:])}" if stat else "",
+        ],
+        subtitle=use.description,
+        facts=(f"git diff {clip(brief, 140)}",),
+        concepts=("what-changed",),
+        files_read=tuple(path for path in files if "..." not in path)[:10],
+    )
 
 
-def _of_status(use: ToolUse, line: CommandLine, output: str, prompt: str) -> ObservationDraft | None:
+def _of_status(use: ToolUse, line: CommandLine, output: str) -> ObservationDraft | None:
     files = _STATUS.findall(output)
     if not files:
         return None
     brief = f"{len(files)} changed: {listed((file.rstrip('/').rpartition('/')[2] for file in files), 50)}"
-    narrative = joined(
-        [f"{code(line.shown, 100)} showed {len(files)} changed files: {listed(files, 600)}.", reason(prompt)]
-    )
-    return ObservationDraft("discovery", "Git status", brief, narrative, use.description, concepts=("what-changed",))
+    parts = [f"{code(line.shown, 100)} showed {len(files)} changed files: {listed(files, 600)}."]
+    return ObservationDraft("discovery", "Git status", brief, parts, use.description, concepts=("what-changed",))
 
 
 def _shown(output: str) -> str:
@@ -420,16 +417,16 @@ def _shown(output: str) -> str:
 
 def _of_run(use: ToolUse, line: CommandLine, output: str, outcome: Outcome, prompt: str) -> ObservationDraft | None:
     if not output.strip() and not use.is_failed and line.work != "check" and not use.files_written:
-        return None if line.work in ("list", "read", "git") or not use.description else _silent(use, line, prompt)
-    kind: ObservationType = "discovery" if outcome.status == "failed" else "change"
+        if line.work in ("list", "read", "git") or not use.description:
+            return None
+        says = f"Ran {code(use.command, 400)}, which printed nothing: {use.description}."
+        return _silent(use, f"{code(line.shown, 50)}: {use.description}", says)
     brief = outcome.brief or _last(outcome, prompt) or _shown(output)
-    verb, subject = _title(use, line, brief)
-    how = _ending(use, outcome, brief)
     return ObservationDraft(
-        type=kind,
-        verb=verb,
-        subject=subject,
-        narrative=joined([f"Ran {code(use.command, 300)}{how}.", *_details(use, outcome, prompt), reason(prompt)]),
+        type="discovery" if outcome.status == "failed" else "change",
+        verb="Run",
+        subject=_subject(line, brief),
+        parts=[f"Ran {code(use.command, 300)}{_ending(use, outcome, brief)}.", *_details(use, outcome, prompt)],
         subtitle=use.description,
         facts=_facts(use, outcome, brief),
         concepts=("gotcha",) if outcome.status == "failed" else (),
@@ -438,20 +435,19 @@ def _of_run(use: ToolUse, line: CommandLine, output: str, outcome: Outcome, prom
     )
 
 
-def _silent(use: ToolUse, line: CommandLine, prompt: str) -> ObservationDraft:
-    narrative = joined([f"Ran {code(use.command, 400)}, which printed nothing: {use.description}.", reason(prompt)])
+def _silent(use: ToolUse, subject: str, says: str) -> ObservationDraft:
+    """Return a draft of a command that printed nothing: all that is known of it is its purpose."""
     facts = (f"command: {clip(use.command, 160)}",)
-    return ObservationDraft(
-        "change", "Run", f"{code(line.shown, 50)}: {use.description}", narrative, use.description, facts
-    )
+    return ObservationDraft("change", "Run", subject, [says], use.description, facts)
 
 
-def _title(use: ToolUse, line: CommandLine, brief: str) -> tuple[str, str]:
+def _subject(line: CommandLine, brief: str) -> str:
+    """Return the title of a command without its verb: the command, and how it ended where that is known."""
     room = MAX_TITLE_CHARS - len("Run `` → ")
     shown = _BIN.sub("", line.shown)
     outcome_room = min(len(brief), max(room - _COMMAND_ROOM, room - len(shown)))
     ends = f" → {clip(brief, outcome_room)}" if brief else ""
-    return "Run", f"`{_abbreviated(shown, room - outcome_room)}`{ends}"
+    return f"`{_abbreviated(shown, room - outcome_room)}`{ends}"
 
 
 def _abbreviated(command: str, max_chars: int) -> str:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from itertools import groupby
+from collections import Counter
+from itertools import chain, groupby
+from math import fsum
 from typing import TYPE_CHECKING
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from hybrid.base.tokens import FUNCTION_WORDS, part_terms
 
@@ -15,8 +17,6 @@ if TYPE_CHECKING:
 
     from hybrid.records.memory.types import ObservationType
 
-NARRATIVE_CHARS = 1_200
-PURPOSE_CHARS = 110
 _MAX_LINES = 800
 
 _SPACES = re.compile(r"\s+")
@@ -32,12 +32,16 @@ _LICENCE = re.compile(
     r"\bpermission is hereby granted\b"
 )
 _LICENCE_CHARS = 400
-_BECAUSE = re.compile(r"(?i)\b(?:because|since|so that|otherwise|in order to|to avoid|reason|must|why)\b")
-_TRADING = re.compile(
-    r"(?i)\b(?:trade-?offs?|at the cost of|slower but|faster but|instead of|rather than|compromise)\b"
-)
-_PATTERN = re.compile(r"(?i)\b(?:pattern|convention|idiom|always|never|as elsewhere|the same way as|best practice)\b")
-_POLITE = re.compile(r"(?i)^(?:please|can you|could you|now|ok(?:ay)?|hi|hello|hey|then|also|so|and)[,:]?\s+")
+_CONCEPTS = {
+    "why-it-exists": re.compile(r"(?i)\b(?:because|since|so that|otherwise|in order to|to avoid|reason|must|why)\b"),
+    "trade-off": re.compile(
+        r"(?i)\b(?:trade-?offs?|at the cost of|slower but|faster but|instead of|rather than|compromise)\b"
+    ),
+    "pattern": re.compile(
+        r"(?i)\b(?:pattern|convention|idiom|always|never|as elsewhere|the same way as|best practice)\b"
+    ),
+}
+"""Concept → pattern of the words by which prose names it."""
 
 
 class ObservationDraft(Struct, frozen=True):
@@ -47,7 +51,7 @@ class ObservationDraft(Struct, frozen=True):
         type: Type of the observation.
         verb: Word that opens the title: Read, Run, Fix, …
         subject: The title after the verb.
-        narrative: One or more sentences, at most `NARRATIVE_CHARS`.
+        parts: Sentences of the narrative, in order, without the purpose of the prompt; empty ones do not count.
         subtitle: One line that says more.
         facts: Single statements, each for itself.
         concepts: Names of concepts, of the known ones.
@@ -59,13 +63,13 @@ class ObservationDraft(Struct, frozen=True):
     type: ObservationType
     verb: str
     subject: str
-    narrative: str
+    parts: Sequence[str]
     subtitle: str = ""
     facts: tuple[str, ...] = ()
     concepts: tuple[str, ...] = ()
     files_read: tuple[str, ...] = ()
     files_modified: tuple[str, ...] = ()
-    place: str = field(default="")
+    place: str = ""
 
 
 def one_line(text: str) -> str:
@@ -129,43 +133,29 @@ def sentences(text: str) -> list[str]:
     return [line for part in _SENTENCE_END.split(text) if (line := one_line(part))]
 
 
-def purpose(prompt: str, max_chars: int = PURPOSE_CHARS) -> str:
-    """Return the gist of a prompt: its first sentence that says something."""
-    for sentence in sentences(prompt[:4_000]):
-        sentence = _POLITE.sub("", sentence)
-        if len(sentence) >= 15:
-            return clip(sentence, max_chars)
-    return clip(prompt[:400], max_chars)
-
-
-def reason(prompt: str) -> str:
-    """Return `For: ` and the purpose of the prompt, which ends the narrative; empty without a prompt."""
-    return f"For: {purpose(prompt)}" if prompt.strip() else ""
-
-
 def terms_of(text: str) -> frozenset[str]:
     """Return the terms of a text that count when lines to show are chosen."""
     return frozenset(term for term in part_terms(text[:4_000]) if len(term) > 2 and term not in FUNCTION_WORDS)
 
 
 def telling(lines: Sequence[str], wanted: frozenset[str], n: int, *, max_chars: int = 160) -> list[str]:
-    """Return the lines that share most with what is wanted, at most `n`, in order; terms in many lines count less."""
-    of_line: list[tuple[str, list[str]]] = []
-    for line in lines[:_MAX_LINES]:
-        low = line[:300].lower()  # A term is a stem: being in the line is enough, and cheap on long files.
-        of_line.append((line, [term for term in wanted if term in low]))
-    counts: dict[str, int] = {}
-    for _, terms in of_line:
-        for term in terms:
-            counts[term] = counts.get(term, 0) + 1
-    scored = [(sum(1 / counts[term] ** 0.5 for term in terms), -number) for number, (_, terms) in enumerate(of_line)]
-    best = sorted((score for score in scored if score[0] > 0), reverse=True)[: n * 3]
+    """Return the lines that share most with what is wanted, in their order, at most `n`, each clipped and once.
+
+    A wanted term that many lines have counts less. Lines that share nothing are left out, so the list may be empty;
+    only the first 800 lines are looked at.
+    """
+    # A term is a stem: being in the line is enough, and cheap on long files.
+    heads = [line[:300].lower() for line in lines[:_MAX_LINES]]
+    terms = [[term for term in wanted if term in head] for head in heads]
+    counts = Counter(chain.from_iterable(terms))
+    scores = [fsum(1 / counts[term] ** 0.5 for term in found) for found in terms]
+    best = sorted((number for number, score in enumerate(scores) if score > 0), key=lambda number: -scores[number])
     shown: dict[str, int] = {}
-    for _, number in best:
-        shown.setdefault(clip(of_line[-number][0], max_chars), -number)
+    for number in best[: n * 3]:
+        shown.setdefault(clip(lines[number], max_chars), number)
         if len(shown) == n:
             break
-    return [line for line, _ in sorted(shown.items(), key=lambda score: score[1])]
+    return sorted(shown, key=shown.__getitem__)
 
 
 def is_comment(line: str) -> bool:
@@ -197,32 +187,11 @@ def remarks(lines: Sequence[str]) -> str:
     return " ".join(f"{text}." if text[-1].isalnum() or text[-1] in ")`" else text for text in texts)
 
 
-def joined(parts: Iterable[str], max_chars: int = NARRATIVE_CHARS) -> str:
-    """Join sentences to one text, as many as fit; the one that does not is clipped."""
-    text = ""
-    for part in parts:
-        part = one_line(part)
-        if not part:
-            continue
-        room = max_chars - len(text) - bool(text)
-        if len(part) > room:
-            if room < 60:
-                break
-            part = clip(part, room)
-        text = f"{text} {part}" if text else part
-    return text
-
-
 def once(items: Iterable[str]) -> tuple[str, ...]:
     """Return each item once, in order, without empty ones."""
     return tuple(dict.fromkeys(item for item in items if item))
 
 
-def concepts_of_text(text: str) -> tuple[str, ...]:
+def concepts_of_text(text: str) -> list[str]:
     """Return the concepts that prose, such as a comment, names by its words."""
-    concepts = [
-        "why-it-exists" if _BECAUSE.search(text) else "",
-        "trade-off" if _TRADING.search(text) else "",
-        "pattern" if _PATTERN.search(text) else "",
-    ]
-    return once(concepts)
+    return [concept for concept, pattern in _CONCEPTS.items() if pattern.search(text)]

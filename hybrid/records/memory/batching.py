@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 MAX_BATCH_EVENTS = 30
 """The most uses in a batch, however close they follow. Chosen by hand."""
 _BARE_CHARS = 1_200
-"""As long as a narrative (`hybrid.capture.extraction.wording.NARRATIVE_CHARS`), which lies in a layer above."""
+"""As long as a narrative (`hybrid.capture.extraction.extract.NARRATIVE_CHARS`), which lies in a layer above."""
 
 _SEEN_MS = 30 * 86_400_000
 """Milliseconds for which an event that became part of an observation stays known; it counts again long before."""
