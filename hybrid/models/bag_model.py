@@ -44,9 +44,6 @@ _DIGITS = b"0123456789"
 _CAPITALS_AND_DIGITS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ" + _DIGITS
 _TO_SPACES = bytes(code if chr(code).isalnum() and code < 128 else 32 for code in range(256))
 
-Words = tuple[tuple[int, ...], ...]
-"""The words of a text in order, each as its token ids; a word without a known piece is empty."""
-
 
 class WordTokenizer:
     """Turns text into token ids, by a vocabulary of lower-case words and pieces of words.
@@ -61,12 +58,8 @@ class WordTokenizer:
         self.vocabulary = vocabulary
         self._runs = _Runs(dict(zip(vocabulary, range(len(vocabulary)), strict=True)))
 
-    def words(self, text: str, limit: int) -> Words:
-        """Return the first words of a text, at most `limit`, each as its token ids; unknown words count too."""
-        return tuple(chain.from_iterable(map(self._runs.words_of, self._split(text))))[:limit]
-
     def token_ids(self, text: str, limit: int) -> list[int]:
-        """Return the token ids of the first `limit` words, in order, repeated as often as they occur."""
+        """Return the token ids of the first `limit` words, in order and with repeats; unknown words count too."""
         runs = self._split(text)
         if self._is_longer(text, runs, limit):
             return list(self._first_ids(runs, limit))
@@ -115,9 +108,9 @@ class _Runs(dict[bytes, tuple[int, ...]]):
         self.n_words[run] = len(words)
         return tokens
 
-    def words_of(self, run: bytes) -> Words:
-        """Return the words of a run, each as its token ids, without keeping them."""
-        return tuple([pieces(word, self._ids) for word in split_run(run.decode("ascii"))])
+    def words_of(self, run: bytes) -> list[tuple[int, ...]]:
+        """Return the words of a run in order, each as its token ids, without keeping them; an unknown one is empty."""
+        return [pieces(word, self._ids) for word in split_run(run.decode("ascii"))]
 
     def forget(self) -> None:
         """Drop all runs met so far, so that memory stays bounded."""
@@ -313,8 +306,6 @@ def write_bag_model(folder: Path, model: BagModel) -> None:
     Raises:
         OSError: The disk is full or read-only.
     """
-    import numpy as np
-
     arrays: dict[str, NDArray[Any]] = {
         "table": model.table,
         "query_weights": model.query_weights,

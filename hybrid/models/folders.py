@@ -51,12 +51,10 @@ def folder_sha256(folder: Path, home: Path) -> str:
         for path in deciding_files(folder):
             stat = path.stat()
             key, stamp = str(path.resolve()), [stat.st_size, stat.st_mtime_ns]
-            entry = known.get(key)
-            if entry is None or entry[:2] != stamp:
-                entry = [*stamp, file_sha256(path)]
-                known[key] = entry
+            if known.get(key, [])[:2] != stamp:
+                known[key] = [*stamp, file_sha256(path)]
                 is_new = True
-            lines.append(f"{entry[2]}  {path.relative_to(folder).as_posix()}")
+            lines.append(f"{known[key][2]}  {path.relative_to(folder).as_posix()}")
     except OSError as error:
         raise ModelError(f"the model in {folder} cannot be read: {error}") from error
     if not lines:
@@ -87,17 +85,10 @@ def deciding_files(folder: Path) -> list[Path]:
 def _read(cache: Path) -> dict[str, list[Any]]:
     """Return path → [size, mtime, digest] of the files hashed so far; empty when the file is missing or damaged."""
     try:
-        data: object = json.loads(cache.read_bytes())
+        entries = _dict(json.loads(cache.read_bytes()))
     except (OSError, ValueError):
         return {}
-    if not isinstance(data, dict):
-        return {}
-    entries = cast("dict[str, object]", data)
-    return {
-        key: cast("list[Any]", entry)
-        for key, entry in entries.items()
-        if isinstance(entry, list) and len(cast("list[Any]", entry)) == 3
-    }
+    return {key: entry for key, entry in entries.items() if isinstance(entry, list) and len(entry) == 3}
 
 
 _NO_LIMIT = 1_000_000
@@ -138,7 +129,7 @@ def read_facts(folder: Path) -> FolderFacts:
         raise ModelError(f"{folder} holds no model: modules.json and config.json are missing")
     engine = _engine(modules, config)
     own = _json(folder / "config_sentence_transformers.json")
-    prompts = _part(own, "prompts")
+    prompts = _dict(own.get("prompts"))
     place = folder / str(modules[0].get("path") or "") if modules else folder
     return FolderFacts(
         engine=engine,
@@ -152,7 +143,7 @@ def read_facts(folder: Path) -> FolderFacts:
 
 
 def _engine(modules: list[dict[str, Any]], config: dict[str, Any]) -> Engine:
-    types = [str(module.get("type", "")).rpartition(".")[2] for module in modules]
+    types = [_kind(module) for module in modules]
     rest_is_plain = all(name == "Normalize" for name in types[1:])
     if types[:1] == ["WeightedBag"] and rest_is_plain:
         return "weighted-bag"
@@ -164,18 +155,20 @@ def _engine(modules: list[dict[str, Any]], config: dict[str, Any]) -> Engine:
     return "sentence-transformers"
 
 
+def _kind(module: dict[str, Any]) -> str:
+    """Return the name of a module's class, without its package."""
+    return str(module.get("type", "")).rpartition(".")[2]
+
+
 def _dim(folder: Path, modules: list[dict[str, Any]], config: dict[str, Any]) -> int:
     """Return the length of a vector, as sentence-transformers works it out; 0 when the files do not tell.
 
     It is the output of the last module that changes the dimension, else the hidden size.
     """
     for module in reversed(modules):
-        kind = str(module.get("type", "")).rpartition(".")[2]
         settings = _json(folder / str(module.get("path", "")) / "config.json")
-        dim = (
-            _number(settings, "out_features") if kind == "Dense" else _pooled_dim(settings) if kind == "Pooling" else 0
-        )
-        if dim:
+        of_kind = {"Dense": _number(settings, "out_features"), "Pooling": _pooled_dim(settings)}
+        if dim := of_kind.get(_kind(module), 0):
             return dim
     return _number(config, "hidden_size")
 
@@ -230,8 +223,7 @@ def _modules(folder: Path) -> list[dict[str, Any]]:
 
 
 def _json(path: Path) -> dict[str, Any]:
-    data = _load(path)
-    return cast("dict[str, Any]", data) if isinstance(data, dict) else {}
+    return _dict(_load(path))
 
 
 def _load(path: Path) -> object:
@@ -243,8 +235,7 @@ def _load(path: Path) -> object:
         raise ModelError(f"{path} cannot be read: {error}; copy or fetch the model again") from error
 
 
-def _part(data: dict[str, Any], key: str) -> dict[str, Any]:
-    value = data.get(key)
+def _dict(value: object) -> dict[str, Any]:
     return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
 
 
@@ -310,9 +301,8 @@ def fetch(repository: str, revision: str) -> Path:
             f"fetching {repository} needs the extra `transformers`: pip install 'hybrid-retrieval[transformers]'"
         ) from error
     try:
-        folder = Path(
-            snapshot_download(repository, revision=revision or None, ignore_patterns=[*_NOT_NEEDED, _OLD_WEIGHTS])
-        )
+        ignored = [*_NOT_NEEDED, _OLD_WEIGHTS]
+        folder = Path(snapshot_download(repository, revision=revision or None, ignore_patterns=ignored))
         if not any(folder.glob("*.safetensors")):
             folder = Path(snapshot_download(repository, revision=revision or None, ignore_patterns=_NOT_NEEDED))
     except (OSError, ValueError) as error:

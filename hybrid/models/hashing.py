@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from hybrid.types import EmbedInput
 
-DEFAULT_DIM = 64
-
 
 def hashing_info(dim: int, name: str = "") -> EmbedderInfo:
     """Return the identity of a hashing embedder of this dimension, of which the version of the tokens is a part."""
@@ -43,52 +41,44 @@ class HashingEmbedder:
     Args:
         dim: Number of buckets.
         name: Name of the embedder as the user wrote it; `hashing-DIM` when empty.
+
+    Attributes:
+        info: The identity of this embedder.
     """
 
-    __slots__ = ("_info",)
+    __slots__ = ("info",)
 
-    def __init__(self, dim: int = DEFAULT_DIM, name: str = "") -> None:
-        self._info = hashing_info(dim, name)
-
-    @property
-    def info(self) -> EmbedderInfo:
-        """The identity of this embedder."""
-        return self._info
+    def __init__(self, dim: int = 64, name: str = "") -> None:
+        self.info = hashing_info(dim, name)
 
     def embed_documents(self, inputs: Sequence[EmbedInput]) -> NDArray[np.float32]:
         """Return unit vectors, shape (n_inputs, dim); head and body count alike, a text without a term gives zeros."""
-        import numpy as np
-
-        vectors = np.zeros((len(inputs), self._info.dim), np.float32)
-        for row, text in zip(vectors, inputs, strict=True):
-            row[:] = self.embed_query(f"{text.head}\n{text.body}")
-        return vectors
+        return self._embed([f"{text.head}\n{text.body}" for text in inputs])
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
         """Return a unit vector, shape (dim,); all zeros when the text has no term."""
-        import numpy as np
-
-        vector = np.zeros(self._info.dim, np.float64)
-        for term, count in sorted(term_counts(text).items()):
-            bucket, sign = _bucket(term)
-            vector[bucket % self._info.dim] += sign * (1 + np.log(count))
-        length = np.linalg.norm(vector)
-        return (vector / length if length else vector).astype(np.float32)
+        return self._embed([text])[0]
 
     def embed_queries(self, texts: Sequence[str]) -> tuple[NDArray[np.float32], NDArray[np.float32] | None]:
         """As `Embedder.embed_queries`, with None for the lengths: as all terms weigh the same, they say nothing."""
-        import numpy as np
-
-        vectors = np.zeros((len(texts), self._info.dim), np.float32)
-        for row, text in zip(vectors, texts, strict=True):
-            row[:] = self.embed_query(text)
-        return vectors, None
+        return self._embed(texts), None
 
     def truncated(self, inputs: Sequence[EmbedInput]) -> NDArray[np.bool_]:
         """Return False for every input, shape (n_inputs,): every word counts, however long the text."""
         import numpy as np
 
         return np.zeros(len(inputs), np.bool_)
+
+    def _embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        import numpy as np
+
+        vectors = np.zeros((len(texts), self.info.dim), np.float64)
+        for vector, text in zip(vectors, texts, strict=True):
+            for term, count in sorted(term_counts(text).items()):
+                bucket, sign = _bucket(term)
+                vector[bucket % self.info.dim] += sign * (1 + np.log(count))
+            vector /= np.linalg.norm(vector) or 1
+        return vectors.astype(np.float32)
 
 
 @lru_cache(1 << 16)

@@ -28,42 +28,36 @@ _READ_BYTES = 1 << 20
 
 
 class ModelManifest(Struct, frozen=True):
-    """The facts of a model that its folder states.
+    """The facts of a model that its folder states, as far as the program needs them; the file holds more for people.
 
     Attributes:
         name: Short name of the model, the same as that of its folder.
         id: Name on the model hub, `owner/name`; empty when it has none.
-        version: Version of a model that hybrid made; empty for others.
         revision: Commit on the hub that the other fields describe; empty when not pinned.
         engine: The engine that runs the model.
         dim: Length of a vector.
         max_tokens: Tokens (of a weighted bag: words) of a text that count; 0 = no limit.
-        pooling: How token vectors become one, in words.
         licence: SPDX expression.
         provenance: Origin of the model and how it was made, in words.
         query_prefix: Text put before a query.
         document_prefix: Text put before a document.
         gate_threshold: Default threshold on the raw top cosine, or None if nobody measured one.
         expected_false_open_rate: Share of unfitting prompts that this threshold let pass when measured, or None.
-        gate_measured: How the threshold was measured.
         files: File name → SHA-256 in hex, for those that are known; every deciding file of a shipped model.
     """
 
     name: str
     id: str
-    version: str
     revision: str
     engine: Engine
     dim: int
     max_tokens: int
-    pooling: str
     licence: str
     provenance: str
     query_prefix: str
     document_prefix: str
     gate_threshold: float | None
     expected_false_open_rate: float | None
-    gate_measured: str
     files: Mapping[str, str]
 
     @property
@@ -128,17 +122,6 @@ def read_manifest(folder: Path) -> ModelManifest:
         raise ModelError(f"{path}: {error}") from error
 
 
-def verify(folder: Path) -> ModelManifest:
-    """Read a folder's manifest, compare the files beside it with its digests, and return it.
-
-    Raises:
-        ModelError: As `read_manifest` and `ModelManifest.verify`.
-    """
-    manifest = read_manifest(folder)
-    manifest.verify(folder)
-    return manifest
-
-
 def file_sha256(path: Path) -> str:
     """Return the SHA-256 of a file in hex.
 
@@ -161,19 +144,16 @@ def _parse(data: dict[str, Any]) -> ModelManifest:
     return ModelManifest(
         name=_text(data, "name"),
         id=_text(data, "id", ""),
-        version=_text(data, "version", ""),
         revision=_text(data, "revision", ""),
         engine=cast("Engine", engine),
         dim=_count(data, "dim", at_least=1),
         max_tokens=_count(data, "max_tokens", at_least=0),
-        pooling=_text(data, "pooling"),
         licence=_text(data, "licence"),
         provenance=_text(data, "provenance"),
         query_prefix=_text(data, "query_prefix", ""),
         document_prefix=_text(data, "document_prefix", ""),
         gate_threshold=_number(gate, "threshold", -1.0, 1.0),
         expected_false_open_rate=_number(gate, "expected_false_open_rate", 0.0, 1.0),
-        gate_measured=_text(gate, "measured", ""),
         files=MappingProxyType(files),
     )
 

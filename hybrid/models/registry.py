@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from hybrid.base.errors import ModelError
 from hybrid.base.resources import shipped
-from hybrid.models.folders import FolderFacts, downloaded, fetch, folder_sha256, is_repository, read_facts
+from hybrid.models.folders import downloaded, fetch, folder_sha256, is_repository, read_facts
 from hybrid.models.manifest import MANIFEST_NAME, ModelManifest, read_manifest
 from hybrid.types import EmbedderInfo
 
@@ -98,9 +99,23 @@ def load_embedder(
     located = _locate(name, environ)
     if located.folder is None and allow_download and located.repository:
         located = _fetched(located)
+    info = _info(located, home)
     folder = _folder(located)
     facts = read_facts(folder)
-    return _make(folder, facts, _info(located, folder, facts, home), _prefixes(located, facts))
+    stated = located.manifest or facts
+    prefixes = {"query_prefix": stated.query_prefix, "document_prefix": stated.document_prefix}
+    if facts.engine == "weighted-bag":
+        from hybrid.models.bag_model import read_bag_model
+        from hybrid.models.static import StaticEmbedder
+
+        return StaticEmbedder(read_bag_model(facts.place), info, **prefixes)
+    if facts.engine == "static-embedding":
+        from hybrid.models.token_table import TokenTableEmbedder
+
+        return TokenTableEmbedder(facts.place, info, **prefixes)
+    from hybrid.models.transformer import SentenceTransformerEmbedder
+
+    return SentenceTransformerEmbedder(folder, info, similarity=facts.similarity, **prefixes)
 
 
 def embedder_info(name: str, home: Path, environ: Mapping[str, str] = os.environ) -> EmbedderInfo:
@@ -113,11 +128,7 @@ def embedder_info(name: str, home: Path, environ: Mapping[str, str] = os.environ
         from hybrid.models.hashing import hashing_info
 
         return hashing_info(dim, name)
-    located = _locate(name, environ)
-    folder = _folder(located)
-    if located.manifest is not None and located.is_shipped:
-        return located.manifest.info(name, located.manifest.digest)
-    return _info(located, folder, read_facts(folder), home)
+    return _info(_locate(name, environ), home)
 
 
 def model_folder(name: str, environ: Mapping[str, str] = os.environ) -> Path | None:
@@ -145,16 +156,15 @@ def describe(name: str, environ: Mapping[str, str] = os.environ) -> ModelDescrip
         return ModelDescription(name, "", dim, 0, "MIT", about, "", is_shipped=True, folder=None, manifest=None)
     located = _locate(name, environ)
     known = located.manifest
-    facts = read_facts(located.folder) if located.folder is not None and known is None else None
-    engine: Engine = known.engine if known else facts.engine if facts else "sentence-transformers"
+    stated = known or (read_facts(located.folder) if located.folder else None)
     return ModelDescription(
         name=known.name if known else name,
         id=located.repository,
-        dim=known.dim if known else facts.dim if facts else 0,
-        max_tokens=known.max_tokens if known else facts.max_tokens if facts else 0,
+        dim=stated.dim if stated else 0,
+        max_tokens=stated.max_tokens if stated else 0,
         licence=known.licence if known else "",
         provenance=known.provenance if known else "",
-        extra=_EXTRAS[engine],
+        extra=_EXTRAS[stated.engine if stated else "sentence-transformers"],
         is_shipped=located.is_shipped,
         folder=located.folder,
         manifest=known,
@@ -224,7 +234,7 @@ def _fetched(located: _Located) -> _Located:
     folder = fetch(located.repository, manifest.revision if manifest else "")
     if manifest is not None:
         manifest.verify(folder)
-    return _Located(located.name, located.repository, manifest, folder, is_shipped=False)
+    return replace(located, folder=folder)
 
 
 def _folder(located: _Located) -> Path:
@@ -236,41 +246,27 @@ def _folder(located: _Located) -> Path:
     return located.folder
 
 
-def _info(located: _Located, folder: Path, facts: FolderFacts, home: Path) -> EmbedderInfo:
-    manifest = located.manifest
+def _info(located: _Located, home: Path) -> EmbedderInfo:
+    """Return the identity of a model on disk; of a shipped one by its manifest alone, for speed.
+
+    Raises:
+        ModelError: The model is not on disk, or damaged.
+    """
+    manifest, folder = located.manifest, _folder(located)
     if manifest is not None and located.is_shipped:
         return manifest.info(located.name, manifest.digest)
+    facts = read_facts(folder)
     digest = folder_sha256(folder, home)
     if manifest is not None:
         return manifest.info(located.name, digest)
     return EmbedderInfo(located.name, facts.dim, digest, facts.max_tokens, None, None)
 
 
-def _prefixes(located: _Located, facts: FolderFacts) -> tuple[str, str]:
-    if located.manifest is not None:
-        return located.manifest.query_prefix, located.manifest.document_prefix
-    return facts.query_prefix, facts.document_prefix
-
-
-def _make(folder: Path, facts: FolderFacts, info: EmbedderInfo, prefixes: tuple[str, str]) -> Embedder:
-    query_prefix, document_prefix = prefixes
-    if facts.engine == "weighted-bag":
-        from hybrid.models.static import StaticEmbedder
-
-        return StaticEmbedder.load(facts.place, info, query_prefix=query_prefix, document_prefix=document_prefix)
-    if facts.engine == "static-embedding":
-        from hybrid.models.token_table import TokenTableEmbedder
-
-        return TokenTableEmbedder(facts.place, info, query_prefix=query_prefix, document_prefix=document_prefix)
-    from hybrid.models.transformer import SentenceTransformerEmbedder
-
-    return SentenceTransformerEmbedder(
-        folder, info, query_prefix=query_prefix, document_prefix=document_prefix, similarity=facts.similarity
-    )
-
-
 class LazyEmbedder:
     """The embedder of a name, loaded with the first text; fulfils `hybrid.types.Embedder`.
+
+    Attributes:
+        info: The identity of the embedder, known without loading it.
 
     Raises on construction, and on the first text:
         ModelError: The model is unknown, not on disk or damaged, or an extra is missing.
@@ -281,12 +277,7 @@ class LazyEmbedder:
         self._name = name
         self._home = home
         self._load = load
-        self._info = embedder_info(name, home)
-
-    @property
-    def info(self) -> EmbedderInfo:
-        """The identity of the embedder, known without loading it."""
-        return self._info
+        self.info = embedder_info(name, home)
 
     @cached_property
     def _loaded(self) -> Embedder:

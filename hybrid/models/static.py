@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hybrid.base.errors import ModelError
-from hybrid.models.bag_model import document_bags, query_bags, read_bag_model
+from hybrid.models.bag_model import document_bags, query_bags
 from hybrid.types import EmbedInput
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -36,11 +35,14 @@ class StaticEmbedder:
         query_prefix: Text put before a query.
         document_prefix: Text put before the body of a document.
 
+    Attributes:
+        info: Identity of the embedder.
+
     Raises:
         ModelError: The table has another dimension than `info` says.
     """
 
-    __slots__ = ("_document_prefix", "_info", "_model", "_query_prefix")
+    __slots__ = ("_document_prefix", "_model", "_query_prefix", "info")
 
     def __init__(
         self, model: BagModel, info: EmbedderInfo, *, query_prefix: str = "", document_prefix: str = ""
@@ -48,29 +50,13 @@ class StaticEmbedder:
         if model.table.shape[1] != info.dim:
             raise ModelError(f"model {info.name} has {model.table.shape[1]} dimensions where {info.dim} were expected")
         self._model = model
-        self._info = info
+        self.info = info
         self._query_prefix = query_prefix
         self._document_prefix = document_prefix
 
-    @classmethod
-    def load(
-        cls, folder: Path, info: EmbedderInfo, *, query_prefix: str = "", document_prefix: str = ""
-    ) -> StaticEmbedder:
-        """Return the embedder of the model in a folder, its table mapped and not read.
-
-        Raises:
-            ModelError: A file is missing or damaged.
-        """
-        return cls(read_bag_model(folder), info, query_prefix=query_prefix, document_prefix=document_prefix)
-
-    @property
-    def info(self) -> EmbedderInfo:
-        """The identity of this embedder."""
-        return self._info
-
     def embed_documents(self, inputs: Sequence[EmbedInput]) -> NDArray[np.float32]:
         """Return unit vectors, shape (n_inputs, dim); a text without any known token gives a row of zeros."""
-        vectors = np.zeros((len(inputs), self._info.dim), np.float32)
+        vectors = np.zeros((len(inputs), self.info.dim), np.float32)
         for start in range(0, len(inputs), _BATCH):
             batch = [self._prefixed(text) for text in inputs[start : start + _BATCH]]
             bags = document_bags(self._model.tokenizer, batch, self._model.limits, head_weight=self._model.head_weight)
@@ -79,22 +65,20 @@ class StaticEmbedder:
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
         """Return a unit vector, shape (dim,); all zeros when the text has no known token."""
-        return make_unit(self.query_sum(text)[np.newaxis])[0]
+        return make_unit(self.query_sums([text]))[0]
 
     def embed_queries(self, texts: Sequence[str]) -> tuple[NDArray[np.float32], NDArray[np.float32] | None]:
         """As `Embedder.embed_queries`; the length of a vague text is small."""
-        sums = np.zeros((len(texts), self._info.dim), np.float32)
-        bags = query_bags(self._model.tokenizer, [self._query_prefix + text for text in texts], self._model.limits)
-        add_up(bags, self._model.table, self._model.query_weights, out=sums)
+        sums = self.query_sums(texts)
         lengths = np.sqrt(np.einsum("ij,ij->i", sums, sums))
         return make_unit(sums), lengths
 
-    def query_sum(self, text: str) -> NDArray[np.float32]:
-        """Return the weighted sum of a query, not made unit length, shape (dim,); that of a vague query is short."""
-        sums = np.zeros((1, self._info.dim), np.float32)
-        bags = query_bags(self._model.tokenizer, [self._query_prefix + text], self._model.limits)
+    def query_sums(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return the weighted sums of queries, not made unit length, shape (n_texts, dim); a vague query's is short."""
+        sums = np.zeros((len(texts), self.info.dim), np.float32)
+        bags = query_bags(self._model.tokenizer, [self._query_prefix + text for text in texts], self._model.limits)
         add_up(bags, self._model.table, self._model.query_weights, out=sums)
-        return sums[0]
+        return sums
 
     def truncated(self, inputs: Sequence[EmbedInput]) -> NDArray[np.bool_]:
         """Return whether body or head of each input has more words than the model reads, shape (n_inputs,)."""

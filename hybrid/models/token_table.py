@@ -33,26 +33,24 @@ class TokenTableEmbedder:
         query_prefix: Text put before a query.
         document_prefix: Text put before a document.
 
+    Attributes:
+        info: Identity of the embedder.
+
     Raises:
         ModelError: The extra is missing, a file is missing or damaged, or the table has another dimension.
     """
 
-    __slots__ = ("_dropped", "_info", "_prefixes", "_table", "_tokenizer")
+    __slots__ = ("_dropped", "_prefixes", "_table", "_tokenizer", "info")
 
     def __init__(self, folder: Path, info: EmbedderInfo, *, query_prefix: str = "", document_prefix: str = "") -> None:
         self._tokenizer = _read_tokenizer(folder)
         self._table, is_model2vec = _read_table(folder)
-        self._info = info
+        self.info = info
         self._prefixes = (query_prefix, document_prefix)
         self._dropped = _unknown_token_id(self._tokenizer) if is_model2vec else None
-        if self._table.shape != (self._tokenizer.get_vocab_size(), info.dim):
-            expected = (self._tokenizer.get_vocab_size(), info.dim)
+        expected = (self._tokenizer.get_vocab_size(), info.dim)
+        if self._table.shape != expected:
             raise ModelError(f"the model in {folder} has a table of {self._table.shape} where {expected} was expected")
-
-    @property
-    def info(self) -> EmbedderInfo:
-        """The identity of this embedder."""
-        return self._info
 
     def embed_documents(self, inputs: Sequence[EmbedInput]) -> NDArray[np.float32]:
         """Return unit vectors, shape (n_inputs, dim); head and body are one text, one without any token gives zeros."""
@@ -71,7 +69,7 @@ class TokenTableEmbedder:
         return np.zeros(len(inputs), np.bool_)
 
     def _embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        vectors = np.zeros((len(texts), self._info.dim), np.float32)
+        vectors = np.zeros((len(texts), self.info.dim), np.float32)
         for start in range(0, len(texts), _BATCH):
             batch = [text.encode("utf-8", "replace").decode("utf-8") for text in texts[start : start + _BATCH]]
             encodings = self._tokenizer.encode_batch(batch, add_special_tokens=False)

@@ -41,11 +41,14 @@ class SentenceTransformerEmbedder:
         document_prefix: Text put before a document.
         similarity: Similarity that the model was made for; only cosine and dot fit unit vectors.
 
+    Attributes:
+        info: Identity of the embedder; length of a vector and limit of tokens are what the loaded model says.
+
     Raises:
         ModelError: The extra is missing, the model does not load, or it was made for a distance.
     """
 
-    __slots__ = ("_document_prefix", "_info", "_model", "_query_prefix")
+    __slots__ = ("_document_prefix", "_model", "_query_prefix", "info")
 
     def __init__(
         self,
@@ -61,12 +64,7 @@ class SentenceTransformerEmbedder:
         self._model = _load(folder, info.name)
         self._query_prefix = query_prefix
         self._document_prefix = document_prefix
-        self._info = replace(info, dim=_dim(self._model), max_tokens=_max_tokens(self._model))
-
-    @property
-    def info(self) -> EmbedderInfo:
-        """The identity of this embedder."""
-        return self._info
+        self.info = replace(info, dim=_dim(self._model), max_tokens=_max_tokens(self._model))
 
     def embed_documents(self, inputs: Sequence[EmbedInput]) -> NDArray[np.float32]:
         """Return unit vectors, shape (n_inputs, dim); head and body are one text, an empty one gives a row of zeros."""
@@ -86,7 +84,7 @@ class SentenceTransformerEmbedder:
     def truncated(self, inputs: Sequence[EmbedInput]) -> NDArray[np.bool_]:
         """Return whether each input has more tokens than the model reads, shape (n_inputs,); False without a limit."""
         is_longer = np.zeros(len(inputs), np.bool_)
-        limit = self._info.max_tokens
+        limit = self.info.max_tokens
         texts = [_clean(self._document_prefix + _joined(text)) for text in inputs]
         # A token is at least one byte, beside the few that mark begin and end: most texts need no tokenizer.
         rows = [row for row, text in enumerate(texts) if len(text.encode()) + _MARKS > limit > 0]
@@ -97,7 +95,7 @@ class SentenceTransformerEmbedder:
         return is_longer
 
     def _embed(self, encode: Any, texts: list[str], prefix: str) -> NDArray[np.float32]:
-        vectors = np.zeros((len(texts), self._info.dim), np.float32)
+        vectors = np.zeros((len(texts), self.info.dim), np.float32)
         filled = [row for row, text in enumerate(texts) if text.strip()]
         if filled:
             vectors[filled] = encode(

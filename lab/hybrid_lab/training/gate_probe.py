@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hybrid.base.arrays import write_arrays
+from hybrid.models.bag_model import read_bag_model
 from hybrid.models.manifest import read_manifest
 from hybrid.models.static import StaticEmbedder
 from hybrid.prompting.content import MAX_PIECES, content_words
@@ -92,7 +93,7 @@ def embed(embedder: StaticEmbedder, texts: Iterable[Sequence[str]]) -> Examples:
     rows: list[NDArray[np.float64]] = []
     groups: list[int] = []
     for i, parts in enumerate(texts):
-        found = [x for part in parts if (x := query_input(embedder.query_sum(part))) is not None]
+        found = [x for part in parts if (x := query_input(embedder.query_sums([part])[0])) is not None]
         rows += found
         groups += [i] * len(found)
     return Examples(np.array(rows).reshape(-1, embedder.info.dim), np.array(groups, np.intp))
@@ -220,7 +221,7 @@ def main() -> None:
     parser.add_argument("model", type=Path, help="folder of a weighted-bag model, for example models/static-v0")
     arguments = parser.parse_args()
     manifest = read_manifest(arguments.model)
-    embedder = StaticEmbedder.load(arguments.model, manifest.info(manifest.name, manifest.digest))
+    embedder = StaticEmbedder(read_bag_model(arguments.model), manifest.info(manifest.name, manifest.digest))
     trained, held_out = (embed(embedder, ([content_words(q)] for q in qs)) for qs in read_queries(arguments.pairs))
     prompts = read_prompts(arguments.prompts)
     background = {

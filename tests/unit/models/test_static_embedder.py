@@ -105,7 +105,7 @@ def test_no_inputs_give_no_rows(embedder: StaticEmbedder) -> None:
 
 def test_query_sum_has_the_direction_of_the_query(embedder: StaticEmbedder) -> None:
     """The sum before normalising points where the query's vector points; more telling words make it longer."""
-    total = embedder.query_sum("retry client")
+    total = embedder.query_sums(["retry client"])[0]
 
     np.testing.assert_allclose(total / np.linalg.norm(total), embedder.embed_query("retry client"), atol=1e-6)
 
@@ -143,7 +143,7 @@ def test_several_queries_at_once(embedder: StaticEmbedder, texts: list[str]) -> 
     assert (len(texts),) == lengths.shape
     for text, vector, length in zip(texts, vectors, lengths, strict=True):
         np.testing.assert_allclose(embedder.embed_query(text), vector, atol=1e-6)
-        np.testing.assert_allclose(np.linalg.norm(embedder.query_sum(text)), length, rtol=1e-5)
+        np.testing.assert_allclose(np.linalg.norm(embedder.query_sums([text])[0]), length, rtol=1e-5)
 
 
 def test_a_word_that_weighs_more_makes_a_longer_query(tiny_model: BagModel) -> None:
