@@ -6,6 +6,7 @@ It is no parser: the pieces are parts of files, often cut. Used when a tool use 
 from __future__ import annotations
 
 import re
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -36,7 +37,7 @@ _HEADING = r"#{1,6}[ \t]+(?P<heading>[^\n]{2,100})"
 
 _CODE = re.compile(rf"^(?P<indent>[ \t]*)(?:{_NAMED}|{_IMPL}|{_ASSIGNED}|{_CALLED}|{_TABLE}|{_TYPED})", re.MULTILINE)
 _PROSE = re.compile(rf"^(?P<indent>[ \t]{{0,3}}){_HEADING}", re.MULTILINE)
-_GROUPS = ("name", "impl", "assigned", "test", "table", "typed")
+_WORDS = {group: group for group in ("heading", "impl", "test", "table")}
 _PROSE_SUFFIXES = (".md", ".mdx", ".markdown", ".rst", ".adoc", ".txt")
 _NO_NAMES = frozenset("if for while switch return else".split())
 
@@ -93,14 +94,14 @@ def definitions(text: str, path: str = "") -> Iterator[DefinitionLine]:
     pattern = _PROSE if is_prose(path) else _CODE
     end = min(len(text), MAX_SCAN_CHARS)
     for match in pattern.finditer(text, 0, end):
-        groups = match.groupdict()
-        name = groups.get("heading") or next((groups[group] for group in _GROUPS if groups.get(group)), "")
-        name = name.strip(' "`#')
+        group = match.lastgroup or ""  # Of each alternative the last one is that of the name.
+        name = match[group].strip(' "`#')
         if not name or name in _NO_NAMES:
             continue
+        word = match["word"].rstrip("*!") if group == "name" else _WORDS.get(group, "function")
         close = text.find("\n", match.end())
         line = text[match.start() : close if close >= 0 else end].strip()
-        yield DefinitionLine(name, _word(groups), _columns(groups["indent"]), match.start(), line[:300])
+        yield DefinitionLine(name, word, _columns(match["indent"]), match.start(), line[:300])
 
 
 def enclosing(text: str, position: int, path: str = "") -> str:
@@ -112,8 +113,8 @@ def enclosing(text: str, position: int, path: str = "") -> str:
         path: Path of the file.
     """
     position = text.rfind("\n", 0, position) + 1
-    line_end = text.find("\n", position)
-    indent = _indent(text[position : line_end if line_end >= 0 else len(text)])
+    line = text[position:].partition("\n")[0]
+    indent = _columns(line[: len(line) - len(line.lstrip())])
     names: list[str] = []
     for definition in reversed(list(definitions(text[max(0, position - 60_000) : position], path))):
         if is_prose(path):
@@ -125,20 +126,6 @@ def enclosing(text: str, position: int, path: str = "") -> str:
         if indent == 0 or len(names) == 2:
             break
     return ("::" if path.endswith((".rs", ".cpp", ".cc", ".h", ".hpp")) else ".").join(names)
-
-
-def _word(groups: dict[str, str | None]) -> str:
-    if groups.get("heading"):
-        return "heading"
-    if groups.get("impl"):
-        return "impl"
-    if groups.get("test"):
-        return "test"
-    return (groups.get("word") or ("table" if groups.get("table") else "function")).rstrip("*!")
-
-
-def _indent(line: str) -> int:
-    return _columns(line[: len(line) - len(line.lstrip())])
 
 
 def _columns(space: str) -> int:
@@ -187,9 +174,12 @@ def condensed(text: str, path: str, max_chars: int) -> str:
     text = without_line_numbers(text[:_SCAN_CHARS])
     if len(text) <= max_chars:
         return text
-    lines = [line[:_LONGEST_LINE] for line in text.split("\n")]
-    defining = _lines_of(text, path)
-    ranked = sorted(range(len(lines)), key=lambda number: (_depth(lines, number, defining), number))
+    whole = text.split("\n")
+    lines = [line[:_LONGEST_LINE] for line in whole]
+    defining = {definition.start for definition in definitions(text, path)}
+    starts = accumulate((len(line) + 1 for line in whole), initial=0)
+    depths = [-2 if start in defining else _depth(line) for start, line in zip(starts, lines, strict=False)]
+    ranked = sorted(range(len(lines)), key=depths.__getitem__)
     kept, room = set[int](), max_chars
     for number in ranked:
         room -= len(lines[number]) + 3
@@ -205,24 +195,11 @@ def condensed(text: str, path: str, max_chars: int) -> str:
     return "\n".join(parts)
 
 
-def _depth(lines: list[str], number: int, defining: set[int]) -> int:
-    line = lines[number]
-    if number in defining:
-        return -2
+def _depth(line: str) -> int:
+    """Return the rank of a line that defines nothing, the lowest first: comments, then by indent, then blank lines."""
     stripped = line.lstrip()
     if not stripped:
         return 99
     if stripped.startswith(("//", "#", "*", "/*", '"""')):
         return -1
     return min(90, len(line) - len(stripped))
-
-
-def _lines_of(text: str, path: str) -> set[int]:
-    """Return the numbers of the lines that define something, from 0."""
-    numbers: set[int] = set()
-    number = at = 0
-    for definition in definitions(text, path):
-        number += text.count("\n", at, definition.start)
-        at = definition.start
-        numbers.add(number)
-    return numbers

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+from itertools import takewhile, zip_longest
 from typing import Any, Literal, cast
 
 ToolKind = Literal["edit", "write", "read", "search", "list", "command", "subagent", "web", "plan", "other"]
@@ -79,13 +80,17 @@ def kind_of(tool: str, fields: dict[str, Any]) -> ToolKind:
 def arguments(value: object) -> dict[str, Any]:
     """Return the arguments of a tool as an object: text that is JSON is read, other text is its `input`."""
     if isinstance(value, str):
-        if value.lstrip().startswith("{"):
-            try:
-                value = json.loads(value)
-            except (ValueError, RecursionError):
-                return {"input": value}
-        else:
+        if not value.lstrip().startswith("{"):
             return {"input": value}
+        try:
+            value = json.loads(value)
+        except (ValueError, RecursionError):
+            return {"input": value}
+    return fields_of(value)
+
+
+def fields_of(value: object) -> dict[str, Any]:
+    """Return an object of JSON as it is; an empty one for any other value."""
     return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
 
 
@@ -134,7 +139,12 @@ def result_text(value: object, depth: int = 0) -> str:
     if depth > _MAX_DEPTH:
         return ""
     if isinstance(value, str):
-        return _of_json(value, depth)
+        if not value.startswith('{"output"'):
+            return value
+        try:  # Codex gives its results as JSON: `{"output": …, "metadata": …}`.
+            return result_text(json.loads(value), depth + 1)
+        except (ValueError, RecursionError):
+            return value
     if isinstance(value, list):
         parts = [result_text(one, depth + 1) for one in cast("list[object]", value)]
         return "\n".join(part for part in parts if part)
@@ -143,31 +153,19 @@ def result_text(value: object, depth: int = 0) -> str:
     return _of_object(cast("dict[str, Any]", value), depth)
 
 
-def _of_json(text: str, depth: int) -> str:
-    """Return the text of a result that Codex gives as JSON (`{"output": …, "metadata": …}`); other text unchanged."""
-    if text.startswith('{"output"'):
-        try:
-            return result_text(json.loads(text), depth + 1)
-        except (ValueError, RecursionError):
-            return text
-    return text
-
-
 def _of_object(fields: dict[str, Any], depth: int) -> str:
     file, names = fields.get("file"), fields.get("filenames")
     if isinstance(file, dict):
         return result_text(cast("object", file), depth + 1)
     listed = result_text(cast("object", names), depth + 1) if isinstance(names, list) else ""
     text = next((result_text(fields[name], depth + 1) for name in _RESULT_FIELDS if fields.get(name)), "")
-    errors = fields.get("stderr")
-    parts = [text, errors if isinstance(errors, str) else "", "" if listed and listed in text else listed]
+    parts = [text, first_text(fields, ("stderr",)), "" if listed and listed in text else listed]
     return "\n".join(part for part in parts if part)
 
 
 def cleaned(text: str) -> str:
     """Return text without colours, without what was overwritten on its line, and without a shell tool's frame."""
-    text = text.replace("<tool_use_error>", "").replace("</tool_use_error>", "")
-    text = without_colours(text)
+    text = without_colours(text.replace("<tool_use_error>", "").replace("</tool_use_error>", ""))
     if "\r" in text:
         text = "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n"))
     if "Process Group PGID" in text or "<shellId" in text or "Wall time: " in text:
@@ -191,22 +189,20 @@ def _unframed(text: str) -> str:
 
 def exit_code(value: object, text: str, error: str) -> int | None:
     """Return the exit code that fields, text or error of a result tell; None when none does."""
-    fields = arguments(cast("object", value)) if isinstance(value, (dict, str)) else {}
-    metadata = fields.get("metadata")
-    for known in (fields, cast("dict[str, Any]", metadata) if isinstance(metadata, dict) else {}):
+    fields = arguments(value)
+    for known in (fields, fields_of(fields.get("metadata"))):
         for name in ("exit_code", "exitCode", "exit", "returncode"):
             if isinstance(known.get(name), int) and not isinstance(known[name], bool):
                 return known[name]
     for place in (error, text[:300], text[-300:]):
-        match = _EXIT.search(place)
-        if match:
+        if match := _EXIT.search(place):
             return int(match[1] or match[2])
     return None
 
 
 def is_failure(value: object, error: str, code: int | None) -> bool:
     """Return whether the tool failed: by its error, its exit code, or what the result says of itself."""
-    fields = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+    fields = fields_of(value)
     kind = fields.get("resultType", fields.get("result_type"))
     says_so = kind in _BAD_RESULTS or fields.get("is_error") is True or fields.get("isError") is True
     return bool(error) or says_so or bool(fields.get("interrupted")) or (code is not None and code != 0)
@@ -256,7 +252,7 @@ def hunks(value: object) -> list[tuple[str, str]]:
         return []
     pairs: list[tuple[str, str]] = []
     for hunk in cast("list[object]", value)[:_MAX_HUNKS]:
-        lines = cast("dict[str, Any]", hunk).get("lines") if isinstance(hunk, dict) else None
+        lines = fields_of(hunk).get("lines")
         if isinstance(lines, list):
             pairs.append(sides([line for line in cast("list[object]", lines) if isinstance(line, str)]))
     return pairs
@@ -271,10 +267,6 @@ def sides(lines: list[str]) -> tuple[str, str]:
 
 def first_change(old: str, new: str) -> int:
     """Return the offset of the first line of the old text that differs from the new one's; the end when none does."""
-    offset = 0
-    theirs = new.split("\n")
-    for number, line in enumerate(old.split("\n")):
-        if number >= len(theirs) or line != theirs[number]:
-            break
-        offset += len(line) + 1
-    return min(offset, len(old))
+    pairs = zip_longest(old.split("\n"), new.split("\n"))
+    same = takewhile(lambda pair: pair[0] == pair[1], pairs)
+    return min(sum(len(line) + 1 for line, _ in same), len(old))

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import json
 import re
-from itertools import groupby
+from itertools import count, groupby
 from typing import TYPE_CHECKING, cast
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from hybrid.capture.dialects import COMMAND_FIELDS, without_colours
 from hybrid.render.marks import plain_text, private_spans
@@ -121,11 +122,8 @@ class Leaf(Struct):
         yield from self.rest or ()
 
 
-class _Left:
-    """The mark for a part of a value that is beyond the bounds."""
-
-
-_LEFT = _Left()
+_LEFT = object()
+"""The mark for a part of a value that is beyond the bounds."""
 
 
 class Texts:
@@ -136,7 +134,7 @@ class Texts:
         self.leaves: list[Leaf] = []
         self._room = MAX_SCAN_CHARS
         self._n_nodes = 0
-        self._n_scopes = 0
+        self._scopes = count(1)
         self._is_full = False
 
     def take(self, value: object, *, is_output: bool = False) -> object:
@@ -179,9 +177,7 @@ class Texts:
                 before, after = f'\n"{name}": "', '"'  # A value is a secret when its name says so.
             else:
                 before, after = " " if key in COMMAND_FIELDS and not isinstance(item, str) else "\n", ""
-            taken = self._taken(
-                item, depth + 1, Leaf("", before, after, like.scope, is_output=like.is_output), is_item=False
-            )
+            taken = self._taken(item, depth + 1, replace(like, before=before, after=after), is_item=False)
             if taken is not _LEFT:
                 copy[key] = taken
             if self._is_full:
@@ -189,12 +185,10 @@ class Texts:
         return copy
 
     def _list(self, items: Sequence[object], depth: int, like: Leaf) -> object:
-        if not like.scope:
-            self._n_scopes += 1
-            like = Leaf("", like.before, like.after, self._n_scopes, is_output=like.is_output)
+        like = replace(like, scope=like.scope or next(self._scopes))
         copy: list[object] = []
         for item in items:
-            here = like if copy else Leaf("", "\n", "", like.scope, is_output=like.is_output)
+            here = like if copy else replace(like, before="\n", after="")
             taken = self._taken(item, depth + 1, here, is_item=True)
             if taken is not _LEFT:
                 copy.append(taken)
@@ -216,11 +210,7 @@ class Texts:
         if len(self.leaves) >= MAX_TEXTS:
             self._is_full = True
             return _LEFT
-        scope = like.scope
-        if not scope:
-            self._n_scopes += 1
-            scope = self._n_scopes
-        leaf = Leaf(text, like.before, like.after, scope, is_output=like.is_output)
+        leaf = replace(like, text=text, scope=like.scope or next(self._scopes))
         self.leaves.append(leaf)
         return leaf
 

@@ -53,16 +53,13 @@ _MAX_DEPTH = 3
 """Levels of shells within shells (`sh -c`) that are looked into."""
 
 
-def is_ours(command: str) -> bool:
+def is_ours(command: str, depth: int = 0) -> bool:
     """Return whether a command line of a shell calls us and does nothing else that tells something.
 
     Args:
-        command: The command line as the agent gave it; only the beginning of a long one counts.
+        command: The command line as the agent gave it; only the first 4,000 characters count.
+        depth: Number of shells around it (`sh -c`); False for more than three.
     """
-    return _is_ours(command, 0)
-
-
-def _is_ours(command: str, depth: int) -> bool:
     if "hybrid" not in command.lower() or depth > _MAX_DEPTH:
         return False
     command = without_bodies(command[:_MAX_CHARS]).replace("\\\n", " ")
@@ -114,10 +111,14 @@ def _kind_of_words(words: list[str], depth: int) -> str:
 
 def _is_writing(words: list[str]) -> bool:
     """Return whether a command that passes text on writes it into a file."""
-    if words[:1] == ["sed"] and any(word.startswith(("-i", "--in-place")) for word in words):
+    if words[:1] == ["sed"] and _edits_in_place(words):
         return True
     pairs = zip(words, [*words[1:], ""], strict=False)
     return any(_INTO_FILE.match(word + after if word.endswith(">") else word) for word, after in pairs)
+
+
+def _edits_in_place(words: list[str]) -> bool:
+    return any(word.startswith(("-i", "--in-place")) for word in words)
 
 
 def _unwrapped(words: list[str]) -> list[str]:
@@ -142,7 +143,7 @@ def _calls_us(words: list[str], depth: int) -> bool:
         return True
     if _SHELL.match(program):
         line = next((rest[at + 1] for at, word in enumerate(rest[:-1]) if re.match(r"-\w*c\Z", word)), "")
-        return _is_ours(line, depth + 1)
+        return is_ours(line, depth + 1)
     if not _PYTHON.match(program):
         return False
     while rest and rest[0].startswith("-") and rest[0] != "-m":
@@ -160,12 +161,11 @@ _WRITING = frozenset("tee touch rm".split())
 _PIECES = re.compile(r"&&|\|\||[;\n|]")
 _WRITTEN = re.compile(r"(?<![0-9&>])>>?\s*([^\s;&|<>]+)")
 _PATH = re.compile(r"^[\w.~$/\\@+-][\w.~$/\\@+ -]*$")
-_MAX_COMMAND_CHARS = 4_000
 
 
 def files_of_command(command: str) -> tuple[list[str], list[str]]:
     """Return the files that a command line reads, and those it writes, as it names them, for the programs we know."""
-    command = without_bodies(command[:_MAX_COMMAND_CHARS])
+    command = without_bodies(command[:_MAX_CHARS])
     read: list[str] = []
     written = [path for path in _WRITTEN.findall(command) if _is_path(path) and not path.startswith(("/dev/", "&"))]
     for piece in _PIECES.split(_WRITTEN.sub(" ", command)):
@@ -175,7 +175,7 @@ def files_of_command(command: str) -> tuple[list[str], list[str]]:
         program, plain = words[0].rpartition("/")[2], [word for word in words[1:] if not word.startswith("-")]
         if program == "git" and plain[:1] and plain[0] in ("diff", "add", "show", "blame", "restore", "rm"):
             read += [word for word in plain[1:] if _is_file(word)]
-        elif program == "sed" and any(word.startswith(("-i", "--in-place")) for word in words[1:]):
+        elif program == "sed" and _edits_in_place(words):
             written += [word for word in plain[1:] if _is_file(word)]
         elif program in _READING or program in _SEARCHING:
             skip = 1 if program in _SEARCHING or program in ("sed", "awk", "jq") else 0
@@ -189,10 +189,7 @@ def files_of_command(command: str) -> tuple[list[str], list[str]]:
 
 
 def _piece_words(piece: str) -> list[str]:
-    try:
-        words = shlex.split(piece)
-    except ValueError:
-        words = piece.split()
+    words = _line_words(piece, _MAX_CHARS)
     while words and ("=" in words[0] or words[0] in ("sudo", "env", "time", "command")):
         words = words[1:]
     return words
@@ -296,11 +293,13 @@ def _split(text: str, separators: tuple[str, ...]) -> list[str]:
     return [part for part in [*parts, text[begin:].strip()] if part]
 
 
-def _line_words(text: str) -> list[str]:
+def _line_words(text: str, max_chars: int = 2_000) -> list[str]:
+    """Return the words of the first `max_chars`, as a shell reads them; where a quote stays open, as blanks part them."""
+    text = text[:max_chars]
     try:
-        return shlex.split(text[:2_000])
+        return shlex.split(text)
     except ValueError:
-        return text[:2_000].split()
+        return text.split()
 
 
 def _program(words: list[str]) -> str:

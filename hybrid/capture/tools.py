@@ -228,7 +228,7 @@ class ToolUse(Struct, frozen=True):
     """
 
     tool: str
-    kind: ToolKind
+    kind: ToolKind = "other"
     files_read: tuple[str, ...] = ()
     files_written: tuple[str, ...] = ()
     command: str = ""
@@ -261,13 +261,11 @@ class ToolUse(Struct, frozen=True):
         known["edits"] = tuple(Edit(**_known(Edit, edit)) for edit in known.get("edits", ()))
         for name in ("files_read", "files_written"):
             known[name] = tuple(known.get(name, ()))
-        known.setdefault("kind", "other")
         return cls(**known)
 
 
 def _known(cls: type[ToolUse | Edit], value: dict[str, Any]) -> dict[str, Any]:
-    names = cls.__struct_fields__
-    return {name: field for name, field in value.items() if name in names}
+    return {name: value[name] for name in cls.__struct_fields__ if name in value}
 
 
 def tool_use(call: ToolCall, roots: PathRoots) -> ToolUse:
@@ -326,12 +324,8 @@ def is_skipped(tool: str, n_chars: int, skip_tools: Sequence[str]) -> bool:
 def _with_files(use: ToolUse, arguments: dict[str, Any], response: object, roots: PathRoots) -> ToolUse:
     """Return the use with the files and edits that its arguments name."""
     path = dialects.first_text(arguments, dialects.PATH_FIELDS)
-    patch = next(
-        (argument for argument in arguments.values() if isinstance(argument, str) and dialects.PATCH_BEGIN in argument),
-        "",
-    )
-    patch = patch or (use.command if dialects.PATCH_BEGIN in use.command else "")
-    if patch:
+    patches = (text for text in (*arguments.values(), use.command) if isinstance(text, str))
+    if patch := next((text for text in patches if dialects.PATCH_BEGIN in text), ""):
         edits = [Edit(roots.relative(file), old, new, "", new_) for file, old, new, new_ in dialects.patched(patch)]
         return replace(use, kind="edit", edits=tuple(edits), files_written=_once(edit.file for edit in edits))
     if use.kind in ("edit", "write"):
@@ -340,39 +334,27 @@ def _with_files(use: ToolUse, arguments: dict[str, Any], response: object, roots
         return replace(use, files_written=written, edits=tuple(_edits(file, arguments, response, use.kind == "write")))
     if use.kind == "command":
         read, written = files_of_command(use.command)
-        return replace(
-            use, files_read=_once(map(roots.relative, read)), files_written=_once(map(roots.relative, written))
-        )
+        files_read, files_written = (_once(map(roots.relative, paths)) for paths in (read, written))
+        return replace(use, files_read=files_read, files_written=files_written)
     many = arguments.get("paths")
-    named = (
-        [path]
-        if path
-        else [argument for argument in cast("list[object]", many) if isinstance(argument, str)]
-        if isinstance(many, list)
-        else []
-    )
-    return replace(use, files_read=_once(map(roots.relative, named)))
+    named = [path] if path else cast("list[object]", many) if isinstance(many, list) else []
+    return replace(use, files_read=_once(roots.relative(one) for one in named if isinstance(one, str)))
 
 
 def _edits(file: str, arguments: dict[str, Any], response: object, is_write: bool) -> Iterable[Edit]:
-    answer = cast("dict[str, Any]", response) if isinstance(response, dict) else {}
-    original = answer.get("originalFile")
-    before = original if isinstance(original, str) else ""
+    answer = dialects.fields_of(response)
+    before = dialects.first_text(answer, ("originalFile",))
     changed = dialects.hunks(answer.get("structuredPatch"))
-    if is_write and before and changed:
-        pairs, is_new = changed, False
-    else:
-        pairs, is_new = dialects.replacements(arguments), is_write and not before
+    pairs = changed if is_write and before and changed else dialects.replacements(arguments)
     for old, new in pairs[:_MAX_EDITS]:
         at = before.find(old) if old and before else -1
         where = enclosing(before, at + dialects.first_change(old, new), file) if at >= 0 else ""
-        yield Edit(file, old, new, where, is_new)
+        yield Edit(file, old, new, where, is_write and not before)
 
 
 def _with_span(use: ToolUse, arguments: dict[str, Any], response: object) -> ToolUse:
     """Return the use with the lines that were read, by the result, else by the arguments."""
-    answer = cast("dict[str, Any]", response) if isinstance(response, dict) else {}
-    file = cast("dict[str, Any]", answer.get("file")) if isinstance(answer.get("file"), dict) else {}
+    file = dialects.fields_of(dialects.fields_of(response).get("file"))
     start = _number(file.get("startLine")) or _number(arguments.get("offset")) or _number(arguments.get("start_line"))
     n_lines = _number(file.get("numLines")) or _number(arguments.get("limit"))
     end = start + n_lines - 1 if start and n_lines else _number(arguments.get("end_line"))

@@ -58,7 +58,7 @@ class Utterance(Struct, frozen=True):
 def said_in(entry: object) -> Utterance | None:
     """Return what a person or the agent said in an entry, which may be any value of JSON; None for all else."""
     fields = _dict(entry)
-    read = _READERS.get(fields.get("type")) if isinstance(fields.get("type"), str) else None
+    read = _READERS.get(str(fields.get("type")))
     utterance = read(fields) if read else None
     if utterance is None or not utterance.text.strip():
         return None
@@ -102,14 +102,10 @@ def _of_copilot(fields: dict[str, Any]) -> Utterance | None:
     return Utterance(role, _texts(data.get("content")), _id(data.get("messageId"), fields.get("id")))
 
 
-def _of_user(fields: dict[str, Any]) -> Utterance | None:
-    """Read an entry of the type `user`, which three clients have."""
-    return _of_claude_or_qwen(fields) if "message" in fields else _of_gemini(fields)
-
-
-_READERS: dict[Any, Callable[[dict[str, Any]], Utterance | None]] = {
+_READERS: dict[str, Callable[[dict[str, Any]], Utterance | None]] = {
     "assistant": _of_claude_or_qwen,
-    "user": _of_user,
+    # Claude Code, Qwen Code and Gemini CLI have this type.
+    "user": lambda fields: _of_claude_or_qwen(fields) if "message" in fields else _of_gemini(fields),
     "gemini": _of_gemini,
     "response_item": _of_codex,
     "message": _of_codex,
@@ -119,20 +115,14 @@ _READERS: dict[Any, Callable[[dict[str, Any]], Utterance | None]] = {
 
 
 def _texts(content: object) -> str:
-    """Return text, or the texts of blocks joined by blank lines, without thoughts, calls and results of tools."""
-    if isinstance(content, str):
-        return _clean(content)
-    if not isinstance(content, list):
-        return ""
-    blocks = [_dict(block) for block in cast("list[object]", content)]
-    texts = [
-        block.get("text") for block in blocks if block.get("type", "text") in _TEXT_TYPES and not block.get("thought")
-    ]
-    return _clean("\n\n".join(text for text in texts if isinstance(text, str)))
+    """Return text, or the texts of blocks joined by blank lines, without thoughts, calls and results of tools.
 
-
-def _clean(text: str) -> str:
-    """Return text in which lone surrogates, which JSON may hold, are question marks."""
+    Lone surrogates, which JSON may hold, become question marks.
+    """
+    blocks = map(_dict, cast("list[object]", content)) if isinstance(content, list) else ()
+    is_text = [block for block in blocks if block.get("type", "text") in _TEXT_TYPES and not block.get("thought")]
+    texts = [text for block in is_text if isinstance(text := block.get("text"), str)]
+    text = content if isinstance(content, str) else "\n\n".join(texts)
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
@@ -248,9 +238,9 @@ def last_exchange(path: Path, *, max_bytes: int = MAX_BYTES) -> Exchange:
 
 
 def _exchange(utterances: list[Utterance]) -> Exchange:
-    user = next((number for number in range(len(utterances) - 1, -1, -1) if utterances[number].role == "user"), -1)
-    agent = next((utterance.text for utterance in reversed(utterances[user + 1 :])), "")
-    return Exchange(utterances[user].text if user >= 0 else "", agent)
+    user = max((number for number, utterance in enumerate(utterances) if utterance.role == "user"), default=-1)
+    after = utterances[user + 1 :]
+    return Exchange(utterances[user].text if user >= 0 else "", after[-1].text if after else "")
 
 
 # Files
