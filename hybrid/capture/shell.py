@@ -294,7 +294,7 @@ def _split(text: str, separators: tuple[str, ...]) -> list[str]:
 
 
 def _line_words(text: str, max_chars: int = 2_000) -> list[str]:
-    """Return the words of the first `max_chars`, as a shell reads them; where a quote stays open, as blanks part them."""
+    """Return the words of the first `max_chars`, as a shell reads them; as blanks part them if a quote stays open."""
     text = text[:max_chars]
     try:
         return shlex.split(text)
