@@ -106,11 +106,12 @@ def _joined(parts: Iterable[str]) -> str:
 
 def _batch(drafts: list[ObservationDraft]) -> ObservationDraft:
     """Join the drafts of a batch: one title over all, the narratives side by side, the weightiest type."""
+    kinds = {draft.type for draft in drafts}
     share = max(120, (NARRATIVE_CHARS - 130) // len(drafts))
     narratives = [_joined(draft.parts) for draft in drafts]
     why = _REASON.search(narratives[0])
     return ObservationDraft(
-        type=min((draft.type for draft in drafts), key=_ORDER.index),
+        type=next(kind for kind in _ORDER if kind in kinds),
         verb=drafts[0].verb,
         subject=_subjects(drafts),
         parts=[*once(clip(_REASON.sub("", text), share) for text in narratives), why[0] if why else ""],
