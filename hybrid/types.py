@@ -259,8 +259,8 @@ class Ranked(Struct, frozen=True):
     raw: float
 
 
-class Hit(Struct, frozen=True):
-    """A search result with everything that explains its place.
+class Hit(Struct, frozen=True, kw_only=True):
+    """A search result with everything that explains its place; one that comes without a search has no figures of it.
 
     Attributes:
         row: Row in the snapshot it came from.
@@ -296,14 +296,14 @@ class Hit(Struct, frozen=True):
     name: str
     chunk_kind: str
     scope: str
-    signature: str
-    language: str
+    signature: str = ""
+    language: str = ""
     digest: bytes
-    cosine: float | None
-    cosine_rank: int | None
-    bm25: float | None
-    bm25_rank: int | None
-    rrf: float
+    cosine: float | None = None
+    cosine_rank: int | None = None
+    bm25: float | None = None
+    bm25_rank: int | None = None
+    rrf: float = 0.0
     relevance: float
     evidence: Mapping[str, float] = field(default_factory=dict[str, float])
 

@@ -16,6 +16,7 @@ from hybrid.knowledge.lessons_intake import note_given
 from hybrid.project.find import marks_of
 from hybrid.project.registry import is_forgotten
 from hybrid.redact import redact
+from hybrid.session.ledger import Given
 from hybrid.sources.records import record_id
 
 if TYPE_CHECKING:
@@ -59,14 +60,14 @@ def _note_in_ledger(turn: Turn, decision: Decision) -> None:
     start = start_name(turn.event) if turn.event.event == "SessionStart" and decision.text else ""
     if not (decision.items or again or start):
         return
-    turn.workspace.ledgers.record(
-        turn.key,
-        decision.topic_id if decision.is_injected else None,
+    given = Given(
         [(item.hit.digest, item.form) for item in decision.items],
+        decision.topic_id if decision.is_injected else None,
         hits=() if decision.reason == "given_back" else [item.hit for item in decision.items],
         again=again,
         start=start,
     )
+    turn.workspace.ledgers.record(turn.key, given)
 
 
 def record_error(workspace: Workspace | None, event: HookEvent | None, error: BaseException | str) -> None:

@@ -102,13 +102,16 @@ class Selection(Struct):
         return any(name in text for name in query.identifiers)
 
     def drop_known(self, ledger: Ledger, hooks: HooksConfig, *, is_same_topic: bool) -> None:
-        """Withhold hits that the session was given; leave no hit when the topic is the same or the best were given."""
+        """Withhold hits that the session was given, as `seen`.
+
+        When the topic is the same or the best hits were given, no hit is left: the others are withheld as `topic`.
+        """
         given = ledger.given
         # A record is given whole or not at all.
         best_form = _BEST_FORM[hooks.content_mode if self.is_files else _mode_of_records(hooks.content_mode)]
         if is_same_topic or self._has_the_best(ledger, hooks.known_best, best_form):
             self.keep("seen", lambda hit: hit.digest.hex() not in given)
-            self.hits = []
+            self.keep("topic", lambda _: False)
             return
         self.keep("seen", lambda hit: ledger.allows(hit.digest, best_form))
 

@@ -347,6 +347,8 @@ def lines_of(event: dict[str, Any], titles: Mapping[str, str] = MappingProxyType
     if event.get("withheld"):
         held = ", ".join(f"{count} {why}" for why, count in sorted(event["withheld"].items()))
         lines.append(f"  held back  {held}")
+    further = [entry for entry in event.get("held_back") or () if entry.get("reason") == "topic"]
+    lines += [f"             {str(entry.get('key')).rpartition(':')[0]}" for entry in further]
     lines += [f"  problem    {problem}" for problem in event.get("problems") or ()]
     lines += [f"  settings   {problem}" for problem in event.get("config_problems") or ()]
     if event.get("latency_ms") is not None:

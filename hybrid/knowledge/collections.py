@@ -333,14 +333,8 @@ def record_hit(path: str, record: Record) -> Hit:
         name=redact(record.name),  # As the index keeps it: the name goes into the log and the ledger.
         chunk_kind=record.kind,
         scope="",
-        signature="",
         language="text",
         digest=chunk_digest(record_text(record)),
-        cosine=None,
-        cosine_rank=None,
-        bm25=None,
-        bm25_rank=None,
-        rrf=0.0,
         relevance=1.0,
     )
 

@@ -23,6 +23,7 @@ from hybrid.records.errors import LessonsBusyError
 from hybrid.records.lessons import texts
 from hybrid.records.lessons.types import Draft, Lesson
 from hybrid.render.marks import plain_text
+from hybrid.session.ledger import Given
 from hybrid.sources.records import record_text
 from hybrid.workspace import session_key
 
@@ -95,7 +96,7 @@ def learn_from_prompt(workspace: Workspace, event: HookEvent, cleaned: CleanedPr
     if learned.lessons:
         given = [(chunk_digest(record_text(lesson.record())), "full") for lesson in learned.lessons]
         with contextlib.suppress(OSError):
-            workspace.ledgers.record(session_key(workspace, event), None, given)
+            workspace.ledgers.record(session_key(workspace, event), Given(given))
     return learned
 
 

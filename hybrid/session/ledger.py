@@ -42,12 +42,7 @@ class Remembered(Struct, frozen=True):
     turn: int
 
 
-def fields_of(hit: Hit) -> dict[str, Any]:
-    """Return the fields of a hit that the ledger keeps, as JSON; without the digest, which is the key of the entry."""
-    return {name: getattr(hit, name) for name in _ABOUT}
-
-
-def hit_of(digest: str, fields: Mapping[str, Any]) -> Hit:
+def _hit_of(digest: str, fields: Mapping[str, Any]) -> Hit:
     """Return the hit of an entry of the ledger; fields that the ledger does not keep are empty.
 
     Raises:
@@ -66,14 +61,8 @@ def hit_of(digest: str, fields: Mapping[str, Any]) -> Hit:
         name=str(fields["name"]),
         chunk_kind=str(fields["chunk_kind"]),
         scope=str(fields["scope"]),
-        signature="",
-        language="",
         digest=bytes.fromhex(digest),
         cosine=None if cosine is None else float(cosine),
-        cosine_rank=None,
-        bm25=None,
-        bm25_rank=None,
-        rrf=0.0,
         relevance=float(fields["relevance"]),
     )
 
@@ -105,8 +94,8 @@ class SessionKey(Struct, frozen=True):
         return hashlib.sha256(material.encode("utf-8", "surrogatepass")).hexdigest()[:32] + _SUFFIX
 
 
-class Ledger(Struct, frozen=True):
-    """The chunks and records that a session got since its last reset.
+class Ledger(Struct):
+    """The chunks and records that a session got since its last reset; `LedgerStore.read` fills it, nobody changes it.
 
     Attributes:
         given: Hex digest of a chunk → the fullest form it was given in (`full`, `preview` or `pointer`).
@@ -122,12 +111,12 @@ class Ledger(Struct, frozen=True):
         n_prompts: Prompts since the session was last reminded of its lessons; counted only where reminders are wanted.
     """
 
-    given: Mapping[str, str] = field(default_factory=dict[str, str])
+    given: dict[str, str] = field(default_factory=dict[str, str])
     last_topic_id: str = ""
     n_damaged: int = 0
-    remembered: Mapping[str, Remembered] = field(default_factory=dict[str, Remembered])
+    remembered: dict[str, Remembered] = field(default_factory=dict[str, Remembered])
     n_turns: int = 0
-    starts: Mapping[str, float] = field(default_factory=dict[str, float])
+    starts: dict[str, float] = field(default_factory=dict[str, float])
     read_to: int = 0
     is_new: bool = True
     untold: tuple[str, ...] = ()
@@ -138,8 +127,61 @@ class Ledger(Struct, frozen=True):
         before = self.given.get(digest.hex())
         return before is None or (before != "full" and form == "full")
 
+    def take_in(self, line: bytes, *, is_remembering: bool) -> None:
+        """Take in the next line of the file; of a damaged one what comes before the damage, and `n_damaged` grows."""
+        try:
+            self._take_in(json.loads(line), is_remembering=is_remembering)
+        except (ValueError, TypeError, AttributeError, KeyError, RecursionError):
+            self.n_damaged += 1
+
+    def _take_in(self, entry: dict[str, Any], *, is_remembering: bool) -> None:
+        if (why := entry.get("reset")) is not None:
+            self.given, self.last_topic_id = {}, ""
+            self.remembered = {} if why == "clear" else self.remembered
+        if prompt := entry.get("prompt"):
+            self.n_prompts = 0 if prompt == "reminded" else self.n_prompts + 1
+        for digest, form in entry.get("given", ()):
+            if self.given.get(digest) != "full":
+                self.given[str(digest)] = str(form)
+        self.last_topic_id = str(entry.get("topic", self.last_topic_id))
+        self.read_to = int(entry.get("read_to", self.read_to))
+        self.untold = (*self.untold[int(entry.get("told", 0)) :], *map(str, entry.get("untold", ())))
+        about, again = entry.get("about", {}), entry.get("again", ())
+        self.n_turns += bool(about or again)
+        if "start" in entry:
+            self.starts[str(entry["start"])] = float(entry.get("t", 0))
+        if is_remembering:
+            for digest, fields in about.items():
+                self._remember(digest, _hit_of(digest, fields))
+            for digest in again:
+                if digest in self.remembered:
+                    self._remember(digest, self.remembered[digest].hit)
+
+    def _remember(self, digest: str, hit: Hit) -> None:
+        before = self.remembered.get(digest)
+        self.remembered[digest] = Remembered(hit, before.times + 1 if before else 1, self.n_turns)
+
 
 EMPTY = Ledger()
+"""The ledger of a session of which nothing was noted."""
+
+
+class Given(Struct, frozen=True):
+    """What one event gave to a session.
+
+    Attributes:
+        records: Digest and form of each record.
+        topic: Topic id of the injection; None leaves the last one.
+        hits: Those of the records that fitted a prompt now, to be remembered.
+        again: Digests that fitted and were held back because the session has them.
+        start: The session start that was answered; empty for none.
+    """
+
+    records: Iterable[tuple[bytes, str]] = ()
+    topic: str | None = None
+    hits: Iterable[Hit] = ()
+    again: Iterable[bytes] = ()
+    start: str = ""
 
 
 class LedgerStore:
@@ -163,40 +205,25 @@ class LedgerStore:
             if not unwritten:
                 return EMPTY
             data = b""
-        reading = _Reading(is_remembering)
+        ledger = Ledger(is_new=False)
         for line in filter(None, [*data.splitlines(), *unwritten]):
-            reading.add(line)
-        return reading.ledger()
+            ledger.take_in(line, is_remembering=is_remembering)
+        return ledger
 
-    def record(
-        self,
-        key: SessionKey,
-        topic: str | None,
-        given: Iterable[tuple[bytes, str]],
-        *,
-        hits: Iterable[Hit] = (),
-        again: Iterable[bytes] = (),
-        start: str = "",
-    ) -> None:
+    def record(self, key: SessionKey, given: Given) -> None:
         """Note what was given, after it was written to the agent.
-
-        Args:
-            key: Key of the session.
-            topic: Topic id of the injection; None leaves the last one.
-            given: Digest and form of each record.
-            hits: Those of them that fitted a prompt now, to be remembered.
-            again: Digests that fitted and were held back because the session has them.
-            start: The session start that was answered.
 
         Raises:
             OSError: The disk is full or read-only.
         """
-        entry: dict[str, Any] = {"given": [[digest.hex(), form] for digest, form in given]}
-        if topic is not None:
-            entry["topic"] = topic
-        about = {hit.digest.hex(): fields_of(hit) for hit in hits}
-        parts = {"about": about, "again": [digest.hex() for digest in again], "start": start}
-        self._append(key, entry | {name: part for name, part in parts.items() if part})
+        parts = {
+            "topic": given.topic,
+            "about": {hit.digest.hex(): {name: getattr(hit, name) for name in _ABOUT} for hit in given.hits} or None,
+            "again": [digest.hex() for digest in given.again] or None,
+            "start": given.start or None,
+        }
+        entry = {"given": [[digest.hex(), form] for digest, form in given.records]}
+        self._append(key, entry | {name: part for name, part in parts.items() if part is not None})
 
     def reset(self, key: SessionKey, why: str) -> None:
         """Note that nothing counts as given any more: the agent's context is lost. `clear` empties `remembered` too.
@@ -297,69 +324,3 @@ def _keep_unwritten(path: Path, lines: list[bytes]) -> None:
         _UNWRITTEN.pop(path, None)
     elif path in _UNWRITTEN or len(_UNWRITTEN) < _MOST_UNWRITTEN:
         _UNWRITTEN[path] = tuple(lines[-_MOST_UNWRITTEN:])
-
-
-class _Reading:
-    """A ledger while its lines are read, oldest first."""
-
-    def __init__(self, is_remembering: bool) -> None:
-        self._is_remembering = is_remembering
-        self._given: dict[str, str] = {}
-        self._topic = ""
-        self._remembered: dict[str, Remembered] = {}
-        self._starts: dict[str, float] = {}
-        self._turn = 0
-        self._n_damaged = 0
-        self._read_to = 0
-        self._untold: list[str] = []
-        self._n_prompts = 0
-
-    def ledger(self) -> Ledger:
-        """Return the ledger of the lines read so far."""
-        return Ledger(
-            self._given,
-            self._topic,
-            self._n_damaged,
-            self._remembered,
-            self._turn,
-            self._starts,
-            self._read_to,
-            is_new=False,
-            untold=tuple(self._untold),
-            n_prompts=self._n_prompts,
-        )
-
-    def add(self, line: bytes) -> None:
-        """Take in one line of the file; a damaged line adds to `n_damaged`."""
-        try:
-            self._add(json.loads(line))
-        except (ValueError, TypeError, AttributeError, KeyError, RecursionError):
-            self._n_damaged += 1
-
-    def _add(self, entry: dict[str, Any]) -> None:
-        if (why := entry.get("reset")) is not None:
-            self._given, self._topic = {}, ""
-            self._remembered = {} if why == "clear" else self._remembered
-        if prompt := entry.get("prompt"):
-            self._n_prompts = 0 if prompt == "reminded" else self._n_prompts + 1
-        for digest, form in entry.get("given", ()):
-            if self._given.get(digest) != "full":
-                self._given[str(digest)] = str(form)
-        self._topic = str(entry.get("topic", self._topic))
-        self._read_to = int(entry.get("read_to", self._read_to))
-        del self._untold[: int(entry.get("told", 0))]
-        self._untold += [str(line) for line in entry.get("untold", ())]
-        about, again = entry.get("about", {}), entry.get("again", ())
-        self._turn += bool(about or again)
-        if "start" in entry:
-            self._starts[str(entry["start"])] = float(entry.get("t", 0))
-        if self._is_remembering:
-            for digest, fields in about.items():
-                self._remember(digest, hit_of(digest, fields))
-            for digest in again:
-                if digest in self._remembered:
-                    self._remember(digest, self._remembered[digest].hit)
-
-    def _remember(self, digest: str, hit: Hit) -> None:
-        before = self._remembered.get(digest)
-        self._remembered[digest] = Remembered(hit, before.times + 1 if before else 1, self._turn)

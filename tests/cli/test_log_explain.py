@@ -285,6 +285,18 @@ def test_explain_names_when_the_same_was_given(own_shop: Shop) -> None:
     assert f"`hybrid explain {first}`" in seen
 
 
+def test_explain_names_what_else_the_topic_had(own_shop: Shop) -> None:
+    """A hit that the first answer had no room for is named when the same prompt comes again."""
+    own_shop.out("config", "set", "hooks.content_mode", "full")
+    own_shop.out("config", "set", "hooks.budget", "30")
+    own_shop.hook(FITS)
+    own_shop.hook(FITS)
+
+    shown = own_shop.out("explain", "--last")
+
+    assert re.search(r"1 seen, 1 topic\n {13}\S+:\d+:\d+\n", shown)
+
+
 @pytest.mark.parametrize(
     ("prompt", "expected"),
     [

@@ -321,12 +321,13 @@ def is_repeat(told: Extracted, earlier: Extracted) -> bool:
 def find_repeated(db: sqlite3.Connection, key: str, told: Extracted, created_ms: int) -> int | None:
     """Return the id of the row that an observation repeats; None without one.
 
-    Compared are the project's 20 newest rows within an hour before and after its time, the oldest of them first.
+    Compared are the project's 20 newest rows of the hour up to its time, the oldest of them first. A later row, as when
+    a kept event or an import comes late, repeats this one and not the reverse.
     """
     rows = db.execute(
         "SELECT id, title FROM observations "
         "WHERE project_key = ? AND created_at_epoch BETWEEN ? AND ? ORDER BY created_at_epoch DESC, id DESC LIMIT ?",
-        (key, created_ms - REPEAT_WINDOW_MS, created_ms + REPEAT_WINDOW_MS, NEWEST_ROWS),
+        (key, created_ms - REPEAT_WINDOW_MS, created_ms, NEWEST_ROWS),
     ).fetchall()
     for identity, title in reversed(rows):
         # The rest is read of the few whose title says the same.

@@ -18,7 +18,7 @@ from hybrid.base.digest import chunk_digest
 from hybrid.base.errors import BusyError
 from hybrid.feedback.state import read_state
 from hybrid.knowledge.open_kinds import OpenKinds
-from hybrid.session.ledger import Ledger, Remembered, SessionKey
+from hybrid.session.ledger import Given, Ledger, Remembered, SessionKey
 from hybrid.session.pauses import Pause, pause
 from hybrid.types import HookEvent
 from hybrid.upkeep.indexing import reindex
@@ -713,6 +713,6 @@ def test_a_remembered_path_outside_is_not_read(session: Session, tmp_path: Path)
     """A ledger that names a file outside of the project gives nothing of it back."""
     write_files(tmp_path, {"secret.txt": "one\ntwo\nthree\n"})
     outside = hit(path="../secret.txt", start_line=1, end_line=3, digest=chunk_digest("one\ntwo\nthree"))
-    session.workspace().ledgers.record(MAIN, "t1", [(outside.digest, "full")], hits=[outside])
+    session.workspace().ledgers.record(MAIN, Given([(outside.digest, "full")], "t1", hits=[outside]))
 
     assert "nothing_given" == session.start("compact").decision.reason

@@ -242,11 +242,11 @@ def default_config_hooks() -> HooksConfig:
 
 
 def test_the_same_topic_drops_everything() -> None:
-    """When the results are those of the last injection, nothing of a kind is left."""
+    """When the results are those of the last injection, nothing of a kind is left; what was never given is told so."""
     selection = _lessons(3).selection()
     selection.drop_known(Ledger({chunk_digest("L001").hex(): "full"}), default_config_hooks(), is_same_topic=True)
 
-    assert ([], {"L001": "seen"}) == (selection.hits, _held(selection))
+    assert ([], {"L001": "seen", "L002": "topic", "L003": "topic"}) == (selection.hits, _held(selection))
 
 
 def test_the_floor_of_each_kind() -> None:

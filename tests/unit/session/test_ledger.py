@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid.session.ledger import EMPTY, Ledger, LedgerStore, SessionKey
+from hybrid.session.ledger import EMPTY, Given, Ledger, LedgerStore, SessionKey
 from tests.support.builders import hit, python_process
 from tests.support.examples import examples
 
@@ -39,7 +39,7 @@ def test_a_session_without_a_ledger_allows_everything(store: LedgerStore) -> Non
 
 def test_nothing_is_given_twice(store: LedgerStore) -> None:
     """A chunk that was given in full may not be given again in any form; others may."""
-    store.record(KEY, "t1", [(A, "full")])
+    store.record(KEY, Given([(A, "full")], "t1"))
 
     ledger = store.read(KEY)
     assert [False, False, False] == [ledger.allows(A, form) for form in FORMS]
@@ -50,9 +50,9 @@ def test_nothing_is_given_twice(store: LedgerStore) -> None:
 @pytest.mark.parametrize("first", ["preview", "pointer"])
 def test_a_part_may_be_followed_once_by_the_whole(store: LedgerStore, first: str) -> None:
     """What was shown in part may come once in full, never in part again, and then never again."""
-    store.record(KEY, "t1", [(A, first)])
+    store.record(KEY, Given([(A, first)], "t1"))
     partly = store.read(KEY)
-    store.record(KEY, "t2", [(A, "full")])
+    store.record(KEY, Given([(A, "full")], "t2"))
 
     assert [True, False, False] == [partly.allows(A, form) for form in FORMS]
     assert [False, False, False] == [store.read(KEY).allows(A, form) for form in FORMS]
@@ -60,8 +60,8 @@ def test_a_part_may_be_followed_once_by_the_whole(store: LedgerStore, first: str
 
 def test_a_later_preview_does_not_reopen_what_was_given_in_full(store: LedgerStore) -> None:
     """After full text and, without dedup, a preview, the full text still counts as given."""
-    store.record(KEY, "t1", [(A, "full")])
-    store.record(KEY, "t2", [(A, "preview")])
+    store.record(KEY, Given([(A, "full")], "t1"))
+    store.record(KEY, Given([(A, "preview")], "t2"))
 
     assert not store.read(KEY).allows(A, "full")
 
@@ -69,7 +69,7 @@ def test_a_later_preview_does_not_reopen_what_was_given_in_full(store: LedgerSto
 @pytest.mark.parametrize("why", ["compact", "clear"])
 def test_a_reset_forgets_everything(store: LedgerStore, why: str) -> None:
     """When the agent's context was emptied, chunks and topic may be given again."""
-    store.record(KEY, "t1", [(A, "full")])
+    store.record(KEY, Given([(A, "full")], "t1"))
 
     store.reset(KEY, why)
 
@@ -78,16 +78,16 @@ def test_a_reset_forgets_everything(store: LedgerStore, why: str) -> None:
 
 def test_what_follows_a_reset_counts(store: LedgerStore) -> None:
     """The ledger goes on after a reset."""
-    store.record(KEY, "t1", [(A, "full")])
+    store.record(KEY, Given([(A, "full")], "t1"))
     store.reset(KEY, "compact")
-    store.record(KEY, "t2", [(B, "full")])
+    store.record(KEY, Given([(B, "full")], "t2"))
 
     assert Ledger({B.hex(): "full"}, "t2", 0, is_new=False) == store.read(KEY)
 
 
 def test_the_end_of_a_session_keeps_its_ledger(store: LedgerStore) -> None:
     """A session that ended and is resumed still knows what it got."""
-    store.record(KEY, "t1", [(A, "full")])
+    store.record(KEY, Given([(A, "full")], "t1"))
     before = store.read(KEY)
 
     store.end(KEY)
@@ -116,7 +116,7 @@ def test_the_end_of_an_unknown_session_leaves_no_file(store: LedgerStore, tmp_pa
 )
 def test_sessions_do_not_influence_each_other(store: LedgerStore, other: SessionKey) -> None:
     """Another session, client or agent has a ledger of its own, and a reset of one leaves the other."""
-    store.record(KEY, "t1", [(A, "full")])
+    store.record(KEY, Given([(A, "full")], "t1"))
 
     assert EMPTY == store.read(other)
     store.reset(other, "compact")
@@ -129,7 +129,7 @@ def test_sessions_do_not_influence_each_other(store: LedgerStore, other: Session
 def test_any_session_id_has_a_safe_file(store: LedgerStore, tmp_path: Path, session: str) -> None:
     """Whatever a client sends as its id, the ledger is one plain file in the folder."""
     key = SessionKey("claude", session)
-    store.record(key, "t1", [(A, "full")])
+    store.record(key, Given([(A, "full")], "t1"))
 
     assert not store.read(key).allows(A, "full")
     assert [key.file_name] == [path.name for path in (tmp_path / "sessions").iterdir()]
@@ -151,10 +151,10 @@ def test_any_session_id_has_a_safe_file(store: LedgerStore, tmp_path: Path, sess
 )
 def test_a_damaged_line_costs_only_itself(store: LedgerStore, tmp_path: Path, damage: bytes) -> None:
     """What stands before and after a damaged or half-written line counts, and the damage is counted."""
-    store.record(KEY, "t1", [(A, "full")])
+    store.record(KEY, Given([(A, "full")], "t1"))
     with _file(store, tmp_path).open("ab") as file:
         file.write(damage)
-    store.record(KEY, "t2", [(B, "preview")])
+    store.record(KEY, Given([(B, "preview")], "t2"))
 
     ledger = store.read(KEY)
     assert ({A.hex(): "full", B.hex(): "preview"}, "t2", 1) == (ledger.given, ledger.last_topic_id, ledger.n_damaged)
@@ -172,7 +172,7 @@ def test_a_ledger_that_cannot_be_written_is_an_os_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
 
     with pytest.raises(OSError, match=r".+"):
-        LedgerStore(tmp_path / "file" / "sessions").record(KEY, "t1", [(A, "full")])
+        LedgerStore(tmp_path / "file" / "sessions").record(KEY, Given([(A, "full")], "t1"))
 
 
 def test_processes_that_write_at_once_lose_nothing(store: LedgerStore, tmp_path: Path) -> None:
@@ -180,11 +180,11 @@ def test_processes_that_write_at_once_lose_nothing(store: LedgerStore, tmp_path:
     script = """
         import sys
         from pathlib import Path
-        from hybrid.session.ledger import LedgerStore, SessionKey
+        from hybrid.session.ledger import Given, LedgerStore, SessionKey
         store = LedgerStore(Path(sys.argv[1]))
         for number in range(100):
             digest = bytes([int(sys.argv[2]), number]) * 8
-            store.record(SessionKey("claude", "s1"), f"{sys.argv[2]}-{number}", [(digest, "full")])
+            store.record(SessionKey("claude", "s1"), Given([(digest, "full")], f"{sys.argv[2]}-{number}"))
     """
     writers = [python_process(script, tmp_path / "sessions", number) for number in range(3)]
     for writer in writers:
@@ -200,7 +200,7 @@ def test_ledgers_expire(store: LedgerStore, tmp_path: Path) -> None:
     now = time.time()
     young, old = SessionKey("claude", "young"), SessionKey("claude", "old")
     for key, age_days in ((young, 13.9), (old, 14.1)):
-        store.record(key, "t1", [(A, "full")])
+        store.record(key, Given([(A, "full")], "t1"))
         os.utime(_file(store, tmp_path, key), (now - age_days * 86_400,) * 2)
     other = tmp_path / "sessions" / "notes.txt"
     other.write_text("mine")
@@ -239,7 +239,7 @@ def test_the_agent_never_gets_the_same_twice(tmp_path_factory: pytest.TempPathFa
         elif entry == "end":
             store.end(KEY)
         elif isinstance(entry, tuple) and store.read(KEY).allows(*entry):
-            store.record(KEY, "t", [entry])
+            store.record(KEY, Given([entry], "t"))
             given_forms.setdefault(entry[0], []).append(entry[1])
 
     for forms in given_forms.values():
@@ -259,7 +259,7 @@ def _remembered(store: LedgerStore) -> dict[str, tuple[int, int]]:
 def test_records_are_remembered_with_what_it_takes_to_find_them(store: LedgerStore) -> None:
     """Place, name and relevance of a record come back as they were; a prompt, which has no use for them, gets none."""
     given_hit = hit(digest=A, path="src/\udcff.py", start_line=3, end_line=9, name="g", scope="C", cosine=None)
-    store.record(KEY, "t1", [(A, "full")], hits=[given_hit])
+    store.record(KEY, Given([(A, "full")], "t1", hits=[given_hit]))
 
     found = store.read(KEY, is_remembering=True).remembered[A.hex()].hit
     for name in (
@@ -280,9 +280,9 @@ def test_records_are_remembered_with_what_it_takes_to_find_them(store: LedgerSto
 
 def test_how_often_and_when_a_record_fitted(store: LedgerStore) -> None:
     """Each time a record is given, or fits although the session has it, counts; turns are numbered through."""
-    store.record(KEY, "t1", [(A, "preview")], hits=[hit(digest=A)])
-    store.record(KEY, "t2", [(B, "full")], hits=[hit(digest=B)], again=[A])
-    store.record(KEY, None, [], again=[A, b"\x0c" * 16])
+    store.record(KEY, Given([(A, "preview")], "t1", hits=[hit(digest=A)]))
+    store.record(KEY, Given([(B, "full")], "t2", hits=[hit(digest=B)], again=[A]))
+    store.record(KEY, Given(again=[A, b"\x0c" * 16]))
     store.stop(KEY)
 
     assert {A.hex(): (3, 3), B.hex(): (1, 2)} == _remembered(store)
@@ -291,7 +291,7 @@ def test_how_often_and_when_a_record_fitted(store: LedgerStore) -> None:
 
 def test_a_compaction_is_remembered_beyond_a_clear_is_not(store: LedgerStore) -> None:
     """What was given is forgotten by both; which records it was, only by `clear`."""
-    store.record(KEY, "t1", [(A, "full")], hits=[hit(digest=A)])
+    store.record(KEY, Given([(A, "full")], "t1", hits=[hit(digest=A)]))
     store.reset(KEY, "compact")
     after_compact = (store.read(KEY).given, _remembered(store))
     store.reset(KEY, "clear")
@@ -302,8 +302,8 @@ def test_a_compaction_is_remembered_beyond_a_clear_is_not(store: LedgerStore) ->
 
 def test_a_start_that_was_answered_is_noted(store: LedgerStore) -> None:
     """A ledger tells when it last answered a start of each kind; that is no turn, and leaves the topic."""
-    store.record(KEY, "t1", [(A, "full")])
-    store.record(KEY, None, [], start="startup")
+    store.record(KEY, Given([(A, "full")], "t1"))
+    store.record(KEY, Given(start="startup"))
 
     ledger = store.read(KEY)
     assert abs(time.time() - ledger.starts["startup"]) < 60
@@ -317,7 +317,7 @@ def test_a_start_that_was_answered_is_noted(store: LedgerStore) -> None:
 )
 def test_a_damaged_record_costs_only_itself(store: LedgerStore, tmp_path: Path, about: str) -> None:
     """A record that cannot be read is counted as damage; what was given stands."""
-    store.record(KEY, "t1", [(A, "full")], hits=[hit(digest=A)])
+    store.record(KEY, Given([(A, "full")], "t1", hits=[hit(digest=A)]))
     with _file(store, tmp_path).open("a") as file:
         file.write('{"topic":"t2","given":[["' + B.hex() + '","full"]],"about":' + about + "}\n")
 

@@ -123,6 +123,14 @@ def test_one_hour_back(store: MemoryStore, after_ms: int, expected: list[int]) -
     assert expected == _counts(store)
 
 
+def test_no_row_of_a_later_time_is_repeated(store: MemoryStore) -> None:
+    """An event that is taken in late is told by itself: what came after it is no earlier observation."""
+    store.add_observation(HERE, told(_TITLE), NOW_MS + 1)
+    store.add_observation(HERE, told(_TITLE), NOW_MS)
+
+    assert [0, 0] == _counts(store)
+
+
 @pytest.mark.parametrize(("n_between", "n_rows"), [(19, 20), (20, 22)])
 def test_twenty_rows_back(store: MemoryStore, n_between: int, n_rows: int) -> None:
     """Among the newest twenty rows it is a repeat; behind them it is new."""
