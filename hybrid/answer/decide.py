@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from hybrid.answer.select import Packer, Selection, gate_form, shown_withheld, verdict_of
 from hybrid.answer.turn import Decision, KindSearch
 from hybrid.base.digest import topic_id
-from hybrid.base.errors import IndexCorruptError, IndexMismatchError, IndexMissingError
+from hybrid.base.errors import IndexCorruptError, IndexMismatchError, IndexMissingError, IndexUnavailableError
 from hybrid.knowledge.collections import FileCollection, RecordCollection, SpanReader
 from hybrid.knowledge.lessons_intake import is_capturing, without_captures
 from hybrid.prompting.clean import clean
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from hybrid.answer.turn import Turn, Withheld
+    from hybrid.feedback.reasons import ReasonName
     from hybrid.knowledge.collections import Collection
     from hybrid.search.gate.verdict import PromptPieces
     from hybrid.types import Hit
@@ -50,6 +51,11 @@ NOTHING_FITS = ("gate", "no_results")
 """Reasons of a silence (`Decision.reason`) that mean: a search found nothing close enough."""
 _LEFT_ALONE = ("opted_out", "machine_made", "subagent_report", "slash_command", "empty", "skip_prefix")
 """Reasons of a prompt rule that silence a prompt even when it asks about earlier sessions."""
+_WITHOUT_INDEX: dict[type[IndexUnavailableError], ReasonName] = {
+    IndexMissingError: "no_index",
+    IndexMismatchError: "index_mismatch",
+    IndexCorruptError: "index_corrupt",
+}
 _LOWEST = float("-inf")
 """The margin of a kind whose gate compared nothing: such a kind is sorted last."""
 
@@ -105,12 +111,8 @@ def _search(turn: Turn, lookup: _Lookup) -> Decision:
     try:
         if lookup.is_searched:
             collections.append(FileCollection(kinds.searcher(workspace), span_reader(workspace), config))
-    except IndexMissingError as error:
-        missing = Decision("no_index", str(error))
-    except IndexMismatchError as error:
-        missing = Decision("index_mismatch", str(error))
-    except IndexCorruptError as error:
-        missing = Decision("index_corrupt", str(error))
+    except tuple(_WITHOUT_INDEX) as error:
+        missing = Decision(_WITHOUT_INDEX[type(error)], str(error))
     views, problems = kinds.views(workspace)
     if not lookup.is_searched:  # What was left off is what such a prompt asks for.
         views = [view for view in views if view.kind == "lore"]
@@ -246,15 +248,14 @@ class _Injection:
         return [] if lore in chosen else [lore]
 
     def _packer(self, chosen: Sequence[Selection], n_seen: int) -> Packer:
+        query = self._query.text
+        # A search to type is short and on one line.
+        hint = query if len(query) <= _HINT_CHARS and "\n" not in query else ""
         cites_lessons = any(one.collection.kind == "lessons" and one.hits for one in chosen)
-        footer = Footer(
-            given_earlier=n_seen,
-            search_hint=_hint(self._query.text),
-            cites_lessons=cites_lessons,
-        )
-        share = _REPORT_SHARE if self._lookup.is_report else 1.0
-        headings = {"lessons": _REPORT_HEADING} if self._lookup.is_report else {}
-        return Packer(self._hooks, self._ledger, share, footer, headings)
+        footer = Footer(given_earlier=n_seen, search_hint=hint, cites_lessons=cites_lessons)
+        if self._lookup.is_report:
+            return Packer(self._hooks, self._ledger, _REPORT_SHARE, footer, {"lessons": _REPORT_HEADING})
+        return Packer(self._hooks, self._ledger, 1.0, footer)
 
 
 def _put_first(hits: Sequence[Hit], found: Sequence[Selection], chosen: list[Selection]) -> None:
@@ -283,11 +284,6 @@ def _all_withheld(chosen: Sequence[Selection]) -> tuple[Withheld, ...]:
     return tuple(entry for selection in chosen for entry in shown_withheld(selection))
 
 
-def _hint(query: str) -> str:
-    """Return the query, to be shown as a search to type; empty when it is long or has several lines."""
-    return query if len(query) <= _HINT_CHARS and "\n" not in query else ""
-
-
 def explain_steps(decision: Decision) -> dict[str, Any]:
     """Return the numbers behind a decision, for `--explain` and the machine form."""
     searched, said = decision.searched, decision.verdict
@@ -304,9 +300,8 @@ def explain_steps(decision: Decision) -> dict[str, Any]:
             "top_bm25": searched.top_bm25,
             "is_symbol_like": searched.query.is_symbol_like,
         },
-        "withheld": [_withheld(entry) for entry in decision.withheld],
+        "withheld": [
+            {"key": entry.hit.key, "reason": entry.reason, "relevance": round(entry.hit.relevance, 4)}
+            for entry in decision.withheld
+        ],
     }
-
-
-def _withheld(entry: Withheld) -> dict[str, Any]:
-    return {"key": entry.hit.key, "reason": entry.reason, "relevance": round(entry.hit.relevance, 4)}

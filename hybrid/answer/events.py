@@ -76,12 +76,11 @@ class _Effects:
         """Start the work on a thread, beside the search; work that returns False or raises makes the effects fail."""
 
         def run() -> None:
+            is_done = False
             try:
-                if not work():
-                    self._is_failed = True
-            except BaseException:
-                self._is_failed = True
-                raise
+                is_done = work()
+            finally:
+                self._is_failed = self._is_failed or not is_done
 
         self._keeper = threading.Thread(target=run, daemon=True)
         self._keeper.start()
@@ -405,17 +404,13 @@ def _decision(turn: Turn) -> Decision:
     if event.event != "UserPromptSubmit":
         return decide(turn)
     learned = learn_from_prompt(turn.workspace, event, turn.cleaned)
-    decision = _reminded(turn, decide(turn))
+    decision = decide(turn)
+    if turn.workspace.config.lessons.remind_every:
+        from hybrid.answer.session_start import remind
+
+        decision = remind(turn, decision)
     untold = turn.workspace.ledgers.read(turn.key).untold
     return replace(decision, notices=learned.notices, untold=untold, is_unfinished=learned.is_busy)
-
-
-def _reminded(turn: Turn, decision: Decision) -> Decision:
-    if not turn.workspace.config.lessons.remind_every:
-        return decision
-    from hybrid.answer.session_start import remind
-
-    return remind(turn, decision)
 
 
 def _keep_books(turn: Turn) -> Decision:

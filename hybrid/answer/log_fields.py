@@ -43,6 +43,11 @@ def place_of(hit: Hit) -> dict[str, Any]:
     }
 
 
+def without_secrets(hit: Hit) -> Hit:
+    """Return the hit with secrets taken out of its path; its other texts come without secrets from the index."""
+    return replace(hit, path=redact(hit.path))
+
+
 def prompt_part(cleaned: CleanedPrompt, decision: Decision, how: str) -> dict[str, Any]:
     """Return the prompt as the log keeps it: without private spans, secrets replaced; nothing of one that opted out.
 
@@ -54,7 +59,8 @@ def prompt_part(cleaned: CleanedPrompt, decision: Decision, how: str) -> dict[st
     Returns:
         `prompt`, `prompt_digest` (16 hex digits of SHA-256 of the cleaned prompt without secrets) and `prompt_chars`.
     """
-    text = "" if how == "none" else _kept(cleaned, decision)
+    # A prompt that opted out is never searched with.
+    text = "" if how == "none" else decision.query or ("" if cleaned.is_opted_out else cleaned.text)
     if not text:
         return {"prompt": None, "prompt_digest": None, "prompt_chars": None}
     safe = redact(text[:_REDACTED_CHARS])
@@ -63,12 +69,6 @@ def prompt_part(cleaned: CleanedPrompt, decision: Decision, how: str) -> dict[st
         "prompt_digest": hashlib.sha256(safe.encode("utf-8", "replace")).hexdigest()[:16],
         "prompt_chars": len(text),
     }
-
-
-def _kept(cleaned: CleanedPrompt, decision: Decision) -> str:
-    if decision.query:
-        return decision.query
-    return "" if cleaned.is_opted_out else cleaned.text
 
 
 def gate_part(said: Verdict | None) -> dict[str, Any]:
@@ -106,7 +106,7 @@ def kinds_part(decision: Decision) -> dict[str, Any]:
 
 def item_part(item: Item) -> dict[str, Any]:
     """Return one item as the log keeps it: the place of its hit, the form in which it was given, and its numbers."""
-    hit = replace(item.hit, path=redact(item.hit.path))
+    hit = without_secrets(item.hit)
     return {
         "key": hit.key,
         **place_of(hit),
@@ -136,27 +136,19 @@ def evidence_part(decision: Decision) -> dict[str, Any]:
     held = sorted(held, key=lambda entry: entry.reason == "topic")[:_HELD_BACK]  # What was given tells more.
     return {
         "best": _best(decision),
-        "held_back": [{"key": _key(entry.hit), "reason": entry.reason} for entry in held] or None,
+        "held_back": [{"key": without_secrets(entry.hit).key, "reason": entry.reason} for entry in held] or None,
     }
-
-
-def _key(hit: Hit) -> str:
-    return replace(hit, path=redact(hit.path)).key
 
 
 def _best(decision: Decision) -> dict[str, Any] | None:
     if decision.reason not in NOTHING_FITS or decision.searched is None or not decision.searched.hits:
         return None
-    hit = max(decision.searched.hits, key=_cosine)
+    hit = without_secrets(max(decision.searched.hits, key=lambda hit: -2.0 if hit.cosine is None else hit.cosine))
     return {
-        "key": _key(hit),
+        "key": hit.key,
         "kind": hit.kind,
         "id": redact(record_id(hit.path)) if hit.is_record else None,
         "name": hit.name or None,
         "cosine": rounded(hit.cosine),
         "bm25": rounded(hit.bm25),
     }
-
-
-def _cosine(hit: Hit) -> float:
-    return -2.0 if hit.cosine is None else hit.cosine

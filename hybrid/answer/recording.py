@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from msgspec.structs import replace
-
-from hybrid.answer.log_fields import evidence_part, gate_part, item_part, kinds_part, prompt_part
+from hybrid.answer.log_fields import evidence_part, gate_part, item_part, kinds_part, prompt_part, without_secrets
 from hybrid.answer.session_start import start_name
 from hybrid.base.errors import HybridError
 from hybrid.feedback.events import CITED
@@ -23,9 +22,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from hybrid.answer.turn import Decision, Turn
+    from hybrid.feedback.reasons import ReasonName
     from hybrid.feedback.state import HookState
     from hybrid.knowledge.lessons_intake import TurnReport
-    from hybrid.types import Hit, HookEvent
+    from hybrid.types import HookEvent
     from hybrid.workspace import Workspace
 
 
@@ -72,53 +72,40 @@ def _note_in_ledger(turn: Turn, decision: Decision) -> None:
 
 def record_error(workspace: Workspace | None, event: HookEvent | None, error: BaseException | str) -> None:
     """Append a failure of a hook to the event log, without secrets; does nothing without a workspace."""
-    if workspace is None:
-        return
-    message = error if isinstance(error, str) else f"{type(error).__name__}: {error}"
-    with contextlib.suppress(OSError):
-        workspace.log.append(
-            {
-                "project": workspace.project.key if workspace.project else None,
-                "client": event.client if event else None,
-                "session": event.session_id if event else None,
-                "event": event.event if event else None,
-                "reason": "error",
-                "error": redact(message[: 4 * _MOST_ERROR_CHARS])[:_MOST_ERROR_CHARS],
-            }
-        )
+    if workspace is not None:
+        message = error if isinstance(error, str) else f"{type(error).__name__}: {error}"
+        _append(workspace, event, "error", error=redact(message[: 4 * _MOST_ERROR_CHARS])[:_MOST_ERROR_CHARS])
 
 
 def record_learned(workspace: Workspace, event: HookEvent, learned: TurnReport) -> None:
     """Append to the event log which lessons the agent cited and wrote down; does nothing when it did neither."""
-    if not (learned.cited or learned.recorded):
-        return
-    with contextlib.suppress(OSError):
-        workspace.log.append(
-            {
-                "project": workspace.project.key if workspace.project else None,
-                "client": event.client,
-                "session": event.session_id,
-                "event": event.event,
-                "reason": "learned",
-                "cited": list(learned.cited),
-                "recorded": list(learned.recorded),
-            }
-        )
+    if learned.cited or learned.recorded:
+        _append(workspace, event, "learned", cited=list(learned.cited), recorded=list(learned.recorded))
 
 
 def record_cited(workspace: Workspace, lesson_ids: Sequence[str]) -> None:
     """Append to the event log which lessons a person cited."""
+    _append(workspace, None, "cited", event=CITED, cited=list(lesson_ids))
+
+
+def _append(workspace: Workspace, of: HookEvent | None, reason: ReasonName, **fields: object) -> None:
+    """Append a line to the event log that is no decision; a disk that is full or read-only loses it silently.
+
+    Args:
+        workspace: The workspace of the log.
+        of: The event behind the line; None when a person or the service acted.
+        reason: The reason of the line.
+        fields: Further fields, also in place of those of the event.
+    """
+    line = {
+        "project": workspace.project.key if workspace.project else None,
+        "client": of.client if of else None,
+        "session": of.session_id if of else None,
+        "event": of.event if of else None,
+        "reason": reason,
+    }
     with contextlib.suppress(OSError):
-        workspace.log.append(
-            {
-                "project": workspace.project.key if workspace.project else None,
-                "client": None,
-                "session": None,
-                "event": CITED,
-                "reason": "cited",
-                "cited": list(lesson_ids),
-            }
-        )
+        workspace.log.append(line | fields)
 
 
 def _count(workspace: Workspace, decision: Decision) -> None:
@@ -127,7 +114,7 @@ def _count(workspace: Workspace, decision: Decision) -> None:
         # Records of all projects come there too; counters in the home would make it a project again, without a name.
         return
     # Records are no files: which lessons help is counted beside them.
-    hits = [_without_secrets(item.hit) for item in decision.items if not item.hit.is_record]
+    hits = [without_secrets(item.hit) for item in decision.items if not item.hit.is_record]
     given = [InjectedChunk(hit.key, hit.path, hit.name) for hit in hits]
     every = workspace.config.log.hot_topics_every
 
@@ -143,9 +130,6 @@ def _count(workspace: Workspace, decision: Decision) -> None:
 
 def _event_line(turn: Turn, decision: Decision, latency_ms: float) -> dict[str, Any]:
     workspace, event = turn.workspace, turn.event
-    withheld: dict[str, int] = {}
-    for entry in decision.withheld:
-        withheld[entry.reason] = withheld.get(entry.reason, 0) + 1
     return {
         "project": workspace.project.key if workspace.project else None,
         "root": str(workspace.project.root) if workspace.project else None,
@@ -162,14 +146,9 @@ def _event_line(turn: Turn, decision: Decision, latency_ms: float) -> dict[str, 
         **kinds_part(decision),
         "topic_id": decision.topic_id or None,
         "items": [item_part(item) for item in decision.items],
-        "withheld": withheld,
+        "withheld": Counter(entry.reason for entry in decision.withheld),
         **evidence_part(decision),
         "bytes": len(decision.text.encode("utf-8", "replace")),
         "latency_ms": round(latency_ms, 2),
         "config_problems": list(workspace.loaded.problems) or None,
     }
-
-
-def _without_secrets(hit: Hit) -> Hit:
-    """Return the hit with secrets taken out of its path; its other texts come without secrets from the index."""
-    return replace(hit, path=redact(hit.path))

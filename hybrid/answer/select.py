@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from hybrid.answer.pack import HARD_CAP_BYTES, Budget, ContentMode, Form, Packed, Size, measure_text, pack
+from hybrid.answer.pack import HARD_CAP_BYTES, Candidate, ContentMode, Form, Room, measure_text, pack
 from hybrid.answer.turn import Withheld
 from hybrid.knowledge.collections import FLOOR
 from hybrid.render.frame import HEADING_CHARS, Entry, Footer, frame_bytes, render_entry, render_frame
-from hybrid.search.floor import passes
+from hybrid.search.floor import passing
 from hybrid.search.gate.threshold import Verdict, compare, fixed_threshold
 from hybrid.types import Hit, Item
 
@@ -61,6 +61,10 @@ class Selection(Struct):
         """True for the hits of files, which are given as far as they fit; records are given whole."""
         return self.collection.kind == "files"
 
+    def mode(self, hooks: HooksConfig) -> ContentMode:
+        """Return the content mode for the kind: a record is given whole or not at all, never in the adaptive mode."""
+        return "full" if hooks.content_mode == "adaptive" and not self.is_files else hooks.content_mode
+
     def keep(self, reason: str, wanted: Callable[[Hit], bool]) -> None:
         """Withhold, for this reason, every hit that is not wanted."""
         self.withheld += [Withheld(hit, reason) for hit in self.hits if not wanted(hit)]
@@ -73,8 +77,8 @@ class Selection(Struct):
         """
         self.hits, threshold, rows = list(self.searched.hits), self.collection.threshold, self.verdict.rows
         if rows is None:
-            low = self._least_cosine()
-            self.keep(FLOOR, lambda hit: self._passes(hit, threshold, low))
+            passed = passing(self.hits, threshold, self._least_cosine(), self._is_named)
+            self.keep(FLOOR, lambda hit: hit.row in passed)
         else:
             self.keep("bar", lambda hit: hit.row in rows)
         ordered = self.collection.ordered(self.hits, self.searched.query, rows)
@@ -88,13 +92,8 @@ class Selection(Struct):
         opening = self.searched.top_cosine if said.source == "auto" else said.threshold
         return low if opening is None else min(low, opening)
 
-    def _passes(self, hit: Hit, threshold: float, low: float) -> bool:
-        """Return whether a hit passes the floor; a name or path from the query in the hit lowers the bar."""
-        if passes(hit, threshold=threshold, min_cosine=low, is_named=False):
-            return True
-        return passes(hit, threshold=threshold, min_cosine=low, is_named=True) and self._is_named(hit)
-
     def _is_named(self, hit: Hit) -> bool:
+        """Return whether a path of the query stands in the hit's path, or an identifier of it in the hit's text."""
         query = self.searched.query
         if any(path in hit.path for path in query.paths):
             return True
@@ -107,8 +106,7 @@ class Selection(Struct):
         When the topic is the same or the best hits were given, no hit is left: the others are withheld as `topic`.
         """
         given = ledger.given
-        # A record is given whole or not at all.
-        best_form = _BEST_FORM[hooks.content_mode if self.is_files else _mode_of_records(hooks.content_mode)]
+        best_form = _BEST_FORM[self.mode(hooks)]
         if is_same_topic or self._has_the_best(ledger, hooks.known_best, best_form):
             self.keep("seen", lambda hit: hit.digest.hex() not in given)
             self.keep("topic", lambda _: False)
@@ -190,7 +188,7 @@ class Packer:
         heading = self._headings.get(selection.collection.kind, "")
         return [replace(entries[0], heading=heading), *entries[1:]] if heading and entries else entries
 
-    def _room(self, selections: Sequence[Selection], n_entries: int) -> Budget:
+    def _room(self, selections: Sequence[Selection], n_entries: int) -> Room:
         """Return the room that a frame for `n_entries` entries leaves to the entries."""
         hooks = self._hooks
         probe = [Entry("x", "x") for selection in selections for _ in selection.hits[:1]][:1]
@@ -198,69 +196,48 @@ class Packer:
         used = frame_bytes(n_entries, fmt=hooks.format, footer=self._footer)
         own_chars = len(render_entry(probe[0], fmt=hooks.format)) if probe else 0
         headings = sum(len(text) + HEADING_CHARS for text in self._headings.values())
-        return Budget(
+        return Room(
             lines=int(hooks.budget * self._share) - frame.count("\n") - len(self._headings),
             chars=int(hooks.budget_chars * self._share) - (len(frame) - own_chars) - _PLURAL_CHARS - headings,
             size_bytes=HARD_CAP_BYTES - used - headings,
         )
 
-    def _choose(self, selection: Selection, room: Budget) -> Budget:
+    def _choose(self, selection: Selection, room: Room) -> Room:
         """Choose the items of one selection within its share of the room; returns what is left of the room."""
-        collection, hits = selection.collection, selection.hits
-        share = room.chars if collection.budget_chars is None else min(room.chars, collection.budget_chars)
-        own = Budget(room.lines, share, room.size_bytes)
-        packed = self._packed(selection, own)
-        chosen = packed.chosen if collection.max_items is None else packed.chosen[: collection.max_items]
-        if len(chosen) < len(packed.chosen):
-            selection.hits = [hits[index] for index, _ in chosen]
-            packed = self._packed(selection, own)
-            within = {hit.row for hit in selection.hits}
-            selection.withheld += [Withheld(hit, "budget") for hit in hits if hit.row not in within]
-            hits = selection.hits
-        selection.withheld += [Withheld(hits[index], "budget") for index in packed.skipped]
-        selection.items = [self._item(selection, hits[index], form) for index, form in packed.chosen]
-        return Budget(
-            room.lines - (own.lines - packed.left.lines),
-            room.chars - (own.chars - packed.left.chars),
-            packed.left.size_bytes,
-        )
-
-    def _packed(self, selection: Selection, room: Budget) -> Packed:
-        hooks = self._hooks
-        mode = hooks.content_mode if selection.is_files else _mode_of_records(hooks.content_mode)
-        candidates = [self._candidate(selection, hit) for hit in selection.hits]
-        return pack(candidates, room, mode, measure=_measure_json if hooks.format == "json" else measure_text)
-
-    def _item(self, selection: Selection, hit: Hit, form: Form) -> Item:
         collection = selection.collection
-        return Item(collection.shown(hit), collection.text(hit) or "", form)
+        share = room.chars if collection.budget_chars is None else min(room.chars, collection.budget_chars)
+        own = Room(room.lines, share, room.size_bytes)
+        mode = selection.mode(self._hooks)
+        measure = _measure_json if self._hooks.format == "json" else measure_text
+        candidates = [self._candidate(collection, hit) for hit in selection.hits]
+        packed = pack(candidates, own, mode, measure=measure)
+        if collection.max_items is not None and len(packed.chosen) > collection.max_items:
+            # Fewer may be given in fuller forms: they are packed again, by themselves.
+            first = [index for index, _ in packed.chosen[: collection.max_items]]
+            rows = {selection.hits[index].row for index in first}
+            selection.keep("budget", lambda hit: hit.row in rows)
+            candidates = [candidates[index] for index in first]
+            packed = pack(candidates, own, mode, measure=measure)
+        selection.withheld += [Withheld(selection.hits[index], "budget") for index in packed.skipped]
+        selection.items = [
+            Item(collection.shown(hit), collection.text(hit) or "", form)
+            for hit, form in ((selection.hits[index], form) for index, form in packed.chosen)
+        ]
+        return room.without(own.without(packed.left))
 
-    def _candidate(self, selection: Selection, hit: Hit) -> _Rendered:
-        fmt = self._hooks.format
+    def _candidate(self, collection: Collection, hit: Hit) -> Candidate:
+        shown, text = collection.shown(hit), collection.text(hit) or ""
 
         def render(form: Form) -> str:
-            return render_entry(selection.collection.entry(self._item(selection, hit, form)), fmt=fmt)
+            return render_entry(collection.entry(Item(shown, text, form)), fmt=self._hooks.format)
 
-        return _Rendered(cache(render), is_full_only=not self._ledger.allows(hit.digest, "preview"))
-
-
-class _Rendered(Struct, frozen=True):
-    """A candidate whose forms are rendered when they are asked for: most are not."""
-
-    text: Callable[[Form], str]
-    is_full_only: bool
-    is_full_worthy: bool = True
+        return Candidate(cache(render), is_full_only=not self._ledger.allows(hit.digest, "preview"))
 
 
-def _mode_of_records(mode: ContentMode) -> ContentMode:
-    """Return the content mode for records: `full` in place of `adaptive`, any other mode as it is."""
-    return "full" if mode == "adaptive" else mode
-
-
-def _measure_json(text: str) -> Size:
+def _measure_json(text: str) -> Room:
     """Return what `measure_text` does, and one character more for the comma between two items."""
     size = measure_text(text)
-    return Size(size.lines, size.chars + 1, size.size_bytes + 1)
+    return Room(size.lines, size.chars + 1, size.size_bytes + 1)
 
 
 def shown_withheld(selection: Selection) -> tuple[Withheld, ...]:

@@ -263,8 +263,7 @@ def _given_before(reason: ReasonName, turn: Turn, ledger: Ledger, note: str, don
     if workspace.project is None:
         return Decision("no_project")
     reader = _Reader(workspace, turn.kinds)
-    chosen: list[Item] = []
-    stale: list[Withheld] = []
+    chosen, stale = list[Item](), list[Withheld]()
     first = [done] if done else []
     text = _framed(first, workspace, "") if first else ""
     room = GIVEN_BACK_CHARS + len(text)
@@ -334,9 +333,7 @@ def _orientation(turn: Turn, given: Mapping[str, str]) -> Decision:
         return Decision("no_project")
     about = _about_project(workspace)
     lessons = [one for one in _lessons(workspace, turn.kinds) if one[0].hit.digest.hex() not in given]
-    items, entries = [item for item, _ in lessons], [entry for _, entry in lessons]
-    if entries:
-        entries[0] = replace(entries[0], heading=_LESSONS_HEADING)
+    items, entries = _under(_LESSONS_HEADING, lessons)
     entries += [earlier] if earlier else []
     if isinstance(about, Entry):
         entries.insert(0, about)
@@ -360,11 +357,9 @@ def remind(turn: Turn, decision: Decision) -> Decision:
         return decision
     if turn.workspace.ledgers.read(turn.key).n_prompts + 1 < every:
         return decision
-    lessons = _lessons(turn.workspace, turn.kinds, is_cited=True)
-    if not lessons:
+    items, entries = _under(_REMINDER_HEADING, _lessons(turn.workspace, turn.kinds, is_cited=True))
+    if not items:
         return decision
-    items, entries = [item for item, _ in lessons], [entry for _, entry in lessons]
-    entries[0] = replace(entries[0], heading=_REMINDER_HEADING)
     text = render_frame(entries, fmt=turn.workspace.config.hooks.format, footer=Footer(cites_lessons=True))
     if len(text.encode("utf-8")) > HARD_CAP_BYTES:
         return decision
@@ -420,6 +415,12 @@ def _lessons(workspace: Workspace, kinds: OpenKinds, *, is_cited: bool = False) 
         item = Item(replace(record_hit(path, record), relevance=0.0), body, "full")
         chosen.append((item, record_entry(record, item, "", is_redacting=is_redacting)))
     return chosen
+
+
+def _under(heading: str, lessons: Sequence[tuple[Item, Entry]]) -> tuple[list[Item], list[Entry]]:
+    """Return the items and the entries of some lessons, the first entry with this heading; empty for none."""
+    items, entries = [item for item, _ in lessons], [entry for _, entry in lessons]
+    return items, [*(replace(entry, heading=heading) for entry in entries[:1]), *entries[1:]]
 
 
 def _about_project(workspace: Workspace) -> Entry | Decision:

@@ -185,6 +185,7 @@ class RecordCollection:
             self.min_cosine = config.lore.min_cosine
             self.budget_chars = config.lore.budget_chars
         self._scores: dict[str, int] = {}
+        self._texts: dict[tuple[str, bytes], str | None] = {}
 
     @property
     def by_path(self) -> Mapping[str, Record]:
@@ -207,8 +208,11 @@ class RecordCollection:
 
     def text(self, hit: Hit) -> str | None:
         """Return the body lines of the record of a hit; None when it was withdrawn or changed."""
-        record = self.record(hit)
-        return None if record is None else record_body(record, is_redacting=self._is_redacting)
+        key = hit.path, hit.digest
+        if key not in self._texts:
+            record = self.record(hit)
+            self._texts[key] = None if record is None else record_body(record, is_redacting=self._is_redacting)
+        return self._texts[key]
 
     def shown(self, hit: Hit) -> Hit:
         """Return the hit unchanged, since the index keeps records without secrets."""

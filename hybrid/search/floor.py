@@ -1,15 +1,17 @@
-"""The floor: which hits are good enough to be shown once the gate is open; pure arithmetic over one hit."""
+"""The floor: which hits are good enough to be shown once the gate is open; pure arithmetic over hits."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
     from hybrid.types import Hit
 
 
 def relevance(cosine: float | None, bm25: float | None, *, top_cosine: float, top_bm25: float) -> float:
-    """The best share of a leg's top that a hit reaches, in [0, 1].
+    """Return the best share of a leg's top that a hit reaches, in [0, 1]; 0 without a score or a top above 0.
 
     A fused score cannot serve here: with equal weights a hit of one leg alone has less than half of the best rrf.
     """
@@ -21,15 +23,15 @@ def relevance(cosine: float | None, bm25: float | None, *, top_cosine: float, to
     return min(max(shares), 1.0)
 
 
-def passes(hit: Hit, *, threshold: float, min_cosine: float, is_named: bool) -> bool:
-    """Return whether a hit reaches the floor.
+def passing(hits: Iterable[Hit], threshold: float, min_cosine: float, is_named: Callable[[Hit], bool]) -> set[int]:
+    """Return the rows of the hits that reach the floor.
 
     Args:
-        hit: The hit, with its relevance.
+        hits: The hits, with their relevance.
         threshold: Least share of a leg's top, in [0, 1].
         min_cosine: Least raw cosine of the kind.
-        is_named: The hit holds an identifier or path of the query literally, which excuses a low cosine.
+        is_named: Returns whether a hit holds an identifier or path of the query literally, which excuses a low cosine
+            or none; asked only of a hit that has the share and lacks the cosine.
     """
-    if hit.relevance < threshold:
-        return False
-    return is_named or (hit.cosine is not None and hit.cosine >= min_cosine)
+    fitting = (hit for hit in hits if hit.relevance >= threshold)
+    return {hit.row for hit in fitting if (hit.cosine is not None and hit.cosine >= min_cosine) or is_named(hit)}

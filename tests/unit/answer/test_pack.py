@@ -1,53 +1,34 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec import Struct
 
-from hybrid.answer.pack import MAX_POINTERS, Budget, ContentMode, Form, Size, measure_text, pack
+from hybrid.answer.pack import MAX_POINTERS, Candidate, ContentMode, Form, Room, measure_text, pack
 
 MODES: list[ContentMode] = ["adaptive", "full", "preview", "none"]
-WIDE = Budget(lines=1_000, chars=100_000)
+WIDE = Room(lines=1_000, chars=100_000)
 
 
-class Candidate(Struct, frozen=True):
-    """A record in each form it may be shown in, rendered with its header line.
-
-    Attributes:
-        full: Header and whole text.
-        preview: Header, first three lines and `...`.
-        pointer: Header alone.
-        is_full_worthy: False when adaptive mode is to start with the preview (a weak hit).
-        is_full_only: The agent already has a part of it: only the whole text is worth giving.
-    """
-
-    full: str
-    preview: str
-    pointer: str
-    is_full_worthy: bool = True
-    is_full_only: bool = False
-
-    def text(self, form: Form) -> str:
-        """The rendered text in one form."""
-        if form == "full":
-            return self.full
-        return self.preview if form == "preview" else self.pointer
+def rendered(full: str, preview: str, pointer: str) -> Candidate:
+    """A record in each form it may be shown in: header and whole text; header, first three lines and `...`; header."""
+    texts: dict[Form, str] = {"full": full, "preview": preview, "pointer": pointer}
+    return Candidate(texts.__getitem__)
 
 
-def candidate(n_lines: int, *, is_full_worthy: bool = True) -> Candidate:
+def candidate(n_lines: int) -> Candidate:
     """A candidate of a header and some body lines of ten characters."""
     body = ["  12345678"] * n_lines
     short = body[:3] + (["  ..."] if n_lines > 3 else [])
-    return Candidate("\n".join(["[code] a", *body]), "\n".join(["[code] a", *short]), "[code] a", is_full_worthy)
+    return rendered("\n".join(["[code] a", *body]), "\n".join(["[code] a", *short]), "[code] a")
 
 
-candidates = st.lists(st.builds(candidate, st.integers(0, 60), is_full_worthy=st.booleans()), max_size=15)
-budgets = st.builds(Budget, st.integers(0, 120), st.integers(0, 1_500), st.integers(0, 1_500))
+candidates = st.lists(st.builds(candidate, st.integers(0, 60)), max_size=15)
+budgets = st.builds(Room, st.integers(0, 120), st.integers(0, 1_500), st.integers(0, 1_500))
 
 
-def total(chosen: list[Candidate], forms: list[str]) -> Size:
+def total(chosen: list[Candidate], forms: list[str]) -> Room:
     """The summed size of candidates in their forms."""
     sizes = [measure_text(c.text(form)) for c, form in zip(chosen, forms, strict=True)]  # pyright: ignore[reportArgumentType]
-    return Size(sum(s.lines for s in sizes), sum(s.chars for s in sizes), sum(s.size_bytes for s in sizes))
+    return Room(sum(s.lines for s in sizes), sum(s.chars for s in sizes), sum(s.size_bytes for s in sizes))
 
 
 @pytest.mark.parametrize(
@@ -63,42 +44,35 @@ def test_with_room_enough_the_mode_decides_the_form(mode: ContentMode, expected:
 
 def test_adaptive_goes_from_full_to_preview_to_pointer():
     """As the budget runs out, records are shown shorter and shorter."""
-    packed = pack([candidate(20), candidate(20), candidate(20)], Budget(lines=27, chars=4_000))
+    packed = pack([candidate(20), candidate(20), candidate(20)], Room(lines=27, chars=4_000))
 
     assert ((0, "full"), (1, "preview"), (2, "pointer")) == packed.chosen
 
 
 def test_after_the_budget_did_not_last_no_later_record_is_full():
     """A lesser record does not get more room than a better one that would have fitted at the start."""
-    packed = pack([candidate(20), candidate(20), candidate(6)], Budget(lines=40, chars=4_000))
+    packed = pack([candidate(20), candidate(20), candidate(6)], Room(lines=40, chars=4_000))
 
     assert ((0, "full"), (1, "preview"), (2, "preview")) == packed.chosen
 
 
 def test_a_record_larger_than_the_whole_budget_does_not_shorten_the_others():
     """A giant that never fits is shown as a preview; the next ones still come in full."""
-    packed = pack([candidate(500), candidate(6)], Budget(lines=40, chars=4_000))
-
-    assert ((0, "preview"), (1, "full")) == packed.chosen
-
-
-def test_a_weak_hit_is_not_shown_in_full():
-    """What is not worth its room begins with the preview, and does not shorten what follows."""
-    packed = pack([candidate(9, is_full_worthy=False), candidate(9)], WIDE)
+    packed = pack([candidate(500), candidate(6)], Room(lines=40, chars=4_000))
 
     assert ((0, "preview"), (1, "full")) == packed.chosen
 
 
 def test_pointers_are_few():
     """No more than a handful of bare header lines."""
-    packed = pack([candidate(20)] * 9, Budget(lines=21 + 8, chars=4_000))
+    packed = pack([candidate(20)] * 9, Room(lines=21 + 8, chars=4_000))
 
     assert MAX_POINTERS == sum(form == "pointer" for _, form in packed.chosen)
 
 
 def test_a_record_that_does_not_fit_is_skipped_and_the_next_is_tried():
     """Whole records only: a long one gives way to a shorter one behind it."""
-    packed = pack([candidate(5), candidate(30), candidate(4)], Budget(lines=12, chars=4_000), "full")
+    packed = pack([candidate(5), candidate(30), candidate(4)], Room(lines=12, chars=4_000), "full")
 
     assert (((0, "full"), (2, "full")), (1,)) == (packed.chosen, packed.skipped)
 
@@ -106,59 +80,52 @@ def test_a_record_that_does_not_fit_is_skipped_and_the_next_is_tried():
 @pytest.mark.parametrize(
     "budget",
     [
-        pytest.param(Budget(lines=5, chars=4_000), id="lines"),
-        pytest.param(Budget(lines=150, chars=61), id="chars"),
-        pytest.param(Budget(lines=150, chars=4_000, size_bytes=61), id="bytes"),
+        pytest.param(Room(lines=5, chars=4_000), id="lines"),
+        pytest.param(Room(lines=150, chars=61), id="chars"),
+        pytest.param(Room(lines=150, chars=4_000, size_bytes=61), id="bytes"),
     ],
 )
-def test_lines_characters_and_bytes_each_bind(budget: Budget):
+def test_lines_characters_and_bytes_each_bind(budget: Room):
     """One unit less than needed in any of the three, and the second record is left out."""
     assert (1,) == pack([candidate(2), candidate(2)], budget, "full").skipped
-
-
-def test_the_frame_counts_towards_the_bytes():
-    """Room the frame takes is not given to records."""
-    assert (0,) == pack([candidate(2)], Budget(150, 4_000, 100), "full", frame_bytes=80).skipped
 
 
 def test_bytes_are_utf8():
     """Nine thousand bytes are three thousand characters of Chinese."""
     text = "字" * 3_000
-    packed = pack([Candidate(text, text, "[doc] a")], Budget(150, 9_000), "full")
+    packed = pack([rendered(text, text, "[doc] a")], Room(150, 9_000), "full")
 
     assert (0,) == packed.skipped
 
 
-@given(candidates, budgets, st.sampled_from(MODES), st.integers(0, 300))
-def test_the_budget_is_never_exceeded(items: list[Candidate], budget: Budget, mode: ContentMode, frame_bytes: int):
-    """Lines, characters and bytes with the frame stay within the budget; every candidate is chosen or skipped, in order."""
-    packed = pack(items, budget, mode, frame_bytes=frame_bytes)
+@given(candidates, budgets, st.sampled_from(MODES))
+def test_the_budget_is_never_exceeded(items: list[Candidate], budget: Room, mode: ContentMode):
+    """Lines, characters and bytes stay within the budget; every candidate is chosen or skipped, in order."""
+    packed = pack(items, budget, mode)
     used = total([items[i] for i, _ in packed.chosen], [form for _, form in packed.chosen])
     indexes = [i for i, _ in packed.chosen]
 
     assert used.lines <= budget.lines
     assert used.chars <= budget.chars
-    assert not used.size_bytes or used.size_bytes + frame_bytes <= budget.size_bytes
+    assert not used.size_bytes or used.size_bytes <= budget.size_bytes
     assert sorted(indexes) == indexes
     assert sorted([*indexes, *packed.skipped]) == list(range(len(items)))
     assert list(packed.skipped) == sorted(packed.skipped)
 
 
 @given(candidates, budgets, st.sampled_from(MODES))
-def test_what_is_left_is_what_was_not_used(items: list[Candidate], budget: Budget, mode: ContentMode):
+def test_what_is_left_is_what_was_not_used(items: list[Candidate], budget: Room, mode: ContentMode):
     """The next kind gets exactly the rest."""
     packed = pack(items, budget, mode)
     used = total([items[i] for i, _ in packed.chosen], [form for _, form in packed.chosen])
 
     assert (
-        Budget(budget.lines - used.lines, budget.chars - used.chars, budget.size_bytes - used.size_bytes) == packed.left
+        Room(budget.lines - used.lines, budget.chars - used.chars, budget.size_bytes - used.size_bytes) == packed.left
     )
 
 
 @given(candidates, budgets, st.sampled_from(MODES))
-def test_a_candidate_at_the_end_never_changes_the_ones_before(
-    items: list[Candidate], budget: Budget, mode: ContentMode
-):
+def test_a_candidate_at_the_end_never_changes_the_ones_before(items: list[Candidate], budget: Room, mode: ContentMode):
     """Packing is greedy: a prefix of the candidates is packed as it would be alone."""
     whole, prefix = pack(items, budget, mode), pack(items[:-1], budget, mode)
     n_prefix = max(0, len(items) - 1)
@@ -167,9 +134,9 @@ def test_a_candidate_at_the_end_never_changes_the_ones_before(
 
 
 @given(candidates, budgets, st.sampled_from(MODES))
-def test_more_room_never_shortens_the_best_record(items: list[Candidate], budget: Budget, mode: ContentMode):
+def test_more_room_never_shortens_the_best_record(items: list[Candidate], budget: Room, mode: ContentMode):
     """The first record that was shown stays shown, in a form at least as long, when the budget grows."""
-    larger = Budget(budget.lines * 2 + 1, budget.chars * 2 + 1, budget.size_bytes * 2 + 1)
+    larger = Room(budget.lines * 2 + 1, budget.chars * 2 + 1, budget.size_bytes * 2 + 1)
     first = pack(items[:1], budget, mode).chosen
     first_with_more = pack(items[:1], larger, mode).chosen
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid.search.floor import passes, relevance
+from hybrid.search.floor import passing, relevance
 from tests.support.builders import hit
 
 
@@ -59,10 +59,12 @@ def test_relevance_is_a_share(cosine: float | None, bm25: float | None, top_cosi
 def test_passes(share: float, cosine: float | None, is_named: bool, expected: bool) -> None:
     """A hit needs its share of a leg's top, and its raw cosine or a word of the query literally."""
 
-    assert expected == passes(hit(relevance=share, cosine=cosine), threshold=0.5, min_cosine=0.1, is_named=is_named)
+    found = passing([hit(7, relevance=share, cosine=cosine)], 0.5, 0.1, lambda _: is_named)
+
+    assert ({7} if expected else set()) == found
 
 
 def test_a_threshold_of_zero_asks_for_the_cosine_only() -> None:
     """With threshold 0 and the lowest cosine floor every hit with a cosine passes."""
 
-    assert passes(hit(relevance=0.0, cosine=-1.0), threshold=0.0, min_cosine=-1.0, is_named=False)
+    assert {7} == passing([hit(7, relevance=0.0, cosine=-1.0)], 0.0, -1.0, lambda _: False)
