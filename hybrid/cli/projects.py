@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from hybrid.upkeep.projects import IndexedProject
     from hybrid.workspace import Workspace
 
-_MANY = 1_000_000
-
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
@@ -95,9 +93,8 @@ def _n_remembered(workspace: Workspace, project: IndexedProject) -> int:
     """Return how many sessions of the project the memory keeps; 0 when the memory cannot be read."""
     from hybrid.base.errors import HybridError
     from hybrid.knowledge.stores import RecordStores
-    from hybrid.records.memory.types import RowFilter
 
     try:
-        return len(RecordStores().memory(workspace).sessions(RowFilter(key=project.key), _MANY))
+        return RecordStores().memory(workspace).n_sessions(project.key)
     except (HybridError, OSError):
         return 0

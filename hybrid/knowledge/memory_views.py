@@ -228,7 +228,7 @@ def changed_part(place: Place, store: MemoryStore, source: MemorySource) -> Part
         return None
     from hybrid.index.plan import Part  # Where nothing changed, nothing is built.
 
-    return Part(tuple(row_name(kind, number) for kind, number in changes[0]), source.scan_part)
+    return Part(tuple(row_name(kind, number) for kind, number in changes), source.scan_part)
 
 
 class MemoryIndex(Struct, frozen=True):

@@ -110,6 +110,12 @@ def titles(store: MemoryStore) -> list[str]:
     return [row.told.title for row in store.all_rows("observation")]  # pyright: ignore[reportAttributeAccessIssue]
 
 
+def matching(store: MemoryStore, query: str, table: str = "observations_fts") -> list[int]:
+    """The ids of the rows whose full text fits a query of FTS5."""
+    sql = f"SELECT rowid FROM {table} WHERE {table} MATCH ? ORDER BY rowid"
+    return store.database.read(lambda db: [row for (row,) in db.execute(sql, (query,))], [])
+
+
 def bytes_on_disk(path: Path) -> bytes:
     """Everything of a database that lies in its folder."""
     return b"".join(one.read_bytes() for one in sorted(path.parent.glob(f"{path.name}*")))

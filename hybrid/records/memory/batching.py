@@ -138,10 +138,11 @@ class Batcher:
         self._make = make
         self._window_ms = window_ms
 
-    def flush_first(self, session: int, now_ms: float) -> Flushed:
+    def flush_first(self, session: int, now_ms: int) -> None:
         """Turn the first batch of a session into an observation if it has ended; one batch only, as a caller waits."""
         due = self._first_due(session, now_ms, MAX_INT)
-        return Flushed(0) if due is None else self._tell(due)
+        if due is not None:
+            self._tell(due)
 
     def flush(self, now_ms: int, session_id: str, most: int | None) -> Flushed:
         """Turn the ended batches of all sessions, or all batches of one, into observations; see `MemoryStore.flush`.

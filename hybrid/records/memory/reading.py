@@ -1,20 +1,15 @@
-"""Reads rows by age, id, file and words; functions of an open transaction, called by the store.
+"""Reads rows by age, id, file and session; functions of an open transaction, called by the store.
 
 What is wanted restricts before a limit counts. Rows of one time stand in the order of their kinds, then of their ids.
 Rows of earlier versions that are not cleaned yet (`cleaning`) are read without their secrets.
-
-A search takes any text: its words are wanted, none is a command of FTS5.
 """
 
 from __future__ import annotations
 
-import re
-from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from hybrid.base.tokens import FUNCTION_WORDS
 from hybrid.records.memory.showing import kind_of
 from hybrid.records.memory.texts import chunked, clean, from_json, marks
 from hybrid.records.memory.types import (
@@ -311,20 +306,6 @@ def rows_after(db: sqlite3.Connection, kind: MemoryKind, identity: int, wanted: 
     return select(db, kind, where(wanted).add("r.id > ?", identity), "r.id", limit)
 
 
-def sessions(db: sqlite3.Connection, wanted: RowFilter, limit: int) -> list[Session]:
-    """Return the sessions of a project and since a time, newest first; types, files and kinds do not count."""
-    clause = Clause()
-    for part, value in (
-        ("project_key = ?", wanted.key),
-        ("started_at_epoch >= ?", wanted.since_ms),
-        ("claude_session_id = ?", wanted.session_id),
-        ("claude_session_id <> ?", wanted.not_session),
-    ):
-        if value or value == 0:
-            clause.add(part, clean(value) if isinstance(value, str) else value)
-    return select_sessions(db, clause, "started_at_epoch DESC, id DESC", max(0, limit))
-
-
 def touched_files(db: sqlite3.Connection, session_id: str) -> tuple[str, ...]:
     """Return the files of a session: written ones, then those only read; in both the last touched first."""
     found = db.execute(
@@ -371,94 +352,3 @@ def _by_project(db: sqlite3.Connection) -> tuple[ProjectCount, ...]:
             found[key] = (name, counts[0], counts[1])
     counted = [ProjectCount(key, *rest) for key, rest in found.items()]
     return tuple(sorted(counted, key=lambda one: (-one.n_observations, one.project, one.key)))
-
-
-_WORD = re.compile(r"\w+")
-_MAX_TERMS = 32
-_SCORED_ROWS = 5_000
-_COMMON_ROWS = 20_000
-_FULL_TEXT: dict[MemoryKind, tuple[str, str]] = {
-    # table, weights of its columns: a title says most, concepts are few words that many rows share
-    "observation": ("observations_fts", "4.0, 2.0, 1.0, 1.0, 0.5, 1.0, 1.0"),
-    "summary": ("summaries_fts", "2.0, 1.0, 1.0, 2.0, 1.0, 1.0"),
-}
-
-
-def query_terms(query: str) -> list[str]:
-    """Return the words of a text as terms of FTS5, in their order.
-
-    A word is quoted: a compound one (`retry_count`) stands for its parts in a row. Function words are left out where
-    there are others, and so are words beyond a limit.
-    """
-    words = [word for word in dict.fromkeys(_WORD.findall(query)) if word.strip("_")]
-    telling = [word for word in words if word.lower() not in FUNCTION_WORDS]
-    return [f'"{word}"' for word in (telling or words)[:_MAX_TERMS]]
-
-
-def search_text(db: sqlite3.Connection, query: str, wanted: RowFilter, limit: int) -> list[tuple[Row, float]]:
-    """Return the wanted rows that hold a word of a query, best first; none for a query without words.
-
-    Returns:
-        Rows with their bm25 in [0, ∞); equal ones newest first. Observations and summaries have statistics of their
-        own.
-    """
-    terms = query_terms(query)
-    scored: list[tuple[float, MemoryKind, int]] = []
-    if terms and limit > 0:
-        for kind in MEMORY_KINDS:
-            if is_wanted(kind, wanted):
-                found = _scored(db, kind, terms, wanted, limit)
-                scored.extend((-bm25, kind, identity) for identity, bm25 in found)
-    by_kind = {kind: rows(db, kind, [one[2] for one in scored if one[1] == kind]) for kind in MEMORY_KINDS}
-    hits = [(by_kind[kind][identity], max(0.0, bm25)) for bm25, kind, identity in scored]
-    return sorted(hits, key=lambda hit: (-hit[1], -hit[0].created_ms, -hit[0].id))[:limit]
-
-
-def _scored(
-    db: sqlite3.Connection, kind: MemoryKind, terms: Sequence[str], wanted: RowFilter, limit: int
-) -> list[tuple[int, float]]:
-    """Return (id, bm25) of the best wanted rows of a kind; FTS5 gives it negative. No long column is read for it."""
-    table, weights = _FULL_TEXT[kind]
-    clause = where(wanted)
-    join = f"CROSS JOIN {TABLES[kind]} AS r ON r.id = {table}.rowid" if clause.parts else ""
-    rare = _rare_terms(db, table, terms)
-    # The unary plus keeps FTS5 from searching once for each of these rows.
-    among = f"AND +{table}.rowid IN (SELECT rowid FROM {table} WHERE {table} MATCH ?)" if rare else ""
-    sql = (
-        f"SELECT {table}.rowid, bm25({table}, {weights}) AS bm25 FROM {table} {join} "
-        f"WHERE {table} MATCH ? {among} AND {clause.sql} ORDER BY bm25, {table}.rowid DESC LIMIT ?"
-    )
-    return db.execute(sql, (" OR ".join(terms), *([rare] if rare else []), *clause.values, limit)).fetchall()
-
-
-def _rare_terms(db: sqlite3.Connection, table: str, terms: Sequence[str]) -> str:
-    """Return the expression of FTS5 for the rows that are worth scoring; empty when all that match are.
-
-    To score a row costs ten times what it costs to find it. Where many rows match, those with only frequent words are
-    passed over.
-    """
-    sql = f"SELECT count(*) FROM (SELECT 1 FROM {table} WHERE {table} MATCH ? LIMIT {_COMMON_ROWS})"
-    counts = {term: db.execute(sql, (term,)).fetchone()[0] for term in terms}
-    rarest = sorted((term for term in terms if counts[term]), key=lambda term: counts[term])
-    if sum(counts.values()) <= _SCORED_ROWS or counts[rarest[0]] >= _COMMON_ROWS:
-        return ""
-    rows = accumulate(counts[term] for term in rarest)
-    return " OR ".join(term for n, term in zip(rows, rarest, strict=True) if n <= _SCORED_ROWS or term == rarest[0])
-
-
-def search_prompts(db: sqlite3.Connection, query: str, wanted: RowFilter, limit: int) -> list[tuple[UserPrompt, float]]:
-    """Return the prompts that match best, as `search_text` does; types, files and kinds of `wanted` do not count."""
-    terms = query_terms(query)
-    if not terms or limit <= 0:
-        return []
-    wanted = RowFilter(wanted.key, wanted.since_ms, session_id=wanted.session_id, not_session=wanted.not_session)
-    clause = where(wanted)
-    scored: list[tuple[int, float]] = db.execute(
-        "SELECT r.id, bm25(prompts_fts) AS bm25 "
-        "FROM prompts_fts CROSS JOIN user_prompts AS r ON r.id = prompts_fts.rowid "
-        f"WHERE prompts_fts MATCH ? AND {clause.sql} ORDER BY bm25, r.id DESC LIMIT ?",
-        (" OR ".join(terms), *clause.values, limit),
-    ).fetchall()
-    ids = [identity for identity, _ in scored]
-    by_id = {one.id: one for one in select_prompts(db, Clause().add(f"r.id IN ({marks(ids)})", *ids), "r.id", NO_LIMIT)}
-    return [(by_id[identity], max(0.0, -bm25)) for identity, bm25 in scored]

@@ -8,6 +8,7 @@ A method that writes imports what does it: a prompt only reads, and pays for eve
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING
 
 from hybrid.records.errors import MemoryBusyError
@@ -31,7 +32,7 @@ from hybrid.redact import REDACT_VERSION
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from hybrid.records.memory import cleaning
@@ -42,37 +43,9 @@ if TYPE_CHECKING:
         PendingEvent,
         Row,
         Session,
-        SessionStatus,
         Summarised,
         UserPrompt,
     )
-
-
-# The log of what changed, for an index of the records that is brought up to date; functions of an open transaction.
-
-
-def last_change(db: sqlite3.Connection) -> int:
-    """Return the number of the last change of a row; of a file without changes the number it begins with."""
-    return db.execute("SELECT seq FROM sqlite_sequence WHERE name = 'changes'").fetchone()[0]
-
-
-def changes_since(db: sqlite3.Connection, seq: int) -> tuple[list[tuple[MemoryKind, int]], int] | None:
-    """Return the rows that were added, changed or removed after a change, each once, and the number of the last change.
-
-    Returns:
-        None when the log does not tell: it was trimmed, or it is that of another file.
-    """
-    last = last_change(db)
-    found = db.execute("SELECT seq, kind, row_id FROM changes WHERE seq > ? ORDER BY seq", (seq,)).fetchall()
-    # Numbers have no gaps.
-    if seq > last or len(found) != last - seq:
-        return None
-    return list(dict.fromkeys((kind, row_id) for _, kind, row_id in found)), last
-
-
-def forget_changes(db: sqlite3.Connection, before_seq: int) -> None:
-    """Drop the changes with a number below `before_seq` from the log."""
-    db.execute("DELETE FROM changes WHERE seq < ?", (before_seq,))
 
 
 class MemoryStore:
@@ -114,26 +87,18 @@ class MemoryStore:
 
         return self.database.write(lambda db: writing.add_prompt(db, clean_owner(owner), text, now_ms, key=key))
 
-    def add_event(
-        self,
-        owner: Owner,
-        event: PendingEvent,
-        *,
-        window_ms: int,
-        make: Make,
-        on_failure: Callable[[str], None] | None = None,
-    ) -> bool:
+    def add_event(self, owner: Owner, event: PendingEvent, *, window_ms: int, make: Make) -> bool:
         """Let a tool use wait for those that follow within the window.
 
-        The use is committed first; then the first batch of its session, if it has ended, becomes an observation.
-        Nothing is locked while `make` is at work.
+        The use is committed first; then the first batch of its session, if it has ended, becomes an observation, a bare
+        one that names the error if `make` raises. Nothing is locked while `make` is at work. A batch goes on waiting
+        when the memory is in use by then.
 
         Args:
             owner: Session and project.
             event: The tool use.
             window_ms: The longest pause within a batch, in milliseconds.
             make: Turns a batch into an observation, or None.
-            on_failure: Gets a line when `make` raised, and when a batch goes on waiting as the memory is in use.
 
         Returns:
             True if the use was stored; False if it waits already, was told within the last hour, or was forgotten.
@@ -143,16 +108,8 @@ class MemoryStore:
         session = self.database.write(lambda db: batching.add_event(db, clean_owner(owner), event))
         if session is None:
             return False
-        try:
-            now_ms = event.created_ms
-            flushed = batching.Batcher(self.database, make, window_ms).flush_first(session, now_ms)
-            failures = flushed.failures
-        except MemoryBusyError as error:
-            # What was asked for is done.
-            failures = (str(error),)
-        if on_failure is not None:
-            for failure in failures:
-                on_failure(failure)
+        with contextlib.suppress(MemoryBusyError):  # What was asked for is done.
+            batching.Batcher(self.database, make, window_ms).flush_first(session, event.created_ms)
         return True
 
     def flush(
@@ -179,15 +136,7 @@ class MemoryStore:
         """Return the number of tool uses that wait for their batch to end."""
         return self.database.read(lambda db: db.execute("SELECT count(*) FROM pending_events").fetchone()[0], 0)
 
-    def add_observation(
-        self,
-        owner: Owner,
-        told: Extracted,
-        now_ms: int,
-        *,
-        digest: str = "",
-        discovery_tokens: int = 0,
-    ) -> Observation | None:
+    def add_observation(self, owner: Owner, told: Extracted, now_ms: int, *, digest: str = "") -> Observation | None:
         """Store an observation and return it; None if it is there, was forgotten, or is a repeat, which is counted.
 
         Args:
@@ -195,12 +144,11 @@ class MemoryStore:
             told: The observation.
             now_ms: When it was made.
             digest: Digest by which the observation is known again; made of all the rest when empty.
-            discovery_tokens: As of an `Observation`.
         """
         from hybrid.records.memory import writing
 
         def work(db: sqlite3.Connection) -> Row | None:
-            new = writing.NewObservation(0, clean_owner(owner), told, 0, discovery_tokens, now_ms, digest)
+            new = writing.NewObservation(0, clean_owner(owner), told, 0, 0, now_ms, digest)
             identity = writing.add_observation(db, new)
             return None if identity is None else reading.rows(db, "observation", [identity])[identity]
 
@@ -218,12 +166,12 @@ class MemoryStore:
         row = self.database.write(work)
         return row if isinstance(row, SessionSummary) else None
 
-    def complete_session(self, session_id: str, now_ms: int, status: SessionStatus = "completed") -> None:
-        """Note the end and the status of a session; nothing for an unknown one. Call `flush` for it first."""
+    def complete_session(self, session_id: str, now_ms: int) -> None:
+        """Note the end of a session; nothing for an unknown one. Call `flush` for it first."""
         if self.exists:
             from hybrid.records.memory import writing
 
-            self.database.write(lambda db: writing.complete_session(db, session_id, now_ms, status))
+            self.database.write(lambda db: writing.complete_session(db, session_id, now_ms))
 
     # --- reading -------------------------------------------------------------------------------------------
 
@@ -263,26 +211,15 @@ class MemoryStore:
         """Return the newest wanted observations that touched one of the paths, or something below one."""
         return self.database.read(lambda db: reading.of_files(db, paths, wanted, limit), [])
 
-    def search_text(self, query: str, wanted: RowFilter, limit: int) -> list[tuple[Row, float]]:
-        """Return the wanted rows with any word of a text, with their bm25 in [0, ∞), best first."""
-        from hybrid.records.memory import reading
-
-        return self.database.read(lambda db: reading.search_text(db, query, wanted, limit), [])
-
-    def search_prompts(self, query: str, wanted: RowFilter, limit: int) -> list[tuple[UserPrompt, float]]:
-        """Return the prompts with any word of a text, as `search_text` does; types, files and kinds do not count."""
-        from hybrid.records.memory import reading
-
-        return self.database.read(lambda db: reading.search_prompts(db, query, wanted, limit), [])
-
     def session(self, session_id: str) -> Session | None:
         """Return the session with this id of the client; None for an unknown one."""
         clause = Clause().add("claude_session_id = ?", clean(session_id))
         return next(iter(self.database.read(lambda db: select_sessions(db, clause, "id", 1), [])), None)
 
-    def sessions(self, wanted: RowFilter, limit: int) -> list[Session]:
-        """Return the wanted sessions, newest first."""
-        return self.database.read(lambda db: reading.sessions(db, wanted, limit), [])
+    def n_sessions(self, key: str) -> int:
+        """Return the number of sessions that belong to a project: of one that went on in another, the first counts."""
+        sql = "SELECT count(*) FROM sessions WHERE project_key = ?"
+        return self.database.read(lambda db: db.execute(sql, (clean(key),)).fetchone()[0], 0)
 
     def prompts(self, session_id: str) -> list[UserPrompt]:
         """Return the prompts of a session in their order."""
@@ -339,21 +276,27 @@ class MemoryStore:
     # --- what changed, for an index of the rows ------------------------------------------------------------
 
     def last_change(self) -> int:
-        """Number of the last change of a row; 0 without a file."""
-        return self.database.read(last_change, 0)
+        """Return the number of the last change of a row, which a new file begins high; 0 without a file."""
+        return self.database.read(_last_change, 0)
 
-    def changes_since(self, seq: int) -> tuple[list[tuple[MemoryKind, int]], int] | None:
-        """Return the rows added, changed or removed after a change, each once, and the number of the last change.
+    def changes_since(self, seq: int) -> list[tuple[MemoryKind, int]] | None:
+        """Return kind and id of the rows added, changed or removed after a change, each once, in that order.
 
         Returns:
             None when the log does not reach back so far, or is that of another file: then any row may have changed.
         """
-        return self.database.read(lambda db: changes_since(db, seq), ([], 0) if seq == 0 else None)
+
+        def read(db: sqlite3.Connection) -> list[tuple[MemoryKind, int]] | None:
+            found = db.execute("SELECT kind, row_id FROM changes WHERE seq > ? ORDER BY seq", (seq,)).fetchall()
+            # Numbers have no gaps: fewer are left of a log that was trimmed, and none of one that ends before.
+            return list(dict.fromkeys(found)) if len(found) == _last_change(db) - seq else None
+
+        return self.database.read(read, [] if seq == 0 else None)
 
     def forget_changes(self, before_seq: int) -> None:
         """Drop the changes before one from the log, which never holds more than about 100,000."""
         if self.exists:
-            self.database.write(lambda db: forget_changes(db, before_seq))
+            self.database.write(lambda db: db.execute("DELETE FROM changes WHERE seq < ?", (before_seq,)))
 
     # --- rules for secrets that are newer than rows --------------------------------------------------------
 
@@ -437,3 +380,7 @@ class MemoryStore:
         from hybrid.records.memory import importing
 
         return importing.import_rows(self.database, importing.read_lines(lines, now_ms, name), is_dry=is_dry)
+
+
+def _last_change(db: sqlite3.Connection) -> int:
+    return db.execute("SELECT seq FROM sqlite_sequence WHERE name = 'changes'").fetchone()[0]

@@ -30,7 +30,7 @@ from hybrid.records.scoring import jaccard
 if TYPE_CHECKING:
     import sqlite3
 
-    from hybrid.records.memory.types import Extracted, Owner, SessionStatus, Summarised
+    from hybrid.records.memory.types import Owner, Summarised
 
 
 _RETRY_MS = 2_000
@@ -274,11 +274,12 @@ def insert_summary(db: sqlite3.Connection, session: int, summary: SessionSummary
     return cursor.lastrowid or 0
 
 
-def complete_session(db: sqlite3.Connection, session_id: str, now_ms: int, status: SessionStatus) -> None:
-    """Note the end and the status of a session; nothing for an unknown one. An active one has no end."""
+def complete_session(db: sqlite3.Connection, session_id: str, now_ms: int) -> None:
+    """Note the end of a session; nothing for an unknown one."""
     db.execute(
-        "UPDATE sessions SET status = ?, completed_at = ?, completed_at_epoch = ? WHERE claude_session_id = ?",
-        (status, *((None, None) if status == "active" else (iso(now_ms), now_ms)), clean(session_id)),
+        "UPDATE sessions SET status = 'completed', completed_at = ?, completed_at_epoch = ? "
+        "WHERE claude_session_id = ?",
+        (iso(now_ms), now_ms, clean(session_id)),
     )
 
 

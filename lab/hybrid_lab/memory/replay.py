@@ -176,17 +176,9 @@ class _Watched(MemoryStore):
 
     digest = ""
 
-    def add_event(
-        self,
-        owner: Owner,
-        event: PendingEvent,
-        *,
-        window_ms: int,
-        make: Make,
-        on_failure: Callable[[str], None] | None = None,
-    ) -> bool:
+    def add_event(self, owner: Owner, event: PendingEvent, *, window_ms: int, make: Make) -> bool:
         self.digest = event.digest
-        return super().add_event(owner, event, window_ms=window_ms, make=make, on_failure=on_failure)
+        return super().add_event(owner, event, window_ms=window_ms, make=make)
 
     prompt: int | None = None
 

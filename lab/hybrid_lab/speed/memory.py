@@ -106,7 +106,6 @@ class _Measurement:
             "search": self._times(time_each(self._search, queries)),
             "prompt": self._times(time_each(self._decide, prompts)),
             "prompt_open": self._times(time_each(lambda text: self._decide(text, workspace=is_open), prompts)),
-            "search_text": self._times(time_each(lambda text: store.search_text(text, RowFilter(), _TOP_K), queries)),
             "newest": self._times(time_each(lambda _: store.newest(RowFilter(), _TOP_K), queries)),
             "one_more": self._one_more(),
         }

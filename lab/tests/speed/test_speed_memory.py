@@ -39,7 +39,7 @@ def test_the_part_measures_what_there_is(tmp_path: Path, monkeypatch: pytest.Mon
 
     assert (120, 5, 4, []) == tuple(found[name] for name in ("observations", "projects", "queries", "problems"))
     assert 1.0 == found["one_more"]["given"]
-    for name in ("add_event", "remember", "search", "prompt", "prompt_open", "search_text", "newest"):
+    for name in ("add_event", "remember", "search", "prompt", "prompt_open", "newest"):
         assert "per_bare_start" in found[name]
     assert found["database_bytes"] > 0 < found["index_bytes"]
     assert {"model", "open"} == found["memory"].keys()

@@ -6,7 +6,19 @@ import pytest
 
 from hybrid.records.memory.store import MemoryStore
 from hybrid.records.memory.types import ForgetReport, Owner, RowFilter, Summarised
-from tests.support.memories import DAY_MS, HERE, NOW_MS, THERE, WINDOW_MS, bytes_on_disk, event, make, titles, told
+from tests.support.memories import (
+    DAY_MS,
+    HERE,
+    NOW_MS,
+    THERE,
+    WINDOW_MS,
+    bytes_on_disk,
+    event,
+    make,
+    matching,
+    titles,
+    told,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -75,8 +87,8 @@ def test_a_forgotten_observation_leaves_nothing_in_the_file(store: MemoryStore) 
         assert ForgetReport(1, True) == forgotten
         assert set(_SECRETS[5:]) == _left(store)
         assert 0 == other.rows("observation", [identity]).get(identity, 0)
-    assert [] == [hit for word in _SECRETS[:5] for hit in store.search_text(word, RowFilter(), 5)]
-    assert 60 == len(store.search_text("neighbour", RowFilter(), 100))
+    assert [] == [row for word in _SECRETS[:5] for row in matching(store, word)]
+    assert 60 == len(matching(store, "neighbour"))
     assert (0, 0) == (_rows(store)["observation_files"], _rows(store)["observation_concepts"])
 
 
@@ -117,7 +129,7 @@ def test_others_stay(store: MemoryStore) -> None:
     store.forget_project(HERE.key)
 
     assert set(_SECRETS) == _left(store, "2")
-    assert 1 == len(store.search_text("zephyrtitle2", RowFilter(), 5))
+    assert 1 == len(matching(store, "zephyrtitle2"))
 
 
 def test_a_session_that_went_on_elsewhere_keeps_that(store: MemoryStore) -> None:
@@ -184,7 +196,7 @@ def test_what_is_older_goes_first_and_whole(store: MemoryStore) -> None:
     assert 3 + 15 == n
     assert [f"title{number}" for number in range(15, 30)] == titles(store)
     # The completed session without rows is gone, the active one stays with its waiting tool use.
-    assert ["s2", "s1"] == [one.owner.session_id for one in store.sessions(RowFilter(), 9)]
+    assert [None, "s1", "s2"] == [one and one.owner.session_id for one in map(store.session, ("s0", "s1", "s2"))]
     assert 1 == store.stats().n_pending
     assert 0 == store.prune(now_ms=NOW_MS + 99 * DAY_MS, before_ms=NOW_MS + 15 * DAY_MS)
 

@@ -12,7 +12,7 @@ import pytest
 from hybrid.records.errors import MemoryDatabaseError, MemoryFormatError, NoFullTextError
 from hybrid.records.memory.store import MemoryStore
 from hybrid.records.memory.types import NO_STATS, Extracted, Flushed, ForgetReport, Owner, RowFilter, Summarised
-from tests.support.memories import HERE, NOW_MS, THERE, WINDOW_MS, begin_session, event, make, titles, told
+from tests.support.memories import HERE, NOW_MS, THERE, WINDOW_MS, begin_session, event, make, matching, titles, told
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,20 +24,14 @@ def test_reading_what_is_not_there_makes_nothing(store: MemoryStore) -> None:
 
     assert [] == [*store.newest(wanted, 5), *store.recent(wanted, "k", 5), *store.timeline_at(0, 5, 5, wanted)]
     assert [] == [*store.timeline("summary", 1, 5, 5, wanted), *store.of_files(["a"], wanted, 5)]
-    assert [] == [*store.search_text("word", wanted, 5), *store.search_prompts("word", wanted, 5)]
-    assert [] == [
-        *store.sessions(wanted, 5),
-        *store.prompts("s1"),
-        *store.session_rows("s1"),
-        *store.all_rows("summary"),
-    ]
+    assert [] == [*store.prompts("s1"), *store.session_rows("s1"), *store.all_rows("summary")]
     assert (None, None, (), {}) == (
         store.session("s1"),
         store.last_summary("k"),
         store.touched_files("s1"),
         store.rows("summary", [1]),
     )
-    assert (0, ([], 0), None, NO_STATS) == (
+    assert (0, [], None, NO_STATS) == (
         store.last_change(),
         store.changes_since(0),
         store.changes_since(5),
@@ -109,10 +103,10 @@ def test_what_is_told_comes_back_as_it_was(store: MemoryStore) -> None:
         ("c.py",),
     )
     store.add_prompt(HERE, "Do it", NOW_MS)
-    row = store.add_observation(HERE, parts, NOW_MS, discovery_tokens=7)
+    row = store.add_observation(HERE, parts, NOW_MS)
 
     assert row is not None
-    assert (parts, 1, 7, 0, NOW_MS, HERE) == (
+    assert (parts, 1, 0, 0, NOW_MS, HERE) == (
         row.told, row.prompt_number, row.discovery_tokens, row.repeat_count, row.created_ms, row.owner,
     )  # fmt: skip
     assert {row.id: row} == store.rows("observation", [row.id, 99])
@@ -151,7 +145,7 @@ def test_a_summary_of_the_same_prompt_is_replaced(store: MemoryStore) -> None:
     assert third == store.last_summary(HERE.key)
     assert None is store.last_summary(HERE.key, not_session="s1")
     assert store.add_summary(HERE, Summarised(request=" "), NOW_MS) is None
-    assert [] == store.search_text("half", RowFilter(), 5)
+    assert [] == matching(store, "half", "summaries_fts")
 
 
 def test_the_event_names_its_project(store: MemoryStore) -> None:
@@ -260,7 +254,8 @@ def test_damaged_full_text_is_made_anew(store: MemoryStore) -> None:
     with closing(sqlite3.connect(store.path)) as db, db:
         db.execute("DELETE FROM observations_fts_data WHERE id > 10")
 
-    assert 20 == len(store.search_text("words", RowFilter(), 20))
+    assert store.add_observation(HERE, told("one more"), NOW_MS + 60)
+    assert 50 == len(matching(store, "words"))
     assert () == store.set_aside
 
 

@@ -3,17 +3,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from hybrid.records.memory.types import Owner, RowFilter, Summarised
-from tests.support.memories import HERE, NOW_MS, THERE, begin_session, told
+from hybrid.records.memory.types import RowFilter, Summarised
+from tests.support.memories import HERE, NOW_MS, THERE, matching, told
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from hybrid.records.memory.store import MemoryStore
-    from hybrid.records.memory.types import Row
+    from hybrid.records.memory.types import Owner, Row
 
 
 def _add(store: MemoryStore, title: str, at: int, owner: Owner = HERE, **parts: object) -> int:
@@ -144,20 +142,6 @@ def test_files_of_a_session(store: MemoryStore) -> None:
     assert ["a", "b"] == _names(store.session_rows("s1"))
 
 
-def test_sessions_by_project_and_age(store: MemoryStore) -> None:
-    """Newest first; a session belongs to the project it began in."""
-    for number in range(4):
-        begin_session(store, Owner(f"n{number}", (HERE, THERE)[number % 2].key, "p"), NOW_MS + number)
-
-    def ids(wanted: RowFilter, limit: int = 9) -> list[str]:
-        return [one.owner.session_id for one in store.sessions(wanted, limit)]
-
-    assert ["n3", "n2", "n1", "n0"] == ids(RowFilter())
-    assert ["n2", "n0"] == ids(RowFilter(key=HERE.key))
-    assert ["n3"] == ids(RowFilter(since_ms=NOW_MS + 2), 1)
-    assert ["n1"] == ids(RowFilter(session_id="n1"))
-
-
 # --- full text ---------------------------------------------------------------------------------------------
 
 
@@ -172,59 +156,9 @@ def test_full_text_finds_every_part(store: MemoryStore) -> None:
     words = "retry count retry_count RETRY_COUNT subtitleword grosse große narrated factual gotcha reader writer"
 
     for word in [*words.split()[:4], *words.split()[6:]]:
-        hits = store.search_text(word, RowFilter(), 5)
-        assert [wanted] == [row.id for row, _ in hits], word
-        assert hits[0][1] > 0
-    assert [] == store.search_text("count_retry", RowFilter(), 5)
-    assert ["summary"] == ["summary" for _ in store.search_text("summarised", RowFilter(), 5)]
-    assert [] == store.search_text("summarised", RowFilter(types=("change",)), 5)
-
-
-def test_full_text_ranks_and_restricts(store: MemoryStore) -> None:
-    """More of the words is better, a title says more than a narrative, filters come before the limit."""
-    for number in range(20):
-        _add(store, f"filler{number} of nothing", number)
-    _add(store, "One", 30, narrative="payment then other words stand here")
-    _add(store, "Payment retry", 31)
-    _add(store, "Payment", 32, THERE)
-
-    assert ["Payment retry", "Payment", "One"] == _names(
-        row for row, _ in store.search_text("payment retry?", RowFilter(), 9)
-    )
-    assert ["Payment"] == _names(row for row, _ in store.search_text("payment retry", RowFilter(key=THERE.key), 1))
-    assert ["Payment retry"] == _names(row for row, _ in store.search_text("what is the retry", RowFilter(), 9))
-
-
-def test_rows_with_common_words_only_are_passed_over(store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where very many rows match, those with a rarer word are scored, with all their words."""
-    monkeypatch.setattr("hybrid.records.memory.reading._SCORED_ROWS", 5)
-    for number in range(20):
-        _add(store, f"common words again {number:02d}", number)
-    rare = [_add(store, f"rare common words {name}", 50) for name in ("ann", "bob")]
-
-    assert {*rare} == {row.id for row, _ in store.search_text("common rare", RowFilter(), 9)}
-    assert 9 == len(store.search_text("common", RowFilter(), 9))
-
-
-def test_prompts_are_searched_too(store: MemoryStore) -> None:
-    """A prompt is found by its words, of its project."""
-    store.add_prompt(HERE, "Make the parser faster", NOW_MS)
-    store.add_prompt(THERE, "Make the parser smaller", NOW_MS)
-
-    assert ["Make the parser faster"] == [
-        one.text for one, _ in store.search_prompts("parser", RowFilter(key=HERE.key), 5)
-    ]
-    assert [] == store.search_prompts("?", RowFilter(), 5)
-
-
-@given(st.text(max_size=60) | st.text(alphabet="\"'()*:^-+{} ANDORNTE_a\0\ud800", max_size=30))
-def test_any_text_is_a_query(store: MemoryStore, query: str) -> None:
-    """No text is a command, a syntax error or a reason to fail."""
-    if not store.exists:
-        _add(store, "a title", 0)
-    hits = store.search_text(query, RowFilter(), 5)
-
-    assert len(hits) <= 1
+        assert [wanted] == matching(store, word), word
+    assert [] == matching(store, "count_retry")
+    assert [1] == matching(store, "summarised", "summaries_fts")
 
 
 @pytest.mark.parametrize(

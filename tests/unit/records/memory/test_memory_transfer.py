@@ -11,7 +11,7 @@ from hybrid.records.errors import MemoryImportError
 from hybrid.records.memory.store import MemoryStore
 from hybrid.records.memory.types import CONCEPTS, OBSERVATION_TYPES, ImportReport, Owner, RowFilter, Summarised
 from tests.support.examples import examples
-from tests.support.memories import HERE, NOW_MS, THERE, told
+from tests.support.memories import HERE, NOW_MS, THERE, matching, told
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,7 +23,8 @@ def _fill(store: MemoryStore) -> None:
     store.add_observation(THERE, told("other", facts=("é", "b")), NOW_MS + 2)
     store.add_observation(THERE, told("other", facts=("é", "b")), NOW_MS + 3)
     store.add_summary(HERE, Summarised(notes="n"), NOW_MS + 4)
-    store.complete_session("s1", NOW_MS + 5, "failed")
+    store.complete_session("s1", NOW_MS + 5)
+    store.database.write(lambda db: db.execute("UPDATE sessions SET status = 'failed' WHERE claude_session_id = 's1'"))
 
 
 def _kinds(lines: list[str]) -> list[str]:
@@ -43,7 +44,7 @@ def test_an_import_gives_what_was_exported(store: MemoryStore, tmp_path: Path) -
         assert ImportReport(n_duplicates=6) == second
         assert lines == list(other.export(RowFilter()))
         assert [0, 1] == [row.repeat_count for row in other.all_rows("observation")]
-        assert 1 == len(other.search_text("fix", RowFilter(), 5))
+        assert 1 == len(matching(other, "fix"))
         assert 2 == other.add_prompt(HERE, "Go on", NOW_MS)
 
 
