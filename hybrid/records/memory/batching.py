@@ -15,11 +15,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from hybrid.records.memory.texts import clean, clean_line, clean_told, digest_of_events, marks, short_key
-from hybrid.records.memory.types import MAX_INT, Extracted, Flushed, Owner, PendingEvent
+from hybrid.records.memory.types import MAX_INT, Extracted, Flushed, Observation, Owner, PendingEvent
 from hybrid.records.memory.writing import (
     FORGOTTEN,
     REPEAT_WINDOW_MS,
-    NewObservation,
     insert_observation,
     is_forgotten,
     is_known,
@@ -258,9 +257,9 @@ def _observe(db: sqlite3.Connection, batch: Sequence[Waiting], told: Extracted, 
         # It came by an import while its uses waited here.
         return None
     tokens = sum(one.event.discovery_tokens for one in batch)
-    new = NewObservation(first.session, first.owner, told, first.prompt_number, tokens, last.event.created_ms, digest)
+    new = Observation(0, first.owner, told, first.prompt_number, tokens, 0, last.event.created_ms, digest)
     # A bare title says too little to call two the same.
-    return insert_observation(db, new) if is_bare else keep(db, new)[0]
+    return insert_observation(db, first.session, new) if is_bare else keep(db, first.session, new)[0]
 
 
 def _were_seen(db: sqlite3.Connection, batch: Sequence[Waiting]) -> bool:

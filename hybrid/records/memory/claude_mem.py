@@ -13,9 +13,17 @@ from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any, cast, get_args
 
 from hybrid.records.errors import MemoryImportError
-from hybrid.records.memory.importing import import_rows, observation_of
-from hybrid.records.memory.texts import clean, clean_summary, digest_of, summary_parts, text_of
-from hybrid.records.memory.types import ObservationType, Owner, Session, SessionSummary, Summarised, UserPrompt
+from hybrid.records.memory.importing import import_rows, observation_of, summary_of
+from hybrid.records.memory.texts import clean, digest_of, text_of
+from hybrid.records.memory.types import (
+    Observation,
+    ObservationType,
+    Owner,
+    Session,
+    SessionSummary,
+    Summarised,
+    UserPrompt,
+)
 from hybrid.records.types import Problem
 
 if TYPE_CHECKING:
@@ -31,8 +39,6 @@ if TYPE_CHECKING:
 _TABLES = ("sdk_sessions", "observations", "session_summaries", "user_prompts")
 _CLIENTS_SESSION = ("claude_session_id", "content_session_id")
 _OWN_SESSION = ("sdk_session_id", "memory_session_id")
-_STATUSES = {"active": "completed", "completed": "completed", "failed": "failed"}
-"""Status of a session there → its status here, where none of them runs."""
 _SECONDS_BELOW = 100_000_000_000
 _MAX_MS = 253_402_300_799_999
 
@@ -124,13 +130,12 @@ class _Reader:
     def _session(self, given: Mapping[str, Any]) -> Session:
         owner, _ = self._owner(given, *_CLIENTS_SESSION, *_OWN_SESSION)
         started = self._time(given, "started_at", None)
-        status = _STATUSES.get(str(given.get("status")), "completed")
         session = Session(
             owner,
             text_of(_text(given.get("user_prompt")), "user_prompt"),
             started,
             max(started, _ms(_first(given, "completed_at_epoch", "completed_at")) or started),
-            "failed" if status == "failed" else "completed",
+            "failed" if given.get("status") == "failed" else "completed",  # None of them runs here.
             _count(given.get("prompt_counter")),
         )
         for name in (*_CLIENTS_SESSION, *_OWN_SESSION):
@@ -138,9 +143,8 @@ class _Reader:
                 self._sessions[str(given[name])] = session
         return session
 
-    def _observation(self, given: Mapping[str, Any]) -> Any:
-        owner, session = self._owner(given, *_OWN_SESSION, *_CLIENTS_SESSION)
-        created, number = self._time(given, "created_at", session), _count(given.get("prompt_number"))
+    def _observation(self, given: Mapping[str, Any]) -> Observation:
+        owner, created, number = self._turn(given, *_OWN_SESSION, *_CLIENTS_SESSION)
         kind = given.get("type")
         told = {
             "type": kind if kind in get_args(ObservationType) else "change",
@@ -157,19 +161,19 @@ class _Reader:
         return observation_of(told, owner, created, number)
 
     def _summary(self, given: Mapping[str, Any]) -> SessionSummary | None:
-        owner, session = self._owner(given, *_OWN_SESSION, *_CLIENTS_SESSION)
-        parts = (text_of(_text(given.get(name)), name) for name in Summarised.__struct_fields__)
-        told = clean_summary(Summarised(*parts))
-        if not any(summary_parts(told)):
-            return None
-        created, number = self._time(given, "created_at", session), _count(given.get("prompt_number"))
-        return SessionSummary(0, owner, told, number, created)
+        owner, created, number = self._turn(given, *_OWN_SESSION, *_CLIENTS_SESSION)
+        told = summary_of({name: _text(given.get(name)) for name in Summarised.__struct_fields__})
+        return SessionSummary(0, owner, told, number, created) if told != Summarised() else None
 
     def _prompt(self, given: Mapping[str, Any]) -> UserPrompt | None:
-        owner, session = self._owner(given, *_CLIENTS_SESSION, *_OWN_SESSION)
+        owner, created, number = self._turn(given, *_CLIENTS_SESSION, *_OWN_SESSION)
         text = text_of(_text(_first(given, "prompt_text", "prompt")), "prompt_text")
-        created, number = self._time(given, "created_at", session), _count(given.get("prompt_number"))
         return UserPrompt(0, owner, text, number, created) if text.strip() else None
+
+    def _turn(self, given: Mapping[str, Any], *names: str) -> tuple[Owner, int, int]:
+        """Return owner, time and number of the prompt of a row; `names` are the columns that may name its session."""
+        owner, session = self._owner(given, *names)
+        return owner, self._time(given, "created_at", session), _count(given.get("prompt_number"))
 
     def _time(self, given: Mapping[str, Any], name: str, session: Session | None) -> int:
         found = _ms(given.get(f"{name}_epoch")) or _ms(given.get(name))
@@ -181,7 +185,7 @@ def _first(given: Mapping[str, Any], *names: str) -> Any:
 
 
 def _text(value: object) -> str:
-    return value if isinstance(value, str) else "" if value is None else str(value)
+    return "" if value is None else str(value)
 
 
 def _count(value: object) -> int:

@@ -7,21 +7,23 @@ texts are merged out of the full text, and the old bytes leave the file and its 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import astuple, replace
 
 from hybrid.records.memory.database import FULL_TEXT_TABLES
 from hybrid.records.memory.forgetting import shrink, wipe
-from hybrid.records.memory.reading import told_of_observation, told_of_summary
-from hybrid.records.memory.texts import as_json, clean_summary, clean_told, summary_parts
-from hybrid.records.memory.writing import insert_lists, prompt_digest, summary_digest
+from hybrid.records.memory.reading import TOLD_COLUMNS, told_of_observation, told_of_summary
+from hybrid.records.memory.texts import clean_summary, clean_told
+from hybrid.records.memory.writing import insert_lists, prompt_digest, summary_digest, told_values
 from hybrid.redact import REDACT_VERSION
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from hybrid.records.memory.database import Database
     from hybrid.records.memory.types import Extracted, Summarised
@@ -102,8 +104,7 @@ def clean_some(database: Database, rules: Rules, now_ms: int) -> CleaningState:
         # The note itself is in the log; old texts are in neither.
         return after
     if before.stage == _WORDS:
-        is_merged = database.write(_merge)
-        after = _next(before) if is_merged else before
+        after = _next(before) if database.write(_merge) else before
         database.write(lambda db: _note(db, replace(after, at_ms=now_ms)))
         return after
     return _clean_batch(database, rules, before, now_ms)
@@ -111,17 +112,19 @@ def clean_some(database: Database, rules: Rules, now_ms: int) -> CleaningState:
 
 def _clean_batch(database: Database, rules: Rules, before: CleaningState, now_ms: int) -> CleaningState:
     table = before.stage
-    columns, change = _WORK[table]
+    doing = _WORK[table]
+    clean = getattr(rules, doing.rule)
     rows = database.read(
         lambda db: db.execute(
-            f"SELECT id, {columns} FROM {table} WHERE id > ? ORDER BY id LIMIT ?", (before.up_to, _AT_ONCE)
+            f"SELECT id, {doing.columns} FROM {table} AS r WHERE id > ? ORDER BY id LIMIT ?", (before.up_to, _AT_ONCE)
         ).fetchall(),
         [],
     )
-    changed = [(row, values) for row in rows if (values := change(rules, row[1:])) is not None]
+    pairs = ((row, doing.value(row[1:])) for row in rows)
+    changed = [(row, cleaned) for row, value in pairs if (cleaned := clean(value)) != value]
 
     def work(db: sqlite3.Connection) -> CleaningState:
-        n_rows = before.n_rows + sum(_UPDATES[table](db, row, values) for row, values in changed)
+        n_rows = before.n_rows + sum(doing.write(db, table, row, cleaned) for row, cleaned in changed)
         after = replace(before, n_rows=n_rows, at_ms=now_ms)
         after = replace(after, up_to=rows[-1][0]) if len(rows) == _AT_ONCE else _next(after)
         _note(db, after)
@@ -167,55 +170,31 @@ def _merge(db: sqlite3.Connection) -> bool:
     return True
 
 
-# --- rows: what is read of each, what becomes of it, how it is written ---------------------------------------
+# --- rows: what is read of each, which rule cleans it, how it is written ---------------------------------------
 
 
-def _text_of(rules: Rules, values: Sequence[Any]) -> Sequence[Any] | None:
-    cleaned = rules.text(values[0])
-    return None if cleaned == values[0] else (cleaned,)
+def _write_text(db: sqlite3.Connection, table: str, row: Sequence[Any], text: str) -> int:
+    # The digest of a use that waits stays: by it the same event is known when it comes again.
+    column = _WORK[table].columns.partition(",")[0]
+    sql = f"UPDATE {table} SET {column} = ? WHERE id = ? AND {column} = ?"
+    return db.execute(sql, (text, row[0], row[1])).rowcount
 
 
-def _observed(rules: Rules, values: Sequence[Any]) -> Sequence[Any] | None:
-    told = told_of_observation(values)
-    cleaned = rules.told(told)
-    return None if cleaned == told else (clean_told(cleaned),)
-
-
-def _summarised(rules: Rules, values: Sequence[Any]) -> Sequence[Any] | None:
-    told = told_of_summary(values)
-    cleaned = rules.summary(told)
-    return None if cleaned == told else (clean_summary(cleaned),)
-
-
-def _waiting(rules: Rules, values: Sequence[Any]) -> Sequence[Any] | None:
-    cleaned = rules.payload(values[0])
-    return None if cleaned == values[0] else (cleaned,)
-
-
-def _update_session(db: sqlite3.Connection, row: Sequence[Any], values: Sequence[Any]) -> int:
-    sql = "UPDATE sessions SET user_prompt = ? WHERE id = ? AND user_prompt = ?"
-    return db.execute(sql, (values[0], row[0], row[1])).rowcount
-
-
-def _update_prompt(db: sqlite3.Connection, row: Sequence[Any], values: Sequence[Any]) -> int:
-    digest = prompt_digest(row[2], row[3], values[0])
-    # Another row of this digest says the same under the same number: both stay.
-    sql = "UPDATE user_prompts SET prompt_text = ? WHERE id = ? AND prompt_text = ?"
-    n = db.execute(sql, (values[0], row[0], row[1])).rowcount
+def _write_prompt(db: sqlite3.Connection, table: str, row: Sequence[Any], text: str) -> int:
+    n = _write_text(db, table, row, text)
     if n:
+        # Another row of this digest says the same under the same number: both stay.
+        digest = prompt_digest(row[2], row[3], text)
         db.execute("UPDATE OR IGNORE user_prompts SET digest = ? WHERE id = ?", (digest, row[0]))
     return n
 
 
-def _update_observation(db: sqlite3.Connection, row: Sequence[Any], values: Sequence[Any]) -> int:
-    told: Extracted = values[0]
+def _write_observation(db: sqlite3.Connection, _table: str, row: Sequence[Any], told: Extracted) -> int:
+    told = clean_told(told)
     n = db.execute(
         "UPDATE observations SET title = ?, subtitle = ?, narrative = ?, facts = ?, concepts = ?, files_read = ?, "
         "files_modified = ? WHERE id = ? AND title = ? AND subtitle = ? AND narrative = ? AND facts = ?",
-        (
-            *(told.title, told.subtitle, told.narrative, as_json(told.facts), as_json(told.concepts)),
-            *(as_json(told.files_read), as_json(told.files_modified), row[0], *row[2:6]),
-        ),
+        (*told_values(told), row[0], *row[2:6]),
     ).rowcount
     if n:
         db.execute("DELETE FROM observation_files WHERE observation_id = ?", (row[0],))
@@ -224,39 +203,38 @@ def _update_observation(db: sqlite3.Connection, row: Sequence[Any], values: Sequ
     return n
 
 
-def _update_summary(db: sqlite3.Connection, row: Sequence[Any], values: Sequence[Any]) -> int:
-    told: Summarised = values[0]
+def _write_summary(db: sqlite3.Connection, _table: str, row: Sequence[Any], told: Summarised) -> int:
+    told = clean_summary(told)
     return db.execute(
         "UPDATE session_summaries SET digest = ?, request = ?, investigated = ?, learned = ?, completed = ?, "
         "next_steps = ?, notes = ? WHERE id = ? AND request = ? AND completed = ? AND notes = ?",
-        (summary_digest(row[7], row[8], told), *summary_parts(told), row[0], row[1], row[4], row[6]),
+        (summary_digest(row[7], row[8], told), *astuple(told), row[0], row[1], row[4], row[6]),
     ).rowcount
 
 
-def _update_waiting(db: sqlite3.Connection, row: Sequence[Any], values: Sequence[Any]) -> int:
-    # Its digest stays: by it the same event is known when it comes again.
-    sql = "UPDATE pending_events SET payload = ? WHERE id = ? AND payload = ?"
-    return db.execute(sql, (values[0], row[0], row[1])).rowcount
+class _Work(Struct, frozen=True):
+    """The cleaning of the rows of a table.
+
+    Attributes:
+        columns: The columns that are read behind the id.
+        value: Makes of them what is cleaned.
+        rule: The name of the rule that cleans it.
+        write: Writes a cleaned value in the place of what was read, unless that changed since; returns 1 or 0.
+    """
+
+    columns: str
+    value: Callable[[Sequence[Any]], Any]
+    rule: str
+    write: Callable[[sqlite3.Connection, str, Sequence[Any], Any], int]
 
 
+_FIRST: Callable[[Sequence[Any]], Any] = itemgetter(0)
 _OF_SESSION = "(SELECT claude_session_id FROM sessions AS s WHERE s.id = session_id), prompt_number"
-_WORK: dict[str, tuple[str, Callable[[Rules, Sequence[Any]], Sequence[Any] | None]]] = {
-    "sessions": ("user_prompt", _text_of),
-    "user_prompts": (f"prompt_text, {_OF_SESSION}", _text_of),
-    "observations": (
-        "type, title, subtitle, narrative, facts, concepts, files_read, files_modified",
-        _observed,
-    ),
-    "session_summaries": (
-        f"request, investigated, learned, completed, next_steps, notes, {_OF_SESSION}",
-        _summarised,
-    ),
-    "pending_events": ("payload", _waiting),
-}
-_UPDATES: dict[str, Callable[[Any, Sequence[Any], Sequence[Any]], int]] = {
-    "sessions": _update_session,
-    "user_prompts": _update_prompt,
-    "observations": _update_observation,
-    "session_summaries": _update_summary,
-    "pending_events": _update_waiting,
+_SUMMARY_COLUMNS = "request, investigated, learned, completed, next_steps, notes"
+_WORK = {
+    "sessions": _Work("user_prompt", _FIRST, "text", _write_text),
+    "user_prompts": _Work(f"prompt_text, {_OF_SESSION}", _FIRST, "text", _write_prompt),
+    "observations": _Work(TOLD_COLUMNS, told_of_observation, "told", _write_observation),
+    "session_summaries": _Work(f"{_SUMMARY_COLUMNS}, {_OF_SESSION}", told_of_summary, "summary", _write_summary),
+    "pending_events": _Work("payload", _FIRST, "payload", _write_text),
 }

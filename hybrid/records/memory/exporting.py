@@ -19,25 +19,34 @@ summary:
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec.structs import asdict, replace
 
-from hybrid.records.memory.reading import Clause, is_wanted, rows_after, select_prompts, select_sessions, where
+from hybrid.records.memory.reading import TABLES, Clause, kinds_of, select, select_prompts, select_sessions, where
 from hybrid.records.memory.texts import clean, iso
-from hybrid.records.memory.types import MEMORY_KINDS, Observation, RowFilter, Session, UserPrompt
+from hybrid.records.memory.types import Observation, Session, SessionSummary, UserPrompt
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from hybrid.records.memory.database import Database
-    from hybrid.records.memory.types import Owner, Row
+    from hybrid.records.memory.types import MemoryKind, Row, RowFilter
 
 
 FORMAT = "hybrid-memory"
 VERSION = 1
 _AT_ONCE = 500
+
+AnyRow = Session | UserPrompt | Observation | SessionSummary
+KIND_NAMES: dict[type, str] = {
+    Session: "session",
+    UserPrompt: "prompt",
+    Observation: "observation",
+    SessionSummary: "summary",
+}
+_Found = TypeVar("_Found", bound=AnyRow)
 
 
 def export_lines(database: Database, wanted: RowFilter) -> Iterator[str]:
@@ -52,55 +61,47 @@ def export_lines(database: Database, wanted: RowFilter) -> Iterator[str]:
 
 
 def _records(database: Database, wanted: RowFilter) -> Iterator[dict[str, Any]]:
-    last = ""
-    while True:
-        sessions = database.read(lambda db, after=last: _sessions_after(db, wanted, after), [])
-        yield from map(session_record, sessions)
-        if len(sessions) < _AT_ONCE:
-            break
-        last = sessions[-1].owner.session_id
-    for prompt in _prompts(database, wanted):
-        yield prompt_record(prompt)
-    for row in all_rows(database, wanted):
-        yield row_record(row)
+    sessions = _paged(database, lambda db, last: _sessions_after(db, wanted, last.owner.session_id if last else ""))
+    yield from map(_record_of, sessions)
+    if _has_prompts(wanted):
+        yield from map(_record_of, _paged(database, lambda db, last: _prompts_after(db, wanted, last)))
+    yield from map(_record_of, all_rows(database, wanted))
 
 
 def all_rows(database: Database, wanted: RowFilter) -> Iterator[Row]:
     """Yield the wanted rows, observations first, in the order of their ids; nothing is locked between two of them."""
-    for kind in MEMORY_KINDS:
-        last = 0
-        while True:
-            found = database.read(lambda db, kind=kind, last=last: rows_after(db, kind, last, wanted, _AT_ONCE), [])
-            yield from found
-            if len(found) < _AT_ONCE:
-                break
-            last = found[-1].id
+    for kind in kinds_of(wanted):
+        yield from _paged(database, lambda db, last, kind=kind: _rows_after(db, kind, wanted, last))
+
+
+def _paged(database: Database, read: Callable[[sqlite3.Connection, _Found | None], list[_Found]]) -> Iterator[_Found]:
+    """Yield what `read` gives after a value, None for the first, until that is fewer than `_AT_ONCE`."""
+    last: _Found | None = None
+    while True:
+        found = database.read(lambda db, last=last: read(db, last), [])
+        yield from found
+        if len(found) < _AT_ONCE:
+            return
+        last = found[-1]
+
+
+def _rows_after(db: sqlite3.Connection, kind: MemoryKind, wanted: RowFilter, last: Row | None) -> list[Row]:
+    return select(db, kind, where(wanted).add("r.id > ?", last.id if last else 0), "r.id", _AT_ONCE)
+
+
+def _prompts_after(db: sqlite3.Connection, wanted: RowFilter, last: UserPrompt | None) -> list[UserPrompt]:
+    return select_prompts(db, where(wanted).add("r.id > ?", last.id if last else 0), "r.id", _AT_ONCE)
 
 
 def _has_prompts(wanted: RowFilter) -> bool:
     return not (wanted.types or wanted.files or wanted.kinds)
 
 
-def _prompts(database: Database, wanted: RowFilter) -> Iterator[UserPrompt]:
-    last = 0
-    while _has_prompts(wanted):
-        found = database.read(
-            lambda db, last=last: select_prompts(db, where(wanted).add("r.id > ?", last), "r.id", _AT_ONCE), []
-        )
-        yield from found
-        if len(found) < _AT_ONCE:
-            break
-        last = found[-1].id
-
-
 def _sessions_after(db: sqlite3.Connection, wanted: RowFilter, after: str) -> list[Session]:
     parts: list[str] = []
     clause = Clause().add("claude_session_id > ?", after)
-    tables = ["observations"] if is_wanted("observation", wanted) else []
-    tables += ["session_summaries"] if is_wanted("summary", wanted) else []
-    tables += ["user_prompts"] if _has_prompts(wanted) else []
-    for table in tables:
-        rows = where(wanted)
+    rows = where(wanted)
+    for table in [*(TABLES[kind] for kind in kinds_of(wanted)), *(["user_prompts"] if _has_prompts(wanted) else [])]:
         parts.append(f"id IN (SELECT r.session_id FROM {table} AS r WHERE {rows.sql})")
         clause.values += rows.values
     if _has_prompts(wanted):
@@ -117,37 +118,19 @@ def _sessions_after(db: sqlite3.Connection, wanted: RowFilter, after: str) -> li
     return select_sessions(db, clause, "claude_session_id", _AT_ONCE)
 
 
-def _owner_record(kind: str, owner: Owner) -> dict[str, Any]:
-    return {"kind": kind, "session_id": owner.session_id, "project_key": owner.key, "project": owner.project}
-
-
-def session_record(session: Session) -> dict[str, Any]:
-    """Return a session as the object of its line."""
-    return _owner_record("session", session.owner) | {
-        "user_prompt": session.user_prompt,
-        "started_ms": session.started_ms,
-        "completed_ms": session.completed_ms,
-        "status": session.status,
-        "prompt_counter": session.prompt_counter,
-    }
-
-
-def prompt_record(prompt: UserPrompt) -> dict[str, Any]:
-    """Return a prompt as the object of its line."""
-    return _owner_record("prompt", prompt.owner) | {
-        "prompt_number": prompt.prompt_number,
-        "text": prompt.text,
-        "created_ms": prompt.created_ms,
-        "created_at": iso(prompt.created_ms),
-    }
-
-
-def row_record(row: Row) -> dict[str, Any]:
-    """Return an observation or a summary as the object of its line."""
-    is_observation = isinstance(row, Observation)
-    record = _owner_record("observation" if is_observation else "summary", row.owner) | asdict(row.told)
-    record["prompt_number"] = row.prompt_number
-    if is_observation:
-        record |= {"discovery_tokens": row.discovery_tokens, "repeat_count": row.repeat_count}
-    record |= {"created_ms": row.created_ms, "created_at": iso(row.created_ms)}
-    return record | ({"digest": row.digest} if is_observation else {})
+def _record_of(row: AnyRow) -> dict[str, Any]:
+    """Return a row as the object of its line, with its keys in the order of the format."""
+    owner = row.owner
+    record = {"kind": KIND_NAMES[type(row)], "session_id": owner.session_id, "project_key": owner.key}
+    record |= {"project": owner.project}
+    if isinstance(row, Session):
+        return record | {name: value for name, value in asdict(row).items() if name != "owner"}
+    number = {"prompt_number": row.prompt_number}
+    when = {"created_ms": row.created_ms, "created_at": iso(row.created_ms)}
+    if isinstance(row, UserPrompt):
+        return record | number | {"text": row.text} | when
+    record |= asdict(row.told) | number
+    if isinstance(row, SessionSummary):
+        return record | when
+    counts = {"discovery_tokens": row.discovery_tokens, "repeat_count": row.repeat_count}
+    return record | counts | when | {"digest": row.digest}

@@ -12,7 +12,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args
 
 from hybrid.records.errors import MemoryImportError
-from hybrid.records.memory.exporting import FORMAT, VERSION
+from hybrid.records.memory.exporting import FORMAT, KIND_NAMES, VERSION, AnyRow
 from hybrid.records.memory.texts import (
     clean,
     clean_summary,
@@ -21,7 +21,6 @@ from hybrid.records.memory.texts import (
     digest_of,
     iso,
     session_of,
-    summary_parts,
     text_of,
     texts_of,
 )
@@ -39,7 +38,6 @@ from hybrid.records.memory.types import (
     UserPrompt,
 )
 from hybrid.records.memory.writing import (
-    NewObservation,
     insert_observation,
     insert_prompt,
     insert_summary,
@@ -102,22 +100,18 @@ def _runs(rows: Iterable[_T]) -> Iterator[list[_T]]:
 
 
 def _would_keep(db: sqlite3.Connection, rows: Iterable[AnyRow], seen: set[str]) -> Counter[str]:
-    new = [(row, _refused(db, row)) for row in rows]
-    return Counter(reason for _, reason in new if reason) + _new([row for row, reason in new if not reason], seen)
+    reasons = [(row, _refused(db, row)) for row in rows]
+    new = [row for row, reason in reasons if not reason]
+    return Counter(reason for _, reason in reasons if reason) + _new(new, seen)
 
 
 def _new(rows: Iterable[AnyRow], seen: set[str]) -> Counter[str]:
     counts: Counter[str] = Counter()
     for row in rows:
         digest = _digest(row)
-        counts["duplicate" if digest in seen else _kind(row)] += 1
+        counts["duplicate" if digest in seen else KIND_NAMES[type(row)]] += 1
         seen.add(digest)
     return counts
-
-
-def _kind(row: AnyRow) -> str:
-    names = {Session: "session", UserPrompt: "prompt", Observation: "observation", SessionSummary: "summary"}
-    return names[type(row)]
 
 
 def _digest(row: AnyRow) -> str:
@@ -155,21 +149,13 @@ def _keep(db: sqlite3.Connection, row: AnyRow) -> str:
         return reason
     if isinstance(row, Session):
         _insert_session(db, row)
-        return "session"
-    session = _session_of(db, row)
-    if isinstance(row, Observation):
-        insert_observation(
-            db,
-            NewObservation(
-                *(session, row.owner, row.told, row.prompt_number, row.discovery_tokens, row.created_ms, row.digest),
-                row.repeat_count,
-            ),
-        )
+    elif isinstance(row, Observation):
+        insert_observation(db, _session_of(db, row), row)
     elif isinstance(row, UserPrompt):
-        insert_prompt(db, session, row)
+        insert_prompt(db, _session_of(db, row), row)
     else:
-        insert_summary(db, session, row)
-    return _kind(row)
+        insert_summary(db, _session_of(db, row), row)
+    return KIND_NAMES[type(row)]
 
 
 def _insert_session(db: sqlite3.Connection, session: Session) -> int:
@@ -196,7 +182,6 @@ def _session_of(db: sqlite3.Connection, row: UserPrompt | Observation | SessionS
     return found[0]
 
 
-AnyRow = Session | UserPrompt | Observation | SessionSummary
 Numbered = tuple[int, AnyRow | Problem]
 """Number of a line or row of the source, and the row or the problem that was read there."""
 
@@ -264,9 +249,8 @@ def _row(given: Mapping[str, Any], now_ms: int) -> AnyRow:
     if kind == "observation":
         return observation_of(given, owner, created, number)
     if kind == "summary":
-        parts = (given.get(name, "") for name in Summarised.__struct_fields__)
-        told = clean_summary(Summarised(*(text_of(part, "a part of a summary") for part in parts)))
-        if not any(summary_parts(told)):
+        told = summary_of(given)
+        if told == Summarised():
             raise ValueError("the summary is empty")
         return SessionSummary(0, owner, told, number, created)
     raise ValueError(f"kind is {kind!r}, not session, prompt, observation or summary")
@@ -297,6 +281,16 @@ def owner_of(session_id: object, key: object, project: object) -> Owner:
     return Owner(session_of(session_id), clean(key), text_of(project, "project") if isinstance(project, str) else "")
 
 
+def summary_of(given: Mapping[str, Any]) -> Summarised:
+    """Return a clean summary; its parts are empty where they are missing.
+
+    Raises:
+        ValueError: A part is no text.
+    """
+    parts = (given.get(name, "") for name in Summarised.__struct_fields__)
+    return clean_summary(Summarised(*(text_of(part, "a part of a summary") for part in parts)))
+
+
 def observation_of(given: Mapping[str, Any], owner: Owner, created_ms: int, prompt_number: int) -> Observation:
     """Return an observation; its digest is made of its content when it has none.
 
@@ -307,8 +301,7 @@ def observation_of(given: Mapping[str, Any], owner: Owner, created_ms: int, prom
         raise ValueError(f"type is {given.get('type')!r}, not one of {', '.join(get_args(ObservationType))}")
     title, subtitle, narrative = (text_of(given.get(name, ""), name) for name in ("title", "subtitle", "narrative"))
     lists = (texts_of(given.get(name, ()), name) for name in ("facts", "concepts", "files_read", "files_modified"))
-    told = Extracted(given["type"], title, subtitle, narrative, *lists)
-    told = clean_told(told)
+    told = clean_told(Extracted(given["type"], title, subtitle, narrative, *lists))
     digest = given.get("digest")
     if not (isinstance(digest, str) and len(digest) == _DIGEST_CHARS and digest.isalnum()):
         digest = digest_of(owner.session_id, owner.key, created_ms, content_digest(told))

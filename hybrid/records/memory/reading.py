@@ -37,9 +37,9 @@ if TYPE_CHECKING:
 
 TABLES: dict[MemoryKind, str] = {"observation": "observations", "summary": "session_summaries"}
 
+TOLD_COLUMNS = "r.type, r.title, r.subtitle, r.narrative, r.facts, r.concepts, r.files_read, r.files_modified"
 _COLUMNS: dict[MemoryKind, str] = {
-    "observation": "r.type, r.title, r.subtitle, r.narrative, r.facts, r.concepts, r.files_read, r.files_modified, "
-    "r.prompt_number, r.discovery_tokens, r.repeat_count, r.created_at_epoch, r.digest",
+    "observation": f"{TOLD_COLUMNS}, r.prompt_number, r.discovery_tokens, r.repeat_count, r.created_at_epoch, r.digest",
     "summary": "r.request, r.investigated, r.learned, r.completed, r.next_steps, r.notes, r.prompt_number, "
     "r.created_at_epoch",
 }
@@ -71,15 +71,14 @@ class Clause:
         return " AND ".join(self.parts) or "1"
 
 
-def is_wanted(kind: MemoryKind, wanted: RowFilter) -> bool:
-    """Return whether rows of a kind can be among the wanted; summaries have neither types nor files."""
-    if wanted.kinds and kind not in wanted.kinds:
-        return False
-    return kind == "observation" or not (wanted.types or wanted.files)
+def kinds_of(wanted: RowFilter) -> list[MemoryKind]:
+    """Return the kinds of which rows can be among the wanted, observations first; a summary has no type and no file."""
+    kinds = MEMORY_KINDS[:1] if wanted.types or wanted.files else MEMORY_KINDS
+    return [kind for kind in kinds if not wanted.kinds or kind in wanted.kinds]
 
 
 def where(wanted: RowFilter, *, not_key: str = "") -> Clause:
-    """Return the conditions on a row `r` of a kind that `is_wanted`.
+    """Return the conditions on a row `r` of one of `kinds_of` the filter.
 
     Args:
         wanted: The filter; its kinds are not looked at.
@@ -202,23 +201,21 @@ def _place(row: Row) -> tuple[int, int, int]:
 
 def newest(db: sqlite3.Connection, wanted: RowFilter, limit: int, *, not_key: str = "") -> list[Row]:
     """Return the newest of the wanted rows, newest first."""
-    found: list[Row] = []
-    for kind in MEMORY_KINDS:
-        if is_wanted(kind, wanted):
-            found += select(db, kind, where(wanted, not_key=not_key), _NEWEST_FIRST, max(0, limit))
-    return sorted(found, key=_place, reverse=True)[: max(0, limit)]
+    clause, limit = where(wanted, not_key=not_key), max(0, limit)
+    found = [row for kind in kinds_of(wanted) for row in select(db, kind, clause, _NEWEST_FIRST, limit)]
+    return sorted(found, key=_place, reverse=True)[:limit]
 
 
 def places(db: sqlite3.Connection, wanted: RowFilter) -> list[tuple[MemoryKind, int, str]]:
     """Return kind, id and project key of every wanted row, without reading its text."""
-    found: list[tuple[MemoryKind, int, str]] = []
-    for kind in MEMORY_KINDS:
-        if is_wanted(kind, wanted):
-            clause = where(wanted)
-            sql = f"SELECT r.id, r.project_key FROM {TABLES[kind]} AS r WHERE {clause.sql}"
-            for identity, key in db.execute(sql, clause.values):
-                found.append((kind, identity, key))
-    return found
+    clause = where(wanted)
+    return [
+        (kind, identity, key)
+        for kind in kinds_of(wanted)
+        for identity, key in db.execute(
+            f"SELECT r.id, r.project_key FROM {TABLES[kind]} AS r WHERE {clause.sql}", clause.values
+        )
+    ]
 
 
 def recent(db: sqlite3.Connection, wanted: RowFilter, key: str, limit: int) -> list[Row]:
@@ -231,7 +228,7 @@ def recent(db: sqlite3.Connection, wanted: RowFilter, key: str, limit: int) -> l
         limit: The most rows.
     """
     own = newest(db, replace(wanted, key=key), limit)
-    if wanted.key or not is_wanted("observation", wanted):
+    if wanted.key or "observation" not in kinds_of(wanted):
         return own
     others = newest(db, replace(wanted, kinds=("observation",)), limit, not_key=key)
     together = sorted([*own, *others], key=_place, reverse=True)[: max(0, limit)]
@@ -258,16 +255,18 @@ def rows(db: sqlite3.Connection, kind: MemoryKind, ids: Sequence[int]) -> dict[i
     return {identity: found[identity] for identity in ids if identity in found}
 
 
-def timeline(db: sqlite3.Connection, anchor: Row, before: int, after: int, wanted: RowFilter) -> list[Row]:
-    """Return a row with at most so many wanted rows before and after it, in the order of time."""
-    place = _place(anchor)
-    return [*_beside(db, place, wanted, before, False), anchor, *_beside(db, place, wanted, after, True)]
+def timeline(db: sqlite3.Connection, at: Row | int, before: int, after: int, wanted: RowFilter) -> list[Row]:
+    """Return at most so many wanted rows before and after a row, with it, or a time, in the order of time.
 
-
-def timeline_at(db: sqlite3.Connection, ms: int, before: int, after: int, wanted: RowFilter) -> list[Row]:
-    """Return at most so many wanted rows before and after a time, in order; rows of that millisecond count as after."""
-    place = (ms, -1, 0)
-    return [*_beside(db, place, wanted, before, False), *_beside(db, place, wanted, after, True)]
+    Args:
+        db: The database.
+        at: The row, wanted or not; or milliseconds since 1970: rows of that very time count as after it.
+        before: The most rows before it.
+        after: The most rows after it.
+        wanted: The filter of the rows beside it.
+    """
+    place, middle = ((at, -1, 0), ()) if isinstance(at, int) else (_place(at), (at,))
+    return [*_beside(db, place, wanted, before, False), *middle, *_beside(db, place, wanted, after, True)]
 
 
 def _beside(
@@ -277,10 +276,8 @@ def _beside(
     ms, kind_number, identity = place
     compare, order = (">", _OLDEST_FIRST) if is_after else ("<", _NEWEST_FIRST)
     found: list[Row] = []
-    for number, kind in enumerate(MEMORY_KINDS):
-        if not is_wanted(kind, wanted):
-            continue
-        clause = where(wanted)
+    for kind in kinds_of(wanted):
+        clause, number = where(wanted), MEMORY_KINDS.index(kind)
         if number == kind_number:
             clause.add(f"(r.created_at_epoch, r.id) {compare} (?, ?)", ms, identity)
         else:
@@ -293,24 +290,17 @@ def _beside(
 
 
 def session_rows(db: sqlite3.Connection, session_id: str) -> list[Row]:
-    """Return all rows of a session in the order of time."""
-    wanted = RowFilter(session_id=session_id)
-    found = [row for kind in MEMORY_KINDS for row in select(db, kind, where(wanted), "r.id", NO_LIMIT)]
+    """Return all rows of a session in the order of time; none of an unknown one."""
+    clause = where(RowFilter(session_id=session_id))
+    found = [row for kind in MEMORY_KINDS for row in select(db, kind, clause, "r.id", NO_LIMIT)]
     return sorted(found, key=_place)
-
-
-def rows_after(db: sqlite3.Connection, kind: MemoryKind, identity: int, wanted: RowFilter, limit: int) -> list[Row]:
-    """Return the wanted rows of a kind with ids above `identity`, at most `limit`, in the order of their ids."""
-    if not is_wanted(kind, wanted):
-        return []
-    return select(db, kind, where(wanted).add("r.id > ?", identity), "r.id", limit)
 
 
 def touched_files(db: sqlite3.Connection, session_id: str) -> tuple[str, ...]:
     """Return the files of a session: written ones, then those only read; in both the last touched first."""
     found = db.execute(
         "SELECT f.path FROM observation_files AS f JOIN observations AS r ON r.id = f.observation_id "
-        "WHERE r.session_id = (SELECT id FROM sessions WHERE claude_session_id = ?) "
+        f"WHERE r.session_id = {_OF_SESSION} "
         "GROUP BY f.path ORDER BY max(f.is_modified) DESC, max(r.created_at_epoch) DESC, max(r.id) DESC, f.path",
         (clean(session_id),),
     )
@@ -322,17 +312,10 @@ def stats(db: sqlite3.Connection, n_bytes: int) -> MemoryStats:
     tables = ("sessions", "observations", "session_summaries", "user_prompts", "pending_events")
     counts = tuple(db.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in tables)
     by_type = dict(db.execute("SELECT type, count(*) FROM observations GROUP BY type").fetchall())
-    ends = [
-        db.execute(f"SELECT min(created_at_epoch), max(created_at_epoch) FROM {table}").fetchone()
-        for table in TABLES.values()
-    ]
-    times = [time for pair in ends for time in pair if time is not None]
+    ends = "SELECT min(created_at_epoch), max(created_at_epoch) FROM"
+    times = [at for table in TABLES.values() for at in db.execute(f"{ends} {table}").fetchone() if at is not None]
     return MemoryStats(
-        n_sessions=counts[0],
-        n_observations=counts[1],
-        n_summaries=counts[2],
-        n_prompts=counts[3],
-        n_pending=counts[4],
+        *counts,  # In the order of the fields.
         by_type={kind: by_type[kind] for kind in OBSERVATION_TYPES if kind in by_type},
         by_project=_by_project(db),
         oldest_ms=min(times, default=None),

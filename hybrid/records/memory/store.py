@@ -148,8 +148,7 @@ class MemoryStore:
         from hybrid.records.memory import writing
 
         def work(db: sqlite3.Connection) -> Row | None:
-            new = writing.NewObservation(0, clean_owner(owner), told, 0, 0, now_ms, digest)
-            identity = writing.add_observation(db, new)
+            identity = writing.add_observation(db, clean_owner(owner), told, now_ms, digest)
             return None if identity is None else reading.rows(db, "observation", [identity])[identity]
 
         row = self.database.write(work)
@@ -204,8 +203,8 @@ class MemoryStore:
         return self.database.read(read, [])
 
     def timeline_at(self, ms: int, before: int, after: int, wanted: RowFilter) -> list[Row]:
-        """Return at most so many wanted rows before and after a time, oldest first."""
-        return self.database.read(lambda db: reading.timeline_at(db, ms, before, after, wanted), [])
+        """Return at most so many wanted rows before and after a time, oldest first; those of that time are after."""
+        return self.database.read(lambda db: reading.timeline(db, ms, before, after, wanted), [])
 
     def of_files(self, paths: Sequence[str], wanted: RowFilter, limit: int) -> list[Row]:
         """Return the newest wanted observations that touched one of the paths, or something below one."""

@@ -6,15 +6,11 @@ import json
 from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, TypeVar, cast, get_args
 
+from msgspec.structs import astuple
+
 from hybrid.base.digest import sha256_hex
 from hybrid.base.text import cut
-from hybrid.records.memory.types import (
-    MAX_TITLE_CHARS,
-    Extracted,
-    ObservationType,
-    Owner,
-    Summarised,
-)
+from hybrid.records.memory.types import MAX_TITLE_CHARS, Extracted, ObservationType, Owner, Summarised
 from hybrid.redact import redact
 from hybrid.render.marks import plain_text, without_private
 
@@ -64,13 +60,7 @@ def clean_told(told: Extracted) -> Extracted:
 
 def clean_summary(told: Summarised) -> Summarised:
     """Return a summary as it is stored."""
-    parts = (told.request, told.investigated, told.learned, told.completed, told.next_steps, told.notes)
-    return Summarised(*(clean(part).strip() for part in parts))
-
-
-def summary_parts(told: Summarised) -> tuple[str, ...]:
-    """Return the parts of a summary in the order of the columns of the database."""
-    return told.request, told.investigated, told.learned, told.completed, told.next_steps, told.notes
+    return Summarised(*(clean(part).strip() for part in astuple(told)))
 
 
 def iso(ms: int) -> str:
@@ -104,16 +94,7 @@ def digest_of_events(digests: Iterable[str]) -> str:
 
 def content_digest(told: Extracted) -> str:
     """Return the hex SHA-256 of all parts of an observation."""
-    return digest_of(
-        told.type,
-        told.title,
-        told.subtitle,
-        told.narrative,
-        told.facts,
-        told.concepts,
-        told.files_read,
-        told.files_modified,
-    )
+    return digest_of(*astuple(told))
 
 
 def short_key(digest: str) -> bytes:

@@ -10,8 +10,9 @@ import re
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import astuple
 
+from hybrid.records.memory.reading import TOLD_COLUMNS, told_of_observation
 from hybrid.records.memory.texts import (
     as_json,
     clean,
@@ -19,18 +20,16 @@ from hybrid.records.memory.texts import (
     clean_told,
     content_digest,
     digest_of,
-    from_json,
     iso,
     short_key,
-    summary_parts,
 )
-from hybrid.records.memory.types import Extracted, SessionSummary, UserPrompt
+from hybrid.records.memory.types import Observation, SessionSummary, Summarised, UserPrompt
 from hybrid.records.scoring import jaccard
 
 if TYPE_CHECKING:
     import sqlite3
 
-    from hybrid.records.memory.types import Owner, Summarised
+    from hybrid.records.memory.types import Extracted, Owner
 
 
 _RETRY_MS = 2_000
@@ -46,19 +45,6 @@ class OpenSession(Struct, frozen=True):
 
     id: int
     prompt_number: int
-
-
-class NewObservation(Struct, frozen=True):
-    """An observation that may be stored; `created_ms` and the rest as of an `Observation`."""
-
-    session: int
-    owner: Owner
-    told: Extracted
-    prompt_number: int
-    discovery_tokens: int
-    created_ms: int
-    digest: str
-    repeat_count: int = 0
 
 
 def open_session(db: sqlite3.Connection, owner: Owner, now_ms: int) -> OpenSession:
@@ -150,7 +136,7 @@ def prompt_digest(session_id: str, number: int, text: str) -> str:
 
 def summary_digest(session_id: str, number: int, told: Summarised) -> str:
     """Return the digest by which a summary is known again."""
-    return digest_of("summary", session_id, number, summary_parts(told))
+    return digest_of("summary", session_id, number, astuple(told))
 
 
 def session_digest(session_id: str) -> str:
@@ -168,57 +154,60 @@ def is_forgotten(db: sqlite3.Connection, digest: str) -> bool:
     return db.execute("SELECT 1 FROM forgotten WHERE row = ?", (short_key(digest),)).fetchone() is not None
 
 
-def add_observation(db: sqlite3.Connection, new: NewObservation) -> int | None:
+def add_observation(db: sqlite3.Connection, owner: Owner, told: Extracted, now_ms: int, digest: str) -> int | None:
     """Store an observation and return its id; None if it is there, was forgotten, or is a repeat, which is counted.
 
     Args:
         db: The database.
-        new: The observation; its session and prompt become the present ones of its owner, an empty digest is made.
+        owner: Session and project; the session is opened, and its last prompt is that of the observation.
+        told: What is told; it is made clean.
+        now_ms: When it was made.
+        digest: Digest by which the observation is known again; empty to make one of all the rest.
     """
-    told, is_given = clean_told(new.told), bool(new.digest)
-    digest = clean(new.digest) or _own_digest(new.owner, told, new.created_ms)
-    if is_forgotten(db, digest) or (is_given and is_known(db, digest)):
+    told, given = clean_told(told), clean(digest)
+    digest = given or digest_of(owner.session_id, owner.key, now_ms, content_digest(told))
+    if is_forgotten(db, digest) or (given and is_known(db, digest)):
         return None
-    session = open_session(db, new.owner, new.created_ms)
-    new = replace(new, session=session.id, told=told, prompt_number=session.prompt_number, digest=digest)
-    identity, is_new = keep(db, new)
+    session = open_session(db, owner, now_ms)
+    new = Observation(0, owner, told, session.prompt_number, 0, 0, now_ms, digest)
+    identity, is_new = keep(db, session.id, new)
     return identity if is_new else None
 
 
-def _own_digest(owner: Owner, told: Extracted, now_ms: int) -> str:
-    return digest_of(owner.session_id, owner.key, now_ms, content_digest(told))
-
-
-def keep(db: sqlite3.Connection, new: NewObservation) -> tuple[int, bool]:
-    """Store an observation, or count it at the one that it repeats.
+def keep(db: sqlite3.Connection, session: int, new: Observation) -> tuple[int, bool]:
+    """Store a clean observation in the session with this row, or count it at the one that it repeats.
 
     Returns:
         The id of the stored or the repeated row, and True if the row is new.
     """
     repeated = find_repeated(db, new.owner.key, new.told, new.created_ms)
     if repeated is None:
-        return insert_observation(db, new), True
+        return insert_observation(db, session, new), True
     db.execute("UPDATE observations SET repeat_count = repeat_count + 1 WHERE id = ?", (repeated,))
     return repeated, False
 
 
-def insert_observation(db: sqlite3.Connection, new: NewObservation) -> int:
-    """Store a clean observation with its files and concepts, and return its id."""
+def insert_observation(db: sqlite3.Connection, session: int, new: Observation) -> int:
+    """Store a clean observation with its files and concepts, in the session with this row; return its id."""
     told, owner = new.told, new.owner
     cursor = db.execute(
         "INSERT INTO observations(session_id, project_key, project, type, created_at_epoch, created_at, prompt_number, "
         "discovery_tokens, repeat_count, digest, title, subtitle, narrative, facts, concepts, files_read, "
         "files_modified) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
-            *(new.session, owner.key, owner.project, told.type, new.created_ms, iso(new.created_ms)),
-            *(new.prompt_number, new.discovery_tokens, new.repeat_count, new.digest),
-            *(told.title, told.subtitle, told.narrative, as_json(told.facts), as_json(told.concepts)),
-            *(as_json(told.files_read), as_json(told.files_modified)),
+            *(session, owner.key, owner.project, told.type, new.created_ms, iso(new.created_ms)),
+            *(new.prompt_number, new.discovery_tokens, new.repeat_count, new.digest, *told_values(told)),
         ),
     )
     identity = cursor.lastrowid or 0
     insert_lists(db, identity, told)
     return identity
+
+
+def told_values(told: Extracted) -> tuple[str, ...]:
+    """Return the values of the columns from `title` to `files_modified`."""
+    lists = map(as_json, (told.facts, told.concepts, told.files_read, told.files_modified))
+    return told.title, told.subtitle, told.narrative, *lists
 
 
 def insert_lists(db: sqlite3.Connection, identity: int, told: Extracted) -> None:
@@ -239,7 +228,7 @@ def insert_lists(db: sqlite3.Connection, identity: int, told: Extracted) -> None
 def add_summary(db: sqlite3.Connection, owner: Owner, told: Summarised, now_ms: int) -> int | None:
     """Store the summary of the prompt at a time, in place of an earlier one, and return its id; None if it is empty."""
     told = clean_summary(told)
-    if not any(summary_parts(told)):
+    if told == Summarised():
         return None
     session = open_session(db, owner, now_ms)
     number = turn_at(db, session.id, now_ms)
@@ -254,7 +243,7 @@ def add_summary(db: sqlite3.Connection, owner: Owner, told: Summarised, now_ms: 
             "UPDATE session_summaries SET project_key = ?, project = ?, created_at_epoch = ?, created_at = ?, "
             "digest = ?, request = ?, investigated = ?, learned = ?, completed = ?, next_steps = ?, notes = ? "
             "WHERE id = ?",
-            (owner.key, owner.project, now_ms, iso(now_ms), digest, *summary_parts(told), row[0]),
+            (owner.key, owner.project, now_ms, iso(now_ms), digest, *astuple(told), row[0]),
         )
     return row[0]
 
@@ -268,7 +257,7 @@ def insert_summary(db: sqlite3.Connection, session: int, summary: SessionSummary
         "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             *(session, owner.key, owner.project, now_ms, iso(now_ms), number),
-            *(summary_digest(owner.session_id, number, told), *summary_parts(told)),
+            *(summary_digest(owner.session_id, number, told), *astuple(told)),
         ),
     )
     return cursor.lastrowid or 0
@@ -332,18 +321,11 @@ def find_repeated(db: sqlite3.Connection, key: str, told: Extracted, created_ms:
     ).fetchall()
     for identity, title in reversed(rows):
         # The rest is read of the few whose title says the same.
-        if _is_same_title(told.title, title) and is_repeat(told, _told(db, identity)):
-            return identity
+        if _is_same_title(told.title, title):
+            sql = f"SELECT {TOLD_COLUMNS} FROM observations AS r WHERE id = ?"
+            if is_repeat(told, told_of_observation(db.execute(sql, (identity,)).fetchone())):
+                return identity
     return None
-
-
-def _told(db: sqlite3.Connection, identity: int) -> Extracted:
-    row = db.execute(
-        "SELECT type, title, subtitle, narrative, facts, concepts, files_read, files_modified FROM observations "
-        "WHERE id = ?",
-        (identity,),
-    ).fetchone()
-    return Extracted(*row[:4], *map(from_json, row[4:]))
 
 
 def _is_same_title(title: str, earlier: str) -> bool:
