@@ -317,7 +317,7 @@ def _remember(turn: Turn) -> bool:
 
     workspace = turn.workspace
     try:
-        problems = remember(workspace, turn.event, turn.kinds.stores.memory(workspace), turn.at_ms)
+        problems = remember(workspace, turn.event, turn.kinds.stores.memory(workspace), turn.at_ms, turn.cleaned)
     except (HybridError, OSError) as error:
         _note_problem(turn, f"memory: {error}")
         # A memory that cannot be used at all takes nothing later either.

@@ -20,14 +20,7 @@ from hybrid.capture.summaries import summarise
 from hybrid.capture.tools import PathRoots, ToolCall, ToolUse, is_skipped, own_home, tool_use
 from hybrid.capture.transcript import last_exchange
 from hybrid.ipc.turns import OPT_OUT, is_private_turn
-from hybrid.knowledge.memory_cleaning import (
-    cleaned_call,
-    cleaned_payload,
-    cleaned_text,
-    cleaned_told,
-    n_chars,
-)
-from hybrid.prompting.clean import clean
+from hybrid.knowledge.memory_cleaning import cleaned_call, cleaned_payload, cleaned_text, cleaned_told, n_chars
 from hybrid.records.memory.texts import session_of
 from hybrid.records.memory.types import Extracted, Owner, PendingEvent, Summarised
 from hybrid.workspace import excluded_patterns
@@ -35,6 +28,7 @@ from hybrid.workspace import excluded_patterns
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from hybrid.prompting.clean import CleanedPrompt
     from hybrid.records.memory.store import MemoryStore
     from hybrid.types import HookEvent
     from hybrid.workspace import Workspace
@@ -46,8 +40,6 @@ _LEFT = 0.9
 _MOST_PROMPT_CHARS = 5_000
 MOST_AT_ONCE = 20
 """The most batches of other sessions that one event turns into observations; killed sessions may leave many."""
-_PRIVATE_TURN = OPT_OUT
-"""The text that is stored in place of a private prompt; nothing else of its turn is kept."""
 
 
 def is_remembering(workspace: Workspace) -> bool:
@@ -59,7 +51,9 @@ def is_remembering(workspace: Workspace) -> bool:
     return not any(fnmatch.fnmatch(name, pattern) for pattern in excluded_patterns(memory) for name in names)
 
 
-def remember(workspace: Workspace, event: HookEvent, store: MemoryStore, now_ms: int) -> tuple[str, ...]:
+def remember(
+    workspace: Workspace, event: HookEvent, store: MemoryStore, now_ms: int, cleaned: CleanedPrompt
+) -> tuple[str, ...]:
     """Store a prompt, a use of a tool or, at the end of a turn, a summary; at the end of a session, close it.
 
     At these ends all waiting uses of the session become observations.
@@ -69,9 +63,10 @@ def remember(workspace: Workspace, event: HookEvent, store: MemoryStore, now_ms:
         event: Any event; others than these are passed over.
         store: The store of the memory.
         now_ms: Time of the event, milliseconds since 1970.
+        cleaned: The prompt of the event, cleaned; looked at for a prompt alone.
 
     Returns:
-        A sentence for each batch whose extractor failed; it is stored all the same.
+        A sentence for each batch whose extractor failed at the end of a turn or session; it is stored all the same.
 
     Raises:
         HybridError: The memory cannot be used; what the event tells is not in it.
@@ -86,7 +81,7 @@ def remember(workspace: Workspace, event: HookEvent, store: MemoryStore, now_ms:
     if event.event == "PostToolUse":
         _keep_use(workspace, event, store, now_ms)
     elif event.event == "UserPromptSubmit":
-        _keep_prompt(workspace, event, store, now_ms)
+        _keep_prompt(workspace, event, store, now_ms, cleaned)
     elif event.event == "Stop" and not event.agent_id:
         return _keep_summary(workspace, event, store, now_ms)
     elif event.event == "SessionEnd":
@@ -222,15 +217,15 @@ def use_digest(event: HookEvent, payload: str) -> str:
     return sha256_hex("\0".join((event.session_id, event.agent_id, event.tool, identity)).encode("utf-8", "replace"))
 
 
-def _keep_prompt(workspace: Workspace, event: HookEvent, store: MemoryStore, now_ms: int) -> None:
-    cleaned = clean(event.prompt)
+def _keep_prompt(
+    workspace: Workspace, event: HookEvent, store: MemoryStore, now_ms: int, cleaned: CleanedPrompt
+) -> None:
     if event.agent_id or not event.prompt.strip():
         return
-    text = cleaned_text(cleaned.text)[:_MOST_PROMPT_CHARS]
     if cleaned.is_opted_out:
-        text = _PRIVATE_TURN
-    elif cleaned.is_machine_made:
-        text = ""
+        text = OPT_OUT  # Nothing else of the turn is kept.
+    else:
+        text = "" if cleaned.is_machine_made else cleaned_text(cleaned.text)[:_MOST_PROMPT_CHARS]
     # Every prompt begins a turn, so that what follows is not taken for a part of the turn before.
     store.add_prompt(owner_of(workspace, event), text, now_ms, key=event.key)
 
@@ -243,7 +238,7 @@ def is_of_private_turn(workspace: Workspace, event: HookEvent, store: MemoryStor
     """
     if is_private_turn(str(workspace.home), event.session_id, event.key):
         return True
-    return any(prompt.text == _PRIVATE_TURN for prompt in store.last_prompts(_session_id(event), now_ms))
+    return any(prompt.text == OPT_OUT for prompt in store.last_prompts(_session_id(event), now_ms))
 
 
 def _keep_summary(workspace: Workspace, event: HookEvent, store: MemoryStore, now_ms: int) -> tuple[str, ...]:
@@ -258,13 +253,12 @@ def _keep_summary(workspace: Workspace, event: HookEvent, store: MemoryStore, no
     said = event.message
     if not said and event.transcript:
         said = last_exchange(Path(event.transcript)).agent
-    said = cleaned_text(said)
     request, number = (last.text, last.prompt_number) if last is not None else ("", 0)
     rows = [row for row in store.session_rows(_session_id(event)) if row.prompt_number == number]
     observed = [row.told for row in rows if isinstance(row.told, Extracted)]
     if not observed and not request:
         return failures
-    told = cleaned_told(summarise(request, said, observed))
+    told = cleaned_told(summarise(request, cleaned_text(said), observed))
     if told != Summarised():
         store.add_summary(owner_of(workspace, event), told, now_ms)
     return failures

@@ -15,6 +15,7 @@ from hybrid.evaluation.qrels import QrelsError
 from hybrid.hooks.event import EventError, parse_event
 from hybrid.knowledge.memory_intake import flush, remember
 from hybrid.knowledge.stores import RecordStores
+from hybrid.prompting.clean import clean
 from hybrid.records.memory.showing import name_of
 from hybrid.records.memory.store import MemoryStore
 from hybrid.records.memory.texts import short_key
@@ -220,7 +221,8 @@ class _Player:
 
     def _send(self, ref: str, workspace: Workspace, event: HookEvent, store: _Watched, now_ms: int) -> None:
         store.digest, store.prompt = "", None
-        self.problems += [f"{ref}: {problem}" for problem in remember(workspace, event, store, now_ms)]
+        problems = remember(workspace, event, store, now_ms, clean(event.prompt))
+        self.problems += [f"{ref}: {problem}" for problem in problems]
         if event.event == "PostToolUse" and store.digest:
             self._digests[ref] = store.digest
         elif store.prompt is not None:

@@ -18,6 +18,7 @@ from hybrid.evaluation.timing import sum_up, time_each, time_ms, timed
 from hybrid.knowledge.memory_collection import present_of
 from hybrid.knowledge.memory_intake import flush, maker, remember
 from hybrid.knowledge.open_kinds import OpenFiles, OpenKinds
+from hybrid.prompting.clean import CleanedPrompt
 from hybrid.records.memory.types import CONCEPTS, OBSERVATION_TYPES, Extracted, Owner, PendingEvent, RowFilter
 from hybrid.types import HookEvent
 from hybrid.workspace import open_workspace
@@ -153,7 +154,9 @@ class _Measurement:
         store = self._kinds.stores.memory(self._workspace)
         numbers = range(_N_EVENTS)
         times = time_each(
-            lambda number: remember(self._workspace, self._event(number, "remembered"), store, self._now_ms + number),
+            lambda number: remember(
+                self._workspace, self._event(number, "remembered"), store, self._now_ms + number, CleanedPrompt("")
+            ),
             numbers,
         )
         flush(self._workspace, store, self._now_ms, session_id="remembered")
