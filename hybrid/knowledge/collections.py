@@ -6,8 +6,9 @@ text is read again from its file or record; what changed since it was indexed is
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from hybrid.records.lessons.reranking import Reranker
     from hybrid.records.types import Record
     from hybrid.search.searcher import Searcher
-    from hybrid.types import Hit, Item
+    from hybrid.types import Item
 
 
 KINDS_OF = {
@@ -55,55 +56,42 @@ LEAST_TRUSTED = 0.75
 """Share of its worth that a lesson without trust keeps in the order; the others keep up to all of it."""
 
 
-class Collection(Protocol):
-    """A source of hits that may be injected: files, lessons, lore or memory."""
+class Collection(ABC):
+    """A source of hits that may be injected: files, lessons, lore or memory.
 
-    @property
-    def kind(self) -> str:
-        """`files`, `lessons`, `lore` or `memory`."""
-        ...
+    Attributes:
+        kind: `files`, `lessons`, `lore` or `memory`.
+        searcher: The searcher of the index of the collection.
+        threshold: The floor of the kind: least share of the evidence for the best hit, in [0, 1].
+        min_cosine: The raw cosine floor of the kind.
+        max_items: The most items in one injection; None for as many as fit.
+        budget_chars: The most characters in one injection; None for as many as the other collections leave.
+    """
 
-    @property
-    def searcher(self) -> Searcher:
-        """The searcher of the index of the collection."""
-        ...
+    kind: str
+    searcher: Searcher
+    threshold: float
+    min_cosine: float
+    max_items: int | None = None
+    budget_chars: int | None = None
 
-    @property
-    def threshold(self) -> float:
-        """The floor of the kind: least share of the evidence for the best hit, in [0, 1]."""
-        ...
-
-    @property
-    def min_cosine(self) -> float:
-        """The raw cosine floor of the kind."""
-        ...
-
-    @property
-    def max_items(self) -> int | None:
-        """The most items in one injection; None for as many as fit."""
-        ...
-
-    @property
-    def budget_chars(self) -> int | None:
-        """The most characters in one injection; None for as many as the other collections leave."""
-        ...
-
+    @abstractmethod
     def text(self, hit: Hit) -> str | None:
         """Return the text of a hit as it is now; None when it is gone or says something else."""
-        ...
+
+    @abstractmethod
+    def entry(self, item: Item) -> Entry:
+        """Return an item as it stands in the frame; its hit must have a text now."""
 
     def shown(self, hit: Hit) -> Hit:
-        """Return the hit without secrets."""
-        ...
-
-    def entry(self, item: Item) -> Entry:
-        """Return an item as it stands in the frame."""
-        ...
+        """Return the hit without secrets; the index keeps records without them, so their hits are as they were."""
+        return hit
 
     def left_out(self, hit: Hit) -> str:
-        """Return the word for `Withheld.reason` when `ordered` leaves out a hit."""
-        ...
+        """Return the word for `Withheld.reason` when `ordered` leaves out a hit: too little speaks for it."""
+        return FLOOR
 
+    @abstractmethod
     def ordered(self, hits: Sequence[Hit], query: Query, rows: Mapping[int, float] | None = None) -> list[Hit]:
         """Return the hits that may be given, in the order in which to give them; hits that do not suit are left out.
 
@@ -112,15 +100,12 @@ class Collection(Protocol):
             query: The query that was searched for.
             rows: As in `Verdict.rows`.
         """
-        ...
 
 
-class FileCollection:
+class FileCollection(Collection):
     """Code and documents of the working tree."""
 
     kind = "files"
-    max_items = None
-    budget_chars = None
 
     def __init__(self, searcher: Searcher, spans: SpanReader, config: Config) -> None:
         self.searcher = searcher
@@ -140,16 +125,12 @@ class FileCollection:
         """As `Collection.entry`."""
         return item_entry(item)
 
-    def left_out(self, hit: Hit) -> str:
-        """As `Collection.left_out`: too little speaks for it."""
-        return FLOOR
-
     def ordered(self, hits: Sequence[Hit], query: Query, rows: Mapping[int, float] | None = None) -> list[Hit]:
         """Return the hits as they are."""
         return list(hits)
 
 
-class RecordCollection:
+class RecordCollection(Collection):
     """Lessons or lore.
 
     Args:
@@ -171,40 +152,32 @@ class RecordCollection:
         self.kind = view.kind
         self.searcher = view.searcher
         self._view = view
+        self.by_path = view.by_path
+        """Path in the index → record."""
         self._is_redacting = config.privacy.redact
         self._min_score = config.lessons.min_score
-        self.max_items: int | None = None
         self._is_gate_fixed = config.hooks.gate_threshold != "auto"
+        settings = config.lessons if view.kind == "lessons" else config.lore
+        self.threshold, self.min_cosine = settings.threshold, settings.min_cosine
+        self.budget_chars = settings.budget_chars
         if view.kind == "lessons":
-            self.threshold = config.lessons.threshold
-            self.min_cosine = config.lessons.min_cosine
             self.max_items = config.lessons.max_items if max_items is None else max_items
-            self.budget_chars = config.lessons.budget_chars
-        else:
-            self.threshold = config.lore.threshold
-            self.min_cosine = config.lore.min_cosine
-            self.budget_chars = config.lore.budget_chars
         self._scores: dict[str, int] = {}
         self._texts: dict[tuple[str, bytes], str | None] = {}
 
-    @property
-    def by_path(self) -> Mapping[str, Record]:
-        """Path in the index → record."""
-        return self._view.by_path
-
     def record(self, hit: Hit) -> Record | None:
         """Return the record of a hit as it is now; None when it was withdrawn or changed."""
-        return record_of(self._view.by_path, hit)
+        return record_of(self.by_path, hit)
 
     def latest_handoff(self, *, since_s: float) -> Hit | None:
         """Return the latest handoff that names this project, if it is not older than a time in seconds since 1970."""
         handoffs = [
             (seconds_of(record.created_at), path)
-            for path, record in self._view.by_path.items()
+            for path, record in self.by_path.items()
             if record.kind == "handoff" and record.is_attributed
         ]
         written_s, path = max(handoffs, default=(0.0, ""))
-        return record_hit(path, self._view.by_path[path]) if path and written_s >= since_s else None
+        return record_hit(path, self.by_path[path]) if path and written_s >= since_s else None
 
     def text(self, hit: Hit) -> str | None:
         """Return the body lines of the record of a hit; None when it was withdrawn or changed."""
@@ -214,18 +187,10 @@ class RecordCollection:
             self._texts[key] = None if record is None else record_body(record, is_redacting=self._is_redacting)
         return self._texts[key]
 
-    def shown(self, hit: Hit) -> Hit:
-        """Return the hit unchanged, since the index keeps records without secrets."""
-        return hit
-
     def entry(self, item: Item) -> Entry:
         """Return a record as it stands in the frame; a lesson has its relevance or cosine on the header line."""
-        record = self._view.by_path[item.hit.path]
+        record = self.by_path[item.hit.path]
         return record_entry(record, item, self._measure(item.hit), is_redacting=self._is_redacting)
-
-    def left_out(self, hit: Hit) -> str:
-        """As `Collection.left_out`: too little speaks for it."""
-        return FLOOR
 
     def ordered(self, hits: Sequence[Hit], query: Query, rows: Mapping[int, float] | None = None) -> list[Hit]:
         """Return the hits that fit, by relevance plus evidence; lessons by trust too, or as `rerank` orders them.
@@ -237,7 +202,7 @@ class RecordCollection:
         if self.kind == "lessons":
             return self._lessons(hits, query, rows)
         worth = self._worth(hits, query, rows)
-        return _attributed_first(sorted(hits, key=lambda hit: -worth[hit.row]), self._view.by_path)
+        return _attributed_first(sorted(hits, key=lambda hit: -worth[hit.row]), self.by_path)
 
     def _worth(self, hits: Sequence[Hit], query: Query, rows: Mapping[int, float] | None) -> dict[int, float]:
         """Return row → relevance of the hit plus the evidence for it, without an evidence below 0."""
@@ -255,7 +220,7 @@ class RecordCollection:
     def _reranked(self, hits: list[Hit], query: Query) -> list[Hit]:
         """Return lessons in the order of a language model; as they are when none may be asked or answers in time."""
         lessons = self._view.lessons
-        ids = {hit.path: self._view.by_path[hit.path].id for hit in hits if hit.path in self._view.by_path}
+        ids = {hit.path: self.by_path[hit.path].id for hit in hits if hit.path in self.by_path}
         known = [lessons.active[one] for one in ids.values() if one in lessons.active] if lessons else []
         order = self._rerank(query.text, known) if self._rerank and len(known) > 1 else None
         if order is None:
@@ -275,12 +240,12 @@ class RecordCollection:
         return self._is_gate_fixed or hit.bm25 is not None or (hit.cosine is not None and hit.cosine >= TELLING_COSINE)
 
     def _score(self, hit: Hit) -> int:
-        record = self._view.by_path.get(hit.path)
+        record = self.by_path.get(hit.path)
         return self._scores.get(record.id, 0) if record else 0
 
     def _trust(self, hit: Hit) -> float:
         """Return the factor for the trust in the lesson of a hit, in [`LEAST_TRUSTED`, 1]."""
-        record = self._view.by_path.get(hit.path)
+        record = self.by_path.get(hit.path)
         lessons = self._view.lessons
         lesson = lessons.active.get(record.id) if record and lessons else None
         trust = lesson.trust if lesson else 1.0
@@ -362,7 +327,6 @@ class SpanReader:
         self._is_redacting = redact
         self._files: dict[str, _File | None] = {}
         self._texts: dict[tuple[str, int, int, bytes], str | None] = {}
-        self._shown_paths: dict[str, str] = {}
 
     def text(self, hit: Hit) -> str | None:
         """Return the text of a hit as its file has it; None when the file is gone or holds another text there."""
@@ -385,11 +349,7 @@ class SpanReader:
 
     def shown(self, hit: Hit) -> Hit:
         """Return the hit with the secrets in its path replaced; the index keeps the rest without secrets."""
-        if not self._is_redacting:
-            return hit
-        path = self._shown_paths.get(hit.path)
-        if path is None:
-            path = self._shown_paths[hit.path] = redact(hit.path)
+        path = _redacted(hit.path) if self._is_redacting else hit.path
         return hit if path == hit.path else replace(hit, path=path)
 
 
@@ -405,6 +365,12 @@ class _File:
         """The lines with secrets masked, as many as `lines`."""
         masked = _masked(self._text) if len(self._text) <= _KEPT_CHARS else mask(self._text)
         return self.lines if masked == self._text else masked.split("\n")
+
+
+@lru_cache(maxsize=1024)
+def _redacted(path: str) -> str:
+    """Return `redact(path)`, kept for the last paths."""
+    return redact(path)
 
 
 @lru_cache(maxsize=128)

@@ -29,7 +29,6 @@ from hybrid.workspace import session_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from datetime import date
 
     from hybrid.capture.transcript import AgentText
     from hybrid.knowledge.record_files import Stores

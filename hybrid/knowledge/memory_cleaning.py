@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from msgspec import to_builtins
@@ -115,18 +116,26 @@ def _cleaned_row_text(text: str) -> str:
 
 
 def _cleaned_row(told: _Told) -> _Told:
-    told = replace(told, **{name: _each(_without_ends, value) for name, value in _texts_of(told).items()})
-    texts_before = _texts_of(told)
-    if not _holds_secret([text for value in texts_before.values() for text in _as_list(value)]):
+    told = _changed(told, _without_ends)
+    before = asdict(told)
+    lists = ([value] if isinstance(value, str) else value for value in before.values())
+    if not _holds_secret([*chain.from_iterable(lists)]):
         return told
-    cleaned: dict[str, Any] = {}
-    for name, value in cast("dict[str, object]", asdict(cleaned_told(told))).items():
-        # What a row tells may look like JSON; it stays text.
-        before = texts_before[name]
-        cleaned[name] = _each(
-            redact, cast("str | tuple[str, ...]", value) if isinstance(value, type(before)) else before
-        )
-    return replace(told, **cleaned)
+    # What a row tells may look like JSON; it stays text.
+    cleaned = {
+        name: value if isinstance(value, type(before[name])) else before[name]
+        for name, value in asdict(cleaned_told(told)).items()
+    }
+    return _changed(replace(told, **cleaned), redact)
+
+
+def _changed(told: _Told, change: Callable[[str], str]) -> _Told:
+    """Return an observation or summary with each of its texts changed, those in lists too."""
+    fields = cast("dict[str, str | tuple[str, ...]]", asdict(told))
+    texts = {
+        name: change(value) if isinstance(value, str) else tuple(map(change, value)) for name, value in fields.items()
+    }
+    return replace(told, **texts)
 
 
 def _without_ends(text: str) -> str:
@@ -140,18 +149,6 @@ def _without_ends(text: str) -> str:
         if word and (word[0].startswith("-") or ":" in word[0] or "=" in word[0]):
             parts[number + 1] = _END_OF_VALUE.sub("", parts[number + 1])
     return "…".join(parts)
-
-
-def _texts_of(told: Extracted | Summarised) -> dict[str, str | tuple[str, ...]]:
-    return cast("dict[str, str | tuple[str, ...]]", asdict(told))
-
-
-def _each(change: Callable[[str], str], value: str | tuple[str, ...]) -> str | tuple[str, ...]:
-    return change(value) if isinstance(value, str) else tuple(map(change, value))
-
-
-def _as_list(value: str | tuple[str, ...]) -> tuple[str, ...]:
-    return (value,) if isinstance(value, str) else value
 
 
 def _cleaned_waiting(payload: str) -> str:

@@ -15,11 +15,10 @@ from msgspec.structs import replace
 from hybrid.base.digest import chunk_digest
 from hybrid.base.tokens import tokens
 from hybrid.index.backend import Filter
-from hybrid.knowledge.collections import record_hit
+from hybrid.knowledge.collections import Collection, record_entry, record_hit
 from hybrid.prompting.content import content_words
 from hybrid.records.memory.showing import name_of, record_of, title_of
 from hybrid.records.memory.types import Observation, RowFilter
-from hybrid.render.frame import Entry, text_in_form
 from hybrid.search.gate.terms import terms_of
 from hybrid.search.ranking.memory import Parts, Present, asked_concepts, parts_of, remembered, spread
 from hybrid.search.ranking.word_match import word_match
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
     from hybrid.records.memory.store import MemoryStore
     from hybrid.records.memory.types import Row
     from hybrid.records.types import Record
+    from hybrid.render.frame import Entry
     from hybrid.search.searcher import Judging, Mode, Searched
     from hybrid.types import Embedder, Hit, Item
     from hybrid.workspace import Workspace
@@ -75,8 +75,8 @@ class AskingSession(Struct, frozen=True):
         return bool(self.id) and row.owner.session_id == self.id and row.created_ms >= self.lost_before_ms
 
 
-class MemoryCollection:
-    """Observations and summaries of earlier sessions; fulfils `knowledge.collections.Collection`.
+class MemoryCollection(Collection):
+    """Observations and summaries of earlier sessions.
 
     Args:
         view: The open view of the memory.
@@ -86,7 +86,6 @@ class MemoryCollection:
     """
 
     kind = "memory"
-    max_items = None
 
     def __init__(self, view: MemoryView, config: Config, present: Present, session: AskingSession) -> None:
         self._rows = view.rows
@@ -96,7 +95,7 @@ class MemoryCollection:
         self.searcher: Searcher = FairSearcher(view.searcher, present.key) if present.key else view.searcher
         self.threshold = config.memory.threshold
         self.min_cosine = config.memory.min_cosine
-        self.budget_chars: int | None = config.memory.budget_chars
+        self.budget_chars = config.memory.budget_chars
 
     def text(self, hit: Hit) -> str | None:
         """Return the body lines of the row of a hit; None when it is gone or says something else now."""
@@ -121,10 +120,9 @@ class MemoryCollection:
     def entry(self, item: Item) -> Entry:
         """As `Collection.entry`: `[memory] #42 2026-02-14 bugfix Fix auth timeout [from: other] (cosine 0.61)`."""
         row = self._rows.get(item.hit.path)
-        shown = record_of(row, here=self._present.key).shown if row else item.hit.name
-        cosine = f" (cosine {item.hit.cosine:.2f})" if item.hit.cosine is not None else ""
-        text = text_in_form(item.text, item.form)
-        return Entry("memory", f"{shown}{cosine}", tuple(text.split("\n")) if text else ())
+        assert row is not None  # Its text was read from the same rows.
+        measure = "" if item.hit.cosine is None else f"cosine {item.hit.cosine:.2f}"
+        return record_entry(record_of(row, here=self._present.key), item, measure, is_redacting=False)
 
     def left_out(self, hit: Hit) -> str:
         """Return why `ordered` leaves out a hit.

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from hybrid.base.atomic import write_atomic
 from hybrid.base.digest import sha256_hex
 from hybrid.base.errors import BusyError, HybridError, IndexUnavailableError
-from hybrid.knowledge.views import FOLDER, WAIT_S, WHOLE, place_of
+from hybrid.knowledge.views import FOLDER, WAIT_S, WHOLE, gate_settings, place_of
 from hybrid.models.registry import LazyEmbedder
 from hybrid.records.memory.showing import record_of, row_name
 from hybrid.records.memory.types import RowFilter
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable
     from pathlib import Path
 
-    from hybrid.config import GateConfig
     from hybrid.index.place import Place
     from hybrid.index.plan import Part, Progress
     from hybrid.knowledge.stores import RecordStores
@@ -193,10 +192,9 @@ class MemoryViews:
                 raise
         except sqlite3.DatabaseError as error:
             raise IndexUnavailableError(f"{place.catalog}: {error}") from error
-        searcher = open_collection(
-            place, workspace.config, workspace.home, gate=gate_settings(workspace), load=self._load
-        )
-        return _Open(seen, searcher)
+        config = workspace.config
+        gate = replace(gate_settings(config.gate, config.memory), words=0.0)  # It does not compare word by word.
+        return _Open(seen, open_collection(place, config, workspace.home, gate=gate, load=self._load))
 
     def _build(self, index: MemoryIndex, store: MemoryStore, newest: int) -> None:
         """Bring the index up to the change `newest`: by the changed rows if the store still knows them, else by all.
@@ -265,26 +263,10 @@ class MemoryIndex(Struct, frozen=True):
         build(self.place, tools, BuildTask(part=part, is_purged=is_purged, wait_s=wait_s))
 
 
-def gate_settings(workspace: Workspace) -> GateConfig:
-    """Return the settings of the gate with the rates of the memory, and without comparing word by word."""
-    config = workspace.config
-    return replace(
-        config.gate,
-        max_false_open_rate=config.memory.max_false_open_rate,
-        max_other_task_rate=config.memory.max_other_task_rate,
-        words=0.0,
-    )
-
-
-def memory_places(home: Path) -> list[Path]:
-    """Return the folders of all indexes of memories."""
-    return sorted((home / FOLDER / "views").glob("memory-*"))
-
-
 def places_of_store(home: Path, store: MemoryStore) -> list[tuple[Place, str]]:
     """Return the indexes of a memory, each with the key of the one project that it holds, empty for all projects."""
     name = _name(store.path, "")
-    found = [folder.name for folder in memory_places(home) if folder.name.startswith(name)]
+    found = sorted(folder.name for folder in (home / FOLDER / "views").glob(f"{name}*"))
     return [(place_of(home, one), one.removeprefix(name).removeprefix("-")) for one in found]
 
 

@@ -21,6 +21,7 @@ from hybrid.records.lore.files import LoreFolder
 from hybrid.records.lore.files import project_folder as lore_folder_of
 from hybrid.records.lore.store import LoreStore
 from hybrid.records.types import Problem
+from hybrid.render.numbers import amount
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -30,16 +31,7 @@ if TYPE_CHECKING:
     from hybrid.records.lore.types import Lore
     from hybrid.workspace import Workspace
 
-LORE_KINDS = ("patterns", "anti_patterns", "decisions", "handoffs")
-KINDS = ("lessons", *LORE_KINDS)
-
-_WORDS = {
-    "lessons": ("lesson", "lessons"),
-    "patterns": ("pattern", "patterns"),
-    "anti_patterns": ("anti-pattern", "anti-patterns"),
-    "decisions": ("decision", "decisions"),
-    "handoffs": ("handoff", "handoffs"),
-}
+KINDS = ("lessons", "patterns", "anti_patterns", "decisions", "handoffs")
 
 
 class RecordFile(Struct, frozen=True):
@@ -79,7 +71,7 @@ def total(files: Iterable[RecordFile]) -> dict[str, int]:
 
 def in_words(counts: Mapping[str, int]) -> str:
     """Return counts in words, `12 lessons, 3 patterns and 1 decision`; empty when all are 0."""
-    parts = [f"{n:,} {_WORDS[kind][n != 1]}" for kind in KINDS if (n := counts.get(kind, 0))]
+    parts = [amount(n, kind[:-1].replace("_", "-")) for kind in KINDS if (n := counts.get(kind, 0))]
     return " and ".join(filter(None, (", ".join(parts[:-1]), *parts[-1:])))
 
 

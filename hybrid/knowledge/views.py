@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping, Sequence
     from pathlib import Path
 
+    from hybrid.config import GateConfig, LessonsConfig, LoreConfig, MemoryConfig
     from hybrid.knowledge.stores import ActiveLessons, RecordStores
     from hybrid.records.types import Record
     from hybrid.types import Embedder
@@ -170,12 +171,8 @@ class RecordViews:
     def _opened(self, workspace: Workspace, kind: RecordsKind, name: str, records: Sequence[Record]) -> _Open:
         source = RecordSource(records)
         place = place_of(workspace.home, name)
-        settings = workspace.config.lessons if kind == "lessons" else workspace.config.lore
-        gate = replace(
-            workspace.config.gate,
-            max_false_open_rate=settings.max_false_open_rate,
-            max_other_task_rate=settings.max_other_task_rate,
-        )
+        config = workspace.config
+        gate = gate_settings(config.gate, config.lessons if kind == "lessons" else config.lore)
         is_behind = False
         if self._most_new is not None and (n_new := len(records) - _n_indexed(place)) > self._most_new:
             raise BusyError(f"{n_new} records are not indexed yet; `hybrid reindex` does it")
@@ -189,7 +186,7 @@ class RecordViews:
                 raise
         except sqlite3.DatabaseError as error:
             raise IndexUnavailableError(f"{place.catalog}: {error}") from error
-        searcher = open_collection(place, workspace.config, workspace.home, gate=gate, load=self._load)
+        searcher = open_collection(place, config, workspace.home, gate=gate, load=self._load)
         return _Open(records, searcher, source.by_path, is_behind)
 
     def _build(self, workspace: Workspace, place: Place, source: RecordSource) -> None:
@@ -210,6 +207,11 @@ class RecordViews:
         how = Recipe(source.chunk, WHOLE, RECORDS_VERSION, RECORDS_VERSION)
         summary = build(place, BuildTools(source, embedder, how, annotator), BuildTask(wait_s=WAIT_S))
         _note_seen(place, digest, summary.generation)
+
+
+def gate_settings(gate: GateConfig, rates: LessonsConfig | LoreConfig | MemoryConfig) -> GateConfig:
+    """Return the settings of the gate with the rates of a kind of records in place of those of the files."""
+    return replace(gate, max_false_open_rate=rates.max_false_open_rate, max_other_task_rate=rates.max_other_task_rate)
 
 
 def _is_current(place: Place, digest: str) -> bool:
