@@ -17,17 +17,13 @@ from hybrid.base.errors import HybridError, ProjectError
 from hybrid.base.home import expanded
 from hybrid.project.registry import load_registry
 from hybrid.records.errors import SinceError
-from hybrid.records.memory.showing import (
-    parse_name,
-)
+from hybrid.records.memory.showing import parse_name
 from hybrid.records.memory.types import MEMORY_KINDS, OBSERVATION_TYPES, RowFilter
-from hybrid.search.ranking.memory import Present
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import tzinfo
 
-    from hybrid.config import Config
     from hybrid.records.memory.store import MemoryStore
     from hybrid.records.memory.types import MemoryKind, Row
 
@@ -107,10 +103,6 @@ class MemoryScope(Struct, frozen=True):
             files=filters.files,
             kinds=kinds,
         )
-
-    def looking_back(self, config: Config, now_ms: int) -> Present:
-        """Return the time, project and half-life by which the rows are ranked."""
-        return Present(now_ms, self.present, (), config.memory.half_life_days)
 
 
 def checked_limit(text: str) -> int:

@@ -5,10 +5,11 @@ Filters restrict before limits count; every answer carries the named parts of it
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from hybrid.ask.memory_filters import MemoryScope
 from hybrid.prompting.query import make_query
@@ -39,11 +40,6 @@ class RankedRow(Struct, frozen=True):
 
     row: Row
     parts: Parts | None = None
-
-    @property
-    def score(self) -> float | None:
-        """The sum of the parts of the rank; None where nothing was ranked."""
-        return None if self.parts is None else self.parts.score
 
 
 class RowRequest(Struct, frozen=True):
@@ -77,8 +73,8 @@ class OpenMemory(Struct, frozen=True):
 
     @property
     def present(self) -> Present:
-        """Return the project and time from which rows are ranked."""
-        return self.scope.looking_back(self.workspace.config, self.now_ms)
+        """The time and the project from which rows are ranked; no file counts as present."""
+        return Present(self.now_ms, self.scope.present, (), self.workspace.config.memory.half_life_days)
 
     def scope_of(self, owner: Owner) -> MemoryScope:
         """Return a scope with the rows of one project only, the owner's."""
@@ -98,10 +94,10 @@ def recent(store: MemoryStore, request: RowRequest, *, is_cross: bool) -> list[R
         is_cross: Also other projects' rows.
     """
     wanted, present, limit = request.wanted, request.present, request.limit
-    if wanted.key or not is_cross or not present.key:
-        rows = store.newest(replace(wanted, key=wanted.key or ("" if is_cross else present.key)), limit)
-    else:
+    if is_cross and present.key and not wanted.key:
         rows = store.recent(wanted, present.key, limit)
+    else:
+        rows = store.newest(replace(wanted, key=wanted.key or ("" if is_cross else present.key)), limit)
     return [RankedRow(row, parts_of(remembered(row), present)) for row in rows]
 
 
@@ -149,9 +145,9 @@ def of_files(store: MemoryStore, paths: Sequence[str], request: RowRequest) -> l
 
 def row_json(found: RankedRow) -> dict[str, Any]:
     """Return one row as it stands in `--json`; absent values are None."""
-    row = found.row
-    told = row.told if isinstance(row, Observation) else None
-    summary = None if isinstance(row, Observation) else row.told
+    row, parts = found.row, found.parts
+    is_observation = isinstance(row, Observation)
+    told = asdict(row.told)
     return {
         "id": name_of(row),
         "kind": kind_of(row),
@@ -160,25 +156,17 @@ def row_json(found: RankedRow) -> dict[str, Any]:
         "project_key": row.owner.key,
         "type": type_of(row),
         "title": title_of(row) or None,
-        "subtitle": (told.subtitle or None) if told else None,
-        "narrative": (told.narrative or None) if told else None,
-        "facts": list(told.facts) if told else [],
-        "concepts": list(told.concepts) if told else [],
-        "files_read": list(told.files_read) if told else [],
-        "files_modified": list(told.files_modified) if told else [],
-        "summary": _summary_form(summary) if summary else None,
+        "subtitle": told.get("subtitle") or None,
+        "narrative": told.get("narrative") or None,
+        **{name: list(told.get(name, ())) for name in ("facts", "concepts", "files_read", "files_modified")},
+        "summary": None if is_observation else {name: text or None for name, text in told.items()},
         "created_at": iso(row.created_ms),
         "created_at_epoch": row.created_ms,
         "prompt_number": row.prompt_number,
-        "repeat_count": row.repeat_count if isinstance(row, Observation) else None,
-        "score": round(found.parts.score, 4) if found.parts else None,
-        "parts": found.parts.as_json() if found.parts else None,
+        "repeat_count": row.repeat_count if is_observation else None,
+        "score": round(parts.score, 4) if parts else None,
+        "parts": parts.as_json() if parts else None,
     }
-
-
-def _summary_form(told: Any) -> dict[str, str | None]:
-    names = ("request", "investigated", "learned", "completed", "next_steps", "notes")
-    return {name: getattr(told, name) or None for name in names}
 
 
 def _documents(store: MemoryStore, wanted: RowFilter) -> frozenset[str] | None:
@@ -187,9 +175,6 @@ def _documents(store: MemoryStore, wanted: RowFilter) -> frozenset[str] | None:
         return None
     return frozenset(path_at(kind, number, key) for kind, number, key in store.places(wanted))
 
-
-_NOTHING_KNOWN = "No previous sessions found for this project yet."
-_NOTHING_AT_ALL = "No previous sessions found in any project yet."
 
 _INDENT = "      "
 
@@ -209,14 +194,10 @@ def list_text(
     if form == "full":
         return "\n\n".join("\n".join(_whole(one, here, is_explained=is_explained)) for one in found)
     lines: list[str] = []
-    last = ""
-    for one in found:
-        day = moment_text(one.row.created_ms)[:10]
-        if by_day and day != last:
-            lines.append(f"## {day}")
-            last = day
-        lines.append(neutralise_line(index_line(one.row, here=here)))
-        lines += _explained(one) if is_explained else ()
+    for day, rows in groupby(found, lambda one: moment_text(one.row.created_ms)[:10]):
+        lines += [f"## {day}"] if by_day else []
+        for one in rows:
+            lines += [neutralise_line(index_line(one.row, here=here)), *(_explained(one) if is_explained else ())]
     return "\n".join(lines)
 
 
@@ -231,7 +212,7 @@ def nothing_known(store: MemoryStore, scope: MemoryScope, window_ms: int) -> str
     if n := store.n_waiting():
         said = f"{amount(n, 'use')} of tools {'waits' if n == 1 else 'wait'} for what follows"
         return f"Nothing is told of yet: {said}; ask again in {max(window_ms / 1000, 1):.0f} s."
-    return _NOTHING_KNOWN if scope.name else _NOTHING_AT_ALL
+    return f"No previous sessions found {'for this' if scope.name else 'in any'} project yet."
 
 
 def newest_first(found: Sequence[RankedRow]) -> list[RankedRow]:

@@ -16,7 +16,7 @@ from hybrid.answer.select import Selection, verdict_of
 from hybrid.base.errors import HybridError, IndexUnavailableError
 from hybrid.index.backend import Filter
 from hybrid.knowledge.collections import KINDS_OF, FileCollection, RecordCollection
-from hybrid.knowledge.memory_collection import MemoryCollection, memory_collection
+from hybrid.knowledge.memory_collection import memory_collection
 from hybrid.redact import redact
 from hybrid.search.searcher import Judging
 from hybrid.types import Item
@@ -158,8 +158,7 @@ def _all_records(
 ) -> tuple[list[ResultList], list[str]]:
     names = [kind for kind in KINDS_OF if kind != "files" and wanted.of(kind)]
     views, problems = kinds.views(workspace) if {*names} - {"memory"} else ((), ())
-    collections: list[RecordCollection | MemoryCollection]
-    collections = [RecordCollection(view, workspace.config) for view in views if view.kind in names]
+    collections: list[Collection] = [RecordCollection(view, workspace.config) for view in views if view.kind in names]
     if "memory" in names:
         memory, told = kinds.memory(workspace)
         problems = [*problems, *told]
@@ -169,9 +168,7 @@ def _all_records(
     return lists, [problem for problem in problems if problem.split(":")[0] in names]
 
 
-def _records(
-    collection: RecordCollection | MemoryCollection, workspace: Workspace, query: Query, wanted: SearchRequest
-) -> ResultList:
+def _records(collection: Collection, workspace: Workspace, query: Query, wanted: SearchRequest) -> ResultList:
     searcher, config = collection.searcher, workspace.config
     if wanted.kinds:
         only = Filter(wanted.of(collection.kind))
@@ -202,18 +199,14 @@ def _ordered(collection: Collection, searched: Searched) -> list[Hit]:
     return [*first, *(hit for hit in searched.hits if hit.row not in rows)]
 
 
-def _shown(collection: RecordCollection | MemoryCollection, hits: Sequence[Hit]) -> tuple[ResultHit, ...]:
+def _shown(collection: Collection, hits: Sequence[Hit]) -> tuple[ResultHit, ...]:
     """Return the hits whose records still stand as they were indexed, ranked anew from 1; others are left out."""
-    texts = [(hit, collection.text(hit)) for hit in hits]
-    left = [(hit, text) for hit, text in texts if text is not None]
-    return tuple(
-        _found(collection, replace(hit, rank=rank), text, collection.record(hit))
-        for rank, (hit, text) in enumerate(left, 1)
-    )
+    left = [(hit, text) for hit in hits if (text := collection.text(hit)) is not None]
+    return tuple(_found(collection, replace(hit, rank=rank), text) for rank, (hit, text) in enumerate(left, 1))
 
 
-def _found(collection: Collection, hit: Hit, text: str | None, record: Record | None = None) -> ResultHit:
-    shown = collection.shown(hit)
+def _found(collection: Collection, hit: Hit, text: str | None) -> ResultHit:
+    shown, record = collection.shown(hit), collection.record(hit)
     shown = shown if record is None else replace(shown, name=redact(record.name))
     return ResultHit(shown, collection.entry(Item(shown, text or "", "pointer")).header, text, record)
 

@@ -81,7 +81,11 @@ class Collection(ABC):
 
     @abstractmethod
     def entry(self, item: Item) -> Entry:
-        """Return an item as it stands in the frame; its hit must have a text now."""
+        """Return an item as it stands in the frame; of a record, one that has a text now."""
+
+    def record(self, hit: Hit) -> Record | None:
+        """Return the record of a hit as it is now; None for a file, and when it is gone or says something else."""
+        return None
 
     def shown(self, hit: Hit) -> Hit:
         """Return the hit without secrets; the index keeps records without them, so their hits are as they were."""
