@@ -9,7 +9,7 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import astuple, replace
 
 from hybrid.base.digest import DIGEST_BYTES, digest_of_normalised, normalise
 from hybrid.base.tokens import TOKENS_VERSION, term_counts
@@ -98,15 +98,7 @@ def chunk_text(lines: Sequence[str], start_line: int, end_line: int) -> str:
     return normalise("\n".join(lines[start_line - 1 : end_line]))
 
 
-def analyse(document: Document, chunks: Sequence[Chunk], *, masked: str | None = None) -> list[ChunkRecord]:
-    """Return the records of a document's chunks, in order; as `analysed`, without the texts.
-
-    `masked` is what `mask` made of the document's text; by default it is made here.
-    """
-    return analysed(document, chunks, masked=mask(document.text) if masked is None else masked)[0]
-
-
-def analysed(document: Document, chunks: Sequence[Chunk], *, masked: str) -> tuple[list[ChunkRecord], list[str]]:
+def analysed(document: Document, chunks: Sequence[Chunk]) -> tuple[list[ChunkRecord], list[str]]:
     """The records of a document's chunks, in order, and the text of each: normalised, without secrets.
 
     A secret in a file must not live on in the index, neither as a term nor in a name: secrets are looked for in the
@@ -115,26 +107,26 @@ def analysed(document: Document, chunks: Sequence[Chunk], *, masked: str) -> tup
     Args:
         document: The document, its text with secrets.
         chunks: The chunks of the document.
-        masked: What `mask` made of the document's text.
     """
-    lines = _bare_lines(document.text)
+    lines, masked = _bare_lines(document.text), mask(document.text)
     texts = [_text(lines, chunk) for chunk in chunks]
-    digests = [digest_of_normalised(text) for text in texts]
-    masked_digests = [b""] * len(texts)
+    digests = [(digest_of_normalised(text), b"") for text in texts]
     is_clean = masked == document.text
     if not is_clean:
         lines, bare = _bare_lines(masked), texts
         texts = [_text(lines, chunk) for chunk in chunks]
-        pairs = zip(texts, bare, strict=True)
-        masked_digests = [digest_of_normalised(text) if text != before else b"" for text, before in pairs]
+        digests = [
+            (digest, digest_of_normalised(text) if text != before else b"")
+            for (digest, _), text, before in zip(digests, texts, bare, strict=True)
+        ]
     clean = part_masker(_parts(chunks)) if is_clean else masker(document.text)
     if clean is not None:
         clean = cache(clean)
         chunks = [_without_secrets(chunk, clean) for chunk in chunks]
     counts = cache(term_counts)
     records = [
-        _record(chunk, text, digest, hidden, lines, counts)
-        for chunk, text, digest, hidden in zip(chunks, texts, digests, masked_digests, strict=True)
+        _record(chunk, text, of_text, lines, counts)
+        for chunk, text, of_text in zip(chunks, texts, digests, strict=True)
     ]
     return records, texts
 
@@ -151,8 +143,18 @@ def _text(bare_lines: Sequence[str], chunk: Chunk) -> str:
 
 
 def _record(
-    chunk: Chunk, text: str, digest: bytes, masked: bytes, lines: Sequence[str], counts: Callable[[str], dict[str, int]]
+    chunk: Chunk, text: str, digests: tuple[bytes, bytes], lines: Sequence[str], counts: Callable[[str], dict[str, int]]
 ) -> ChunkRecord:
+    """Return the record of a chunk.
+
+    Args:
+        chunk: The chunk, its names without secrets.
+        text: Its normalised text without secrets.
+        digests: `ChunkRecord.digest` and `ChunkRecord.masked`.
+        lines: The lines of the document without secrets, for the comments.
+        counts: `term_counts`, which remembers short texts that many chunks have.
+    """
+    digest, masked = digests
     definitions = chunk.definitions
     remarks = "\n".join("\n".join(lines[span.start_line - 1 : span.end_line]) for span in chunk.comments)
     return ChunkRecord(
@@ -236,11 +238,8 @@ def encode_detail(record: ChunkRecord) -> bytes:
     detail: dict[str, object] = {
         "body": [list(record.body), list(record.body.values())],
         "fields": record.fields,
-        "definitions": [
-            [d.name, d.kind, d.start_line, d.end_line, d.signature, d.scope, d.depth, d.is_value]
-            for d in record.definitions
-        ],
-        "comments": [[span.start_line, span.end_line] for span in record.comments],
+        "definitions": list(map(astuple, record.definitions)),
+        "comments": list(map(astuple, record.comments)),
     }
     if record.masked:
         detail["masked"] = record.masked.hex()

@@ -11,6 +11,7 @@ import os
 import socket
 import sqlite3
 import time
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -21,7 +22,7 @@ from hybrid.base.errors import BusyError, IndexUnavailableError
 from hybrid.base.sqlite import set_database_aside
 from hybrid.index.catalog import Catalog
 from hybrid.index.documents import DocumentUpdate
-from hybrid.index.manifest import FORMAT_VERSION, is_untouched, read_manifest
+from hybrid.index.manifest import is_untouched, read_manifest
 from hybrid.index.plan import EVERYTHING, BuildTask, Summary
 
 if TYPE_CHECKING:
@@ -127,16 +128,8 @@ class _Run(Struct, frozen=True):
             manifest = read_manifest(self.place.folder)
         except IndexUnavailableError:
             return 0
-        background = self.tools.annotator.key if self.tools.annotator else ""
-        wanted = (
-            FORMAT_VERSION,
-            self.tools.embedder.info.key,
-            self.tools.how.of_chunks,
-            background,
-            catalog.generation(),
-        )
-        found = (manifest.format_version, manifest.model, manifest.recipe, manifest.background, manifest.generation)
-        return manifest.generation if found == wanted and is_untouched(self.place.folder, manifest) else 0
+        is_last = manifest.generation == catalog.generation() and self.tools.made(manifest)
+        return manifest.generation if is_last and is_untouched(self.place.folder, manifest) else 0
 
 
 def _holder(lock: Path) -> str:
@@ -156,9 +149,7 @@ def _describe(summary: Summary, catalog: Catalog, source: Source) -> None:
     figures = catalog.figures()
     summary.documents = figures["documents"]
     summary.chunks = figures["chunks"]
-    summary.skipped = dict(figures["skipped"])
-    for reason, count in source.skipped.items():
-        summary.skipped[reason] = summary.skipped.get(reason, 0) + count
+    summary.skipped = dict(Counter[str](figures["skipped"]) + Counter(source.skipped))
 
 
 def _describe_part(summary: Summary, last: Mapping[str, Any], n_chunks_more: int) -> None:

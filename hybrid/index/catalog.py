@@ -37,6 +37,8 @@ _OTHER_RULES = "instr(recipe || ';', '; ' || ? || ';') = 0"
 """SQL condition: a recipe does not hold the given rules for secrets, which are one of its parts."""
 _RACY_NS = 2_000_000_000
 """Nanoseconds that the coarsest clock of a file system (FAT) cannot tell apart."""
+_LOOSE_BYTES = 1_000_000
+"""Free bytes in the database file above which it is compacted: below, the work costs more than the space."""
 
 
 class KnownDocument(Struct, frozen=True):
@@ -66,10 +68,6 @@ class KnownDocument(Struct, frozen=True):
 def encode_path(path: str) -> bytes:
     """A path as the catalog stores it."""
     return path.encode("utf-8", "surrogatepass")
-
-
-_LOOSE_BYTES = 1_000_000
-"""Free bytes in the database file above which it is compacted: below, the work costs more than the space."""
 
 
 def decode_path(data: bytes) -> str:
@@ -113,8 +111,7 @@ class Catalog:
                 (tree, _stored(root)),
             )
             self.commit()
-        row = self._db.execute("SELECT id FROM trees WHERE tree = ?", (tree,)).fetchone()
-        self._tree_id: int = row[0] if row else 0
+        self._tree_id: int = self._value("SELECT id FROM trees WHERE tree = ?", tree) or 0
 
     def close(self) -> None:
         """Release the database."""
@@ -143,32 +140,39 @@ class Catalog:
         if self._db.in_transaction:
             self._db.execute("COMMIT")
 
+    def _value(self, sql: str, *values: object) -> Any:
+        """The first column of the first row of an answer; None when the answer has no row."""
+        row = self._db.execute(sql, values).fetchone()
+        return row[0] if row else None
+
+    def _of_tree(self, column: str) -> Any:
+        """A column of this tree's row; None when a catalog that is only read does not know the tree."""
+        return self._value(f"SELECT {column} FROM trees WHERE id = ?", self._tree_id)
+
     # --- documents -----------------------------------------------------------------------------------------
 
     def known(self) -> dict[str, KnownDocument]:
         """Every document of this tree by path, skipped ones too."""
-        rows = self._db.execute(
-            "SELECT path, size_bytes, mtime_ns, checked_ns, content_id, kind FROM documents WHERE tree_id = ?",
-            (self._tree_id,),
-        )
-        return {
-            decode_path(path): KnownDocument(FileStamp(size, mtime), checked, content_id, kind)
-            for path, size, mtime, checked, content_id, kind in rows
-        }
+        return self._known("1")
 
     def known_within(self, paths: Iterable[str]) -> dict[str, KnownDocument]:
         """The known documents at some paths and below them, as `known` gives them; costs one look-up a path."""
         found: dict[str, KnownDocument] = {}
         for path in map(encode_path, paths):
-            rows = self._db.execute(
-                "SELECT path, size_bytes, mtime_ns, checked_ns, content_id, kind FROM documents "
-                "WHERE tree_id = ? AND (path = ? OR (path > ? AND path < ?))",
-                # In UTF-8, what begins with `path/` lies between `path/` and `path0`.
-                (self._tree_id, path, path + b"/", path + b"0"),
-            )
-            for row, size, mtime, checked, content_id, kind in rows:
-                found[decode_path(row)] = KnownDocument(FileStamp(size, mtime), checked, content_id, kind)
+            # In UTF-8, what begins with `path/` lies between `path/` and `path0`.
+            found |= self._known("(path = ? OR (path > ? AND path < ?))", path, path + b"/", path + b"0")
         return found
+
+    def _known(self, condition: str, *values: bytes) -> dict[str, KnownDocument]:
+        rows = self._db.execute(
+            "SELECT path, size_bytes, mtime_ns, checked_ns, content_id, kind FROM documents "
+            f"WHERE tree_id = ? AND {condition}",
+            (self._tree_id, *values),
+        )
+        return {
+            decode_path(path): KnownDocument(FileStamp(size, mtime), checked, content_id, kind)
+            for path, size, mtime, checked, content_id, kind in rows
+        }
 
     def put_document(
         self, found: Found, checked_ns: int, *, content_id: int | None, kind: str, reason: str | None
@@ -208,7 +212,7 @@ class Catalog:
 
     def recipe(self) -> str:
         """The recipe by which this tree's documents were read, chunked and embedded; empty before the first build."""
-        return self._db.execute("SELECT recipe FROM trees WHERE id = ?", (self._tree_id,)).fetchone()[0]
+        return self._of_tree("recipe")
 
     def require_recipe(self, recipe: str) -> bool:
         """Store the recipe of this tree, and forget its documents when they were made by another one.
@@ -218,8 +222,7 @@ class Catalog:
         Returns:
             True when the documents were forgotten.
         """
-        (current,) = self._db.execute("SELECT recipe FROM trees WHERE id = ?", (self._tree_id,)).fetchone()
-        if current == recipe:
+        if self.recipe() == recipe:
             return False
         self._db.execute("DELETE FROM documents WHERE tree_id = ?", (self._tree_id,))
         self._db.execute("UPDATE trees SET recipe = ?, is_dirty = 1 WHERE id = ?", (recipe, self._tree_id))
@@ -229,11 +232,8 @@ class Catalog:
 
     def content_of(self, document: Document, recipe: str) -> int | None:
         """The content id of a document's text; None when the text was not chunked by this recipe yet."""
-        row = self._db.execute(
-            "SELECT id FROM contents WHERE digest = ? AND language = ? AND recipe = ?",
-            (document.digest, document.language, recipe),
-        ).fetchone()
-        return row[0] if row else None
+        sql = "SELECT id FROM contents WHERE digest = ? AND language = ? AND recipe = ?"
+        return self._value(sql, document.digest, document.language, recipe)
 
     def known_contents(self, recipe: str) -> frozenset[tuple[bytes, str]]:
         """Digest and language of every text that was chunked by this recipe."""
@@ -271,25 +271,22 @@ class Catalog:
 
         Of several the one that begins nearest to the line `near`.
         """
-        row = self._db.execute(
+        return self._db.execute(
             "SELECT c.start_line, c.end_line FROM documents d JOIN chunks c ON c.content_id = d.content_id "
             "WHERE d.tree_id = ? AND d.path = ? AND c.digest = ? ORDER BY abs(c.start_line - ?), c.start_line LIMIT 1",
             (self._tree_id, encode_path(path), digest, near),
         ).fetchone()
-        return None if row is None else (row[0], row[1])
 
     def n_chunks(self, content_id: int | None) -> int:
         """Return how many chunks a content has; 0 for None or an unknown id."""
-        row = self._db.execute("SELECT n_chunks FROM contents WHERE id = ?", (content_id,)).fetchone()
-        return row[0] if row else 0
+        return self._value("SELECT n_chunks FROM contents WHERE id = ?", content_id) or 0
 
     # --- vectors -------------------------------------------------------------------------------------------
 
     def model_id(self, key: str) -> int:
         """The id of a model key; a new key is stored and gets one."""
         self._db.execute("INSERT OR IGNORE INTO models(key) VALUES(?)", (key,))
-        (found,) = self._db.execute("SELECT id FROM models WHERE key = ?", (key,)).fetchone()
-        return found
+        return self._value("SELECT id FROM models WHERE key = ?", key)
 
     def known_inputs(self, model_id: int, inputs: Sequence[bytes]) -> set[bytes]:
         """Those of the inputs that have a vector of this model."""
@@ -307,18 +304,10 @@ class Catalog:
 
     def put_vectors(self, model_id: int, inputs: Sequence[tuple[bytes, int]], vectors: StoredVectors) -> None:
         """Store one vector for each (input, content id); an input that has a vector of this model keeps it."""
+        rows = zip(inputs, vectors.is_cut.tolist(), vectors.scale.tolist(), vectors.rows(), strict=True)
         self._db.executemany(
             "INSERT OR IGNORE INTO vectors VALUES(?, ?, ?, ?, ?, ?)",
-            [
-                (model_id, key, content_id, is_cut, scale, row)
-                for (key, content_id), is_cut, scale, row in zip(
-                    inputs,
-                    vectors.is_cut.astype(int).tolist(),
-                    vectors.scale.tolist(),
-                    vectors.rows(),
-                    strict=True,
-                )
-            ],
+            [(model_id, key, content_id, is_cut, scale, row) for (key, content_id), is_cut, scale, row in rows],
         )
 
     def vectors(self, model_id: int, inputs: Sequence[bytes], dim: int) -> StoredVectors:
@@ -337,11 +326,11 @@ class Catalog:
 
     def generation(self) -> int:
         """The generation of the last snapshot that was made from this catalog; 0 before the first."""
-        return self._db.execute("SELECT generation FROM trees WHERE id = ?", (self._tree_id,)).fetchone()[0]
+        return self._of_tree("generation")
 
     def is_dirty(self) -> bool:
         """Return whether documents changed since the last snapshot of this tree."""
-        return bool(self._db.execute("SELECT is_dirty FROM trees WHERE id = ?", (self._tree_id,)).fetchone()[0])
+        return bool(self._of_tree("is_dirty"))
 
     def mark_dirty(self) -> None:
         """Say, within the transaction that changes documents, that the snapshot is behind.
@@ -369,10 +358,8 @@ class Catalog:
 
     def summary_of(self, generation: int) -> dict[str, Any]:
         """The summary that `finish` was given for a generation; empty when it is not kept any more."""
-        row = self._db.execute(
-            "SELECT summary FROM generations WHERE tree_id = ? AND generation = ?", (self._tree_id, generation)
-        ).fetchone()
-        return json.loads(row[0]) if row else {}
+        sql = "SELECT summary FROM generations WHERE tree_id = ? AND generation = ?"
+        return json.loads(self._value(sql, self._tree_id, generation) or "{}")
 
     def touch(self) -> None:
         """Note that the tree was found up to date at this moment."""
@@ -388,7 +375,7 @@ class Catalog:
             The number of contents deleted.
         """
         unused = f"SELECT id FROM contents WHERE {_IS_UNUSED}"
-        (count,) = self._db.execute(f"SELECT count(*) FROM ({unused})").fetchone()
+        count: int = self._value(f"SELECT count(*) FROM ({unused})")
         if count <= spare:
             return 0
         self._db.execute(f"DELETE FROM vectors WHERE content_id IN ({unused})")
@@ -404,7 +391,7 @@ class Catalog:
 
     def n_of_other_rules(self, rules: str) -> int:
         """Return how many contents were stored under other rules for secrets than these."""
-        return self._db.execute(f"SELECT count(*) FROM contents WHERE {_OTHER_RULES}", (rules,)).fetchone()[0]
+        return self._value(f"SELECT count(*) FROM contents WHERE {_OTHER_RULES}", rules)
 
     def forget_other_rules(self, rules: str, trees: Iterable[str]) -> int:
         """Delete working trees, and unused contents that were stored under other rules, with chunks and vectors.
@@ -439,15 +426,14 @@ class Catalog:
             BusyError: Another process reads the file, so that its log cannot be emptied.
         """
         self._db.execute("VACUUM")
-        if self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
+        if self._value("PRAGMA wal_checkpoint(TRUNCATE)"):
             raise BusyError("another process reads the index")
 
     def compact_if_loose(self) -> None:
         """Compact the file if more than a megabyte and more than half of it is free; leave it if somebody reads it."""
-        (n_free,) = self._db.execute("PRAGMA freelist_count").fetchone()
-        (n_pages,) = self._db.execute("PRAGMA page_count").fetchone()
-        (page_bytes,) = self._db.execute("PRAGMA page_size").fetchone()
-        if n_free * page_bytes > _LOOSE_BYTES and 2 * n_free > n_pages:
+        n_free: int = self._value("PRAGMA freelist_count")
+        is_loose = n_free * self._value("PRAGMA page_size") > _LOOSE_BYTES
+        if is_loose and 2 * n_free > self._value("PRAGMA page_count"):
             # The build is done, whatever becomes of this: the next one tries again.
             with contextlib.suppress(sqlite3.OperationalError, BusyError):
                 self.compact()
@@ -468,16 +454,15 @@ class Catalog:
         tree = (self._tree_id,)
         joined = "FROM documents d JOIN contents c ON c.id = d.content_id WHERE d.tree_id = ?"
         skips = "SELECT skip_reason, count(*) FROM documents WHERE tree_id = ? AND skip_reason IS NOT NULL GROUP BY 1"
-        built_at = self._db.execute("SELECT built_at FROM trees WHERE id = ?", tree).fetchone()
         fallbacks = f"SELECT c.fallback, count(*) {joined} AND c.fallback != '' GROUP BY 1 ORDER BY 1"
         return {
-            "documents": self._db.execute(f"SELECT count(*) {joined}", tree).fetchone()[0],
-            "chunks": self._db.execute(f"SELECT coalesce(sum(c.n_chunks), 0) {joined}", tree).fetchone()[0],
+            "documents": self._value(f"SELECT count(*) {joined}", *tree),
+            "chunks": self._value(f"SELECT coalesce(sum(c.n_chunks), 0) {joined}", *tree),
             "by_kind": dict(self._db.execute(f"SELECT d.kind, count(*) {joined} GROUP BY 1 ORDER BY 1", tree)),
             "languages": self.languages(),
             "skipped": dict(self._db.execute(f"{skips} ORDER BY 2 DESC, 1", tree)),
             "fallbacks": dict(self._db.execute(fallbacks, tree)),
-            "last_built_at": built_at[0] if built_at else None,
+            "last_built_at": self._of_tree("built_at"),
         }
 
 

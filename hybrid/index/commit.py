@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from hybrid.index.catalog import Catalog, DocumentRow
     from hybrid.index.plan import BuildTask, BuildTools
     from hybrid.index.segment import Segment
-    from hybrid.types import EmbedderInfo
 
 _PATTERN = "segment-*.safetensors"
 
@@ -59,13 +58,11 @@ def commit_snapshot(catalog: Catalog, folder: Path, tools: BuildTools, task: Bui
     Raises:
         OSError: The disk is full or read-only; the old generation stays.
     """
-    model, recipe = tools.embedder.info, tools.how.of_chunks
-    background = tools.annotator.key if tools.annotator else ""
-    old = None if task.is_purged else _usable(folder, model, recipe, background, catalog.generation())
+    old = None if task.is_purged else _usable(folder, tools, catalog.generation())
     if old is not None and not catalog.is_dirty():
         _restamp(folder, old[0])
         return old[0].generation
-    previous, opened = old or (_empty(folder, model, recipe, background), [])
+    previous, opened = old or (_empty(folder, tools), [])
     if changes.rows is not None and old is not None:
         wanted = {path: row for path, row in changes.rows.items() if row is not None}
         entries, missing = _tombstone_some(previous.segments, opened, changes.rows), set(wanted)
@@ -91,37 +88,31 @@ def commit_snapshot(catalog: Catalog, folder: Path, tools: BuildTools, task: Bui
     return manifest.generation
 
 
-def _usable(
-    folder: Path, model: EmbedderInfo, recipe: str, background: str, noted: int
-) -> tuple[Manifest, list[Segment]] | None:
+def _usable(folder: Path, tools: BuildTools, noted: int) -> tuple[Manifest, list[Segment]] | None:
     """Manifest and open segments of the current generation; None when it cannot be built upon.
 
-    It must be whole, and of this format, model, recipe, background and catalog.
+    It must be whole, made by tools like these (`BuildTools.made`), and made from this catalog.
 
     Args:
         folder: Folder of the tree.
-        model: The model of the vectors.
-        recipe: The recipe of the chunks.
-        background: Key of what the segments must have been annotated with.
+        tools: What the build works with.
         noted: The generation that the catalog last made; a killed build leaves one more on disk. Any other snapshot
             was made from a catalog that is lost: its content ids mean other texts.
     """
     try:
         manifest = read_manifest(folder)
-        found = (manifest.format_version, manifest.model, manifest.recipe, manifest.background)
-        if found != (FORMAT_VERSION, model.key, recipe, background):
-            return None
         # 0: this catalog has made no snapshot yet, so one on disk is of another catalog, which is lost.
-        if noted == 0 or manifest.generation - noted not in (0, 1):
+        if noted == 0 or manifest.generation - noted not in (0, 1) or not tools.made(manifest):
             return None
         return manifest, [open_segment(folder, entry) for entry in manifest.segments]
     except (IndexUnavailableError, OSError, ValueError, IndexError):
         return None
 
 
-def _empty(folder: Path, model: EmbedderInfo, recipe: str, background: str) -> Manifest:
+def _empty(folder: Path, tools: BuildTools) -> Manifest:
     """Return a manifest without segments, numbered as the last generation in the folder, to begin anew from."""
-    return Manifest(FORMAT_VERSION, _last_generation(folder), model.key, model.dim, recipe, (), {}, background)
+    model, recipe = tools.embedder.info, tools.how.of_chunks
+    return Manifest(FORMAT_VERSION, _last_generation(folder), model.key, model.dim, recipe, (), {}, tools.background)
 
 
 def _last_generation(folder: Path) -> int:
@@ -165,8 +156,8 @@ def _tombstone_some(
     """Return the entries with every changed document marked dead; costs one look-up a document, no pass over all."""
     updated: list[SegmentEntry] = []
     for entry, segment in zip(entries, opened, strict=True):
-        rows = {segment.document_at(path) for path in changes} - {None}
-        dead = set(entry.dead_documents) | {row for row in rows if row is not None}
+        rows = map(segment.document_at, changes)
+        dead = set(entry.dead_documents).union(row for row in rows if row is not None)
         updated.append(replace(entry, dead_documents=tuple(sorted(dead))))
     return updated
 
@@ -189,16 +180,10 @@ def _choose_merges(
     A segment that is half dead is written anew. Beyond `max_segments`, the smaller ones are merged until what is
     merged together is smaller than what stays, so that an edit costs the logarithm of the index, not its size.
     """
-    live = {
-        entry.file: segment.n_documents - len(entry.dead_documents)
-        for entry, segment in zip(entries, opened, strict=True)
-    }
+    held = {entry.file: segment.n_documents for entry, segment in zip(entries, opened, strict=True)}
+    live = {entry.file: held[entry.file] - len(entry.dead_documents) for entry in entries}
     # A segment that is half dead costs every scan twice its worth.
-    rewrite = {
-        entry.file
-        for entry, segment in zip(entries, opened, strict=True)
-        if 2 * len(entry.dead_documents) >= max(segment.n_documents, 1)
-    }
+    rewrite = {entry.file for entry in entries if 2 * len(entry.dead_documents) >= max(held[entry.file], 1)}
     staying = sorted((entry for entry in entries if entry.file not in rewrite), key=lambda entry: live[entry.file])
     if len(staying) + bool(n_missing or rewrite) > max_segments:
         # The smallest go first, down to half of the limit: so an edit seldom pays for a merge, and a large segment is

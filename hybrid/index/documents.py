@@ -11,7 +11,7 @@ import time
 from typing import TYPE_CHECKING
 
 from hybrid.index.analysis import chunk_text, head_line, input_key
-from hybrid.index.reading import Reader
+from hybrid.index.reading import Reader, Task
 from hybrid.index.workers import are_worth_it, automatic_workers, look_in_processes
 from hybrid.redact import mask
 from hybrid.types import EmbedInput, Skipped
@@ -114,9 +114,9 @@ class DocumentUpdate:
         """Yield each file, in order, with the time just before it was read (nanoseconds) and what was read."""
         n_workers = self._tools.workers or automatic_workers()
         if n_workers > 1 and are_worth_it(sum(found.stamp.size_bytes for found in stale)):
-            known = self._catalog.known_contents(self._how.of_chunks)
+            task = Task(self._reader, self._catalog.known_contents(self._how.of_chunks))
             yield from look_in_processes(
-                self._reader, stale, known, n_workers=n_workers, now_ns=self._tools.now_ns, meanwhile=self._prepare
+                task, stale, n_workers=n_workers, now_ns=self._tools.now_ns, meanwhile=self._prepare
             )
             return
         for found in stale:

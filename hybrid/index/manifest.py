@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct, to_builtins
+from msgspec import MsgspecError, Struct, to_builtins
+from msgspec.json import decode
 
 from hybrid.base.atomic import write_atomic
 from hybrid.base.errors import IndexCorruptError, IndexMissingError
@@ -72,13 +73,10 @@ def read_manifest(folder: Path) -> Manifest:
     """
     path = folder / NAME
     try:
-        data: dict[str, Any] = json.loads(path.read_bytes())
-        entries = tuple(_entry(entry) for entry in data.pop("segments"))
-        known = Manifest.__struct_fields__
-        return Manifest(**{name: value for name, value in data.items() if name in known}, segments=entries)
+        return decode(path.read_bytes(), type=Manifest)
     except FileNotFoundError as error:
         raise IndexMissingError("no index was built here yet: run `hybrid reindex`") from error
-    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+    except (OSError, MsgspecError, RecursionError) as error:
         raise IndexCorruptError(f"{path} is damaged: run `hybrid reindex`") from error
 
 
@@ -92,11 +90,6 @@ def is_untouched(folder: Path, manifest: Manifest) -> bool:
         (stat.st_size, stat.st_mtime_ns) == (entry.size_bytes, entry.mtime_ns)
         for stat, entry in zip(stats, manifest.segments, strict=True)
     )
-
-
-def _entry(fields: dict[str, Any]) -> SegmentEntry:
-    known: dict[str, Any] = fields | {"dead_documents": tuple(fields["dead_documents"])}
-    return SegmentEntry(**known)
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:

@@ -12,12 +12,14 @@ from msgspec import Struct, field
 from msgspec.structs import asdict
 
 from hybrid.index.analysis import recipe
+from hybrid.index.manifest import FORMAT_VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
+    from hybrid.index.manifest import Manifest
     from hybrid.types import Chunked, ChunkLimits, Document, Embedder, Found, Source
 
 
@@ -101,6 +103,16 @@ class BuildTools(Struct, frozen=True):
     workers: int = 1
     progress: Progress = silent
     now_ns: Callable[[], int] = time.time_ns
+
+    @property
+    def background(self) -> str:
+        """Key of what the segments are annotated with; empty when they are not."""
+        return self.annotator.key if self.annotator else ""
+
+    def made(self, manifest: Manifest) -> bool:
+        """Return whether a generation is of this format and of the model, recipe and background of these tools."""
+        found = (manifest.format_version, manifest.model, manifest.recipe, manifest.background)
+        return found == (FORMAT_VERSION, self.embedder.info.key, self.how.of_chunks, self.background)
 
 
 class BuildTask(Struct, frozen=True):

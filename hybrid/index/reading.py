@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from hybrid.index.analysis import analysed, encode_detail
-from hybrid.redact import mask
 from hybrid.types import Skipped
 
 if TYPE_CHECKING:
@@ -73,10 +72,21 @@ class Reader(Struct, frozen=True):
     def analyse(self, document: Document) -> Analysis:
         """Cut a document into chunks and return what the catalog keeps of them."""
         chunked = self.chunk(document, self.limits)
-        records, texts = analysed(document, chunked.chunks, masked=mask(document.text))
+        records, texts = analysed(document, chunked.chunks)
         return Analysis(chunked.method, chunked.fallback, records, list(map(encode_detail, records)), texts)
 
 
-def known_by(contents: frozenset[tuple[bytes, str]]) -> Callable[[Document], bool]:
-    """Return a function that tells whether the text of a document is among those of these digests and languages."""
-    return lambda document: (document.digest, document.language) in contents
+class Task(Struct, frozen=True):
+    """What a process needs to look at files for a build.
+
+    Attributes:
+        reader: Looks at a file.
+        known: Digest and language of the texts that need no cutting.
+    """
+
+    reader: Reader
+    known: frozenset[tuple[bytes, str]]
+
+    def look(self, found: Found) -> Looked | Skipped:
+        """See `Reader.look`."""
+        return self.reader.look(found, lambda document: (document.digest, document.language) in self.known)

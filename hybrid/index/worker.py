@@ -19,17 +19,16 @@ from itertools import chain
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NoReturn
 
-from msgspec.structs import replace
+from msgspec.structs import astuple, replace
 
 from hybrid.index.analysis import CHUNK_FIELDS, ChunkRecord, Vocabulary
-from hybrid.index.reading import Analysis, Looked, known_by
+from hybrid.index.reading import Looked
 from hybrid.types import Definition, LineSpan, Skipped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from hybrid.index.reading import Reader
-    from hybrid.types import Found
+    from hybrid.index.reading import Task
 
 LENGTH = struct.Struct("<Q")
 """The head of every message: the number of bytes that follow."""
@@ -57,17 +56,17 @@ def write_message(stream: IO[bytes], data: bytes) -> None:
 
 
 def main() -> None:
-    """Serve until stdin closes, then end the process; the first message is the reader and the known texts."""
+    """Serve until stdin closes, then end the process; the first message is the `Task`, the others are files."""
     _serve(None)
 
 
-def serve_forked(requests: int, answers: int, task: tuple[Reader, frozenset[tuple[bytes, str]]]) -> NoReturn:
+def serve_forked(requests: int, answers: int, task: Task) -> NoReturn:
     """Serve in a fork of the build, then end the process; never returns into the code of the build.
 
     Args:
         requests: Descriptor that batches of files come from.
         answers: Descriptor that answers are written to.
-        task: The reader of files, and digest and language of the texts that need no cutting.
+        task: How to look at a file.
     """
     try:
         # What the build left for its garbage collector is the build's to finish.
@@ -90,7 +89,7 @@ def _close_all_else() -> None:
                 os.close(int(name))
 
 
-def _serve(task: tuple[Reader, frozenset[tuple[bytes, str]]] | None) -> NoReturn:
+def _serve(task: Task | None) -> NoReturn:
     # Ctrl-C in a terminal reaches every process there; the build decides.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # Whatever a library prints must not mix with the answers.
@@ -101,22 +100,13 @@ def _serve(task: tuple[Reader, frozenset[tuple[bytes, str]]] | None) -> NoReturn
     done: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     threading.Thread(target=_send, args=(done, answers), daemon=True).start()
     try:
-        reader, known = task or _trusted(requests.get())
+        # A pickle, but one that our own parent sent.
+        look = (task or pickle.loads(requests.get())).look
         while True:
-            done.put(_look(reader, known, _trusted(requests.get())))
+            done.put(pack([look(found) for found in pickle.loads(requests.get())]))
     finally:
         # Whatever it is, the build meets it again by itself and can say so. Nothing here needs an orderly end.
         os._exit(1)
-
-
-def _look(reader: Reader, known: frozenset[tuple[bytes, str]], batch: Sequence[Found]) -> bytes:
-    is_known = known_by(known)
-    return pack([reader.look(found, is_known) for found in batch])
-
-
-def _trusted(data: bytes) -> Any:
-    """Return the object that our own parent sent as a pickle."""
-    return pickle.loads(data)
 
 
 def _receive(requests: queue.SimpleQueue[bytes], asked: IO[bytes]) -> None:
@@ -153,46 +143,35 @@ def unpack(data: bytes) -> Iterator[Looked | Skipped]:
         data: Bytes from a worker of our own; no others may come here, since they are unpickled.
     """
     vocabulary, packed = pickle.loads(data)
-    for document, fallback, method, records, details, texts in packed:
-        if records is None:
-            yield document if isinstance(document, Skipped) else Looked(document, None)
-            continue
-        restored = [_restored_record(record, vocabulary) for record in records]
-        yield Looked(document, Analysis(method, fallback, restored, details, texts))
+    for looked, records in packed:
+        if isinstance(looked, Looked) and looked.analysis is not None:
+            restored = [_restored(record, vocabulary) for record in records]
+            yield Looked(looked.document, replace(looked.analysis, records=restored))
+        else:
+            yield looked
 
 
-def _packed(looked: Looked | Skipped, vocabulary: Vocabulary) -> tuple[Any, ...]:
-    if isinstance(looked, Skipped):
-        return looked, "", "", None, None, None
-    analysis = looked.analysis
-    if analysis is None:
-        return looked.document, "", "", None, None, None
-    records = [_packed_record(record, vocabulary) for record in analysis.records]
-    document = replace(looked.document, text="")
-    return document, analysis.fallback, analysis.method, records, analysis.details, analysis.texts
+def _packed(looked: Looked | Skipped, vocabulary: Vocabulary) -> tuple[Looked | Skipped, Sequence[Any]]:
+    """Return a looked-at file without text and records where it was cut, and the records by themselves."""
+    if isinstance(looked, Skipped) or looked.analysis is None:
+        return looked, ()
+    records = [_packed_record(record, vocabulary) for record in looked.analysis.records]
+    return Looked(replace(looked.document, text=""), replace(looked.analysis, records=())), records
 
 
 def _packed_record(record: ChunkRecord, vocabulary: Vocabulary) -> tuple[Any, ...]:
+    *plain, body, fields, definitions, comments, masked = astuple(record)
     return (
-        record.start_line,
-        record.end_line,
-        record.digest,
-        record.name,
-        record.kind,
-        record.signature,
-        record.scope,
-        _packed_counts(record.body, vocabulary),
-        [_packed_counts(record.fields[name], vocabulary) for name in CHUNK_FIELDS],
-        [
-            (d.name, d.kind, d.start_line, d.end_line, d.signature, d.scope, d.depth, d.is_value)
-            for d in record.definitions
-        ],
-        [(span.start_line, span.end_line) for span in record.comments],
-        record.masked,
+        *plain,
+        _packed_counts(body, vocabulary),
+        [_packed_counts(fields[name], vocabulary) for name in CHUNK_FIELDS],
+        list(map(astuple, definitions)),
+        list(map(astuple, comments)),
+        masked,
     )
 
 
-def _restored_record(packed: Sequence[Any], vocabulary: Sequence[str]) -> ChunkRecord:
+def _restored(packed: Sequence[Any], vocabulary: Sequence[str]) -> ChunkRecord:
     *plain, body, fields, definitions, comments, masked = packed
     return ChunkRecord(
         *plain,

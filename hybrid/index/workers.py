@@ -17,14 +17,13 @@ from collections import deque
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from hybrid.index.reading import known_by
 from hybrid.index.worker import read_message, serve_forked, unpack, write_message
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Sequence
     from typing import IO
 
-    from hybrid.index.reading import Looked, Reader
+    from hybrid.index.reading import Looked, Task
     from hybrid.types import Found, Skipped
 
 MANY_BYTES = 1_500_000
@@ -67,9 +66,8 @@ def _may_fork() -> bool:
 
 
 def look_in_processes(
-    reader: Reader,
+    task: Task,
     files: Sequence[Found],
-    known: frozenset[tuple[bytes, str]],
     *,
     n_workers: int,
     now_ns: Callable[[], int],
@@ -80,22 +78,21 @@ def look_in_processes(
     When a worker is lost, this process looks at the remaining files itself.
 
     Args:
-        reader: Looks at a file; sent to the workers.
+        task: How to look at a file; sent to the workers.
         files: The files to look at.
-        known: Digest and language of texts that need no cutting.
         n_workers: Processes beside this one.
         now_ns: Clock, nanoseconds since the epoch.
         meanwhile: Called once, while the workers start.
     """
     taken = 0
     with contextlib.suppress(_WorkerLostError), contextlib.ExitStack() as stack:
-        workers = _start(reader, known, n_workers, stack)
+        workers = _start(task, n_workers, stack)
         for found, checked_ns, looked in _answers(workers, list(_batches(files, n_workers)), now_ns, meanwhile):
             yield found, checked_ns, looked
             taken += 1
     for found in files[taken:]:
         checked_ns = now_ns()
-        yield found, checked_ns, reader.look(found, known_by(known))
+        yield found, checked_ns, task.look(found)
 
 
 class _WorkerLostError(Exception):
@@ -152,33 +149,27 @@ def _batches(files: Sequence[Found], n_workers: int) -> Iterator[Sequence[Found]
         yield files[start:]
 
 
-def _start(
-    reader: Reader, known: frozenset[tuple[bytes, str]], n_workers: int, stack: contextlib.ExitStack
-) -> list[_Worker]:
-    """Start workers, by fork if possible, that have reader and known texts; the stack ends them.
+def _start(task: Task, n_workers: int, stack: contextlib.ExitStack) -> list[_Worker]:
+    """Start workers, by fork if possible, that have the task; the stack ends them.
 
     Raises:
-        _WorkerLostError: A worker cannot be started, or the reader cannot be sent.
+        _WorkerLostError: A worker cannot be started, or the task cannot be sent.
     """
-    workers: list[_Worker] = []
-    if _may_fork():
-        for _ in range(n_workers):
-            workers.append(_forked(reader, known))
-            stack.callback(workers[-1].end)
-        return workers
+    may_fork = _may_fork()
     try:
-        task = pickle.dumps((reader, known), pickle.HIGHEST_PROTOCOL)
+        message = b"" if may_fork else pickle.dumps(task, pickle.HIGHEST_PROTOCOL)
     except (pickle.PicklingError, TypeError, AttributeError, RecursionError) as error:
         raise _WorkerLostError from error
+    workers: list[_Worker] = []
     for _ in range(n_workers):
-        workers.append(_spawned())
+        workers.append(_forked(task) if may_fork else _spawned())
         stack.callback(workers[-1].end)
-    for worker in workers:
-        worker.send(task)
+    for worker in workers if message else ():
+        worker.send(message)
     return workers
 
 
-def _forked(reader: Reader, known: frozenset[tuple[bytes, str]]) -> _Worker:
+def _forked(task: Task) -> _Worker:
     """A worker that is a fork of this process, and so has everything that is imported here.
 
     Raises:
@@ -193,7 +184,7 @@ def _forked(reader: Reader, known: frozenset[tuple[bytes, str]]) -> _Worker:
     except OSError as error:
         raise _WorkerLostError from error
     if pid == 0:
-        serve_forked(asked, given, (reader, known))
+        serve_forked(asked, given, task)
     os.close(asked)
     os.close(given)
     return _Worker(_Fork(pid), os.fdopen(requests, "wb"), os.fdopen(answers, "rb"))

@@ -182,14 +182,14 @@ def test_every_array_of_the_format_is_there() -> None:
     """The frozen segment holds exactly the arrays that a segment written today holds, of the same types."""
     from hybrid.base.arrays import read_arrays
     from hybrid.chunking.chunker import chunk_document
-    from hybrid.index.analysis import analyse
+    from hybrid.index.analysis import analysed
     from hybrid.index.drafting import SegmentDocument, encode_segment
     from hybrid.index.vectors import quantise
     from hybrid.types import Document
     from tests.support.builders import LIMITS
 
     document = Document("src/ferry.py", "code", "python", FILES["src/ferry.py"], b"0" * 32)
-    records = analyse(document, chunk_document(document, LIMITS).chunks)
+    records = analysed(document, chunk_document(document, LIMITS).chunks)[0]
     stored = quantise(np.ones((len(records), DIM), np.float32), np.zeros(len(records), np.bool_))
     today = encode_segment([SegmentDocument(document.path, 1, "code", "python", records)], stored)
     frozen = read_arrays(FROZEN / "segment-00000001.safetensors")

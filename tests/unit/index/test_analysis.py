@@ -12,7 +12,7 @@ from hybrid.index.analysis import (
     CHUNK_FIELDS,
     FIELDS,
     ChunkRecord,
-    analyse,
+    analysed,
     decode_record,
     encode_detail,
     head_line,
@@ -44,7 +44,7 @@ def _document(text: str, path: str = "src/client.py", language: str = "python") 
 
 def _record(*definitions: Definition, comments: tuple[LineSpan, ...] = (), scope: str = "Client") -> ChunkRecord:
     chunk = Chunk(1, 8, "Client", "class", "class Client", scope, definitions, comments)
-    return analyse(_document(CODE), [chunk])[0]
+    return analysed(_document(CODE), [chunk])[0][0]
 
 
 @pytest.mark.parametrize(
@@ -145,7 +145,7 @@ def test_a_secret_is_not_indexed() -> None:
         1, 3, f"Token {secret}", "section", f"# Token {secret}", f"Token {secret}", (definition,), (LineSpan(1, 3),)
     )
 
-    (record,) = analyse(document, [chunk])
+    (record,) = analysed(document, [chunk])[0]
 
     assert secret not in repr(record)
     assert secret.lower() not in repr(record)
@@ -194,7 +194,7 @@ def test_a_record_survives_the_catalog(record: ChunkRecord) -> None:
 def test_real_chunks_survive_the_catalog() -> None:
     """The same for the chunks of a real file with odd characters."""
     document = _document(CODE + "\n# \ud800 再試行 \u2028\n", "\udce4.py")
-    for record in analyse(document, chunk_document(document, LIMITS).chunks):
+    for record in analysed(document, chunk_document(document, LIMITS).chunks)[0]:
         r = record
         row = (r.start_line, r.end_line, r.digest, r.name, r.kind, r.signature, r.scope, encode_detail(r))
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from hybrid.chunking.chunker import chunk_document
 from hybrid.chunking.languages import kind_of, language_of
-from hybrid.index.analysis import analyse, decode_record, head_line, path_terms
+from hybrid.index.analysis import analysed, decode_record, head_line, path_terms
 from hybrid.knowledge.collections import SpanReader
 from hybrid.types import ChunkLimits, Document
 from tests.support.builders import PAYMENTS, hit, new_shop, write_files
@@ -52,7 +52,7 @@ def _document(path: str, text: str) -> Document:
 def _records(path: str, text: str, max_chars: int = 1500) -> list[ChunkRecord]:
     document = _document(path, text)
     limits = ChunkLimits(max_chars, max_chars // 2, max_chars * 2 // 3)
-    return analyse(document, chunk_document(document, limits).chunks)
+    return analysed(document, chunk_document(document, limits).chunks)[0]
 
 
 def _kept(path: str, record: ChunkRecord) -> str:

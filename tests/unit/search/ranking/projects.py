@@ -9,7 +9,7 @@ import numpy as np
 
 from hybrid.base.tokens import query_tokens
 from hybrid.chunking.chunker import chunk_document
-from hybrid.index.analysis import CHUNK_FIELDS, analyse, path_terms
+from hybrid.index.analysis import CHUNK_FIELDS, analysed, path_terms
 from hybrid.index.backend import EVERYTHING, Filter
 from hybrid.models.hashing import HashingEmbedder
 from hybrid.prompting.query import make_query
@@ -70,7 +70,7 @@ def words_of(texts: Mapping[str, str]) -> list[Words]:
     for entry in source.scan():
         document = source.read(entry)
         of_path = path_terms(document.path)
-        for record in analyse(document, chunk_document(document, LIMITS).chunks):
+        for record in analysed(document, chunk_document(document, LIMITS).chunks)[0]:
             fields = of_path | {name: record.fields[name] for name in CHUNK_FIELDS}
             found.append(Words(document.path, record.start_line, record.body, fields))
     return found
