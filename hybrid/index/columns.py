@@ -85,7 +85,7 @@ class Columns:
 
     @property
     def n_live_files(self) -> int:
-        """Files that can be found."""
+        """See `FieldTable.n_live_files`."""
         return self._n_live_files
 
     @cached_property
@@ -181,14 +181,6 @@ class Columns:
         """The values of the chunks that can be found; values have the shape (n_rows,)."""
         return values if self.is_live is None else values[self.is_live]
 
-    def figures_of_chunks(self, cosines: NDArray[np.float32]) -> CosineFigures:
-        """Mean and largest cosine over the chunks that can be found; `cosines` has one a row."""
-        return _cosine_figures(self.live(cosines))
-
-    def figures_of_files(self, cosines: NDArray[np.float32]) -> CosineFigures:
-        """Mean and largest cosine over the files that can be found; `cosines` has one a file."""
-        return _cosine_figures(cosines[self.file_is_live])
-
     @property
     def mean_vector(self) -> NDArray[np.float32]:
         """See `FieldTable.mean_vector`."""
@@ -260,6 +252,10 @@ class ScannedLeg(DenseLeg):
     def _file_cosines(self) -> NDArray[np.float32]:
         return self._columns.cosines_of_files(self._cosines)
 
+    @cached_property
+    def _chunk_figures(self) -> CosineFigures:
+        return _cosine_figures(self._columns.live(self._cosines))
+
     @property
     def chunks(self) -> CosineFigures:
         """See `DenseLeg.chunks`."""
@@ -268,11 +264,7 @@ class ScannedLeg(DenseLeg):
     @property
     def files(self) -> CosineFigures:
         """See `DenseLeg.files`."""
-        return self._columns.figures_of_files(self._file_cosines)
-
-    @cached_property
-    def _chunk_figures(self) -> CosineFigures:
-        return self._columns.figures_of_chunks(self._cosines)
+        return _cosine_figures(self._file_cosines[self._columns.file_is_live])
 
     def cosines(self, rows: NDArray[np.integer[Any]]) -> NDArray[np.float32]:
         """See `DenseLeg.cosines`."""

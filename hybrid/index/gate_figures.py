@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hybrid.index.columns import SegmentPart
-    from hybrid.index.segment import Segment
 
 
 class SegmentGate:
@@ -31,12 +30,18 @@ class SegmentGate:
 
     @property
     def has_records(self) -> bool:
-        """See `GateFigures.has_records`."""
-        return _are_records([part.segment for part in self._parts])
+        """See `GateFigures.has_records`; segments written for a model without lengths hold no evidence for records."""
+        return bool(self._parts) and all(part.segment.has("background_record") for part in self._parts)
 
     def figures(self) -> BackgroundFigures:
-        """See `GateFigures.figures`."""
-        return background_figures([part.segment for part in self._parts])
+        """See `GateFigures.figures`: the largest values of all segments, and the sums of the frequencies."""
+        tops, records = self._arrays("background_top"), self._arrays("background_record") if self.has_records else []
+        return BackgroundFigures(
+            n_rows=sum(part.segment.n_chunks for part in self._parts),
+            top=np.max(tops, axis=0) if tops else None,
+            frequencies=np.asarray(np.sum(self._arrays("background_df"), axis=0, dtype=np.float64)),
+            records=np.max(records, axis=0) if records else None,
+        )
 
     def records(self) -> list[RecordBlock]:
         """See `GateFigures.records`."""
@@ -48,6 +53,9 @@ class SegmentGate:
             chunks: NDArray[np.int32] = part.segment.array("def_chunk")
             for number in (np.flatnonzero(np.diff(chunks) == 0) + 1).tolist():
                 yield part.first_row + int(chunks[number]), part.segment.text("def_name", number)
+
+    def _arrays(self, name: str) -> list[NDArray[Any]]:
+        return [part.segment.array(name) for part in self._parts]
 
 
 def record_block(array: Callable[[str], NDArray[Any]], is_live: NDArray[np.bool_] | None = None) -> RecordBlock:
@@ -67,21 +75,3 @@ def record_block(array: Callable[[str], NDArray[Any]], is_live: NDArray[np.bool_
         holders=array("post_row"),
         is_live=is_live,
     )
-
-
-def background_figures(segments: Sequence[Segment]) -> BackgroundFigures:
-    """Return the figures of the background for some segments together: largest values, and summed frequencies."""
-    tops = [segment.array("background_top") for segment in segments]
-    frequencies = [segment.array("background_df") for segment in segments]
-    records = [segment.array("background_record") for segment in segments] if _are_records(segments) else []
-    return BackgroundFigures(
-        n_rows=sum(segment.n_chunks for segment in segments),
-        top=np.max(tops, axis=0) if tops else None,
-        frequencies=np.asarray(np.sum(frequencies, axis=0, dtype=np.float64)),
-        records=np.max(records, axis=0) if records else None,
-    )
-
-
-def _are_records(segments: Sequence[Segment]) -> bool:
-    """Return whether all segments hold evidence for records; one written for a model without lengths does not."""
-    return bool(segments) and all(segment.has("background_record") for segment in segments)

@@ -43,7 +43,7 @@ def name_arrays(definition_names: Sequence[str]) -> dict[str, NDArray[Any]]:
         if last != name and last:
             places.setdefault(last, []).append(number)
     fold_of = {name: folded(name) for name in places}
-    names = sorted(places, key=lambda name: (_bytes(fold_of[name]), name))
+    names = sorted(places, key=lambda name: (fold_of[name], name))
     terms = [list(dict.fromkeys(part_terms(name))) for name in names]
     return {
         **string_table("name", names),
@@ -80,7 +80,7 @@ def _inverted(table: str, entries: str, terms_of: Sequence[Iterable[str]]) -> di
     for number, terms in enumerate(terms_of):
         for term in terms:
             holders.setdefault(term, []).append(number)
-    names = sorted(holders, key=_bytes)
+    names = sorted(holders)  # By code points, which is the order of their bytes in UTF-8.
     return {**string_table(table, names), **_lists(entries, [holders[name] for name in names])}
 
 
@@ -92,7 +92,3 @@ def _lists(name: str, lists: Sequence[Sequence[int]]) -> dict[str, NDArray[Any]]
     starts = np.zeros(len(lists) + 1, np.uint32)
     np.cumsum([len(numbers) for numbers in lists], out=starts[1:])
     return {name: np.array(flat, np.int32), f"{name}_start": starts}
-
-
-def _bytes(text: str) -> bytes:
-    return text.encode("utf-8", "surrogatepass")

@@ -14,7 +14,6 @@ import numpy as np
 
 from hybrid.base.arrays import read_arrays, unpack_string, unpack_strings
 from hybrid.base.memo import Memo
-from hybrid.types import Definition
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -244,15 +243,6 @@ class Segment:
         """Path of each document row, dead ones too."""
         return self.texts("doc_path")
 
-    @cached_property
-    def doc_kind(self) -> NDArray[np.uint8]:
-        """Index into `DOCUMENT_KINDS` for each document."""
-        return self._arrays["doc_kind"]
-
-    def language(self, doc: int) -> str:
-        """Language of a document."""
-        return self.text("language", int(self._arrays["doc_language"][doc]))
-
     def postings(self, term: str) -> slice:
         """Return where the postings of a term stand in `post_row` and `post_tf`; empty when it does not occur."""
         number = self.term_number(term)
@@ -273,9 +263,7 @@ class Segment:
     def numbers(self, table: str, entries: str, wanted: str) -> NDArray[np.int32]:
         """The list of numbers that belongs to a string of a sorted table; empty when the table does not hold it."""
         number = self._find(table, wanted)
-        if number is None:
-            return self._arrays[entries][:0]
-        return self.entries(entries, number)
+        return self._arrays[entries][:0] if number is None else self.entries(entries, number)
 
     def entries(self, entries: str, number: int) -> NDArray[np.int32]:
         """Return the list at place `number` of the array of lists called `entries`."""
@@ -316,9 +304,8 @@ class Segment:
         blob, at = self._table(table)
         key = wanted.encode("utf-8", "surrogatepass")
         number = self._lower_bound(table, key)
-        if number == len(at) - 1 or blob[at[number] : at[number + 1]].tobytes() != key:
-            return None
-        return number
+        is_held = number < len(at) - 1 and blob[at[number] : at[number + 1]].tobytes() == key
+        return number if is_held else None
 
     def _lower_bound(self, table: str, key: bytes, low: int = 0) -> int:
         """Return the number of the first string, from `low` on, that is not below a key; the table must be sorted."""
@@ -351,20 +338,3 @@ class Segment:
         # Of another type than the array they would make a copy of it.
         low, high = np.searchsorted(chunks, np.array([row, row + 1], chunks.dtype)).tolist()
         return slice(low, high)
-
-    def definitions(self, row: int) -> list[Definition]:
-        """Definitions that start in a chunk, in order; signatures are not kept here and come empty."""
-        span = self.definition_span(row)
-        return [
-            Definition(
-                name=self.text("def_name", i),
-                kind=self.text("def_kinds", int(self._arrays["def_kind"][i])),
-                start_line=int(self._arrays["def_start"][i]),
-                end_line=int(self._arrays["def_end"][i]),
-                signature="",
-                scope=self.text("def_scope", i),
-                depth=int(self._arrays["def_depth"][i]),
-                is_value=bool(self._arrays["def_is_value"][i]),
-            )
-            for i in range(span.start, span.stop)
-        ]

@@ -70,20 +70,18 @@ def open_snapshot(folder: Path, *, model: str, k1: float = 1.5, b: float = 0.75)
     raise AssertionError("unreachable")
 
 
-def open_segment(folder: Path, entry: SegmentEntry, *, verify: bool = False) -> Segment:
-    """Open one segment file.
-
-    The digest is checked when the file is not as it was written (size or time differ), or when `verify` asks.
+def open_segment(folder: Path, entry: SegmentEntry) -> Segment:
+    """Open one segment file; its digest is checked when its time is not the one at which it was written.
 
     Raises:
-        ValueError: The file is not the one that was written.
+        ValueError: The file is not the one that was written, or not a segment.
         OSError: It is gone or unreadable.
     """
     path = folder / entry.file
     stat = path.stat()
     if stat.st_size != entry.size_bytes:
         raise ValueError(f"{path} has {stat.st_size} bytes instead of {entry.size_bytes}")
-    if (verify or stat.st_mtime_ns != entry.mtime_ns) and sha256_hex(path.read_bytes()) != entry.sha256:
+    if stat.st_mtime_ns != entry.mtime_ns and sha256_hex(path.read_bytes()) != entry.sha256:
         raise ValueError(f"{path} is not what was written")
     return Segment(path, entry.dead_documents)
 
@@ -91,14 +89,7 @@ def open_segment(folder: Path, entry: SegmentEntry, *, verify: bool = False) -> 
 class Snapshot:
     """One open generation of an index, a `SearchBackend`; rows are numbered through its segments."""
 
-    def __init__(
-        self,
-        manifest: Manifest,
-        segments: Sequence[Segment],
-        *,
-        k1: float = 1.5,
-        b: float = 0.75,
-    ) -> None:
+    def __init__(self, manifest: Manifest, segments: Sequence[Segment], *, k1: float = 1.5, b: float = 0.75) -> None:
         self.manifest = manifest
         self.segments = tuple(segments)
         self._k1 = k1
@@ -126,7 +117,7 @@ class Snapshot:
 
     @property
     def n_chunks(self) -> int:
-        """Number of live chunks."""
+        """Number of chunks that can be found."""
         return self.fields.n_live
 
     @cached_property
@@ -138,20 +129,9 @@ class Snapshot:
         return self.dense_with_pieces(query, query[np.newaxis, :][:0], depth, only)[0]
 
     def dense_with_pieces(
-        self,
-        query: NDArray[np.float32],
-        pieces: NDArray[np.float32],
-        depth: int,
-        only: Filter = EVERYTHING,
+        self, query: NDArray[np.float32], pieces: NDArray[np.float32], depth: int, only: Filter = EVERYTHING
     ) -> tuple[ScannedLeg, Closest]:
-        """The dense leg of a query, and the closest chunk of each of its pieces in the same pass.
-
-        Args:
-            query: Unit vector or zeros, shape (dim,).
-            pieces: Unit vectors or zeros, shape (n_pieces, dim).
-            depth: Rows of the leg at most.
-            only: Restricts the ranking of the leg; the closest chunks are those of the whole collection.
-        """
+        """See `SearchBackend.dense_with_pieces`."""
         if not self.segments or not (query.any() or pieces.any()):
             return self._nothing(), self._closest([], pieces)
         scans = [scan(segment, query, pieces) for segment in self.segments]
@@ -196,7 +176,7 @@ class Snapshot:
         segment, local = self._locate(row)
         doc = int(segment.chunk_doc[local])
         return ChunkView(
-            kind=DOCUMENT_KINDS[int(segment.doc_kind[doc])],
+            kind=DOCUMENT_KINDS[int(segment.array("doc_kind")[doc])],
             path=segment.text("doc_path", doc),
             start_line=int(segment.array("chunk_start")[local]),
             end_line=int(segment.array("chunk_end")[local]),
@@ -204,15 +184,12 @@ class Snapshot:
             chunk_kind=segment.text("chunk_kind", local),
             scope=segment.text("chunk_scope", local),
             signature=segment.text("chunk_signature", local),
-            language=segment.language(doc),
+            language=segment.text("language", int(segment.array("doc_language")[doc])),
             digest=segment.array("chunk_digest")[local].tobytes(),
         )
 
     def vectors(self, rows: NDArray[np.integer[Any]]) -> NDArray[np.float32]:
-        """The vectors of some rows, shape (len(rows), dim); zeros for a row without one."""
-        if len(self.segments) == 1:
-            (segment,) = self.segments
-            return np.multiply(segment.vector[rows], segment.vector_scale[rows, np.newaxis], dtype=np.float32)
+        """See `SearchBackend.vectors`."""
         found = np.zeros((len(rows), self.manifest.dim), np.float32)
         numbers = np.searchsorted(self._starts, rows, side="right") - 1
         for number, segment in enumerate(self.segments):
@@ -238,7 +215,7 @@ class Snapshot:
         yield from range(self.n_rows) if is_live is None else np.flatnonzero(is_live).tolist()
 
     def live_documents(self) -> dict[str, int]:
-        """Path → content id of every document that can be found."""
+        """See `SearchBackend.live_documents`."""
         return {
             path: int(content)
             for segment in self.segments
@@ -322,15 +299,10 @@ class Snapshot:
         return found[0] if len(found) == 1 else np.concatenate(found) if found else np.zeros((0, 2), ">u8")
 
     def tie_key(self, row: int) -> tuple[bytes, str, int]:
-        """Digest, path and first line: the order of rows with equal scores."""
+        """See `SearchBackend.tie_key`."""
         segment, local = self._locate(row)
-        start_line = int(segment.array("chunk_start")[local])
-        return segment.array("chunk_digest")[local].tobytes(), self.path(row), start_line
-
-    def path(self, row: int) -> str:
-        """Path of the document that a row belongs to."""
-        segment, local = self._locate(row)
-        return segment.text("doc_path", int(segment.chunk_doc[local]))
+        path = segment.text("doc_path", int(segment.chunk_doc[local]))
+        return segment.array("chunk_digest")[local].tobytes(), path, int(segment.array("chunk_start")[local])
 
     def mask(self, only: Filter) -> NDArray[np.bool_]:
         """Return for each row whether the filter keeps it."""
@@ -343,18 +315,15 @@ def _names(segment: Segment, row: int) -> str:
     """Return a name for a chunk of several small definitions: the first three of their names, and `…` for more."""
     span = segment.definition_span(row)
     is_told = (segment.array("def_depth")[span] == 0) | (segment.array("def_is_value")[span] == 0)
-    names: dict[str, None] = {}
-    for number in (span.start + np.flatnonzero(is_told)).tolist():
-        names[segment.text("def_name", number)] = None
-        if len(names) > _NAMES_SHOWN:
-            break
-    return ", ".join(list(names)[:_NAMES_SHOWN]) + (", …" if len(names) > _NAMES_SHOWN else "")
+    told = (segment.text("def_name", number) for number in (span.start + np.flatnonzero(is_told)).tolist())
+    names = list(dict.fromkeys(told))
+    return ", ".join([*names[:_NAMES_SHOWN], "…"] if len(names) > _NAMES_SHOWN else names)
 
 
 def _segment_mask(segment: Segment, only: Filter) -> NDArray[np.bool_]:
     keep = np.ones(segment.n_documents, np.bool_)
     if only.kinds:
-        keep &= np.isin(segment.doc_kind, [i for i, kind in enumerate(DOCUMENT_KINDS) if kind in only.kinds])
+        keep &= np.isin(segment.array("doc_kind"), [i for i, kind in enumerate(DOCUMENT_KINDS) if kind in only.kinds])
     if only.documents is not None:
         documents = only.documents
         keep &= np.fromiter((path in documents for path in segment.paths), np.bool_, segment.n_documents)

@@ -22,12 +22,13 @@ from hybrid.index.place import Place
 from hybrid.index.plan import BuildTask, BuildTools, Recipe, Summary
 from hybrid.index.snapshot import Snapshot, open_snapshot
 from hybrid.models.hashing import HashingEmbedder
-from hybrid.types import ChunkLimits, Document, FileStamp, Found, Hit, Skipped
+from hybrid.types import ChunkLimits, Definition, Document, FileStamp, Found, Hit, Skipped
 from tests.support.forked import CAN_FORK, forked_command
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from hybrid.index.segment import Segment
     from hybrid.types import Embedder
 
 LIMITS = ChunkLimits(max_chars=1500, merge_chars=750, cut_chars=1000)
@@ -314,6 +315,24 @@ def python_process(script: str, *args: object, **environ: str) -> subprocess.Pop
 def open_index(place: Place, embedder: Embedder | None = None, **options: Any) -> Snapshot:
     """Open a built index for searching."""
     return open_snapshot(place.folder, model=(embedder or HashingEmbedder()).info.key, **options)
+
+
+def definitions_of(segment: Segment, row: int) -> list[Definition]:
+    """Definitions that start in a chunk of a segment, in order; a segment keeps no signatures, so they come empty."""
+    span = segment.definition_span(row)
+    return [
+        Definition(
+            name=segment.text("def_name", i),
+            kind=segment.text("def_kinds", int(segment.array("def_kind")[i])),
+            start_line=int(segment.array("def_start")[i]),
+            end_line=int(segment.array("def_end")[i]),
+            signature="",
+            scope=segment.text("def_scope", i),
+            depth=int(segment.array("def_depth")[i]),
+            is_value=bool(segment.array("def_is_value")[i]),
+        )
+        for i in range(span.start, span.stop)
+    ]
 
 
 def terms_of(snapshot: Snapshot, row: int) -> dict[str, int]:

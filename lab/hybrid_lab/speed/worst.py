@@ -208,7 +208,7 @@ def indexing_s(text: str, language: str, embedder: Embedder) -> tuple[float, Chu
     document = Document("a", "code", language, text, bytes(32))
     started_s = time.process_time()
     chunked = chunk_document(document, _LIMITS)
-    records, texts = analysed(document, chunked.chunks, masked=text)
+    records, texts = analysed(document, chunked.chunks)
     for record in records:
         encode_detail(record)
     embedder.embed_documents([EmbedInput("", body) for body in texts])

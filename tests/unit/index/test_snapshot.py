@@ -12,7 +12,7 @@ from hybrid.index.analysis import NAME_FIELDS
 from hybrid.index.backend import Filter
 from hybrid.models.hashing import HashingEmbedder
 from hybrid.types import Chunk, Chunked, Definition, LineSpan
-from tests.support.builders import ListSource, build_index, open_index, place_in, recipe, terms_of
+from tests.support.builders import ListSource, build_index, definitions_of, open_index, place_in, recipe, terms_of
 from tests.support.examples import examples
 
 if TYPE_CHECKING:
@@ -391,7 +391,7 @@ def test_definitions_table(hand_made: Snapshot) -> None:
         Definition("HttpClient", "class", 1, 6, "", "net", 0, False),
         Definition("limit", "field", 2, 2, "", "net.HttpClient", 1, True),
         Definition("send", "method", 4, 6, "", "net.HttpClient", 255, False),
-    ] == segment.definitions(0)
+    ] == definitions_of(segment, 0)
 
 
 def test_definitions_belong_to_their_chunk(tmp_path: Path) -> None:
@@ -402,7 +402,7 @@ def test_definitions_belong_to_their_chunk(tmp_path: Path) -> None:
     (segment,) = open_index(place).segments
 
     names = {
-        segment.paths[int(segment.chunk_doc[row])]: [d.name for d in segment.definitions(row)]
+        segment.paths[int(segment.chunk_doc[row])]: [d.name for d in definitions_of(segment, row)]
         for row in range(segment.n_chunks)
     }
     assert {f"m{i}.py": [f"first_{i}", f"second_{i}"] for i in range(5)} | {"a.txt": []} == names

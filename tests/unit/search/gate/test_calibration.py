@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from hybrid.index.gate_figures import background_figures
 from hybrid.models.probe import Probe
 from hybrid.search.gate.calibration import SILENT, background_scores, calibrate
 from tests.support.worlds import (
@@ -22,7 +21,7 @@ from tests.support.worlds import (
     TinyChunk,
     World,
     make_world,
-    segment_file,
+    snapshot_of,
 )
 
 if TYPE_CHECKING:
@@ -130,10 +129,8 @@ def _random_chunks(seed: int, n_chunks: int) -> list[TinyChunk]:
 
 
 def _figures(folder: Path, world: World, parts: Sequence[Sequence[TinyChunk]], *, with_hub: bool) -> BackgroundFigures:
-    numbered = enumerate(parts)
-    return background_figures(
-        [segment_file(folder / f"{i}.safetensors", part, world.background, with_hub=with_hub) for i, part in numbered]
-    )
+    folder.mkdir(exist_ok=True)
+    return snapshot_of(folder, world, *parts, with_hub=with_hub).background.figures()
 
 
 @pytest.mark.parametrize("seed", range(4))

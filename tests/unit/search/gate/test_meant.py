@@ -185,7 +185,7 @@ def test_each_record_must_rise_above_the_bars(tmp_path: Path, static_embedder: E
     silent = _judged(snapshot, gate, "write the css for a sidebar that folds on small screens")
 
     assert said.rows is not None
-    assert {"L002"} == {snapshot.path(row) for row in said.rows}
+    assert {"L002"} == {snapshot.get(row).path for row in said.rows}
     assert said.is_open
     assert min(said.rows.values()) > bar
     assert not silent.is_open
@@ -236,7 +236,7 @@ def test_an_identifier_speaks_for_the_records_that_hold_it(tmp_path: Path, home:
 
     before, after = (gate.evidence("where is retry_once called") for gate in (without, with_names))
 
-    gained = {snapshot.path(row): round(after[row] - before[row], 4) for row in after}
+    gained = {snapshot.get(row).path: round(after[row] - before[row], 4) for row in after}
     assert {"L001": 0.2, "L002": 0.0} == gained
 
 
