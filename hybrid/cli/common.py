@@ -6,7 +6,7 @@ import argparse
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hybrid.base.errors import HybridError, ProjectError
 from hybrid.cli.streams import marked_path
@@ -19,31 +19,63 @@ if TYPE_CHECKING:
     from hybrid.workspace import Workspace
 
 
-def add_common(parser: argparse.ArgumentParser, *, example: str, has_json: bool = True) -> None:
-    """Add `--project`, `--json`, `--quiet`, `--verbose`, `--debug` and the example at the end of the help."""
+def add_common(parser: argparse.ArgumentParser, *, example: str, has_project: bool = True) -> None:
+    """Add `--project`, `--json`, `--quiet`, `--verbose`, `--debug` and the example at the end of the help.
+
+    Args:
+        parser: Of a command, or of one of its actions.
+        example: A whole command line, or several, each further one after two spaces on a line of its own.
+        has_project: Add `--project`; without it parsing sets `args.project` to None, which means here.
+    """
     parser.epilog = f"example:\n  {example}"
-    parser.add_argument("--project", metavar="DIR", default=None, help="a directory of the project (default: here)")
-    if has_json:
-        parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.set_defaults(project=None)
+    if has_project:
+        parser.add_argument("--project", metavar="DIR", help="a directory of the project (default: here)")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("-q", "--quiet", action="store_true", help="print results only")
     parser.add_argument("-v", "--verbose", action="store_true", help="print more")
     parser.add_argument("--debug", action="store_true", help="show where an internal error happened")
 
 
-Actions: TypeAlias = Any
-"""The object that `add_subparsers` returns; its class has no public name."""
+class Action(NamedTuple):
+    """One action of a command, as `list` is of `hybrid lore`.
+
+    Attributes:
+        about: What it does, for the help of the command and its own.
+        example: The arguments of an example, which stands at the end of its help.
+        run: Runs it with the arguments of the command line; returns the exit code.
+        has_project: It has the common `--project`; otherwise it works here, and `--project` is free for another use.
+    """
+
+    about: str
+    example: str
+    run: Callable[[argparse.Namespace], int]
+    has_project: bool = True
 
 
-def add_action(
-    actions: Actions, name: str, about: str, run_action: Callable[[argparse.Namespace], int], example: str
-) -> argparse.ArgumentParser:
-    """Add an action to a command and return its parser, with the common options; parsing sets `args.run_action`."""
-    parser = actions.add_parser(
-        name, help=about, description=about, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    add_common(parser, example=example)
-    parser.set_defaults(run_action=run_action)
-    return parser
+def add_actions(parser: argparse.ArgumentParser, actions: Mapping[str, Action]) -> dict[str, argparse.ArgumentParser]:
+    """Add actions to a command, one of which must be named; each gets the common options.
+
+    Parsing sets `args.action` to the name, and `args.run_action` to the function that `hybrid.cli.main` calls.
+
+    Returns:
+        The parsers of the actions by name, for options of their own.
+    """
+    every = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    parsers: dict[str, argparse.ArgumentParser] = {}
+    for name, (about, example, run, has_project) in actions.items():
+        parsers[name] = part = every.add_parser(name, help=about, description=about)
+        part.formatter_class = argparse.RawDescriptionHelpFormatter
+        add_common(part, example=f"{part.prog} {example}".rstrip(), has_project=has_project)
+        part.set_defaults(run_action=run)
+    return parsers
+
+
+def add_repeated(
+    parser: argparse.ArgumentParser, option: str, metavar: str | None, about: str, choices: Sequence[str] | None = None
+) -> None:
+    """Add an option that may be given several times: a list of its values in their order, empty without it."""
+    parser.add_argument(option, action="append", choices=choices, default=[], metavar=metavar, help=about)
 
 
 def workspace_of(
@@ -85,7 +117,7 @@ def workspace_of(
     if is_strict and not args.quiet:
         problems = [*workspace.loaded.project_problems, *waiting_lines(workspace)]
         if problems:
-            sys.stderr.write(f"hybrid: warning: {'; '.join(problems)}\n")
+            warn("; ".join(problems))
     return workspace
 
 
@@ -103,6 +135,40 @@ def print_json(data: Mapping[str, Any]) -> None:
 def say(text: str) -> None:
     """Print a line for a person on standard output."""
     sys.stdout.write(f"{text}\n")
+
+
+def warn(text: str) -> None:
+    """Print a warning on standard error, in one line that begins with `hybrid: warning:`."""
+    sys.stderr.write(f"hybrid: warning: {text}\n")
+
+
+def print_done(args: argparse.Namespace, form: Mapping[str, Any], *lines: str) -> None:
+    """Print what a command did: the form with `--json`, otherwise the lines, and nothing with `--quiet`."""
+    if args.json:
+        print_json(form)
+    elif not args.quiet:
+        for line in lines:
+            say(line)
+
+
+def print_found(args: argparse.Namespace, form: Mapping[str, Any], lines: Sequence[str], nothing: str = "") -> int:
+    """Print what a command found, with `--quiet` too, and return the exit code.
+
+    Args:
+        args: Arguments of the command line, with `json`.
+        form: Printed with `--json`, also when nothing was found.
+        lines: Printed otherwise: what was found, of which each may have several lines of text.
+        nothing: Printed when there are no lines, and no `--json`; empty for no text.
+
+    Returns:
+        0 when there are lines, 1 when there are none.
+    """
+    if args.json:
+        print_json(form)
+    else:
+        for line in lines or filter(None, [nothing]):
+            say(line)
+    return 0 if lines else 1
 
 
 def say_line(text: str) -> None:
@@ -144,29 +210,30 @@ def print_table(rows: Sequence[tuple[str, str]]) -> None:
     Console(file=marked_path(sys.stdout), highlight=False, soft_wrap=False).print(table)
 
 
-def share(text: str) -> float:
-    """Return an argument of the command line as a number from −1 to 1; any other text is an error of usage."""
+def number_in(low: float, high: float, unit: str = "") -> Callable[[str], float]:
+    """Return a type of arguments: a number from `low` to `high`, both allowed; any other text is an error of usage.
+
+    Args:
+        low: The least number.
+        high: The greatest number.
+        unit: What is counted, for the message; empty for plain numbers.
+    """
+
+    def parse(text: str) -> float:
+        value = number_of(text, unit)
+        if not low <= value <= high:
+            raise argparse.ArgumentTypeError(f"{text} must lie in {low:,} to {high:,} {unit}".rstrip())
+        return value
+
+    return parse
+
+
+def number_of(text: str, unit: str = "") -> float:
+    """Return an argument of the command line as a number of a unit; any other text is an error of usage."""
     try:
-        value = float(text)
+        return float(text)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
-    if not -1 <= value <= 1:
-        raise argparse.ArgumentTypeError(f"{text} must lie in -1 to 1")
-    return value
-
-
-_MAX_SECONDS = 1_000_000
-
-
-def seconds(text: str) -> float:
-    """Return an argument of the command line as seconds to wait, from 0 on; any other text is an error of usage."""
-    try:
-        value = float(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds") from None
-    if not 0 <= value <= _MAX_SECONDS:
-        raise argparse.ArgumentTypeError(f"{text} must lie in 0 to {_MAX_SECONDS:,} seconds")
-    return value
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number{unit and f' of {unit}'}") from None
 
 
 def query_of(words: Sequence[str]) -> str:

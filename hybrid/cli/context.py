@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from hybrid.cli.common import add_common, print_json, say, share, workspace_of
+from hybrid.cli.common import add_common, number_in, print_json, say, workspace_of
 from hybrid.cli.gate_words import gate_rows, kind_rows
 from hybrid.render.numbers import evidence_line
 from hybrid.render.visible import visible_line
@@ -23,7 +23,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     add_common(parser, example='hybrid context "how does the payment client retry?" --explain')
     parser.add_argument("prompt", nargs="+", metavar="PROMPT", help="as one would type it to an agent")
-    parser.add_argument("--gate-threshold", type=share, default=None, help="compare the raw top cosine with this")
+    about = "compare the raw top cosine with this"
+    parser.add_argument("--gate-threshold", type=number_in(-1, 1), default=None, help=about)
     parser.add_argument("--client", default="manual", help="whose session (default: manual)")
     parser.add_argument("--session", default="", metavar="ID", help="leave out what this session already got")
     parser.add_argument("--explain", action="store_true", help="show legs, fusion, gate, floor and what was held back")

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 from hybrid.answer.recording import record_cited
 from hybrid.base.errors import ProjectError
 from hybrid.base.home import expanded
-from hybrid.cli.common import print_json, say, workspace_of
-from hybrid.cli.lessons_reading import tell_foreign
-from hybrid.knowledge.record_files import FILE, Stores, open_stores
+from hybrid.cli.common import print_done, print_found, print_json, say
+from hybrid.cli.lessons_reading import open_lessons
+from hybrid.knowledge.record_files import FILE, Stores
 from hybrid.records.errors import LessonsError, UnknownLessonError
 from hybrid.records.lessons.document import NewEntry, entry_lines, parse
 from hybrid.records.lessons.showing import index_line, shown
@@ -36,13 +36,10 @@ if TYPE_CHECKING:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run the subcommand; exit code 1 when nothing was done, 2 when `cite --json` is given an unknown id."""
-    workspace = workspace_of(args)
-    stores = open_stores(workspace)
-    tell_foreign(stores, is_quiet=args.quiet)
+    """Run the action; exit code 1 when nothing was done, 2 when `cite --json` is given an unknown id."""
+    workspace, stores = open_lessons(args)
     if args.action == "import":
-        root = workspace.project.root if workspace.project else None
-        return _import(args, stores, root)
+        return _import(args, stores, workspace.project.root if workspace.project else None)
     if args.action == "cite":
         return _cite(args, workspace, stores)
     return _ACTIONS[args.action](args, stores)
@@ -53,20 +50,14 @@ def _add(args: argparse.Namespace, stores: Stores) -> int:
     _require_content(args.content)
     draft = Draft(args.title, args.content, args.category, type=args.type, triggers=_triggers(args.trigger))
     added = store.add(draft, today=_today(), is_forced=args.force)
-    if args.json:
-        twin = added.duplicate_of
-        print_json(
-            {
-                "lesson": shown(added.lesson).as_json() if added.lesson else None,
-                "duplicate_of": twin.id if twin else None,
-                "file": str(store.file),
-            }
-        )
-    elif added.lesson is not None:
-        _tell(args, f"added {index_line(added.lesson)} to {store.file}")
-    elif added.duplicate_of is not None:
-        say(f"not added: it resembles {index_line(added.duplicate_of)}; --force adds it all the same")
-    return 0 if added.lesson else 1
+    twin = added.duplicate_of
+    lesson = shown(added.lesson).as_json() if added.lesson else None
+    form = {"lesson": lesson, "duplicate_of": twin.id if twin else None, "file": str(store.file)}
+    if added.lesson:
+        print_done(args, form, f"added {index_line(added.lesson)} to {store.file}")
+        return 0
+    nothing = f"not added: it resembles {index_line(twin)}; --force adds it all the same" if twin else ""
+    return print_found(args, form, [], nothing)
 
 
 def _edit(args: argparse.Namespace, stores: Stores) -> int:
@@ -78,7 +69,8 @@ def _edit(args: argparse.Namespace, stores: Stores) -> int:
     if edit == LessonEdit():
         edit = edit_of(store.find(name))
         if edit == LessonEdit():
-            _tell(args, f"{name} is as it was")
+            if not args.quiet:
+                say(f"{name} is as it was")
             return 1
     return _changed(args, store.edit(name, edit), "changed")
 
@@ -94,14 +86,10 @@ def _cite(args: argparse.Namespace, workspace: Workspace, stores: Stores) -> int
     if cited:
         record_cited(workspace, cited)
     unknown = [name for name in names if name not in cited]
-    if args.json:
-        print_json({"cited": cited, "unknown": unknown})
-        return 2 if unknown else 0
-    if cited:
-        _tell(args, f"cited {', '.join(cited)}")
-    if unknown:
+    print_done(args, {"cited": cited, "unknown": unknown}, *([f"cited {', '.join(cited)}"] if cited else []))
+    if unknown and not args.json:
         raise UnknownLessonError(f"there is no active lesson {', '.join(unknown)}; `hybrid lessons list` shows all")
-    return 0
+    return 2 if unknown else 0
 
 
 def _supersede(args: argparse.Namespace, stores: Stores) -> int:
@@ -120,13 +108,11 @@ def _delete(args: argparse.Namespace, stores: Stores) -> int:
 def _renumber(args: argparse.Namespace, stores: Stores) -> int:
     name, store = _named(args.id, stores)
     fresh = store.renumber(name)
-    if args.json:
-        print_json({"id": name, "new_ids": list(fresh)})
-    elif fresh:
-        _tell(args, f"the newer lesson with the id {name} is now {', '.join(fresh)}")
-    else:
-        say(f"{name} is the id of one lesson at most; nothing was changed")
-    return 0 if fresh else 1
+    form = {"id": name, "new_ids": list(fresh)}
+    if not fresh:
+        return print_found(args, form, [], f"{name} is the id of one lesson at most; nothing was changed")
+    print_done(args, form, f"the newer lesson with the id {name} is now {', '.join(fresh)}")
+    return 0
 
 
 def _promote(args: argparse.Namespace, stores: Stores) -> int:
@@ -134,23 +120,19 @@ def _promote(args: argparse.Namespace, stores: Stores) -> int:
     if store is stores.system:
         raise LessonsError(f"{name} is a lesson for all projects already")
     copy = store.promote(name, stores.system, _today())
-    if args.json:
-        print_json({"lesson": shown(copy).as_json(), "promoted": name})
-    else:
-        _tell(args, f"{name} is now {copy.id}, for all projects")
+    form = {"lesson": shown(copy).as_json(), "promoted": name}
+    print_done(args, form, f"{name} is now {copy.id}, for all projects")
     return 0
 
 
 def _decay(args: argparse.Namespace, stores: Stores) -> int:
     done = [decayed for store in stores.all if (decayed := store.decay(_today(), is_forced=args.force))]
     ids = [name for decayed in done for name in decayed.ids]
-    if args.json:
-        print_json({"decayed": bool(done), "lessons": ids})
-    elif done:
-        _tell(args, f"{amount(len(ids), 'lesson')} faded")
-    else:
-        say("Not due: lessons fade once a week; --force does not wait.")
-    return 0 if done else 1
+    form = {"decayed": bool(done), "lessons": ids}
+    if not done:
+        return print_found(args, form, [], "Not due: lessons fade once a week; --force does not wait.")
+    print_done(args, form, f"{amount(len(ids), 'lesson')} faded")
+    return 0
 
 
 def _import(args: argparse.Namespace, stores: Stores, root: Path | None) -> int:
@@ -188,11 +170,11 @@ def _import_form(report: ImportReport, *, is_dry: bool) -> dict[str, object]:
 
 
 def _say_import(args: argparse.Namespace, report: ImportReport) -> None:
-    for one in report.imported:
+    for one in () if args.quiet else report.imported:
         moved = one.lesson.id if one.lesson.id == one.lesson_id else f"{one.lesson.id} → {one.lesson_id}"
-        _tell(args, f"{moved}  {shown(one.lesson).shown_title}")
-    for one in report.duplicates:
-        _tell(args, f"{one.lesson.id}  skipped, it is here as {one.duplicate_of or 'another of this file'}")
+        say(f"{moved}  {shown(one.lesson).shown_title}")
+    for one in () if args.quiet else report.duplicates:
+        say(f"{one.lesson.id}  skipped, it is here as {one.duplicate_of or 'another of this file'}")
     for problem in report.problems:
         say(f"line {problem.line}: {problem.message}")
     if not (report.imported or report.duplicates or report.problems or report.inactive):
@@ -226,20 +208,12 @@ def _project(stores: Stores) -> LessonStore:
 
 
 def _changed(args: argparse.Namespace, lesson: Lesson, verb: str) -> int:
-    if args.json:
-        print_json({"lesson": shown(lesson).as_json()})
-    else:
-        _tell(args, f"{verb} {index_line(lesson)}")
+    print_done(args, {"lesson": shown(lesson).as_json()}, f"{verb} {index_line(lesson)}")
     return 0
 
 
 def _triggers(words: list[str]) -> tuple[str, ...]:
     return tuple(word for text in words for word in text.split(",") if word.strip())
-
-
-def _tell(args: argparse.Namespace, text: str) -> None:
-    if not args.quiet:
-        say(text)
 
 
 def _is_same(one: Path, other: Path) -> bool:
@@ -298,14 +272,7 @@ def edit_of(lesson: Lesson) -> LessonEdit:
 
 
 def _text_of(lesson: Lesson) -> str:
-    draft = Draft(
-        lesson.title,
-        lesson.content,
-        lesson.category,
-        type=lesson.type,
-        triggers=lesson.triggers,
-        is_promotable=lesson.is_promotable,
-    )
+    draft = Draft(lesson.title, lesson.content, lesson.category, lesson.type, "", lesson.triggers, lesson.is_promotable)
     return "\n".join([*entry_lines(NewEntry(lesson.id, draft, lesson.learned)), ""])
 
 

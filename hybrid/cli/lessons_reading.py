@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 import time
 from collections import Counter
 from datetime import date
@@ -20,12 +19,12 @@ from msgspec.structs import replace
 from hybrid.base.atomic import read_regular
 from hybrid.base.errors import HybridError
 from hybrid.chunking.languages import kind_of, language_of
-from hybrid.cli.common import print_json, query_of, say, workspace_of
+from hybrid.cli.common import print_found, query_of, say, warn, workspace_of
 from hybrid.knowledge.record_files import Stores, open_stores
 from hybrid.records.lessons.reranking import COMMAND_S, reranker
 from hybrid.records.lessons.showing import full_lines, hit_lines, index_line, shown, shown_line
 from hybrid.records.lessons.texts import id_form
-from hybrid.records.scoring import LessonScorer, Scored
+from hybrid.records.scoring import LessonScorer
 from hybrid.render.numbers import amount, local_time
 
 if TYPE_CHECKING:
@@ -37,11 +36,12 @@ if TYPE_CHECKING:
     from hybrid.workspace import Workspace
 
 
+_NOTHING = "No lessons found"
+
+
 def run(args: argparse.Namespace) -> int:
-    """Run the subcommand; exit code 1 when nothing is found."""
-    workspace = workspace_of(args)
-    stores = open_stores(workspace)
-    tell_foreign(stores, is_quiet=args.quiet)
+    """Run the action; exit code 1 when nothing is found, but 0 of `validate`."""
+    workspace, stores = open_lessons(args)
     if args.action == "list":
         return _list(args, stores)
     if args.action == "show":
@@ -53,11 +53,21 @@ def run(args: argparse.Namespace) -> int:
     return _weekly(args, workspace) if args.weekly else _stats(args, stores)
 
 
-def tell_foreign(stores: Stores, *, is_quiet: bool) -> None:
-    """Warn on standard error of files of lessons in the tree that are not read, since nobody accepted them."""
-    if stores.foreign and not is_quiet:
+def open_lessons(args: argparse.Namespace) -> tuple[Workspace, Stores]:
+    """Return the workspace that the command line names, and its lessons.
+
+    Files of lessons in the tree that nobody accepted are not read; a warning on standard error names them, unless
+    `--quiet` is given.
+
+    Raises:
+        HybridError: The directory does not exist, or the user's settings hold a mistake.
+    """
+    workspace = workspace_of(args)
+    stores = open_stores(workspace)
+    if stores.foreign and not args.quiet:
         files = ", ".join(str(path) for path in stores.foreign)
-        sys.stderr.write(f"hybrid: warning: {files} is not read until you accept it with `hybrid trust`\n")
+        warn(f"{files} is not read until you accept it with `hybrid trust`")
+    return workspace, stores
 
 
 def all_lessons(stores: Stores) -> list[Lesson]:
@@ -86,17 +96,8 @@ def _list(args: argparse.Namespace, stores: Stores) -> int:
         lessons = [lesson for lesson in lessons if lesson.category == args.category]
     if args.search:
         lessons = _matching(args.search, lessons)
-    if args.json:
-        print_json({"lessons": [shown(lesson).as_json() for lesson in lessons]})
-        return 0 if lessons else 1
-    for lesson in lessons:
-        if args.verbose:
-            say("\n".join(full_lines(lesson)))
-        else:
-            say(index_line(lesson))
-    if not lessons:
-        say("No lessons found")
-    return 0 if lessons else 1
+    lines = ["\n".join(full_lines(lesson)) if args.verbose else index_line(lesson) for lesson in lessons]
+    return print_found(args, {"lessons": [shown(lesson).as_json() for lesson in lessons]}, lines, _NOTHING)
 
 
 def _matching(text: str, lessons: Sequence[Lesson]) -> list[Lesson]:
@@ -113,14 +114,9 @@ def _searched(lesson: Lesson) -> str:
 
 def _show(args: argparse.Namespace, stores: Stores) -> int:
     lessons = found(args.id, stores)
-    if args.json:
-        print_json({"lessons": [shown(lesson).as_json() for lesson in lessons]})
-        return 0 if lessons else 1
-    for lesson in lessons:
-        say("\n".join(full_lines(lesson)))
-    if not lessons:
-        say(f"No lesson {id_form(args.id)}; `hybrid lessons list` shows all.")
-    return 0 if lessons else 1
+    form = {"lessons": [shown(lesson).as_json() for lesson in lessons]}
+    nothing = f"No lesson {id_form(args.id)}; `hybrid lessons list` shows all."
+    return print_found(args, form, ["\n".join(full_lines(lesson)) for lesson in lessons], nothing)
 
 
 def _score(args: argparse.Namespace, workspace: Workspace, stores: Stores) -> int:
@@ -132,18 +128,8 @@ def _score(args: argparse.Namespace, workspace: Workspace, stores: Stores) -> in
     if order is not None:
         hits.sort(key=lambda hit: order.index(hit.lesson.id))
     hits = [replace(hit, lesson=shown(hit.lesson)) for hit in hits]
-    if args.json:
-        print_json({"query": query, "lessons": [_scored_form(hit) for hit in hits]})
-    else:
-        for hit in hits:
-            say(hit_lines(hit))
-        if not hits:
-            say("No lessons found")
-    return 0 if hits else 1
-
-
-def _scored_form(hit: Scored[Lesson]) -> dict[str, object]:
-    return hit.lesson.as_json() | {"relevance": hit.relevance, "bm25": hit.bm25}
+    forms = [hit.lesson.as_json() | {"relevance": hit.relevance, "bm25": hit.bm25} for hit in hits]
+    return print_found(args, {"query": query, "lessons": forms}, [hit_lines(hit) for hit in hits], _NOTHING)
 
 
 def _stats(args: argparse.Namespace, stores: Stores) -> int:
@@ -160,28 +146,21 @@ def _stats(args: argparse.Namespace, stores: Stores) -> int:
         "to_promote": [lesson.id for lesson in lessons if lesson.is_promotion_due],
         "lessons": [shown(lesson).as_json() | {"stars": lesson.stars, "trust": lesson.trust} for lesson in lessons],
     }
-    if args.json:
-        print_json(form)
-    elif args.id:
-        for lesson in lessons:
-            say("\n".join(full_lines(lesson)))
-    else:
-        _say_stats(form)
-    if not lessons and not args.json:
-        say("No lessons found")
-    return 0 if lessons else 1
+    of_one = ["\n".join(full_lines(lesson)) for lesson in lessons]
+    return print_found(args, form, of_one if args.id or not lessons else _stats_lines(form), _NOTHING)
 
 
-def _say_stats(form: Mapping[str, Any]) -> None:
-    if not form["n_lessons"]:
-        return
-    say(f"lessons: {form['n_lessons']}, {form['n_active']} active")
-    say(f"categories: {', '.join(f'{name} {n}' for name, n in form['categories'].items())}")
-    say(f"given {amount(form['injections'], 'time')}, cited {amount(form['citations'], 'time')}")
+def _stats_lines(form: Mapping[str, Any]) -> list[str]:
+    lines = [
+        f"lessons: {form['n_lessons']}, {form['n_active']} active",
+        f"categories: {', '.join(f'{name} {n}' for name, n in form['categories'].items())}",
+        f"given {amount(form['injections'], 'time')}, cited {amount(form['citations'], 'time')}",
+    ]
     if form["never_cited"]:
-        say(f"given three times or more and never cited: {', '.join(form['never_cited'])}")
+        lines.append(f"given three times or more and never cited: {', '.join(form['never_cited'])}")
     if form["to_promote"]:
-        say(f"used 50 times or more, `hybrid lessons promote ID`: {', '.join(form['to_promote'])}")
+        lines.append(f"used 50 times or more, `hybrid lessons promote ID`: {', '.join(form['to_promote'])}")
+    return lines
 
 
 def _weekly(args: argparse.Namespace, workspace: Workspace) -> int:
@@ -199,14 +178,8 @@ def _weekly(args: argparse.Namespace, workspace: Workspace) -> int:
         for week in sorted(given.keys() | cited.keys(), reverse=True)
         if given[week] or cited[week]
     ]
-    if args.json:
-        print_json({"weeks": weeks})
-    else:
-        for row in weeks:
-            say(f"{row['week']}  given {row['given']:>4}  cited {row['cited']:>4}")
-        if not weeks:
-            say("No lesson was given or cited yet.")
-    return 0 if weeks else 1
+    lines = [f"{row['week']}  given {row['given']:>4}  cited {row['cited']:>4}" for row in weeks]
+    return print_found(args, {"weeks": weeks}, lines, "No lesson was given or cited yet.")
 
 
 def _given_ids(event: Mapping[str, Any]) -> list[str]:
@@ -232,25 +205,18 @@ def _week(at: object) -> str:
 
 
 def _validate(args: argparse.Namespace, workspace: Workspace, stores: Stores) -> int:
-
     project = workspace.require_project()
     lessons = [lesson for lesson in all_lessons(stores) if lesson.is_active and lesson.level == "project"]
     missing = check_lessons(lessons, project.root, workspace)
     problems = [problem for store in stores.all for problem in store.read().problems]
-    if args.json:
-        print_json(
-            {
-                "checked": len(lessons),
-                "missing": [one.as_json() for one in missing],
-                "problems": [{"file": one.file, "line": one.line, "message": one.message} for one in problems],
-            }
-        )
-        return 0
-    for one in missing:
-        say(f"{one.lesson_id} names {one.name}, a {one.what} that is not there")
-    for problem in problems:
-        say(str(problem))
-    if not args.quiet:
+    form = {
+        "checked": len(lessons),
+        "missing": [one.as_json() for one in missing],
+        "problems": [{"file": one.file, "line": one.line, "message": one.message} for one in problems],
+    }
+    named = [f"{one.lesson_id} names {one.name}, a {one.what} that is not there" for one in missing]
+    print_found(args, form, [*named, *map(str, problems)])
+    if not args.json and not args.quiet:
         say(f"{amount(len(lessons), 'lesson')} checked, {amount(len(missing), 'name')} not found")
     return 0
 

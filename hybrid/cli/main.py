@@ -33,7 +33,7 @@ COMMANDS = {
     "memory": ("memory", "what happened in earlier sessions: recent, search, show, timeline, add, forget, import"),
     "mark": ("mark", "say whether a decision was good or noise"),
     "lessons": ("lessons", "rules that the project learned: show, score, add, change, import"),
-    "score-local": ("score_local", "how well lessons fit a query, by their words"),
+    "score-local": ("lessons", "how well lessons fit a query, by their words"),
     "doctor": ("doctor", "check installation, hooks, service, index, model and rights, with a remedy for each finding"),
     "pause": ("pause", "switch hybrid off in this project, a session or everywhere"),
     "resume": ("pause", "switch it on again"),
@@ -68,7 +68,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 class CommandModule(Protocol):
-    """The functions that a module of this package offers."""
+    """The functions that a module of this package offers; with `add_actions`, `run` is left out."""
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
         """Add the command's arguments."""
@@ -143,7 +143,7 @@ def _run(argv: Sequence[str], started_s: float, *, is_tolerant: bool = False) ->
         return stop.code if isinstance(stop.code, int) else 0
     args.unknown = unknown
     args.started_s = started_s
-    code = module.run(args)
+    code = (vars(args).get("run_action") or module.run)(args)
     if argv[0] in _READ_STORES:
         _clean_on()
     if argv[0] in _TELL_OF_INDEXES and not getattr(args, "quiet", False):

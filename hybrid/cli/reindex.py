@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from hybrid.cli.common import add_common, print_json, say, say_line, seconds, workspace_of
+from hybrid.cli.common import add_common, number_in, print_json, say, say_line, workspace_of
 from hybrid.cli.streams import build_progress
 from hybrid.cli.trust import accept_here, accepted_lines, tell_problem
 from hybrid.render.numbers import amount
@@ -22,9 +22,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("path", nargs="?", metavar="PATH", help="a directory of the project (default: here)")
     parser.add_argument("--full", action="store_true", help="read every file again and write the index anew")
     parser.add_argument("--force", action="store_true", help="index a home directory or a file-system root too")
-    parser.add_argument(
-        "--wait", type=seconds, default=60.0, metavar="SECONDS", help="wait so long for another build (default: 60)"
-    )
+    about = "wait so long for another build (default: 60)"
+    parser.add_argument("--wait", type=number_in(0, 1_000_000, "seconds"), default=60.0, metavar="SECONDS", help=about)
 
 
 def run(args: argparse.Namespace) -> int:
