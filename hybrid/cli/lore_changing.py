@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hybrid.base.home import expanded
-from hybrid.cli.common import print_json, say, say_unread
+from hybrid.cli.common import print_done, print_json, say, say_unread
 from hybrid.cli.lore_reading import open_lore, record_of
 from hybrid.records.errors import LoreError, NoRecordError
 from hybrid.records.lore.decisions import DecisionDraft
@@ -85,17 +85,9 @@ def import_records(args: argparse.Namespace) -> int:
     source = LoreFolder(Path(expanded(args.path)), "personal")
     report = import_folder(source, lore.target, project=args.attribute_to, is_dry=args.dry_run)
     if args.json:
-        print_json(
-            {
-                "added": report.added,
-                "present": report.present,
-                "withdrawn": report.withdrawn,
-                "redacted": report.redacted,
-                "problems": [str(problem) for problem in report.problems],
-                "dry_run": args.dry_run,
-                "folder": str(lore.target.path),
-            }
-        )
+        counts = {name: getattr(report, name) for name in ("added", "present", "withdrawn", "redacted")}
+        problems = [str(problem) for problem in report.problems]
+        print_json(counts | {"problems": problems, "dry_run": args.dry_run, "folder": str(lore.target.path)})
     else:
         _print_report(args, report, lore.target)
     return 0
@@ -126,11 +118,8 @@ def _writer(lore: OpenLore) -> LoreWriter:
 
 def _written(args: argparse.Namespace, lore: OpenLore, identity: str, what: str = "written") -> int:
     one = record_of(lore, identity)
-    if args.json:
-        records = [one.as_json()] if one else []
-        print_json({"id": identity, "folder": str(lore.target.path), "records": records})
-    elif not args.quiet:
-        say(f"{identity}  {what}")
+    form = {"id": identity, "folder": str(lore.target.path), "records": [one.as_json()] if one else []}
+    print_done(args, form, f"{identity}  {what}")
     return 0
 
 

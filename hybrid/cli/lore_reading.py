@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from hybrid.base.errors import HybridError
 from hybrid.base.text import cut, one_line
-from hybrid.cli.common import print_json, query_of, say, workspace_of
+from hybrid.cli.common import print_found, query_of, warn, workspace_of
 from hybrid.knowledge.stores import RecordStores, names_of
 from hybrid.records.lore.eligible import best_matches, latest_handoff, listed
 from hybrid.records.lore.files import project_folder
@@ -110,7 +110,7 @@ def _by_engine(query: str, lore: OpenLore, args: argparse.Namespace) -> list[str
         found = best_lore(lore.workspace, make_query(query), OpenKinds(), kinds=args.kind, top_k=args.limit)
     except HybridError as error:
         if not args.quiet:
-            sys.stderr.write(f"hybrid: warning: ranked by words alone: {error}\n")
+            warn(f"ranked by words alone: {error}")
         return []
     return [record.key for record in found]
 
@@ -119,22 +119,15 @@ def show_record(args: argparse.Namespace) -> int:
     """Run `show`: print everything of one record; exit code 1 when there is none of that id."""
     one = record_of(open_lore(args), args.id)
     if one is None:
-        if args.json:
-            print_json({"records": []})
-        else:
-            say(f"No record {args.id}; `hybrid lore list --all` shows ids.")
-        return 1
+        return print_found(args, {"records": []}, [], f"No record {args.id}; `hybrid lore list --all` shows ids.")
     fields = shown_fields(one.value.fields)
-    if args.json:
-        print_json({"records": [one.as_json() | {"fields": fields}]})
-        return 0
-    say(_whole(one))
+    lines = [_whole(one)]
     if not args.quiet:
-        say(f"  status: {one.status}")
+        lines.append(f"  status: {one.status}")
         for key, value in fields.items():
             text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-            say(f"  {neutralise_line(key)}: {neutralise_line(text)}")
-    return 0
+            lines.append(f"  {neutralise_line(key)}: {neutralise_line(text)}")
+    return print_found(args, {"records": [one.as_json() | {"fields": fields}]}, lines)
 
 
 def show_latest(args: argparse.Namespace) -> int:
@@ -143,20 +136,13 @@ def show_latest(args: argparse.Namespace) -> int:
     handoff = latest_handoff(lore.shelf.read(), lore.names)
     one = record_of(lore, handoff.id) if handoff else None
     if one is None or not isinstance(one.value, Handoff):
-        if args.json:
-            print_json({"records": []})
-        else:
-            say('No handoff yet; `hybrid lore handoff "…"` leaves one.')
-        return 1
+        return print_found(args, {"records": []}, [], 'No handoff yet; `hybrid lore handoff "…"` leaves one.')
     parts = _parts(one.value)
-    if args.json:
-        print_json({"records": [one.as_json() | {"handoff": parts}]})
-        return 0
     lines = parts["message"].splitlines()
     for label, key in (("Next", "next_steps"), ("Blocker", "blockers"), ("Question", "questions")):
         lines += [f"{label}: {one_line(text)}" for text in parts[key]]
-    say(render_entry(Entry(one.record.kind, one.record.shown, tuple(lines))))
-    return 0
+    text = render_entry(Entry(one.record.kind, one.record.shown, tuple(lines)))
+    return print_found(args, {"records": [one.as_json() | {"handoff": parts}]}, [text])
 
 
 def record_of(lore: OpenLore, beginning: str) -> Listed | None:
@@ -183,23 +169,18 @@ def _chosen(lore: OpenLore, args: argparse.Namespace) -> list[Listed]:
 
 
 def _print(args: argparse.Namespace, records: Sequence[Listed], nothing: str) -> int:
-    if args.json:
-        print_json({"records": [one.as_json() for one in records]})
-    elif not records:
-        say(nothing)
-    for one in () if args.json else records:
-        say(_whole(one) if args.verbose else _line(one))
-    return 0 if records else 1
+    lines = [_whole(one) if args.verbose else _line(one) for one in records]
+    return print_found(args, {"records": [one.as_json() for one in records]}, lines, nothing)
 
 
 def _line(one: Listed) -> str:
     record = one.record
     named = neutralise_line(record.name or " ".join(record.lines))
-    shown = cut(named, _NAME_CHARS)
     notes = [] if one.status == "active" else [one.status]
     notes += [] if record.is_attributed else ["unattributed"]
     note = f"  [{', '.join(map(neutralise_line, notes))}]" if notes else ""
-    return f"{neutralise_line(record.id):<20}  {record.kind:<12}  {day_of(record.created_at):<10}  {shown}{note}"
+    first = f"{neutralise_line(record.id):<20}  {record.kind:<12}  {day_of(record.created_at):<10}"
+    return f"{first}  {cut(named, _NAME_CHARS)}{note}"
 
 
 def _whole(one: Listed) -> str:

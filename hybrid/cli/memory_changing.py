@@ -14,7 +14,7 @@ from hybrid.base.atomic import open_private
 from hybrid.base.digest import sha256_hex
 from hybrid.base.errors import HybridError
 from hybrid.base.home import expanded
-from hybrid.cli.common import print_json, say, say_unread
+from hybrid.cli.common import print_done, print_json, say, say_unread, warn
 from hybrid.cli.memory_reading import flushed, open_memory
 from hybrid.health.memory_figures import rows_in_words
 from hybrid.project.registry import load_registry
@@ -41,7 +41,7 @@ MANUAL_SESSION = "manual"
 """The session of observations that somebody wrote down by hand."""
 
 _SHOWN = 10
-_CLAUDE_MEM = ("~/.claude-mem/claude-mem.db",)
+_CLAUDE_MEM = "~/.claude-mem/claude-mem.db"
 _KEY_DIGITS = 16
 _MB = 1_000_000
 _DAY_MS = 86_400_000
@@ -54,12 +54,11 @@ def add(args: argparse.Namespace) -> int:
     told = _told(args, memory)
     owner = Owner(MANUAL_SESSION, project.key, project.name)
     row = memory.store.add_observation(owner, told, memory.now_ms)
-    if args.json:
-        print_json({"records": [row_json(RankedRow(row))] if row else [], "repeated": row is None})
-    elif row is None:
+    form = {"records": [row_json(RankedRow(row))] if row else [], "repeated": row is None}
+    if row is None and not args.json:  # Said with `--quiet` too.
         say("Not stored: the same was stored within the last hour; it was counted there.")
-    elif not args.quiet:
-        say(neutralise_line(index_line(row)))
+    else:
+        print_done(args, form, neutralise_line(index_line(row)) if row else "")
     return 0
 
 
@@ -100,8 +99,8 @@ def forget(args: argparse.Namespace) -> int:
     if not args.yes and not _is_wanted(what):
         return 1
     n_waiting = _forget_waiting(args, memory)
-    forgotten = _forget(args, memory, ids)
-    forgotten = ForgetReport(forgotten.n + n_waiting, forgotten.is_wiped)
+    done = _forget(args, memory, ids)
+    forgotten = ForgetReport(done.n + n_waiting, done.is_wiped)
     with build_progress(is_quiet=args.quiet) as progress:
         problems = purge_index(memory.workspace, memory.store, progress=progress)
     return _forgot(args, forgotten, problems, memory)
@@ -165,8 +164,7 @@ def _forgot(args: argparse.Namespace, forgotten: ForgetReport, problems: tuple[s
     copies = [str(path) for path in memory.store.set_aside]
     if args.json:
         is_gone = forgotten.is_wiped and not problems
-        form = {"forgotten": forgotten.n, "is_gone": is_gone, "problems": list(problems), "set_aside": copies}
-        print_json(form)
+        print_json({"forgotten": forgotten.n, "is_gone": is_gone, "problems": list(problems), "set_aside": copies})
     elif not forgotten.n:
         say("Nothing to forget.")
     elif not args.quiet:
@@ -195,12 +193,10 @@ def prune(args: argparse.Namespace) -> int:
     with build_progress(is_quiet=args.quiet) as progress:
         problems = purge_index(memory.workspace, memory.store, progress=progress)
     size_bytes = memory.store.stats().size_bytes
-    if args.json:
-        print_json({"pruned": n, "size_bytes": size_bytes, "problems": list(problems)})
-    elif not args.quiet:
-        say(f"Deleted {amount(n, 'row')}; the database has {size_bytes / _MB:,.1f} MB.")
+    form = {"pruned": n, "size_bytes": size_bytes, "problems": list(problems)}
+    print_done(args, form, f"Deleted {amount(n, 'row')}; the database has {size_bytes / _MB:,.1f} MB.")
     for problem in problems:
-        sys.stderr.write(f"hybrid: warning: the index could not be brought up to date: {problem}\n")
+        warn(f"the index could not be brought up to date: {problem}")
     return 0 if n else 1
 
 
@@ -232,10 +228,7 @@ def export(args: argparse.Namespace) -> int:
     if not path.parent.is_dir():
         raise HybridError(f"{path.parent} is no folder; make it first, or name another file")
     n = _write_file(path, lines) - _HEADERS
-    if args.json:
-        print_json({"rows": n, "file": str(path)})
-    elif not args.quiet:
-        say(f"{amount(n, 'row')} in {path}")
+    print_done(args, {"rows": n, "file": str(path)}, f"{amount(n, 'row')} in {path}")
     return 0 if n else 1
 
 
@@ -302,11 +295,8 @@ def _bounded(file: IO[AnyStr]) -> Iterator[AnyStr]:
 
 
 def _print(args: argparse.Namespace, imported: ImportReport) -> int:
-    counts = {
-        "observations": imported.n_observations,
-        "summaries": imported.n_summaries,
-        "prompts": imported.n_prompts,
-        "sessions": imported.n_sessions,
+    counts: dict[str, int] = {
+        name: getattr(imported, f"n_{name}") for name in ("observations", "summaries", "prompts", "sessions")
     }
     # A file in which nothing could be read is none that `export` wrote.
     is_any = any(counts.values()) or imported.n_duplicates or imported.n_forgotten
@@ -340,12 +330,11 @@ def _claude_mem_file(given: str) -> Path:
     Raises:
         HybridError: There is none.
     """
-    for text in (given,) if given else _CLAUDE_MEM:
-        path = Path(expanded(text))
-        path = path / "claude-mem.db" if path.is_dir() else path
-        if path.is_file():
-            return path
-    raise HybridError(f"no database at {given or _CLAUDE_MEM[0]}; --claude-mem PATH names it")
+    path = Path(expanded(given or _CLAUDE_MEM))
+    path = path / "claude-mem.db" if path.is_dir() else path
+    if not path.is_file():
+        raise HybridError(f"no database at {given or _CLAUDE_MEM}; --claude-mem PATH names it")
+    return path
 
 
 def _key_resolver(workspace: Workspace, store: MemoryStore) -> Callable[[str], tuple[str, str]]:

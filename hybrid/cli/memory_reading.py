@@ -5,7 +5,6 @@ A command opens the memory here: whose rows it looks at, from where, and what wa
 
 from __future__ import annotations
 
-import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,7 +22,7 @@ from hybrid.ask.memory_filters import (
 )
 from hybrid.ask.memory_lookup import OpenMemory, RankedRow, list_text, newest_first, nothing_known, row_json
 from hybrid.base.errors import HybridError
-from hybrid.cli.common import print_json, query_of, say, workspace_of
+from hybrid.cli.common import print_found, print_json, query_of, say, warn, workspace_of
 from hybrid.knowledge.stores import RecordStores
 from hybrid.records.errors import MemoryFormatError
 from hybrid.records.memory.showing import shown_number
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
+    from hybrid.ask.memory_lookup import RowRequest
     from hybrid.workspace import Workspace
 
 
@@ -83,8 +83,8 @@ def flushed(memory: OpenMemory, args: argparse.Namespace) -> OpenMemory:
         raise
     except HybridError as error:  # A database that cannot be written may still be read.
         failures = (str(error),)
-    for failure in failures if not args.quiet else ():
-        sys.stderr.write(f"hybrid: warning: {failure}\n")
+    for failure in () if args.quiet else failures:
+        warn(failure)
     return memory
 
 
@@ -96,11 +96,9 @@ def recent(args: argparse.Namespace) -> int:
     from hybrid.ask.memory_lookup import recent as newest
 
     memory = flushed(open_memory(args), args)
-    filters = _filters(args, memory)
-    wanted = memory.scope.wanted(filters, memory.now_ms)
-    found = newest(memory.store, memory.request(wanted, filters.limit), is_cross=memory.scope.is_cross)
+    found = newest(memory.store, _request(args, memory), is_cross=memory.scope.is_cross)
     if args.json:
-        return _print_json(memory, found)
+        return _print(args, memory, found, _NOTHING)
     if not args.quiet:
         say(neutralise_line(memory.scope.heading))
     is_filtered = bool(args.since or args.type or args.file)
@@ -115,16 +113,12 @@ def search(args: argparse.Namespace) -> int:
     from hybrid.knowledge.open_kinds import OpenKinds
 
     memory = flushed(open_memory(args), args)
-    filters = _filters(args, memory)
-    wanted = memory.scope.wanted(filters, memory.now_ms)
+    request = _request(args, memory)
     query = query_of(args.query)
     if not memory.workspace.config.memory.enabled and not args.quiet:
-        sys.stderr.write("hybrid: warning: the memory is switched off, so it is not searched: `memory.enabled`\n")
-    request = memory.request(wanted, filters.limit)
+        warn("the memory is switched off, so it is not searched: `memory.enabled`")
     found = find(memory.workspace, OpenKinds(), query, request, mode=args.mode)
-    if args.json:
-        return _print_json(memory, found, query=query)
-    return _print(args, memory, found, _NOTHING)
+    return _print(args, memory, found, _NOTHING, query=query)
 
 
 def of_files(args: argparse.Namespace) -> int:
@@ -132,13 +126,10 @@ def of_files(args: argparse.Namespace) -> int:
     from hybrid.ask.memory_lookup import of_files as find
 
     memory = flushed(open_memory(args, is_of_one=True), args)
-    filters = _filters(args, memory)
+    request = _request(args, memory)
     paths = _paths(args.path, memory)
-    wanted = memory.scope.wanted(filters, memory.now_ms)
-    found = find(memory.store, paths, memory.request(wanted, filters.limit))
-    if args.json:
-        return _print_json(memory, found, files=list(paths))
-    return _print(args, memory, found, _NOTHING, by_day=True)
+    found = find(memory.store, paths, request)
+    return _print(args, memory, found, _NOTHING, by_day=True, files=list(paths))
 
 
 def timeline(args: argparse.Namespace) -> int:
@@ -158,10 +149,8 @@ def timeline(args: argparse.Namespace) -> int:
             scope = scope if args.named or args.all_projects else memory.scope_of(rows[0].owner)
             rows = memory.store.timeline(*identity, before, after, scope.wanted(filters, memory.now_ms))
     found = [RankedRow(row) for row in rows]
-    if args.json:
-        return _print_json(memory, found, at=args.at)
     nothing = _NOTHING if identity is None else f"No record {args.at}."
-    return _print(args, memory, found, nothing, by_day=True)
+    return _print(args, memory, found, nothing, by_day=True, at=args.at)
 
 
 def show(args: argparse.Namespace) -> int:
@@ -169,16 +158,14 @@ def show(args: argparse.Namespace) -> int:
     ids = require_ids(args.id)
     memory = flushed(open_memory(args), args)
     rows = rows_of(memory.store, ids)
-    found = [RankedRow(row) for row in rows]
-    if args.json:
-        return _print_json(memory, found)
     there = {shown_number(row) for row in rows}
     for kind, number in ids:
         shown = f"s{number}" if kind == "summary" else str(number)
-        if rows and shown not in there and not args.quiet:
-            sys.stderr.write(f"hybrid: warning: no record {shown}\n")
+        if rows and shown not in there and not (args.json or args.quiet):
+            warn(f"no record {shown}")
     args.form = "full"
-    return _print(args, memory, found, f"No record {', '.join(args.id)}; `hybrid memory recent` shows numbers.")
+    nothing = f"No record {', '.join(args.id)}; `hybrid memory recent` shows numbers."
+    return _print(args, memory, [RankedRow(row) for row in rows], nothing)
 
 
 def stats(args: argparse.Namespace) -> int:
@@ -188,32 +175,36 @@ def stats(args: argparse.Namespace) -> int:
     memory = open_memory(args)
     counted = memory.store.stats()
     form = figures_form(memory.workspace, memory.store, counted)
-    if args.json:
-        print_json(form)
-    else:
-        _print_stats(form)
+    print_found(args, form, _stats_lines(form))
     return 0 if counted.n_sessions or counted.n_observations or counted.n_summaries else 1
 
 
-def _print_stats(form: dict[str, Any]) -> None:
+def _stats_lines(form: dict[str, Any]) -> list[str]:
     from hybrid.health.memory_figures import rows_in_words
 
-    for name in ("observations", "summaries", "prompts", "sessions", "pending"):
-        say(f"{name:<13}{form[name]:>9,}")
-    say(f"{'from':<13}{local_time(form['oldest'] or '–')}")
-    say(f"{'to':<13}{local_time(form['newest'] or '–')}")
-    say(f"{'database':<13}{form['size_bytes'] / 1e6:,.1f} MB, {form['path']}")
-    say(f"{'index':<13}{form['index_bytes'] / 1e6:,.1f} MB")
-    if form["by_type"]:
-        say(f"{'types':<13}{', '.join(f'{name} {n:,}' for name, n in form['by_type'].items())}")
-    for one in form["by_project"]:
-        n_rows = rows_in_words(one["observations"], one["summaries"])
-        say(f"{one['key']}  {n_rows:>34}  {neutralise_line(one['project'])}")
+    rows = [
+        *((name, f"{form[name]:>9,}") for name in ("observations", "summaries", "prompts", "sessions", "pending")),
+        ("from", local_time(form["oldest"] or "–")),
+        ("to", local_time(form["newest"] or "–")),
+        ("database", f"{form['size_bytes'] / 1e6:,.1f} MB, {form['path']}"),
+        ("index", f"{form['index_bytes'] / 1e6:,.1f} MB"),
+        *([("types", ", ".join(f"{name} {n:,}" for name, n in form["by_type"].items()))] if form["by_type"] else []),
+    ]
+    projects = (
+        f"{one['key']}  {rows_in_words(one['observations'], one['summaries']):>34}  {neutralise_line(one['project'])}"
+        for one in form["by_project"]
+    )
+    return [*(f"{label:<13}{text}" for label, text in rows), *projects]
 
 
 def _filters(args: argparse.Namespace, memory: OpenMemory) -> Filters:
     files = _paths(getattr(args, "file", ()), memory)
     return Filters(args.limit, args.since, tuple(dict.fromkeys(args.type)), files)
+
+
+def _request(args: argparse.Namespace, memory: OpenMemory) -> RowRequest:
+    filters = _filters(args, memory)
+    return memory.request(memory.scope.wanted(filters, memory.now_ms), filters.limit)
 
 
 def _paths(texts: Sequence[str], memory: OpenMemory) -> tuple[str, ...]:
@@ -223,16 +214,20 @@ def _paths(texts: Sequence[str], memory: OpenMemory) -> tuple[str, ...]:
     return project_paths(texts, Path.cwd() if is_here and texts else None, project.root if project else None)
 
 
-def _print_json(memory: OpenMemory, found: Sequence[RankedRow], **echoed: object) -> int:
-    """Print rows as JSON after the echoed options, `query` being None if not among them; exit code 1 without rows."""
-    project = memory.scope.name or None
-    print_json({"query": None, **echoed, "project": project, "records": [row_json(one) for one in found]})
-    return 0 if found else 1
-
-
 def _print(
-    args: argparse.Namespace, memory: OpenMemory, found: Sequence[RankedRow], nothing: str, *, by_day: bool = False
+    args: argparse.Namespace,
+    memory: OpenMemory,
+    found: Sequence[RankedRow],
+    nothing: str,
+    *,
+    by_day: bool = False,
+    **echoed: object,
 ) -> int:
+    """Print rows as JSON after the echoed options (`query` is None if not among them), or as text; returns the code."""
+    if args.json:
+        project = memory.scope.name or None
+        print_json({"query": None, **echoed, "project": project, "records": [row_json(one) for one in found]})
+        return 0 if found else 1
     if not found:
         say(nothing)
         return 1
