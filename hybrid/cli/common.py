@@ -13,28 +13,35 @@ from hybrid.cli.streams import marked_path
 from hybrid.render.visible import json_escaped, visible, visible_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from hybrid.records.types import Problem
     from hybrid.workspace import Workspace
 
 
-def add_common(parser: argparse.ArgumentParser, *, example: str, has_project: bool = True) -> None:
+_COMMON: dict[str, dict[str, Any]] = {
+    "--project": {"metavar": "DIR", "help": "a directory of the project (default: here)"},
+    "--json": {"action": "store_true", "help": "print one JSON object"},
+    "--quiet": {"action": "store_true", "help": "print results only"},
+    "--verbose": {"action": "store_true", "help": "print more"},
+    "--debug": {"action": "store_true", "help": "show where an internal error happened"},
+}
+_SHORT = {"--quiet": ("-q",), "--verbose": ("-v",)}
+
+
+def add_common(parser: argparse.ArgumentParser, *, example: str, options: Iterable[str] = _COMMON) -> None:
     """Add `--project`, `--json`, `--quiet`, `--verbose`, `--debug` and the example at the end of the help.
 
     Args:
         parser: Of a command, or of one of its actions.
         example: A whole command line, or several, each further one after two spaces on a line of its own.
-        has_project: Add `--project`; without it parsing sets `args.project` to None, which means here.
+        options: Those of these options that it takes. Without `--project`, parsing sets `args.project` to None, which
+            means here.
     """
     parser.epilog = f"example:\n  {example}"
     parser.set_defaults(project=None)
-    if has_project:
-        parser.add_argument("--project", metavar="DIR", help="a directory of the project (default: here)")
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
-    parser.add_argument("-q", "--quiet", action="store_true", help="print results only")
-    parser.add_argument("-v", "--verbose", action="store_true", help="print more")
-    parser.add_argument("--debug", action="store_true", help="show where an internal error happened")
+    for option in options:
+        parser.add_argument(*_SHORT.get(option, ()), option, **_COMMON[option])
 
 
 class Action(NamedTuple):
@@ -44,17 +51,17 @@ class Action(NamedTuple):
         about: What it does, for the help of the command and its own.
         example: The arguments of an example, which stands at the end of its help.
         run: Runs it with the arguments of the command line; returns the exit code.
-        has_project: It has the common `--project`; otherwise it works here, and `--project` is free for another use.
+        options: The common options that it has; others may be added under the same names.
     """
 
     about: str
     example: str
     run: Callable[[argparse.Namespace], int]
-    has_project: bool = True
+    options: Iterable[str] = _COMMON
 
 
 def add_actions(parser: argparse.ArgumentParser, actions: Mapping[str, Action]) -> dict[str, argparse.ArgumentParser]:
-    """Add actions to a command, one of which must be named; each gets the common options.
+    """Add actions to a command, one of which must be named.
 
     Parsing sets `args.action` to the name, and `args.run_action` to the function that `hybrid.cli.main` calls.
 
@@ -63,10 +70,10 @@ def add_actions(parser: argparse.ArgumentParser, actions: Mapping[str, Action]) 
     """
     every = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     parsers: dict[str, argparse.ArgumentParser] = {}
-    for name, (about, example, run, has_project) in actions.items():
+    for name, (about, example, run, options) in actions.items():
         parsers[name] = part = every.add_parser(name, help=about, description=about)
         part.formatter_class = argparse.RawDescriptionHelpFormatter
-        add_common(part, example=f"{part.prog} {example}".rstrip(), has_project=has_project)
+        add_common(part, example=f"{part.prog} {example}".rstrip(), options=options)
         part.set_defaults(run_action=run)
     return parsers
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from hybrid.base.home import home_path
 from hybrid.base.resources import shipped
-from hybrid.cli.common import print_json, say
+from hybrid.cli.common import Action, add_actions, print_json, say
 from hybrid.render.numbers import amount
 
 if TYPE_CHECKING:
@@ -22,26 +22,26 @@ _WAIT_S = 10.0
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the subcommands."""
+    """Add the actions."""
     parser.epilog = "example:\n  hybrid daemon status"
-    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    for name, about in (
-        ("start", "start the service, unless it runs"),
-        ("stop", "stop it"),
-        ("status", "is it running, with how much memory, for which projects"),
-        ("run", "be the service, in the foreground"),
-        ("schema", "the JSON schema of what it answers over HTTP"),
-    ):
-        action = actions.add_parser(name, help=about, description=about, epilog=f"example:\n  hybrid daemon {name}")
-        action.formatter_class = argparse.RawDescriptionHelpFormatter
-        action.add_argument("--json", action="store_true", help="print one JSON object")
-        action.add_argument("-q", "--quiet", action="store_true", help="print nothing")
-        action.add_argument("--debug", action="store_true", help="show where an internal error happened")
-        if name in ("start", "run"):
-            action.add_argument("--project", metavar="DIR", default="", help="a project to look after first")
-        if name == "run":
-            action.add_argument("--marked", action="store_true", help=argparse.SUPPRESS)
-            action.add_argument("--tcp", action="store_true", help="listen on a port of loopback, not on a Unix socket")
+    parsers = add_actions(parser, {name: Action(about, "", run, _OPTIONS) for name, about in _ACTIONS.items()})
+    for part in parsers.values():
+        part.add_argument("-q", "--quiet", action="store_true", help="print nothing")
+    for name in ("start", "run"):
+        parsers[name].add_argument("--project", metavar="DIR", default="", help="a project to look after first")
+    parsers["run"].add_argument("--marked", action="store_true", help=argparse.SUPPRESS)
+    about = "listen on a port of loopback, not on a Unix socket"
+    parsers["run"].add_argument("--tcp", action="store_true", help=about)
+
+
+_OPTIONS = ("--json", "--debug")
+_ACTIONS = {
+    "start": "start the service, unless it runs",
+    "stop": "stop it",
+    "status": "is it running, with how much memory, for which projects",
+    "run": "be the service, in the foreground",
+    "schema": "the JSON schema of what it answers over HTTP",
+}
 
 
 def run(args: argparse.Namespace) -> int:
@@ -50,14 +50,13 @@ def run(args: argparse.Namespace) -> int:
     if args.action == "schema":
         sys.stdout.write(shipped("index", "schema", "http.json").read_text(encoding="utf-8"))
         return 0
+    project = str(Path(args.project).absolute()) if args.project else ""
     if args.action == "run":
-        return _run(args, home)
+        return _run(args, home, project)
     if args.action == "start":
-        status = _start(args, home)
-    elif args.action == "stop":
-        status = _stop(home)
+        status = _start(home, project)
     else:
-        status = _status(home)
+        status = _stop(home) if args.action == "stop" else _status(home)
     if args.json:
         print_json(status)
     elif not args.quiet:
@@ -72,21 +71,19 @@ def _is_enabled(home: Path) -> bool:
     return load(home=home).config.daemon.enabled
 
 
-def _run(args: argparse.Namespace, home: Path) -> int:
+def _run(args: argparse.Namespace, home: Path, project: str) -> int:
     from hybrid.daemon.lifecycle import detach_from_caller, run_service
 
-    project = str(Path(args.project).absolute()) if args.project else ""
     if not sys.stdin.isatty():
         detach_from_caller()
     return run_service(home, os.environ, project=project, is_tcp=args.tcp, is_marked=args.marked)
 
 
-def _start(args: argparse.Namespace, home: Path) -> dict[str, Any]:
+def _start(home: Path, project: str) -> dict[str, Any]:
     from hybrid.base.errors import HybridError
     from hybrid.ipc.start import start_service
 
     until_s = time.monotonic() + _WAIT_S
-    project = str(Path(args.project).absolute()) if args.project else ""
     status = _status(home)
     if not _is_current(status):
         _require_writable(home)

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hybrid.cli import evaluate_retrieval
+from hybrid.cli import evaluate_retrieval as retrieval
 from hybrid.cli.common import add_common, positive, print_json, say, workspace_of
 from hybrid.cli.evaluate_retrieval import add_ways, check_ways, evaluate_ways, show, ways_of
 from hybrid.cli.evaluating import INSTALL_LAB, add_settings, percent, print_table
@@ -82,15 +82,10 @@ def print_marked(form: Mapping[str, Any]) -> None:
         return
     say(f"  injected when wanted {percent(form['true_rate'])}, when not wanted {percent(form['false_rate'])}")
     say(f"  AUC of the margin, score - threshold: {form['auc']:.4f}")
-    rows = [
-        [
-            at["label"],
-            "–" if at["shift"] is None else f"{at['shift']:+.4f}",
-            percent(at["true_rate"]),
-            percent(at["false_rate"]),
-        ]
-        for at in form["at"]
-    ]
+    rows: list[Sequence[str]] = []
+    for at in form["at"]:
+        shift = "–" if at["shift"] is None else f"{at['shift']:+.4f}"
+        rows.append([at["label"], shift, percent(at["true_rate"]), percent(at["false_rate"])])
     print_table("thresholds moved", ["", "by", "true", "false"], rows)
 
 
@@ -108,18 +103,16 @@ def configure_init(parser: argparse.ArgumentParser) -> None:
     add_common(parser, example="hybrid eval init --limit 60")
     parser.add_argument("--out", type=Path, metavar="FILE", help=f"where to write (default: .hybrid/{FILE_NAME})")
     parser.add_argument("--limit", type=positive, default=100, metavar="N", help="queries at most (default: 100)")
-    parser.add_argument(
-        "--seed", type=positive, default=7, metavar="N", help="another seed proposes others (default: 7)"
-    )
+    about = "another seed proposes others (default: 7)"
+    parser.add_argument("--seed", type=positive, default=7, metavar="N", help=about)
     parser.add_argument("--force", action="store_true", help="replace the file, with whatever was corrected in it")
 
 
 def configure_run(parser: argparse.ArgumentParser) -> None:
     """Add the options of `run`."""
     add_common(parser, example=_RUN_EXAMPLE)
-    parser.add_argument(
-        "queries", type=Path, nargs="?", metavar="FILE", help=f"of `hybrid eval init` (default: .hybrid/{FILE_NAME})"
-    )
+    about = f"of `hybrid eval init` (default: .hybrid/{FILE_NAME})"
+    parser.add_argument("queries", type=Path, nargs="?", metavar="FILE", help=about)
     parser.add_argument("--home", type=Path, metavar="DIR", help="keep the index here (default: a temporary folder)")
     add_settings(parser)
     add_ways(parser)
@@ -128,13 +121,14 @@ def configure_run(parser: argparse.ArgumentParser) -> None:
 def run_init(args: argparse.Namespace) -> int:
     """Propose queries; the exit code is 1 when the project gives none."""
     from hybrid.evaluation.own import propose, write_own
+    from hybrid.evaluation.qrels import QrelsError
     from hybrid.upkeep.indexing import chunk_limits, file_source
 
     workspace = _workspace(args)
     project, settings = workspace.require_project(), workspace.config.index
     path = args.out or _default_file(workspace)
     if path.exists() and not args.force:  # Before a large project is read.
-        _refuse_file(path)
+        raise QrelsError(f"{path} is there, and may hold corrections; --force replaces it, --out names another")
     source = file_source(project.root, settings, workspace.home)
     proposals = propose(source, chunk_limits(settings), n=args.limit, seed=args.seed)
     if proposals:
@@ -150,12 +144,6 @@ def run_init(args: argparse.Namespace) -> int:
         say("Read and correct it: delete lines, reword a `query`, add what else answers to `gold`; remove the `digest`")
         say("of a passage whose lines you change. Then: hybrid eval run")
     return 0 if proposals else 1
-
-
-def _refuse_file(path: Path) -> None:
-    from hybrid.evaluation.qrels import QrelsError
-
-    raise QrelsError(f"{path} is there, and may hold corrections; --force replaces it, --out names another")
 
 
 def run_queries(args: argparse.Namespace) -> int:
@@ -258,9 +246,7 @@ class _Measure(NamedTuple):
 
 
 _OWN = {
-    "retrieval": _Measure(
-        "how well judged queries are answered, and why", evaluate_retrieval.configure, evaluate_retrieval.run
-    ),
+    "retrieval": _Measure("how well judged queries are answered, and why", retrieval.configure, retrieval.run),
     "init": _Measure("propose queries from your own project, to be corrected", configure_init, run_init),
     "run": _Measure("score those queries on your own project", configure_run, run_queries),
     "gate": _Measure("how often the decisions you marked were right", configure_gate, run_gate),
@@ -272,27 +258,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
     measures = _measures()
     actions = parser.add_subparsers(dest="action", metavar="WHAT", required=True)
     for name, measure in measures.items():
-        part = actions.add_parser(
-            name,
-            help=measure.about,
-            description=measure.about,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-        )
+        part = actions.add_parser(name, help=measure.about, description=measure.about)
+        part.formatter_class = argparse.RawDescriptionHelpFormatter
         measure.configure(part)
-        part.set_defaults(measure=measure.run)
+        part.set_defaults(run_action=measure.run)
     absent = [name for name in LAB if name not in measures]
     for name in absent:
         # No argument begins with this character, so whatever follows is taken as it is.
         part = actions.add_parser(name, add_help=False, prefix_chars="\N{NULL}")
         part.add_argument("rest", nargs="*")
-        part.set_defaults(measure=_refuse)
+        part.set_defaults(run_action=_refuse)
     if absent:
         parser.epilog = f"{', '.join(absent)}, and judged prompts for gate: {INSTALL_LAB}"
-
-
-def run(args: argparse.Namespace) -> int:
-    """Run the chosen measure; returns its exit code."""
-    return args.measure(args)
 
 
 def _refuse(args: argparse.Namespace) -> int:

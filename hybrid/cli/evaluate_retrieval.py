@@ -8,17 +8,16 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hybrid.cli.common import add_common, print_json, say
-from hybrid.cli.evaluating import add_shared, percent, print_table, teller
+from hybrid.cli.common import add_common, add_repeated, print_json, say
+from hybrid.cli.evaluating import add_shared, print_table, teller
 from hybrid.render.numbers import amount
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from hybrid.config import Config
-    from hybrid.evaluation.results import Difference
     from hybrid.evaluation.retrieval import Evaluation, Plan
     from hybrid.evaluation.trees import Configuration, Load
 
@@ -32,36 +31,25 @@ _EXAMPLE = """hybrid eval retrieval queries.jsonl --repos ~/checkouts --manifest
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     add_common(parser, example=_EXAMPLE)
-    parser.add_argument(
-        "queries", nargs="+", type=Path, metavar="QUERIES.jsonl", help="judged queries; each file is reported apart"
-    )
+    about = "judged queries; each file is reported apart"
+    parser.add_argument("queries", nargs="+", type=Path, metavar="QUERIES.jsonl", help=about)
     add_shared(parser)
     parser.add_argument("--manifest", type=Path, metavar="FILE", help="names the folder of each repository to compare")
-    parser.add_argument(
-        "--whole", action="store_true", help="index everything, docs and tests too (default: code of that folder)"
-    )
+    about = "index everything, docs and tests too (default: code of that folder)"
+    parser.add_argument("--whole", action="store_true", help=about)
     add_ways(parser)
     parser.add_argument("--run", type=Path, metavar="OUT.jsonl", help="write the rankings of the last mode")
 
 
 def add_ways(parser: argparse.ArgumentParser) -> None:
     """Add the options that choose what is compared, and the plot."""
-    parser.add_argument(
-        "--mode",
-        choices=_MODES,
-        help="legs that take part (default: all; hybrid to compare something)",
-    )
-    parser.add_argument(
-        "--against",
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        help="compare with this setting on top of those in force; repeated ones act together",
-    )
+    about = "legs that take part (default: all; hybrid to compare something)"
+    parser.add_argument("--mode", choices=_MODES, help=about)
+    about = "compare with this setting on top of those in force; repeated ones act together"
+    add_repeated(parser, "--against", "KEY=VALUE", about)
     parser.add_argument("--ablation", action="store_true", help="what each leg and each piece of evidence is worth")
-    parser.add_argument(
-        "--plot", type=Path, metavar="OUT.svg|OUT.png", help="draw languages, ablation and times of a query"
-    )
+    about = "draw languages, ablation and times of a query"
+    parser.add_argument("--plot", type=Path, metavar="OUT.svg|OUT.png", help=about)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -105,7 +93,7 @@ def _named(paths: Sequence[Path]) -> dict[str, Path]:
 # --- ways to search ----------------------------------------------------------------------------------------
 
 
-class Ways:
+class Ways(NamedTuple):
     """The configurations of a run.
 
     Attributes:
@@ -114,12 +102,9 @@ class Ways:
         ablation: The configurations with a part off for `--ablation`; empty without it.
     """
 
-    def __init__(
-        self, in_force: Sequence[Configuration], against: Sequence[Configuration], ablation: Sequence[Configuration]
-    ) -> None:
-        self.in_force = in_force
-        self.against = against
-        self.ablation = ablation
+    in_force: Sequence[Configuration]
+    against: Sequence[Configuration]
+    ablation: Sequence[Configuration]
 
     @property
     def all(self) -> list[Configuration]:
@@ -201,7 +186,8 @@ def _set_form(evaluation: Evaluation, name: str, ways: Ways) -> dict[str, Any]:
     results, base = evaluation.results[name], ways.in_force[-1].label
 
     def compared(others: Sequence[Configuration]) -> dict[str, Any]:
-        return {each.label: _forms(compare(results, base, each.label)) for each in others}
+        differences = {each.label: compare(results, base, each.label) for each in others}
+        return {label: {name: one.as_json() for name, one in by.items()} for label, by in differences.items()}
 
     return {
         **results.as_json(bare_ms=median(evaluation.bare_ms)),
@@ -216,16 +202,14 @@ def _set_form(evaluation: Evaluation, name: str, ways: Ways) -> dict[str, Any]:
     }
 
 
-def _forms(differences: dict[str, Difference]) -> dict[str, Any]:
-    return {measure: difference.as_json() for measure, difference in differences.items()}
-
-
 # --- tables for a person ----------------------------------------------------------------------------------
 
 
 _COLUMNS = ("nDCG@10", "R@5", "R@10", "RR@10", "Success@1")
 _GROUPS = (("repositories", "repository"), ("categories", "category"), ("languages", "language"))
 _MAIN = "nDCG@10"
+_TOKENS = ("tokens_mean", "tokens_median")
+_CHANGE, _SHARES = ("difference", "low", "high"), ("better", "equal", "worse")
 
 
 def print_forms(form: Mapping[str, Any], *, is_quiet: bool) -> None:
@@ -275,48 +259,26 @@ def _print_groups(label: str, results: Mapping[str, Any], groups: Iterable[tuple
 
 def _print_scores(title: str, rows: Mapping[str, Mapping[str, float]], counts: Mapping[str, int]) -> None:
     table = [
-        [
-            name,
-            str(counts.get(name, "")),
-            *(f"{scores[measure]:.4f}" for measure in _COLUMNS),
-            f"{scores['tokens_mean']:.0f}",
-            f"{scores['tokens_median']:.0f}",
-        ]
-        for name, scores in rows.items()
+        [name, str(counts.get(name, "")), *_shown(each, ".4f", *_COLUMNS), *_shown(each, ".0f", *_TOKENS)]
+        for name, each in rows.items()
     ]
     print_table(title, ["", "n", *_COLUMNS, "tokens to hit", "median"], table)
 
 
 def _print_latency(rows: Mapping[str, Mapping[str, Any]]) -> None:
-    table = [
-        [
-            label,
-            str(times["n"]),
-            f"{times['median_ms']:.2f}",
-            f"{times['p95_ms']:.2f}",
-            _times(times["per_bare_start"]),
-            _times(times["per_first"]),
-        ]
-        for label, times in rows.items()
-    ]
+    keys = ("median_ms", "p95_ms", "per_bare_start", "per_first")
+    table = [[label, str(times["n"]), *_shown(times, ".2f", *keys)] for label, times in rows.items()]
     print_table("time of a query", ["", "n", "median ms", "p95 ms", "per bare python", "per first"], table)
 
 
-def _times(ratio: float | None) -> str:
-    return "–" if ratio is None else f"{ratio:.2f}"
-
-
 def _print_difference(first: str, second: str, differences: Mapping[str, Mapping[str, Any]]) -> None:
-    table = [
-        [
-            measure,
-            *(_value(measure, each[key]) for key in ("first", "second")),
-            *(_change(measure, each[key]) for key in ("difference", "low", "high")),
-            *(percent(each[key]) for key in ("better", "equal", "worse")),
-            *_kept(measure, each["kept"]),
-        ]
-        for measure, each in differences.items()
-    ]
+    table: list[Sequence[str]] = []
+    for measure, each in differences.items():
+        digits = ".0f" if measure == "tokens" else ".4f"
+        kept = each["kept"] or {"gain": None, "held": None}
+        values = [*_shown(each, digits, "first", "second"), *_shown(each, f"+{digits}", *_CHANGE)]
+        chosen = [*_shown(kept, f"+{digits}", "gain"), *_shown(kept, ".1%", "held")]
+        table.append([measure, *values, *_shown(each, ".1%", *_SHARES), *chosen])
     heads = ["", "in force", "against", "difference", "95 % from", "to", "better", "equal", "worse"]
     print_table(f"{second} against the settings in force, {first}", [*heads, "gain if chosen", "held"], table)
     of = next(each["of"] for each in differences.values())
@@ -325,45 +287,27 @@ def _print_difference(first: str, second: str, differences: Mapping[str, Mapping
     say("")
 
 
-def _value(measure: str, value: float) -> str:
-    return f"{value:.0f}" if measure == "tokens" else f"{value:.4f}"
-
-
-def _change(measure: str, value: float) -> str:
-    return f"{value:+.0f}" if measure == "tokens" else f"{value:+.4f}"
-
-
-def _kept(measure: str, kept: Mapping[str, Any] | None) -> tuple[str, str]:
-    return ("–", "–") if kept is None else (_change(measure, kept["gain"]), percent(kept["held"]))
+def _shown(values: Mapping[str, Any], form: str, *keys: str) -> list[str]:
+    """Return the values of the keys as cells of a table, in a format of `format`; None becomes a dash."""
+    return ["–" if values[key] is None else format(values[key], form) for key in keys]
 
 
 def _print_beside(first: Mapping[str, Any], second: Mapping[str, Any], n: Mapping[str, Mapping[str, int]]) -> None:
     """Print the main measure of the settings in force and of `--against`, and the difference, by group of queries."""
     for key, name in _GROUPS:
-        table = [
-            [
-                group,
-                str(n[key].get(group, "")),
-                f"{scores[_MAIN]:.4f}",
-                f"{second[key][group][_MAIN]:.4f}",
-                f"{second[key][group][_MAIN] - scores[_MAIN]:+.4f}",
-            ]
-            for group, scores in first[key].items()
-        ]
+        table: list[Sequence[str]] = []
+        for group, scores in first[key].items():
+            before, after = scores[_MAIN], second[key][group][_MAIN]
+            counted = str(n[key].get(group, ""))
+            table.append([group, counted, f"{before:.4f}", f"{after:.4f}", f"{after - before:+.4f}"])
         print_table(f"{_MAIN} by {name}", ["", "n", "in force", "against", "difference"], table)
 
 
 def _print_ablation(rows: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> None:
-    table: list[Sequence[str]] = [
-        [
-            label,
-            f"{of[_MAIN]['second']:.4f}",
-            *(f"{of[_MAIN][key]:+.4f}" for key in ("difference", "low", "high")),
-            *(percent(of[_MAIN][key]) for key in ("better", "equal", "worse")),
-            f"{of['R@10']['difference']:+.4f}",
-            f"{of['tokens']['difference']:+.0f}",
-        ]
-        for label, of in rows.items()
-    ]
+    table: list[Sequence[str]] = []
+    for label, of in rows.items():
+        main = [*_shown(of[_MAIN], ".4f", "second"), *_shown(of[_MAIN], "+.4f", *_CHANGE)]
+        others = [f"{of['R@10']['difference']:+.4f}", f"{of['tokens']['difference']:+.0f}"]
+        table.append([label, *main, *_shown(of[_MAIN], ".1%", *_SHARES), *others])
     heads = ["", _MAIN, "change", "95 % from", "to", "better", "equal", "worse", "R@10", "tokens"]
     print_table("ablation: change against the settings in force; below 0 the part was worth it", heads, table)

@@ -20,9 +20,8 @@ INSTALL_LAB = "the laboratory measures it: pip install hybrid-lab"
 
 def add_shared(parser: argparse.ArgumentParser, *, needs_repos: bool = True) -> None:
     """Add the options that name repositories and where their indexes lie, and `--set`."""
-    parser.add_argument(
-        "--repos", type=Path, required=needs_repos, metavar="DIR", help="holds a folder for each repository"
-    )
+    about = "holds a folder for each repository"
+    parser.add_argument("--repos", type=Path, required=needs_repos, metavar="DIR", help=about)
     parser.add_argument("--only", nargs="+", default=[], metavar="NAME", help="only these repositories")
     parser.add_argument("--home", type=Path, metavar="DIR", help="keep the indexes here (default: a temporary folder)")
     add_settings(parser)
@@ -30,14 +29,8 @@ def add_shared(parser: argparse.ArgumentParser, *, needs_repos: bool = True) -> 
 
 def add_settings(parser: argparse.ArgumentParser) -> None:
     """Add `--set`."""
-    parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        dest="settings",
-        help="a setting for this run, for example search.rrf_k=20; may be repeated",
-    )
+    about = "a setting for this run, for example search.rrf_k=20; may be repeated"
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", dest="settings", help=about)
 
 
 def teller(args: argparse.Namespace) -> Callable[[str], None]:

@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from hybrid.base.errors import ConfigError
-from hybrid.cli.common import add_common, print_json, say, workspace_of
+from hybrid.cli.common import Action, add_actions, print_done, print_json, say, workspace_of
 from hybrid.render.numbers import local_time
 
 if TYPE_CHECKING:
@@ -38,40 +38,25 @@ _OPTIONS = (
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the subcommands; nothing heavy is imported, an agent waits for this process."""
-    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    inject = actions.add_parser("inject-context", help="answer a prompt event from standard input")
+    """Add the actions; nothing heavy is imported, an agent waits for this process."""
+    parsers = add_actions(parser, _ACTIONS)
+    inject = parsers["inject-context"]
     inject.epilog = (
         """example:\n  echo '{"prompt": "how are retries capped?", "session_id": "s1"}' | hybrid hook inject-context"""
     )
-    inject.formatter_class = argparse.RawDescriptionHelpFormatter
     # A value may be missing: a hook has no usage message, the check of settings says what is wrong.
     for option, kind, shown, about in _OPTIONS:
         default = {"--client": "manual", "--event": ""}.get(option)
         inject.add_argument(option, type=kind, metavar=shown, nargs="?", const="", default=default, help=about)
     inject.add_argument("--no-dedup", action="store_true", help="give again what the session already got")
     inject.add_argument("--debug", action="store_true", help="say on standard error what was decided")
-    actions.add_parser("run", help="what installed hooks call; `hybrid hook run --help`")
-    topics = actions.add_parser("hot-topics", help="write hot-topics.md")
-    topics.formatter_class = argparse.RawDescriptionHelpFormatter
-    add_common(topics, example="hybrid hook hot-topics --force")
-    topics.add_argument("--force", action="store_true", help="write it although nothing new was injected")
-    status = actions.add_parser("status", help="where hooks are installed, their counters and settings")
-    status.formatter_class = argparse.RawDescriptionHelpFormatter
-    add_common(status, example="hybrid hook status --json")
-    _configure_installing(actions)
+    about = "write it although nothing new was injected"
+    parsers["hot-topics"].add_argument("--force", action="store_true", help=about)
+    parsers["plugin-path"].epilog = 'example:\n  claude plugin marketplace add "$(hybrid hook plugin-path)"'
+    _configure_installing(parsers["install"], parsers["uninstall"])
 
 
-def _configure_installing(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:  # pyright: ignore[reportPrivateUsage] argparse has no other name for it
-    """Add the subcommands about clients; the installer is imported when one of them runs."""
-    install = actions.add_parser("install", help="have a coding agent call hybrid")
-    uninstall = actions.add_parser("uninstall", help="take hybrid out of the settings of coding agents")
-    plugin = actions.add_parser("plugin-path", help="folder of the plugin for Claude Code, to add as a marketplace")
-    for parser in (install, uninstall, plugin):
-        parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    add_common(install, example="hybrid hook install --client claude --scope project")
-    add_common(uninstall, example="hybrid hook uninstall --client claude")
-    add_common(plugin, example='claude plugin marketplace add "$(hybrid hook plugin-path)"')
+def _configure_installing(install: argparse.ArgumentParser, uninstall: argparse.ArgumentParser) -> None:
     clients = "claude, codex, gemini, qwen, copilot or opencode"
     install.add_argument("--client", required=True, metavar="NAME", help=f"the coding agent: {clients}")
     uninstall.add_argument("--client", metavar="NAME", help=f"the coding agent: {clients} (default: every one)")
@@ -88,20 +73,10 @@ def _configure_installing(actions: argparse._SubParsersAction[argparse.ArgumentP
     install.add_argument("--subagents", action="store_true", help=about)
 
 
-def run(args: argparse.Namespace) -> int:
-    """Run an action: install, uninstall, answer an event, list hot topics or show the status; returns its exit code."""
-    if args.action in ("install", "uninstall", "plugin-path"):
-        return _installing(args)
-    if args.action == "inject-context":
-        return _inject(args)
-    return _hot_topics(args) if args.action == "hot-topics" else _status(args)
+def _install(args: argparse.Namespace) -> int:
+    from hybrid.cli import installing  # Only these actions need the installer.
 
-
-def _installing(args: argparse.Namespace) -> int:
-    from hybrid.cli.installing import run_install, run_plugin_path, run_uninstall
-
-    run = {"install": run_install, "uninstall": run_uninstall, "plugin-path": run_plugin_path}[args.action]
-    return run(args)
+    return installing.run(args)
 
 
 def _inject(args: argparse.Namespace) -> int:
@@ -168,10 +143,8 @@ def _hot_topics(args: argparse.Namespace) -> int:
 
         write_hot_topics(folder, state)
         update_state(folder, note)
-    if args.json:
-        print_json({"written": is_written, "path": str(path), "injection_count": state.injection_count})
-    elif not args.quiet:
-        say(f"wrote {path}" if is_written else f"{path} is up to date; --force writes it all the same")
+    form = {"written": is_written, "path": str(path), "injection_count": state.injection_count}
+    print_done(args, form, f"wrote {path}" if is_written else f"{path} is up to date; --force writes it all the same")
     return 0
 
 
@@ -206,3 +179,15 @@ def _place_row(client: str, place: Mapping[str, Any]) -> tuple[str, str]:
     if place["outdated"] and not state:
         state = f"; {place['outdated']}: run `{place['renewal']}`"
     return client, f"{place['scope']}, {place['path']}: {', '.join(place['events'])}{state}"
+
+
+_ACTIONS = {
+    "inject-context": Action("answer a prompt event from standard input", "", _inject, options=()),
+    # Never run from here: `hybrid.__main__` and `entry.py` do it before any option is parsed.
+    "run": Action("what installed hooks call; `hybrid hook run --help`", "--help", _inject, options=()),
+    "hot-topics": Action("write hot-topics.md", "--force", _hot_topics),
+    "status": Action("where hooks are installed, their counters and settings", "--json", _status),
+    "install": Action("have a coding agent call hybrid", "--client claude --scope project", _install),
+    "uninstall": Action("take hybrid out of the settings of coding agents", "--client claude", _install),
+    "plugin-path": Action("folder of the plugin for Claude Code, to add as a marketplace", "", _install),
+}

@@ -56,7 +56,17 @@ def installed_here(project: str | None) -> dict[str, Any]:
     return installed_part(find_installs(roots))
 
 
-def run_install(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
+    """Run `install`, `uninstall` or `plugin-path`, as `args.action` says; returns 0.
+
+    Raises:
+        HybridError: A client or a scope is not known, another place calls hybrid already, or a file is no settings.
+        OSError: A file cannot be read or written.
+    """
+    return {"install": _install, "uninstall": _uninstall, "plugin-path": _plugin_path}[args.action](args)
+
+
+def _install(args: argparse.Namespace) -> int:
     """Register our hooks in the client's settings file, and tell what changed; returns 0."""
     roots, home = settings_roots_of(args.project, os.environ), _home()
     client, scope = client_named(args.client), args.scope
@@ -115,7 +125,7 @@ def _is_here(client: Client, roots: SettingsRoots) -> bool:
     return shutil.which(client.name, path=roots.environ.get("PATH")) is not None or bool(folder and folder.is_dir())
 
 
-def run_uninstall(args: argparse.Namespace) -> int:
+def _uninstall(args: argparse.Namespace) -> int:
     """Take our entries out of each chosen file and tell what changed; the first error is raised after the last file."""
     roots, home = settings_roots_of(args.project, os.environ), _home()
     clients = [client_named(args.client)] if args.client else list(CLIENTS.values())
@@ -178,7 +188,7 @@ def _calls_us(path: Path) -> bool:
         return False
 
 
-def run_plugin_path(args: argparse.Namespace) -> int:
+def _plugin_path(args: argparse.Namespace) -> int:
     """Print the folder of the plugin."""
     from hybrid.base.resources import shipped
 

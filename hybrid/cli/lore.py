@@ -47,7 +47,7 @@ _ACTIONS = {
         "take over the records of another lore folder",
         "~/lore --project payments --dry-run",
         lore_changing.import_records,
-        has_project=False,
+        options=("--json", "--quiet", "--verbose", "--debug"),
     ),
 }
 
