@@ -5,11 +5,10 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import sys
 from typing import TYPE_CHECKING, Any, cast
 
 from hybrid.base.errors import ConfigError
-from hybrid.cli.common import add_common, print_json, say, waiting_lines, workspace_of
+from hybrid.cli.common import add_common, print_json, say, waiting_lines, warn, workspace_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -73,7 +72,7 @@ def _get(key: str, entry: Mapping[str, Any], own_problems: Sequence[str], proble
         raise ConfigError(f"{'; '.join(about)}; {in_force}")
     say(_plain(entry["value"]))
     for problem in problems:
-        sys.stderr.write(f"hybrid: warning: {problem}\n")
+        warn(problem)
     return 0
 
 
@@ -99,9 +98,8 @@ def _write(args: argparse.Namespace) -> int:
     from hybrid.config import KEYS, parse_text
 
     if not args.key or (args.action == "set" and args.value is None):
-        raise ConfigError(
-            f"`hybrid config {args.action}` needs a SECTION.KEY{' and a VALUE' if args.action == 'set' else ''}"
-        )
+        needed = "SECTION.KEY and a VALUE" if args.action == "set" else "SECTION.KEY"
+        raise ConfigError(f"`hybrid config {args.action}` needs a {needed}")
     if args.action == "unset" and args.key not in KEYS:
         raise ConfigError(f"unknown setting {args.key}; `hybrid config` lists all")
     value = parse_text(args.key, args.value) if args.action == "set" else None

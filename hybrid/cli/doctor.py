@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from hybrid import __version__
 from hybrid.cli.common import add_common, print_json, say, workspace_of
@@ -367,7 +368,7 @@ def line_of(finding: Finding) -> str:
 
 def form(finding: Finding) -> dict[str, str | None]:
     """Return a finding as JSON."""
-    return {"level": finding.level, "area": finding.area, "what": finding.what, "remedy": finding.remedy or None}
+    return asdict(finding) | {"remedy": finding.remedy or None}
 
 
 def _findings(args: argparse.Namespace, workspace: Workspace) -> Iterator[Finding]:

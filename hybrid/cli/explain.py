@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from hybrid.base.errors import HybridError
-from hybrid.cli.common import add_common, print_json, say, workspace_of
+from hybrid.cli.common import add_common, print_found, workspace_of
 from hybrid.cli.gate_words import BARS, gate_rows, kind_rows
 from hybrid.cli.log import item_place, learned_ids
 from hybrid.feedback.events import is_prompt
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 Event = dict[str, Any]
 
 _RATES = {"tasks": "max_other_task_rate", "talk": "max_false_open_rate"}
-"""Name of a bar → the setting, in the section of a kind of records, whose share determines the bar."""
+"""Name of a bar → the setting whose share determines it, in the section `gate` and in those of kinds of records."""
 _RECORDS = ("lessons", "lore")
 
 
@@ -82,10 +82,7 @@ def _gate(event: Event, earlier: Sequence[Event], config: Config) -> list[str]:
 
 def _of_bar(event: Event, missed: str, config: Config) -> list[str]:
     """Return a line that names the settings of both bars of a calibrated gate, first that of the missed bar."""
-    rates = {
-        "tasks": f"`gate.max_other_task_rate` ({config.gate.max_other_task_rate})",
-        "talk": f"`gate.max_false_open_rate` ({config.gate.max_false_open_rate})",
-    }
+    rates = {bar: f"`gate.{key}` ({getattr(config.gate, key)})" for bar, key in _RATES.items()}
     bar = _bar(event)
     other = "tasks" if bar == "talk" else "talk"
     return [
@@ -275,13 +272,10 @@ def run(args: argparse.Namespace) -> int:
     workspace = workspace_of(args, is_strict=False)
     event = workspace.log.find(args.id) if args.id else _last(workspace)
     hints = advice(event, _earlier(workspace, event), workspace.config) if event else []
-    if args.json:
-        print_json({"event": event, "advice": hints})
-    elif event is None:
-        say(f"No event {args.id}." if args.id else "Nothing was recorded yet.")
-    else:
-        say("\n".join([*lines_of(event, _titles(workspace, event)), *(f"  try        {hint}" for hint in hints)]))
-    return 0 if event else 1
+    titles = _titles(workspace, event) if event and not args.json else {}
+    lines = [*lines_of(event, titles), *(f"  try        {hint}" for hint in hints)] if event else []
+    nothing = f"No event {args.id}." if args.id else "Nothing was recorded yet."
+    return print_found(args, {"event": event, "advice": hints}, lines, nothing)
 
 
 def _last(workspace: Workspace) -> dict[str, Any] | None:
@@ -294,11 +288,8 @@ def _last(workspace: Workspace) -> dict[str, Any] | None:
 def _earlier(workspace: Workspace, event: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the events before this one of the same client, session, agent and project, newest first."""
     keys = ("client", "session", "agent", "project")
-    events: list[dict[str, Any]] = []
-    for other in dropwhile(lambda other: other.get("id") != event.get("id"), workspace.log.newest()):
-        if all(other.get(key) == event.get(key) for key in keys):
-            events.append(other)
-    return events[1:]
+    from_here = dropwhile(lambda other: other.get("id") != event.get("id"), workspace.log.newest())
+    return [other for other in from_here if all(other.get(key) == event.get(key) for key in keys)][1:]
 
 
 def _titles(workspace: Workspace, event: dict[str, Any]) -> dict[str, str]:

@@ -7,7 +7,9 @@ import re
 import shutil
 import subprocess
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
+
+from msgspec.structs import asdict
 
 from hybrid.base.errors import HybridError, ProjectError
 from hybrid.cli.common import print_json, say
@@ -71,20 +73,21 @@ def _install(args: argparse.Namespace) -> int:
     roots, home = settings_roots_of(args.project, os.environ), _home()
     client, scope = client_named(args.client), args.scope
     target = target_of(client, scope, roots)
-    notes: list[str] = []
-    elsewhere = _elsewhere(client, target, roots)
+    installs = find_installs(roots)
+    ours = (each for each in installs if each.client == client.name)
+    elsewhere = [each for each in ours if (each.path, each.scope) != (target.path, target.scope)]
     if elsewhere and not args.force:
         raise HybridError(
             f"{client.label} calls hybrid already from {elsewhere[0].path} ({elsewhere[0].scope}), and hooks add up: "
             f"{elsewhere[0].removal}, or use --force"
         )
-    notes += [f"{each.path} ({each.scope}) calls hybrid too: each prompt is answered twice" for each in elsewhere]
+    notes = [f"{each.path} ({each.scope}) calls hybrid too: each prompt is answered twice" for each in elsewhere]
     launcher = PORTABLE if scope == "project" else absolute_launcher()
     install(target, client.registrations, launcher, home=home, is_dry_run=True)  # Fails before another system is off.
     notes += _foreign(args, roots, home)
     registrations = [*client.registrations, *_failures(client, scope), *_subagents(args, client, notes)]
     change = install(target, registrations, launcher, home=home, is_dry_run=args.dry_run)
-    notes += [*client.notes(scope), *_copilot(client, scope, roots)]
+    notes += [*client.notes(scope), *_copilot(client, scope, installs)]
     if client.ignores((read_bytes(target.path) or b"").decode("utf-8", "replace")):
         notes.append(f"{ignored(client, target.path)}; take them out")
     events = [each.event for each in registrations]
@@ -155,7 +158,8 @@ def _uninstall(args: argparse.Namespace) -> int:
             say("Nothing of hybrid was registered" + (" here" if left else ""))
         for path in left:
             say(f"Note: {path} still calls hybrid, in another project: --scope all removes that too")
-        for each in _not_ours_to_change(roots):
+        # The registrations that we never change: the plugin's, those in Codex's `config.toml` and managed ones.
+        for each in (each for each in find_installs(roots) if each.scope not in SCOPES):
             what = "the plugin is still on in" if each.scope == "plugin" else "hybrid is still called from"
             say(f"Note: {what} {each.path}: {each.removal}")
     if errors:
@@ -215,22 +219,6 @@ def client_named(name: str) -> Client:
     if name not in CLIENTS:
         raise HybridError(f"{name!r} is no client; hybrid knows {', '.join(CLIENTS)}")
     return CLIENTS[name]
-
-
-def _elsewhere(client: Client, target: Target, roots: SettingsRoots) -> list[Install]:
-    """Return the other places from which the same client would call us in this project."""
-    installs = find_installs(roots)
-    return [
-        each
-        for each in installs
-        if each.client == client.name and (each.path, each.scope) != (target.path, target.scope)
-    ]
-
-
-def _not_ours_to_change(roots: SettingsRoots) -> list[Install]:
-    """Return the registrations that we never change: the plugin's, those in Codex's `config.toml` and managed ones."""
-    installs = find_installs(roots)
-    return [each for each in installs if each.scope not in SCOPES]
 
 
 def _foreign(args: argparse.Namespace, roots: SettingsRoots, home: Path) -> list[str]:
@@ -301,9 +289,8 @@ def claude_version(environ: Mapping[str, str]) -> tuple[int, ...] | None:
     return tuple(map(int, match.groups())) if match else None
 
 
-def _copilot(client: Client, scope: Scope, roots: SettingsRoots) -> list[str]:
+def _copilot(client: Client, scope: Scope, installs: Sequence[Install]) -> list[str]:
     """Return a warning where Copilot would run both its own hooks and those of Claude Code's project file."""
-    installs = find_installs(roots)
     registered = {(each.client, each.scope) for each in installs} | {(client.name, scope)}
     has_own = any(name == "copilot" for name, _ in registered)
     has_shared = bool(registered & {("claude", "project"), ("claude", "local")})
@@ -323,24 +310,13 @@ def _targets(clients: Sequence[Client], scope: str, roots: SettingsRoots, home: 
         if scope == "all":
             targets |= {each.path: each for each in recorded_targets(client, home=home) if each.path not in targets}
         elif scope != "here" and len(clients) == 1:
-            target_of(client, _known(scope), roots)  # Says what is wrong with a scope that the client has not.
+            # Says what is wrong with a scope that the client has not.
+            target_of(client, cast("Scope", scope), roots)
     return list(targets.values())
 
 
-def _known(scope: str) -> Scope:
-    return next(each for each in SCOPES if each == scope)
-
-
 def _as_json(change: FileChange) -> dict[str, Any]:
-    return {
-        "client": change.client,
-        "scope": change.scope,
-        "path": str(change.path),
-        "action": change.action,
-        "diff": change.diff,
-        "missing": list(change.missing),
-        "copies": list(change.copies),
-    }
+    return asdict(change) | {"path": str(change.path)}
 
 
 def _tell(change: FileChange, *, is_dry_run: bool, label: str, events: Sequence[str] = ()) -> None:

@@ -9,7 +9,7 @@ from datetime import datetime
 from itertools import islice, takewhile
 from typing import TYPE_CHECKING, Any, cast
 
-from hybrid.cli.common import add_common, positive, print_json, say, workspace_of
+from hybrid.cli.common import add_common, positive, print_found, say, workspace_of
 from hybrid.cli.pause import duration_s, session_id
 from hybrid.feedback.events import compared_in, log_folder, newest_events
 from hybrid.render.numbers import bar, local_time, number
@@ -46,14 +46,9 @@ def run(args: argparse.Namespace) -> int:
     events = list(islice(filter(is_wanted, workspace.log.newest()), args.limit))
     if args.follow:
         return _follow(log_folder(workspace.home), events, is_wanted)
-    if args.json:
-        print_json({"events": events})
-        return 0 if events else 1
-    for event in events:
-        say(line_of(event))
-    if not events:
-        say("Nothing was recorded yet." if _is_unfiltered(args) else "No such event was recorded.")
-    return 0 if events else 1
+    is_filtered = any((args.session is not None, args.client, args.reason, args.since is not None))
+    nothing = "No such event was recorded." if is_filtered else "Nothing was recorded yet."
+    return print_found(args, {"events": events}, [line_of(event) for event in events], nothing)
 
 
 def line_of(event: dict[str, Any]) -> str:
@@ -120,10 +115,6 @@ def _newer(folder: Path, is_wanted: Callable[[dict[str, Any]], bool], last_id: o
     """Return the wanted events after the one with an id, newest first."""
     events = filter(is_wanted, newest_events(folder, max_bytes=_FOLLOWED_BYTES))
     return list(takewhile(lambda event: event.get("id") != last_id, events))
-
-
-def _is_unfiltered(args: argparse.Namespace) -> bool:
-    return not any((args.session is not None, args.client, args.reason, args.since is not None))
 
 
 def _reason(event: dict[str, Any]) -> str:

@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from hybrid.base.errors import HybridError
-from hybrid.cli.common import add_common, print_json, say, workspace_of
+from hybrid.cli.common import add_common, print_done, print_found, workspace_of
 from hybrid.cli.log import line_of
 from hybrid.feedback.events import is_decision, is_prompt, log_folder
 from hybrid.feedback.marks import add_mark, read_marks, remove_marks
@@ -112,15 +112,10 @@ def _remove(args: argparse.Namespace, workspace: Workspace, event_id: str) -> in
 
 def _list(args: argparse.Namespace, workspace: Workspace) -> int:
     marks = [mark for mark in read_marks(log_folder(workspace.home)) if args.all or workspace.is_here(mark.event)]
-    if args.json:
-        print_json({"marks": [mark.as_json() for mark in marks]})
-        return 0 if marks else 1
-    for mark in marks:
-        note = f"  ({' '.join(mark.note.split())})" if mark.note else ""
-        say(f"{mark.word:<5}  {line_of(dict(mark.event))}{note}")
-    if not marks:
-        say("No decision was marked yet; `hybrid mark ID good` or `noise` marks one.")
-    return 0 if marks else 1
+    notes = (f"  ({' '.join(mark.note.split())})" if mark.note else "" for mark in marks)
+    lines = [f"{mark.word:<5}  {line_of(dict(mark.event))}{note}" for mark, note in zip(marks, notes, strict=True)]
+    nothing = "No decision was marked yet; `hybrid mark ID good` or `noise` marks one."
+    return print_found(args, {"marks": [mark.as_json() for mark in marks]}, lines, nothing)
 
 
 def _logged_or_marked(workspace: Workspace, event_id: str) -> dict[str, Any] | None:
@@ -152,8 +147,7 @@ def _last(workspace: Workspace) -> dict[str, Any] | None:
 
 
 def _told(args: argparse.Namespace, mark: Mark | None, text: str) -> int:
-    if args.json:
-        print_json({"mark": mark.as_json() if mark else None})
-    elif mark is None or not args.quiet:
-        say(text)
-    return 0 if mark else 1
+    if mark is None:
+        return print_found(args, {"mark": None}, [], text)
+    print_done(args, {"mark": mark.as_json()}, text)
+    return 0

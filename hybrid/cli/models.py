@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from hybrid.base.errors import ConfigError, ModelError
-from hybrid.cli.common import add_common, print_json, say, workspace_of
+from hybrid.cli.common import add_common, print_found, print_json, say, workspace_of
 
 if TYPE_CHECKING:
     from hybrid.models.registry import ModelDescription
@@ -27,20 +27,8 @@ def run(args: argparse.Namespace) -> int:
     if args.action == "list":
         models = known_models()
         current = workspace.config.model.name
-        if args.json:
-            print_json({"current": current, "models": [form(model) for model in models]})
-        else:
-            for model in models:
-                mark = "*" if current in (model.name, model.id) else " "
-                where = (
-                    "shipped"
-                    if model.is_shipped
-                    else "on disk"
-                    if model.folder
-                    else f"`hybrid models use {model.name}`"
-                )
-                say(f"{mark} {model.name:<24} {model.dim:>4} dimensions  {where}")
-        return 0
+        lines = [_line(model, "*" if current in (model.name, model.id) else " ") for model in models]
+        return print_found(args, {"current": current, "models": [form(model) for model in models]}, lines)
     name = args.name or workspace.config.model.name
     if args.action == "use":
         return _use(args, name)
@@ -60,19 +48,16 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
+def _line(model: ModelDescription, mark: str) -> str:
+    fetched = "on disk" if model.folder else f"`hybrid models use {model.name}`"
+    return f"{mark} {model.name:<24} {model.dim:>4} dimensions  {'shipped' if model.is_shipped else fetched}"
+
+
 def form(model: ModelDescription) -> dict[str, Any]:
     """Return a model as JSON."""
-    return {
-        "name": model.name,
-        "id": model.id or None,
-        "dim": model.dim or None,
-        "max_tokens": model.max_tokens or None,
-        "licence": model.licence or None,
-        "provenance": model.provenance or None,
-        "extra": model.extra or None,
-        "shipped": model.is_shipped,
-        "folder": str(model.folder) if model.folder else None,
-    }
+    keys = ("name", "id", "dim", "max_tokens", "licence", "provenance", "extra")
+    folder = str(model.folder) if model.folder else None
+    return {**{key: getattr(model, key) or None for key in keys}, "shipped": model.is_shipped, "folder": folder}
 
 
 def _use(args: argparse.Namespace, name: str) -> int:

@@ -10,7 +10,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from hybrid.base.errors import HybridError
-from hybrid.cli.common import add_common, print_json, say_line, workspace_of
+from hybrid.cli.common import add_common, print_done, workspace_of
+from hybrid.render.visible import visible_line
 from hybrid.session.pauses import Pause, pause, pauses, resume
 
 if TYPE_CHECKING:
@@ -92,14 +93,13 @@ def pause_line(entry: Pause, *, project: str = "") -> str:
         entry: The pause.
         project: Name of the project, when it is the one that is paused.
     """
-    where = {
-        "all": "everywhere",
-        "project": f"in project {project or entry.name}",
-        "session": f"in session {entry.name}",
-    }
-    option = {"all": " --all", "project": "", "session": f" --session {entry.name}"}
+    where, option = {
+        "all": ("everywhere", " --all"),
+        "project": (f"in project {project or entry.name}", ""),
+        "session": (f"in session {entry.name}", f" --session {entry.name}"),
+    }[entry.scope]
     until = "" if entry.until_s is None else f" until {_local(entry.until_s)}"
-    return f"{where[entry.scope]}{until}: `hybrid resume{option[entry.scope]}`"
+    return f"{where}{until}: `hybrid resume{option}`"
 
 
 def _wanted(args: argparse.Namespace, workspace: Workspace, now_s: float) -> Pause:
@@ -122,10 +122,7 @@ def _resume(args: argparse.Namespace, home: Path, wanted: Pause) -> int:
 
 
 def _told(args: argparse.Namespace, home: Path, code: int, text: str) -> int:
-    if args.json:
-        print_json({"pauses": [entry.as_json(time.time()) for entry in pauses(home)]})
-    elif not args.quiet:
-        say_line(text)
+    print_done(args, {"pauses": [entry.as_json(time.time()) for entry in pauses(home)]}, visible_line(text))
     return code
 
 

@@ -7,7 +7,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hybrid.cli.common import add_common, print_json, say, say_line, workspace_of
+from hybrid.cli.common import add_common, print_found, workspace_of
+from hybrid.render.visible import visible_line
 
 if TYPE_CHECKING:
     from hybrid.workspace import Workspace
@@ -34,13 +35,8 @@ def run(args: argparse.Namespace) -> int:
     args.project = args.path or args.project
     workspace = workspace_of(args, is_strict=False)
     form = project_form(workspace, Path(args.project) if args.project else Path.cwd())
-    if args.json:
-        print_json(form)
-    elif form["key"] is None:
-        say(f"no project: {form['reason']}; run `hybrid init` to make one")
-    else:
-        _print(form)
-    return 1 if form["key"] is None else 0
+    lines = [] if form["key"] is None else _lines(form)
+    return print_found(args, form, lines, f"no project: {form['reason']}; run `hybrid init` to make one")
 
 
 def project_form(workspace: Workspace, cwd: Path) -> dict[str, Any]:
@@ -70,22 +66,15 @@ def _described(workspace: Workspace) -> dict[str, Any]:
     why = explain_project(project, workspace.home)
     against = reason_against(workspace, is_first=True)
     return {
-        "name": project.name,
-        "key": project.key,
+        **{key: getattr(project, key) for key in ("name", "key", "tree", "worktree", "has_folder")},
+        **{key: getattr(why, key) for key in ("key_from", "key_why", "name_from", "name_why")},
         "root": str(project.root),
         "main_root": str(project.main_root),
-        "tree": project.tree,
         "git": project.is_git,
-        "worktree": project.worktree,
         "submodule": why.is_submodule,
         "origin": why.origin or None,
-        "key_from": why.key_from,
-        "key_why": why.key_why,
-        "name_from": why.name_from,
-        "name_why": why.name_why,
         "known_origins": list(why.known_origins),
         "known_paths": list(why.known_paths),
-        "has_folder": project.has_folder,
         "accepted": is_accepted(project, workspace.home),
         "indexed": was_indexed(workspace),
         "auto_index": not against,
@@ -94,7 +83,7 @@ def _described(workspace: Workspace) -> dict[str, Any]:
     }
 
 
-def _print(form: dict[str, Any]) -> None:
+def _lines(form: dict[str, Any]) -> list[str]:
     kind = "linked worktree" if form["worktree"] else "git working tree" if form["git"] else "plain folder"
     yes = {True: "yes", False: "no"}
     against = _AGAINST.get(form["auto_index_reason"] or "", f"no: {form['auto_index_reason']}")
@@ -113,5 +102,4 @@ def _print(form: dict[str, Any]) -> None:
         ("HYBRID_HOME", form["home"]),
     ]
     width = max(len(label) for label, _ in rows)
-    for label, value in rows:
-        say_line(f"{label:<{width}}  {value}")
+    return [visible_line(f"{label:<{width}}  {value}") for label, value in rows]

@@ -8,8 +8,9 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from hybrid.base.errors import ProjectError
-from hybrid.cli.common import add_common, print_json, say, say_line, workspace_of
+from hybrid.cli.common import add_common, print_found, print_json, say, say_line, workspace_of
 from hybrid.render.numbers import amount
+from hybrid.render.visible import visible_line
 
 if TYPE_CHECKING:
     from hybrid.types import HookEvent
@@ -32,12 +33,9 @@ def run(args: argparse.Namespace) -> int:
     home = workspace.home
     projects = indexed_projects(home)
     if args.action == "list":
-        if args.json:
-            print_json({"projects": [project.as_json() for project in projects]})
-        else:
-            for project in projects:
-                say_line(f"{project.key}  {project.size_bytes / 1e6:8.1f} MB  {_named(project)}")
-        return 0 if projects else 1
+        rows = (f"{project.key}  {project.size_bytes / 1e6:8.1f} MB  {_named(project)}" for project in projects)
+        form = {"projects": [project.as_json() for project in projects]}
+        return print_found(args, form, list(map(visible_line, rows)))
     if not args.name:
         raise ProjectError("`hybrid projects forget` needs the NAME or key of a project; `hybrid projects` lists them")
     matching = [project for project in projects if args.name in (project.name, project.key)]
@@ -68,8 +66,8 @@ def _forget(args: argparse.Namespace, workspace: Workspace, project: IndexedProj
     forgotten = forget(workspace.home, project, stamp=f"{datetime.now().astimezone():%Y%m%dT%H%M%S}")
     n_sessions = _n_remembered(workspace, project)
     if args.json:
-        form = {"key": project.key, "name": project.name, **forgotten.as_json(), "remembered_sessions": n_sessions}
-        print_json(form)
+        names = {"key": project.key, "name": project.name}
+        print_json(names | forgotten.as_json() | {"remembered_sessions": n_sessions})
         return 0
     if not args.quiet:
         say_line(f"forgot {project.name}: its index is deleted, its files and .hybrid folder are untouched")
@@ -80,12 +78,8 @@ def _forget(args: argparse.Namespace, workspace: Workspace, project: IndexedProj
             sessions = amount(n_sessions, "session")
             say(f"the memory keeps {sessions} of it: hybrid memory forget --project-data {project.key}")
     for path in forgotten.kept:  # Said with `--quiet` too: nobody would look for them there.
-        is_copy = path.name != "LESSONS.md"
-        say(
-            f"a copy of lessons is kept as {path}"
-            if is_copy
-            else f"its lessons are kept: hybrid lessons import '{path}'"
-        )
+        own = f"its lessons are kept: hybrid lessons import '{path}'"
+        say(own if path.name == "LESSONS.md" else f"a copy of lessons is kept as {path}")
     return 0
 
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from typing import TYPE_CHECKING
 
-from hybrid.cli.common import add_common, number_in, print_json, say, say_line, workspace_of
+from hybrid.cli.common import add_common, number_in, print_json, say, say_line, warn, workspace_of
 from hybrid.cli.streams import build_progress
 from hybrid.cli.trust import accept_here, accepted_lines, tell_problem
 from hybrid.render.numbers import amount
@@ -58,7 +57,7 @@ def index_records(workspace: Workspace) -> None:
 
     _, problems = OpenKinds().views(workspace)
     for problem in problems:
-        sys.stderr.write(f"hybrid: warning: {problem}\n")
+        warn(problem)
 
 
 def describe(summary: Summary) -> str:

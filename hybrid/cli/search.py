@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from typing import TYPE_CHECKING
 
 from hybrid.base.errors import HybridError
-from hybrid.cli.common import add_common, positive, print_json, query_of, say, workspace_of
+from hybrid.cli.common import add_common, positive, print_json, query_of, say, warn, workspace_of
 from hybrid.render.numbers import amount
 
 if TYPE_CHECKING:
@@ -57,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
     result = find(workspace, query, wanted, OpenKinds())
     if not args.quiet:
         for problem in result.problems:
-            sys.stderr.write(f"hybrid: warning: {problem}\n")
+            warn(problem)
     if args.json:
         name = workspace.require_project().name
         print_json(search_json(query, args.mode, result, project=name, is_explained=args.explain))

@@ -47,21 +47,16 @@ def rows(figures: dict[str, Any]) -> list[tuple[str, str]]:
         ("Model", f"{figures['model']['name']}, {figures['model']['dim']} dimensions"),
         ("Gate", _gate(gate) if index["chunks"] else "closed: nothing is indexed"),
         ("Injections", f"{hooks['injection_count']}, last {local_time(hooks['last_injection_time'] or 'never')}"),
-        (
-            "Last decision",
-            f"{decided}, median {latency:.0f} ms" if latency else "none",
-        ),
+        ("Records", _records(figures["records"])),
+        ("Memory", _memory(figures["memory"])),
+        ("Last decision", f"{decided}, median {latency:.0f} ms" if latency else "none"),
+        *(("Paused", _paused(pause)) for pause in figures["paused"]),
     ]
-    shown.insert(-1, ("Records", _records(figures["records"])))
-    shown.insert(-1, ("Memory", _memory(figures["memory"])))
-    shown += [("Paused", _paused(pause)) for pause in figures["paused"]]
     if index["error"]:
         shown.append(("Index error", index["error"]))
     if health["last_error"]:
-        error = health["last_error"]
-        shown.append(
-            ("Last error", f"{local_time(error['at'])}: {error['message']} ({health['consecutive_failures']} in a row)")
-        )
+        error, n = health["last_error"], health["consecutive_failures"]
+        shown.append(("Last error", f"{local_time(error['at'])}: {error['message']} ({n} in a row)"))
     shown += [("Settings", problem) for problem in figures["config_problems"]]
     if figures["config_waiting"]:
         shown.append(("Settings", f"wait for `hybrid trust`: {', '.join(figures['config_waiting'])}"))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from hybrid.cli.common import add_common, print_json, say_line, waiting_lines, workspace_of
+from hybrid.cli.common import add_common, print_done, print_found, waiting_lines, warn, workspace_of
 from hybrid.render.numbers import amount
+from hybrid.render.visible import visible_line
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,13 +37,10 @@ def run(args: argparse.Namespace) -> int:
         return _revoke(args, workspace)
     accepted = accept_here(workspace)
     root = workspace.require_project().root
-    if args.json:
-        print_json({"accepted": True, "root": str(root), **accepted.as_json()})
-        return 0
-    if not args.quiet:
-        for line in _lines(accepted, workspace):
-            say_line(line)
-    tell_problem(accepted)
+    form = {"accepted": True, "root": str(root), **accepted.as_json()}
+    print_done(args, form, *map(visible_line, _lines(accepted, workspace)))
+    if not args.json:
+        tell_problem(accepted)
     return 0
 
 
@@ -72,7 +69,7 @@ def accepted_lines(accepted: Accepted, root: Path) -> list[str]:
 def tell_problem(accepted: Accepted) -> None:
     """Warn of lessons that could not be moved."""
     if accepted.problem:
-        sys.stderr.write(f"hybrid: warning: {accepted.problem}\n")
+        warn(accepted.problem)
 
 
 def _lines(accepted: Accepted, workspace: Workspace) -> list[str]:
@@ -88,9 +85,8 @@ def _lines(accepted: Accepted, workspace: Workspace) -> list[str]:
 
 
 def _settings_lines(accepted: Accepted) -> list[str]:
-    return (
-        [f"Settings of .hybrid/config.toml that count now: {', '.join(accepted.settings)}"] if accepted.settings else []
-    )
+    names = ", ".join(accepted.settings)
+    return [f"Settings of .hybrid/config.toml that count now: {names}"] if names else []
 
 
 def _file_line(file: RecordFile, root: Path) -> str:
@@ -129,12 +125,10 @@ def _revoke(args: argparse.Namespace, workspace: Workspace) -> int:
 
     project = workspace.require_project()
     was_accepted = refuse(project, workspace.home)
-    if args.json:
-        print_json({"accepted": False, "root": str(project.root), "changed": was_accepted})
-    elif not was_accepted:
-        say_line(f"The records of {project.name} in {project.root} were not accepted; nothing was changed")
-    elif not args.quiet:
-        say_line(f"The records of {project.name} in {project.root} are not given out any more; {_AGAIN}")
-        for line in waiting_lines(workspace_of(args, is_strict=False)):
-            say_line(line)
-    return 0 if was_accepted else 1
+    records = f"The records of {project.name} in {project.root}"
+    form = {"accepted": False, "root": str(project.root), "changed": was_accepted}
+    if not was_accepted:
+        return print_found(args, form, [], visible_line(f"{records} were not accepted; nothing was changed"))
+    lines = [f"{records} are not given out any more; {_AGAIN}", *waiting_lines(workspace_of(args, is_strict=False))]
+    print_done(args, form, *map(visible_line, lines))
+    return 0
