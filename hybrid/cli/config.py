@@ -7,8 +7,10 @@ import json
 import os
 from typing import TYPE_CHECKING, Any, cast
 
+from hybrid.base.atomic import read_regular, write_atomic
 from hybrid.base.errors import ConfigError
 from hybrid.cli.common import add_common, print_json, say, waiting_lines, warn, workspace_of
+from hybrid.config import KEYS, is_adding, parse_text, unknown_variables, value_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -33,8 +35,6 @@ def run(args: argparse.Namespace) -> int:
     """Show, check or change settings, as the action says; exit code 2 when `check` finds a mistake in a layer."""
     if args.action in ("set", "unset"):
         return _write(args)
-    from hybrid.config import KEYS, unknown_variables, value_of
-
     workspace = workspace_of(args, is_strict=False)
     loaded = workspace.loaded
     problems = [*loaded.problems, *unknown_variables(os.environ)]
@@ -95,8 +95,6 @@ def _plain(value: object) -> str:
 
 
 def _write(args: argparse.Namespace) -> int:
-    from hybrid.config import KEYS, parse_text
-
     if not args.key or (args.action == "set" and args.value is None):
         needed = "SECTION.KEY and a VALUE" if args.action == "set" else "SECTION.KEY"
         raise ConfigError(f"`hybrid config {args.action}` needs a {needed}")
@@ -141,8 +139,6 @@ def _layer_file(args: argparse.Namespace, workspace: Workspace) -> Path:
 
 def _say_what_counts(key: str, written: object | None, path: Path, workspace: Workspace) -> None:
     """Print which value counts, and where it comes from, when it may differ from the one just written to a file."""
-    from hybrid.config import is_adding, value_of
-
     loaded = workspace.loaded
     value, origin = value_of(loaded.config, key), loaded.origins[key]
     if key in loaded.waiting:
@@ -162,8 +158,6 @@ def _content(path: Path) -> bytes | None:
         ConfigError: The file is far too long for settings; that of a clone may be of any length.
         OSError: The path is no file, or cannot be read.
     """
-    from hybrid.base.atomic import read_regular
-
     try:
         data = read_regular(path.resolve(), _MAX_BYTES)  # People link their own settings from elsewhere.
     except FileNotFoundError:
@@ -174,8 +168,6 @@ def _content(path: Path) -> bytes | None:
 
 
 def _restore(path: Path, content: bytes | None) -> None:
-    from hybrid.base.atomic import write_atomic
-
     if content is None:
         path.unlink(missing_ok=True)
     else:
@@ -194,8 +186,6 @@ def write_setting(path: Path, key: str, value: object | None) -> bool:
     """
     import tomlkit
     from tomlkit.exceptions import TOMLKitError
-
-    from hybrid.base.atomic import write_atomic
 
     try:
         document: Any = tomlkit.parse((_content(path) or b"").decode("utf-8-sig"))

@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hybrid.base.errors import HybridError
 from hybrid.base.home import home_path
 from hybrid.base.resources import shipped
 from hybrid.cli.common import Action, add_actions, print_json, say
@@ -80,7 +81,6 @@ def _run(args: argparse.Namespace, home: Path, project: str) -> int:
 
 
 def _start(home: Path, project: str) -> dict[str, Any]:
-    from hybrid.base.errors import HybridError
     from hybrid.ipc.start import start_service
 
     until_s = time.monotonic() + _WAIT_S
@@ -113,7 +113,6 @@ def _require_writable(home: Path) -> None:
     from tempfile import TemporaryFile
 
     from hybrid.base.atomic import make_private_folder
-    from hybrid.base.errors import HybridError
     from hybrid.ipc.endpoint import run_folder
 
     folder = Path(run_folder(str(home)))
@@ -126,7 +125,6 @@ def _require_writable(home: Path) -> None:
 
 
 def _stop(home: Path) -> dict[str, Any]:
-    from hybrid.base.errors import HybridError
     from hybrid.daemon.lifecycle import end_service, wait_for_end
     from hybrid.ipc.control import stop
 

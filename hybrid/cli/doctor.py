@@ -182,8 +182,7 @@ def installs_of(workspace: Workspace, client: str | None) -> list[Install]:
     """Return the places in which hybrid is registered, for one client, or for all when the client is None."""
     from hybrid.hooks.install.found import find_installs
 
-    roots = settings_roots(workspace)
-    installs = find_installs(roots)
+    installs = find_installs(settings_roots(workspace))
     return [install for install in installs if client in (None, install.client)]
 
 
@@ -294,9 +293,8 @@ def _installed(install: Install, has_called: bool) -> Finding:
         again = f"mend it in {install.path} by hand"
     if not install.is_runnable and install.program == "hybrid":
         # The form that colleagues share; it is silent where hybrid is missing, so nothing breaks.
-        return Finding(
-            "warning", "hooks", f"{what}; hybrid is not on the PATH", "uv tool install, or pipx install, hybrid"
-        )
+        remedy = "uv tool install, or pipx install, hybrid"
+        return Finding("warning", "hooks", f"{what}; hybrid is not on the PATH", remedy)
     if not install.is_runnable:
         return Finding("problem", "hooks", f"{what}; {install.program} is not there", again)
     if install.program not in ("hybrid", sys.executable):
@@ -323,15 +321,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     add_common(parser, example="hybrid doctor --client claude")
     parser.add_argument("--client", metavar="NAME", help="look at the hooks of this client only")
-    parser.add_argument(
-        "--fix",
-        action="store_true",
-        help="take the rights of others away from hybrid's own files, give the newer of two lessons with one id a new "
-        "one, and clean what older versions stored of secrets",
+    about = (
+        "take the rights of others away from hybrid's own files, give the newer of two lessons with one id a new one, "
+        "and clean what older versions stored of secrets"
     )
-    parser.add_argument(
-        "--fix-foreign", action="store_true", help="switch off hooks of systems that hybrid replaces; copies are kept"
-    )
+    parser.add_argument("--fix", action="store_true", help=about)
+    about = "switch off hooks of systems that hybrid replaces; copies are kept"
+    parser.add_argument("--fix-foreign", action="store_true", help=about)
     parser.add_argument("--no-trial", action="store_true", help="do not run the hook's command on a sample prompt")
 
 
@@ -351,7 +347,7 @@ def run(args: argparse.Namespace) -> int:
             sys.stdout.flush()
     n_problems, n_warnings = (sum(each.level == level for each in findings) for level in ("problem", "warning"))
     if args.json:
-        forms = [form(finding) for finding in findings]
+        forms = [asdict(finding) | {"remedy": finding.remedy or None} for finding in findings]
         print_json({"findings": forms, "problems": n_problems, "warnings": n_warnings, "fixed": mended})
     elif not args.quiet:
         for line in mended:
@@ -364,11 +360,6 @@ def line_of(finding: Finding) -> str:
     """Return a finding in one line, and its remedy in a second one."""
     line = f"{_MARKS[finding.level]}  {finding.area:<9}{finding.what}"
     return f"{line}\n{'':<18}→ {finding.remedy}" if finding.remedy else line
-
-
-def form(finding: Finding) -> dict[str, str | None]:
-    """Return a finding as JSON."""
-    return asdict(finding) | {"remedy": finding.remedy or None}
 
 
 def _findings(args: argparse.Namespace, workspace: Workspace) -> Iterator[Finding]:

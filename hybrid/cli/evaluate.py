@@ -11,10 +11,13 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from hybrid.base.errors import HybridError, ProjectError
 from hybrid.cli import evaluate_retrieval as retrieval
 from hybrid.cli.common import add_common, positive, print_json, say, workspace_of
 from hybrid.cli.evaluate_retrieval import add_ways, check_ways, evaluate_ways, show, ways_of
 from hybrid.cli.evaluating import INSTALL_LAB, add_settings, percent, print_table
+from hybrid.evaluation.qrels import QrelsError
+from hybrid.project.find import FOLDER_NAME, refusal
 from hybrid.render.numbers import amount
 
 if TYPE_CHECKING:
@@ -46,8 +49,6 @@ def run_gate(args: argparse.Namespace) -> int:
     Raises:
         HybridError: Judged prompts are named, or no marks are asked for.
     """
-    from hybrid.base.errors import HybridError
-
     if args.prompts or not args.marks:
         raise HybridError(f"`hybrid eval gate` needs --marks, for what you judged with `hybrid mark`; {INSTALL_LAB}")
     report = marked_report()
@@ -121,7 +122,6 @@ def configure_run(parser: argparse.ArgumentParser) -> None:
 def run_init(args: argparse.Namespace) -> int:
     """Propose queries; the exit code is 1 when the project gives none."""
     from hybrid.evaluation.own import propose, write_own
-    from hybrid.evaluation.qrels import QrelsError
     from hybrid.upkeep.indexing import chunk_limits, file_source
 
     workspace = _workspace(args)
@@ -149,10 +149,8 @@ def run_init(args: argparse.Namespace) -> int:
 def run_queries(args: argparse.Namespace) -> int:
     """Score the queries of the project's file, with held-out files hidden from the index; exit code as of `show`."""
     from hybrid.evaluation.own import read_own
-    from hybrid.evaluation.qrels import QrelsError
     from hybrid.evaluation.retrieval import Plan
     from hybrid.evaluation.trees import IndexScope, Tree, settings_in_force
-    from hybrid.project.find import FOLDER_NAME
 
     check_ways(args)
     workspace = _workspace(args)
@@ -182,9 +180,6 @@ def _workspace(args: argparse.Namespace) -> Workspace:
     Raises:
         ProjectError: There is none, or it is a home directory or the root of a file system.
     """
-    from hybrid.base.errors import ProjectError
-    from hybrid.project.find import refusal
-
     workspace = workspace_of(args)
     reason = refusal(workspace.require_project().root, Path.home())
     if reason:
@@ -198,9 +193,6 @@ def _default_file(workspace: Workspace) -> Path:
     Raises:
         QrelsError: The project has no `.hybrid/`, into which nothing is written unasked.
     """
-    from hybrid.evaluation.qrels import QrelsError
-    from hybrid.project.find import FOLDER_NAME
-
     project = workspace.require_project()
     if not project.has_folder:
         raise QrelsError(f"{project.root} has no {FOLDER_NAME} folder; run `hybrid init`, or name a file of your own")
@@ -278,8 +270,6 @@ def _refuse(args: argparse.Namespace) -> int:
     Raises:
         HybridError: Always.
     """
-    from hybrid.base.errors import HybridError
-
     raise HybridError(f"`hybrid eval {args.action}` is not installed; {INSTALL_LAB}")
 
 

@@ -14,6 +14,8 @@ from hybrid.render.numbers import local_time
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from hybrid.feedback.state import HookState
+
 
 def _number(text: str) -> object:
     """Return a text as a number, or unchanged when it is none, since the check of settings tells of wrong values."""
@@ -34,7 +36,13 @@ _OPTIONS = (
     ("--min-prompt-length", _number, "N", "shorter prompts are not searched"),
     ("--gate-threshold", _number, "COSINE", "compare the raw top cosine with this, or auto"),
 )
-"""Options of `inject-context` that take a value: name, type, what is shown for the value, what it is for."""
+"""Options of `inject-context` that take a value: name, type, what is shown for the value, what it is for.
+
+Each is the setting of its name in the section `hooks`, but for those in `_NO_SETTINGS`.
+"""
+
+_NO_SETTINGS = {"--client": "manual", "--event": ""}
+"""Options that are no settings, with their defaults."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -46,7 +54,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     # A value may be missing: a hook has no usage message, the check of settings says what is wrong.
     for option, kind, shown, about in _OPTIONS:
-        default = {"--client": "manual", "--event": ""}.get(option)
+        default = _NO_SETTINGS.get(option)
         inject.add_argument(option, type=kind, metavar=shown, nargs="?", const="", default=default, help=about)
     inject.add_argument("--no-dedup", action="store_true", help="give again what the session already got")
     inject.add_argument("--debug", action="store_true", help="say on standard error what was decided")
@@ -82,16 +90,9 @@ def _install(args: argparse.Namespace) -> int:
 def _inject(args: argparse.Namespace) -> int:
     from hybrid.hooks.run import run_by_hand
 
-    flags: dict[str, object] = {
-        "hooks.threshold": args.threshold,
-        "hooks.budget": args.budget,
-        "hooks.budget_chars": args.budget_chars,
-        "hooks.content_mode": args.content_mode,
-        "hooks.format": args.format,
-        "hooks.min_prompt_length": args.min_prompt_length,
-        "hooks.gate_threshold": args.gate_threshold,
-        "hooks.dedup_enabled": False if args.no_dedup else None,
-    }
+    keys = [option[2:].replace("-", "_") for option, *_ in _OPTIONS if option not in _NO_SETTINGS]
+    flags: dict[str, object] = {f"hooks.{key}": getattr(args, key) for key in keys}
+    flags["hooks.dedup_enabled"] = False if args.no_dedup else None
     mistakes = [*_unknown(args.unknown), *_wrong(flags)]
     if mistakes and sys.stdin.isatty():
         raise ConfigError("; ".join(mistakes))
@@ -120,22 +121,14 @@ def _wrong(flags: Mapping[str, object]) -> list[str]:
 
 
 def _hot_topics(args: argparse.Namespace) -> int:
-    from hybrid.feedback.state import (
-        HOT_TOPICS,
-        HookState,
-        is_hot_topics_due,
-        read_state,
-        update_state,
-        write_hot_topics,
-    )
+    from hybrid.feedback.state import HOT_TOPICS, is_hot_topics_due, read_state, update_state, write_hot_topics
 
     workspace = workspace_of(args, is_strict=False)
     folder = workspace.state_folder
     state = read_state(folder)
     path = folder / HOT_TOPICS
-    is_written = (
-        args.force or not path.exists() or is_hot_topics_due(state, every=workspace.config.log.hot_topics_every)
-    )
+    every = workspace.config.log.hot_topics_every
+    is_written = args.force or not path.exists() or is_hot_topics_due(state, every=every)
     if is_written:
 
         def note(current: HookState) -> None:

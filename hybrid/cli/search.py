@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from hybrid.base.errors import HybridError
-from hybrid.cli.common import add_common, positive, print_json, query_of, say, warn, workspace_of
+from hybrid.cli.common import add_common, add_repeated, positive, print_json, query_of, say, warn, workspace_of
 from hybrid.render.numbers import amount
 
 if TYPE_CHECKING:
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 _SHOWN_LINES = 6
 _FILE_KINDS = ("code", "doc")
-_KINDS = (*_FILE_KINDS, "lesson", "pattern", "anti-pattern", "decision", "handoff", "observation", "summary")
-_COLLECTIONS = ("lessons", "lore", "memory")
+_RECORDS = ("lesson", "pattern", "anti-pattern", "decision", "handoff", "observation", "summary")
+_KINDS = (*_FILE_KINDS, *_RECORDS, "lessons", "lore", "memory")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -24,18 +24,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_common(parser, example='hybrid search "where are retries capped" --limit 5 --path src')
     parser.add_argument("query", nargs="+", metavar="QUERY", help="words, a question, an identifier")
     parser.add_argument("-n", "--limit", type=positive, default=10, help="hits of a list to show (default: 10)")
-    parser.add_argument(
-        "--kind",
-        action="append",
-        choices=(*_KINDS, *_COLLECTIONS),
-        default=[],
-        metavar="KIND",
-        help=f"only this kind, may be repeated: {', '.join((*_KINDS, *_COLLECTIONS))} (default: files, then what fits)",
-    )
+    about = f"only this kind, may be repeated: {', '.join(_KINDS)} (default: files, then what fits)"
+    add_repeated(parser, "--kind", "KIND", about, choices=_KINDS)
     parser.add_argument("--mode", choices=("hybrid", "dense", "lexical"), default="hybrid", help="legs that take part")
-    parser.add_argument(
-        "--path", metavar="GLOB", default="", help="only files that match, for example 'src/*.py' or docs"
-    )
+    about = "only files that match, for example 'src/*.py' or docs"
+    parser.add_argument("--path", metavar="GLOB", default="", help=about)
     parser.add_argument("--explain", action="store_true", help="show scores, fusion and evidence")
 
 
@@ -86,7 +79,7 @@ def _print(result: SearchResult, args: argparse.Namespace) -> None:
         if has_headings:
             say(f"{'' if number == 0 else chr(10)}{part.kind.capitalize()}{_gate(part) if args.explain else ''}")
         for hit in part.hits:
-            _print_hit(hit, is_quiet=args.quiet, is_explained=args.explain, is_whole=args.verbose)
+            _print_hit(hit, args)
 
 
 def _gate(part: ResultList) -> str:
@@ -98,24 +91,24 @@ def _gate(part: ResultList) -> str:
     return f": {rows[0][1]}" if rows else ""
 
 
-def _print_hit(found: ResultHit, *, is_quiet: bool, is_explained: bool, is_whole: bool) -> None:
+def _print_hit(found: ResultHit, args: argparse.Namespace) -> None:
     from hybrid.render.marks import neutralise_line
     from hybrid.render.numbers import evidence_line
     from hybrid.render.visible import visible_line
 
     hit, text = found.hit, found.text
     say(f"{hit.rank:>2}  {neutralise_line(found.header) if hit.is_record else visible_line(found.header)}")
-    if is_explained:
+    if args.explain:
         say(f"      {_steps(hit)}")
         if hit.evidence:
             say(f"      {evidence_line(hit.evidence)}")
-    if is_quiet:
+    if args.quiet:
         return
     if text is None:
         say("      (changed since it was indexed: run `hybrid reindex`)")
         return
     lines = text.split("\n") if text else []
-    shown = lines if is_whole else lines[:_SHOWN_LINES]
+    shown = lines if args.verbose else lines[:_SHOWN_LINES]
     for line in shown:
         say(f"      {line}".rstrip())
     if len(lines) > len(shown):
