@@ -110,13 +110,7 @@ def workspace_of(
         open_workspace,
     )
 
-    try:
-        directory = Path(args.project) if args.project else Path.cwd()
-    except FileNotFoundError as error:
-        raise ProjectError("the working directory was deleted; change to one that exists, or use --project") from error
-    if not directory.is_dir():
-        raise ProjectError(f"{directory} is not a directory")
-    workspace = open_workspace(directory, flags=flags, is_accepting=is_accepting)
+    workspace = open_workspace(directory_of(args.project), flags=flags, is_accepting=is_accepting)
     if is_strict:
         workspace.require_valid_settings()
     if workspace.home.is_dir():
@@ -126,6 +120,21 @@ def workspace_of(
         if problems:
             warn("; ".join(problems))
     return workspace
+
+
+def directory_of(project: str | None) -> Path:
+    """Return the directory that `--project` names, the working directory without it.
+
+    Raises:
+        ProjectError: The directory does not exist.
+    """
+    try:
+        directory = Path(project) if project else Path.cwd()
+    except FileNotFoundError as error:
+        raise ProjectError("the working directory was deleted; change to one that exists, or use --project") from error
+    if not directory.is_dir():
+        raise ProjectError(f"{directory} is not a directory")
+    return directory
 
 
 def waiting_lines(workspace: Workspace) -> list[str]:

@@ -114,7 +114,10 @@ def _write(args: argparse.Namespace) -> int:
     refused = [problem for problem in problems if problem not in known]
     if refused:
         # The layer may not choose this value. Left in place every command would stop or warn.
-        _restore(path, before)
+        if before is None:
+            path.unlink(missing_ok=True)
+        else:
+            write_atomic(path, before)
         raise ConfigError(f"{'; '.join(refused)}; nothing was written (--user writes your own layer)")
     for problem in problems:
         say(f"problem: {problem}")
@@ -165,13 +168,6 @@ def _content(path: Path) -> bytes | None:
     if len(data) > _MAX_BYTES:
         raise ConfigError(f"{path} is longer than {_MAX_BYTES:,} bytes; mend it by hand first")
     return data
-
-
-def _restore(path: Path, content: bytes | None) -> None:
-    if content is None:
-        path.unlink(missing_ok=True)
-    else:
-        write_atomic(path, content)
 
 
 def write_setting(path: Path, key: str, value: object | None) -> bool:

@@ -61,15 +61,11 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print_json(status)
     elif not args.quiet:
-        _show(status, is_enabled=_is_enabled(home))
+        from hybrid.config import load
+
+        # The user's settings say whether prompts use a service; a project's settings are not read for this.
+        _show(status, is_enabled=load(home=home).config.daemon.enabled)
     return 0 if status["running"] == (args.action != "stop") else 1
-
-
-def _is_enabled(home: Path) -> bool:
-    """Return whether the user's settings let prompts use a service; a project's settings are not read for this."""
-    from hybrid.config import load
-
-    return load(home=home).config.daemon.enabled
 
 
 def _run(args: argparse.Namespace, home: Path, project: str) -> int:

@@ -15,7 +15,7 @@ from hybrid.cli.evaluating import add_shared, print_table, teller
 from hybrid.render.numbers import amount
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from hybrid.config import Config
     from hybrid.evaluation.retrieval import Evaluation, Plan
@@ -234,7 +234,8 @@ def _print_set(results: Mapping[str, Any], *, is_quiet: bool) -> None:
         say("")
     else:
         for label in results["in_force"]:
-            _print_groups(label, results, _GROUPS[:1] if is_quiet else _GROUPS)
+            for key, name in _GROUPS[:1] if is_quiet else _GROUPS:
+                _print_scores(f"{label}: by {name}", configurations[label][key], results["n"][key])
         for second, differences in results["against"].items():
             _print_difference(results["in_force"][-1], second, differences)
             if not is_quiet:
@@ -250,11 +251,6 @@ def _print_set(results: Mapping[str, Any], *, is_quiet: bool) -> None:
         say("the other measures count files.")
     if results["missing"]:
         say(f"not there: {', '.join(results['missing'])}")
-
-
-def _print_groups(label: str, results: Mapping[str, Any], groups: Iterable[tuple[str, str]]) -> None:
-    for key, name in groups:
-        _print_scores(f"{label}: by {name}", results["configurations"][label][key], results["n"][key])
 
 
 def _print_scores(title: str, rows: Mapping[str, Mapping[str, float]], counts: Mapping[str, int]) -> None:

@@ -261,9 +261,8 @@ _KNOWN: dict[str, Callable[[Event, Sequence[Event], Config], list[str]]] = {
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     add_common(parser, example="hybrid explain --last")
-    parser.add_argument(
-        "id", nargs="?", metavar="ID", help="of an event, as `hybrid log` shows it; its beginning is enough"
-    )
+    about = "of an event, as `hybrid log` shows it; its beginning is enough"
+    parser.add_argument("id", nargs="?", metavar="ID", help=about)
     parser.add_argument("--last", action="store_true", help="the last prompt (the default)")
 
 

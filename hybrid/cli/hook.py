@@ -12,7 +12,7 @@ from hybrid.cli.common import Action, add_actions, print_done, print_json, say, 
 from hybrid.render.numbers import local_time
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from hybrid.feedback.state import HookState
 
@@ -93,7 +93,8 @@ def _inject(args: argparse.Namespace) -> int:
     keys = [option[2:].replace("-", "_") for option, *_ in _OPTIONS if option not in _NO_SETTINGS]
     flags: dict[str, object] = {f"hooks.{key}": getattr(args, key) for key in keys}
     flags["hooks.dedup_enabled"] = False if args.no_dedup else None
-    mistakes = [*_unknown(args.unknown), *_wrong(flags)]
+    known = "`hybrid hook inject-context --help` lists all"
+    mistakes = [*(f"unknown argument {word}; {known}" for word in args.unknown), *_wrong(flags)]
     if mistakes and sys.stdin.isatty():
         raise ConfigError("; ".join(mistakes))
     for mistake in mistakes:
@@ -101,10 +102,6 @@ def _inject(args: argparse.Namespace) -> int:
     # An argument that is not known goes into the log with the decision, as a setting that is not known does.
     flags |= dict.fromkeys(args.unknown, True)
     return run_by_hand(client=args.client, event=args.event, flags=flags, is_debug=args.debug)
-
-
-def _unknown(words: Sequence[str]) -> list[str]:
-    return [f"unknown argument {word}; `hybrid hook inject-context --help` lists all" for word in words]
 
 
 def _wrong(flags: Mapping[str, object]) -> list[str]:

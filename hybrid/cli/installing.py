@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 from msgspec.structs import asdict
 
-from hybrid.base.errors import HybridError, ProjectError
-from hybrid.cli.common import print_json, say
+from hybrid.base.errors import HybridError
+from hybrid.cli.common import directory_of, print_json, say
 from hybrid.hooks.install.changes import FileChange, diff, install, recorded_targets, target_of, uninstall
 from hybrid.hooks.install.client import SCOPES, SettingsRoots
 from hybrid.hooks.install.clients import CLAUDE, CLIENTS
@@ -45,17 +45,13 @@ def settings_roots_of(project: str | None, environ: Mapping[str, str]) -> Settin
     """
     from hybrid.project.find import find_project
 
-    directory = Path(project) if project else Path.cwd()
-    if not directory.is_dir():
-        raise ProjectError(f"{directory} is not a directory")
-    project_here = find_project(directory, _home(), Path.home())
+    project_here = find_project(directory_of(project), _home(), Path.home())
     return SettingsRoots(Path.home(), project_here.root if project_here else None, environ)
 
 
 def installed_here(project: str | None) -> dict[str, Any]:
     """Return the `installed` part of the status: client → the places where its settings call us for a directory."""
-    roots = settings_roots_of(project, os.environ)
-    return installed_part(find_installs(roots))
+    return installed_part(find_installs(settings_roots_of(project, os.environ)))
 
 
 def run(args: argparse.Namespace) -> int:

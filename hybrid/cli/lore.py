@@ -85,9 +85,8 @@ def _configure_patterns(pattern: argparse.ArgumentParser, anti: argparse.Argumen
     pattern.add_argument("--problem", metavar="TEXT", default="", help="what goes wrong otherwise")
     pattern.add_argument("--solution", metavar="TEXT", required=True, help="what to do")
     pattern.add_argument("--context", metavar="TEXT", default="", help="when it applies")
-    pattern.add_argument(
-        "--confidence", type=_confidence, default=DEFAULT_CONFIDENCE, metavar="C", help="0 to 1 (default: %(default)s)"
-    )
+    about = "0 to 1 (default: %(default)s)"
+    pattern.add_argument("--confidence", type=_confidence, default=DEFAULT_CONFIDENCE, metavar="C", help=about)
     anti.add_argument("--symptom", metavar="TEXT", required=True, help="how it shows")
     anti.add_argument("--risk", metavar="TEXT", default="", help="what it leads to")
     anti.add_argument("--fix", metavar="TEXT", required=True, help="what to do instead")

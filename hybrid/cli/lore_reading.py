@@ -188,11 +188,5 @@ def _whole(one: Listed) -> str:
 
 
 def _parts(handoff: Handoff) -> dict[str, Any]:
-    texts = {
-        "message": handoff.message,
-        "next_steps": list(handoff.next_steps),
-        "blockers": list(handoff.blockers),
-        "questions": list(handoff.questions),
-        "created_at": handoff.created_at or None,
-    }
-    return shown_fields(texts)
+    lists = {name: list(getattr(handoff, name)) for name in ("next_steps", "blockers", "questions")}
+    return shown_fields({"message": handoff.message, **lists, "created_at": handoff.created_at or None})

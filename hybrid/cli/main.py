@@ -52,8 +52,8 @@ _TELL_OF_INDEXES = ("reindex", "search", "status")
 _CLEANING_S = 2.0
 """Seconds that a command spends at its end on what older versions stored."""
 
-_HOOKS = (("hook", "inject-context"),)
-"""The commands that agents call by themselves, as words of the command line."""
+_HOOK = ["hook", "inject-context"]
+"""What agents call by themselves, as words of the command line."""
 
 _STATUS_LINE = "statusline"
 """Called by a client many times a minute: silent like a hook, but what goes wrong there is no failed decision."""
@@ -91,7 +91,7 @@ def run(argv: Sequence[str], *, started_s: float) -> int:
 
 
 def _run_safely(argv: Sequence[str], started_s: float) -> int:
-    if (tuple(argv[:2]) in _HOOKS or tuple(argv[:1]) == (_STATUS_LINE,)) and not sys.stdin.isatty():
+    if (list(argv[:2]) == _HOOK or list(argv[:1]) == [_STATUS_LINE]) and not sys.stdin.isatty():
         return _run_hook(argv, started_s)
     is_debug = "--debug" in argv
     try:
@@ -131,8 +131,10 @@ def _run(argv: Sequence[str], started_s: float, *, is_tolerant: bool = False) ->
     if argv[0] not in COMMANDS:
         sys.stderr.write(f"hybrid: unknown command {argv[0]!r}; `hybrid --help` lists all\n")
         return 2
-    module = load_command(argv[0])
-    parser = parser_of(argv[0], module)
+    module = cast("CommandModule", importlib.import_module(f"hybrid.cli.{COMMANDS[argv[0]][0]}"))
+    parser = _Parser(prog=f"hybrid {argv[0]}", description=COMMANDS[argv[0]][1])
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    module.configure(parser)
     try:
         args, unknown = parser.parse_known_args(list(argv[1:]))
         if unknown and not is_tolerant:
@@ -214,20 +216,6 @@ def _run_hook(argv: Sequence[str], started_s: float) -> int:
 
         note_failure(output.getvalue().strip().rsplit("\n", 1)[-1])
     return 0
-
-
-def load_command(name: str) -> CommandModule:
-    """Return the module of a command."""
-    return cast("CommandModule", importlib.import_module(f"hybrid.cli.{COMMANDS[name][0]}"))
-
-
-def parser_of(name: str, module: CommandModule) -> argparse.ArgumentParser:
-    """Return the argument parser of a command."""
-    parser = _Parser(
-        prog=f"hybrid {name}", description=COMMANDS[name][1], formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    module.configure(parser)
-    return parser
 
 
 def overview() -> str:

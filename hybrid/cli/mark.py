@@ -41,12 +41,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "that speaking would have been good, `noise` that silence was right"
     )
     add_common(parser, example='hybrid mark --last noise --note "it was about another service"')
-    parser.add_argument(
-        "words",
-        nargs="+",
-        metavar="WORD",
-        help="ID and `good` or `noise`; `list`; or `remove` and ID. `hybrid log` shows ids, their beginning is enough",
-    )
+    about = "ID and `good` or `noise`; `list`; or `remove` and ID. `hybrid log` shows ids, their beginning is enough"
+    parser.add_argument("words", nargs="+", metavar="WORD", help=about)
     parser.add_argument("--last", action="store_true", help="mark the answer to the last prompt here")
     parser.add_argument("--note", metavar="TEXT", default="", help="why, in your words; kept with the mark")
     parser.add_argument("--all", action="store_true", help="list the marks of every project")

@@ -32,9 +32,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     is_resume = parser.prog.endswith("resume")
     add_common(parser, example="hybrid resume --all" if is_resume else "hybrid pause --session --for 2h")
     scope = parser.add_mutually_exclusive_group()
-    scope.add_argument(
-        "--session", nargs="?", const="", metavar="ID", help="this agent session, or the one with this id"
-    )
+    about = "this agent session, or the one with this id"
+    scope.add_argument("--session", nargs="?", const="", metavar="ID", help=about)
     every = "end every pause: of all projects and sessions" if is_resume else "everywhere"
     scope.add_argument("--all", action="store_true", help=every)
     if not is_resume:

@@ -86,7 +86,8 @@ def _line() -> str:
     if is_switched_off(os.environ):
         return "hybrid: off"
     key = next((event["project"] for event in of_session if isinstance(event.get("project"), str)), None)
-    if _is_paused(home, key, _client(of_session), session):
+    client = str(of_session[0].get("client") or "") if of_session else ""
+    if _is_paused(home, key, client, session):
         return "hybrid: paused"
     return line_of(of_session, is_building=lambda: key is not None and _is_building(home, key))
 
@@ -140,10 +141,6 @@ def _session() -> str:
         session: Any = value["session_id"]
         return session if isinstance(session, str) else ""
     return ""
-
-
-def _client(events: list[dict[str, Any]]) -> str:
-    return str(events[0].get("client") or "") if events else ""
 
 
 def _is_paused(home: str, key: str | None, client: str, session: str) -> bool:
