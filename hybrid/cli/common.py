@@ -94,6 +94,9 @@ def workspace_of(
 ) -> Workspace:
     """Return the workspace that the command line names.
 
+    The settings that hooks read without opening a project are kept in the home folder, when that exists. A strict call
+    warns on standard error, unless `--quiet` is given, of mistakes in the project's file and of settings that wait.
+
     Args:
         args: Arguments of the command line, with `project`.
         flags: Settings from the command line.

@@ -32,7 +32,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Show, check or change settings, as the action says; exit code 2 when `check` finds a mistake in a layer."""
+    """Show, check or change settings, as the action says.
+
+    Returns:
+        1 when `unset` finds no such setting in the layer; 2 when `check` finds a mistake in a layer, or one was there
+        before `set` or `unset`; otherwise 0.
+
+    Raises:
+        ConfigError: A setting is not known or not named, its value does not count, or the file cannot be changed.
+    """
     if args.action in ("set", "unset"):
         return _write(args)
     workspace = workspace_of(args, is_strict=False)
@@ -171,10 +179,10 @@ def _content(path: Path) -> bytes | None:
 
 
 def write_setting(path: Path, key: str, value: object | None) -> bool:
-    """Set or remove (None) one setting of a TOML file; comments and order stay.
+    """Set or remove (None) one setting of a TOML file; comments and order stay, a missing file or section is made.
 
     Returns:
-        Whether there was something to do: a setting that is not there cannot be removed.
+        False when the setting to remove is not there; then nothing is written.
 
     Raises:
         ConfigError: The file is not TOML.

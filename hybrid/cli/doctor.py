@@ -94,7 +94,10 @@ def try_commands(commands: Sequence[Sequence[str]], environ: Mapping[str, str]) 
 
 
 def judge(command: str, ran: Ran) -> Finding:
-    """Judge a run: it must end with 0, say nothing on standard error and give one JSON object."""
+    """Judge a run: a problem unless it ends with 0, says nothing on standard error and gives one JSON answer.
+
+    Silence, and an answer after more than two seconds, are warnings.
+    """
     what = f"`{command}` on a sample prompt"
     remedy = "hybrid hook install --client NAME again; or report it with the output of `hybrid doctor --json`"
     if ran.code is None:

@@ -120,7 +120,7 @@ def configure_run(parser: argparse.ArgumentParser) -> None:
 
 
 def run_init(args: argparse.Namespace) -> int:
-    """Propose queries; the exit code is 1 when the project gives none."""
+    """Propose queries and write them to a file; when the project gives none, write nothing and return exit code 1."""
     from hybrid.evaluation.own import propose, write_own
     from hybrid.upkeep.indexing import chunk_limits, file_source
 

@@ -59,5 +59,5 @@ def print_table(title: str, heads: Sequence[str], rows: Iterable[Sequence[str]])
 
 
 def percent(share: float | None) -> str:
-    """Return a share in percent; a dash for None."""
+    """Return a share, 0 to 1, in percent with one digit after the point; a dash for None."""
     return "–" if share is None else f"{share:.1%}"

@@ -104,7 +104,13 @@ def agents_without_us(project: str, environ: Mapping[str, str]) -> list[Client]:
 
 
 def install_for(client: Client, project: str, environ: Mapping[str, str]) -> None:
-    """Install the hooks of a client in user scope, and print what changed; an error is printed, not raised."""
+    """Install the hooks of a client in user scope, and print what changed; an error is printed, not raised.
+
+    Args:
+        client: The client.
+        project: The directory whose settings count.
+        environ: Environment variables that name folders of settings.
+    """
     target = target_of(client, "user", settings_roots_of(project, environ))
     try:
         registrations = [*client.registrations, *_failures(client, "user")]

@@ -211,7 +211,7 @@ def _validate(args: argparse.Namespace, workspace: Workspace, stores: Stores) ->
     problems = [problem for store in stores.all for problem in store.read().problems]
     form = {
         "checked": len(lessons),
-        "missing": [one.as_json() for one in missing],
+        "missing": [{"id": one.lesson_id, "kind": one.what, "name": one.name} for one in missing],
         "problems": [{"file": one.file, "line": one.line, "message": one.message} for one in problems],
     }
     named = [f"{one.lesson_id} names {one.name}, a {one.what} that is not there" for one in missing]
@@ -244,10 +244,6 @@ class Missing(Struct, frozen=True):
     what: str
     name: str
 
-    def as_json(self) -> dict[str, str]:
-        """Return the machine form."""
-        return {"id": self.lesson_id, "kind": self.what, "name": self.name}
-
 
 def check_lessons(lessons: Iterable[Lesson], root: Path, workspace: Workspace) -> list[Missing]:
     """Return names that were not found, in order; without an index no symbols and no bare file names are looked for.
@@ -271,7 +267,7 @@ def check_lessons(lessons: Iterable[Lesson], root: Path, workspace: Workspace) -
 
 
 def _paths(text: str) -> list[str]:
-    """Names with a slash that end like a file or a folder, and everything in back-ticks that looks like a path."""
+    """Return names with a slash that end like a file or folder, and all in back-ticks that looks like a path."""
     text = _PLACE.sub(" ", text)
     quoted = [name for name in _QUOTED.findall(text) if "/" in name and _WHOLE_PATH.fullmatch(name)]
     bare = _PATH.findall(_QUOTED.sub(" ", text))

@@ -52,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def line_of(event: dict[str, Any]) -> str:
-    """One event in one line: id, local time, client, reason with the gate's numbers, time taken, prompt, what came."""
+    """Return an event in one line: id, local time, client, reason with the gate's numbers, time, prompt, what came."""
     parts = [
         str(event.get("id")),
         _local(event.get("at")),

@@ -108,6 +108,11 @@ def _print_report(args: argparse.Namespace, report: ImportReport, target: LoreFo
 
 
 def _add(args: argparse.Namespace, lore: OpenLore, draft: LoreDraft) -> int:
+    """Write a record into the folder for new ones, tell its id, and return 0.
+
+    Raises:
+        LoreError: A recent record says nearly the same, and `--force` is not given; or the file cannot be written.
+    """
     return _written(args, lore, _writer(lore).add(draft, is_forced=args.force))
 
 

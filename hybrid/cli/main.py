@@ -85,6 +85,10 @@ def run(argv: Sequence[str], *, started_s: float) -> int:
     Args:
         argv: Without the program's name.
         started_s: `time.perf_counter()` at the start of the process.
+
+    Returns:
+        The exit code: 0 found or done, 1 nothing found, 2 error; 0 always of what agents and clients call. Errors are
+        told on standard error in one line and not raised.
     """
     with visible_streams():
         return _run_safely(argv, started_s)

@@ -87,7 +87,14 @@ def _clean(text: str) -> str:
 
 
 def forget(args: argparse.Namespace) -> int:
-    """Run `forget`: delete rows, after asking on a terminal; exit code 1 when none are there or the answer is no."""
+    """Run `forget`: delete rows, also from the index and from what hooks kept, after asking on a terminal.
+
+    Returns:
+        1 when there was nothing to forget or the answer is no, 2 when an index still holds it, otherwise 0.
+
+    Raises:
+        HybridError: Nobody can be asked, and `--yes` is not given; or an id or a project is not known.
+    """
     from hybrid.cli.streams import build_progress
     from hybrid.upkeep.cleaning_indexes import purge_index
 
@@ -215,7 +222,11 @@ _HEADERS = 1
 
 
 def export(args: argparse.Namespace) -> int:
-    """Run `export`: write rows, of all projects unless told otherwise; exit code 1 when there was none."""
+    """Run `export`: write rows, of all projects unless told otherwise; exit code 1 when there was none.
+
+    Raises:
+        HybridError: The file is there, and `--force` is not given; or its folder is not there.
+    """
     if not (args.named or args.here):
         args.all_projects = True
     memory = flushed(open_memory(args), args)
@@ -260,7 +271,11 @@ def _write_file(path: Path, lines: Iterable[str]) -> int:
 
 
 def import_records(args: argparse.Namespace) -> int:
-    """Run `import`: take over rows of an export or of claude-mem; the exit code is 0 also when none is new."""
+    """Run `import`: take over rows of an export or of claude-mem.
+
+    Returns:
+        0, also when no row is new; 2 when nothing in the file could be read.
+    """
     memory = open_memory(args)
     if args.claude_mem is not None:
         # Few users have that database: who has not never loads what reads it.

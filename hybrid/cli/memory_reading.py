@@ -208,7 +208,7 @@ def _request(args: argparse.Namespace, memory: OpenMemory) -> RowRequest:
 
 
 def _paths(texts: Sequence[str], memory: OpenMemory) -> tuple[str, ...]:
-    """Typed paths as the memory has them; relative ones count from here (in this project) and from its root."""
+    """Return typed paths as the memory has them; relative ones count from here (in this project) and from its root."""
     project = memory.workspace.project
     is_here = project is not None and memory.scope.key in ("", project.key)
     return project_paths(texts, Path.cwd() if is_here and texts else None, project.root if project else None)

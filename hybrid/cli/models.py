@@ -20,7 +20,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """List models, check one, or choose one, as the action says; returns the exit code."""
+    """List models, show or check one, or choose one, as the action says; returns 0.
+
+    Raises:
+        ConfigError: `use` is given no name.
+        ModelError: The model is not known, not whole, or cannot be fetched.
+    """
     from hybrid.models.registry import describe, known_models
 
     workspace = workspace_of(args, is_strict=False)
@@ -54,7 +59,7 @@ def _line(model: ModelDescription, mark: str) -> str:
 
 
 def form(model: ModelDescription) -> dict[str, Any]:
-    """Return a model as JSON."""
+    """Return a model as JSON; None for what is not known of it."""
     keys = ("name", "id", "dim", "max_tokens", "licence", "provenance", "extra")
     folder = str(model.folder) if model.folder else None
     return {**{key: getattr(model, key) or None for key in keys}, "shipped": model.is_shipped, "folder": folder}

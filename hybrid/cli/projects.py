@@ -26,7 +26,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """List the indexed projects, or forget one, as the action says; exit code 1 when the list is empty."""
+    """List the indexed projects, or forget one, as the action says; exit code 1 when the list is empty.
+
+    Raises:
+        ProjectError: No name is given to forget, or it is that of no project or of several.
+    """
     from hybrid.upkeep.projects import indexed_projects
 
     workspace = workspace_of(args, is_strict=False)

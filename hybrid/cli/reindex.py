@@ -61,7 +61,7 @@ def index_records(workspace: Workspace) -> None:
 
 
 def describe(summary: Summary) -> str:
-    """Return a build in two lines for people."""
+    """Return a build in one line for people, and what was skipped, the most frequent reason first, in a second one."""
     changes = f"added {summary.added}, changed {summary.changed}, removed {summary.removed}"
     vectors = f"embedded {summary.embedded}, reused {summary.reused}"
     lines = [

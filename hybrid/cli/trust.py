@@ -45,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def accept_here(workspace: Workspace) -> Accepted:
-    """Accept the tree of a workspace now.
+    """Accept the tree of a workspace now, and return what was accepted and moved.
 
     Raises:
         ProjectError: There is no project.
