@@ -355,11 +355,9 @@ def _gates(event: dict[str, Any]) -> list[tuple[str, str]]:
 
 def _place(item: dict[str, Any]) -> str:
     """Return a record by its id, else the lines of a file."""
-    return (
-        f"[{item['kind']}] {item['id']}"
-        if item.get("id")
-        else f"{item['path']}:{item['start_line']}-{item['end_line']}"
-    )
+    if item.get("id"):
+        return f"[{item['kind']}] {item['id']}"
+    return f"{item['path']}:{item['start_line']}-{item['end_line']}"
 
 
 def _event(event: dict[str, Any]) -> str:

@@ -81,7 +81,7 @@ def _install(args: argparse.Namespace) -> int:
     launcher = PORTABLE if scope == "project" else absolute_launcher()
     install(target, client.registrations, launcher, home=home, is_dry_run=True)  # Fails before another system is off.
     notes += _foreign(args, roots, home)
-    registrations = [*client.registrations, *_failures(client, scope), *_subagents(args, client, notes)]
+    registrations = _registrations(client, scope, notes, has_subagents=args.subagents)
     change = install(target, registrations, launcher, home=home, is_dry_run=args.dry_run)
     notes += [*client.notes(scope), *_copilot(client, scope, installs)]
     if client.ignores((read_bytes(target.path) or b"").decode("utf-8", "replace")):
@@ -113,8 +113,7 @@ def install_for(client: Client, project: str, environ: Mapping[str, str]) -> Non
     """
     target = target_of(client, "user", settings_roots_of(project, environ))
     try:
-        registrations = [*client.registrations, *_failures(client, "user")]
-        change = install(target, registrations, absolute_launcher(), home=_home())
+        change = install(target, _registrations(client, "user", []), absolute_launcher(), home=_home())
     except (HybridError, OSError) as error:
         say(f"{client.label}: {error}")
         return
@@ -250,30 +249,31 @@ def _named(hooks: Sequence[Foreign]) -> str:
     return "; ".join(map(str, hooks))
 
 
-def _failures(client: Client, scope: Scope) -> Sequence[Registration]:
-    """Return the event of a tool that failed if Claude Code is new enough; none in a project's file."""
-    if client is not CLAUDE or scope == "project":
-        return ()
-    version = claude_version(os.environ)
-    return (TOOL_FAILURE,) if version is not None and version >= UNKNOWN_EVENTS_SINCE else ()
+def _registrations(
+    client: Client, scope: Scope, notes: list[str], *, has_subagents: bool = False
+) -> list[Registration]:
+    """Return the events to register: the client's own, and those that only a newer Claude Code knows, if it is new.
 
-
-def _subagents(args: argparse.Namespace, client: Client, notes: list[str]) -> Sequence[Registration]:
-    """Return the event of a starting subagent if asked for; where the client may not know it, nothing and a note."""
-    if not args.subagents:
-        return ()
+    These are the event of a tool that failed, in files that are not the project's, and with `has_subagents` that of a
+    starting subagent. Where the client may not know this one, a note is added to `notes`.
+    """
+    registrations = list(client.registrations)
     if client is not CLAUDE:
-        notes.append(f"--subagents is for Claude Code: {client.label} is not called when a subagent starts")
-        return ()
-    version = claude_version(os.environ)
-    if version is None or version < UNKNOWN_EVENTS_SINCE:
+        if has_subagents:
+            notes.append(f"--subagents is for Claude Code: {client.label} is not called when a subagent starts")
+        return registrations
+    is_shared = scope == "project"
+    version = claude_version(os.environ) if has_subagents or not is_shared else None
+    is_new = version is not None and version >= UNKNOWN_EVENTS_SINCE
+    if is_new:
+        registrations += [*([] if is_shared else [TOOL_FAILURE]), *([SUBAGENT_START] if has_subagents else [])]
+    elif has_subagents:
         known = ".".join(map(str, version)) if version else "unknown"
         notes.append(
             f"SubagentStart is not registered: the version of claude is {known}, and one before 2.1.101 would drop "
             "the whole file for it"
         )
-        return ()
-    return (SUBAGENT_START,)
+    return registrations
 
 
 def claude_version(environ: Mapping[str, str]) -> tuple[int, ...] | None:
