@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 from msgspec.structs import asdict
 
 from hybrid.base.errors import HybridError
-from hybrid.cli.common import directory_of, print_json, say
+from hybrid.cli.common import directory_of, print_found, print_json, say
 from hybrid.hooks.install.changes import FileChange, diff, install, recorded_targets, target_of, uninstall
 from hybrid.hooks.install.client import SCOPES, SettingsRoots
 from hybrid.hooks.install.clients import CLAUDE, CLIENTS
@@ -149,9 +149,8 @@ def _uninstall(args: argparse.Namespace) -> int:
             errors.append(error)
     left = _left(clients, here, home) if args.scope == "here" else []
     if args.json:
-        print_json(
-            {"changes": [_as_json(change) for change in done], "left": list(map(str, left)), "dry_run": args.dry_run}
-        )
+        forms = [_as_json(change) for change in done]
+        print_json({"changes": forms, "left": list(map(str, left)), "dry_run": args.dry_run})
     elif not args.quiet:
         for change in done:
             _tell(change, is_dry_run=args.dry_run, label=CLIENTS[change.client].label)
@@ -198,11 +197,7 @@ def _plugin_path(args: argparse.Namespace) -> int:
     from hybrid.base.resources import shipped
 
     folder = shipped(".claude-plugin").parent
-    if args.json:
-        print_json({"path": str(folder)})
-    else:
-        say(str(folder))
-    return 0
+    return print_found(args, {"path": str(folder)}, [str(folder)])
 
 
 def _home() -> Path:

@@ -317,16 +317,9 @@ def _print(args: argparse.Namespace, imported: ImportReport) -> int:
     is_any = any(counts.values()) or imported.n_duplicates or imported.n_forgotten
     code = 0 if is_any or not imported.problems else 2
     if args.json:
-        print_json(
-            {
-                **counts,
-                "duplicates": imported.n_duplicates,
-                "forgotten": imported.n_forgotten,
-                "problems": [str(problem) for problem in imported.problems],
-                "unread": imported.n_unread,
-                "dry_run": args.dry_run,
-            }
-        )
+        left_out = {"duplicates": imported.n_duplicates, "forgotten": imported.n_forgotten}
+        problems = [str(problem) for problem in imported.problems]
+        print_json(counts | left_out | {"problems": problems, "unread": imported.n_unread, "dry_run": args.dry_run})
         return code
     verb = "would add" if args.dry_run else "added"
     for name, n in counts.items():

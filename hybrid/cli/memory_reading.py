@@ -101,7 +101,7 @@ def recent(args: argparse.Namespace) -> int:
         return _print(args, memory, found, _NOTHING)
     if not args.quiet:
         say(neutralise_line(memory.scope.heading))
-    is_filtered = bool(args.since or args.type or args.file)
+    is_filtered = args.since or args.type or args.file
     window_ms = memory.workspace.config.memory.batch_window_ms
     nothing = _NOTHING if found or is_filtered else nothing_known(memory.store, memory.scope, window_ms)
     return _print(args, memory, newest_first(found), nothing, by_day=True)
