@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from difflib import SequenceMatcher
+from posixpath import commonprefix
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -15,6 +16,7 @@ from hybrid.capture.extraction.wording import (
     clip,
     code,
     concepts_of_text,
+    first_sentence,
     is_comment,
     listed,
     once,
@@ -107,11 +109,8 @@ class EditDiff(Struct, frozen=True):
 
 def diff_of(edit: Edit) -> EditDiff:
     """Compare the old and the new text of an edit."""
-    old, new = edit.old.split("\n")[:_MAX_LINES], edit.new.split("\n")[:_MAX_LINES]
-    if not edit.old:
-        old = []
-    if not edit.new:
-        new = []
+    old = edit.old.split("\n")[:_MAX_LINES] if edit.old else []
+    new = edit.new.split("\n")[:_MAX_LINES] if edit.new else []
     added, removed, beside, swaps = list[str](), list[str](), list[str](), list[Swap]()
     following = ""
     keys_old, keys_new = [line.strip() for line in old], [line.strip() for line in new]
@@ -126,11 +125,10 @@ def diff_of(edit: Edit) -> EditDiff:
         code_old, code_new = _code(old[i1:i2]), _code(new[j1:j2])
         if code_old and code_new:
             swaps += _swaps(code_old, code_new)
-        elif code_old and not code_new and len(code_old) <= 2:
+        elif code_old and len(code_old) <= 2:
             swaps.append(Swap(_flat(code_old), ""))
-        following = following or next(
-            (line for line in new[j2 : j2 + 4] if line.strip() and not _ATTRIBUTE.match(line)), ""
-        )
+        below = (line for line in new[j2 : j2 + 4] if line.strip() and not _ATTRIBUTE.match(line))
+        following = following or next(below, "")
     before, after = list(definitions(edit.old, edit.file)), list(definitions(edit.new, edit.file))
     names_before, names_after = {definition.name for definition in before}, {definition.name for definition in after}
     return EditDiff(
@@ -167,12 +165,8 @@ def _swaps(old: list[str], new: list[str]) -> list[Swap]:
     if len(old) == len(new) and 1 < len(old) <= 12:
         return [swap for one, other in zip(old, new, strict=True) if one != other for swap in _swaps([one], [other])]
     a, b = _PIECE.findall(_flat(old)[:2_000]), _PIECE.findall(_flat(new)[:2_000])
-    start = 0
-    while start < min(len(a), len(b)) and a[start] == b[start]:
-        start += 1
-    end = 0
-    while end < min(len(a), len(b)) - start and a[-1 - end] == b[-1 - end]:
-        end += 1
+    start = len(commonprefix([a, b]))
+    end = len(commonprefix([a[start:][::-1], b[start:][::-1]]))
     while True:  # Brackets are taken in whole.
         depths = _open_brackets(a[start : len(a) - end]), _open_brackets(b[start : len(b) - end])
         if start and min(depths) < 0:
@@ -213,8 +207,9 @@ def _where(edit: Edit, changed: list[str], following: str) -> str:
     if edit.where or is_prose(edit.file):
         return edit.where
     lines = set(changed)
-    first = next((number for number, line in enumerate(edit.new.split("\n")) if line in lines), 0)
-    around = list(definitions("\n".join(edit.new.split("\n")[:first]), edit.file))
+    new = edit.new.split("\n")
+    first = next((number for number, line in enumerate(new) if line in lines), 0)
+    around = list(definitions("\n".join(new[:first]), edit.file))
     return around[-1].name if around else ""
 
 
@@ -275,7 +270,7 @@ def type_of_edit(file: str, changes: Sequence[EditDiff], prompt: str) -> Observa
     has_new = any(change.defined or change.edit.is_new or len(change.added) >= 3 for change in changes)
     if has_new and _ADDING.search(prompt[:400]):
         return "feature"
-    moved = sum(len(change.undefined) for change in changes) > 0 and any(change.defined for change in changes)
+    moved = any(change.undefined for change in changes) and any(change.defined for change in changes)
     return "refactor" if moved else "change"
 
 
@@ -332,7 +327,7 @@ def _of_file(file: str, changes: list[EditDiff], prompt: str) -> ObservationDraf
         verb=verb,
         subject=subject,
         parts=[opening, *(sentence for change in changes for sentence in _sentences(change, prompt))],
-        subtitle=clip(next((sentence for change in changes for sentence in sentences(change.comment)), ""), 160),
+        subtitle=clip(first_sentence("\n\n".join(change.comment for change in changes)), 160),
         facts=_facts(file, changes),
         concepts=concepts_of_edit(kind, changes),
         files_modified=(file,),
@@ -346,19 +341,14 @@ def _of_file(file: str, changes: list[EditDiff], prompt: str) -> ObservationDraf
 def _title(file: str, changes: list[EditDiff], kind: ObservationType, wanted: frozenset[str]) -> tuple[str, str]:
     name = base(file)
     says = next((sentence for change in changes for sentence in sentences(change.comment) if len(sentence) > 20), "")
-    if (
-        is_test_file(file)
-        and says
-        and not changes[0].edit.is_new
-        and not any(change.removed or change.defined for change in changes)
-    ):
-        return "Extend", f"{name}: {says}"
     if changes[0].edit.is_new:
         return "Create", _of_new_file(name, changes[0], wanted)
+    if is_test_file(file) and says and not any(change.removed or change.defined for change in changes):
+        return "Extend", f"{name}: {says}"
     if all(not change.added and not change.removed for change in changes):
         return ("Delete", name) if not any(change.edit.new for change in changes) else ("Touch", name)
     where = next((change.where for change in changes if change.where), "")
-    if kind == "bugfix" and not is_test_file(file) and not _is_renaming(changes):
+    if kind == "bugfix" and not is_test_file(file) and not all(change.renamed for change in changes):
         place = squeeze(_last(where) if len(where) > 24 else where, 40) or squeeze(name, 40)
         room = MAX_TITLE_CHARS - len("Fix : ") - len(place)
         phrase = _phrases(changes, wanted, max(room, 24), is_fix=True)
@@ -371,10 +361,6 @@ def _title(file: str, changes: list[EditDiff], kind: ObservationType, wanted: fr
 
 def _last(where: str) -> str:
     return where.replace("::", ".").rpartition(".")[2]
-
-
-def _is_renaming(changes: list[EditDiff]) -> bool:
-    return all(change.renamed for change in changes)
 
 
 def _of_change(changes: list[EditDiff], name: str, where: str, wanted: frozenset[str]) -> tuple[str, str]:
@@ -393,18 +379,13 @@ def _of_change(changes: list[EditDiff], name: str, where: str, wanted: frozenset
 
 def _of_new_file(name: str, change: EditDiff, wanted: frozenset[str]) -> str:
     room = MAX_TITLE_CHARS - len("Create : ") - len(name)
-    names = [
-        _called(definition.name, definition.word)
-        for definition in change.defined
-        if definition.indent == 0 or definition.is_test
-    ]
-    says = next(iter(sentences(change.comment)), "")
+    names = [_called(definition) for definition in change.defined if definition.indent == 0 or definition.is_test]
     if is_prose(change.edit.file):
         headings = listed((heading.name for heading in change.defined), room)
         return f"{name}: {headings or clip(' '.join(change.added[:2]), room)}"
     if names:
         return f"{name} with {listed(names, room)}"
-    if says:
+    if says := first_sentence(change.comment):
         return f"{name}: {clip(says, room)}"
     lines = change.added_code or change.added
     return f"{name}: {clip(' '.join(lines), room)}" if lines else name
@@ -427,11 +408,10 @@ def _phrase(change: EditDiff, wanted: frozenset[str], room: int, *, is_fix: bool
         return f"rename {code(change.renamed[0], room)} to {code(change.renamed[1], room)}"
     if change.defined:
         kind = "tests " if len(change.defined) > 1 else "test "
-        called = [_called(definition.name, definition.word) for definition in change.defined]
         prefix = kind if all(definition.is_test for definition in change.defined) else ""
         if len(change.undefined) == 1 and len(change.defined) == 1:
             return f"rename {change.undefined[0]} to {change.defined[0].name}"
-        return f"add {prefix}{listed(called, max(room - 4 - len(prefix), 16))}"
+        return f"add {prefix}{listed(map(_called, change.defined), max(room - 4 - len(prefix), 16))}"
     if change.undefined and not change.added_code:
         return f"remove {listed(change.undefined, room - 7)}"
     swap = _telling_swap(change, room)
@@ -442,7 +422,7 @@ def _phrase(change: EditDiff, wanted: frozenset[str], room: int, *, is_fix: bool
         says = _OPENING.sub("", says)
         return clip(says[0].lower() + says[1:].removesuffix("."), room)
     if not change.added_code and change.comment:
-        return f"comment: {clip(next(iter(sentences(change.comment)), ''), room - 9)}"
+        return f"comment: {clip(first_sentence(change.comment), room - 9)}"
     if not change.added:
         return f"remove {code(_best(change.removed, wanted), room - 9)}"
     return f"add {code(_best(change.added_code or change.added, wanted), room - 6)}"
@@ -464,17 +444,12 @@ def _of_swap(swap: Swap, room: int) -> str:
 
 def _telling_swap(change: EditDiff, room: int) -> Swap | None:
     """Return the exchange that says most about the edit; None when there is none or new lines say more."""
-    useful = [
-        swap
-        for swap in change.swaps
-        if not (_PUNCTUATION.match(swap.old) and _PUNCTUATION.match(swap.new))
-        and len(swap.old) <= 2 * room
-        and len(swap.new) <= 2 * room
-    ]
+    short = [swap for swap in change.swaps if max(len(swap.old), len(swap.new)) <= 2 * room]
+    useful = [swap for swap in short if not (_PUNCTUATION.match(swap.old) and _PUNCTUATION.match(swap.new))]
     if not useful or len(change.added_code) > 4 or (change.comment and len(change.added_code) > 2):
         return None
-    named = [swap for swap in useful if swap.name]
-    return (named or [min(useful, key=lambda swap: abs(len(swap.old) + len(swap.new) - 40))])[0]
+    named = (swap for swap in useful if swap.name)
+    return next(named, None) or min(useful, key=lambda swap: abs(len(swap.old) + len(swap.new) - 40))
 
 
 def _best(lines: tuple[str, ...], wanted: frozenset[str]) -> str:
@@ -483,25 +458,24 @@ def _best(lines: tuple[str, ...], wanted: frozenset[str]) -> str:
     return best[0] if best else max(lines[:6], key=len, default="")
 
 
-def _called(name: str, word: str) -> str:
-    return f"{name}()" if word in ("fn", "def", "function", "func", "fun", "defp") else name
+def _called(definition: DefinitionLine) -> str:
+    is_function = definition.word in ("fn", "def", "function", "func", "fun", "defp")
+    return f"{definition.name}()" if is_function else definition.name
 
 
 # The narrative
 
 
 def _sentences(change: EditDiff, prompt: str) -> list[str]:
-    parts: list[str] = []
-    if change.renamed:
-        parts.append(f"Renamed {change.renamed[0]} to {change.renamed[1]}.")
-    if change.undefined and not change.renamed:
-        parts.append(f"Removed {listed(change.undefined, 160)}.")
-    if change.defined and not change.renamed:
-        parts.append(f"Added {', '.join(code(definition.line, 120) for definition in change.defined[:5])}.")
-    if change.comment:
-        parts.append(f"Comment: {clip(change.comment, 320)}")
-    if change.beside:
-        parts.append(f"Beside: {clip(change.beside, 200)}")
+    """Return the sentences of one edit in a narrative; empty ones do not count."""
+    added = ", ".join(code(definition.line, 120) for definition in change.defined[:5])
+    parts = [
+        f"Renamed {change.renamed[0]} to {change.renamed[1]}." if change.renamed else "",
+        f"Removed {listed(change.undefined, 160)}." if change.undefined and not change.renamed else "",
+        f"Added {added}." if added and not change.renamed else "",
+        f"Comment: {clip(change.comment, 320)}" if change.comment else "",
+        f"Beside: {clip(change.beside, 200)}" if change.beside else "",
+    ]
     for swap in change.swaps[:4]:
         if swap.old and swap.new and len(swap.old) + len(swap.new) < 240:
             parts.append(f"{swap.name + ': ' if swap.name else ''}{code(swap.old, 120)} became {code(swap.new, 120)}.")
@@ -520,6 +494,6 @@ def _facts(file: str, changes: list[EditDiff]) -> tuple[str, ...]:
         if change.renamed:
             facts.append(f"{change.renamed[0]} → {change.renamed[1]}")
         facts += [f"{swap.name}: {swap.old} → {swap.new}" for swap in change.swaps if swap.name]
-        facts += [f"defines {_called(definition.name, definition.word)}" for definition in change.defined[:6]]
+        facts += [f"defines {_called(definition)}" for definition in change.defined[:6]]
         facts += [f"removes {name}" for name in change.undefined[:6]]
     return once(clip(fact, 160) for fact in facts)[:10]

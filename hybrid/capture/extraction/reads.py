@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from itertools import chain
+from itertools import chain, dropwhile, takewhile
 from math import fsum
 from typing import TYPE_CHECKING
 
@@ -18,10 +18,10 @@ from hybrid.capture.extraction.wording import (
     code,
     comment_text,
     concepts_of_text,
+    first_sentence,
     is_comment,
     listed,
     once,
-    sentences,
     telling,
     terms_of,
 )
@@ -102,11 +102,8 @@ def draft_of_text(shown: FileText, prompt: str, *, how: str = "Read") -> Observa
     """Return a draft of what a text read from files says, also when a command read it."""
     file, text, total = shown.file, shown.text, shown.total_lines
     wanted = terms_of(prompt)
-    every = [
-        definition
-        for definition in definitions(text, file)
-        if len(definition.name) > 2 and definition.indent <= _DEEPEST
-    ]
+    found = definitions(text, file)
+    every = [definition for definition in found if len(definition.name) > 2 and definition.indent <= _DEEPEST]
     outline = _Outline(every, _chosen(every, wanted), wanted)
     lines = f"lines {shown.lines[0]}-{shown.lines[1]} of {total} of " if shown.lines else ""
     size = f" ({amount(total, 'line')})" if total and not shown.is_part else ""
@@ -116,7 +113,7 @@ def draft_of_text(shown: FileText, prompt: str, *, how: str = "Read") -> Observa
         verb="Read",
         subject=_subject(shown, outline),
         parts=[opening, *_sentences(shown, outline)],
-        subtitle=clip(next(iter(sentences(_opening_comment(text, file))), ""), 160),
+        subtitle=clip(first_sentence(_opening_comment(text, file)), 160),
         facts=once([f"{file} defines {listed((definition.name for definition in every), 140)}"] if every else []),
         concepts=once(["how-it-works", *concepts_of_text(comment_text(filter(is_comment, text.split("\n")[:40])))]),
         files_read=shown.files,
@@ -131,9 +128,7 @@ def _chosen(every: list[DefinitionLine], wanted: frozenset[str]) -> list[Definit
     shared = {name: wanted.intersection(part_terms(name)) for name in first}
     counts = Counter(chain.from_iterable(shared.values()))
     weight = {name: fsum(1 / counts[term] for term in terms) for name, terms in shared.items()}
-    return sorted(
-        first.values(), key=lambda definition: (-weight[definition.name], not definition.is_container, definition.start)
-    )
+    return sorted(first.values(), key=lambda found: (-weight[found.name], not found.is_container, found.start))
 
 
 def _subject(shown: FileText, outline: _Outline) -> str:
@@ -146,8 +141,7 @@ def _subject(shown: FileText, outline: _Outline) -> str:
     room = MAX_TITLE_CHARS - len(f"Read {name}{span}: ")
     if names:
         return f"{name}{span}: {listed(names, room, total=len(names))}"
-    says = next(iter(sentences(_opening_comment(text, shown.file))), "")
-    if says and not span:
+    if says := "" if span else first_sentence(_opening_comment(text, shown.file)):
         return f"{name}: {clip(says, room)}"
     lines = [line for line in text.split("\n") if len(line.strip()) > 3 and not line.startswith(_HEADS)]
     best = telling(lines, outline.wanted, 1, max_chars=room - 2) or [clip(line, room - 2) for line in lines[:1]]
@@ -159,10 +153,8 @@ def _sentences(shown: FileText, outline: _Outline) -> list[str]:
     """Return the sentences of a read's narrative: opening comment, definitions, the lines that say most."""
     text, chosen = shown.text, outline.chosen
     lines = [line for line in text.split("\n") if line.strip() and line.strip() != "…"]
-    parts: list[str] = []
     says = _opening_comment(text, shown.file)
-    if says:
-        parts.append(f"It says: {clip(says, 200)}")
+    parts = [f"It says: {clip(says, 200)}"] if says else []
     if chosen and is_prose(shown.file):
         parts.append(f"Headings: {listed((heading.name for heading in outline.every), 320)}.")
     elif chosen:
@@ -174,7 +166,7 @@ def _sentences(shown: FileText, outline: _Outline) -> list[str]:
         return [*parts, f"Text: {' / '.join(clip(line, 120) for line in lines)}"]
     long_lines = [line for line in lines if len(line.strip()) > 8 and not line.startswith(_HEADS)]
     key = telling(long_lines, outline.wanted, 6, max_chars=110)
-    return [*parts, *([f"Key lines: {' / '.join(key)}"] if key else [])]
+    return [*parts, f"Key lines: {' / '.join(key)}" if key else ""]
 
 
 def _of_definition(definition: DefinitionLine, text: str) -> str:
@@ -186,30 +178,19 @@ def _of_definition(definition: DefinitionLine, text: str) -> str:
 def _doc(definition: DefinitionLine, text: str) -> str:
     """Return the first sentence of the comment above a definition, or of the docstring below it; empty without."""
     above = text[max(0, definition.start - 1_500) : definition.start].rstrip("\n").split("\n")
-    block: list[str] = []
-    for line in reversed(above):
-        if not line.strip().startswith(_ATTRIBUTES):
-            break
-        if is_comment(line):
-            block.insert(0, line)
-    comment = comment_text(block)
+    block = takewhile(lambda line: line.strip().startswith(_ATTRIBUTES), reversed(above))
+    comment = comment_text(reversed([line for line in block if is_comment(line)]))
     if not comment:
         below = text[definition.start : definition.start + 600].split("\n", 2)
         doc = below[1].strip() if len(below) > 1 else ""
         comment = doc.strip("\"' ") if doc.startswith(('"""', "'''")) else ""
-    return next(iter(sentences(comment)), "")
+    return first_sentence(comment)
 
 
 def _opening_comment(text: str, file: str) -> str:
     """Return the prose of the comment at the head of a source file; empty without one, and for a licence."""
     if is_prose(file):
         return ""
-    block: list[str] = []
-    for line in text.split("\n", 12)[:12]:
-        if not line.strip() and not block:
-            continue
-        if not is_comment(line):
-            break
-        block.append(line)
-    comment = comment_text(block)
+    head = dropwhile(lambda line: not line.strip(), text.split("\n", 12)[:12])
+    comment = comment_text(takewhile(is_comment, head))
     return "" if "copyright" in comment.lower()[:80] or "licen" in comment.lower()[:80] else comment

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import islice
 from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
@@ -139,21 +140,13 @@ def outcome_of(output: str, *, is_failed: bool, exit_code: int | None) -> Outcom
     output = "\n".join(line[:_LONGEST_LINE] for line in output.split("\n"))
     counts, status = _counts(output)
     failing = _failing(output)
-    errors = () if status == "passed" and not is_failed else _errors(output)
-    lines = telling_lines(output)
-    if status == "passed" and _HARD.search(output):
-        status, errors = "failed", _errors(output)
-    if failing and status != "failed":
+    is_hard = status == "passed" and _HARD.search(output) is not None
+    errors = () if status == "passed" and not (is_failed or is_hard) else _errors(output)
+    ends_badly = errors and not status and not _GOOD.match(output.strip().rpartition("\n")[2])
+    if is_failed or is_hard or failing or ends_badly:
         status = "failed"
-    if is_failed or (errors and not status and _is_error_line(output, errors)):
-        status = "failed"
-    outcome = Outcome(status, "", failing, errors, lines)
+    outcome = Outcome(status, "", failing, errors, telling_lines(output))
     return replace(outcome, brief=_brief(outcome, counts, exit_code) or _finished(output))
-
-
-def _is_error_line(output: str, errors: tuple[str, ...]) -> bool:
-    """Return whether there are errors and the output does not end with a line that says that all is well."""
-    return bool(errors) and not _GOOD.match(output.strip().rpartition("\n")[2])
 
 
 def _counts(text: str) -> tuple[str, Status]:
@@ -165,11 +158,10 @@ def _counts(text: str) -> tuple[str, Status]:
         more = "+" if text.rfind("\ntest ") > text.rfind("\ntest result: ") else ""  # The end is cut off.
         if not passed and not failed:
             return f"no tests ran ({filtered} filtered out)", ""
-        words = f"{failed} failed, {passed} passed" if failed else f"{passed}{more} passed"
-        return words, "failed" if failed else "passed"
+        return (f"{failed} failed, {passed} passed", "failed") if failed else (f"{passed}{more} passed", "passed")
     if n_ok := len(_CARGO_OK.findall(text)):
         n_failed = len(_CARGO_FAILED.findall(text))
-        return f"{n_failed} failed, {n_ok} passed" if n_failed else f"{n_ok} passed", "failed" if n_failed else "passed"
+        return (f"{n_failed} failed, {n_ok} passed", "failed") if n_failed else (f"{n_ok} passed", "passed")
     if (counts := _PYTEST.findall(text)) or _PYTEST_NONE.search(text):
         words = counts[-1].strip(", ") if counts else "no tests ran"
         return words, "failed" if "failed" in words or "error" in words else "passed" if "passed" in words else ""
@@ -181,8 +173,7 @@ def _counts(text: str) -> tuple[str, Status]:
     if match := _JAVA.search(text):
         bad = int(match[2]) + int(match[3])
         return (
-            f"{bad} failed of {amount(int(match[1]), 'test')}" if bad else f"{match[1]} passed",
-            "failed" if bad else "passed",
+            (f"{bad} failed of {amount(int(match[1]), 'test')}", "failed") if bad else (f"{match[1]} passed", "passed")
         )
     if counts := _MOCHA.findall(text):
         words = ", ".join(f"{n} {word}" for n, word in counts)
@@ -204,11 +195,9 @@ def _packages(text: str) -> tuple[str, Status]:
 
 
 def _failing(text: str) -> tuple[str, ...]:
-    names = [
-        *_CARGO_FAILED.findall(text),
-        *(name for name, _ in _PYTEST_FAILED.findall(text)),
-        *_GO_FAILED.findall(text),
-    ]
+    """Return the names of tests that failed, at most 20, each once; those of Jest only where its counts are shown."""
+    of_pytest = [match[1] for match in _PYTEST_FAILED.finditer(text)]
+    names = [*_CARGO_FAILED.findall(text), *of_pytest, *_GO_FAILED.findall(text)]
     if _JEST.search(text):
         names += [name for name in _JEST_FAILED.findall(text) if not name.startswith("Test")]
     return once(clip(name, 120) for name in names)[:20]
@@ -219,14 +208,11 @@ def _errors(text: str) -> tuple[str, ...]:
     errors: list[str] = []
     late: list[str] = []
     for pattern in _ERRORS:
-        for number, match in enumerate(pattern.finditer(text)):
-            if number == 8:
-                break
+        for match in islice(pattern.finditer(text), 8):
             parts = match.groupdict()
-            message = clip(parts["text"] or "", 220)
+            message = clip(parts["text"], 220)
             message = f"{parts['code']}: {message}" if parts.get("code") else message
-            place = parts.get("place") or ""
-            error = f"{message} ({place})" if place else message
+            error = f"{message} ({parts['place']})" if parts.get("place") else message
             if message and not any(message in known for known in errors):
                 (late if _LATE.search(message) else errors).append(error)
     return once([*errors, *late])[:8]
@@ -312,10 +298,10 @@ def tell_command(use: ToolUse, prompt: str) -> ObservationDraft | None:
     if use.is_failed and line.work == "search" and not output.strip():
         return _of_search(use, line, output, prompt)
     outcome = outcome_of(output, is_failed=use.is_failed, exit_code=use.exit_code)
-    if line.work == "search" and line.query:
-        if use.is_failed and outcome.errors:
-            return _of_run(use, line, output, outcome, prompt)
+    if line.work == "search" and line.query and not (use.is_failed and outcome.errors):
         return _of_search(use, line, output, prompt)
+    if line.work == "search":
+        return _of_run(use, line, output, outcome, prompt)
     if line.work == "list" and not use.is_failed:
         return _of_listing(use, line, output)
     is_log = use.files_read[:1] and use.files_read[0].endswith(_LOGS) and outcome.status
@@ -335,9 +321,7 @@ def _of_search(use: ToolUse, line: CommandLine, output: str, prompt: str) -> Obs
     scope = squeeze(folder_name(folders[-1]), 40) if folders else ""
     file = next((path for path in use.files_read if not path.endswith("/")), "") if len(use.files_read) == 1 else ""
     draft = draft_of_search(SearchRun(line.query, lines, scope, file, line.program), prompt)
-    if use.files_written:
-        return replace(draft, files_modified=use.files_written)
-    return draft
+    return replace(draft, files_modified=use.files_written)
 
 
 def _of_listing(use: ToolUse, line: CommandLine, output: str) -> ObservationDraft | None:
@@ -376,9 +360,7 @@ def _of_diff(use: ToolUse, line: CommandLine, output: str, prompt: str) -> Obser
     if stat := _DIFF_STAT.search(output):
         brief = f"of {stat[1]} file{'s' * (stat[1] != '1')}, +{stat[2] or 0} −{stat[3] or 0}: {listed(short, 60)}"
     else:
-        changed = [
-            changed_line for changed_line in _CHANGED.findall(output) if len(changed_line.split(None, 1)[-1]) > 3
-        ]
+        changed = [one for one in _CHANGED.findall(output) if len(one.split(None, 1)[-1]) > 3]
         best = telling(changed, terms_of(prompt), 1, max_chars=50) or changed[:1]
         brief = f"of {listed(short, 44)}" + (f": {code(best[0].lstrip('+- '), 50)}" if best else "")
     key = telling(_CHANGED.findall(output), terms_of(prompt), 6, max_chars=110)

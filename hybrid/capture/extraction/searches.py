@@ -121,34 +121,32 @@ def tell_search(use: ToolUse, prompt: str) -> ObservationDraft | None:
     scope = next(iter(use.files_read), "")
     file = scope if "." in scope.rpartition("/")[2] else ""
     where = squeeze(base(file) if file else folder_name(scope), 40) if scope and scope != "." else ""
-    where = where or (
-        use.description if _SUFFIX.search(use.description) or not use.description else f"{use.description} files"
-    )
+    only = use.description
+    where = where or (f"{only} files" if only and not _SUFFIX.search(only) else only)
     return draft_of_search(SearchRun(use.query, use.output, where, file, use.tool, use.error), prompt)
 
 
 def draft_of_search(search: SearchRun, prompt: str) -> ObservationDraft:
     """Return a draft of what a search found, also when a command searched."""
     query, scope, file, output = search.query, search.scope, search.file, search.output
-    is_none = _NONE.match(output) is not None
-    matches = [] if search.error or is_none else matches_of(output, file)
+    is_nothing = not output.strip() or _NONE.match(output) is not None
+    matches = [] if search.error or is_nothing else matches_of(output, file)
     files = once(match.path for match in matches)
-    result = _Result(matches, files, [line for line in output.split("\n") if line.strip()] if not matches else [])
-    is_nothing = not search.error and (not output.strip() or is_none)
-    brief = clip(search.error, 60) if search.error else "nothing found" if is_nothing else _brief(result, bool(file))
+    result = _Result(matches, files, [] if matches else [line for line in output.split("\n") if line.strip()])
+    ended = clip(search.error, 60) if search.error else "nothing found" if is_nothing else ""
+    brief = ended or _brief(result, bool(file))
     verb = "Find" if search.tool.lower() in ("glob", "find", "fd", "file_search") else "Search"
     place = f" in {scope}" if scope and scope not in query else ""
     room = MAX_TITLE_CHARS - len(verb) - len(place) - len(": ") - 3 - min(len(brief), 34)
     pattern = query if len(query) <= room or verb == "Search" else _last_parts(query, room)
     searched = f"Searched {file or scope or 'the project'} for {code(query, 200)}"
-    opening = f"{searched}{f' with {search.tool}' if search.tool else ''}"
-    opening = f"{opening}: {brief if is_nothing or search.error else _count(result)}."
+    tool = f" with {search.tool}" if search.tool else ""
     shown = [match for match in result.lines if match.text][:4]
     return ObservationDraft(
         type="discovery",
         verb=verb,
         subject=f"{code(pattern, max(room, 24))}{place}: {brief}",
-        parts=[opening, *_sentences(result, terms_of(f"{query} {prompt}"))],
+        parts=[f"{searched}{tool}: {ended or _count(result)}.", *_sentences(result, terms_of(f"{query} {prompt}"))],
         facts=once([f"{clip(query, 80)}: {brief}", *(f"{m.path}:{m.line} {clip(m.text, 100)}" for m in shown)]),
         concepts=("gotcha",) if search.error else ("how-it-works",) if matches else (),
         files_read=once([file, *files]) if len(files) <= _MAX_HIT_FILES else once([file]),
@@ -184,28 +182,21 @@ def _brief(result: _Result, is_one_file: bool) -> str:
         lines = [str(match.line) for match in result.lines]
         if is_one_file and lines:
             return f"line{'s' * (len(lines) != 1)} {listed(lines, 24)}"
-        return f"{base(files[0])}" + (
-            f":{lines[0]}" if len(lines) == 1 else f" lines {listed(lines, 16)}" if lines else ""
-        )
+        where = f":{lines[0]}" if len(lines) == 1 else f" lines {listed(lines, 16)}" if lines else ""
+        return base(files[0]) + where
     if files:
         return f"{len(files)} files, {listed(map(base, files), 60)}"
     return clip(result.text[0], 60) if result.text else "no lines"
 
 
 def _sentences(result: _Result, wanted: frozenset[str]) -> list[str]:
+    """Return the sentences of a search's narrative: the files, and the matches or printed lines that say most."""
     files, text = result.files, result.text
-    sentences: list[str] = []
-    with_text = [match for match in result.matches if match.text]
-    texts = [
-        f"{match.path}:{match.line} {match.text}" if len(files) > 1 else f"{match.line} {match.text}"
-        for match in with_text
+    is_one = len(files) == 1
+    found = [match for match in result.matches if match.text]
+    shown = [f"{'' if is_one else f'{match.path}:'}{match.line} {match.text}" for match in found]
+    return [
+        f"All in {files[0]}." if is_one else f"Files: {listed(files, 320 if shown else 640)}." if files else "",
+        f"Lines: {' / '.join(telling(shown, wanted, 8, max_chars=130) or shown[:8])}" if shown else "",
+        f"Text: {' / '.join(telling(text, wanted, 6, max_chars=130) or text[:6])}" if text else "",
     ]
-    if len(files) == 1:
-        sentences.append(f"All in {files[0]}.")
-    elif files:
-        sentences.append(f"Files: {listed(files, 320 if texts else 640)}.")
-    if texts:
-        sentences.append(f"Lines: {' / '.join(telling(texts, wanted, 8, max_chars=130) or texts[:8])}")
-    if text:
-        sentences.append(f"Text: {' / '.join(telling(text, wanted, 6, max_chars=130) or text[:6])}")
-    return sentences

@@ -133,6 +133,11 @@ def sentences(text: str) -> list[str]:
     return [line for part in _SENTENCE_END.split(text) if (line := one_line(part))]
 
 
+def first_sentence(text: str) -> str:
+    """Return the first sentence or paragraph of a text on one line; empty for a blank text."""
+    return next(iter(sentences(text)), "")
+
+
 def terms_of(text: str) -> frozenset[str]:
     """Return the terms of a text that count when lines to show are chosen."""
     return frozenset(term for term in part_terms(text[:4_000]) if len(term) > 2 and term not in FUNCTION_WORDS)
