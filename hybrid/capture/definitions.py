@@ -85,7 +85,7 @@ def is_prose(path: str) -> bool:
 
 
 def definitions(text: str, path: str = "") -> Iterator[DefinitionLine]:
-    """Yield the definitions of a text in order; of prose the headings.
+    """Yield the definitions in the first 400,000 characters of a text, in order; of prose the headings.
 
     Args:
         text: Source, or a part of it, without line numbers.
@@ -106,6 +106,9 @@ def definitions(text: str, path: str = "") -> Iterator[DefinitionLine]:
 
 def enclosing(text: str, position: int, path: str = "") -> str:
     """Return the name that a place in a source belongs to: `Container::function`, `Container.function`, or nothing.
+
+    At most two names are given, and those 60,000 characters before the place are looked through. In prose it is the
+    heading above.
 
     Args:
         text: The file, or a part before the place.
@@ -146,7 +149,10 @@ _LONGEST_LINE = 600
 
 
 def cut(text: str, max_chars: int) -> str:
-    """Cut a text to at most that many characters: a third is the head, the rest the tail, for outcomes stand last."""
+    """Cut a text to at most that many characters: a third is the head, the rest the tail, for outcomes stand last.
+
+    Between them stands a line with `…`; where there is no room for it, the text is its beginning alone.
+    """
     if len(text) <= max_chars:
         return text
     head = max_chars // 3
@@ -155,7 +161,7 @@ def cut(text: str, max_chars: int) -> str:
 
 
 def without_line_numbers(text: str) -> str:
-    """Return a file's text without the numbers that the client put before each line."""
+    """Return a file's text without the numbers that the client put before its lines; unchanged if few have one."""
     head = text[:2_000].split("\n")
     numbered = sum(1 for line in head if _LINE_NUMBER.match(line))
     return _LINE_NUMBER.sub("", text) if numbered > len(head) * 0.8 else text
@@ -169,7 +175,7 @@ def without_counts(text: str) -> str:
 def condensed(text: str, path: str, max_chars: int) -> str:
     """Shorten a file's text to that many characters: lines that define or comment are kept first, then the outer ones.
 
-    Lines keep their order; where lines are missing stands `…`.
+    Numbers before the lines are taken off. Lines keep their order; where lines are missing stands `…`.
     """
     text = without_line_numbers(text[:_SCAN_CHARS])
     if len(text) <= max_chars:

@@ -31,23 +31,12 @@ _WRITING = ("write", "edit", "patch", "create", "replace")
 PATH_FIELDS = ("file_path", "filePath", "absolute_path", "notebook_path", "notebookPath", "path", "dir_path")
 _QUERY_FIELDS = ("pattern", "query", "url", "prompt", "regex", "q", "input")
 _OLD_FIELDS = ("old_string", "oldString", "old_str", "old_text", "oldText")
-_NEW_FIELDS = (
-    "new_string",
-    "newString",
-    "new_str",
-    "new_text",
-    "newText",
-    "insert_text",
-    "content",
-    "file_text",
-    "new_source",
-)
+_NEW_FIELDS = tuple("new_string newString new_str new_text newText insert_text content file_text new_source".split())
 COMMAND_FIELDS = ("command", "cmd", "script")
 """Names of the fields that hold a command line, which may be a list of its words."""
-_RESULT_FIELDS = (
-    "stdout", "llmContent", "textResultForLlm", "text_result_for_llm", "output", "content", "result", "text",
-    "returnDisplay",
-)  # fmt: skip
+_RESULT_FIELDS = tuple(
+    "stdout llmContent textResultForLlm text_result_for_llm output content result text returnDisplay".split()
+)
 _MAX_DEPTH = 100
 """Levels of a result that are read, so that no value ends the program by its depth."""
 _BAD_RESULTS = ("failure", "error", "rejected", "denied", "timeout")
@@ -94,6 +83,12 @@ def fields_of(value: object) -> dict[str, Any]:
     return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
 
 
+def texts_of(value: object) -> list[str]:
+    """Return the texts of a list, in order; none for any other value."""
+    items = cast("list[object]", value) if isinstance(value, list) else []
+    return [item for item in items if isinstance(item, str)]
+
+
 def first_text(fields: dict[str, Any], names: tuple[str, ...]) -> str:
     """Return the first value among the named fields that is text and not empty; empty when there is none."""
     return next((value for name in names if isinstance(value := fields.get(name), str) and value), "")
@@ -101,11 +96,7 @@ def first_text(fields: dict[str, Any], names: tuple[str, ...]) -> str:
 
 def query_of(fields: dict[str, Any]) -> str:
     """Return the question of a search, a fetch or a subagent; several are joined by commas; empty without one."""
-    query = first_text(fields, _QUERY_FIELDS)
-    queries = fields.get("queries") or fields.get("urls")
-    if not query and isinstance(queries, list):
-        query = ", ".join(entry for entry in cast("list[object]", queries) if isinstance(entry, str))
-    return query
+    return first_text(fields, _QUERY_FIELDS) or ", ".join(texts_of(fields.get("queries") or fields.get("urls")))
 
 
 def command_of(fields: dict[str, Any]) -> str:
@@ -248,14 +239,9 @@ def patched(text: str) -> list[tuple[str, str, str, bool]]:
 
 def hunks(value: object) -> list[tuple[str, str]]:
     """Return old and new text of each hunk of a `structuredPatch`, at most 20; none for any other value."""
-    if not isinstance(value, list):
-        return []
-    pairs: list[tuple[str, str]] = []
-    for hunk in cast("list[object]", value)[:_MAX_HUNKS]:
-        lines = fields_of(hunk).get("lines")
-        if isinstance(lines, list):
-            pairs.append(sides([line for line in cast("list[object]", lines) if isinstance(line, str)]))
-    return pairs
+    of_hunks = cast("list[object]", value)[:_MAX_HUNKS] if isinstance(value, list) else []
+    every = [fields_of(hunk).get("lines") for hunk in of_hunks]
+    return [sides(texts_of(lines)) for lines in every if isinstance(lines, list)]
 
 
 def sides(lines: list[str]) -> tuple[str, str]:

@@ -12,7 +12,7 @@ _HEREDOC = re.compile(r"<<-?\s*(['\"]?)(\w+)\1")
 
 
 def without_bodies(command: str) -> str:
-    """Return a command line without the texts that are written in it (`<<EOF … EOF`)."""
+    """Return a command line without the first eight texts that are written in it (`<<EOF … EOF`)."""
     for _ in range(8):
         match = _HEREDOC.search(command)
         if not match:
@@ -164,7 +164,10 @@ _PATH = re.compile(r"^[\w.~$/\\@+-][\w.~$/\\@+ -]*$")
 
 
 def files_of_command(command: str) -> tuple[list[str], list[str]]:
-    """Return the files that a command line reads, and those it writes, as it names them, for the programs we know."""
+    """Return the files that a command line reads, and those it writes, for the programs we know.
+
+    They are given as the line names them, in order, perhaps more than once; only its first 4,000 characters count.
+    """
     command = without_bodies(command[:_MAX_CHARS])
     read: list[str] = []
     written = [path for path in _WRITTEN.findall(command) if _is_path(path) and not path.startswith(("/dev/", "&"))]
@@ -244,7 +247,10 @@ class CommandLine(Struct, frozen=True):
 
 
 def line_of(command: str) -> CommandLine:
-    """Return the part of a command line that matters: the last that is not trivial, before its filters."""
+    """Return the part of a command line that matters: the last that is not trivial, before its filters.
+
+    Where all parts are trivial it is the last one; `shown` is empty only for a blank line.
+    """
     parts = _split(_NOISE.sub("", _SPACES.sub(" ", without_bodies(command))), ("&&", "||", ";", "\n"))
     telling = [part for part in parts if _program(_line_words(_bare(part))) not in _TRIVIAL]
     part = _bare((telling or parts or [command])[-1])

@@ -8,7 +8,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from hybrid.capture.extraction.wording import base, clip, listed, once, one_line, sentences
+from hybrid.base.text import one_line
+from hybrid.capture.extraction.wording import base, clip, listed, once, sentences
 from hybrid.records.memory.types import Extracted, Summarised
 
 if TYPE_CHECKING:
@@ -83,21 +84,17 @@ def summarise(request: str, agent_text: str, observed: Sequence[Extracted]) -> S
 
     Args:
         request: The last prompt that a person typed, cleaned.
-        agent_text: The last text of the agent; may be empty.
+        agent_text: The last text of the agent, of which the last 40,000 characters count; may be empty.
         observed: The observations of its tools' uses in the turn, in order.
     """
     parts = _parts(agent_text[-_MAX_AGENT_CHARS:])
     whole = " ".join(one_line(_MARKS.sub("", line)) for line in _FENCE.sub("", agent_text).splitlines() if line.strip())
     if len(whole) <= MAX_FIELD_CHARS and not (parts["learned"] or parts["next_steps"]):
         parts["completed"] = [whole]  # A short answer says itself best.
-    return Summarised(
-        request=_gist(request, MAX_REQUEST_CHARS),
-        investigated=_gist(" ".join(parts["investigated"]), MAX_FIELD_CHARS) or _looked_at(observed),
-        learned=_gist(" ".join(parts["learned"]), MAX_FIELD_CHARS),
-        completed=_gist(" ".join(parts["completed"]), MAX_FIELD_CHARS) or _done(observed),
-        next_steps=_gist(" ".join(parts["next_steps"]), MAX_FIELD_CHARS),
-        notes=_gist(" ".join(parts["notes"]), MAX_FIELD_CHARS),
-    )
+    told = {field: _gist(" ".join(said), MAX_FIELD_CHARS) for field, said in parts.items()}
+    told["investigated"] = told["investigated"] or _looked_at(observed)
+    told["completed"] = told["completed"] or _done(observed)
+    return Summarised(request=_gist(request, MAX_REQUEST_CHARS), **told)
 
 
 def _parts(text: str) -> dict[str, list[str]]:

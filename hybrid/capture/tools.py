@@ -67,17 +67,14 @@ class PathRoots(Struct, frozen=True, eq=False):
         return path if tail is None else f"~/{tail}" if tail else "~"
 
     def shortened(self, text: str) -> str:
-        """Return text in which the project's paths are relative and the home is `~`."""
-        if _is_windows(self.root):
-            for base, instead in ((self.root, ""), (self.home, "~/")):
-                if len(base) > 3:
-                    text = _windows_paths(base).sub(lambda match, to=instead: to + _slashes(match[1]), text)
-            return text
-        for root in self._roots():
-            if len(root) > 3:
-                text = text.replace(root.rstrip("/\\") + "/", "")
-        if len(self.home) > 3:
-            text = text.replace(self.home.rstrip("/\\") + "/", "~/")
+        """Return text in which the project's paths are relative and the home is `~`, unless it is as short as `/me`."""
+        is_windows = _is_windows(self.root)
+        roots = [self.root] if is_windows else self._roots()
+        for base, instead in (*((root, "") for root in roots), (self.home, "~/")):
+            if is_windows and len(base) > 3:
+                text = _windows_paths(base).sub(lambda match, to=instead: to + _slashes(match[1]), text)
+            elif len(base) > 3:
+                text = text.replace(base.rstrip("/\\") + "/", instead)
         return text
 
     def _roots(self) -> list[str]:
@@ -269,7 +266,10 @@ def _known(cls: type[ToolUse | Edit], value: dict[str, Any]) -> dict[str, Any]:
 
 
 def tool_use(call: ToolCall, roots: PathRoots) -> ToolUse:
-    """Return the use of a tool that an event tells of, in the one form, its texts cut to the bounds."""
+    """Return the use of a tool that an event tells of, in the one form; any values of JSON give one.
+
+    Its texts are shortened until its JSON is below `MAX_JSON_BYTES`. Secrets stay: the caller takes them out before.
+    """
     arguments = dialects.arguments(call.arguments)
     kind = dialects.kind_of(call.tool, arguments)
     raw = dialects.result_text(call.result)
@@ -336,9 +336,8 @@ def _with_files(use: ToolUse, arguments: dict[str, Any], response: object, roots
         read, written = files_of_command(use.command)
         files_read, files_written = (_once(map(roots.relative, paths)) for paths in (read, written))
         return replace(use, files_read=files_read, files_written=files_written)
-    many = arguments.get("paths")
-    named = [path] if path else cast("list[object]", many) if isinstance(many, list) else []
-    return replace(use, files_read=_once(roots.relative(one) for one in named if isinstance(one, str)))
+    named = [path] if path else dialects.texts_of(arguments.get("paths"))
+    return replace(use, files_read=_once(map(roots.relative, named)))
 
 
 def _edits(file: str, arguments: dict[str, Any], response: object, is_write: bool) -> Iterable[Edit]:

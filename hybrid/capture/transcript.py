@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal, cast
 from msgspec import Struct
 from msgspec.structs import replace
 
+from hybrid.capture.dialects import fields_of
 from hybrid.render.marks import MACHINE_TAG_PREFIXES
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ class Utterance(Struct, frozen=True):
 
 def said_in(entry: object) -> Utterance | None:
     """Return what a person or the agent said in an entry, which may be any value of JSON; None for all else."""
-    fields = _dict(entry)
+    fields = fields_of(entry)
     read = _READERS.get(str(fields.get("type")))
     utterance = read(fields) if read else None
     if utterance is None or not utterance.text.strip():
@@ -68,11 +69,11 @@ def said_in(entry: object) -> Utterance | None:
 
 def _of_claude_or_qwen(fields: dict[str, Any]) -> Utterance | None:
     """Read Claude Code, Qwen Code: `{"type": "assistant", "message": {"content" or "parts": […]}, "uuid": …}`."""
-    message = _dict(fields.get("message"))
+    message = fields_of(fields.get("message"))
     is_other = fields.get("isSidechain") or fields.get("isMeta") or fields.get("isCompactSummary")
     if is_other or fields.get("agentId") or fields.get("isApiErrorMessage") or message.get("model") == "<synthetic>":
         return None
-    shown = _dict(fields.get("systemPayload")).get("displayText")
+    shown = fields_of(fields.get("systemPayload")).get("displayText")
     text = shown if isinstance(shown, str) else _texts(message.get("content", message.get("parts")))
     role: Role = "agent" if fields["type"] == "assistant" else "user"
     return Utterance(role, text, _id(message.get("id"), fields.get("uuid")))
@@ -80,7 +81,7 @@ def _of_claude_or_qwen(fields: dict[str, Any]) -> Utterance | None:
 
 def _of_codex(fields: dict[str, Any]) -> Utterance | None:
     """Read Codex: `{"type": "response_item", "payload": {"type": "message", "role": …, …}}`, or the payload."""
-    payload = _dict(fields.get("payload")) or fields
+    payload = fields_of(fields.get("payload")) or fields
     role = _CODEX_ROLES.get(str(payload.get("role")))
     if payload.get("type") != "message" or role is None:
         return None
@@ -95,7 +96,7 @@ def _of_gemini(fields: dict[str, Any]) -> Utterance | None:
 
 def _of_copilot(fields: dict[str, Any]) -> Utterance | None:
     """Read Copilot CLI: `{"type": "assistant.message", "data": {"content": text, "messageId": …}}`."""
-    data = _dict(fields.get("data"))
+    data = fields_of(fields.get("data"))
     if data.get("parentToolCallId") or data.get("agentId") or fields.get("agentId"):
         return None
     role: Role = "agent" if fields["type"] == "assistant.message" else "user"
@@ -119,7 +120,7 @@ def _texts(content: object) -> str:
 
     Lone surrogates, which JSON may hold, become question marks.
     """
-    blocks = map(_dict, cast("list[object]", content)) if isinstance(content, list) else ()
+    blocks = map(fields_of, cast("list[object]", content)) if isinstance(content, list) else ()
     is_text = [block for block in blocks if block.get("type", "text") in _TEXT_TYPES and not block.get("thought")]
     texts = [text for block in is_text if isinstance(text := block.get("text"), str)]
     text = content if isinstance(content, str) else "\n\n".join(texts)
@@ -128,10 +129,6 @@ def _texts(content: object) -> str:
 
 def _id(*values: object) -> str:
     return next((value for value in values if isinstance(value, str) and value), "")
-
-
-def _dict(value: object) -> dict[str, Any]:
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
 
 
 MAX_BYTES = 16_000_000
@@ -175,27 +172,26 @@ class Exchange(Struct, frozen=True):
     agent: str = ""
 
 
-def agent_texts(path: Path, since: int, *, max_bytes: int = MAX_BYTES) -> tuple[tuple[AgentText, ...], int]:
+def agent_texts(path: Path, since: int) -> tuple[tuple[AgentText, ...], int]:
     """Return the agent's messages after a byte offset, oldest first, and the offset to go on from next time.
 
     Parts of one message that stand in several lines are one text. Messages of subagents, of the user, of tools and of
     the client itself are left out. A last line that is not written to its end stays for the next time. When the file
     does not go on where it ended before (it is shorter, or was rewritten), nothing is returned, so that nothing counts
-    twice.
+    twice. At most `MAX_BYTES` are read, of more the newest.
 
     Args:
         path: The transcript; one that cannot be read gives nothing and leaves the offset where it is.
         since: What the last call returned, 0 for all, or what `end_offset` said.
-        max_bytes: At most so much is read; of more the newest.
     """
     try:
         with _open(path) as file:
             if _is_document(path, file):
-                return _texts_of_document(file, since, max_bytes)
+                return _texts_of_document(file, since)
             size = file.seek(0, os.SEEK_END)
             if not _goes_on(file, size, since):
                 return (), _line_end(file, size)
-            begin = max(since, size - max_bytes)
+            begin = max(since, size - MAX_BYTES)
             data, begin = _read_lines(file, begin, size, is_line_start=begin == since)
     except OSError:
         return (), since
@@ -205,32 +201,35 @@ def agent_texts(path: Path, since: int, *, max_bytes: int = MAX_BYTES) -> tuple[
 
 
 def end_offset(path: Path) -> int:
-    """Return the byte where the whole lines of a transcript end, to start from when its past does not count.
+    """Return the byte where the whole lines of a transcript end, to start from when its past does not count; else 0.
 
     A resumed or forked session begins with the messages of the old one.
     """
     try:
         with _open(path) as file:
             if _is_document(path, file):
-                return max((end for _, _, end in _document(file, MAX_BYTES)), default=0)
+                return max((end for _, _, end in _document(file)), default=0)
             return _line_end(file, file.seek(0, os.SEEK_END))
     except OSError:
         return 0
 
 
-def last_exchange(path: Path, *, max_bytes: int = MAX_BYTES) -> Exchange:
-    """Return what was typed last and what the agent said last after it, read from the end of the transcript."""
+def last_exchange(path: Path) -> Exchange:
+    """Return what was typed last and what the agent said last after it; empty parts for a file that cannot be read.
+
+    It is read from the end of the transcript, at most `MAX_BYTES`.
+    """
     try:
         with _open(path) as file:
             if _is_document(path, file):
-                return _exchange([utterance for utterance, _, _ in _document(file, max_bytes)])
+                return _exchange([utterance for utterance, _, _ in _document(file)])
             size = file.seek(0, os.SEEK_END)
             look = _FIRST_LOOK_BYTES
             while True:
-                begin = max(0, size - min(look, max_bytes))
+                begin = max(0, size - min(look, MAX_BYTES))
                 data, _ = _read_lines(file, begin, size, is_line_start=begin == 0)
                 exchange = _exchange([utterance for line in data.split(b"\n") if (utterance := _said(line))])
-                if exchange.user or begin == 0 or look >= max_bytes:
+                if exchange.user or begin == 0 or look >= MAX_BYTES:
                     return exchange
                 look *= 8
     except OSError:
@@ -340,22 +339,22 @@ def _is_document(path: Path, file: BinaryIO) -> bool:
     return path.suffix == ".json" or re.match(rb"\{\s*\n", head) is not None
 
 
-def _texts_of_document(file: BinaryIO, since: int, max_bytes: int) -> tuple[tuple[AgentText, ...], int]:
+def _texts_of_document(file: BinaryIO, since: int) -> tuple[tuple[AgentText, ...], int]:
     size = file.seek(0, os.SEEK_END)
     if since > size:
         return (), size
-    messages = list(_document(file, max_bytes))
+    messages = list(_document(file))
     # By its begin: the last message may have grown since, when results of tools were added to it.
     new = ((utterance, end) for utterance, begin, end in messages if utterance.role == "agent" and begin >= since)
     return _merged(new), max((end for _, _, end in messages), default=since)
 
 
-def _document(file: BinaryIO, max_bytes: int) -> Iterator[tuple[Utterance, int, int]]:
+def _document(file: BinaryIO) -> Iterator[tuple[Utterance, int, int]]:
     """Yield what was said, with the offsets of each message; nothing of a document that is too long."""
     file.seek(0)
-    data = file.read(max_bytes + 1)
+    data = file.read(MAX_BYTES + 1)
     text = data.decode("utf-8", "surrogateescape")
-    opening = _MESSAGES.search(text) if len(data) <= max_bytes else None
+    opening = _MESSAGES.search(text) if len(data) <= MAX_BYTES else None
     position = opening.end() if opening else 0
     end = len(text[:position].encode("utf-8", "surrogateescape"))
     while position:

@@ -70,6 +70,9 @@ def deciding_files(folder: Path) -> list[Path]:
 
     They are looked for at the top and in the folders of the modules, whose names begin with a digit. `.bin` files
     beside a `.safetensors` file are left out.
+
+    Raises:
+        OSError: The folder cannot be read.
     """
     folders = [folder, *sorted(path for path in folder.iterdir() if path.is_dir() and path.name[:1].isdigit())]
     found: list[Path] = []
@@ -262,12 +265,8 @@ def is_repository(name: str) -> bool:
 
 def cache_folder(environ: Mapping[str, str]) -> Path:
     """Return the folder of the hub's cache, by the environment variables that the hub's own tools read."""
-    if environ.get("HF_HUB_CACHE"):
-        return Path(expanded(environ["HF_HUB_CACHE"]))
-    if environ.get("HF_HOME"):
-        return Path(expanded(environ["HF_HOME"])) / "hub"
-    base = environ.get("XDG_CACHE_HOME") or "~/.cache"
-    return Path(expanded(base)) / "huggingface" / "hub"
+    home = environ.get("HF_HOME") or f"{environ.get('XDG_CACHE_HOME') or '~/.cache'}/huggingface"
+    return Path(expanded(environ.get("HF_HUB_CACHE") or f"{home}/hub"))
 
 
 def downloaded(repository: str, revision: str, environ: Mapping[str, str]) -> Path | None:

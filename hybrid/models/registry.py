@@ -33,11 +33,7 @@ if TYPE_CHECKING:
 
 _HASHING = re.compile(r"hashing(?:-([1-9][0-9]{0,4}))?")
 _WEIGHTS = "model.safetensors"
-_EXTRAS: dict[Engine, str] = {
-    "weighted-bag": "",
-    "static-embedding": "static",
-    "sentence-transformers": "transformers",
-}
+_EXTRAS: dict[Engine, str] = {"static-embedding": "static", "sentence-transformers": "transformers"}
 
 
 class ModelDescription(Struct, frozen=True):
@@ -164,7 +160,7 @@ def describe(name: str, environ: Mapping[str, str] = os.environ) -> ModelDescrip
         max_tokens=stated.max_tokens if stated else 0,
         licence=known.licence if known else "",
         provenance=known.provenance if known else "",
-        extra=_EXTRAS[stated.engine if stated else "sentence-transformers"],
+        extra=_EXTRAS.get(stated.engine if stated else "sentence-transformers", ""),
         is_shipped=located.is_shipped,
         folder=located.folder,
         manifest=known,
@@ -215,10 +211,8 @@ def _located_folder(name: str) -> _Located:
     return _Located(name, "", manifest, folder, is_shipped=False)
 
 
-@cache
-def _shipped_manifest(folder: Path) -> ModelManifest:
-    """Read a manifest in `models/`, once a process: a service ends when another version is installed."""
-    return read_manifest(folder)
+_shipped_manifest = cache(read_manifest)
+"""Reads a manifest in `models/`, once a process: a service ends when another version is installed."""
 
 
 def _known(name: str) -> tuple[ModelManifest, Path] | None:

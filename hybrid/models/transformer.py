@@ -73,8 +73,7 @@ class SentenceTransformerEmbedder:
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
         """Return a unit vector, shape (dim,); all zeros when the text is empty."""
-        encode = getattr(self._model, "encode_query", self._model.encode)
-        return self._embed(encode, [text], self._query_prefix)[0]
+        return self.embed_queries([text])[0][0]
 
     def embed_queries(self, texts: Sequence[str]) -> tuple[NDArray[np.float32], NDArray[np.float32] | None]:
         """As `Embedder.embed_queries`, with None for the lengths: that of a transformer's vector says nothing."""

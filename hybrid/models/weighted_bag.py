@@ -23,9 +23,6 @@ from hybrid.types import EmbedInput
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-QUERY_NAMES = frozenset({"query"})
-"""Values of sentence-transformers' `task` that ask for a query's vector; with any other a text is a document."""
-
 
 class WeightedBag(torch.nn.Module):
     """Text to a unit vector: the weighted sum of the table rows of its tokens.
@@ -81,11 +78,11 @@ class WeightedBag(torch.nn.Module):
             flag a text, `is_query`, shape (n_texts,).
         """
         texts = [(prompt or "") + text for text in inputs]
-        is_query = task in QUERY_NAMES
+        is_query = task == "query"
         if is_query:
             bags = query_bags(self.tokenizer, texts, self.limits)
         else:
-            documents = [EmbedInput(*_head_and_body(text)) for text in texts]
+            documents = [EmbedInput(head, body) for head, _, body in (text.partition("\n") for text in texts)]
             bags = document_bags(self.tokenizer, documents, self.limits, head_weight=self.head_weight)
         belongs_to = np.repeat(np.arange(len(texts), dtype=np.int64), np.diff(bags.starts))
         return {
@@ -146,8 +143,3 @@ def sentence_transformer(folder: str | Path) -> Any:
     from sentence_transformers import SentenceTransformer
 
     return SentenceTransformer(modules=[WeightedBag.load(str(folder))], similarity_fn_name="cosine")
-
-
-def _head_and_body(text: str) -> tuple[str, str]:
-    head, _, body = text.partition("\n")
-    return head, body

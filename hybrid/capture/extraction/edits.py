@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from hybrid.base.text import one_line
 from hybrid.capture.definitions import DefinitionLine, definitions, is_prose
 from hybrid.capture.extraction.wording import (
     ObservationDraft,
@@ -20,7 +21,6 @@ from hybrid.capture.extraction.wording import (
     is_comment,
     listed,
     once,
-    one_line,
     remarks,
     sentences,
     squeeze,

@@ -7,17 +7,16 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from hybrid.base.text import one_line
 from hybrid.capture.extraction.edits import tell_edit
-from hybrid.capture.extraction.reads import tell_read
+from hybrid.capture.extraction.looks import tell_read, tell_search
 from hybrid.capture.extraction.runs import tell_command
-from hybrid.capture.extraction.searches import tell_search
 from hybrid.capture.extraction.wording import (
     ObservationDraft,
     clip,
     code,
     listed,
     once,
-    one_line,
     sentences,
     telling,
     terms_of,

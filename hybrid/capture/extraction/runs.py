@@ -10,8 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from hybrid.capture.definitions import without_counts
-from hybrid.capture.extraction.reads import FileText, draft_of_text
-from hybrid.capture.extraction.searches import SearchRun, draft_of_search, folder_name
+from hybrid.capture.extraction.looks import FileText, SearchRun, draft_of_search, draft_of_text, folder_name
 from hybrid.capture.extraction.wording import (
     ObservationDraft,
     base,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from hybrid.base.text import one_line
 from hybrid.base.tokens import FUNCTION_WORDS, part_terms
 
 if TYPE_CHECKING:
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
 _MAX_LINES = 800
 
-_SPACES = re.compile(r"\s+")
 _SENTENCE_END = re.compile(r"(?<=[^\s.][.!?])\s+(?=[A-Z`\"'(*_\[0-9-])|\n\s*\n")
 _PLAIN_FILES = frozenset(
     "mod.rs lib.rs main.rs build.rs __init__.py __main__.py main.py index.ts index.tsx index.js index.jsx main.go "
@@ -72,13 +72,11 @@ class ObservationDraft(Struct, frozen=True):
     place: str = ""
 
 
-def one_line(text: str) -> str:
-    """Return text with every run of white space made one space."""
-    return _SPACES.sub(" ", text).strip()
-
-
 def clip(text: str, max_chars: int) -> str:
-    """Cut a text to one line of at most that many characters; `…` at a word's border stands for the rest."""
+    """Cut a text to one line of at most that many characters; `…` at a word's border stands for the rest.
+
+    A back-tick that was opened in what is left is closed, where there is room.
+    """
     text = one_line(text)
     if len(text) <= max_chars:
         return text
@@ -117,7 +115,15 @@ def base(path: str, max_chars: int = 44) -> str:
 
 
 def listed(names: Iterable[str], max_chars: int, *, total: int = 0) -> str:
-    """Join names by commas, as many as there is room for; `+N` stands for the rest."""
+    """Join names by commas, each once, as many as there is room for; `+N` stands for the rest.
+
+    The first name is always there, clipped if it must be. Empty without a name.
+
+    Args:
+        names: Names in order; empty ones do not count.
+        max_chars: Room for the text; a long first name with `+N` may pass it by a few characters.
+        total: Number of the names, if more are known than given.
+    """
     every = list(dict.fromkeys(name for name in names if name))
     rest, shown = max(total, len(every)), ""
     for name in every:

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hybrid.capture import transcript
 from hybrid.capture.transcript import AgentText, Exchange, agent_texts, end_offset, last_exchange
 
 HARNESS = "<environment_context>\n  <cwd>/shop</cwd>\n</environment_context>"
@@ -275,10 +276,11 @@ def test_resumed_session_starts_at_the_end(tmp_path: Path) -> None:
     assert ["new"] == said(path, offset)
 
 
-def test_of_a_long_file_the_newest_part_is_read(tmp_path: Path) -> None:
-    """No more than the given bytes are read, from a whole line on, and the offset passes over the rest."""
+def test_of_a_long_file_the_newest_part_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No more bytes are read than the bound says, from a whole line on, and the offset passes over the rest."""
+    monkeypatch.setattr(transcript, "MAX_BYTES", 1000)
     path = written(tmp_path / "s.jsonl", [claude(f"text {n}") for n in range(100)])
-    texts, offset = agent_texts(path, 0, max_bytes=1000)
+    texts, offset = agent_texts(path, 0)
 
     assert "text 99" == texts[-1].text
     assert 1 <= len(texts) < 10
@@ -365,7 +367,7 @@ def test_single_document_is_read_by_offsets_too(tmp_path: Path) -> None:
     assert Exchange("Why – so?", "ok") == last_exchange(path)
 
 
-def test_broken_document_gives_what_is_whole(tmp_path: Path) -> None:
+def test_broken_document_gives_what_is_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A document cut in the middle still gives the messages before the cut; one that is too long gives nothing."""
     path = tmp_path / "session.json"
     path.write_text(
@@ -373,10 +375,11 @@ def test_broken_document_gives_what_is_whole(tmp_path: Path) -> None:
     )
 
     assert "text 0" == said(path)[0]
-    assert ((), 0) == agent_texts(path, 0, max_bytes=100)
+    monkeypatch.setattr(transcript, "MAX_BYTES", 100)
+    assert ((), 0) == agent_texts(path, 0)
 
 
-def test_last_exchange_looks_far_back(tmp_path: Path) -> None:
+def test_last_exchange_looks_far_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The last prompt is found behind megabytes of tool results; without an answer the agent's part is empty."""
     result = {
         "type": "user",
@@ -385,7 +388,8 @@ def test_last_exchange_looks_far_back(tmp_path: Path) -> None:
     path = written(tmp_path / "s.jsonl", [typed("First"), claude("one"), typed("Second"), *[result] * 20])
 
     assert Exchange("Second", "") == last_exchange(path)
-    assert Exchange() == last_exchange(path, max_bytes=1000)
+    monkeypatch.setattr(transcript, "MAX_BYTES", 1000)
+    assert Exchange() == last_exchange(path)
 
 
 @given(st.lists(st.sampled_from(["one", "zwei – ö", "[L001]", "\n{}\n"]), max_size=6), st.integers(0, 6))
