@@ -241,7 +241,7 @@ def hunks(value: object) -> list[tuple[str, str]]:
     """Return old and new text of each hunk of a `structuredPatch`, at most 20; none for any other value."""
     of_hunks = cast("list[object]", value)[:_MAX_HUNKS] if isinstance(value, list) else []
     every = [fields_of(hunk).get("lines") for hunk in of_hunks]
-    return [sides(texts_of(lines)) for lines in every if isinstance(lines, list)]
+    return [sides(texts_of(cast("object", lines))) for lines in every if isinstance(lines, list)]
 
 
 def sides(lines: list[str]) -> tuple[str, str]:

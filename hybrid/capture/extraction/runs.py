@@ -171,9 +171,8 @@ def _counts(text: str) -> tuple[str, Status]:
         return words, "failed" if "failed" in words else "passed"
     if match := _JAVA.search(text):
         bad = int(match[2]) + int(match[3])
-        return (
-            (f"{bad} failed of {amount(int(match[1]), 'test')}", "failed") if bad else (f"{match[1]} passed", "passed")
-        )
+        words = f"{bad} failed of {amount(int(match[1]), 'test')}" if bad else f"{match[1]} passed"
+        return words, "failed" if bad else "passed"
     if counts := _MOCHA.findall(text):
         words = ", ".join(f"{n} {word}" for n, word in counts)
         return words, "failed" if "failing" in words else "passed"
