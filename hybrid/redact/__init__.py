@@ -34,14 +34,7 @@ _TRIGGERS = (*HEADER_NAMES, "_auth", '"auth', *COOKIE_NAMES, *COMMAND_WORDS)
 def redact(text: str) -> str:
     """Return text with every secret replaced by `[redacted:kind]`; the same object when there is none."""
     secrets = find_secrets(text)
-    if not secrets:
-        return text
-    parts: list[str] = []
-    end = 0
-    for secret in secrets:
-        parts += [text[end : secret.start], f"[redacted:{secret.kind}]"]
-        end = secret.end
-    return "".join([*parts, text[end:]])
+    return _replaced(text, secrets, keeps_lines=False) if secrets else text
 
 
 def mask(text: str) -> str:
@@ -50,7 +43,7 @@ def mask(text: str) -> str:
     A secret of several lines becomes `[redacted:kind]` on its first line and `[redacted]` on each further one.
     """
     secrets = find_secrets(text) or _whole_key(text)
-    return _masked(text, secrets) if secrets else text
+    return _replaced(text, secrets, keeps_lines=True) if secrets else text
 
 
 def masker(text: str) -> Callable[[str], str]:
@@ -124,12 +117,14 @@ def _whole_key(text: str) -> list[Secret]:
 _MAX_KEY_FILE = 200
 
 
-def _masked(text: str, secrets: list[Secret]) -> str:
+def _replaced(text: str, secrets: list[Secret], *, keeps_lines: bool) -> str:
+    """Return text with its secrets, which are in order and disjoint, replaced; as many lines as before if wanted."""
     parts: list[str] = []
     end = 0
     for secret in secrets:
-        further = text[secret.start : secret.end].split("\n")[1:]
-        parts += [text[end : secret.start], f"[redacted:{secret.kind}]", *map(_masked_line, further)]
+        parts += [text[end : secret.start], f"[redacted:{secret.kind}]"]
+        if keeps_lines:
+            parts += map(_masked_line, text[secret.start : secret.end].split("\n")[1:])
         end = secret.end
     return "".join([*parts, text[end:]])
 
@@ -158,10 +153,5 @@ def _all_secrets(text: str) -> Iterator[Secret]:
     yield from dsn_passwords(text)
     text = with_lines(text)
     lower = lower_case(text)
-    letters = pieces.letters
-    yield from header_values(text, lower, letters)
-    yield from cookies(text, lower, letters)
-    yield from command_passwords(text, lower, letters)
-    yield from argument_secrets(text, lower, letters)
-    yield from recovery_codes(text, lower, letters)
-    yield from assigned_values(text, lower, letters)
+    for find in (header_values, cookies, command_passwords, argument_secrets, recovery_codes, assigned_values):
+        yield from find(text, lower, pieces.letters)

@@ -56,24 +56,22 @@ def url_passwords(text: str) -> Iterator[Secret]:
             password = match.group(1)
             # In an address a password is a password: only one that is a single word of examples stays.
             if any(map(str.isalnum, password)) and not (is_reference(password) or is_example_word(password)):
-                yield Secret("url_password", match.start(1), match.end(1))
+                yield Secret("url_password", *match.span(1))
             continue
         match = compiled(_URL_USER).match(text, end)
         if match is not None and is_generated(match.group(1)) and not _is_public(text, match):
-            yield Secret("url_password", match.start(1), match.end(1))
+            yield Secret("url_password", *match.span(1))
 
 
 def dsn_passwords(text: str) -> Iterator[Secret]:
     """Yield passwords in addresses without a scheme: `user:password@tcp(host)`, `thin:user/password@host`."""
-    for word, pattern in (("@tcp(", _DSN), ("@unix(", _DSN), ("thin:", _THIN)) if "@" in text else ():
-        for start, end in occurrences(text, (word,)):
-            if pattern is _DSN:
-                begin = max(0, start - 160)
-                match = compiled(pattern).search(text[begin:start])
-            else:
-                begin, match = end, compiled(pattern).match(text[end : end + 240])
-            if match is not None and not is_reference(match.group(1)) and not is_example_word(match.group(1)):
-                yield Secret("url_password", begin + match.start(1), begin + match.end(1))
+    if "@" not in text:
+        return
+    hosts = [compiled(_DSN).search(text, max(0, at - 160), at) for at, _ in occurrences(text, ("@tcp(", "@unix("))]
+    oracle = [compiled(_THIN).match(text, end, end + 240) for _, end in occurrences(text, ("thin:",))]
+    for match in filter(None, hosts + oracle):
+        if not is_reference(match.group(1)) and not is_example_word(match.group(1)):
+            yield Secret("url_password", *match.span(1))
 
 
 def _is_public(text: str, match: re.Match[str]) -> bool:
@@ -100,11 +98,11 @@ def header_values(text: str, lower: str, letters: str) -> Iterator[Secret]:
         # Behind a scheme stands a literal; without one it may be a name of code.
         position = Position.QUOTED if scheme else Position.INLINE
         if is_secret(value, Clarity.SECRET, position) or (scheme == "basic" and is_basic(value)):
-            yield Secret("authorization", match.start(2), match.end(2))
+            yield Secret("authorization", *match.span(2))
     for _, end in occurrences(lower, possible(("_auth", '"auth'), letters)):
         match = compiled(_REGISTRY_AUTH).match(text, end - 4)
         if match is not None and is_basic(match.group(1)):
-            yield Secret("authorization", match.start(1), match.end(1))
+            yield Secret("authorization", *match.span(1))
 
 
 def _parameters(text: str, start: int) -> Iterator[Secret]:
@@ -112,27 +110,24 @@ def _parameters(text: str, start: int) -> Iterator[Secret]:
     end = text.find("\n", start, start + 1000)
     for match in compiled(_PARAMETER, re.IGNORECASE).finditer(text, start, end if end >= 0 else start + 1000):
         if has_both(match.group(1)) and not is_reference(match.group(1)):
-            yield Secret("authorization", match.start(1), match.end(1))
+            yield Secret("authorization", *match.span(1))
 
 
 def cookies(text: str, lower: str, letters: str) -> Iterator[Secret]:
     """Yield values of session cookies."""
-    for word, pattern in (("cookie", _COOKIE_HEADER), ("curl", _CURL_COOKIE)):
+    words = possible(COOKIE_NAMES, letters)
+    if " -b" not in text and "--cookie" not in text:
+        words = [word for word in words if word != "curl"]
+    for word in words:
         end = 0
-        if word not in letters:
-            continue
-        if word == "curl" and " -b" not in text and "--cookie" not in text:
-            continue
+        pattern = compiled(_CURL_COOKIE if word == "curl" else _COOKIE_HEADER, re.IGNORECASE)
         for start, after in occurrences(lower, (word,)):
             following = lower.find(word, after, after + 500) if word == "curl" else -1
-            stop = following if following >= 0 else len(text)
-            header = compiled(pattern, re.IGNORECASE).match(text, start, stop) if start >= end else None
+            header = pattern.match(text, start, following if following >= 0 else len(text)) if start >= end else None
             if header is None:
                 continue
             end = header.end()
-            for match in compiled(_COOKIE, re.IGNORECASE).finditer(
-                text, header.start("cookies"), header.end("cookies")
-            ):
+            for match in compiled(_COOKIE, re.IGNORECASE).finditer(text, *header.span("cookies")):
                 value = match.group(2)
                 if has_both(value) and bits_per_char(value) >= 3 and not is_reference(value):
-                    yield Secret("cookie", match.start(2), match.end(2))
+                    yield Secret("cookie", *match.span(2))

@@ -18,7 +18,7 @@ import re
 from typing import TYPE_CHECKING
 
 from hybrid.base.patterns import compiled
-from hybrid.redact.calls import credentials_after, default_after, default_beside
+from hybrid.redact.calls import arguments_after, default_after, default_beside
 from hybrid.redact.lists import list_items, table_values
 from hybrid.redact.names import Clarity, clarity, name_start, telling_places, word_before
 from hybrid.redact.patterns import Secret
@@ -36,7 +36,6 @@ from hybrid.redact.sentences import (
 from hybrid.redact.values import (
     REGION,
     Position,
-    ScannedText,
     TellingName,
     has_both,
     is_generated,
@@ -47,6 +46,8 @@ from hybrid.redact.values import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from hybrid.redact.values import Walks
+
 _MAX_VALUE = 1024
 _MAX_PIECES = 12
 """Number of literals at most that one value is put together from."""
@@ -55,7 +56,7 @@ _QUOTE = r"\\{0,4}[\"'`]"
 _SPACES = r"[^\S\n]{0,40}"
 _AFTER_NAME = frozenset(";|& \t\r:=*\"'`\\)],(>?!+<→-[\n_’”/")
 _IN_NAME = frozenset("-_")
-_AFTER_SENTENCE = frozenset(("", " ", "\n", "\r", '"', "'", "\\"))
+_AFTER_SENTENCE = frozenset(("", *" \n\r\"'\\"))
 # What ends a name (a quote, a bracket, bold type), a type, the sign, and the quote that a literal begins with. In JSON,
 # backslashes stand before a quote, once or several times over.
 _SIGN = (
@@ -83,6 +84,7 @@ _MAX_MEMORY = 64
 _MAX_NAME = 120
 _SEED_OF = ("2fa", "mfa", "otp")
 _BARE = r"\S{1,1024}"
+_PATH_PART_END = r"[/\s\"'`;,&<>(){}\[\]|\\]"
 _INLINE_END = r"[\s\"'`;,&<>(){}\[\]|\\]"
 _WORD = r"[^\S\n]{1,40}([a-zü]{1,20})(?=[\s:])"
 _OPTION_VALUE = r"(?:^|\s)--?[A-Za-z][\w-]{0,30}[ =][\"']?[\w.\[\]/-]{0,80}$"
@@ -154,7 +156,7 @@ def assigned_values(text: str, lower: str, letters: str) -> Iterator[Secret]:
     end = 0
     line_end = -1
     seen: dict[str, tuple[int, list[tuple[int, int]]]] = {}
-    scanned = ScannedText(text, lower)
+    walks: Walks = {}
     for number, (start, root_end) in enumerate(telling_places(lower, letters)):
         if start < end:
             continue  # Within a name or a value that was looked at.
@@ -167,7 +169,7 @@ def assigned_values(text: str, lower: str, letters: str) -> Iterator[Secret]:
             for begin, stop in known[1]:
                 yield Secret("secret", start + begin, start + stop)
             continue
-        name = _key_at(scanned, start, root_end)
+        name = _key_at(text, lower, walks, start, root_end)
         spans = name.spans() if name.is_telling() else []
         if not spans and line_end < start and name.may_head_column():
             spans = table_values(text, lower, name.start, name.end)
@@ -182,9 +184,11 @@ def assigned_values(text: str, lower: str, letters: str) -> Iterator[Secret]:
             yield Secret("secret", begin, stop)
 
 
-def _key_at(scanned: ScannedText, start: int, root_end: int) -> _Key:
-    """Return the name that holds a telling word, with how clear it is."""
-    text, lower = scanned.text, scanned.lower
+def _key_at(text: str, lower: str, walks: Walks, start: int, root_end: int) -> _Key:
+    """Return the name that holds the telling word between two offsets; `NONE` is how clear it is if it tells nothing.
+
+    A mark that ends no name, behind the word, such as `@`, gives an empty name.
+    """
     following = text[root_end : root_end + 1]
     end = root_end
     if following not in _AFTER_NAME or following in _IN_NAME:
@@ -193,7 +197,7 @@ def _key_at(scanned: ScannedText, start: int, root_end: int) -> _Key:
         following = text[end : end + 1]
     ends_sentence = following == "." and text[end + 1 : end + 2] in _AFTER_SENTENCE
     if following and following not in _AFTER_NAME and not ends_sentence:
-        return _Key(scanned, "", Clarity.NONE, start, end)
+        return _Key(text, walks, "", Clarity.NONE, start, end)
     begin = name_start(text, start)
     name = text[begin:end][-_MAX_NAME:]
     first = lower[start]
@@ -205,11 +209,22 @@ def _key_at(scanned: ScannedText, start: int, root_end: int) -> _Key:
         clear = clarity(name)
         if first == "s" and lower.startswith("seed", start) and lower.endswith(_SEED_OF, max(0, start - 5), start - 1):
             clear = Clarity.SECRET
-    return _Key(scanned, name, clear, begin, end)
+    return _Key(text, walks, name, clear, begin, end)
+
+
+def _is_typed(value: str) -> bool:
+    """Return whether a value after `&password=` is of letters of both cases in no order that names of code have."""
+    is_name = compiled(r"[A-Z][a-z]+|[a-z]+(?:[A-Z][a-z]+)*").fullmatch(value) is not None
+    return len(value) >= 8 and value.isalpha() and not is_name
 
 
 class _Key(TellingName):
     """A telling name, and where the value that belongs to it stands."""
+
+    @property
+    def before(self) -> str:
+        """The character right before the name; empty at the start of the text."""
+        return self.text[self.start - 1 : self.start]
 
     def is_telling(self) -> bool:
         """Return whether a secret may stand beside the name at all."""
@@ -249,9 +264,8 @@ class _Key(TellingName):
                 return [match.span("value")]
         if self.clear is Clarity.PASSWORD and text.startswith(("--", "-"), self.start) and text[end : end + 1] == " ":
             before = text[max(0, self.start - 100) : self.start].rpartition("\n")[2]
-            match = compiled(_LOOSE).match(text, end)
-            if match is not None and compiled(USER_BESIDE, re.IGNORECASE).search(before) is not None:
-                return [match.span("value")] if self.is_secret(match["value"], Position.SETTING) else []
+            if compiled(_LOOSE).match(text, end) and compiled(USER_BESIDE, re.IGNORECASE).search(before):
+                return self.one(_LOOSE, Position.SETTING)
         word = compiled(_WORD).match(text, end)
         is_prose = word is not None and text.find("=", end, end + 44) < 0
         if is_prose and not may_follow(self):
@@ -259,14 +273,13 @@ class _Key(TellingName):
         if self.clear is Clarity.PASSWORD and text[end : end + 1] == " " and follows_user(self):
             match = compiled(_LOOSE).match(text, end)
             if match is not None:
-                span = self.without_end_marks(match, "value")
+                span = self.without_end_marks(match)
                 value = text[slice(*span)]
                 if (has_both(value) or is_marked(value)) and self.is_secret(value, Position.PROSE):
                     return [span]
-        if self.clear <= Clarity.WEAK or text.find(" --", end, end + 60) >= 0:
-            option = self.one(_VALUE_OPTION, Position.SETTING)
-            if option:
-                return option
+        may_be_option = self.clear <= Clarity.WEAK or text.find(" --", end, end + 60) >= 0
+        if may_be_option and (option := self.one(_VALUE_OPTION, Position.SETTING)):
+            return option
         if word is not None and is_prose:
             # Two words of a sentence, which is the most frequent case by far.
             return (value_after(self) if word.group(1) in LINKS else []) or value_later(self) or value_before(self)
@@ -283,19 +296,20 @@ class _Key(TellingName):
         )
 
     def _arguments(self) -> list[tuple[int, int]]:
+        """Return the span of the password in `HTTPBasicAuth("user", "password")` and the like."""
         name = self.name.lower()
         if "auth" not in name and "cred" not in name:
             return []
-        return [(secret.start, secret.end) for secret in credentials_after(self.text, name, self.end)]
+        number = 3 if name.endswith("plainauth") else 2
+        return [(secret.start, secret.end) for secret in arguments_after(self.text, self.end, number)[0]]
 
     def _after_sign(self) -> list[tuple[int, int]]:
         text, end = self.text, self.end
         if text[end : end + 1] in (">", " ") and self._is_in_tag():
             return self.one(_ELEMENT, Position.QUOTED)
-        if text.find("alue", end, end + 160) >= 0:
-            spans = self.one(_PAIR, Position.SETTING) or self.one(_VALUE_OPTION, Position.SETTING)
-            if spans:
-                return spans
+        has_value = text.find("alue", end, end + 160) >= 0
+        if has_value and (spans := self.one(_PAIR, Position.SETTING) or self.one(_VALUE_OPTION, Position.SETTING)):
+            return spans
         sign = compiled(_SIGN).match(text, end)
         if sign is None:
             return []
@@ -308,19 +322,15 @@ class _Key(TellingName):
             return self._bare(sign, ":")
         elif mark in ("=", ":", ":=", "?=", "+=", "<-", ":-") or (mark in ("=>", "->", "→") and sign["gap"]):
             fallback = self._default(default_after(text, sign.end()))
-            spans = fallback if text.startswith("${", sign.end()) and fallback else self._bare(sign, mark) or fallback
-            if spans:
+            is_template = text.startswith("${", sign.end())
+            if spans := (fallback if is_template else []) or self._bare(sign, mark) or fallback:
                 return spans
-            match = compiled(_CALL).match(text, sign.end())
-            if match is not None:
-                clear = (
-                    Clarity.SECRET
-                    if compiled(r"hex|decode|fernet", re.IGNORECASE).search(match.group())
-                    else self.clear
-                )
+            if match := compiled(_CALL).match(text, sign.end()):
                 is_plain = compiled(_CONSTRUCTOR).match(match.group()) is not None
-                position = Position.QUOTED if is_plain else Position.LOOSE
-                return [match.span("value")] if is_secret(match["value"], clear, position) else []
+                is_decoded = compiled(r"hex|decode|fernet", re.IGNORECASE).search(match.group()) is not None
+                clear = Clarity.SECRET if is_decoded else self.clear
+                is_kept = is_secret(match["value"], clear, Position.QUOTED if is_plain else Position.LOOSE)
+                return [match.span("value")] if is_kept else []
             return value_later(self) if mark == ":" else []
         return self._further()
 
@@ -329,10 +339,8 @@ class _Key(TellingName):
         if span is None:
             return []
         value = self.text[slice(*span)]
-        if compiled(r"[a-z]+(?:_[a-z]+)+(?:_?v?\d{1,2})?").fullmatch(value):
-            return []  # The name of a setting.
-        if compiled(REGION).fullmatch(value):
-            return []
+        if compiled(r"[a-z]+(?:_[a-z]+)+(?:_?v?\d{1,2})?").fullmatch(value) or compiled(REGION).fullmatch(value):
+            return []  # The name of a setting, or a region.
         most = Clarity.SECRET if value.replace("-", "").isalpha() else Clarity.PASSWORD
         return [span] if self.is_secret(value, Position.QUOTED, most=most) else []
 
@@ -341,22 +349,20 @@ class _Key(TellingName):
         text, end = self.text, self.end
         following = text[end : end + 1]
         if following in (" ", ")", ".", ",", "\n", ""):
-            spans = value_before(self) or (self.one(VALUE_LATE, Position.LOOSE) if following in (",", ")") else [])
-            if spans:
+            if spans := value_before(self):
                 return spans
-        if following in ('"', "'", "\\") and "{" in text[end : end + 100]:
-            spans = self.one(_DECLARATION, Position.QUOTED)
-            if spans:
+            if following in (",", ")") and (spans := self.one(VALUE_LATE, Position.LOOSE)):
                 return spans
-        if following in ('"', "'", "\\", "]", ")"):
-            spans = self.one(_FORM_CALL, Position.QUOTED)
-            if spans:
-                return spans
+        is_quoted = following in ('"', "'", "\\")
+        if is_quoted and "{" in text[end : end + 100] and (spans := self.one(_DECLARATION, Position.QUOTED)):
+            return spans
+        if (is_quoted or following in ("]", ")")) and (spans := self.one(_FORM_CALL, Position.QUOTED)):
+            return spans
         if following in ("\n", "", '"', "\\") or text[end : end + 2] == ".\n":
             line_start = max(text.rfind("\n", 0, self.start) + 1, self.start - 300)
             match = compiled(_COMMENT).search(text[line_start : self.start])
-            if match is not None and self.is_secret(match["value"], Position.QUOTED):
-                return [(line_start + match.start("value"), line_start + match.end("value"))]
+            if match is not None:
+                return self.kept((line_start + match.start("value"), line_start + match.end("value")), Position.QUOTED)
         return []
 
     # --- literals ------------------------------------------------------------------------------------------
@@ -380,10 +386,9 @@ class _Key(TellingName):
             return None
         if self.name.lower().endswith("userpwd"):
             start = self.text.find(":", start, end) + 1 or start
-        if self.text.startswith(("${", "{{"), start):
-            fallback = self._default(default_after(self.text, start))
-            if fallback:
-                return fallback
+        is_template = self.text.startswith(("${", "{{"), start)
+        if is_template and (fallback := self._default(default_after(self.text, start))):
+            return fallback
         start += 6 * self.text.startswith("{noop}", start)
         if not is_argument:  # `with the password 'X'`
             value = self.text[start:end]
@@ -394,8 +399,7 @@ class _Key(TellingName):
         value = "".join(self.text[begin:stop] for begin, stop in pieces)
         changed = compiled(_CHANGE).match(self.text, end + len(sign["quote"] or ""))
         if changed is not None:  # `password = "old" -> "new"`, as plans of changes have it.
-            both = [(start, end), changed.span("value")]
-            return [span for span in both if self.is_secret(self.text[slice(*span)], Position.QUOTED)]
+            return self.kept((start, end), Position.QUOTED) + self.kept(changed.span("value"), Position.QUOTED)
         if mark == "," and compiled(REGION).fullmatch(value):
             return []  # `lookup("db-password", "eu-west-1")`: where a secret is kept, not what it is.
         # `("password", "new-password")` lists two names; only what is assigned counts as chosen by a person.
@@ -403,9 +407,8 @@ class _Key(TellingName):
         most = Clarity.SECRET if is_word and mark in (",", "||", "??", "or") else Clarity.PASSWORD
         if "f" in sign["open"].lower() and "{" in value:
             return []
-        position = Position.QUOTED if mark != "(" or len(pieces) > 1 else Position.INLINE
-        if position is Position.INLINE and self.text[end : end + 12].lstrip("\\\"'`")[:1] == ")":
-            position = Position.QUOTED
+        is_one_of_several = mark == "(" and len(pieces) == 1 and self.text[end : end + 12].lstrip("\\\"'`")[:1] != ")"
+        position = Position.INLINE if is_one_of_several else Position.QUOTED
         if " " in value and self.name.isupper() and mark == "=" and not sign["gap"]:
             value = value.lower()  # In settings of shells stands no label, whose words have capitals.
         return pieces if self.is_secret(value.strip(), position, most=most) else []
@@ -446,80 +449,76 @@ class _Key(TellingName):
     # --- values without quotes -----------------------------------------------------------------------------
 
     def _bare(self, sign: re.Match[str], mark: str) -> list[tuple[int, int]]:
+        """Return the spans of a value without quotes, or of the lines of a YAML block; nothing if it is no secret."""
         chained = compiled(r"([A-Za-z_-]{1,40})[=:]").match(self.text, sign.end())
         if chained is not None and clarity(chained.group(1)) is not Clarity.NONE:
             return []  # `token=password=…`: the next name is looked at itself.
         run = compiled(_BARE).match(self.text, sign.end())
-        if run is None:
+        if run is None or (mark == ":" and run.group() in ("|", ">", "|-", ">-", "|+", ">+")):
             return self._block() if mark == ":" else []
-        if mark == ":" and run.group() in ("|", ">", "|-", ">-", "|+", ">+"):
-            return self._block()
-        start = run.start()
-        if mark == "=" and not sign["gap"] and self.text[self.start - 1 : self.start] == "/":
-            cut = compiled(r"[/\s\"'`;,&<>(){}\[\]|\\]").search(self.text, start, run.end())
-            stop = run.end() if cut is None else cut.start()  # A part of a path, as a folder is called.
-            return [(start, stop)] if self.is_secret(self.text[start:stop], Position.SETTING) else []
+        is_joined = not sign["gap"]
+        if mark == "=" and is_joined and self.before == "/":  # A part of a path, as a folder is called.
+            return self.kept(self._up_to(_PATH_PART_END, run), Position.SETTING)
+        is_upper = mark == "=" and is_joined and self.name.isupper()
+        if is_upper and self.before in ("'", '"') and (spans := self._in_quotes(run.start())):
+            return spans
         line_start = self._line_start()
-        begins_line = self._begins_line(line_start)
-        is_upper = self.name.isupper() and mark == "=" and not sign["gap"]
-        quote = self.text[self.start - 1 : self.start]
-        if is_upper and quote in ("'", '"'):  # `putenv("PASSWORD=several words")`
-            end = self._literal_end(start, quote)
-            value = self.text[start:end].lower() if end > 0 else ""
-            is_first = self.is_secret(value.partition(" ")[0], Position.ENVIRONMENT)  # Then a command follows.
-            if " " in value and not is_first and self.is_secret(value, Position.QUOTED):
-                return [(start, end)]
-        if begins_line or (is_upper and self.text[self.start - 1 : self.start] not in (".", "$", "{", "%")):
-            end = self._setting_end(start, run.end(), is_form=not is_upper)
-            value = self.text[start:end]
-            after = self.text[end : end + 40].split("\n", 1)[0].strip()
-            if is_upper or not after or after[0] in "#\\\"'`;," or after.startswith("//"):
-                is_code = (
-                    mark == "<-" or after[:1] in (";", ",") or (not is_upper and self._is_between_code(line_start, end))
-                )
-                position = Position.INLINE if is_code else Position.ENVIRONMENT if is_upper else Position.SETTING
-                return self._further_lines(start, end) if self.is_secret(value, position) else []
-        match = compiled(_INLINE_END).search(self.text, start, run.end())
-        end = run.end() if match is None else match.start()
+        if self._begins_line(line_start) or (is_upper and self.before not in (".", "$", "{", "%")):
+            spans = self._on_own_line(run, mark, line_start, is_upper=is_upper)
+            if spans is not None:
+                return spans
+        return self._within_line(run, mark, line_start, is_joined=is_joined)
+
+    def _up_to(self, pattern: str, run: re.Match[str]) -> tuple[int, int]:
+        """Return the span of a run up to the first place in it where a pattern is found."""
+        cut = compiled(pattern).search(self.text, *run.span())
+        return run.start(), run.end() if cut is None else cut.start()
+
+    def _in_quotes(self, start: int) -> list[tuple[int, int]]:
+        """Return the span of several words that stand with their name in quotes: `putenv("PASSWORD=several words")`."""
+        end = self._literal_end(start, self.before)
+        value = self.text[start:end].lower() if end > 0 else ""
+        is_first = self.is_secret(value.partition(" ")[0], Position.ENVIRONMENT)  # Then a command follows.
+        return [(start, end)] if " " in value and not is_first and self.is_secret(value, Position.QUOTED) else []
+
+    def _on_own_line(
+        self, run: re.Match[str], mark: str, line_start: int, *, is_upper: bool
+    ) -> list[tuple[int, int]] | None:
+        """Return the spans of a value that has the rest of its line; nothing if it is no secret, None if it has not."""
+        start = run.start()
+        end = self._setting_end(start, run.end(), is_form=not is_upper)
+        after = self.text[end : end + 40].split("\n", 1)[0].strip()
+        if after and not is_upper and after[0] not in "#\\\"'`;," and not after.startswith("//"):
+            return None
+        is_code = mark == "<-" or after[:1] in (";", ",") or (not is_upper and self._is_between_code(line_start, end))
+        position = Position.INLINE if is_code else Position.ENVIRONMENT if is_upper else Position.SETTING
+        return self._further_lines(start, end) if self.is_secret(self.text[start:end], position) else []
+
+    def _within_line(self, run: re.Match[str], mark: str, line_start: int, *, is_joined: bool) -> list[tuple[int, int]]:
+        """Return the span of a value that is followed by other text on its line; nothing if it is no secret."""
+        start, end = self._up_to(_INLINE_END, run)
         value = self.text[start:end]
-        before = self.text[self.start - 1 : self.start]
         if mark in ("=", ":") and stands_beside_user(self):
             value = value.rstrip(".")
             return [(start, start + len(value))] if is_secret(value, Clarity.PASSWORD, Position.SETTING) else []
-        if mark == "=" and self._has_setting_before(line_start, is_joined=not sign["gap"]):
-            return [(start, end)] if self.is_secret(value, Position.SETTING) else []
-        if self.text[end : end + 1] in ("(", "[") or (
-            not sign["gap"] and mark == ":" and before in (":", "/") and self.text[self.start - 2 : self.start] != " /"
-        ):
+        if mark == "=" and self._has_setting_before(line_start, is_joined=is_joined):
+            return self.kept((start, end), Position.SETTING)
+        is_scope = self.before in (":", "/") and self.text[self.start - 2 : self.start] != " /"
+        if self.text[end : end + 1] in ("(", "[") or (mark == ":" and is_joined and is_scope):
             return []
-        if sign["gap"] and mark == ":":
+        if mark == ":" and not is_joined:
             value = value.rstrip(".?:")  # A mark at the end may belong to the password.
             is_one = self.is_secret(value.rstrip("!"), Position.PROSE) or self.is_secret(value, Position.PROSE)
             return [(start, start + len(value))] if is_one else []
-        is_option = self.name.startswith("--")
-        is_connection = is_option or before in (";", "?", "&") or (before in ("-", " ", '"', "'") and mark == "=")
-        is_sure = is_option or before in (";", "?", "&", "/", ",") or self.text.startswith("/:", self.start - 2)
-        position = (
-            Position.SETTING
-            if (is_connection or is_sure) and not sign["gap"] and self.clear is Clarity.PASSWORD
-            else Position.INLINE
-        )
-        if position is Position.SETTING and not is_sure and not any(map(str.isdigit, value)):
-            position = Position.INLINE
-        if is_sure and mark == "=" and not sign["gap"] and self.clear is Clarity.PASSWORD and self._is_typed(value):
+        if self.name.lower() == "key" and self.before in ("?", "&"):
+            return [(start, end)] if len(value) >= 24 and is_secret(value, Clarity.SECRET, Position.INLINE) else []
+        is_chosen = is_joined and self.clear is Clarity.PASSWORD
+        is_sure = self.name.startswith("--") or self.before in (";", "?", "&", "/", ",")
+        is_sure = is_sure or self.text.startswith("/:", self.start - 2)
+        if is_chosen and is_sure and mark == "=" and _is_typed(value):
             return [(start, end)]
-        if self.name.lower() == "key" and before in ("?", "&"):
-            return [(start, end)] if len(value) >= 24 and is_secret(value, Clarity.SECRET, position) else []
-        return [(start, end)] if self.is_secret(value, position) else []
-
-    @staticmethod
-    def _is_typed(value: str) -> bool:
-        """Return whether a value after `&password=` is of letters of both cases in no order that names of code have."""
-        return (
-            len(value) >= 8
-            and value.isalpha()
-            and compiled(r"[A-Z][a-z]+|[a-z]+(?:[A-Z][a-z]+)*").fullmatch(value) is None
-        )
+        is_setting = mark == "=" and self.before in ("-", " ", '"', "'") and any(map(str.isdigit, value))
+        return self.kept((start, end), Position.SETTING if is_chosen and (is_sure or is_setting) else Position.INLINE)
 
     def _has_setting_before(self, line_start: int, *, is_joined: bool) -> bool:
         """Return whether the text before the name on its line is an option or setting, so that a value follows."""
@@ -530,8 +529,7 @@ class _Key(TellingName):
             return "-" in line and compiled(_OPTION_VALUE).search(line) is not None
         if line_start < 0 or compiled(_NAME_WITH_SPACES).fullmatch(line) is None:
             return False
-        following = compiled(_BARE_LINE).match(self.text, self.end)
-        return following is not None
+        return compiled(_BARE_LINE).match(self.text, self.end) is not None
 
     def _setting_end(self, start: int, end: int, *, is_form: bool) -> int:
         """Return the end of a value that has its line for itself; in a form another value may follow after `&`."""
@@ -599,26 +597,22 @@ class _Key(TellingName):
     # --- other forms ---------------------------------------------------------------------------------------
 
     def _further(self) -> list[tuple[int, int]]:
-        before = self.text[self.start - 1 : self.start]
+        """Return the span of a value behind a name in a tag, right after the name, or later in a sentence."""
         following = self.text[self.end : self.end + 1]
-        if following in (">", " ", '"', "'", "\\") and self._is_in_tag():
-            spans = self.one(_ELEMENT, Position.QUOTED)
-            if spans:
-                return spans
+        if following in ('"', "'", "\\") and self._is_in_tag() and (spans := self.one(_ELEMENT, Position.QUOTED)):
+            return spans
         if following == "<":
             return self.one(_PLIST, Position.QUOTED)
         if following not in " \t:*\n`\"'":
             return []
-        match = compiled(_LOOSE).match(self.text, self.end)
-        if match is not None:
-            span = self.without_end_marks(match, "value")
-            value = self.text[slice(*span)]
+        if match := compiled(_LOOSE).match(self.text, self.end):
+            span = self.without_end_marks(match)
             # `--password X`, `ENV PASSWORD X`, and a column of names before one of values.
-            is_setting = before == "-" or self.name.startswith("-") or self.text.startswith("ENV ", self.start - 4)
+            is_setting = self.before == "-" or self.name.startswith("-") or self.text.startswith("ENV ", self.start - 4)
             is_setting |= match.start("value") > self.end + 1 and self.text[span[1] : span[1] + 1] in ("\n", "\r", "")
-            position = Position.SETTING if is_setting and any(map(str.isdigit, value)) else Position.LOOSE
-            if self.is_secret(value, position):
-                return [span]
+            is_setting &= any(map(str.isdigit, self.text[slice(*span)]))
+            if spans := self.kept(span, Position.SETTING if is_setting else Position.LOOSE):
+                return spans
         return value_after(self) or value_later(self)
 
     def _is_in_tag(self) -> bool:

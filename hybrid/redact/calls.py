@@ -48,48 +48,36 @@ def argument_secrets(text: str, lower: str, letters: str) -> Iterator[Secret]:
                 yield from secrets
 
 
-def credentials_after(text: str, name: str, end: int) -> list[Secret]:
-    """Return the password of `HTTPBasicAuth("user", "password")` and the like; which argument, the call's name tells.
+def arguments_after(text: str, end: int, number: int) -> tuple[list[Secret], int]:
+    """Return the argument of that number, if it is a literal and a secret, and the offset where the search ended.
 
     Args:
         text: The text.
-        name: Name of the call, with `auth` or `cred` in it.
-        end: Offset at which the name ends.
+        end: Offset at which the name of the call ends.
+        number: Number of the argument among the literals, from 1, or `_LAST` or `_GENERATED`.
     """
-    number = 3 if name.lower().endswith("plainauth") else 2
-    return arguments_after(text, end, number)[0]
-
-
-def arguments_after(text: str, end: int, number: int) -> tuple[list[Secret], int]:
-    """Return the argument of that number, if it is a literal and a secret, and the offset where the search ended."""
     opened = compiled(_ARGUMENTS).match(text, end)
     if opened is None:
         return [], end
     stop = text.find("\n", end, end + _MAX_ARGUMENTS)
     stop = stop if stop >= 0 else min(len(text), end + _MAX_ARGUMENTS)
-    clear = Clarity.SECRET if number == 1 else Clarity.PASSWORD
     if number == _LAST:
         closed = text.find(")", opened.end(), stop)
         stop = closed if closed >= 0 else stop
-        number = sum(1 for _ in compiled(_LITERAL).finditer(text, opened.end(), stop))
+    literals = compiled(_LITERAL).finditer(text, opened.end(), stop)
     if number == _GENERATED:
-        literals = [
-            literal
-            for literal in compiled(_LITERAL).finditer(text, opened.end(), stop)
-            if is_generated(literal.group(2))
-        ]
-        return list(_among(text, literals[:1], Clarity.SECRET, opened.end())), stop
-    literals = list(islice(compiled(_LITERAL).finditer(text, opened.end(), stop), number))
-    return list(_among(text, literals[max(0, number - 1) : number], clear, opened.end())), stop
-
-
-def _among(text: str, literals: list[re.Match[str]], clear: Clarity, start: int) -> Iterator[Secret]:
-    for literal in literals:
-        between = compiled(_LITERAL).sub("", text[start : literal.start()])
-        if ")" in between:
-            continue  # The call ended before.
-        if is_secret(literal.group(2), clear, Position.QUOTED):
-            yield Secret("password", literal.start(2), literal.end(2))
+        literals = (literal for literal in literals if is_generated(literal.group(2)))
+    elif number == _LAST:
+        literals = reversed([*literals])
+    else:
+        literals = islice(literals, number - 1, None)
+    literal = next(literals, None)
+    # A bracket between the literals before it ends the call.
+    if literal is None or ")" in compiled(_LITERAL).sub("", text[opened.end() : literal.start()]):
+        return [], stop
+    clear = Clarity.SECRET if number in (1, _GENERATED) else Clarity.PASSWORD
+    is_kept = is_secret(literal.group(2), clear, Position.QUOTED)
+    return [Secret("password", *literal.span(2))] if is_kept else [], stop
 
 
 # --- Literals beside references ------------------------------------------------------------------------------------

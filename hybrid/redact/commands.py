@@ -39,7 +39,7 @@ _OPTIONS: tuple[tuple[str, str, str], ...] = (
     ("uU-", "curl", rf"(?:-u|-U|--user|--proxy-user){_GAP}?(?={_QUOTE}?(?P<user>[\w.@%+-]{{1,64}}:))"),
     ("p", "mysql mariadb", r"-p(?=\S)"),
     ("p", "sshpass mongo", rf"-p{_GAP}?"),
-    ("P", "sqlcmd bcp", rf"-P{_GAP}?"),
+    ("P", "sqlcmd bcp unzip zip mosquitto ipmitool", rf"-P{_GAP}?"),
     ("w", "ldap", rf"-w{_GAP}?"),
     ("a-", "redis-cli valkey-cli", rf"(?:-a|--pass){_GAP}"),
     ("kK", "openssl", rf"(?:-k|-K){_GAP}"),
@@ -60,15 +60,12 @@ _OPTIONS: tuple[tuple[str, str, str], ...] = (
     ),
     ("U-", "smbclient rpcclient smbmap", rf"(?:-U|--user){_GAP}?(?={_QUOTE}?(?P<user>[\w.\\/@-]{{1,64}}%))"),
     ("u", "lftp", rf"-u{_GAP}?(?={_QUOTE}?(?P<user>[\w.@-]{{1,64}},))"),
-    ("P", "unzip zip mosquitto ipmitool", rf"-P{_GAP}?"),
     ("as", "ldappasswd", rf"-[as]{_GAP}"),
     ("t", "influx", rf"-t{_GAP}"),
     ("ph", "7z rar", r"-h?p(?=\S)"),
     ("AX", "snmp", rf"-[AX]{_GAP}"),
     ("c", "snmp", rf"-c{_GAP}(?=\S*[A-Z\d])"),
-    ("p", "psexec certutil rdesktop rabbitmqadmin cqlsh twine elasticsearch-users", rf"-p{_GAP}"),
-    ("", "xfreerdp", r"/p:"),
-    ("p", "az ", rf"-p{_GAP}"),
+    ("p", "psexec certutil rdesktop rabbitmqadmin cqlsh twine elasticsearch-users az", rf"-p{_GAP}"),
     ("aA", "http xh", rf"-a{_GAP}(?={_QUOTE}?(?P<user>[\w.@+-]{{1,64}}:)?)"),
     ("b", "oathtool", rf"-b{_GAP}"),
     ("N", "ssh-keygen", rf"-N{_GAP}"),
@@ -124,12 +121,7 @@ _RULES: tuple[tuple[str, str], ...] = (
     ("username ", rf"username\s\S{{1,64}}\s(?:privilege\s\d{{1,2}}\s)?(?:password|secret)\s\d\s(?=\S*\d){_VALUE}"),
     ("auth default", rf"auth\sdefault\s{_VALUE}"),
     (" on >", rf" on >{_VALUE}(?=\s[~+&%])"),
-    ("log in ", _SIGNED_IN),
-    ("login ", _SIGNED_IN),
-    ("sign in ", _SIGNED_IN),
-    ("ssh ", _SIGNED_IN),
-    ("authenticate ", _SIGNED_IN),
-    ("connect as ", _SIGNED_IN),
+    *((word, _SIGNED_IN) for word in ("log in ", "login ", "sign in ", "ssh ", "authenticate ", "connect as ")),
     ("connect with ", _SIGNED_IN),
     ("wpa_pass", rf"wpa_passphrase[ \t]+(?:\"[^\"\n]{{1,64}}\"|[^\s}}]{{1,64}})[ \t]+{_VALUE}"),
     ("enable secret", rf"enable\s+secret\s+(?:\d\s+)?{_VALUE}"),
@@ -150,19 +142,8 @@ _HERE_TOOL = (
 _MAX_HERE = 200
 """Characters before a here-string within which the program that reads it is looked for."""
 _READERS = (
-    *(
-        "stdin",
-        "with-token",
-        "chpasswd",
-        "sudo -s",
-        "phrase-fd",
-        "secret",
-        "insert",
-        "auth login",
-        "kinit",
-        "cryptsetup",
-    ),
-    *("openconnect", " su"),
+    *("stdin", "with-token", "chpasswd", "sudo -s", "phrase-fd", "secret", "insert", "auth login", "kinit"),
+    *("cryptsetup", "openconnect", " su"),
 )
 _CRYPT = (
     r"\$(?:2[abxy]\$\d\d\$[./A-Za-z0-9]{53}|argon2(?:id?|d)\$[^\s\"'`:,]{20,200}"
@@ -180,19 +161,19 @@ def command_passwords(text: str, lower: str, letters: str) -> Iterator[Secret]:
     places = [match.start() for match in compiled(_OPTION).finditer(text)]
     initials = {text[place + 1] for place in places}
     near = _before_options(lower, places)
-    has_other_sign = "/p:" in text
-    for options, words, pattern in _TOOLS if places or has_other_sign else ():
-        if initials.intersection(options) or (not options and has_other_sign):
+    for options, words, pattern in _TOOLS:
+        if initials.intersection(options):
             for word in words:
-                if not options or word in near:
+                if word in near:
                     yield from _of_tool(text, lower, word, pattern)
+    if "/p:" in text:
+        yield from _of_tool(text, lower, "xfreerdp", "/p:")
     for word in possible(tuple(_RULES_OF), letters):
         yield from _of_word(text, lower, word)
     printers = possible(("echo", "printf"), letters) if "|" in text else []
     if printers and any(word in lower for word in possible(_READERS, letters)):
         for start, _ in occurrences(lower, printers):
-            match = compiled(_PIPED).match(text, start)
-            if match is not None:
+            if match := compiled(_PIPED).match(text, start):
                 yield from _password(match)
     if "<<<" in text:
         yield from _here_strings(text)
@@ -223,10 +204,9 @@ def _here_strings(text: str) -> Iterator[Secret]:
     for start, end in occurrences(text, ("<<<",)):
         before = text[max(seen, start - _MAX_HERE) : start].rpartition("\n")[2]
         seen = end
-        if compiled(_HERE_TOOL).search(before) is not None:
-            match = compiled(rf"\s?{_VALUE}").match(text, end)
-            if match is not None:
-                yield from _password(match)
+        match = compiled(rf"\s?{_VALUE}").match(text, end)
+        if match is not None and compiled(_HERE_TOOL).search(before) is not None:
+            yield from _password(match)
 
 
 def _before_options(lower: str, places: list[int]) -> str:
@@ -243,15 +223,14 @@ def _before_options(lower: str, places: list[int]) -> str:
 
 def _hashes(text: str, lower: str, letters: str) -> Iterator[Secret]:
     """Yield hashes that systems keep of passwords, told by their form."""
-    if "$" in text:
-        for match in compiled(_CRYPT).finditer(text):
-            yield Secret("password_hash", match.start(), match.end())
-        if "sha256$" in lower or "sha1$" in lower or "crypt$" in lower:
-            for match in compiled(_DJANGO_HASH).finditer(text):
-                yield Secret("password_hash", match.start(), match.end())
+    forms = [_CRYPT] if "$" in text else []
+    if "sha256$" in lower or "sha1$" in lower or "crypt$" in lower:
+        forms.append(_DJANGO_HASH)
     if "{" in text and any(scheme in letters for scheme in ("sha", "md", "crypt")):
-        for match in compiled(_LDAP_HASH).finditer(text):
-            yield Secret("password_hash", match.start(), match.end())
+        forms.append(_LDAP_HASH)
+    for form in forms:
+        for match in compiled(form).finditer(text):
+            yield Secret("password_hash", *match.span())
 
 
 def _of_tool(text: str, lower: str, word: str, pattern: str) -> Iterator[Secret]:
@@ -262,7 +241,7 @@ def _of_tool(text: str, lower: str, word: str, pattern: str) -> Iterator[Secret]
     option = compiled(rf"(?<![A-Za-z0-9])(?:{pattern}){_VALUE}")
     while start >= 0:
         following = lower.find(word, start + len(word))
-        if text[start - 1 : start] in _BEFORE_COMMAND or not start:
+        if _is_command(text, start):
             end = min(following if _is_command(text, following) else len(text), start + _MAX_COMMAND)
             line_end = text.find("\n", start, end)
             while line_end > 0 and text[line_end - 1] == "\\":  # A command goes on in the next line.
@@ -273,24 +252,23 @@ def _of_tool(text: str, lower: str, word: str, pattern: str) -> Iterator[Secret]
 
 
 def _is_command(text: str, start: int) -> bool:
-    """Return whether a name of a tool stands where a command may begin: not in `a.zip`, not in `unzip`."""
-    return start > 0 and text[start - 1] in _BEFORE_COMMAND
+    """Return whether a name of a tool stands where a command may begin: not in `a.zip`, not in `unzip`; not at −1."""
+    return start == 0 or (start > 0 and text[start - 1] in _BEFORE_COMMAND)
 
 
 def _password(match: re.Match[str]) -> Iterator[Secret]:
+    """Yield the password in the group `quoted` or else `value` of a match, without the user before it; or nothing."""
     groups = match.groupdict()
-    name = "quoted" if groups.get("quoted") is not None else "value"
-    value, (start, end) = match[name], match.span(name)
-    user = groups.get("user")
-    if user and value.startswith(user):
-        value, start = value[len(user) :], start + len(user)
+    is_quoted = groups.get("quoted") is not None
+    value, end = (match["quoted"], match.end("quoted")) if is_quoted else (match["value"], match.end("value"))
+    value = value.removeprefix(groups.get("user") or "")
     login, colon, password = value.partition(":")
     if colon and len(password) > 3 and compiled(r"[A-Za-z_][\w.-]*").fullmatch(login):
-        value, start = password, start + len(login) + 1  # `echo 'user:password' | chpasswd`
-    value = value if name == "quoted" else value.rstrip(",):")
-    end = start + len(value)
-    if _is_password(value, is_quoted=name == "quoted"):
-        yield Secret("password", start, end)
+        value = password  # `echo 'user:password' | chpasswd`
+    start = end - len(value)
+    value = value if is_quoted else value.rstrip(",):")
+    if _is_password(value, is_quoted=is_quoted):
+        yield Secret("password", start, start + len(value))
 
 
 @lru_cache(maxsize=1024)

@@ -169,7 +169,7 @@ def tokens(text: str, pieces: str) -> Iterator[Secret]:
     if compiled(_BOT).search(pieces):
         for match in compiled(_alone(_BOT)).finditer(text):
             if is_generated(match.group()) or _is_number(match.group().partition(".")[0]):
-                yield Secret("discord_token", match.start(), match.end())
+                yield Secret("discord_token", *match.span())
     if not pieces or (len(pieces) > _LONG_TEXT and not compiled(_ANY_LITERAL).search(pieces)):
         return
     yield from _beside_keys(text, pieces)
@@ -177,8 +177,7 @@ def tokens(text: str, pieces: str) -> Iterator[Secret]:
     for kind, words, pattern in _FORMS:
         for word in words:
             if word in pieces:
-                for start, end in _of_form(text, kind, word, pattern, joins):
-                    yield Secret(kind, start, end)
+                yield from (Secret(kind, *span) for span in _of_form(text, kind, word, pattern, joins))
 
 
 def _of_form(text: str, kind: str, word: str, pattern: str, joins: _Joins) -> Iterator[tuple[int, int]]:
@@ -187,9 +186,7 @@ def _of_form(text: str, kind: str, word: str, pattern: str, joins: _Joins) -> It
     offsets = (-len(word),) if pattern.startswith("(?<=") else _INSIDE.get(word, _AT_START)
     run_end, n_tries = 0, 0
     for start, end in occurrences(text, (word,)):
-        match = None
-        for before in offsets:
-            match = form.match(text, start - before) if match is None and start >= before else match
+        match = next(filter(None, (form.match(text, start - before) for before in offsets if start >= before)), None)
         if match is not None and _is_token(kind, match.group()):
             yield match.span()
         if match is not None and text[match.end() : match.end() + 1] not in _QUOTES:
@@ -208,7 +205,7 @@ def _beside_keys(text: str, pieces: str) -> Iterator[Secret]:
         if any(word in pieces for word in words) and compiled(public).search(pieces) is not None:
             for match in compiled(public + secret).finditer(text):
                 if is_generated(match.group(1)) or is_mixed_case(match.group(1)):
-                    yield Secret(kind, match.start(1), match.end(1))
+                    yield Secret(kind, *match.span(1))
 
 
 def _put_together(
@@ -305,32 +302,27 @@ def private_keys(text: str) -> Iterator[Secret]:
     run_end = 0
     for start, end in occurrences(text, (_ENCODED_BEGIN,)):
         run = compiled(_ENCODED).match(text, end) if start >= run_end else None
-        if run is None:
-            continue
-        run_end = run.end()
-        if _is_encoded_key(text[start:run_end]):
-            yield Secret("private_key", start, run.end())
+        if run is not None:
+            run_end = run.end()
+            # Whether the base64 begins with the first line of a private key.
+            if b"PRIVATE KEY" in binascii.a2b_base64(text[start : start + 64]):
+                yield Secret("private_key", start, run_end)
     if "PRIVATE KEY" in text:
         yield from _key_blocks(text)
 
 
-def _is_encoded_key(encoded: str) -> bool:
-    """Return whether the beginning of a text in base64 is the first line of a private key."""
-    return b"PRIVATE KEY" in binascii.a2b_base64(encoded[:64])
-
-
 def _key_blocks(text: str) -> Iterator[Secret]:
+    """Yield the blocks between the marks of a key; the lines after a mark without its end, and those before one."""
     begins = list(compiled(_KEY_BEGIN).finditer(text))
     begun: set[int] = set()
-    for number, begin in enumerate(begins):
-        border = begins[number + 1].start() if number + 1 < len(begins) else len(text)
+    for begin, border in zip(begins, [*(after.start() for after in begins[1:]), len(text)], strict=False):
         end = compiled(_KEY_END).search(text, begin.end(), border)
         if end is None or not _is_key_body(text[begin.end() : end.start()]):
             end = compiled(_KEY_LINES_AFTER).match(text, begin.end(), border)
         if end is not None:
             begun.add(end.end())
-        if end is not None and compiled(_KEY_BODY).search(text, begin.end(), end.end()):
-            yield Secret("private_key", begin.start(), end.end())
+            if compiled(_KEY_BODY).search(text, begin.end(), end.end()):
+                yield Secret("private_key", begin.start(), end.end())
     lines = _KeyLines(text)
     for end in compiled(_KEY_END).finditer(text):
         start, has_body = lines.before(end.start())
@@ -405,5 +397,5 @@ def recovery_codes(text: str, lower: str, letters: str) -> Iterator[Secret]:
             code = None if gap is None else compiled(_CODE).match(text, gap.end())
             if code is None or (not any(map(str.isdigit, code.group())) and not code.group().isupper()):
                 break
-            yield Secret("recovery_code", code.start(), code.end())
+            yield Secret("recovery_code", *code.span())
             at = code.end()

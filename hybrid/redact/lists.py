@@ -10,7 +10,7 @@ from hybrid.redact.names import Clarity, clarity
 from hybrid.redact.values import Position, has_both, is_secret
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from hybrid.redact.values import TellingName
 
@@ -47,32 +47,42 @@ def list_items(key: TellingName) -> list[tuple[int, int]]:
     is_plural = key.name[-1:] in ("s", "S") and compiled(_LISTS, re.IGNORECASE).search(key.name) is not None
     if not is_plural and key.clear < Clarity.SECRET:
         return []
-    lines = _dash_items(key, is_plural=is_plural) or _flow_items(key)
-    at = compiled(_LIST).match(key.text, key.end) if not lines else None
-    if at is None or (not is_plural and "[" not in at.group()):
+    if lines := _dash_items(key, is_plural=is_plural) or _flow_items(key):
         return lines
+    at = compiled(_LIST).match(key.text, key.end)
+    if at is None or (not is_plural and "[" not in at.group()):
+        return []
     is_password = is_plural and "pass" in key.name.lower()
-    spans: list[tuple[int, int]] = []
-    item = compiled(_LIST_ITEM).match(key.text, at.end())
-    while item is not None and len(spans) < _MAX_PIECES:
-        value = item["value"]
-        if is_secret(value, Clarity.PASSWORD if is_password else Clarity.SECRET, Position.QUOTED) and (
-            is_password or (has_both(value) and (is_plural or compiled(_RULE).match(value) is None))
-        ):
-            spans.append(item.span("value"))
-        item = compiled(_LIST_ITEM).match(key.text, item.end()) if item["more"] else None
-    return spans
+
+    def is_kept(value: str) -> bool:
+        if is_password:
+            return is_secret(value, Clarity.PASSWORD, Position.QUOTED)
+        is_rule = not is_plural and compiled(_RULE).match(value) is not None
+        return not is_rule and has_both(value) and is_secret(value, Clarity.SECRET, Position.QUOTED)
+
+    return _kept_items(_LIST_ITEM, key.text, at.end(), is_kept)
 
 
 def _flow_items(key: TellingName) -> list[tuple[int, int]]:
     """Return the spans of the secrets in a list within brackets whose items have no quotes, as YAML allows."""
     at = compiled(_FLOW).match(key.text, key.end)
-    item = None if at is None else compiled(_FLOW_ITEM).match(key.text, at.end())
+    if at is None:
+        return []
+
+    def is_kept(value: str) -> bool:
+        return compiled(_RULE).match(value) is None and key.is_secret(value, Position.INLINE)
+
+    return _kept_items(_FLOW_ITEM, key.text, at.end(), is_kept)
+
+
+def _kept_items(pattern: str, text: str, at: int, is_kept: Callable[[str], bool]) -> list[tuple[int, int]]:
+    """Return the spans of the values that are kept of a list in brackets whose items begin at an offset."""
     spans: list[tuple[int, int]] = []
+    item = compiled(pattern).match(text, at)
     while item is not None and len(spans) < _MAX_PIECES:
-        if compiled(_RULE).match(item["value"]) is None and key.is_secret(item["value"], Position.INLINE):
+        if is_kept(item["value"]):
             spans.append(item.span("value"))
-        item = compiled(_FLOW_ITEM).match(key.text, item.end()) if item["more"] else None
+        item = compiled(pattern).match(text, item.end()) if item["more"] else None
     return spans
 
 
@@ -83,11 +93,11 @@ def _dash_items(key: TellingName, *, is_plural: bool) -> list[tuple[int, int]]:
         return []
     clear = Clarity.PASSWORD if "pass" in key.name.lower() and is_plural else key.clear
     dash = f"{at['indent']}- "
-    begin, end, spans = key.scanned.walks.get((dash, clear), (0, 0, []))
+    begin, end, spans = key.walks.get((dash, clear), (0, 0, []))
     if not begin <= at.end() < end or len(spans) >= _MAX_PIECES:  # Else the name stands in a list that was looked at.
         begin = at.end()
         end, spans = _walk(key.text, begin, dash, clear)
-        key.scanned.walks[dash, clear] = begin, end, spans
+        key.walks[dash, clear] = begin, end, spans
     return [span for span in spans if span[0] >= at.end()]
 
 

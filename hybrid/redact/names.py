@@ -35,13 +35,10 @@ class Clarity(IntEnum):
     """What people choose: any word may be one."""
 
 
-_ROOTS = (
-    *("pass", "psw", "pw", "psk", "secret", "token", "cred", "key", "auth", "salt", "seed", "sess", "csrf", "jwt"),
-    *("senha", "contrase", "kennwort"),
-)
+_ROOTS = tuple("pass psw pw psk secret token cred key auth salt seed sess csrf jwt senha contrase kennwort".split())
 _SESSION_ID = r"sess(?:ion_?)?id"
 _BEFORE_PW = r"(?:bind|db|user|admin|root|my|ssh)_?$"
-_NAME = r"[A-Za-z0-9_-]*"
+_NAME_CHARS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
 _WORD = r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+"
 
 _PASSWORD = (
@@ -52,24 +49,10 @@ _FOREIGN = frozenset("passe contraseña contrasena senha".split())
 """Words for a password in other languages than English and German: `mot de passe`."""
 _PASS_OF = "db|user|smtp|root|mail|ftp|admin|redis|require|mysql|pg|login|ssh|ldap|bind|sudo|become|my|store|key"
 _PASS = rf"(?:^|_)(?:src|dest)?(?:{_PASS_OF})_?pass"
-_KEYED = (
-    *("api", "access", "account", "signing", "encryption", "private", "secret", "app", "master", "client", "unseal"),
-    *("server", "application", "aes", "fernet", "cipher", "crypto", "hmac", "jwt", "license", "integration", "gen"),
-    *(
-        "setup",
-        "write",
-        "gpr",
-        "subscription",
-        "function",
-        "fastly",
-        "backup",
-        "root",
-        "bucket",
-        "wg",
-        "cookie",
-        "hash",
-    ),
-    *("storage", "service", "shared", "license", "admin", "deploy", "webhook", "session", "auth", "recovery", "host"),
+_KEYED = tuple(
+    "api access account signing encryption private secret app master client unseal server application aes fernet"
+    " cipher crypto hmac jwt license integration gen setup write gpr subscription function fastly backup root"
+    " bucket wg cookie hash storage service shared admin deploy webhook session auth recovery host".split()
 )
 _KEY = rf"(?:{'|'.join(_KEYED)})_?key"
 _SECTIONS = ("jwt", "encryption", "signing", "crypto")
@@ -143,9 +126,8 @@ def name_start(text: str, start: int) -> int:
     last = text[start - 1 : start]
     if not (last.isalnum() or last in ("_", "-")):
         return start
-    before = text[max(0, start - 60) : start][::-1]
-    match = compiled(_NAME).match(before)
-    begin = start - (0 if match is None else match.end())
+    before = text[max(0, start - 60) : start]
+    begin = start - len(before) + len(before.rstrip(_NAME_CHARS))
     if text[begin - 1 : begin] == "\\" and text[begin : begin + 1] in ("n", "t", "r") and begin < start:
         return begin + 1
     return begin
@@ -170,11 +152,8 @@ def clarity(name: str, before: str = "") -> Clarity:
     if "public" in joined or "your" in words or "publishable" in joined or "site_key" in joined:
         return Clarity.NONE
     for phrase, clear in _PHRASES:
-        match = None
-        for match in compiled(phrase).finditer(joined):  # noqa: B007 (the last one counts)
-            pass
-        if match is not None:
-            return _judged(joined, match, clear)
+        if matches := [*compiled(phrase).finditer(joined)]:
+            return _judged(joined, matches[-1], clear)
     return Clarity.NONE
 
 

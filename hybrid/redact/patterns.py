@@ -69,11 +69,11 @@ _MIN_TOKEN = 15
 
 def possible(words: Sequence[str], letters: str) -> list[str]:
     """Return those of some words in lower case that may stand in a text, by its `Pieces.letters`; others cannot."""
-    return [word for word, first, others in _runs(tuple(words)) if first in letters and _all_in(others, letters)]
-
-
-def _all_in(runs: tuple[str, ...], letters: str) -> bool:
-    return not runs or all(run in letters for run in runs)
+    return [
+        word
+        for word, first, others in _runs(tuple(words))
+        if first in letters and (not others or all(run in letters for run in others))
+    ]
 
 
 @cache

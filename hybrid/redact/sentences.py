@@ -81,15 +81,14 @@ def value_after(key: TellingName) -> list[tuple[int, int]]:
     """Return the span of a value after its name, if it is a secret: `password is X`, `password from X to Y`."""
     match = compiled(_FROM).match(key.text, key.end) if key.text.startswith(" from", key.end) else None
     if match is not None and key.is_secret(match["value"].rstrip(".,;:!?)"), Position.PROSE):
-        return [key.without_end_marks(match, "old"), key.without_end_marks(match, "value")]
+        return [key.without_end_marks(match, "old"), key.without_end_marks(match)]
     match = compiled(_PROSE).match(key.text, key.end)
     if match is None:
         return []
     if match["quoted"] is not None:
         position = Position.QUOTED if key.clear >= Clarity.SECRET else Position.PROSE
         return [match.span("quoted")] if key.is_secret(match["quoted"].strip(), position) else []
-    span = key.without_end_marks(match, "value")
-    return [span] if key.is_secret(key.text[slice(*span)], Position.PROSE) else []
+    return key.kept(key.without_end_marks(match), Position.PROSE)
 
 
 def value_later(key: TellingName) -> list[tuple[int, int]]:
@@ -105,7 +104,7 @@ def value_later(key: TellingName) -> list[tuple[int, int]]:
     for pattern, position in patterns:
         match = compiled(pattern).match(text, end)
         if match is not None:
-            span = key.without_end_marks(match, "value")
+            span = key.without_end_marks(match)
             value = text[slice(*span)]
             if key.is_secret(value, position) and (position is Position.LOOSE or has_both(value) or is_marked(value)):
                 return [span]

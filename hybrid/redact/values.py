@@ -14,6 +14,8 @@ from collections import Counter
 from enum import Enum
 from functools import lru_cache
 
+from msgspec import Struct
+
 from hybrid.base.patterns import compiled
 from hybrid.redact.names import Clarity
 
@@ -36,29 +38,12 @@ class Position(Enum):
 
 
 _FILLERS = (
-    "your",
-    "xxxx",
-    "****",
-    "changeme",
-    "change-me",
-    "change_me",
+    *"your xxxx **** changeme change-me change_me changethis change-this replace placeholder redacted".split(),
+    *"0000000000 insert_ insert- … .... todo fixme -here _here ••".split(),
     "change this",
-    "changethis",
-    "change-this",
-    "replace",
-    "placeholder",
-    "redacted",
-    "0000000000",
-    "insert_",
-    "insert-",
-    "…",
-    "....",
-    "todo",
-    "fixme",
-    "-here",
-    "_here",
-    "••",
 )
+"""What stands within a value that is to be put in its place, in lower case."""
+_EXAMPLE = r"(?:password|passwd|pass|secret|token|example|test|foo|bar|dummy|sample)[-_]?\d{0,3}!?"
 _PLAIN = frozenset(
     # Types, states and words of forms: never a value worth hiding.
     "str string strings text int integer number num bool boolean bytes byte char varchar any object void unknown never"
@@ -94,6 +79,7 @@ _TECHNICAL = (
     r"|int|uint|float|2fa|mfa|web|py|python|node|es|ecma|us|eu|ap|line|col|step|page|part|test|item|type|arg)[-_]?\d+"
 )
 _UUID = r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}"
+_PLAIN_ID = rf"{_UUID}|0[0-7][0-9A-HJKMNP-TV-Z]{{24}}|[0-9a-f]{{40}}|[0-9a-f]{{64}}|[0-9a-f]{{128}}"
 _TEMPLATE = (
     r"\$\{[^}]*\}?|\{\{|\$\([^)]*\)|\$\{\{|#\{[^}]*\}|%\([a-z_]+\)s|\{[A-Za-z_][\w.()\[\]'\":!]*\}|\{\}|\[redacted|\]\(|</"
     r"|%[A-Za-z_]+%|\(\?[:=!P<]|^\$[A-Za-z_]\w+(?:\[|:|->|\.)"
@@ -136,15 +122,8 @@ def is_secret(value: str, clear: Clarity, position: Position) -> bool:
     """Return whether a value is a secret, given how clear the name beside it is and how the value stands to it."""
     if clear is Clarity.NONE or len(value) < 4 or is_reference(value) or is_placeholder(value):
         return False
-    if clear is Clarity.WEAK and position is not Position.QUOTED and compiled(r"[()\[\]{}]").search(value):
-        return False
     if clear is Clarity.WEAK:
-        if position is Position.ENVIRONMENT and len(value) >= 20 and has_both(value) and is_mixed_case(value):
-            return not is_plain_id(value)
-        is_long_hex = len(value) > 32 and compiled(r"[0-9a-fA-F]+").fullmatch(value) is not None
-        return (is_generated(value) and not is_long_hex and not is_plain_id(value)) or (
-            position is Position.QUOTED and is_dense(value)
-        )
+        return _is_key(value, position)
     if position is Position.QUOTED:
         return _is_literal(value, clear)
     if position in (Position.SETTING, Position.ENVIRONMENT):
@@ -156,6 +135,18 @@ def is_secret(value: str, clear: Clarity, position: Position) -> bool:
     if position is Position.INLINE:
         return _is_no_name(value)
     return _is_no_word(value, is_loose=position is Position.LOOSE)
+
+
+def _is_key(value: str, position: Position) -> bool:
+    """Return whether a value beside a name that says little, such as `maps_key`, is generated, and is no digest."""
+    if position is not Position.QUOTED and compiled(r"[()\[\]{}]").search(value):
+        return False
+    if position is Position.ENVIRONMENT and len(value) >= 20 and has_both(value) and is_mixed_case(value):
+        return not is_plain_id(value)
+    if position is Position.QUOTED and is_dense(value):
+        return True
+    is_long_hex = len(value) > 32 and compiled(r"[0-9a-fA-F]+").fullmatch(value) is not None
+    return is_generated(value) and not is_long_hex and not is_plain_id(value)
 
 
 def _is_literal(value: str, clear: Clarity) -> bool:
@@ -174,11 +165,7 @@ def _is_literal(value: str, clear: Clarity) -> bool:
     if clear in (Clarity.SECRET, Clarity.TOKEN, Clarity.PASS):
         # The names of objects have this form: `secret: "shop-credentials-2"`.
         is_name = compiled(r"[a-z]+(?:[-_./:][a-z]+)*[-_]?\d{0,2}").fullmatch(value) is not None
-        if (
-            clear is not Clarity.SECRET
-            and compiled(_DOTTED).fullmatch(value)
-            and all(map(_is_plain_name, value.split(".")))
-        ):
+        if clear is not Clarity.SECRET and _is_dotted_name(value, r"\."):
             return False
         return len(value) >= 6 and not (is_name and not _CODE.isdisjoint(words)) and not _is_technical(value)
     return not (_CODE.issuperset(words) and compiled(r"[a-z]+(?:[-_.]?[a-z]+)*[-_]?\d").fullmatch(value))
@@ -245,26 +232,29 @@ def _is_setting(value: str, clear: Clarity, *, may_hold_brackets: bool) -> bool:
     is_chosen = clear in (Clarity.PASSWORD, Clarity.PASS) and _CODE.isdisjoint(words_of(value))
     if is_chosen and (is_marked(value) or (is_mixed_case(value) and len(value) <= 24)):
         return True
-    if compiled(_DOTTED).fullmatch(value) and all(map(_is_plain_name, compiled(r"\.|::|->").split(value))):
-        return False
-    if compiled(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+").fullmatch(value):
-        return False
-    if not may_hold_brackets and compiled(r"[()\[\]{}]|[!<>]=|==[^=]|[A-Za-z_]<").search(value) and not is_dense(value):
+    if _is_dotted_name(value, r"\.|::|->") or compiled(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+").fullmatch(value):
         return False
     if may_hold_brackets:
         is_phrase = clear is Clarity.SECRET and compiled(r"(?=.{16})[a-z]+(?:-[a-z]+){2,}").fullmatch(value) is not None
         return (is_phrase and _CODE.isdisjoint(words_of(value))) or _is_literal(value, clear)
+    if compiled(r"[()\[\]{}]|[!<>]=|==[^=]|[A-Za-z_]<").search(value) and not is_dense(value):
+        return False
     if clear is not Clarity.PASSWORD and compiled(r"[a-z]+(?:_[a-z]+)+(?:_?\d{1,2})?").fullmatch(value):
         return False  # `render_pass: shadow_map_2`
     if clear >= Clarity.SECRET and compiled(_BASE32).fullmatch(value):
         return True
-    if not any(map(str.isdigit, value)) and compiled(r"[A-Za-z_]+").fullmatch(value) and not is_mixed_case(value):
-        return False if not value.islower() or "_" in value else _is_literal(value, clear)
+    is_name = compiled(r"[A-Za-z_]+").fullmatch(value) is not None and not is_mixed_case(value)
+    if is_name and (not value.islower() or "_" in value):
+        return False
     return _is_literal(value, clear)
 
 
-def _is_plain_name(value: str) -> bool:
-    return compiled(r"[A-Za-z_]+\d{0,2}").fullmatch(value) is not None or not _CODE.isdisjoint(words_of(value))
+def _is_dotted_name(value: str, separators: str) -> bool:
+    """Return whether a value is a dotted name each of whose parts is a name of code, without digits but at its end."""
+    return compiled(_DOTTED).fullmatch(value) is not None and all(
+        compiled(r"[A-Za-z_]+\d{0,2}").fullmatch(part) or not _CODE.isdisjoint(words_of(part))
+        for part in compiled(separators).split(value)
+    )
 
 
 def _is_no_name(value: str) -> bool:
@@ -277,11 +267,7 @@ def _is_no_name(value: str) -> bool:
         return len(value) >= 12 and is_mixed_case(value) and _CODE.isdisjoint(words_of(value))
     if is_generated(value):
         return True
-    if compiled(_DATE).fullmatch(value) or _is_technical(value):
-        return False
-    if compiled(_PATH).fullmatch(value):
-        return False
-    if not _CODE.isdisjoint(words_of(value)):
+    if _is_technical(value) or _is_of_code(value):
         return False
     if compiled(_IDENTIFIER).fullmatch(value):
         n_digits = sum(map(str.isdigit, value))
@@ -303,14 +289,9 @@ def _is_no_word(value: str, *, is_loose: bool) -> bool:
         return True
     if compiled(r"[A-Z_]+\d{0,2}").fullmatch(value):
         return False
-    if len(value) < 6 or compiled(_DATE).fullmatch(value) or _is_technical(value) or compiled(_PATH).fullmatch(value):
+    if len(value) < 6 or _is_technical(value) or _is_of_code(value):
         return False
-    if (
-        not _CODE.isdisjoint(words_of(value))
-        or compiled(_DOTTED).fullmatch(value)
-        or "(" in value
-        or compiled(r"[a-z_]+=[\w.]*").fullmatch(value)
-    ):
+    if "(" in value or compiled(r"[a-z_]+=[\w.]*").fullmatch(value):
         return False
     n_digits = sum(map(str.isdigit, value))
     if not is_loose or (
@@ -324,10 +305,17 @@ def _is_no_word(value: str, *, is_loose: bool) -> bool:
     )
 
 
+def _is_of_code(value: str) -> bool:
+    """Return whether a value is a date, a version or a path, or holds a word that names of code have."""
+    is_form = compiled(_DATE).fullmatch(value) or compiled(_PATH).fullmatch(value)
+    return is_form is not None or not _CODE.isdisjoint(words_of(value))
+
+
 def _is_technical(value: str) -> bool:
+    """Return whether a part of a value names an algorithm, a format or a number of something: `sha256`, `page-2`."""
     return any(
         compiled(_TECHNICAL, re.IGNORECASE).fullmatch(piece) for piece in compiled(r"[-_./:\s]+").split(value) if piece
-    ) and not (is_generated(value))
+    ) and not is_generated(value)
 
 
 def words_of(value: str) -> list[str]:
@@ -337,10 +325,8 @@ def words_of(value: str) -> list[str]:
 
 def is_filler(token: str) -> bool:
     """Return True for what stands in a manual instead of a token: `ghp_xxxxxxxx…`, `sk-ant-your-key-here-…`."""
-    lower = token.lower()
-    if "xxxx" in token or "XXXX" in token or "your" in lower or "0000000000" in lower:
-        return not _is_varied_beside_run(token)
-    return False
+    has_filler = "xxxx" in token or "XXXX" in token or "your" in token.lower() or "0000000000" in token
+    return has_filler and not _is_varied_beside_run(token)
 
 
 def _is_varied_beside_run(value: str) -> bool:
@@ -368,12 +354,7 @@ def is_placeholder(value: str) -> bool:
         return True
     if "|" in lower and not _PLAIN.isdisjoint(lower.split("|")):
         return True  # Rules of forms: `required|string|min:8`.
-    return (
-        compiled(r"(?:password|passwd|pass|secret|token|example|test|foo|bar|dummy|sample)[-_]?\d{0,3}!?").fullmatch(
-            lower
-        )
-        is not None
-    )
+    return compiled(_EXAMPLE).fullmatch(lower) is not None
 
 
 def is_reference(value: str) -> bool:
@@ -440,12 +421,7 @@ def is_dense(value: str) -> bool:
 def is_plain_id(value: str) -> bool:
     """Return True for a UUID or a ULID, or for so many hexadecimal digits as the usual digests have."""
     value = compiled(r"^(?:[a-z0-9]{1,12}[-_:.]){1,4}(?=[0-9a-f]{40})").sub("", value)  # `v1-deps-` before a digest.
-    return (
-        compiled(
-            rf"{_UUID}|0[0-7][0-9A-HJKMNP-TV-Z]{{24}}|[0-9a-f]{{40}}|[0-9a-f]{{64}}|[0-9a-f]{{128}}", re.IGNORECASE
-        ).fullmatch(value)
-        is not None
-    )
+    return compiled(_PLAIN_ID, re.IGNORECASE).fullmatch(value) is not None
 
 
 def is_uuid(value: str) -> bool:
@@ -480,52 +456,43 @@ def bits_per_char(value: str) -> float:
 # --- Names and values ----------------------------------------------------------------------------------------------
 
 
-class ScannedText:
-    """A text while secrets are looked for in it.
-
-    Attributes:
-        text: The text itself.
-        lower: The text in lower case, character by character.
-        walks: Of each list that was looked through: its indentation and clarity → where its items begin and end, and
-            the secrets among them. Many names may stand in one list, which is walked once.
-    """
-
-    def __init__(self, text: str, lower: str) -> None:
-        self.text = text
-        self.lower = lower
-        self.walks: dict[tuple[str, Clarity], tuple[int, int, list[tuple[int, int]]]] = {}
+Walks = dict[tuple[str, Clarity], tuple[int, int, list[tuple[int, int]]]]
+"""Indentation of a list and clarity → where the items begin and end, and the secrets among them."""
 
 
-class TellingName:
+class TellingName(Struct):
     """A telling name, and how a value beside it is judged.
 
     Attributes:
-        scanned: The text in which the name stands.
-        text: The same text as a string.
+        text: The text in which the name stands.
+        walks: The lists of the text that were looked through; many names may stand in one, which is walked once.
         name: The name itself.
         clear: Degree to which the name says that a secret stands beside it.
         start: Offset of its first character.
         end: Offset behind its last character.
     """
 
-    def __init__(self, scanned: ScannedText, name: str, clear: Clarity, start: int, end: int) -> None:
-        self.scanned = scanned
-        self.text = scanned.text
-        self.clear = clear
-        self.name = name
-        self.start = start
-        self.end = end
+    text: str
+    walks: Walks
+    name: str
+    clear: Clarity
+    start: int
+    end: int
 
     def is_secret(self, value: str, position: Position, *, most: Clarity = Clarity.PASSWORD) -> bool:
         """Return whether a value that stands so beside the name is a secret."""
         return is_secret(value, min(self.clear, most), position)
 
+    def kept(self, span: tuple[int, int], position: Position) -> list[tuple[int, int]]:
+        """Return the span in a list if its text is a secret beside the name, else an empty list."""
+        return [span] if self.is_secret(self.text[slice(*span)], position) else []
+
     def one(self, pattern: str, position: Position) -> list[tuple[int, int]]:
         """Return the span of the value that a pattern finds after the name, in a list; none if it is no secret."""
         match = compiled(pattern).match(self.text, self.end)
-        return [match.span("value")] if match is not None and self.is_secret(match["value"], position) else []
+        return [] if match is None else self.kept(match.span("value"), position)
 
-    def without_end_marks(self, match: re.Match[str], group: str) -> tuple[int, int]:
+    def without_end_marks(self, match: re.Match[str], group: str = "value") -> tuple[int, int]:
         r"""Return the span of a group of a match without what follows a value in a text.
 
         That is an escaped line end or tab (`\n`) and all after it, then marks that end a sentence, closing brackets,
