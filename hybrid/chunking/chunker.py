@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from hybrid.chunking.code import code_chunks
 from hybrid.chunking.definitions import parse
 from hybrid.chunking.grammars import grammars_version
+from hybrid.chunking.languages import MARKUP
 from hybrid.chunking.prose import prose_chunks
 from hybrid.chunking.textlines import TextLines
 from hybrid.types import Chunk, Chunked
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 CHUNKER_VERSION = "4"
 """Version of our own rules, raised whenever the same text would give other chunks."""
 
-_PROSE = frozenset({"asciidoc", "latex", "markdown", "org", "rst", "typst"})
 _WITHOUT_DEFINITIONS = frozenset(
     {"batch", "dockerfile", "dtd", "embedded_template", "gitignore", "gotmpl", "heex", "ini", "jinja2",
      "markdown_inline", "properties", "text", "xml"}
@@ -44,12 +44,10 @@ def chunk_document(document: Document, limits: ChunkLimits) -> Chunked:
     that is missing or gives up is named in `fallback`; the text is then cut at blank lines, and so is one of more
     headings or definitions than any ordinary text has. The work is bounded by the length. Never raises for a text.
     """
-    if document.language in _PROSE:
-        chunks = prose_chunks(document.text, document.language, limits)
-        if chunks:
-            return _bounded(document, Chunked(chunks, "headings"), limits)
-        return Chunked(line_chunks(document.text, limits), "lines")
-    if document.language in _WITHOUT_DEFINITIONS:
+    is_markup = document.language in MARKUP
+    if is_markup and (sections := prose_chunks(document.text, document.language, limits)):
+        return _bounded(document, Chunked(sections, "headings"), limits)
+    if is_markup or document.language in _WITHOUT_DEFINITIONS:
         return Chunked(line_chunks(document.text, limits), "lines")
     parsed = parse(document.text, document.language)
     if parsed.failure:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from hybrid.chunking.grammars import grammar_of, is_repetitive, masked, parse_source, without_wrappers
 from hybrid.chunking.names import OF_PARENT, Named, names_of
@@ -200,44 +201,29 @@ def _is_initialised(declaration: Node) -> bool:
 
 def _in_order(captures: Mapping[str, Sequence[Node]]) -> Iterator[tuple[int, int, str, Node]]:
     """Yield captured nodes outermost first: (start byte, end byte, capture, node)."""
-    events = [
+    events = sorted(
         (node.start_byte, -node.end_byte, ORDER[capture], number, capture, node)
         for capture, nodes in captures.items()
         if capture not in _NOT_DEFINITIONS and not capture.startswith("_")
         for number, node in enumerate(nodes)
-    ]
-    events.sort(key=lambda event: event[:4])
+    )  # No two have the same numbers, so nodes are not compared.
     for start, negative_end, _order, _number, capture, node in events:
         yield start, -negative_end, capture, node
 
 
-class _Draft(Struct):
-    """A definition that may still grow by another clause."""
-
-    name: str
-    kind: str
-    start_line: int
-    end_line: int
-    signature: str
-    scope: str
-    depth: int
-    is_value: bool
-
-    def finished(self) -> Definition:
-        return Definition(
-            name=self.name,
-            kind=self.kind,
-            start_line=self.start_line,
-            end_line=max(self.start_line, self.end_line),
-            signature=self.signature,
-            scope=self.scope,
-            depth=self.depth,
-            is_value=self.is_value,
-        )
-
-
 class _Frame(Struct):
-    """An enclosing definition, up to its last byte; `clauses` is what the next clause may join."""
+    """An enclosing definition, up to its last byte.
+
+    Attributes:
+        end: The byte behind it.
+        role: The part that it plays for what is inside.
+        kind: Its kind; `enum` or `struct` for a body, empty for the root.
+        name: Its name; empty without one.
+        scope: The scope of what is inside.
+        depth: The depth of what is inside.
+        clauses: Number of the definition inside that the next clause may join; −1 for none.
+        clause_names: Names of clauses that join it.
+    """
 
     end: int
     role: Role
@@ -245,7 +231,7 @@ class _Frame(Struct):
     name: str = ""
     scope: str = ""
     depth: int = 0
-    clauses: _Draft | None = None
+    clauses: int = -1
     clause_names: tuple[str, ...] = ()
 
 
@@ -256,15 +242,16 @@ class _Finder:
         self._source = source
         self._language = language
         self._trivia = trivia
-        self._drafts: list[_Draft] = []
+        self._found: list[Definition] = []
+        """Those found so far; one may still grow by another clause."""
         self._frames = [_Frame(end=len(source) + 1, role="root")]
         self._taken: tuple[int, int] = (-1, -1)
         self._taken_ids: set[int] = set()
 
     def definitions(self) -> tuple[Definition, ...]:
         """Return the definitions of all nodes visited so far, sorted by (start_line, −end_line)."""
-        self._drafts.sort(key=lambda draft: (draft.start_line, -draft.end_line))
-        return tuple(draft.finished() for draft in self._drafts)
+        found = sorted(self._found, key=lambda one: (one.start_line, -one.end_line))
+        return tuple(one if one.start_line <= one.end_line else replace(one, end_line=one.start_line) for one in found)
 
     def visit(self, start: int, end: int, capture: str, node: Node) -> None:
         """Add the definitions of the next captured node, and note what encloses the nodes after it."""
@@ -302,14 +289,11 @@ class _Finder:
         if capture == "join":
             self._join(start, end, node, names)
             return
-        drafts = [self._draft(start, capture, node, named) for named in names]
-        if above.role == "function" and any(draft is None for draft in drafts):
-            return
+        found = [self._definition(start, capture, node, named) for named in names]
         self._taken_ids.add(node.id)
-        kept = [draft for draft in drafts if draft is not None]
-        self._drafts += kept
-        if len(kept) == 1:
-            self._open(end, kept[0])
+        self._found += found
+        if len(found) == 1:
+            self._open(end, found[0])
 
     def _names(self, node: Node, above: _Frame) -> Sequence[Named]:
         names = names_of(node, self._language)
@@ -317,16 +301,15 @@ class _Finder:
             return [Named(above.name.rpartition(".")[2])] if above.name else ()
         return names
 
-    def _open(self, end: int, draft: _Draft) -> None:
-        scope = join_scope(draft.scope, draft.name)
-        role = role_of(draft.kind, self._language)
-        self._frames.append(_Frame(end, role, draft.kind, draft.name, scope, draft.depth + 1))
+    def _open(self, end: int, one: Definition, role: Role | None = None) -> None:
+        """Open the frame of a definition; without a role, it has that of its kind."""
+        scope = join_scope(one.scope, one.name)
+        role = role or role_of(one.kind, self._language)
+        self._frames.append(_Frame(end, role, one.kind, one.name, scope, one.depth + 1))
 
-    def _draft(self, start: int, capture: str, node: Node, named: Named) -> _Draft | None:
-        """Return the definition of one name, or None for a prototype among locals."""
+    def _definition(self, start: int, capture: str, node: Node, named: Named) -> Definition:
+        """Return the definition of one name of a node that begins at a byte; its end may lie before its start."""
         above = self._frames[-1]
-        if named.kind and is_value(capture) and above.role == "function":
-            return None
         part = named.node or node
         begin = self._trivia.after_attributes(self._source, start) if named.node is None else part.start_byte
         kind = refine(named.kind or capture, named.name, self._language, (above.role, above.kind, above.name))
@@ -336,7 +319,7 @@ class _Finder:
         if is_prototype(kind, node.type, self._language) and not _is_initialised(node):
             kind = "prototype"
         start_line = line_at(self._source, node if named.node is None else part, begin)
-        return _Draft(
+        return Definition(
             name=named.name,
             kind=kind,
             start_line=start_line,
@@ -355,20 +338,17 @@ class _Finder:
         above = self._frames[-1]
         name = names[0].name
         clause_kind = names[0].kind
-        draft = above.clauses
-        if draft is not None and name in above.clause_names:
-            draft.name = name
-            draft.end_line = last_line(node)
-            if clause_kind == "function" and draft.kind == "constant":
-                draft.kind, draft.is_value = "function", False
+        if above.clauses >= 0 and name in above.clause_names:
+            one = replace(self._found[above.clauses], name=name, end_line=last_line(node))
+            if clause_kind == "function" and one.kind == "constant":
+                one = replace(one, kind="function", is_value=False)
+            self._found[above.clauses] = one
         elif above.role == "function" and clause_kind != "function":
             return
         else:
-            draft = self._draft(start, clause_kind or "function", node, Named(name))
-            if draft is None:
-                return
-            self._drafts.append(draft)
+            one = self._definition(start, clause_kind or "function", node, Named(name))
+            above.clauses = len(self._found)
+            self._found.append(one)
         self._taken_ids.add(node.id)
-        above.clauses = draft
         above.clause_names = tuple(named.name for named in names) if node.type == "signature" else (name,)
-        self._frames.append(_Frame(end, "function", draft.kind, name, join_scope(draft.scope, name), draft.depth + 1))
+        self._open(end, one, "function")

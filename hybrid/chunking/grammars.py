@@ -68,10 +68,8 @@ def without_wrappers(source: bytes, wrappers: Sequence[Node]) -> bytes | None:
     for node in wrappers:
         tokens = node.named_children[-1]
         if _holds_items(source, tokens.start_byte, tokens.end_byte) and source[tokens.end_byte - 1] == ord("}"):
-            head = tokens.start_byte + 1 - node.start_byte
-            unwrapped[node.start_byte : tokens.start_byte + 1] = re.sub(
-                rb"[^\n]", b" ", source[node.start_byte : node.start_byte + head]
-            )
+            head = slice(node.start_byte, tokens.start_byte + 1)
+            unwrapped[head] = re.sub(rb"[^\n]", b" ", source[head])
             unwrapped[tokens.end_byte - 1] = ord(" ")
     result = bytes(unwrapped)
     return None if result == source else result
@@ -106,10 +104,9 @@ def _holds_items(source: bytes, start: int, end: int) -> bool:
 def _blanked_outside(text: str, spans: list[tuple[int, int]]) -> str:
     parts: list[str] = []
     position = 0
-    for start, end in spans:
+    for start, end in [*spans, (len(text), len(text))]:
         parts += [_NOT_LINE_END.sub(" ", text[position:start]), text[start:end]]
         position = end
-    parts.append(_NOT_LINE_END.sub(" ", text[position:]))
     return "".join(parts)
 
 

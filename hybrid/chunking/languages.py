@@ -99,6 +99,10 @@ _EXTENSIONS = _spread(
     }
 )
 
+_DOC_NAMES = (
+    "readme license licence copying copyright notice authors contributors maintainers changelog changes news history"
+    " todo install contributing thanks"
+)
 _NAMES = _spread(
     {
         "bash": ".bashrc .bash_profile .bash_aliases .profile .zshrc .zprofile .zshenv .envrc pkgbuild apkbuild",
@@ -117,70 +121,50 @@ _NAMES = _spread(
         "python": "sconstruct sconscript wscript",
         "ruby": "rakefile gemfile guardfile capfile vagrantfile podfile fastfile appfile brewfile dangerfile berksfile",
         "starlark": "build workspace module.bazel tiltfile buck",
-        "text": "readme license licence copying copyright notice authors contributors maintainers changelog changes"
-        " news history todo install contributing thanks version procfile .env .env.example .tool-versions",
+        "text": f"{_DOC_NAMES} version procfile .env .env.example .tool-versions",
         "toml": "pipfile cargo.lock poetry.lock uv.lock",
         "vim": ".vimrc .exrc _vimrc",
         "yaml": ".clang-format .clang-tidy .yamllint .gemrc",
     }
 )
 
-_INTERPRETERS = {
-    "sh": "bash",
-    "bash": "bash",
-    "dash": "bash",
-    "ksh": "bash",
-    "zsh": "bash",
-    "ash": "bash",
-    "bats": "bash",
-    "python": "python",
-    "pypy": "python",
-    "ruby": "ruby",
-    "perl": "perl",
-    "php": "php",
-    "node": "javascript",
-    "nodejs": "javascript",
-    "deno": "typescript",
-    "bun": "typescript",
-    "ts-node": "typescript",
-    "tsx": "typescript",
-    "lua": "lua",
-    "luajit": "lua",
-    "elixir": "elixir",
-    "escript": "erlang",
-    "rscript": "r",
-    "julia": "julia",
-    "groovy": "groovy",
-    "runhaskell": "haskell",
-    "runghc": "haskell",
-    "stack": "haskell",
-    "swift": "swift",
-    "scala": "scala",
-    "kotlin": "kotlin",
-    "racket": "racket",
-    "guile": "scheme",
-    "bb": "clojure",
-    "make": "make",
-    "just": "just",
-    "pwsh": "powershell",
-    "awk": "text",
-    "gawk": "text",
-    "sed": "text",
-    "fish": "text",
-    "tclsh": "text",
-    "expect": "text",
-}
+_INTERPRETERS = _spread(
+    {
+        "bash": "sh bash dash ksh zsh ash bats",
+        "clojure": "bb",
+        "elixir": "elixir",
+        "erlang": "escript",
+        "groovy": "groovy",
+        "haskell": "runhaskell runghc stack",
+        "javascript": "node nodejs",
+        "julia": "julia",
+        "just": "just",
+        "kotlin": "kotlin",
+        "lua": "lua luajit",
+        "make": "make",
+        "perl": "perl",
+        "php": "php",
+        "powershell": "pwsh",
+        "python": "python pypy",
+        "r": "rscript",
+        "racket": "racket",
+        "ruby": "ruby",
+        "scala": "scala",
+        "scheme": "guile",
+        "swift": "swift",
+        "text": "awk gawk sed fish tclsh expect",
+        "typescript": "deno bun ts-node tsx",
+    }
+)
 
 _SHEBANG = re.compile(r"#!\s*(?:\S*/)?(?:env\s+(?:-\S+\s+|\w+=\S*\s+)*(?:\S*/)?)?([\w.-]+)")
 _XML = re.compile(r"<\?xml\b|<!DOCTYPE\s+(?!html)", re.IGNORECASE)
 _HTML = re.compile(r"<!DOCTYPE\s+html|<html\b", re.IGNORECASE)
 
-_DOC_LANGUAGES = frozenset({"markdown", "rst", "asciidoc", "org", "latex", "typst"})
+MARKUP = frozenset({"markdown", "rst", "asciidoc", "org", "latex", "typst"})
+"""Languages of documents with headings."""
 _DOC_EXTENSIONS = frozenset("txt text man log 1 2 3 4 5 6 7 8 bib".split())
-_DOC_NAMES = frozenset(
-    "readme license licence copying copyright notice authors contributors maintainers changelog changes news history"
-    " todo install contributing thanks".split()
-)
+_DOC_STEMS = frozenset(_DOC_NAMES.split())
 
 
 def language_of(path: str, first_line: str = "") -> str | None:
@@ -199,19 +183,19 @@ def language_of(path: str, first_line: str = "") -> str | None:
     if name.partition(".")[0] in ("dockerfile", "containerfile", "makefile"):
         return _NAMES[name.partition(".")[0]]
     language = _by_first_line(first_line)
-    if language is None and stem and stem.partition(".")[0] in _DOC_NAMES:
+    if language is None and stem and stem.partition(".")[0] in _DOC_STEMS:
         return "text"
     return language
 
 
 def kind_of(path: str, language: str) -> FileKind:
     """Return `doc` for what is written for readers (markup, plain text, README and LICENSE), `code` for the rest."""
-    if language in _DOC_LANGUAGES:
+    if language in MARKUP:
         return "doc"
     name = path.rsplit("/", 1)[-1].lower()
     stem, _, extension = name.rpartition(".")
-    is_doc = language == "text" and (extension in _DOC_EXTENSIONS or name.partition(".")[0] in _DOC_NAMES)
-    return "doc" if is_doc and (stem or name in _DOC_NAMES) else "code"
+    is_doc = language == "text" and (extension in _DOC_EXTENSIONS or name.partition(".")[0] in _DOC_STEMS)
+    return "doc" if is_doc and (stem or name in _DOC_STEMS) else "code"
 
 
 def _by_first_line(first_line: str) -> str | None:

@@ -131,17 +131,10 @@ class Trivia(Struct, frozen=True):
 def trivia_of(source: bytes, captures: Mapping[str, Sequence[Node]]) -> Trivia:
     """Return comments, leads and attributes of a text from the captures `comment`, `attribute` and `outer`."""
     # Comments are the most of all captures: each is asked for its places once.
-    places = [_place(node) for node in captures.get("comment", ())]
-    places.sort(key=lambda place: (place.start, -place.end))
+    places = sorted(map(_place, captures.get("comment", ())), key=lambda place: (place.start, -place.end))
+    spans = [(LineSpan(place.first_line, place.last_line), _fills_lines(place, source)) for place in places]
+    leads = {span.end_line: span.start_line for span, is_whole in spans if is_whole}
     attributes = captures.get("attribute", ())
-    leads: dict[int, int] = {}
-    spans: list[tuple[LineSpan, bool]] = []
-    for place in places:
-        span = LineSpan(place.first_line, place.last_line)
-        is_whole = _fills_lines(place, source)
-        spans.append((span, is_whole))
-        if is_whole:
-            leads[span.end_line] = span.start_line
     for node in attributes:
         if _fills_lines(_place(node), source):
             leads[last_line(node)] = node.start_point[0] + 1
@@ -190,21 +183,23 @@ def _fills_lines(place: _Place, source: bytes) -> bool:
     return not before.strip() and bool(line_end or end + _MAX_BLANK >= len(source))
 
 
-def _joined(spans: Sequence[tuple[LineSpan, bool]]) -> Iterator[LineSpan]:
-    """Yield spans in order; whole lines that touch become one span, and a span inside another is dropped."""
-    pending: LineSpan | None = None
-    pending_whole = False
+def _joined(spans: Sequence[tuple[LineSpan, bool]]) -> list[LineSpan]:
+    """Return spans in order; whole lines that touch become one span, and a span inside another is dropped.
+
+    Args:
+        spans: Each with whether it is of whole lines; sorted by start, the longer ones first.
+    """
+    joined: list[LineSpan] = []
+    was_whole = False
     for span, is_whole in spans:
-        if pending is not None and span.end_line <= pending.end_line:
+        if joined and span.end_line <= joined[-1].end_line:
             continue
-        if pending is not None and is_whole and pending_whole and span.start_line <= pending.end_line + 1:
-            pending = LineSpan(pending.start_line, span.end_line)
-            continue
-        if pending is not None:
-            yield pending
-        pending, pending_whole = span, is_whole
-    if pending is not None:
-        yield pending
+        if joined and is_whole and was_whole and span.start_line <= joined[-1].end_line + 1:
+            joined[-1] = LineSpan(joined[-1].start_line, span.end_line)
+        else:
+            joined.append(span)
+            was_whole = is_whole
+    return joined
 
 
 # --- Borders of statements -----------------------------------------------------------------------------------------

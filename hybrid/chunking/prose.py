@@ -207,10 +207,8 @@ def prose_chunks(text: str, language: str, limits: ChunkLimits) -> tuple[Chunk, 
         return ()
     sections = list(_sections(headings, len(lines)))
     contents = Contents(_definitions(headings, sections, len(lines)), ())
-    chunks: list[Chunk] = []
-    for section in _merged(sections, lines, limits):
-        chunks += _section_chunks(section, lines, limits, contents)
-    return tuple(chunks)
+    merged = _merged(sections, lines, limits)
+    return tuple(chunk for section in merged for chunk in _section_chunks(section, lines, limits, contents))
 
 
 def _sections(headings: Sequence[Heading], n_lines: int) -> Iterator[_Section]:
@@ -227,24 +225,17 @@ def _sections(headings: Sequence[Heading], n_lines: int) -> Iterator[_Section]:
         above.append(heading)
 
 
-def _merged(sections: Sequence[_Section], lines: TextLines, limits: ChunkLimits) -> Iterator[_Section]:
-    """Yield sections, a small one joined to the one before it: to a sibling, or to the parent whose head it follows."""
-    pending: _Section | None = None
-    for section in sections:
-        if pending is None:
-            pending = section
-        elif _belongs(pending, section) and lines.size(pending.start, section.end) <= limits.merge_chars:
-            pending = replace(pending, end=section.end)
+def _merged(sections: Sequence[_Section], lines: TextLines, limits: ChunkLimits) -> list[_Section]:
+    """Return sections, small ones joined to the one before: to a sibling, or to the parent whose head they follow."""
+    merged = [sections[0]]
+    for section in sections[1:]:
+        before = merged[-1]
+        is_akin = section.path in (before.path, (*before.path, before.title))
+        if is_akin and lines.size(before.start, section.end) <= limits.merge_chars:
+            merged[-1] = replace(before, end=section.end)
         else:
-            yield pending
-            pending = section
-    if pending is not None:
-        yield pending
-
-
-def _belongs(before: _Section, section: _Section) -> bool:
-    """Return whether a section is a sibling or a child of the section before it."""
-    return section.path in (before.path, (*before.path, before.title))
+            merged.append(section)
+    return merged
 
 
 def _section_chunks(section: _Section, lines: TextLines, limits: ChunkLimits, contents: Contents) -> Iterator[Chunk]:
@@ -266,25 +257,22 @@ def _section_chunks(section: _Section, lines: TextLines, limits: ChunkLimits, co
 
 
 def _definitions(headings: Sequence[Heading], sections: Sequence[_Section], n_lines: int) -> list[Definition]:
-    """Return the headings as definitions; each reaches to the next heading of its own or a higher level."""
-    definitions: list[Definition] = []
-    ends = _ends(headings, n_lines)
-    for heading, section, end_line in zip(headings, sections[-len(headings) :], ends, strict=True):
-        if not heading.title:
-            continue
-        definitions.append(
-            Definition(
-                name=heading.title[:_MAX_TITLE_CHARS],
-                kind="heading",
-                start_line=heading.start_line,
-                end_line=end_line,
-                signature=heading.title[:_MAX_TITLE_CHARS],
-                scope=_scope(section),
-                depth=len(section.path),
-                is_value=False,
-            )
+    """Return the headings that have a title as definitions; each reaches to the next one of its or a higher level."""
+    rows = zip(headings, sections[-len(headings) :], _ends(headings, n_lines), strict=True)
+    return [
+        Definition(
+            name=heading.title[:_MAX_TITLE_CHARS],
+            kind="heading",
+            start_line=heading.start_line,
+            end_line=end_line,
+            signature=heading.title[:_MAX_TITLE_CHARS],
+            scope=_scope(section),
+            depth=len(section.path),
+            is_value=False,
         )
-    return definitions
+        for heading, section, end_line in rows
+        if heading.title
+    ]
 
 
 def _ends(headings: Sequence[Heading], n_lines: int) -> list[int]:
