@@ -56,19 +56,39 @@ def clean(name: str) -> str:
     return name.lstrip("#:")
 
 
+def field_text(node: Node, name: str) -> str:
+    """Return the source text of a field of a node; empty without the field."""
+    return text_of(node.child_by_field_name(name))
+
+
+def first_child(node: Node | None) -> Node | None:
+    """Return the first named child of a node; None without one, and for None."""
+    return node.named_children[0] if node is not None and node.named_child_count else None
+
+
+def child_of(node: Node, node_type: str) -> Node | None:
+    """Return the first named child of a type; None without one."""
+    return next((child for child in node.named_children if child.type == node_type), None)
+
+
 def first_name(node: Node) -> Node | None:
     """Return the first child whose type is that of a name; None without one."""
     return next((child for child in node.named_children if _NAME_TYPE.search(child.type)), None)
 
 
-def fixed(name: str) -> Callable[[Node], Sequence[Named]]:
+def fixed(name: str) -> Handler:
     """Return a handler that gives this name for every node."""
     return lambda _node: [Named(name)]
 
 
-def field_named(name: str) -> Callable[[Node], Sequence[Named]]:
+def field_named(name: str) -> Handler:
     """Return a handler that reads the name from the given field."""
-    return lambda node: [Named(clean(text_of(node.child_by_field_name(name))))]
+    return lambda node: [Named(clean(field_text(node, name)))]
+
+
+def field_as_is(name: str, before: str = "") -> Handler:
+    """Return a handler that gives the text of the given field as it is written, behind what stands before it."""
+    return lambda node: [Named(before + field_text(node, name))]
 
 
 def all_names(node: Node) -> Sequence[Named]:
@@ -88,24 +108,19 @@ def dotted(text: str, separators: str = r"::|[.:]") -> tuple[str, str]:
 
 def kotlin_property(node: Node) -> Sequence[Named]:
     """Return the variable of a property; none for a destructuring."""
-    variable = next((child for child in node.named_children if child.type == "variable_declaration"), None)
+    variable = child_of(node, "variable_declaration")
     return [] if variable is None else [Named(clean(text_of(first_name(variable))))]
 
 
 def kotlin_companion(node: Node) -> Sequence[Named]:
     """Return the name of a companion object, which is `Companion` unless written."""
-    return [Named(text_of(node.child_by_field_name("name")) or "Companion")]
+    return [Named(field_text(node, "name") or "Companion")]
 
 
 def csharp_operator(node: Node) -> Sequence[Named]:
     """Return the name of an operator: `operator +`, or `operator int` of a conversion."""
     operator = node.child_by_field_name("operator")
     return [Named("operator " + text_of(operator or node.child_by_field_name("type")))]
-
-
-def csharp_destructor(node: Node) -> Sequence[Named]:
-    """Return the name of a destructor: `~Store`."""
-    return [Named("~" + text_of(node.child_by_field_name("name")))]
 
 
 def haskell_names(node: Node) -> Sequence[Named]:
@@ -116,30 +131,19 @@ def haskell_names(node: Node) -> Sequence[Named]:
         return [Named(clean(text_of(name)), kind=kind) for name in names.named_children]
     name = node.child_by_field_name("name")
     if name is None:
-        infix = next((child for child in node.named_children if child.type == "infix"), None)
+        infix = child_of(node, "infix")
         name = None if infix is None else infix.child_by_field_name("operator")
     return [Named(clean(text_of(name)).strip("()`"), kind=kind)]
 
 
 def haskell_kind(node: Node) -> str:
     """Return `function` for the signature of a function (its type has an arrow), else `constant`."""
-    return "function" if node.type == "signature" and "->" in text_of(node.child_by_field_name("type")) else "constant"
-
-
-def haskell_instance(node: Node) -> Sequence[Named]:
-    """Return the class of an instance."""
-    return [Named(text_of(node.child_by_field_name("name")))]
-
-
-def haskell_header(node: Node) -> Sequence[Named]:
-    """Return the module a file declares."""
-    return [Named(text_of(node.child_by_field_name("module")))]
+    return "function" if node.type == "signature" and "->" in field_text(node, "type") else "constant"
 
 
 def haskell_constructor(node: Node) -> Sequence[Named]:
     """Return a constructor of a data type, plain or with fields."""
-    inner = node.child_by_field_name("constructor") or node
-    return [Named(text_of(inner.child_by_field_name("name")))]
+    return [Named(field_text(node.child_by_field_name("constructor") or node, "name"))]
 
 
 # --- JavaScript, Lua, PHP, Ruby, Elixir ----------------------------------------------------------------------------
@@ -152,7 +156,7 @@ def js_member(node: Node) -> Sequence[Named]:
 
     `exports`, `module.exports`, `this`, `window` and the like are no owner; a member of `prototype` is a method.
     """
-    written = text_of(node.child_by_field_name("left"))
+    written = field_text(node, "left")
     if "(" in written or "[" in written:
         return []
     scope, name = dotted(_EXPORTS.sub("", written), r"\.")
@@ -162,7 +166,7 @@ def js_member(node: Node) -> Sequence[Named]:
 
 def lua_assignment(node: Node) -> Sequence[Named]:
     """Return the first variable of an assignment, with its owner; none without a variable."""
-    variables = node.named_children[0] if node.named_child_count else None
+    variables = first_child(node)
     names = [] if variables is None else variables.children_by_field_name("name")
     return [named for name in names[:1] for named in lua_name(name)]
 
@@ -181,29 +185,25 @@ def lua_name(name: Node) -> Sequence[Named]:
 
 def php_variable(node: Node) -> Sequence[Named]:
     """Return the assigned variable, without its dollar sign."""
-    return [Named(text_of(node.child_by_field_name("left")).lstrip("$"))]
+    return [Named(field_text(node, "left").lstrip("$"))]
 
 
 def ruby_call(node: Node) -> Sequence[Named]:
     """Return the first argument of `attr_reader`, `define_method` and the like."""
-    arguments = node.child_by_field_name("arguments")
-    first = arguments.named_children[0] if arguments is not None and arguments.named_child_count else None
-    return [Named(clean(text_of(first)))]
+    return [Named(clean(text_of(first_child(node.child_by_field_name("arguments")))))]
 
 
 def ruby_scoped(node: Node) -> Sequence[Named]:
     """Return `Error` with owner `Shop` for `class Shop::Error`."""
-    scope, name = dotted(text_of(node.child_by_field_name("name")), "::")
+    scope, name = dotted(field_text(node, "name"), "::")
     return [Named(name, scope)]
 
 
 def elixir_call(node: Node) -> Sequence[Named]:
     """Return the name behind `def`, `defmodule` and the like; a struct has the name of its module."""
-    word = text_of(node.child_by_field_name("target"))
-    if word in ("defstruct", "defexception"):
+    if field_text(node, "target") in ("defstruct", "defexception"):
         return [Named(OF_PARENT)]
-    arguments = next((child for child in node.named_children if child.type == "arguments"), None)
-    head = arguments.named_children[0] if arguments is not None and arguments.named_child_count else None
+    head = first_child(child_of(node, "arguments"))
     while head is not None and head.type == "binary_operator":
         head = head.child_by_field_name("left")
     if head is not None and head.type == "call":
@@ -234,19 +234,19 @@ def go_field(node: Node) -> Sequence[Named]:
     named = all_names(node)
     if named:
         return named
-    embedded = text_of(node.child_by_field_name("type")).split("[")[0]
+    embedded = field_text(node, "type").split("[")[0]
     return [Named(embedded.lstrip("*").rsplit(".", 1)[-1])]
 
 
 def go_method(node: Node) -> Sequence[Named]:
     """Return a method with its receiver type as owner."""
-    receiver = re.search(r"(\w+)\s*(?:\[[^()]*\])?\s*\)$", text_of(node.child_by_field_name("receiver")))
-    return [Named(text_of(node.child_by_field_name("name")), receiver.group(1) if receiver else "")]
+    receiver = re.search(r"(\w+)\s*(?:\[[^()]*\])?\s*\)$", field_text(node, "receiver"))
+    return [Named(field_text(node, "name"), receiver.group(1) if receiver else "")]
 
 
 def rust_impl(node: Node) -> Sequence[Named]:
     """Return the type that an `impl` is for, without its path and parameters."""
-    written = re.split(r"[<\s]", text_of(node.child_by_field_name("type")).lstrip("&"))[0]
+    written = re.split(r"[<\s]", field_text(node, "type").lstrip("&"))[0]
     return [Named(written.rsplit("::", 1)[-1])]
 
 
@@ -274,7 +274,13 @@ def _unwrap(declarator: Node) -> tuple[Node, bool]:
     return declarator, is_function
 
 
-def _c_name(declarator: Node, kind: str = "", whole: Node | None = None) -> Named:
+def _c_name(declarator: Node, whole: Node | None = None) -> Named:
+    """Return the name that a declarator declares, with its owner; a `method` if it has one, a `function` if it is one.
+
+    Args:
+        declarator: A declarator, with or without what it is initialised with.
+        whole: The part that the name spans; None for all of the declaration.
+    """
     inner, is_function = _unwrap(declarator)
     text = re.sub(r"<[^<>]*>(?=::)", "", " ".join(text_of(inner).split()))
     if inner.type == "operator_cast":
@@ -284,15 +290,10 @@ def _c_name(declarator: Node, kind: str = "", whole: Node | None = None) -> Name
     if operator is not None:
         scope, name = ".".join(part for part in (scope, name) if part), operator.group(1)
     if is_function:
-        return Named(name, scope, "method" if scope else kind or "function", whole)
-    if _is_lambda(declarator):
-        return Named(name, scope, "function", whole)
-    return Named(name, scope, "", whole)
-
-
-def _is_lambda(declarator: Node) -> bool:
+        return Named(name, scope, "method" if scope else "function", whole)
     value = declarator.child_by_field_name("value")
-    return value is not None and value.type == "lambda_expression"
+    is_lambda = value is not None and value.type == "lambda_expression"
+    return Named(name, scope, "function" if is_lambda else "", whole)
 
 
 def c_declaration(node: Node) -> Sequence[Named]:
@@ -301,7 +302,7 @@ def c_declaration(node: Node) -> Sequence[Named]:
     type_node = node.child_by_field_name("type")
     has_body = type_node is not None and type_node.child_by_field_name("body") is not None
     return [
-        _c_name(declarator, whole=declarator if position or has_body else None)
+        _c_name(declarator, declarator if position or has_body else None)
         for position, declarator in enumerate(declarators)
     ]
 
@@ -326,11 +327,10 @@ def c_declarator(node: Node) -> Sequence[Named]:
 def swift_property(node: Node) -> Sequence[Named]:
     """Return the names of a property declaration; that of a pattern without a single name is empty."""
     patterns = [name for name in node.children_by_field_name("name") if name.type == "pattern"]
-    named: list[Named] = []
-    for position, pattern in enumerate(patterns):
-        bound = pattern.child_by_field_name("bound_identifier")
-        named.append(Named(clean(text_of(bound)), node=pattern if position else None))
-    return named
+    return [
+        Named(clean(field_text(pattern, "bound_identifier")), node=pattern if position else None)
+        for position, pattern in enumerate(patterns)
+    ]
 
 
 def swift_function(node: Node) -> Sequence[Named]:
@@ -344,7 +344,7 @@ def swift_function(node: Node) -> Sequence[Named]:
 
 def swift_type(node: Node) -> Sequence[Named]:
     """Return the type that is declared or extended, without parameters."""
-    return [Named(re.split(r"[<\s]", text_of(node.child_by_field_name("name")))[0])]
+    return [Named(re.split(r"[<\s]", field_text(node, "name"))[0])]
 
 
 _ZIG_ALIAS = re.compile(r"=\s*(?:@import\b|@This\(\)|@cImport\b)")
@@ -354,20 +354,15 @@ def zig_variable(node: Node) -> Sequence[Named]:
     """Return the declared name; none for imports and aliases (`const mem = std.mem`), which others define."""
     name = text_of(first_name(node))
     value = node.named_children[-1] if node.named_child_count > 1 else None
-    if value is not None and value.type == "field_expression" and text_of(value).endswith("." + name):
-        return []
-    if (
-        value is not None
-        and value.type in ("builtin_function", "field_expression")
-        and _ZIG_ALIAS.search(text_of(node))
-    ):
-        return []
-    return [Named(name)]
+    if value is None or value.type not in ("builtin_function", "field_expression"):
+        return [Named(name)]
+    is_alias = value.type == "field_expression" and text_of(value).endswith("." + name)
+    return [] if is_alias or _ZIG_ALIAS.search(text_of(node)) else [Named(name)]
 
 
 def zig_test(node: Node) -> Sequence[Named]:
     """Return the text that names a test."""
-    name = node.named_children[0] if node.named_child_count else None
+    name = first_child(node)
     return [Named(clean(text_of(name)))] if name is not None and name.type != "block" else []
 
 
@@ -383,15 +378,14 @@ def erlang_function(node: Node) -> Sequence[Named]:
 def lisp_form(node: Node) -> Sequence[Named]:
     """Return the second element of a list, or the first of it when it is a list: `(define (f x) …)`."""
     second = node.named_children[1] if node.named_child_count > 1 else None
-    if second is not None and second.type in ("list", "list_lit", "meta_lit") and second.named_child_count:
-        second = second.named_children[0]
+    if second is not None and second.type in ("list", "list_lit", "meta_lit"):
+        second = first_child(second) or second
     return [Named(text_of(second))]
 
 
 def css_rule(node: Node) -> Sequence[Named]:
     """Return the selectors of a rule, on one line."""
-    selectors = node.named_children[0] if node.named_child_count else None
-    return [Named(" ".join(text_of(selectors).split()))]
+    return [Named(" ".join(text_of(first_child(node)).split()))]
 
 
 def hcl_block(node: Node) -> Sequence[Named]:
@@ -402,14 +396,12 @@ def hcl_block(node: Node) -> Sequence[Named]:
 
 def toml_name(node: Node) -> Sequence[Named]:
     """Return the key of a pair or a table."""
-    first = node.named_children[0] if node.named_child_count else None
-    return [Named(clean(text_of(first)))]
+    return [Named(clean(text_of(first_child(node))))]
 
 
 def r_assignment(node: Node) -> Sequence[Named]:
     """Return the target of an assignment; other operators define nothing."""
-    operator = text_of(node.child_by_field_name("operator"))
-    return [Named(text_of(node.child_by_field_name("lhs")))] if operator in ("<-", "=", "<<-") else []
+    return [Named(field_text(node, "lhs"))] if field_text(node, "operator") in ("<-", "=", "<<-") else []
 
 
 def julia_function(node: Node) -> Sequence[Named]:
@@ -431,7 +423,7 @@ def ocaml_binding(node: Node) -> Sequence[Named]:
 
 def objc_method(node: Node) -> Sequence[Named]:
     """Return the first part of a selector."""
-    return [Named(text_of(next((child for child in node.named_children if child.type == "identifier"), None)))]
+    return [Named(text_of(child_of(node, "identifier")))]
 
 
 # --- All languages -------------------------------------------------------------------------------------------------
@@ -446,10 +438,8 @@ def names_of(node: Node, language: str) -> Sequence[Named]:
     handler = _HANDLERS.get((language, node.type))
     if handler is not None:
         return [named for named in handler(node) if 0 < len(named.name) <= _MAX_NAME_CHARS]
-    name = text_of(node.child_by_field_name("name"))
-    if not name:
-        name = text_of(first_name(node)) if node.named_child_count else text_of(node)
-    name = clean(name).lstrip("$") if language == "php" else clean(name)
+    name = clean(field_text(node, "name") or text_of(first_name(node) if node.named_child_count else node))
+    name = name.lstrip("$") if language == "php" else name
     return [Named(name)] if 0 < len(name) <= _MAX_NAME_CHARS else []
 
 
@@ -458,7 +448,7 @@ def _for(languages: str, node_types: str, handler: Handler) -> dict[tuple[str, s
 
 
 _HANDLERS: dict[tuple[str, str], Handler] = {
-    **_for("python starlark", "assignment", field_named("left")),
+    **_for("python ruby starlark", "assignment", field_named("left")),
     **_for("javascript typescript tsx", "pair", field_named("key")),
     **_for("javascript", "field_definition", field_named("property")),
     **_for("javascript typescript tsx", "assignment_expression", js_member),
@@ -473,7 +463,6 @@ _HANDLERS: dict[tuple[str, str], Handler] = {
     **_for("objc", "method_declaration method_definition", objc_method),
     **_for("lua", "assignment_statement", lua_assignment),
     **_for("lua", "function_declaration", lua_function),
-    **_for("ruby", "assignment", field_named("left")),
     **_for("ruby", "call", ruby_call),
     **_for("ruby", "class module", ruby_scoped),
     **_for("php", "assignment_expression", php_variable),
@@ -490,14 +479,14 @@ _HANDLERS: dict[tuple[str, str], Handler] = {
     **_for("swift", "subscript_declaration", fixed("subscript")),
     **_for("scala", "val_definition var_definition", field_named("pattern")),
     **_for("csharp", "operator_declaration conversion_operator_declaration", csharp_operator),
-    **_for("csharp", "destructor_declaration", csharp_destructor),
+    **_for("csharp", "destructor_declaration", field_as_is("name", before="~")),
     **_for("csharp", "indexer_declaration", fixed("this")),
     **_for("elixir", "call", elixir_call),
     **_for("elixir", "unary_operator", elixir_attribute),
     **_for("erlang", "fun_decl", erlang_function),
     **_for("haskell", "signature function bind", haskell_names),
-    **_for("haskell", "instance class", haskell_instance),
-    **_for("haskell", "header", haskell_header),
+    **_for("haskell", "instance class", field_as_is("name")),
+    **_for("haskell", "header", field_as_is("module")),
     **_for("haskell", "data_constructor", haskell_constructor),
     **_for("zig", "variable_declaration", zig_variable),
     **_for("zig", "test_declaration", zig_test),
