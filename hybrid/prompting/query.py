@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -103,12 +105,7 @@ def passages(text: str) -> tuple[Passage, ...]:
     """
     if "\n" not in text.strip():
         return (Passage(text, 1.0),)
-    runs: list[tuple[str, list[str]]] = []
-    for kind, line in _kinds(text):
-        if runs and runs[-1][0] == kind:
-            runs[-1][1].append(line)
-        else:
-            runs.append((kind, [line]))
+    runs = [(kind, [line for _, line in run]) for kind, run in groupby(_kinds(text), itemgetter(0))]
     if not any(WEIGHTS[kind] for kind, _ in runs):
         return (Passage(text, 1.0),)
     return tuple(Passage("\n".join(lines), WEIGHTS[kind]) for kind, lines in runs)

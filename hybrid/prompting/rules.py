@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from enum import Enum
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -48,70 +47,24 @@ _MAX_TYPO_SHARE = 0.34
 """Share of words that may be misspelt; in a prompt with more of them the words are of an unknown language."""
 
 
-class TurnKind(Enum):
-    """The kind of turn that words are; the value is the reason of the verdict."""
-
-    NONE = ""
-    ACKNOWLEDGEMENT = "acknowledgement"
-    SESSION_TURN = "session_turn"
-
-
-def plain_words(text: str) -> list[str]:
+def _plain_words(text: str) -> list[str]:
     """Return words in lower case, apostrophes dropped, split at everything that is no letter or digit."""
     return _WORD.findall(_without_apostrophes(text).lower())
 
 
-def turn_of(words: Sequence[str]) -> TurnKind:
-    """Return the kind of turn that words are; `NONE` for no words, and when one of them may be worth a search."""
+def _turn_of(words: Sequence[str]) -> str:
+    """Return the kind of turn that words are, `acknowledgement` or `session_turn`.
+
+    The kind is empty for no words, and when one of them may be worth a search.
+    """
     if not words:
-        return TurnKind.NONE
+        return ""
     if _is_english_turn(words):
-        sets = _sets()
-        content = [word for word in (_squeeze(word, sets.any_english) for word in words) if word not in sets.function]
-        is_courtesy = all(word in sets.courtesy or _is_number(word) for word in content)
-        return TurnKind.ACKNOWLEDGEMENT if is_courtesy else TurnKind.SESSION_TURN
-    if _is_covered_by_language(words) or _is_covered_by_phrases(words):
-        return TurnKind.SESSION_TURN
-    return TurnKind.NONE
-
-
-class _Sets:
-    """The word lists as sets, built when the first prompt is judged."""
-
-    __slots__ = (
-        "any_english",
-        "asked_about",
-        "asking",
-        "change_verbs",
-        "converse_pointers",
-        "courtesy",
-        "function",
-        "near",
-        "no_typos",
-        "pointers",
-        "questions",
-        "subject",
-        "workflow",
-    )
-
-    def __init__(self) -> None:
-        lists = _lists()
-        self.function = _split(lists["function"])
-        self.courtesy = _split(lists["courtesy"])
-        self.workflow = _split(lists["workflow"])
-        self.subject = _split(lists["subject"])
-        self.pointers = _split(lists["pointers"])
-        self.converse_pointers = _split(lists["converse_pointers"])
-        self.change_verbs = _split(lists["change_verbs"])
-        self.questions = _split(lists["question_words"])
-        self.asking = _split(_fold(lists["asking"]))
-        self.asked_about = _split(_fold(lists["asked_about"])) | self.workflow
-        self.no_typos = _split(lists["no_typos"])
-        talk = _split(lists["talk"])
-        self.any_english = (
-            self.function | self.courtesy | talk | self.workflow | self.subject | _split(lists["known_typos"])
-        )
-        self.near = _with_one_letter_less(self.courtesy | talk | self.workflow)
+        squeezed = (_squeeze(word, _any_english()) for word in words)
+        content = [word for word in squeezed if word not in _words("function")]
+        is_courtesy = all(word in _words("courtesy") or _is_number(word) for word in content)
+        return "acknowledgement" if is_courtesy else "session_turn"
+    return "session_turn" if _is_covered_by_language(words) or _is_covered_by_phrases(words) else ""
 
 
 @cache
@@ -129,8 +82,27 @@ def _lists_of(group: str) -> list[str]:
 
 
 @cache
-def _sets() -> _Sets:
-    return _Sets()
+def _words(name: str) -> frozenset[str]:
+    """Return the words of a list of `session_words.txt`, as they stand there."""
+    return frozenset(_lists()[name].split())
+
+
+@cache
+def _folded(name: str) -> frozenset[str]:
+    """Return the words of a list without accents."""
+    return frozenset(_fold(_lists()[name]).split())
+
+
+@cache
+def _any_english() -> frozenset[str]:
+    """Return every English word that may stand in a turn of a conversation, with the known misspellings."""
+    return frozenset[str]().union(*map(_words, ("function", "courtesy", "talk", "workflow", "subject", "known_typos")))
+
+
+@cache
+def _near() -> frozenset[str]:
+    """Return words that a turn is likely to hold with a letter too few."""
+    return _with_one_letter_less(_words("courtesy") | _words("talk") | _words("workflow"))
 
 
 @cache
@@ -152,20 +124,18 @@ def _phrases() -> tuple[tuple[frozenset[str], int], ...]:
 
 def _is_english_turn(words: Sequence[str]) -> bool:
     """Return whether every word is a session word, and any word that may be a subject is tied to the conversation."""
-    sets = _sets()
-    squeezed = [_squeeze(word, sets.any_english) for word in words]
+    squeezed = [_squeeze(word, _any_english()) for word in words]
     squeezed = _MADE.sub(r"\1", " ".join(squeezed).replace("pull request", "pr")).split()
-    unknown = [word for word in squeezed if word not in sets.any_english and not _is_number(word)]
+    unknown = [word for word in squeezed if word not in _any_english() and not _is_number(word)]
     if len(unknown) > _MAX_TYPO_SHARE * len(squeezed) or not all(map(_is_near_miss, unknown)):
         return False
-    topics = [word for word in squeezed if word in sets.subject or word in sets.workflow]
-    if not topics:
+    has_subject = not _words("subject").isdisjoint(squeezed)
+    if not has_subject and _words("workflow").isdisjoint(squeezed):
         return True
-    if any(word in sets.questions for word in squeezed[:2]):
-        return any(word in sets.converse_pointers for word in squeezed)
-    points_back = any(word in sets.pointers for word in squeezed)
-    may_be_subject = any(word in sets.subject for word in topics) or any(word in sets.change_verbs for word in squeezed)
-    return points_back or not may_be_subject
+    if not _words("question_words").isdisjoint(squeezed[:2]):
+        return not _words("converse_pointers").isdisjoint(squeezed)
+    may_be_subject = has_subject or not _words("change_verbs").isdisjoint(squeezed)
+    return not may_be_subject or not _words("pointers").isdisjoint(squeezed)
 
 
 def _is_covered_by_language(words: Sequence[str]) -> bool:
@@ -174,25 +144,29 @@ def _is_covered_by_language(words: Sequence[str]) -> bool:
     Accents do not count, since many people leave them out. A question where or how about tests, changes or the like is
     about the project, as in English.
     """
-    sets, table = _sets(), _languages()
+    table = _languages()
     folded = [_squeeze(_fold(word), table) for word in words]
     everything = common = (1 << len(_lists_of("language"))) - 1
     for word in folded:
-        if word in sets.courtesy or word in sets.workflow or _is_number(word):
-            continue
-        common &= table.get(word, 0)
+        if not _is_lent(word):
+            common &= table.get(word, 0)
         if not common:
             return False
-    asks = any(word in sets.asking for word in folded[:2]) and any(word in sets.asked_about for word in folded)
+    names_work = not (_folded("asked_about") | _words("workflow")).isdisjoint(folded)
+    asks = names_work and not _folded("asking").isdisjoint(folded[:2])
     return common != everything and not asks
+
+
+def _is_lent(word: str) -> bool:
+    """Return whether a word stands in turns of any language: a courtesy, a word of the workflow, a number."""
+    return word in _words("courtesy") or word in _words("workflow") or _is_number(word)
 
 
 def _is_covered_by_phrases(words: Sequence[str]) -> bool:
     """Return whether the phrases of one unspaced script, laid end to end, give every word."""
     if all(word.isascii() for word in words):
         return False
-    sets = _sets()
-    rest = [word for word in words if not (word in sets.courtesy or word in sets.workflow or _is_number(word))]
+    rest = [word for word in words if not _is_lent(word)]
     if not any(all(_is_laid_out(phrases, longest, word) for word in rest) for phrases, longest in _phrases()):
         return False
     text = " ".join(rest)
@@ -251,20 +225,19 @@ def _is_near_miss(word: str) -> bool:
     word (`commit` and `permit`). Another or one more letter at the end makes another form of a word (`starter`,
     `releases`), and is no slip unless it is doubled.
     """
-    sets = _sets()
-    known = sets.any_english
-    if word in sets.no_typos:
+    known = _any_english()
+    if word in _words("no_typos"):
         return False
     if len(word) < _MIN_TYPO_CHARS:
-        return len(word) == _MIN_SWAPPED_CHARS and any(swapped in sets.function for swapped in _swapped(word))
-    if word in sets.near:
+        return len(word) == _MIN_SWAPPED_CHARS and any(swapped in _words("function") for swapped in _swapped(word))
+    if word in _near():
         return True
     shorter = [less for less in _one_letter_less(word) if less != word[:-1] or word[-1] == word[-2]]
     if any(len(candidate) >= _MIN_TYPO_CHARS - 1 and candidate in known for candidate in shorter):
         return True
     if any(swapped in known for swapped in _swapped(word)):
         return True
-    return len(word) >= 7 and any(candidate in sets.near and candidate[0] == word[0] for candidate in shorter)
+    return len(word) >= 7 and any(candidate in _near() and candidate[0] == word[0] for candidate in shorter)
 
 
 def _with_one_letter_less(known: Iterable[str]) -> frozenset[str]:
@@ -279,10 +252,6 @@ def _swapped(word: str) -> Iterator[str]:
 
 def _one_letter_less(word: str) -> list[str]:
     return [word[:i] + word[i + 1 :] for i in range(1, len(word))]
-
-
-def _split(text: str) -> frozenset[str]:
-    return frozenset(text.split())
 
 
 # --- Verdicts ------------------------------------------------------------------------------------------------------
@@ -359,18 +328,19 @@ def _wording_reason(text: str) -> str:
 
     Words are judged first because that is cheap; code, an identifier or a path then overrules them.
     """
-    reason = _verdict_of_words(plain_words(text[:_TURN_CHARS]), text)
+    reason = _verdict_of_words(_plain_words(text[:_TURN_CHARS]), text)
     return "" if reason and _is_technical(text) else reason
 
 
 def _verdict_of_words(words: Sequence[str], text: str) -> str:
+    """Return the reason against a search that lies in the words of a text's beginning; empty when there is none."""
     if not words:
         return "acknowledgement" if len(text) <= _TURN_CHARS else ""
-    turn = turn_of(words) if len(text) <= _TURN_CHARS else TurnKind.NONE
-    if turn is not TurnKind.NONE:
-        return turn.value
-    if len(words) < MIN_WORDS and len(text) <= _TURN_CHARS and not _count_in(text, _UNSPACED_RANGES):
-        return "too_few_words"
+    if len(text) <= _TURN_CHARS:
+        if turn := _turn_of(words):
+            return turn
+        if len(words) < MIN_WORDS and not _count_in(text, _UNSPACED_RANGES):
+            return "too_few_words"
     return "role_play" if _is_role_play(words) else ""
 
 
@@ -378,10 +348,8 @@ def _is_technical(text: str) -> bool:
     """Return whether a text holds code, an identifier or a path; words of a session joined without a space are none."""
     if symbols.has_code(text):
         return True
-    names = [*symbols.identifiers(text), *symbols.paths(text)]
-    return any(
-        turn_of(plain_words(name)) is TurnKind.NONE or not re.fullmatch(r"\w+(?:[./]\w+)+", name) for name in names
-    )
+    names = (*symbols.identifiers(text), *symbols.paths(text))
+    return any(not re.fullmatch(r"\w+(?:[./]\w+)+", name) or not _turn_of(_plain_words(name)) for name in names)
 
 
 def _is_role_play(words: Sequence[str]) -> bool:

@@ -49,6 +49,7 @@ _COMPOUND = re.compile(
 )
 _PATH = re.compile(r"(?<![\w/\\.~@-])(?:[A-Za-z]:[\\/]|~?/|\.{1,2}/|@)?[\w.@+-]+(?:[/\\][\w.@+\[\]-]+)*[/\\]?")
 _BARE_FILES = frozenset("makefile dockerfile gemfile rakefile procfile jenkinsfile vagrantfile cmakelists.txt".split())
+_SEPARATOR = r"\.|::|->|#|\\"
 _CODE = (
     r"=>|==|!=|:=|\+=|-=|&&|\|\||\w\(\)|</?[A-Za-z][\w.-]{0,60}(?:\s[^<>\n]{0,200})?/?>"
     r"|(?m:[{}][^\S\n]*$|\)[;:][^\S\n]*$)"
@@ -70,25 +71,15 @@ def identifiers(text: str) -> tuple[str, ...]:
     camelCase, PascalCase, snake_case, dotted and scoped names, calls, `--flags`, `$variables`, and what stands in
     backticks when it is a single word. Addresses, file names and names of well-known products are not among them.
     """
-    names: dict[str, None] = {}
-    for quoted in _BACKTICKED.findall(text):
-        if not re.search(r"\s", quoted) and not _is_path(quoted):
-            names[quoted.removesuffix("()")] = None
-    for match in _IDENTIFIER.finditer(_unusual(text)):
-        name = match.group()
-        if _is_identifier(name):
-            names[name.removesuffix("()")] = None
-    return tuple(names)
+    quoted = (name for name in _BACKTICKED.findall(text) if not re.search(r"\s", name) and not _is_path(name))
+    spelled = filter(_is_identifier, _IDENTIFIER.findall(_unusual(text)))
+    return tuple(dict.fromkeys(name.removesuffix("()") for name in (*quoted, *spelled)))
 
 
 def paths(text: str) -> tuple[str, ...]:
     """Return paths and file names, each once, in order, as typed without a leading `@` and closing punctuation."""
-    by_path: dict[str, None] = {}
-    for match in _PATH.finditer(_unusual(text)):
-        path = match.group().rstrip(".")
-        if _is_path(path):
-            by_path[path.removeprefix("@")] = None
-    return tuple(by_path)
+    written = (word.rstrip(".") for word in _PATH.findall(_unusual(text)))
+    return tuple(dict.fromkeys(path.removeprefix("@") for path in written if _is_path(path)))
 
 
 def _unusual(text: str) -> str:
@@ -105,7 +96,7 @@ def _is_spelled_like_prose(word: str) -> bool:
 def _is_identifier(name: str) -> bool:
     if name.startswith(("--", ".")) or name.endswith("()"):
         return True
-    if re.search(r"\.|::|->|#|\\", name):
+    if re.search(_SEPARATOR, name):
         return not _is_path(name) and _is_dotted_name(name)
     return _COMPOUND.fullmatch(name) is not None and name.lower() not in _PRODUCTS
 
@@ -114,7 +105,7 @@ def _is_dotted_name(name: str) -> bool:
     """Return True unless the dot is a full stop without a space after it, or part of an abbreviation."""
     if name.lower() in _ABBREVIATIONS:
         return False
-    parts = re.split(r"\.|::|->|#|\\", name)
+    parts = re.split(_SEPARATOR, name)
     if "." not in name or len(parts) > 2:
         return all(len(part) > 1 for part in parts[:-1]) or "::" in name
     first, second = parts
@@ -123,6 +114,7 @@ def _is_dotted_name(name: str) -> bool:
 
 
 def _is_path(word: str) -> bool:
+    """Return whether a word is a path or the name of a file: by its extension, or by slashes between parts."""
     lower = word.lower().rstrip("/\\")
     if lower in _BARE_FILES:
         return True

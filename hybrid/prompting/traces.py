@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from hybrid.base.patterns import compiled
 from hybrid.prompting.symbols import FILE_EXTENSIONS
@@ -24,7 +25,7 @@ MAX_PLACES = 100
 """Number of places of one text that are kept; of a trace the frames nearest to the failure."""
 
 _GAP = 4
-"""Number of lines without a frame that may stand between frames of one trace: code of a frame, a message."""
+"""Number of lines from one frame of a trace to the next at most: code of a frame or a message stands between them."""
 
 _MAX_LINE_ABOVE = 1_000
 """Characters of a line that may be the function of a frame; a longer line is none."""
@@ -71,7 +72,7 @@ _BRACKETS = r"<[^<>]*>|\{[^{}]*\}"
 _SLASHES = r"[/\\]+"
 _SCHEME = r"^(?:[a-z][a-z-]{1,20}:/*|[A-Za-z]:(?=[\\/]))"
 _VERSION = r"(?<=\w)[-@]v?\d+(?:\.\d+)+.*$"
-_PACKAGES = frozenset(("site-packages", "dist-packages", "node_modules", "gems", "mod", "src"))
+_PACKAGES = ("site-packages", "dist-packages", "node_modules", "gems")
 _STANDARD = (
     r"^<|^node:|/rustc/|/lib/python\d[\d.]*/(?!(?:site|dist)-packages/)|^/usr/include/|^/usr/lib/|/go/src/runtime/"
     r"|^[a-z]*(?:java|jdk)\.base/"
@@ -107,7 +108,7 @@ def places(text: str) -> tuple[SourceLine, ...]:
     lines: list[SourceLine] = []
     for number, (frames, is_last_deepest) in enumerate(_traces(_ends(text).split("\n"))):
         ordered = frames[::-1] if is_last_deepest else frames
-        lines += [place for frame in ordered if (place := _place(frame, number)) is not None]
+        lines += [replace(frame, trace=number) for frame in ordered if frame.path]
     return tuple(dict.fromkeys(lines))[:MAX_PLACES]
 
 
@@ -145,24 +146,19 @@ def _after_packages(parts: list[str]) -> int:
             return place + 1
         if folder == "src" and above == "registry":
             return place + 2
-        if folder in _PACKAGES and folder not in ("mod", "src"):
+        if folder in _PACKAGES:
             return place + 1
     return 0
 
 
-class _Frame(Struct, frozen=True):
-    path: str
-    line: int | None
-    name: str
-
-
-def _traces(lines: list[str]) -> list[tuple[list[_Frame], bool]]:
+def _traces(lines: list[str]) -> list[tuple[list[SourceLine], bool]]:
     """Return the traces of a text in order: frames that stand together, and whether the last one is the deepest."""
-    traces: list[tuple[list[_Frame], bool]] = []
-    last = -_GAP - 1
+    traces: list[tuple[list[SourceLine], bool]] = []
+    last = 0
     for number, form, frames in _frames(lines):
         is_last_deepest = form in _LAST_IS_DEEPEST
-        if traces and number - last <= _gap(form) and traces[-1][1] == is_last_deepest:
+        gap = 3 * _GAP if form in ("cell", "cell head") else _GAP  # Cells show code around each frame.
+        if traces and number - last <= gap and traces[-1][1] == is_last_deepest:
             traces[-1][0].extend(frames)
         else:
             traces.append((frames, is_last_deepest))
@@ -170,8 +166,8 @@ def _traces(lines: list[str]) -> list[tuple[list[_Frame], bool]]:
     return traces
 
 
-def _frames(lines: list[str]) -> Iterator[tuple[int, str, list[_Frame]]]:
-    """Yield each line with frames: its number, the format and the frames."""
+def _frames(lines: list[str]) -> Iterator[tuple[int, str, list[SourceLine]]]:
+    """Yield each line with frames: its number from 0, the format and the frames."""
     last = -1
     formats = [(form, compiled(pattern)) for form, pattern in _FORMATS.items()]
     for number, line in enumerate(lines):
@@ -181,21 +177,21 @@ def _frames(lines: list[str]) -> Iterator[tuple[int, str, list[_Frame]]]:
             matches = [match for match in pattern.finditer(line) if form == "python" or _is_code(match.group("path"))]
             if matches:
                 above = lines[number - 1] if number - 1 > last and line[:1].isspace() else ""
-                yield (
-                    number,
-                    form,
-                    [_frame(form, match, above, lines[number + 1 : number + 3 * _GAP]) for match in matches],
-                )
+                below = lines[number + 1 : number + 3 * _GAP]
+                yield number, form, [_frame(form, match, above, below) for match in matches]
                 last = number
                 break
 
 
-def _gap(form: str) -> int:
-    """Return how many lines may stand between frames of one trace; more for cells, which show code around each."""
-    return 3 * _GAP if form in ("cell", "cell head") else _GAP
+def _frame(form: str, match: re.Match[str], above: str, below: list[str]) -> SourceLine:
+    """Return the place of a frame, without the number of its trace; its path is empty for a language's own library.
 
-
-def _frame(form: str, match: re.Match[str], above: str, below: list[str]) -> _Frame:
+    Args:
+        form: Name of the format that matched.
+        match: The match.
+        above: The line above, if it may name the function; else empty.
+        below: The lines below.
+    """
     groups = match.groupdict()
     path, name, line = groups["path"], groups.get("name") or "", groups.get("line")
     if form == "jvm":
@@ -204,7 +200,8 @@ def _frame(form: str, match: re.Match[str], above: str, below: list[str]) -> _Fr
         line = _line_of_cell(below)
     elif form in ("any", "node") and not name:
         name = _called(above)
-    return _Frame(path, int(line) if line else None, _last_name(name))
+    parts, is_installed = parts_of_path(path)
+    return SourceLine("/".join(parts), int(line) if line else None, _last_name(name), is_installed=is_installed)
 
 
 def _called(above: str) -> str:
@@ -234,11 +231,6 @@ def _last_name(name: str) -> str:
         return ""
     words = [word for word in compiled(_NOT_OF_NAME).split(compiled(_BRACKETS).sub("", name)) if word]
     return words[-1] if words else ""
-
-
-def _place(frame: _Frame, trace: int) -> SourceLine | None:
-    parts, is_installed = parts_of_path(frame.path)
-    return SourceLine("/".join(parts), frame.line, frame.name, trace, is_installed) if parts else None
 
 
 def _ends(text: str) -> str:
