@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from hybrid.records.types import Record
     from hybrid.types import Hit
 
-FATE_OF_CLOSED = "kind_closed"
-FATE_OF_OTHERS = "not reached"
-
 
 def hit_json(hit: Hit, *, project: str | None, text: str | None) -> dict[str, Any]:
     """Return one hit as JSON: place, numbers, project and text; absent values are None."""
@@ -142,7 +139,7 @@ def fates_of(decision: Decision) -> dict[str, str]:
 
 def fate_of(hit: Hit, kind: KindSearch, fates: Mapping[str, str]) -> str:
     """Return the fate of one hit: as in `fates`, else `not reached`, or `kind_closed` when the gate was closed."""
-    return fates.get(hit.key) or (FATE_OF_OTHERS if kind.verdict.is_open else FATE_OF_CLOSED)
+    return fates.get(hit.key) or ("not reached" if kind.verdict.is_open else "kind_closed")
 
 
 def hits_of(kind: KindSearch, decision: Decision) -> list[Hit]:

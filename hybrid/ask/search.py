@@ -106,12 +106,7 @@ class SearchResult(Struct, frozen=True):
         return next((one.searched for one in self.lists if one.kind == "files"), None)
 
 
-def find(
-    workspace: Workspace,
-    query: Query,
-    wanted: SearchRequest,
-    kinds: OpenKinds,
-) -> SearchResult:
+def find(workspace: Workspace, query: Query, wanted: SearchRequest, kinds: OpenKinds) -> SearchResult:
     """Search files and records; what cannot be searched is named in `problems` as long as something else is found.
 
     Args:

@@ -83,6 +83,10 @@ def learn_from_prompt(workspace: Workspace, event: HookEvent, cleaned: CleanedPr
         workspace: The workspace of the event's directory.
         event: The event of a prompt.
         cleaned: The text of the prompt.
+
+    Returns:
+        A notice for each lesson in the prompt, stored or not; nothing is raised. `NOTHING` where none may be taken in:
+        capture is off, a subagent or a machine wrote the prompt, or it is opted out.
     """
     if not is_capturing(workspace, event) or "lesson" not in event.prompt.lower():
         return NOTHING
@@ -118,7 +122,8 @@ def without_captures(text: str) -> str:
 def learn_from_turn(workspace: Workspace, event: HookEvent, *, is_private: bool = False) -> TurnReport:
     """At the end of a turn: write down what the agent learned, and count the lessons that it cites.
 
-    Of a private turn nothing is kept, and its messages are not read at a later end of a turn either.
+    Of a private turn nothing is kept, and its messages are not read at a later end of a turn either. A subagent's turn
+    teaches nothing. What cannot be noted stands in the report.
     """
     if event.agent_id or not workspace.config.lessons.enabled:
         return TurnReport()

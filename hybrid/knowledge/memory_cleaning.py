@@ -59,11 +59,7 @@ def cleaned_call(call: ToolCall) -> ToolCall:
     of many texts the first.
     """
     texts = Texts()
-    taken = [
-        texts.take(call.arguments),
-        texts.take_text(call.error),
-        texts.take(call.result, is_output=True),
-    ]
+    taken = [texts.take(call.arguments), texts.take_text(call.error), texts.take(call.result, is_output=True)]
     _clean(texts)
     arguments, error, result = map(filled, taken)
     return ToolCall(cleaned_name(call.tool), arguments, result, _text(error))

@@ -99,21 +99,20 @@ def tell_waiting(workspace: Workspace, event: HookEvent, store: MemoryStore, now
     """
     if not event.session_id or not is_remembering(workspace):
         return ()
-    try:
-        own = flush(workspace, store, now_ms, session_id=_session_id(event))
-        return (*own, *flush(workspace, store, now_ms, most=MOST_AT_ONCE))
-    except (HybridError, OSError) as error:
-        return (f"memory: {error}",)
+    return close_batches(workspace, store, now_ms, session_id=_session_id(event))
 
 
-def close_batches(workspace: Workspace, store: MemoryStore, now_ms: int) -> tuple[str, ...]:
-    """Make observations of at most 20 batches that have ended, of any session: their client may have been killed.
+def close_batches(workspace: Workspace, store: MemoryStore, now_ms: int, *, session_id: str = "") -> tuple[str, ...]:
+    """Make observations of all that waits of one session, if it is named, then of at most 20 batches that have ended.
+
+    These may be of any session: their client may have been killed.
 
     Returns:
         A sentence for each failure; nothing is raised.
     """
     try:
-        return flush(workspace, store, now_ms, most=MOST_AT_ONCE)
+        own = flush(workspace, store, now_ms, session_id=session_id) if session_id else ()
+        return (*own, *flush(workspace, store, now_ms, most=MOST_AT_ONCE))
     except (HybridError, OSError) as error:
         return (f"memory: {error}",)
 
@@ -132,6 +131,9 @@ def flush(
 
     Returns:
         A sentence for each batch whose extractor failed; it is stored all the same.
+
+    Raises:
+        HybridError: The memory cannot be read or written; what was told before stays told.
     """
     make, window_ms = maker(workspace), workspace.config.memory.batch_window_ms
     done = store.flush(make=make, now_ms=now_ms, window_ms=window_ms, session_id=session_id, most=most)
@@ -235,6 +237,9 @@ def is_of_private_turn(workspace: Workspace, event: HookEvent, store: MemoryStor
 
     When it is not sure which prompt was the last one (a clock was set back), one private prompt among those in
     question is enough.
+
+    Raises:
+        HybridError: The memory cannot be read, and no note of `ipc.turns` says that the turn is private.
     """
     if is_private_turn(str(workspace.home), event.session_id, event.key):
         return True

@@ -205,7 +205,7 @@ class OpenKinds:
     def by_path(self, workspace: Workspace) -> Mapping[str, Record]:
         """Return path in the indexes → record that may be given out here, without opening an index.
 
-        Lessons that cannot be read are left out.
+        Lessons that cannot be read are left out. To look a row of the memory up may raise `MemoryDatabaseError`.
         """
         lessons: Sequence[Record] = ()
         with contextlib.suppress(LessonsError):

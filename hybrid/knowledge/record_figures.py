@@ -143,17 +143,14 @@ def _lore_files(project: Project) -> list[RecordFile]:
     folder = LoreFolder(place, "project")
     lore = LoreStore(folder).read()
     counts = lore_counts([lore])
-    kinds = {
-        folder.patterns: ("patterns", "anti_patterns"),
-        folder.decisions: ("decisions",),
-        folder.sessions: ("handoffs",),
-    }
-    return [
-        RecordFile(
-            path,
-            {kind: counts[kind] for kind in kinds[path]},
-            tuple(problem for problem in lore.problems if problem.file.startswith(str(path))),
-        )
-        for path in kinds
-        if path.exists()
-    ]
+    kinds = (
+        (folder.patterns, ("patterns", "anti_patterns")),
+        (folder.decisions, ("decisions",)),
+        (folder.sessions, ("handoffs",)),
+    )
+    found: list[RecordFile] = []
+    for path, names in kinds:
+        if path.exists():
+            problems = tuple(problem for problem in lore.problems if problem.file.startswith(str(path)))
+            found.append(RecordFile(path, {kind: counts[kind] for kind in names}, problems))
+    return found

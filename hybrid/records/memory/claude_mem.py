@@ -10,14 +10,14 @@ import json
 import sqlite3
 from contextlib import closing
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING, Any, cast, get_args
+from typing import TYPE_CHECKING, Any, cast
 
 from hybrid.records.errors import MemoryImportError
 from hybrid.records.memory.importing import import_rows, observation_of, summary_of
 from hybrid.records.memory.texts import clean, digest_of, text_of
 from hybrid.records.memory.types import (
+    OBSERVATION_TYPES,
     Observation,
-    ObservationType,
     Owner,
     Session,
     SessionSummary,
@@ -147,7 +147,7 @@ class _Reader:
         owner, created, number = self._turn(given, *_OWN_SESSION, *_CLIENTS_SESSION)
         kind = given.get("type")
         told = {
-            "type": kind if kind in get_args(ObservationType) else "change",
+            "type": kind if kind in OBSERVATION_TYPES else "change",
             "title": _text(given.get("title")),
             "subtitle": _text(given.get("subtitle")),
             "narrative": _text(_first(given, "narrative", "text")),

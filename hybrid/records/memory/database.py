@@ -69,11 +69,15 @@ class Database:
         return self._tried(self._writer, work, "BEGIN IMMEDIATE")
 
     def outside(self, work: Callable[[sqlite3.Connection], _T]) -> _T:
-        """Do work that cannot run in a transaction, a checkpoint for example, and return its result."""
+        """Do work that cannot run in a transaction, a checkpoint for example, and return its result.
+
+        Raises:
+            MemoryDatabaseError: The database cannot be used.
+        """
         return self._tried(self._writer, work, "")
 
     def close(self) -> None:
-        """Release the file; the next use opens it again."""
+        """Release the file, once the threads at work with it are done; the next use opens it again."""
         for line in (self._reader, self._writer):
             line.close()
 

@@ -52,9 +52,7 @@ def forget_session(db: sqlite3.Connection, session_id: str) -> int:
     if found is None:
         return 0
     n = _forget_where(db, "session_id = ?", found)
-    _remember_forgotten(db, [session_digest(session_id)])
-    db.execute("DELETE FROM sessions WHERE id = ?", found)
-    return _merged(db, n + 1)
+    return _merged(db, n + _forget_sessions(db, "id = ?", found))
 
 
 def forget_project(db: sqlite3.Connection, key: str) -> int:
@@ -67,9 +65,7 @@ def forget_project(db: sqlite3.Connection, key: str) -> int:
     n = _forget_where(db, "project_key = ?", values)
     for identity in ids:
         _leave_project(db, identity)
-    left = db.execute("SELECT id FROM sessions WHERE project_key = ?", values).fetchall()
-    n += _delete_sessions(db, [row[0] for row in left], is_forgotten=True)
-    return _merged(db, n)
+    return _merged(db, n + _forget_sessions(db, "project_key = ?", values))
 
 
 def forget_everything(db: sqlite3.Connection) -> int:
@@ -112,6 +108,13 @@ def _forget_where(db: sqlite3.Connection, condition: str, values: Sequence[objec
     return n
 
 
+def _forget_sessions(db: sqlite3.Connection, condition: str, values: Sequence[object]) -> int:
+    """Forget the sessions for which a condition holds, which have no row any more; return their number."""
+    found = db.execute(f"SELECT claude_session_id FROM sessions WHERE {condition}", values).fetchall()
+    _remember_forgotten(db, [session_digest(row[0]) for row in found])
+    return db.execute(f"DELETE FROM sessions WHERE {condition}", values).rowcount
+
+
 def _delete(db: sqlite3.Connection, table: str, ids: Sequence[int], *, is_forgotten: bool) -> int:
     n = 0
     for some in chunked(list(dict.fromkeys(ids))):
@@ -131,16 +134,6 @@ def _delete(db: sqlite3.Connection, table: str, ids: Sequence[int], *, is_forgot
                 some,
             )
         n += db.execute(f"DELETE FROM {table} WHERE id IN {condition}", some).rowcount
-    return n
-
-
-def _delete_sessions(db: sqlite3.Connection, ids: Sequence[int], *, is_forgotten: bool) -> int:
-    n = 0
-    for some in chunked(ids):
-        found = db.execute(f"SELECT claude_session_id FROM sessions WHERE id IN ({marks(some)})", some).fetchall()
-        if is_forgotten:
-            _remember_forgotten(db, [session_digest(row[0]) for row in found])
-        n += db.execute(f"DELETE FROM sessions WHERE id IN ({marks(some)})", some).rowcount
     return n
 
 
@@ -234,15 +227,11 @@ def _prune_share(db: sqlite3.Connection, share: float) -> int:
 
 def _finish_pruning(db: sqlite3.Connection, before_ms: int, now_ms: int) -> None:
     """Drop sessions without rows, events seen long ago that told nothing, and the words of rows that are gone."""
-    in_use = " AND ".join(
+    is_unused = " AND ".join(
         f"NOT EXISTS (SELECT 1 FROM {table} AS t WHERE t.session_id = sessions.id)"
         for table in (*_ALL_TABLES, "pending_events")
     )
-    found = db.execute(
-        f"SELECT id FROM sessions WHERE status <> 'active' AND started_at_epoch < ? AND {in_use}",
-        (before_ms,),
-    )
-    _delete_sessions(db, [row[0] for row in found.fetchall()], is_forgotten=False)
+    db.execute(f"DELETE FROM sessions WHERE status <> 'active' AND started_at_epoch < ? AND {is_unused}", (before_ms,))
     db.execute(
         "DELETE FROM seen_events WHERE (observation_id IS NULL OR observation_id < 0) AND seen_at_epoch < ?",
         (now_ms - _SEEN_FOR_NOTHING_MS,),

@@ -26,10 +26,10 @@ from hybrid.records.memory.texts import (
 )
 from hybrid.records.memory.types import (
     MAX_INT,
+    OBSERVATION_TYPES,
     Extracted,
     ImportReport,
     Observation,
-    ObservationType,
     Owner,
     Session,
     SessionStatus,
@@ -297,8 +297,8 @@ def observation_of(given: Mapping[str, Any], owner: Owner, created_ms: int, prom
     Raises:
         ValueError: The type is unknown, or a part is of the wrong type.
     """
-    if given.get("type") not in get_args(ObservationType):
-        raise ValueError(f"type is {given.get('type')!r}, not one of {', '.join(get_args(ObservationType))}")
+    if given.get("type") not in OBSERVATION_TYPES:
+        raise ValueError(f"type is {given.get('type')!r}, not one of {', '.join(OBSERVATION_TYPES)}")
     title, subtitle, narrative = (text_of(given.get(name, ""), name) for name in ("title", "subtitle", "narrative"))
     lists = (texts_of(given.get(name, ()), name) for name in ("facts", "concepts", "files_read", "files_modified"))
     told = clean_told(Extracted(given["type"], title, subtitle, narrative, *lists))

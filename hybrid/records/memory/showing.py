@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from msgspec.structs import astuple
+
 from hybrid.base.text import cut_at_word, one_line
 from hybrid.records.memory.types import Observation, SessionSummary
 from hybrid.records.types import Record
@@ -13,7 +15,7 @@ from hybrid.render.numbers import amount
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-from hybrid.records.memory.types import MemoryKind, Row
+    from hybrid.records.memory.types import MemoryKind, Row, Summarised
 
 _LETTERS: dict[MemoryKind, str] = {"observation": "o", "summary": "s"}
 _KINDS: dict[str, MemoryKind] = {letter: kind for kind, letter in _LETTERS.items()}
@@ -72,17 +74,16 @@ def record_of(row: Row, *, here: str = "") -> Record:
         row: A row of the memory.
         here: Key of the present project; a row of another one is marked with its project. Empty to mark nothing.
     """
-    lines = body_lines(row)
-    day = moment_text(row.created_ms)[:10]
+    created = moment_text(row.created_ms)
     foreign = f" [from: {row.owner.project}]" if here and row.owner.key != here else ""
     return Record(
         kind=kind_of(row),
         id=name_of(row),
         name=title_of(row),
         text="\n".join(searched_lines(row)),
-        shown=f"#{shown_number(row)} {day} {type_of(row)} {title_of(row)}{foreign}".rstrip(),
-        lines=lines,
-        created_at=moment_text(row.created_ms),
+        shown=f"#{shown_number(row)} {created[:10]} {type_of(row)} {title_of(row)}{foreign}".rstrip(),
+        lines=body_lines(row),
+        created_at=created,
         project=row.owner.project,
     )
 
@@ -94,20 +95,18 @@ def shown_number(row: Row) -> str:
 
 def searched_lines(row: Row) -> list[str]:
     """Return the lines of a row that are searched besides its title."""
-    told = row.told
     if isinstance(row, Observation):
         found = [row.told.subtitle, row.told.narrative, *row.told.facts, " ".join(row.told.files)]
     else:
-        found = [row.told.request, *(getattr(told, name) for name in _SUMMARY_PARTS)]
+        found = astuple(row.told)
     return [line for line in found if line.strip()]
 
 
 def body_lines(row: Row) -> tuple[str, ...]:
     """Return the lines below the title in the frame: few, since the rest is found by the number."""
-    told = row.told
     if isinstance(row, SessionSummary):
-        pairs = [(name.replace("_", " ").capitalize(), getattr(told, name)) for name in _SHOWN_PARTS]
-        return tuple(f"{label}: {_shortened(text, _MOST_PART_CHARS)}" for label, text in pairs if text.strip())
+        parts = _labelled_parts(row.told, _SHOWN_PARTS)
+        return tuple(f"{label}: {_shortened(text, _MOST_PART_CHARS)}" for label, text in parts)
     lines = [_shortened(row.told.narrative or row.told.subtitle)]
     if row.told.files_modified:
         lines.append(f"Changed: {', '.join(row.told.files_modified[:_MOST_FILES])}")
@@ -146,19 +145,21 @@ def index_line(row: Row, *, here: str | None = None) -> str:
 def full_lines(row: Row) -> list[str]:
     """Return all lines of a row: title, narrative, facts, concepts and files, or the parts of a summary."""
     if isinstance(row, SessionSummary):
-        pairs = [(name.replace("_", " ").capitalize(), getattr(row.told, name)) for name in _SUMMARY_PARTS]
-        return [title_of(row), *(f"{label}: {text}" for label, text in pairs if text.strip())]
+        return [title_of(row), *(f"{label}: {text}" for label, text in _labelled_parts(row.told, _SUMMARY_PARTS))]
     told = row.told
     lines = [told.title, told.subtitle, told.narrative, *(f"- {fact}" for fact in told.facts)]
-    lines += [_labelled("Concepts", told.concepts), _labelled("Changed", told.files_modified)]
-    lines += [_labelled("Read", [path for path in told.files_read if path not in told.files_modified])]
+    read = [path for path in told.files_read if path not in told.files_modified]
+    labelled = (("Concepts", told.concepts), ("Changed", told.files_modified), ("Read", read))
+    lines += [f"{label}: {', '.join(values)}" for label, values in labelled if values]
     return [line for line in lines if line.strip()]
+
+
+def _labelled_parts(told: Summarised, names: Sequence[str]) -> list[tuple[str, str]]:
+    """Return the label and the text of each of these parts of a summary that is not blank."""
+    parts = [(name.replace("_", " ").capitalize(), getattr(told, name)) for name in names]
+    return [(label, text) for label, text in parts if text.strip()]
 
 
 def moment_text(created_ms: int) -> str:
     """Return a time in the form `2026-02-14 10:31`, in local time."""
     return datetime.fromtimestamp(created_ms / 1000).strftime("%Y-%m-%d %H:%M")
-
-
-def _labelled(label: str, values: Sequence[str]) -> str:
-    return f"{label}: {', '.join(values)}" if values else ""

@@ -36,16 +36,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from hybrid.records.memory import cleaning
-    from hybrid.records.memory.types import (
-        Extracted,
-        Make,
-        Owner,
-        PendingEvent,
-        Row,
-        Session,
-        Summarised,
-        UserPrompt,
-    )
+    from hybrid.records.memory.types import Extracted, Make, Owner, PendingEvent, Row, Session, Summarised, UserPrompt
 
 
 class MemoryStore:
@@ -312,7 +303,7 @@ class MemoryStore:
         """
         from hybrid.records.memory import cleaning
 
-        return cleaning.clean_some(self.database, rules, now_ms) if self.exists else self.cleaned()
+        return cleaning.clean_some(self.database, rules, now_ms)
 
     # --- forgetting ----------------------------------------------------------------------------------------
 

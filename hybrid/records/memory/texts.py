@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from datetime import datetime, timedelta, timezone
-from typing import TYPE_CHECKING, TypeVar, cast, get_args
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from msgspec.structs import astuple
 
 from hybrid.base.digest import sha256_hex
 from hybrid.base.text import cut
-from hybrid.records.memory.types import MAX_TITLE_CHARS, Extracted, ObservationType, Owner, Summarised
+from hybrid.records.memory.types import MAX_TITLE_CHARS, OBSERVATION_TYPES, Extracted, Owner, Summarised
 from hybrid.redact import redact
 from hybrid.render.marks import plain_text, without_private
 
@@ -24,8 +24,7 @@ _T = TypeVar("_T")
 
 def clean(text: str) -> str:
     """Return text as SQLite and its full text can hold it: no lone surrogates, no NUL."""
-    if "\0" in text:
-        text = text.replace("\0", " ")
+    text = text.replace("\0", " ")
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -47,7 +46,7 @@ def clean_line(text: str) -> str:
 def clean_told(told: Extracted) -> Extracted:
     """Return an observation as it is stored: one line where promised, nothing empty, each file and concept once."""
     return Extracted(
-        type=told.type if told.type in get_args(ObservationType) else "change",
+        type=told.type if told.type in OBSERVATION_TYPES else "change",
         title=cut(clean_line(told.title), MAX_TITLE_CHARS),
         subtitle=clean_line(told.subtitle),
         narrative=clean(told.narrative).strip(),
